@@ -1,0 +1,1 @@
+"""The command: one file per question, loaded when it is asked."""

@@ -1,0 +1,57 @@
+"""`steelyard demo`: every question on real data that ships with the package, offline."""
+
+from __future__ import annotations
+
+import shutil
+import tempfile
+from importlib.resources import files
+from pathlib import Path
+
+import click
+
+STEPS = [
+    ("12 errors in 40 answers: the error rate is 30%, give or take how much?", ["measure", "--counts", "12/40"]),
+    ("The same, as the textbooks do it (Wald, which promises too much):", ["measure", "--counts", "12/40", "--interval", "wald"]),
+    ("38 of 40 right: what can we claim at least, with 95% confidence?", ["measure", "--counts", "38/40", "--side", "lower"]),
+    (
+        "31 hits, 5 false alarms, 2 misses: F1, and what we believe about it:",
+        ["measure", "--tp", "31", "--fp", "5", "--fn", "2", "--interval", "bayes"],
+    ),
+    (
+        "A real classifier on 899 handwritten digits it has not seen:",
+        ["measure", "digits_logistic.csv", "--metric", "accuracy,macro_f1,mcc"],
+    ),
+    ("One class of another classifier, the digit 8:", ["measure", "digits_naive_bayes.csv", "--metric", "f1", "--positive", "8"]),
+]
+NEXT = """
+What to try next, on your own predictions (a CSV with the columns truth and prediction):
+
+  steelyard measure preds.csv
+  steelyard measure preds.csv --metric f1 --positive LABEL --interval bayes
+  steelyard measure preds.csv --by COLUMN --format markdown
+  steelyard measure --help
+"""
+
+
+@click.command(short_help="a walk through it on real data, offline")
+@click.option("--debug", is_flag=True, help="Show the traceback of an error.")
+@click.option("--no-color", is_flag=True, help="No colour, as with NO_COLOR set.")
+def demo(debug: bool, no_color: bool) -> None:
+    """A walk through steelyard on real data that ships with it. Needs no network, writes nothing that stays.
+
+    \b
+    Example:
+      steelyard demo
+    """
+    from steelyard.cli.measure import measure
+
+    with tempfile.TemporaryDirectory(prefix="steelyard-demo-") as folder:
+        for name in ("digits_logistic.csv", "digits_naive_bayes.csv"):
+            with (files("steelyard") / "data" / name).open("rb") as packed, (Path(folder) / name).open("wb") as plain:
+                shutil.copyfileobj(packed, plain)
+        for number, (sentence, words) in enumerate(STEPS, 1):
+            click.echo(f"\n{number}. {sentence}")
+            click.echo(click.style(f"$ steelyard {' '.join(words)}\n", bold=True), color=None if not no_color else False)
+            arguments = [str(Path(folder) / word) if word.endswith(".csv") else word for word in words[1:]]
+            measure.main(args=[*arguments, *(["--no-color"] if no_color else [])], standalone_mode=False)
+    click.echo(NEXT, nl=False)

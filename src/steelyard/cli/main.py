@@ -1,0 +1,103 @@
+"""The group of commands, loaded one by one, and the exit codes.
+
+0 answered · 1 regression · 2 inconclusive · 3 the question could not be asked · 70 internal error · 130 interrupted.
+A typing mistake is 3, so it never looks like a verdict.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from importlib import import_module
+from typing import NoReturn
+
+import click
+
+from steelyard.errors import SteelyardError
+from steelyard.version import __version__
+
+COMMANDS = {
+    "measure": "how good is it, and how sure are we?",
+    "demo": "a walk through it on real data, offline",
+    "doctor": "what is installed, and what an extra would add",
+}
+ISSUE_HINT = "this is a bug in steelyard, not in your data; run again with --debug for the traceback"
+
+
+class LazyGroup(click.Group):
+    """A group that imports a command's module only when the command is used."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return list(COMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        if cmd_name not in COMMANDS:
+            return None
+        command = getattr(import_module(f"steelyard.cli.{cmd_name}"), cmd_name)
+        return command if isinstance(command, click.Command) else None
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        with formatter.section("Commands"):  # from the table above: help must not import every command
+            formatter.write_dl(list(COMMANDS.items()))
+
+
+@click.group(cls=LazyGroup, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
+@click.version_option(__version__, prog_name="steelyard", message="%(prog)s %(version)s")
+def steelyard() -> None:
+    """Weighs models: how good is it, and how sure are we?
+
+    \b
+    Examples:
+      steelyard demo
+      steelyard measure preds.csv
+      steelyard measure --counts 85/100
+      steelyard measure preds.csv --metric f1 --positive cat --format json
+    """
+
+
+def main(argv: list[str] | None = None) -> NoReturn:
+    """Run the command and exit. Never a traceback for a user's mistake; `--debug` shows it."""
+    arguments = sys.argv[1:] if argv is None else argv
+    debug = "--debug" in arguments
+    try:
+        steelyard.main(args=arguments, prog_name="steelyard", standalone_mode=False)
+        sys.stdout.flush()
+        code = 0
+    except click.exceptions.Exit as stop:
+        code = stop.exit_code
+    except (click.Abort, KeyboardInterrupt):
+        click.echo("interrupted", err=True)
+        code = 130
+    except BrokenPipeError:
+        # The reader of a pipe left; point stdout at nothing so that the interpreter's own flush stays quiet.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        code = 0
+    except click.ClickException as mistake:
+        if debug:
+            raise
+        click.echo(_usage_message(mistake), err=True)
+        code = 3
+    except SteelyardError as mistake:
+        if debug:
+            raise
+        click.echo(f"error: {_one_line(str(mistake))}", err=True)
+        code = 3
+    except Exception as fault:
+        if debug:
+            raise
+        click.echo(f"internal error: {type(fault).__name__}: {_one_line(str(fault))}. Hint: {ISSUE_HINT}", err=True)
+        code = 70
+    sys.exit(code)
+
+
+def _usage_message(mistake: click.ClickException) -> str:
+    text = _one_line(mistake.format_message())
+    context = getattr(mistake, "ctx", None)
+    where = f" Hint: {context.command_path} --help" if context is not None else ""
+    return f"error: {text}{where}"
+
+
+def _one_line(text: str) -> str:
+    from steelyard.render.safe import terminal
+
+    return terminal(" ".join(text.split()))

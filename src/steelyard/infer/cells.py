@@ -1,0 +1,118 @@
+"""From the cells of a table to its margins: for the table itself, for thousands of redrawn ones, and cell by cell.
+
+Resampling n items with replacement is one multinomial draw over the occupied cells, so a bootstrap costs the same for
+a thousand items and for a billion. Work goes in blocks of a fixed size, so memory does not grow with the draws.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+import numpy.typing as npt
+
+from steelyard.metrics.table import Margins, TableStatistic
+from steelyard.tally.counts import Counts
+
+FloatArray = npt.NDArray[np.float64]
+IntArray = npt.NDArray[np.int64]
+
+BLOCK = 1_000_000  # numbers in one block: 8 MB, a handful of temporaries stay under 64 MB
+RARE = 8  # cells below this count are drawn together, as items: a conditional binomial each would cost more
+
+
+class Cells:
+    """The occupied cells of a table, ready to be summed into margins."""
+
+    def __init__(self, counts: Counts) -> None:
+        self.truth, self.prediction, self.count = counts.arrays()
+        self.classes = counts.classes
+        self.n = int(self.count.sum())
+        self._by_truth = _Segments(self.truth, self.classes)
+        self._by_prediction = _Segments(self.prediction, self.classes)
+        self._diagonal = np.flatnonzero((self.truth == self.prediction) & (self.truth < self.classes))
+
+    def __len__(self) -> int:
+        return len(self.count)
+
+    def margins(self, weights: npt.NDArray[np.generic]) -> Margins:
+        """The margins of tables given as rows of cell weights, shape (tables, cells)."""
+        hit = np.zeros((len(weights), self.classes))
+        hit[:, self.truth[self._diagonal]] = weights[:, self._diagonal]
+        return Margins(hit, self._by_truth.sums(weights), self._by_prediction.sums(weights), weights.sum(1).astype(float))
+
+    def observed(self) -> Margins:
+        """The margins of the table itself, without the leading axis."""
+        m = self.margins(self.count[None, :])
+        return Margins(m.hit[0], m.truth[0], m.prediction[0], m.n[0])
+
+    def redrawn(self, draws: int, rng: np.random.Generator) -> Iterator[Margins]:
+        """Margins of `draws` tables drawn from Multinomial(n, counts / n), block by block."""
+        rows = max(1, BLOCK // max(1, len(self)))
+        for start in range(0, draws, rows):
+            yield self.margins(redraw(self.count, min(rows, draws - start), rng))
+
+    def left_out(self) -> Iterator[Margins]:
+        """Margins with one item of each cell left out in turn: the whole jackknife in as many tables as cells."""
+        rows = max(1, BLOCK // max(1, 3 * self.classes))
+        whole = self.observed()
+        for start in range(0, len(self), rows):
+            stop = min(start + rows, len(self))
+            t, p = self.truth[start:stop], self.prediction[start:stop]
+            hit, truth, prediction = (np.repeat(part[None, :], stop - start, axis=0) for part in whole[:3])
+            row = np.arange(stop - start)
+            known = p < self.classes
+            truth[row, t] -= 1
+            prediction[row[known], p[known]] -= 1
+            same = t == p
+            hit[row[same], t[same]] -= 1
+            yield Margins(hit, truth, prediction, np.full(stop - start, whole.n - 1.0))
+
+    def influence(self, statistic: TableStatistic) -> FloatArray:
+        """How much one more item in each cell moves the statistic, times n: the empirical influence function.
+
+        Reference: Efron1982, chapter 6 (the infinitesimal jackknife equals the delta method).
+        """
+        g = statistic.gradient(self.observed())
+        of_prediction = np.append(g.prediction, 0.0)[np.minimum(self.prediction, self.classes)]
+        of_hit = np.where(self.truth == self.prediction, g.hit[np.minimum(self.truth, self.classes - 1)], 0.0)
+        out: FloatArray = self.n * (g.truth[self.truth] + of_prediction + of_hit + g.n)
+        return out
+
+
+class _Segments:
+    """Sums of cells that share a code, by one sorted pass (`np.add.reduceat`) whatever the number of codes."""
+
+    def __init__(self, codes: IntArray, size: int) -> None:
+        self.size = size
+        order = np.argsort(codes, kind="stable")
+        order = order[codes[order] < size]
+        self.sorted_already = bool(np.array_equal(order, np.arange(len(codes))))
+        self.order = order
+        self.codes, self.starts = np.unique(codes[order], return_index=True)
+
+    def sums(self, weights: npt.NDArray[np.generic]) -> FloatArray:
+        out = np.zeros((len(weights), self.size))
+        if len(self.codes):
+            part = weights if self.sorted_already else weights[:, self.order]
+            out[:, self.codes] = np.add.reduceat(part, self.starts, axis=1)
+        return out
+
+
+def redraw(count: IntArray, draws: int, rng: np.random.Generator) -> IntArray:
+    """`draws` rows of Multinomial(n, count / n). Rare cells are pooled and dealt out item by item: same law, less work."""
+    n = int(count.sum())
+    rare = np.flatnonzero(count < RARE)
+    if len(rare) < 16:
+        return rng.multinomial(n, count / n, size=draws)
+    common = np.flatnonzero(count >= RARE)
+    pool = int(count[rare].sum())
+    shares = np.append(count[common], pool) / n
+    drawn = rng.multinomial(n, shares / shares.sum(), size=draws)
+    out = np.zeros((draws, len(count)), np.int64)
+    out[:, common] = drawn[:, :-1]
+    cell_of_item = np.repeat(np.arange(len(rare)), count[rare])
+    dealt = cell_of_item[rng.integers(0, pool, size=int(drawn[:, -1].sum()))]
+    place = np.repeat(np.arange(draws), drawn[:, -1]) * len(rare) + dealt
+    out[:, rare] = np.bincount(place, minlength=draws * len(rare)).reshape(draws, len(rare))
+    return out

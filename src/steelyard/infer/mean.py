@@ -1,0 +1,88 @@
+"""The mean of bounded scores where Student's t cannot be trusted: Wilson on the mean, and betting."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+
+import numpy as np
+import numpy.typing as npt
+
+from steelyard.errors import DataError
+from steelyard.infer.normal import check_level, tail, wilson
+
+FloatArray = npt.NDArray[np.float64]
+
+
+def wilson_mean(mean: float, n: float, low: float, high: float, confidence_level: float = 0.95, side: str = "two") -> tuple[float, float]:
+    """Wilson applied to a mean of scores in [low, high]: conservative, because Var <= mu (1 - mu) on [0, 1].
+
+    Assumes: independent items, a known range. Covers .97 to 1.00 where t covers .57 (20 items, 95% of them perfect).
+    Reference: Wilson1927; Popoviciu1935 for the bound on the variance.
+
+    >>> [round(x, 4) for x in wilson_mean(0.95, 20, 0, 1)]
+    [0.7639, 0.9911]
+    """
+    width = high - low
+    ends = wilson((mean - low) / width * n, n, confidence_level, side)
+    return low + width * ends[0], low + width * ends[1]
+
+
+def betting(
+    scores: FloatArray, low: float, high: float, confidence_level: float = 0.95, side: str = "two", *, seed: int = 0
+) -> tuple[float, float]:
+    """The hedged betting interval: the means m against which no bettor has multiplied the stake by 1/alpha.
+
+    Formula: K+ = prod (1 + l_i (x_i - m)), K- = prod (1 - l_i (x_i - m)), predictable bets
+    l_i = sqrt(2 log(2/alpha) / (n s^2_{i-1})) truncated at c/m and c/(1-m), c = 1/2; the interval is
+    {m : max(K+, K-)/2 < 1/alpha}. Items are taken in a seeded random order, since the bets depend on it.
+    Assumes: independent items in [low, high], nothing else: valid for every n.
+    Reference: WaudbySmithRamdas2024, equations 24 to 26 and section 4.3.
+
+    >>> [round(x, 3) for x in betting(np.array([1.0, 1, 1, 0, 1, 1, 1, 1, 1, 1] * 5), 0, 1)]
+    [0.744, 0.994]
+    """
+    x = (np.random.Generator(np.random.PCG64(seed)).permutation(scores) - low) / (high - low)
+    if len(x) == 0 or np.any((x < 0) | (x > 1)):
+        raise DataError("cannot bet on these scores", got="scores outside the range", need=f"scores within [{low:g}, {high:g}]")
+    alpha = 1 - check_level(confidence_level) if side == "two" else tail(confidence_level, side) * 2
+    bets = predictable_bets(x, alpha, horizon=len(x))
+    wealth = math.log(2 / alpha)
+    centre = float(np.clip(x.mean(), 1e-9, 1 - 1e-9))
+    below = _bisect(lambda m: log_capital(x, bets, m)[0] >= wealth, 0.0, centre)
+    above = 1 - _bisect(lambda m: log_capital(x, bets, 1 - m)[1] >= wealth, 0.0, 1 - centre)
+    scale = high - low
+    return (low if side == "upper" else low + scale * below), (high if side == "lower" else low + scale * above)
+
+
+def predictable_bets(x: FloatArray, alpha: float, horizon: int | None = None) -> FloatArray:
+    """The bet on item i from the items before it: running mean and variance, regularised by 1/2 and 1/4.
+
+    With a known horizon n the bets aim at item n; without one they shrink as i log(1 + i), for looking at any time.
+    """
+    i = np.arange(1, len(x) + 1)
+    aim = i * np.log1p(i) if horizon is None else float(horizon)
+    mean = (0.5 + np.cumsum(x)) / (i + 1)
+    variance = (0.25 + np.cumsum((x - mean) ** 2)) / (i + 1)
+    before = np.concatenate([[0.25], variance[:-1]])
+    return np.asarray(np.sqrt(2 * math.log(2 / alpha) / (aim * before)))
+
+
+def log_capital(x: FloatArray, bets: FloatArray, m: float, truncation: float = 0.5) -> tuple[float, float]:
+    """log K+ and log K- at the mean m, in logs because capital overflows."""
+    up = np.minimum(bets, truncation / m) if m > 0 else bets
+    down = np.minimum(bets, truncation / (1 - m)) if m < 1 else bets
+    return float(np.log1p(up * (x - m)).sum()), float(np.log1p(-down * (x - m)).sum())
+
+
+def _bisect(rejected: Callable[[float], bool], low: float, high: float) -> float:
+    """The edge between rejected means (near `low`) and kept ones (at `high`), to 1e-12; `low` if none is rejected."""
+    if not rejected(low + 1e-12):
+        return low
+    while high - low > 1e-12:
+        middle = (low + high) / 2
+        if rejected(middle):
+            low = middle
+        else:
+            high = middle
+    return low

@@ -1,0 +1,69 @@
+"""Items: the only row shape. One row per item and repeat, columns side by side.
+
+Labels are dictionary-encoded: a column of small integers and the names they stand for. A column of integer labels is
+kept as it came, with a base to subtract, so that counting ten million of them copies nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    import numpy as np
+    import numpy.typing as npt
+
+    IntArray = npt.NDArray[np.integer[Any]]
+    FloatArray = npt.NDArray[np.float64]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Labels:
+    """A column of labels: row i carries the label names[raw[i] - base].
+
+    names are canonical texts in order of first use or of value; a missing label has raw[i] - base == -1.
+    """
+
+    raw: IntArray
+    names: tuple[str, ...]
+    base: int = 0
+
+    @property
+    def codes(self) -> IntArray:
+        """The codes 0..len(names)-1, -1 where the label is missing."""
+        return self.raw if self.base == 0 else self.raw - self.base
+
+    def __len__(self) -> int:
+        return len(self.raw)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Items:
+    """What a source holds after reading and before counting. A column that is absent is None.
+
+    truth, prediction, group, slices are Labels; id too (codes of distinct ids). score, probability, weight and the
+    numeric truth and prediction of a regression are float64 with NaN for missing. `ratio` holds the two columns of
+    sums of a ratio metric. `count` says how many items a row stands for (None: one), where equal rows were merged or
+    whole-number weights were given.
+    """
+
+    n: int
+    id: Labels | None = None
+    truth: Labels | None = None
+    prediction: Labels | None = None
+    score: FloatArray | None = None
+    probability: FloatArray | None = None
+    group: Labels | None = None
+    repeat: Labels | None = None
+    weight: FloatArray | None = None
+    count: npt.NDArray[np.int64] | None = None
+    truth_value: FloatArray | None = None
+    prediction_value: FloatArray | None = None
+    ratio: tuple[FloatArray, FloatArray] | None = None
+    slices: Mapping[str, Labels] = field(default_factory=dict)
+
+    @property
+    def total(self) -> int:
+        """How many items the rows stand for."""
+        return self.n if self.count is None else int(self.count.sum())

@@ -1,0 +1,1 @@
+"""What is measured: a tally to a number. Name, range, direction, where it is undefined, gradient."""

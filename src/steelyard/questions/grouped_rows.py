@@ -1,0 +1,95 @@
+"""Rows for metrics of a table whose items belong together: groups, repeats of an item, unequal weights."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Any
+
+from steelyard.errors import UsageError
+from steelyard.infer import sums as infer_sums
+from steelyard.infer.bootstrap import Degenerate
+from steelyard.infer.grouped import FEWEST, GroupedProportion, grouped_proportion, intraclass_correlation
+from steelyard.metrics.catalogue import Metric
+from steelyard.metrics.proportions import Proportion, why_undefined
+from steelyard.metrics.sums import of_margins
+from steelyard.questions.settings import Settings
+from steelyard.results import Row
+
+if TYPE_CHECKING:
+    from steelyard.questions.table_rows import TableTally
+
+ENOUGH = 20
+
+
+def grouped_row(metric: Metric, label: int | None, tally: TableTally, proportion: Proportion | None, settings: Settings) -> Row:
+    """Wilson at the effective n for proportions and F1; the linearised interval with t(G-1) for the rest."""
+    from steelyard.questions.table_rows import make_row, statistic_of
+
+    assert tally.units is not None
+    units, counts = tally.units, tally.counts
+    statistic = of_margins(statistic_of(metric, label, settings), counts.classes)
+    value = float(statistic.value(units.totals()))
+    name = metric.name.removeprefix("each_") + ("" if label is None else f"[{counts.labels[label]}]")
+    if math.isnan(value):
+        settings.warn(f"{name} is undefined: {why_undefined(metric, None)}")
+        return make_row(metric, label, counts, None, tally.items, None, settings, {})
+    details = dict(tally.details)
+    warn_few_units(tally.kind, units.n, settings)
+    method = settings.interval or ("wilson" if proportion is not None else "delta")
+    allowed = (["wilson"] if proportion is not None else []) + ["delta", "percentile", "bca", "studentized"]
+    if method not in allowed:
+        raise UsageError(f"cannot use the interval {method!r} for {metric.name} of {tally.kind}", need=f"one of {', '.join(allowed)}")
+    if units.n < FEWEST:
+        return make_row(metric, label, counts, value, tally.items, None, settings, details)
+    if proportion is not None:
+        grouped = _grouped(proportion, units.rows, units.answers, counts.classes, details)
+        if method == "wilson":
+            ends = _wilson(grouped, proportion, name, settings)
+            return make_row(metric, label, counts, value, tally.items, ends, settings, details)
+    try:
+        ends = _of_units(method, units, statistic, settings, name)
+    except Degenerate as reason:
+        settings.warn(f"{name}: {method} has no interval here ({reason})")
+        return make_row(metric, label, counts, value, tally.items, None, settings, details)
+    return make_row(metric, label, counts, value, tally.items, ends, settings, details)
+
+
+def _of_units(method: str, units: Any, statistic: Any, settings: Settings, name: str) -> tuple[float, float, str]:
+    level, side = settings.confidence_level, settings.side
+    if method == "delta":
+        return (*infer_sums.linearised(units, statistic, level, side), "delta")
+    low, high, undefined = infer_sums.resampled(units, statistic, method, level, side, draws=settings.draws, seed=settings.seed)
+    if undefined:
+        settings.warn(f"{name} was undefined in {undefined} of {settings.draws} draws, where a class did not occur; they were left out")
+    return low, high, method
+
+
+def _grouped(proportion: Proportion, rows: Any, answers: int, classes: int, details: dict[str, Any]) -> GroupedProportion:
+    """The design effect of a proportion, also written into the details of the row."""
+    successes, trials = proportion.of_rows(rows, classes)
+    used = trials > 0  # a group without a single item of the denominator says nothing about the proportion
+    successes, trials = successes[used], trials[used]
+    share = float(trials.sum() / rows[:, -1].sum()) if proportion.label is not None else 1.0
+    grouped = grouped_proportion(successes, trials, max(1, round(answers * share)))
+    details["design_effect"], details["n_effective"] = grouped.design_effect, grouped.n_effective
+    details["intraclass_correlation"] = intraclass_correlation(successes, trials)
+    return grouped
+
+
+def _wilson(grouped: GroupedProportion, proportion: Proportion, name: str, settings: Settings) -> tuple[float, float, str] | None:
+    if grouped.groups < FEWEST:
+        settings.warn(f"{name}: only {grouped.groups} groups have an item that counts for it: no interval can be given")
+        return None
+    low, high = grouped.wilson(settings.confidence_level, settings.side)
+    return proportion.to_metric(low), proportion.to_metric(high), "wilson"
+
+
+def warn_few_units(kind: str, units: int, settings: Settings) -> None:
+    """A statistician's warnings about the number of groups."""
+    if kind == "weights":
+        return
+    word = "groups" if kind == "groups" else "items with repeats"
+    if units < FEWEST:
+        settings.warn(f"only {units} {word}: no interval can be given, at least {FEWEST} are needed")
+    elif units < ENOUGH and kind == "groups":
+        settings.warn(f"only {units} groups: the interval rests on their spread and is itself uncertain; 20 or more are better")

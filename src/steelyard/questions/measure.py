@@ -1,0 +1,210 @@
+"""How good is it, and how sure are we? Reads, counts, picks the methods, assembles the rows."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING, Any
+
+from steelyard import signature
+from steelyard.errors import UsageError
+from steelyard.metrics.catalogue import Metric, parse
+from steelyard.questions.label_warnings import warn_about_labels
+from steelyard.questions.settings import RESAMPLING, Settings, settle
+from steelyard.questions.table_rows import TableTally, table_row
+from steelyard.results import Measurement, Row
+from steelyard.tally.counts import Counts
+
+if TYPE_CHECKING:
+    from steelyard.questions.sample import Sample
+
+Names = str | Sequence[str] | None
+OUTCOME_METRICS = ("accuracy", "error", "mean")
+
+
+def measure(
+    data: Any,
+    prediction: Any = None,
+    /,
+    *,
+    metric: Names = None,
+    positive: object = None,
+    labels: Sequence[object] | None = None,
+    by: Names = None,
+    interval: str | None = None,
+    confidence_level: float = 0.95,
+    side: str = "two",
+    draws: int = 10_000,
+    seed: int | None = 0,
+    prior: float = 0.5,
+    range: Sequence[float] | None = None,  # noqa: A002  the contract's word
+    absent: str | None = None,
+    missing: str = "error",
+    ratio: str | Sequence[str] | None = None,
+    **columns: Any,
+) -> Measurement:
+    """How good a model is, with an interval for every number.
+
+    data is a path, a frame, rows, an array of scores, or truths with predictions beside them; or Counts, or an earlier
+    Measurement. Columns are found by name or given: id=, truth=, prediction=, score=, probability=, group=, repeat=,
+    weight=, model= (names for tables, arrays for arrays).
+
+    >>> print(measure(Counts.of(12, 40)).row)
+    accuracy 0.3 [0.180748, 0.4543] (0.95 two, wilson)
+    """
+    settings = settle(
+        interval=interval,
+        confidence_level=confidence_level,
+        side=side,
+        draws=draws,
+        seed=seed,
+        prior=prior,
+        range=range,
+        positive=positive,
+        labels=labels,
+        absent=absent,
+        missing=missing,
+    )
+    metrics = None if metric is None else [parse(name) for name in ([metric] if isinstance(metric, str) else metric)]
+    if metrics == []:
+        raise UsageError("cannot measure nothing", got="an empty list of metrics", need="at least one name")
+    if isinstance(data, Measurement):
+        if data.table is None:
+            raise UsageError(
+                "cannot measure this result again",
+                got="a measurement without a table",
+                need="one that keeps its counts",
+                hint="measure the data",
+            )
+        data = data.table
+    if isinstance(data, Counts):
+        if prediction is not None or by is not None or columns or ratio is not None:
+            raise UsageError(
+                "cannot use columns with counts",
+                got="counts and columns",
+                need="counts alone",
+                hint="by=, group= and the like need the items",
+            )
+        return measure_counts(data, metrics, settings)
+    from steelyard.questions.measure_items import measure_source
+
+    slices = (by,) if isinstance(by, str) else tuple(by or ())
+    return measure_source(data, prediction, metrics, settings, slices, ratio, columns)
+
+
+def measure_counts(counts: Counts, metrics: list[Metric] | None, settings: Settings) -> Measurement:
+    """A measurement of bare counts. Closed forms load no NumPy."""
+    if counts.n == 0:
+        raise UsageError("cannot measure no items", got="0 items", need="at least one", hint="n must be 1 or more")
+    if metrics is None:
+        metrics = [parse(name) for name in default_table_metrics(counts)]
+    tally = TableTally(counts, items=counts.n)
+    rows = [row for one in metrics for row in rows_of_table(one, tally, settings)]
+    if counts.kind == "labels":
+        warn_about_labels(counts, metrics, settings)
+    facts: dict[str, object] = {"n": counts.n, "design": "items"}
+    return Measurement(
+        n=counts.n, rows=tuple(rows), table=counts, warnings=tuple(settings.warnings), signature=sign(metrics, rows, settings, facts)
+    )
+
+
+def default_table_metrics(counts: Counts) -> list[str]:
+    """Right/wrong: accuracy. Two-class counts: precision, recall, f1 of the positive. Labels: the classes too."""
+    if counts.kind == "outcomes":
+        return ["accuracy"]
+    if counts.kind == "binary":
+        return [*(["accuracy"] if counts.negatives_known else []), "precision", "recall", "f1"]
+    return ["accuracy", "macro_f1", "each_precision", "each_recall", "each_f1"]
+
+
+def rows_of_table(metric: Metric, tally: TableTally, settings: Settings) -> Iterable[Row]:
+    """One row, or one per class for each_."""
+    if metric.average == "each":
+        return [table_row(metric, label, tally, settings) for label in range(tally.counts.classes)]
+    return [table_row(metric, class_of(metric, tally.counts, settings), tally, settings)]
+
+
+def class_of(metric: Metric, counts: Counts, settings: Settings) -> int | None:
+    """The class a metric is about: none for a whole-table metric, else the one that was named."""
+    if not metric.facts.of_class or metric.average is not None or counts.kind == "outcomes":
+        return None
+    if settings.positive is not None:
+        if counts.kind == "binary" and settings.positive not in counts.labels:
+            return 1  # tp, fp, fn are of the positive class, whatever the user calls it
+        return counts.code(settings.positive)
+    if counts.kind == "binary":
+        return 1
+    shown = ", ".join(map(repr, counts.class_labels[:12])) + (" ..." if counts.classes > 12 else "")
+    raise UsageError(
+        f"cannot tell which class {metric.name} is about",
+        got=f"labels {shown}",
+        need="the positive class or an average",
+        hint=f"--positive LABEL, or macro_{metric.name}, or each_{metric.name} for every class",
+    )
+
+
+def rows_of_sample(metrics: Sequence[Metric], sample: Sample, settings: Settings) -> list[Row]:
+    """The rows of one sample, family by family."""
+    rows: list[Row] = []
+    for metric in metrics:
+        if metric.facts.family == "table" or (
+            metric.base == "mean" and sample.binary_scores and settings.interval not in ("t", "wilson-mean", "betting", "studentized")
+        ):
+            rows.extend(rows_of_table(metric, table_for(metric, sample), settings))
+        elif metric.facts.family == "ranking":
+            from steelyard.questions.ranking_rows import ranking_row
+
+            rows.append(ranking_row(metric, sample, settings))
+        else:
+            from steelyard.questions.sums_rows import sums_row
+
+            rows.append(sums_row(metric, sample, settings))
+    return rows
+
+
+def table_for(metric: Metric, sample: Sample) -> TableTally:
+    """Scores of 0 and 1 decide right and wrong where there are any; labels decide the rest."""
+    if metric.base in OUTCOME_METRICS and sample.binary_scores:
+        return sample.outcomes
+    if sample.items.truth is None or sample.items.prediction is None:
+        if sample.items.score is not None and metric.base in OUTCOME_METRICS:
+            raise UsageError(
+                f"cannot compute {metric.name}",
+                got="scores other than 0 and 1",
+                need="right or wrong for every item",
+                hint="ask for --metric mean",
+            )
+        raise UsageError(
+            f"cannot compute {metric.name}",
+            got="no truth and prediction columns",
+            need="both",
+            hint="name them with --truth and --prediction",
+        )
+    return sample.table
+
+
+def sign(metrics: Sequence[Metric], rows: Sequence[Row], settings: Settings, facts: dict[str, object]) -> str:
+    """The signature: what was used, in the order of the metrics."""
+    used: list[str] = []
+    for metric in metrics:
+        name = metric.name.removeprefix("each_")
+        # a fall-back is not asked for by name: repeating the question with the method it replaced gives it again
+        methods = [row.details.get("instead_of", row.interval.method) for row in rows if row.metric == name and row.interval is not None]
+        used.append(max(methods, key=methods.count) if methods else "none")
+    random = bool({*RESAMPLING, "betting"} & set(used)) or any("monte_carlo_error" in row.details for row in rows)
+    return signature.write(
+        {
+            "metric": [metric.name for metric in metrics],
+            "positive": settings.positive,
+            "labels": settings.labels,
+            "interval": used[:1] if len(set(used)) == 1 else used,
+            "level": settings.confidence_level,
+            "side": None if settings.side == "two" else settings.side,
+            "prior": settings.prior if "bayes" in used else None,
+            "range": settings.range,
+            "draws": settings.draws if random else None,
+            "seed": settings.seed if random else None,
+            "absent": settings.absent,
+            "missing": None if settings.missing == "error" else settings.missing,
+            **facts,
+        }
+    )

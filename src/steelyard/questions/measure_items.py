@@ -1,0 +1,229 @@
+"""The walk from a source to a measurement: roles, metrics, one count, rows, slices."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from steelyard.errors import DataError, UsageError
+from steelyard.items import Items, Labels
+from steelyard.metrics.catalogue import Metric, parse
+from steelyard.questions.label_warnings import warn_about_labels
+from steelyard.questions.measure import rows_of_sample, sign
+from steelyard.questions.sample import Sample
+from steelyard.questions.settings import Settings
+from steelyard.read.doors import open_source
+from steelyard.read.source import Source
+from steelyard.read.table import MemoryTable
+from steelyard.results import Measurement, Row, Slice
+from steelyard.tally.design import take
+from steelyard.tally.order import label_order
+
+NUMERIC = ("mae", "rmse", "r2", "spearman")
+
+
+def measure_source(
+    data: Any,
+    prediction: Any,
+    metrics: list[Metric] | None,
+    settings: Settings,
+    by: tuple[str, ...],
+    ratio: str | Sequence[str] | None,
+    columns: Mapping[str, Any],
+) -> Measurement:
+    """Everything that is not bare counts."""
+    given = {role: value for role, value in columns.items() if value is not None}
+    if by:
+        given["by"] = by
+    if ratio is not None:
+        given["ratio"] = _ratio(ratio)
+    source = open_source(data, prediction, columns=given)
+    for sentence in source.warnings:
+        settings.warn(sentence)
+    asked = metrics is not None
+    metrics = metrics if metrics is not None else default_metrics(source)
+    items = _items(source, metrics, by)
+    if not asked:
+        refuse_numeric_truth(items)
+    sample = Sample(items, settings, settings.labels)
+    if not asked and metrics == [parse("mean")] and sample.binary_scores:
+        metrics = [parse("accuracy")]
+    measured = _measured(sample, metrics, settings)
+    warn_disagreement(sample, settings)
+    slices = _slices(sample, metrics, settings, by)
+    roles = {role: name for role, name in source.roles.items() if role in _used(metrics, source)}
+    return Measurement(
+        n=sample.n,
+        rows=measured[0],
+        table=measured[1],
+        slices=slices,
+        roles=roles,
+        warnings=(*settings.warnings, *source.hints),
+        signature=sign(metrics, measured[0], settings, _facts(sample)),
+    )
+
+
+def default_metrics(source: Source) -> list[Metric]:
+    """What is asked when nothing is: by what the source holds."""
+    roles = source.roles
+    names: list[str] = []
+    if source.ratio is not None:
+        return [parse("ratio")]
+    if "truth" in roles and "prediction" in roles:
+        names += ["accuracy", "macro_f1", "each_precision", "each_recall", "each_f1"]
+    elif "score" in roles:
+        names += ["mean"]
+    if "truth" in roles and "probability" in roles:
+        names += ["auc", "brier"]
+    if not names:
+        raise DataError(
+            "cannot tell what to measure",
+            got=f"columns {', '.join(map(repr, source.columns))}",
+            need="truth and prediction, or score, or truth and probability",
+            hint="name them with --truth, --prediction, --score, --probability",
+        )
+    return [parse(name) for name in names]
+
+
+def _ratio(ratio: str | Sequence[str]) -> tuple[str, str]:
+    parts = tuple(ratio.split("/")) if isinstance(ratio, str) else tuple(ratio)
+    if len(parts) != 2 or not all(parts):
+        raise UsageError(
+            "cannot read the ratio", got=repr(ratio), need="two column names, above and below the line", hint="--ratio errors/words"
+        )
+    return parts[0].strip(), parts[1].strip()
+
+
+def _used(metrics: Sequence[Metric], source: Source) -> set[str]:
+    """The roles that the metrics read, with those that make the design."""
+    used = {need for metric in metrics for need in metric.facts.needs} | {"id", "group", "repeat", "weight", "model"}
+    if any(metric.base in ("accuracy", "error") for metric in metrics):
+        used |= {"score"}
+    return used & {*source.roles, "ratio"}
+
+
+def _items(source: Source, metrics: Sequence[Metric], by: tuple[str, ...]) -> Items:
+    """The items: counted inside the engine where only distinct rows matter, read row by row where order or units do."""
+    _require(source, metrics)
+    numeric = any(metric.base in NUMERIC for metric in metrics)
+    if numeric and any(metric.base not in NUMERIC for metric in metrics):
+        raise UsageError(
+            "cannot mix metrics of numbers and of labels",
+            got=", ".join(metric.name for metric in metrics),
+            need="one kind at a time",
+            hint=f"{', '.join(NUMERIC)} read the truth as numbers",
+        )
+    by_row = (
+        numeric
+        or "ratio" in _used(metrics, source)
+        or bool({"group", "repeat"} & set(source.roles))
+        or any(m.facts.family == "repeats" for m in metrics)
+    )
+    if by_row or len(by) > 1 or isinstance(source.table, MemoryTable) or ("weight" in source.roles and not source.weights_are_whole()):
+        return source.items(numeric=numeric)
+    roles = sorted(_used(metrics, source) & {"truth", "prediction", "score", "probability"})
+    return from_cells(source.tabulate(roles, by[0] if by else None), roles, by)
+
+
+def _require(source: Source, metrics: Sequence[Metric]) -> None:
+    """Every column that a metric reads is there; right-or-wrong metrics take a score instead of labels."""
+    for metric in metrics:
+        missing = [need for need in metric.facts.needs if need not in source.roles and not (need == "ratio" and source.ratio is not None)]
+        if missing and not (metric.base in ("accuracy", "error") and "score" in source.roles):
+            raise DataError(
+                f"cannot compute {metric.name}",
+                got=f"columns {', '.join(map(repr, source.columns))}",
+                need=" and ".join(f"a {need} column" for need in missing),
+                hint=" ".join(f"--{need} NAME" if need != "ratio" else "--ratio ABOVE/BELOW" for need in missing),
+            )
+
+
+def from_cells(cells: Sequence[tuple[Any, ...]], roles: Sequence[str], by: tuple[str, ...]) -> Items:
+    """Items of the distinct rows that an engine counted; their order does not matter, since tallies sort."""
+    columns = list(zip(*cells, strict=True))
+    count = np.array(columns[-1], np.int64)
+    named: dict[str, Any] = {}
+    for role, values in zip(roles, columns[len(by) :], strict=False):
+        if role in ("truth", "prediction"):
+            named[role] = _labels(values)
+        else:
+            named[role] = np.array([math.nan if value is None else value for value in values], float)
+    slices = {by[0]: _labels(columns[0])} if by else {}
+    return Items(n=len(cells), count=count, slices=slices, **named)
+
+
+def _labels(values: Sequence[str | None]) -> Labels:
+    names = tuple(dict.fromkeys(value for value in values if value is not None))
+    code: dict[str | None, int] = {name: i for i, name in enumerate(names)}
+    code[None] = -1
+    return Labels(np.array([code[value] for value in values], np.int64), names)
+
+
+def refuse_numeric_truth(items: Items) -> None:
+    """Truths such as 3.7 are numbers to be predicted, not classes: say so instead of counting a class per value."""
+    if items.truth is None or items.prediction is None:
+        return
+    try:
+        numbers = [float(items.truth.names[i]) for i in np.unique(items.truth.codes) if i >= 0]
+    except ValueError:
+        return
+    fraction = next((x for x in numbers if not x.is_integer()), None)
+    if fraction is not None:
+        raise DataError(
+            "cannot treat the truth as classes",
+            got=f"{len(numbers)} distinct numbers, such as {fraction:g}",
+            need="a named metric",
+            hint="--metric mae, rmse, r2 or spearman for numbers; name a label metric if they are classes",
+        )
+
+
+def _measured(sample: Sample, metrics: Sequence[Metric], settings: Settings) -> tuple[tuple[Row, ...], Any]:
+    """The rows and the table they rest on."""
+    rows = tuple(rows_of_sample(metrics, sample, settings))
+    table = None
+    if any(metric.facts.family == "table" for metric in metrics):
+        labelled = sample.items.truth is not None and sample.items.prediction is not None
+        table = sample.table.counts if labelled else sample.outcomes.counts
+        if labelled:
+            warn_about_labels(table, metrics, settings)
+    return rows, table if sample.design.plain else None
+
+
+def warn_disagreement(sample: Sample, settings: Settings) -> None:
+    """With labels and right-or-wrong scores side by side: how often they tell different stories."""
+    items = sample.items
+    if items.truth is None or items.prediction is None or not sample.binary_scores or items.score is None:
+        return
+    truth, prediction = np.array(items.truth.names)[items.truth.codes], np.array(items.prediction.names)[items.prediction.codes]
+    differ = (truth == prediction) != (items.score == 1)
+    many = int(differ.sum() if items.count is None else items.count[differ].sum())
+    if many:
+        settings.warn(
+            f"score and labels disagree on right or wrong for {many} of {items.total} items: "
+            "the score decides accuracy, the labels decide label metrics"
+        )
+
+
+def _slices(sample: Sample, metrics: Sequence[Metric], settings: Settings, by: tuple[str, ...]) -> tuple[Slice, ...]:
+    """One measurement per value of each slice column, over the classes of the whole."""
+    out: list[Slice] = []
+    labels = sample.table.counts.class_labels if sample.items.truth is not None and sample.items.prediction is not None else None
+    for column in by:
+        codes, names = sample.items.slices[column].codes, sample.items.slices[column].names
+        values = {names[i] if i >= 0 else "(missing)": codes == i for i in np.unique(codes)}
+        for value in label_order(values):
+            own = Settings(**{**{name: getattr(settings, name) for name in Settings.__slots__}, "warnings": []})
+            part = Sample(take(sample.items, values[value]), own, labels)
+            rows, table = _measured(part, metrics, own)
+            found = Measurement(
+                n=part.n, rows=rows, table=table, warnings=tuple(own.warnings), signature=sign(metrics, rows, own, _facts(part))
+            )
+            out.append(Slice(by=column, value=value, measurement=found))
+    return tuple(out)
+
+
+def _facts(sample: Sample) -> dict[str, object]:
+    return {"n": sample.n, "design": sample.design.kind, "units": None if sample.design.plain else sample.design.units}

@@ -1,0 +1,156 @@
+"""Rows for metrics of an order: AUC, average precision, rank correlation."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from steelyard.errors import UsageError
+from steelyard.infer import ranking as infer_ranking
+from steelyard.infer.bootstrap import Degenerate
+from steelyard.infer.grouped import FEWEST
+from steelyard.infer.normal import clip, tail, z_value
+from steelyard.infer.sums import student
+from steelyard.metrics import ranking
+from steelyard.metrics.catalogue import Metric
+from steelyard.questions.grouped_rows import warn_few_units
+from steelyard.questions.sample import Sample
+from steelyard.questions.settings import Settings
+from steelyard.questions.sums_rows import positive_label, positives
+from steelyard.results import Interval, Row
+from steelyard.tally.scores import ScoreTable
+
+Ends = tuple[float, float, str]
+MANY_SCORES = 20_000  # distinct scores beyond which redrawing average precision costs more than it tells
+
+
+def ranking_row(metric: Metric, sample: Sample, settings: Settings) -> Row:
+    """The row of one metric of an order."""
+    if sample.design.kind == "weights":
+        raise UsageError(f"cannot compute {metric.name} with fractional weights", need="whole-number weights, or none")
+    if metric.base == "spearman":
+        return _spearman_row(metric, sample, settings)
+    positive = positives(sample)
+    label = positive_label(sample)
+    table = sample.score_table(positive)
+    if sample.design.kind == "repeats":
+        raise UsageError(
+            f"cannot compute {metric.name} with repeats", got="several probabilities per item", need="one", hint="average them first"
+        )
+    if table.n_positive == 0 or (table.n_negative == 0 and metric.base == "auc"):
+        only = "positives" if table.n_negative == 0 else "negatives"
+        settings.warn(f"{metric.name} is undefined: there are only {only}")
+        return _row(metric, None, table.n, None, settings, label, table)
+    measure = ranking.auc if metric.base == "auc" else ranking.average_precision
+    value = float(measure(table.positives, table.negatives))
+    if sample.design.kind == "groups":
+        return _grouped_row(metric, value, table, positive, sample, settings, label)
+    details: dict[str, Any] = {}
+    return _row(metric, value, table.n, _ends(metric, table, settings, details), settings, label, table, details)
+
+
+def _ends(metric: Metric, table: ScoreTable, settings: Settings, details: dict[str, Any]) -> Ends | None:
+    is_auc = metric.base == "auc"
+    allowed = ["delong", "percentile", "bca"] if is_auc else ["bca", "percentile", "delta"]
+    method = settings.interval or ("delong" if is_auc else "bca" if len(table.score) <= MANY_SCORES else "delta")
+    if method not in allowed:
+        raise UsageError(f"cannot use the interval {method!r} for {metric.name}", need=f"one of {', '.join(allowed)}")
+    level, side = settings.confidence_level, settings.side
+    try:
+        if method == "delong":
+            return (*infer_ranking.delong(table, level, side), method)
+        if method == "delta":
+            value = float(ranking.average_precision(table.positives, table.negatives))
+            error = infer_ranking.average_precision_error(table)
+            return (*infer_ranking.on_logit_scale(value, error, z_value(level, side)), method)
+        low, high, undefined = infer_ranking.bootstrap_scores(
+            table, metric.base, method, level, side, draws=settings.draws, seed=settings.seed
+        )
+    except Degenerate as reason:
+        if is_auc and min(table.n_positive, table.n_negative) >= 1:
+            settings.warn(
+                f"auc: {method} has no interval here ({reason}); Wilson with the smaller class as n is given instead, which is wide"
+            )
+            details["instead_of"] = method
+            return (*infer_ranking.perfect_auc(table, level, side), "wilson")
+        settings.warn(f"{metric.name}: no interval can be given ({reason})")
+        return None
+    if undefined:
+        settings.warn(
+            f"{metric.name} was undefined in {undefined} of {settings.draws} draws, where a class did not occur; they were left out"
+        )
+    return low, high, method
+
+
+def _grouped_row(metric: Metric, value: float, table: ScoreTable, positive: Any, sample: Sample, settings: Settings, label: str) -> Row:
+    design = sample.design
+    details = dict(sample.details)
+    warn_few_units("groups", design.units, settings)
+    if metric.base != "auc" or settings.interval not in (None, "delong"):
+        raise UsageError(
+            f"cannot give an interval for {metric.name} of grouped items",
+            need="auc with delong",
+            hint="--group none ignores the groups, with a warning",
+        )
+    if sample.items.count is not None:
+        raise UsageError("cannot combine whole-number weights and groups for auc", need="one row per item")
+    ends: Ends | None = None
+    if design.units >= FEWEST and sample.items.probability is not None and design.unit is not None:
+        error = infer_ranking.grouped_auc_error(table, sample.items.probability, positive, design.unit, design.units)
+        critical = student(1 - tail(settings.confidence_level, settings.side), design.units - 1)
+        try:
+            ends = (*infer_ranking.on_logit_scale(value, error, critical), "delong")
+        except Degenerate as reason:
+            settings.warn(f"auc: no interval can be given for grouped items ({reason})")
+    return _row(metric, value, table.n, ends, settings, label, table, details)
+
+
+def _spearman_row(metric: Metric, sample: Sample, settings: Settings) -> Row:
+    items = sample.items
+    assert items.truth_value is not None
+    assert items.prediction_value is not None
+    if not sample.design.plain or items.count is not None:
+        raise UsageError("cannot compute spearman with groups, repeats or weights", need="one row per item")
+    value = ranking.spearman(items.truth_value, items.prediction_value)
+    if math.isnan(value):
+        settings.warn("spearman is undefined: the truths or the predictions do not vary")
+        return _plain(metric, None, items.n, None, settings)
+    if settings.interval not in (None, "fisher-z"):
+        raise UsageError(f"cannot use the interval {settings.interval!r} for spearman", need="fisher-z")
+    try:
+        ends: Ends | None = (*infer_ranking.spearman_interval(value, items.n, settings.confidence_level, settings.side), "fisher-z")
+    except Degenerate as reason:
+        settings.warn(f"spearman: no interval can be given ({reason})")
+        ends = None
+    return _plain(metric, value, items.n, ends, settings)
+
+
+def _row(
+    metric: Metric,
+    value: float | None,
+    n: int,
+    ends: Ends | None,
+    settings: Settings,
+    label: str,
+    table: ScoreTable,
+    details: dict[str, Any] | None = None,
+) -> Row:
+    return _plain(
+        metric,
+        value,
+        n,
+        ends,
+        settings,
+        {"positive": label, "positives": table.n_positive, "negatives": table.n_negative, **(details or {})},
+    )
+
+
+def _plain(
+    metric: Metric, value: float | None, n: int, ends: Ends | None, settings: Settings, details: dict[str, Any] | None = None
+) -> Row:
+    interval = None
+    if ends is not None:
+        facts = metric.facts
+        low, high = clip(ends[0], ends[1], settings.side, float(facts.low or 0), float(facts.high or 1))
+        interval = Interval(low=low, high=high, confidence_level=settings.confidence_level, side=settings.side, method=ends[2])  # type: ignore[arg-type]
+    return Row(metric=metric.name, estimate=value, n=n, interval=interval, details=details or {})

@@ -1,0 +1,124 @@
+"""The options of a question, checked once, before anything is read."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from steelyard.errors import UsageError
+from steelyard.infer.normal import check_level, tail
+
+INTERVALS = (
+    "wald",
+    "wilson",
+    "agresti-coull",
+    "jeffreys",
+    "clopper-pearson",
+    "mid-p",
+    "bayes",
+    "delta",
+    "percentile",
+    "bca",
+    "studentized",
+    "t",
+    "wilson-mean",
+    "betting",
+    "delong",
+    "fisher-z",
+)
+RESAMPLING = ("percentile", "bca", "studentized")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Settings:
+    """What was asked for, with defaults filled in. `warnings` is the one list that a question appends to."""
+
+    interval: str | None = None
+    confidence_level: float = 0.95
+    side: str = "two"
+    draws: int = 10_000
+    seed: int = 0
+    prior: float = 0.5
+    range: tuple[float, float] | None = None
+    positive: str | None = None
+    labels: tuple[str, ...] | None = None
+    absent: str | None = None
+    missing: str = "error"
+    warnings: list[str] = field(default_factory=list)
+
+    def warn(self, sentence: str) -> None:
+        """Say it once."""
+        if sentence not in self.warnings:
+            self.warnings.append(sentence)
+
+
+def settle(
+    *,
+    interval: str | None,
+    confidence_level: float,
+    side: str,
+    draws: int,
+    seed: int | None,
+    prior: float,
+    range: Sequence[float] | None,  # noqa: A002  the contract's word
+    positive: object,
+    labels: Sequence[object] | None,
+    absent: str | None,
+    missing: str,
+) -> Settings:
+    """The settings of a question, or an error that says which option cannot be what it is."""
+    check_level(confidence_level)
+    tail(confidence_level, side)
+    _one_of("interval", interval, INTERVALS)
+    _one_of("absent", absent, ("skip", "zero"))
+    _one_of("missing", missing, ("error", "wrong", "drop"), optional=False)
+    if isinstance(draws, bool) or not isinstance(draws, int) or draws < 1:
+        raise UsageError("cannot use the number of draws", got=repr(draws), need="a whole number of at least 1")
+    if not (isinstance(prior, (int, float)) and 0 < prior < math.inf):
+        raise UsageError(
+            "cannot use the prior",
+            got=repr(prior),
+            need="a positive number",
+            hint="0.5 is Jeffreys, 1 is uniform; 0 gives no proper posterior",
+        )
+    return Settings(
+        interval=interval,
+        confidence_level=float(confidence_level),
+        side=side,
+        draws=draws,
+        seed=_seed(seed),
+        prior=float(prior),
+        range=_range(range),
+        positive=None if positive is None else str(positive),
+        labels=None if labels is None else tuple(str(label) for label in labels),
+        absent=absent,
+        missing=missing,
+    )
+
+
+def _one_of(name: str, value: Any, words: Sequence[str], optional: bool = True) -> None:
+    if value in words or (optional and value is None):
+        return
+    raise UsageError(f"cannot use the {name} {value!r}", need=f"one of {', '.join(words)}")
+
+
+def _seed(seed: int | None) -> int:
+    """The seed as given; None draws one, which the signature then prints."""
+    if seed is None:
+        import secrets
+
+        return secrets.randbelow(2**32)
+    if isinstance(seed, bool) or not isinstance(seed, int) or seed < 0:
+        raise UsageError("cannot use the seed", got=repr(seed), need="a whole number of 0 or more, or None to draw one")
+    return seed
+
+
+def _range(ends: Sequence[float] | None) -> tuple[float, float] | None:
+    if ends is None:
+        return None
+    low, high = (float(end) for end in ends)
+    if not (math.isfinite(low) and math.isfinite(high) and low < high):
+        raise UsageError("cannot use the range", got=f"{low:g} {high:g}", need="two finite numbers, the lower first", hint="--range 0 1")
+    return low, high

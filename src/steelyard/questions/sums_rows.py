@@ -1,0 +1,265 @@
+"""Rows for metrics of sums: means of scores, losses of probabilities, errors of numbers, ratios, pass@k."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from steelyard.errors import DataError, UsageError
+from steelyard.infer import mean as infer_mean
+from steelyard.infer import sums as infer_sums
+from steelyard.infer.bootstrap import Degenerate
+from steelyard.infer.grouped import FEWEST
+from steelyard.metrics.catalogue import Metric
+from steelyard.metrics.sums import QUOTIENT, STATISTICS, SumStatistic, item_rows, pass_at_k, pass_hat_k
+from steelyard.questions.grouped_rows import warn_few_units
+from steelyard.questions.sample import Sample
+from steelyard.questions.settings import RESAMPLING, Settings
+from steelyard.results import Interval, Row
+from steelyard.tally.sums import Sums, tally_groups, tally_items
+
+FloatArray = npt.NDArray[np.float64]
+OFF_BOUNDARY = 25  # fewer items than this away from the modal end of the range, and t cannot be trusted
+Ends = tuple[float, float, str]
+
+
+def sums_row(metric: Metric, sample: Sample, settings: Settings) -> Row:
+    """The row of one metric of sums."""
+    if metric.facts.family == "repeats":
+        return _pass_row(metric, sample, settings)
+    rows = item_rows(metric.base, *columns_of(metric, sample))
+    if not np.isfinite(rows).all():
+        settings.warn(f"{metric.name} is infinite: a probability of exactly 0 or 1 was given to an item that turned out otherwise")
+        return _row(metric, None, sample.n, None, settings, {})
+    return _row_of(metric, sample.sums(rows), STATISTICS[metric.base], sample, settings)
+
+
+def columns_of(metric: Metric, sample: Sample) -> tuple[FloatArray, ...]:
+    """The columns a metric reads, as numbers."""
+    items = sample.items
+    if metric.base == "mean":
+        assert items.score is not None
+        return (items.score,)
+    if metric.base == "ratio":
+        assert items.ratio is not None
+        if items.ratio[1].sum() == 0 or np.any(items.ratio[1] < 0):
+            raise DataError("cannot divide", got="a negative or all-zero column below the line", need="sums of 0 or more, not all 0")
+        return items.ratio
+    if metric.base in ("mae", "rmse", "r2"):
+        assert items.truth_value is not None
+        assert items.prediction_value is not None
+        return items.truth_value, items.prediction_value
+    return probabilities(sample), positives(sample).astype(float)
+
+
+def probabilities(sample: Sample) -> FloatArray:
+    """The probabilities, inside 0 and 1."""
+    p = sample.items.probability
+    assert p is not None
+    outside = (p < 0) | (p > 1)
+    if outside.any():
+        row = int(np.argmax(outside))
+        raise DataError(
+            "cannot use the probability column",
+            got=f"{int(outside.sum())} value(s) outside 0 and 1, such as {p[row]:g}",
+            need="probabilities of the positive class",
+            hint="auc and average_precision take any score: ask for them alone with --metric auc",
+        )
+    return p
+
+
+def positives(sample: Sample) -> npt.NDArray[np.bool_]:
+    """Which items are positive. The positive class is named, or is 1 of 0/1, or True of False/True."""
+    truth = sample.items.truth
+    assert truth is not None
+    label = positive_label(sample)
+    return np.asarray(np.array([name == label for name in truth.names])[truth.codes])
+
+
+def positive_label(sample: Sample) -> str:
+    truth = sample.items.truth
+    assert truth is not None
+    used = {truth.names[i] for i in np.unique(truth.codes)}
+    wanted = sample.settings.positive
+    if wanted is None:
+        wanted = next((one for zero, one in (("0", "1"), ("False", "True"), ("0.0", "1.0")) if used <= {zero, one}), None)
+    if wanted is None:
+        shown = ", ".join(map(repr, sorted(used)[:12]))
+        raise UsageError(
+            "cannot tell what the probability is of", got=f"labels {shown}", need="the positive class", hint="name it with --positive LABEL"
+        )
+    return wanted
+
+
+def _pass_row(metric: Metric, sample: Sample, settings: Settings) -> Row:
+    """pass@k and pass^k: one unbiased number per problem, then a mean over problems (or groups of them)."""
+    items = sample.items
+    k = int(metric.parameter or 1)
+    if items.id is None or items.score is None:
+        raise DataError(f"cannot compute {metric.name}", got="no id or no score column", need="several scored tries per id")
+    if not sample.binary_scores:
+        raise DataError(f"cannot compute {metric.name}", got="scores other than 0 and 1", need="right or wrong for every try")
+    codes, problem = np.unique(items.id.codes, return_inverse=True)
+    tries = np.bincount(problem)
+    if (short := tries < k).any():
+        first = items.id.names[codes[int(np.argmax(short))]]
+        raise DataError(
+            f"cannot compute {metric.name}",
+            got=f"{int(short.sum())} of {len(tries)} problems with fewer than {k} tries, such as {first!r}",
+            need=f"at least {k} tries of every problem",
+            hint=f"lower k, or run more repeats; name the id and repeat columns if {k} tries are there",
+        )
+    right = np.bincount(problem, weights=items.score).astype(np.int64)
+    value = (pass_at_k if metric.base == "pass@" else pass_hat_k)(right, tries, k)
+    rows = item_rows("mean", value)
+    if items.group is None:
+        sums, kind = tally_items(rows), "items"
+    else:
+        group_of = np.zeros(len(tries), np.int64)
+        group_of[problem] = np.unique(items.group.codes, return_inverse=True)[1]
+        sums, kind = tally_groups(rows, group_of, int(group_of.max()) + 1), "groups"
+    return _row_of(metric, sums, QUOTIENT, sample, settings, kind=kind, bounds=(0.0, 1.0), n=len(tries))
+
+
+def _row_of(
+    metric: Metric,
+    sums: Sums,
+    statistic: SumStatistic,
+    sample: Sample,
+    settings: Settings,
+    *,
+    kind: str | None = None,
+    bounds: tuple[float, float] | None = None,
+    n: int | None = None,
+) -> Row:
+    kind = kind or sample.design.kind
+    value = float(statistic.value(sums.totals()))
+    n = sample.n if n is None else n
+    if not math.isfinite(value):
+        settings.warn(
+            f"{metric.name} is undefined: " + ("the truths do not vary" if metric.base == "r2" else "there is nothing to divide by")
+        )
+        return _row(metric, None, n, None, settings, {})
+    details = dict(sample.details)
+    if kind not in ("items", "weights"):
+        warn_few_units(kind, sums.n, settings)
+        if sums.n < FEWEST:
+            return _row(metric, value, n, None, settings, details)
+    bounds = bounds or bounds_of(metric, sample, settings)
+    ends = _ends(metric, sums, statistic, settings, bounds, kind, details)
+    return _row(metric, value, n, ends, settings, details, bounds)
+
+
+def bounds_of(metric: Metric, sample: Sample, settings: Settings) -> tuple[float, float] | None:
+    """The range of one item's number, if known: declared for scores, by definition for losses."""
+    if metric.base == "brier":
+        return 0.0, 1.0
+    if metric.base != "mean" or sample.items.score is None:
+        return None
+    low, high = float(sample.items.score.min()), float(sample.items.score.max())
+    if settings.range is not None:
+        if low < settings.range[0] or high > settings.range[1]:
+            raise DataError(
+                "cannot use the declared range",
+                got=f"scores from {low:g} to {high:g}",
+                need=f"scores within {settings.range[0]:g} and {settings.range[1]:g}",
+                hint="correct --range, or look for percent mixed with fractions",
+            )
+        return settings.range
+    return (0.0, 1.0) if low >= 0 and high <= 1 else None
+
+
+def _ends(
+    metric: Metric,
+    sums: Sums,
+    statistic: SumStatistic,
+    settings: Settings,
+    bounds: tuple[float, float] | None,
+    kind: str,
+    details: dict[str, Any],
+) -> Ends | None:
+    """The interval by the method's name; the announced fall-back is also written into the details."""
+    allowed = _offered(metric, bounds, kind)
+    method = settings.interval or _default(metric, sums, bounds, settings, kind)
+    if method not in allowed:
+        raise UsageError(f"cannot use the interval {method!r} for {metric.name}", need=f"one of {', '.join(allowed)}")
+    level, side = settings.confidence_level, settings.side
+    try:
+        if method in ("t", "delta"):
+            return (*infer_sums.linearised(sums, statistic, level, side), method)
+        if method in RESAMPLING:
+            low, high, undefined = infer_sums.resampled(sums, statistic, method, level, side, draws=settings.draws, seed=settings.seed)
+            if undefined:
+                settings.warn(f"{metric.name} was undefined in {undefined} of {settings.draws} draws; they were left out")
+            return low, high, method
+        assert bounds is not None
+        return _bounded(method, sums, bounds, settings)
+    except Degenerate as reason:
+        if bounds is None or kind not in ("items", "weights"):
+            settings.warn(f"{metric.name}: no interval can be given ({reason}); declare the range with --range if it is known")
+            return None
+        settings.warn(f"{metric.name}: {method} has no interval here ({reason}); Wilson on the mean is given instead")
+        details["instead_of"] = method
+        return _bounded("wilson-mean", sums, bounds, settings)
+
+
+def _bounded(method: str, sums: Sums, bounds: tuple[float, float], settings: Settings) -> Ends:
+    values = sums.rows[:, 1] / sums.rows[:, 0]
+    if method == "betting":
+        every = np.repeat(values, sums.count)
+        return (*infer_mean.betting(every, *bounds, settings.confidence_level, settings.side, seed=settings.seed), method)
+    weight = sums.count * sums.rows[:, 0]
+    effective = float(weight.sum()) ** 2 / float((sums.count * sums.rows[:, 0] ** 2).sum())  # n, or Kish's n under weights
+    centre = float(weight @ values / weight.sum())
+    return (*infer_mean.wilson_mean(centre, effective, *bounds, settings.confidence_level, settings.side), "wilson-mean")
+
+
+def _offered(metric: Metric, bounds: tuple[float, float] | None, kind: str) -> list[str]:
+    straight = metric.base in ("mean", "brier", "log_loss", "mae", "pass@", "pass^")
+    linear = "t" if straight else "delta"
+    bounded = ["wilson-mean", "betting"] if straight and bounds is not None and kind == "items" else []
+    return [linear, *RESAMPLING, *bounded]
+
+
+def _default(metric: Metric, sums: Sums, bounds: tuple[float, float] | None, settings: Settings, kind: str) -> str:
+    """t for a mean unless nearly all items sit on one end of the range; the bootstrap for what is not a mean."""
+    if metric.base in ("ratio", "ece"):
+        return "percentile" if metric.base == "ratio" else "bca"
+    if metric.base in ("rmse", "r2"):
+        return "bca"
+    if kind != "items":
+        return "t"
+    values = sums.rows[:, 1] / sums.rows[:, 0]
+    ends = bounds or (float(values.min()), float(values.max()))
+    at_an_end = max(int(sums.count[values == end].sum()) for end in ends)
+    if sums.n - at_an_end >= OFF_BOUNDARY:
+        return "t"
+    if bounds is not None:
+        return "wilson-mean"
+    settings.warn(
+        f"{metric.name}: only {sums.n - at_an_end} of {sums.n} items differ from the commonest end value, too few for t to cover; "
+        "declare the range of the scores with --range LO HI"
+    )
+    return "t"
+
+
+def _row(
+    metric: Metric,
+    value: float | None,
+    n: int,
+    ends: Ends | None,
+    settings: Settings,
+    details: dict[str, Any],
+    bounds: tuple[float, float] | None = None,
+) -> Row:
+    facts = metric.facts
+    bottom, top = bounds if metric.base == "mean" and bounds else (facts.low, facts.high)
+    interval = None
+    if ends is not None:
+        low: float | None = bottom if settings.side == "upper" else ends[0] if bottom is None else max(bottom, ends[0])
+        high: float | None = top if settings.side == "lower" else ends[1] if top is None else min(top, ends[1])
+        interval = Interval(low=low, high=high, confidence_level=settings.confidence_level, side=settings.side, method=ends[2])  # type: ignore[arg-type]
+    return Row(metric=metric.name, estimate=value, n=n, interval=interval, higher_is_better=facts.higher_is_better, details=details)

@@ -1,0 +1,250 @@
+"""Rows for metrics of a table: which interval, from which tally, and what to fall back to."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from steelyard.errors import DataError, UsageError
+from steelyard.infer.normal import clip
+from steelyard.infer.proportion import METHODS, proportion_interval
+from steelyard.metrics.catalogue import Metric
+from steelyard.metrics.proportions import Proportion, as_proportion, why_undefined
+from steelyard.questions.settings import Settings
+from steelyard.results import Interval, Row
+from steelyard.tally.counts import Counts
+
+if TYPE_CHECKING:
+    from steelyard.infer.posterior import Posterior
+    from steelyard.metrics.table import TableStatistic
+    from steelyard.tally.sums import Sums
+
+FEW = 10  # below this support no interval for an average over classes covers
+
+
+@dataclass(frozen=True, slots=True)
+class TableTally:
+    """The table of all rows, and for items that belong together the margins of every unit."""
+
+    counts: Counts
+    units: Sums | None = None
+    kind: str = "items"
+    items: int = 0
+    details: Mapping[str, Any] = field(default_factory=dict)
+
+
+def table_row(metric: Metric, label: int | None, tally: TableTally, settings: Settings) -> Row:
+    """The row of one metric (of one class, where it has one)."""
+    counts = tally.counts
+    refuse_unknown_negatives(metric, counts)
+    proportion = as_proportion(metric, counts, label)
+    if tally.units is not None:
+        from steelyard.questions.grouped_rows import grouped_row
+
+        return grouped_row(metric, label, tally, proportion, settings)
+    if proportion is not None:
+        estimate, n = proportion.value(counts), proportion.of(counts)[1]
+    else:
+        n = counts.n
+        estimate = _value(statistic_of(metric, label, settings), counts) if n else None
+    interval, details = (None, {}) if estimate is None else _interval(metric, label, counts, proportion, settings, estimate)
+    if estimate is None:
+        settings.warn(f"{_name(metric, counts, label)} is undefined: {why_undefined(metric, None)}")
+    return make_row(metric, label, counts, estimate, n, interval, settings, details)
+
+
+def make_row(
+    metric: Metric,
+    label: int | None,
+    counts: Counts,
+    estimate: float | None,
+    n: int,
+    ends: tuple[float, float, str] | None,
+    settings: Settings,
+    details: dict[str, Any],
+) -> Row:
+    """A Row, with the ends turned into an Interval inside the range of the metric."""
+    interval = None
+    if ends is not None:
+        facts = metric.facts
+        low, high = clip(
+            ends[0],
+            ends[1],
+            settings.side,
+            facts.low if facts.low is not None else -math.inf,
+            facts.high if facts.high is not None else math.inf,
+        )
+        interval = Interval(low=low, high=high, confidence_level=settings.confidence_level, side=settings.side, method=ends[2])  # type: ignore[arg-type]
+    support = None if label is None else counts.class_margins(label)[1]
+    average = metric.average if metric.average != "each" else None
+    name = metric.name.removeprefix("each_")
+    text = None if label is None else counts.labels[label]
+    return Row(
+        metric=name,
+        average=average,
+        label=text,
+        estimate=estimate,
+        n=n,
+        support=support,
+        interval=interval,
+        higher_is_better=metric.facts.higher_is_better,
+        details=details,
+    )
+
+
+def statistic_of(metric: Metric, label: int | None, settings: Settings) -> TableStatistic:
+    from steelyard.metrics.table import statistic
+
+    average = None if metric.average == "each" else metric.average
+    return statistic(metric.base, average_of=average, label=label, beta=metric.beta, absent=settings.absent)
+
+
+def _value(statistic: TableStatistic, counts: Counts) -> float | None:
+    from steelyard.infer.cells import Cells
+
+    value = float(statistic.value(Cells(counts).observed()))
+    return None if math.isnan(value) else value
+
+
+def default_method(proportion: Proportion | None, side: str) -> str:
+    """Wilson for a proportion, exact for a one-sided claim about one, BCa for the rest. Why: statistics in docs."""
+    if proportion is None:
+        return "bca"
+    return "wilson" if side == "two" else "clopper-pearson"
+
+
+def offered(metric: Metric, proportion: Proportion | None) -> list[str]:
+    """The interval methods that make sense for the metric of independent items, the default first."""
+    if proportion is None:
+        return ["bca", "percentile", "delta", "bayes"]
+    binomial = [m for m in METHODS if m not in ("percentile",) and (proportion.through == "itself" or m != "wald")]
+    return [*binomial, "bayes", "percentile", "bca", "delta"]
+
+
+def _interval(
+    metric: Metric, label: int | None, counts: Counts, proportion: Proportion | None, settings: Settings, estimate: float
+) -> tuple[tuple[float, float, str] | None, dict[str, Any]]:
+    """(ends, details): dispatch by the method's name, with the announced fall-back where the method has no answer."""
+    method = settings.interval or default_method(proportion, settings.side)
+    name = _name(metric, counts, label)
+    if method not in offered(metric, proportion):
+        raise UsageError(
+            f"cannot use the interval {method!r} for {metric.name}",
+            need=f"one of {', '.join(offered(metric, proportion))}",
+            hint="name the metrics you mean with --metric if the method suits only some of them",
+        )
+    level, side = settings.confidence_level, settings.side
+    if method == "bayes":
+        return _bayes(metric, label, counts, settings)
+    if proportion is not None and (method in METHODS and (method != "percentile" or proportion.through != "jaccard")):
+        ends = _binomial(method, counts, proportion, settings, name)
+        return ends, {} if ends[2] == method else {"instead_of": method}
+    from steelyard.infer import table
+    from steelyard.infer.bootstrap import Degenerate
+
+    statistic = statistic_of(metric, label, settings)
+    try:
+        if method == "delta":
+            return (*table.delta(counts, statistic, level, side), "delta"), {}
+        low, high, undefined = table.table_bootstrap(counts, statistic, method, level, side, draws=settings.draws, seed=settings.seed)
+    except Degenerate as reason:
+        settings.warn(f"{name}: {method} has no interval here ({reason}); the posterior's is given instead")
+        ends, details = _bayes(metric, label, counts, settings)
+        return ends, {**details, "instead_of": method}
+    if undefined:
+        settings.warn(f"{name} was undefined in {undefined} of {settings.draws} draws, where a class did not occur; they were left out")
+    return (low, high, method), {}
+
+
+def _binomial(method: str, counts: Counts, proportion: Proportion, settings: Settings, name: str) -> tuple[float, float, str]:
+    k, n = proportion.of(counts)
+    if method == "wald":
+        if k in (0, n):
+            settings.warn(f"{name}: the Wald interval has no width at {k} of {n}; Wilson's is given instead")
+            method = "wilson"
+        elif k * (n - k) / n < 5:
+            settings.warn(
+                f"{name}: Wald was asked for at {k} of {n}, where it covers far less than it says; Wilson is the default for that reason"
+            )
+    if method == "percentile" and k in (0, n):
+        settings.warn(f"{name}: the bootstrap has no width at {k} of {n}; Wilson's interval is given instead")
+        method = "wilson"
+    low, high = proportion_interval(k, n, method, settings.confidence_level, settings.side)
+    return proportion.to_metric(low), proportion.to_metric(high), method
+
+
+def _bayes(metric: Metric, label: int | None, counts: Counts, settings: Settings) -> tuple[tuple[float, float, str], dict[str, Any]]:
+    from steelyard.infer.posterior import SampledPosterior, prior_sensitivity
+
+    kind = {"two": "equal-tailed", "lower": "lower", "upper": "upper"}[settings.side]
+
+    def make(prior: float) -> Posterior:
+        return posterior_of(metric, label, counts, prior, settings)
+
+    found = make(settings.prior)
+    low, high = found.interval(settings.confidence_level, kind)
+    details: dict[str, Any] = {"prior": found.prior}
+    if found.exact or not isinstance(found, SampledPosterior):
+        moved = prior_sensitivity(make, settings.confidence_level, settings.prior)
+        details["prior_sensitivity"] = moved
+        if moved > 0.1:
+            settings.warn(
+                f"{_name(metric, counts, label)}: the interval moves by {moved:.0%} of its width under the other usual prior; "
+                "the data are few, so the prior speaks"
+            )
+    else:
+        details["monte_carlo_error"] = found.error
+    return (low, high, "bayes"), details
+
+
+def posterior_of(metric: Metric, label: int | None, counts: Counts, prior: float, settings: Settings) -> Posterior:
+    """The posterior of a metric of a table: closed form where there is one."""
+    from steelyard.infer import posterior
+
+    refuse_unknown_negatives(metric, counts)
+    proportion = as_proportion(metric, counts, label)
+    if label is not None and metric.base in ("f1", "jaccard", "fbeta"):
+        hit, truth, predicted, _ = counts.class_margins(label)
+        tp, fp, fn = hit, predicted - hit, truth - hit
+        if metric.base == "fbeta":
+            return posterior.f_beta_posterior(tp, fp, fn, beta=metric.beta, prior=prior)
+        make = posterior.f1_posterior if metric.base == "f1" else posterior.jaccard_posterior
+        return make(tp, fp, fn, prior=prior)
+    if proportion is not None and proportion.through == "itself":
+        k, n = proportion.of(counts)
+        return posterior.proportion_posterior(k, n, prior=prior, metric=metric.name)
+    if proportion is not None and metric.base != "jaccard" and metric.base in ("precision", "recall", "f1", "fbeta"):
+        k, n = proportion.of(counts)  # micro P = R = F = accuracy
+        return posterior.proportion_posterior(k, n, prior=prior, metric=metric.name)
+    if metric.base == "balanced_accuracy" or (metric.base == "recall" and metric.average == "macro"):
+        margins = [counts.class_margins(k) for k in range(counts.classes)]
+        return posterior.balanced_accuracy_posterior([(m[0], m[1]) for m in margins], prior=prior)
+    statistic = statistic_of(metric, label, settings)
+    return posterior.table_posterior(counts, statistic.value, metric=metric.name, prior=prior, draws=settings.draws, seed=settings.seed)
+
+
+def refuse_unknown_negatives(metric: Metric, counts: Counts) -> None:
+    """Without true negatives only precision, recall, F and Jaccard of the positive class are known."""
+    if counts.kind == "outcomes" and metric.base not in ("accuracy", "error", "mean"):
+        raise DataError(
+            f"cannot compute {metric.name} from k of n",
+            got="only right and wrong",
+            need="truths and predictions",
+            hint="k of n gives accuracy and error",
+        )
+    if not counts.negatives_known and (
+        metric.base not in ("precision", "recall", "f1", "fbeta", "jaccard") or metric.average not in (None, "each")
+    ):
+        raise DataError(
+            f"cannot compute {metric.name} without the true negatives",
+            got="tp, fp and fn only",
+            need="tn as well",
+            hint="give --tn (tn= in Python), or ask for precision, recall, f1, fbeta:B or jaccard",
+        )
+
+
+def _name(metric: Metric, counts: Counts, label: int | None) -> str:
+    name = metric.name.removeprefix("each_")
+    return name if label is None else f"{name}[{counts.labels[label]}]"

@@ -1,0 +1,287 @@
+"""One column in memory, whatever it came as: list, NumPy array, Series. Encoded without a Python loop over its rows."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterable, Mapping, Sized
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from steelyard.errors import DataError, UsageError
+from steelyard.items import Labels
+from steelyard.read.encode import Distinct, plain, text_of
+from steelyard.read.quantities import NotANumber, not_a_number, number_of
+
+if TYPE_CHECKING:
+    import numpy as np
+    import numpy.typing as npt
+
+# A column of integer labels is kept as it came if its range is at most this; beyond it, the texts would be the larger part.
+_DENSE = 65536
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Column:
+    """values: a NumPy array of a simple kind (i, u, b, f), or a list of Python scalars. mask: True where missing."""
+
+    role: str
+    values: Any
+    mask: npt.NDArray[np.bool_] | None = None
+
+    def __len__(self) -> int:
+        return len(self.values)
+
+    @property
+    def is_numeric(self) -> bool:
+        """Whether the values are numbers or booleans (texts that could be read as numbers do not count)."""
+        if not isinstance(self.values, list):
+            return True
+        return all(isinstance(plain(value), (int, float, type(None))) for value in self.values)
+
+    # ---- labels ----------------------------------------------------------------------------------------------------
+
+    def encode(self) -> tuple[Labels, Distinct]:
+        """The column as Labels, with the distinct values behind the names."""
+        if isinstance(self.values, list):
+            return _encode_list(self.role, self.values)
+        return _encode_array(self.values, self.mask)
+
+    # ---- numbers ---------------------------------------------------------------------------------------------------
+
+    def numbers(self) -> npt.NDArray[np.float64]:
+        """float64, NaN for missing; a value that is no finite number is an error with its row."""
+        import numpy as np
+
+        if isinstance(self.values, list):
+            return self._parsed()
+        numbers: npt.NDArray[np.float64] = self.values.astype(np.float64, copy=False)
+        if self.mask is not None and self.mask.any():
+            numbers = np.where(self.mask, np.nan, numbers)
+        if np.isinf(numbers).any():
+            row = int(np.argmax(np.isinf(numbers)))
+            raise not_a_number(self.role, row + 1, float(numbers[row]))
+        return numbers
+
+    def _parsed(self) -> npt.NDArray[np.float64]:
+        """Numbers out of a list: each distinct text is read once, and the first bad one is shown with its row."""
+        import numpy as np
+
+        if set(map(type, self.values)) <= {int, float, bool, type(None)}:
+            with contextlib.suppress(OverflowError):  # an integer beyond the floats: shown with its row below
+                numbers = np.array(self.values, np.float64)
+                if not np.isinf(numbers).any():
+                    return numbers
+        direct = _plain_floats(self.values)
+        if direct is not None:
+            return direct
+        index = _index(self.role, self.values)
+        code = dict(zip(index, range(len(index)), strict=True))
+        codes = np.fromiter(map(code.__getitem__, self.values), np.int64, len(self.values))
+        table = _plain_floats(list(code))
+        if table is None:
+            table = np.empty(len(code))
+            for value, position in code.items():
+                try:
+                    table[position] = number_of(value)
+                except NotANumber:
+                    raise not_a_number(self.role, int(np.argmax(codes == position)) + 1, value) from None
+        return table[codes] if len(code) else np.empty(0)
+
+
+def _plain_floats(texts: list[Any]) -> npt.NDArray[np.float64] | None:
+    """All texts at once if they hold nothing but digits, points, signs and exponents; None sends them one by one."""
+    import numpy as np
+
+    if set(map(type, texts)) != {str} or "".join(texts).encode(errors="replace").translate(None, b"0123456789.eE+-"):
+        return None
+    try:
+        numbers = np.fromiter(map(float, texts), np.float64, len(texts))
+    except ValueError:
+        return None
+    return None if np.isinf(numbers).any() else numbers
+
+
+def _index(role: str, values: list[Any]) -> dict[Any, None]:
+    try:
+        return dict.fromkeys(values)
+    except TypeError:
+        row = next(i for i, value in enumerate(values) if not _hashable(value))
+        raise _not_a_scalar(role, row, values[row]) from None
+
+
+def _hashable(value: object) -> bool:
+    try:
+        hash(value)
+    except TypeError:
+        return False
+    return True
+
+
+def _not_a_scalar(role: str, row: int, value: object) -> DataError:
+    return DataError(
+        f"cannot use a {type(value).__name__} as {role}", got=f"{value!r:.60} in row {row + 1}", need="a text, a number or true/false"
+    )
+
+
+def _encode_list(role: str, values: list[Any]) -> tuple[Labels, Distinct]:
+    """Dictionary encoding at the speed of dict: Python code runs over the distinct values only."""
+    import numpy as np
+
+    types = set(map(type, values)) - {type(None)}
+    keys: list[Any] = values
+    if types <= {str} or types <= {int} or types <= {bool}:
+        found = [key for key in _index(role, values) if key is not None]
+        index: dict[Any, int] = dict(zip(found, range(len(found)), strict=True))
+        index[None] = -1
+    else:
+        # 1, 1.0 and True are one key to Python, and must not become one label here: the type joins the key.
+        keys = list(zip(map(type, values), values, strict=True)) if len(types) > 1 else values
+        found, index = _numbered(role, values, keys, typed=len(types) > 1)
+    codes = np.fromiter(map(index.__getitem__, keys), np.int32, len(values))
+    distinct = Distinct.of(found)
+    return Labels(codes, distinct.names), distinct
+
+
+def _numbered(role: str, values: list[Any], keys: list[Any], *, typed: bool) -> tuple[list[Any], dict[Any, int]]:
+    """The distinct values that are not missing, and the code of each key (-1 for every form of missing)."""
+    found: list[Any] = []
+    index: dict[Any, int] = {}
+    for key in _typed_index(role, values, keys):
+        raw = key[1] if typed else key
+        try:
+            text = text_of(raw)
+        except TypeError:
+            raise _not_a_scalar(role, next(i for i, value in enumerate(values) if value is raw), raw) from None
+        index[key] = -1 if text is None else len(found)
+        if text is not None:
+            found.append(plain(raw))
+    return found, index
+
+
+def _typed_index(role: str, values: list[Any], keys: list[Any]) -> dict[Any, None]:
+    try:
+        return dict.fromkeys(keys)
+    except TypeError:
+        return _index(role, values)  # raises, with the row
+
+
+def _encode_array(values: Any, mask: Any) -> tuple[Labels, Distinct]:
+    import numpy as np
+
+    if values.dtype.kind == "f":
+        gone = np.isnan(values) if mask is None else np.isnan(values) | mask
+        mask = gone if gone.any() else None
+    elif mask is not None and not mask.any():
+        mask = None
+    known = values if mask is None else values[~mask]
+    if values.dtype.kind == "b" and mask is None:
+        return Labels(values.view(np.uint8), ("False", "True")), Distinct.of([False, True])
+    if values.dtype.kind in "iu" and known.size and int(known.max()) - int(known.min()) < _DENSE:
+        return _dense(values, mask, int(known.min()), int(known.max()))
+    distinct, inverse = np.unique(known, return_inverse=True)
+    codes = inverse.astype(np.int32, copy=False)
+    if mask is not None:
+        codes = np.full(len(values), -1, np.int32)
+        codes[~mask] = inverse
+    found = Distinct.of([plain(value) for value in distinct.tolist()])
+    return Labels(codes, found.names), found
+
+
+def _dense(values: Any, mask: Any, low: int, high: int) -> tuple[Labels, Distinct]:
+    """Integer labels kept as they came. `codes` subtracts the base in the type of the array, so it must fit there."""
+    import numpy as np
+
+    raw = values
+    if mask is not None:
+        raw = np.where(mask, np.int64(low - 1), values.astype(np.int64))
+    elif high - low > np.iinfo(values.dtype).max:
+        raw = values.astype(np.int64)
+    names = tuple(map(str, range(low, high + 1)))
+    return Labels(raw, names, low), Distinct(range(low, high + 1), names, frozenset({"int"}))
+
+
+# ---- what the values can come as -----------------------------------------------------------------------------------
+
+
+def as_column(role: str, given: Any) -> Column:
+    """A list, tuple, NumPy array or Series as a Column; two dimensions, texts and sets are refused."""
+    import numpy as np
+
+    if isinstance(given, Column):
+        return Column(role, given.values, given.mask)
+    if isinstance(given, (str, bytes, Mapping, set, frozenset)):
+        raise UsageError(f"cannot use a {type(given).__name__} as {role}", got=f"{given!r:.60}", need="a list, an array or a Series")
+    package = type(given).__module__.partition(".")[0]
+    if package == "pandas":
+        return _from_pandas(role, given)
+    if package == "polars":
+        given = given.to_list() if given.null_count() or not given.dtype.is_numeric() else given.to_numpy()
+    elif package == "pyarrow":
+        given = given.to_pylist()
+    if isinstance(given, np.ndarray):
+        return _from_numpy(role, given)
+    if isinstance(given, (list, tuple)):
+        return Column(role, _checked_list(role, list(given)))
+    if hasattr(given, "__array__"):
+        return _from_numpy(role, np.asarray(given))
+    if isinstance(given, Iterable) and isinstance(given, Sized):
+        return Column(role, _checked_list(role, list(given)))
+    raise UsageError(f"cannot use a {type(given).__name__} as {role}", need="a list, an array or a Series")
+
+
+def _checked_list(role: str, values: list[Any]) -> list[Any]:
+    if values and (isinstance(values[0], (list, tuple)) or (hasattr(values[0], "shape") and values[0].shape)):
+        raise _not_a_scalar(role, 0, values[0])
+    return values
+
+
+def _from_numpy(role: str, given: Any) -> Column:
+    import numpy as np
+
+    if given.ndim != 1:
+        raise DataError(
+            f"cannot use an array of {given.ndim} dimensions as {role}",
+            got=f"shape {given.shape}",
+            need="one dimension: one value per item",
+        )
+    mask = None
+    if isinstance(given, np.ma.MaskedArray):
+        mask, given = np.ma.getmaskarray(given), given.data
+    kind = given.dtype.kind
+    if kind in "iubf":
+        return Column(role, given, mask)
+    if kind in "Mm":
+        given = np.where(np.isnat(given), None, given.astype(str).astype(object))
+    elif kind not in "UOT":
+        need = "text, numbers or booleans"
+        raise DataError(
+            f"cannot use an array of {given.dtype} as {role}", need=need, hint="decode bytes with .astype(str)" if kind == "S" else ""
+        )
+    values = given.tolist()
+    if mask is not None and mask.any():
+        values = [None if gone else value for value, gone in zip(values, mask.tolist(), strict=True)]
+    return Column(role, values)
+
+
+def _from_pandas(role: str, given: Any) -> Column:
+    """A Series or Index. Extension types go through objects, with their own idea of missing turned into None."""
+    import numpy as np
+
+    if getattr(given, "ndim", 1) != 1:
+        raise DataError(
+            f"cannot use an array of {given.ndim} dimensions as {role}",
+            got=f"shape {given.shape}",
+            need="one dimension: one value per item",
+        )
+    if isinstance(given.dtype, np.dtype):
+        return _from_numpy(role, given.to_numpy())
+    mask = np.asarray(given.isna(), bool)
+    if given.dtype.name.lower().startswith(("int", "uint", "bool", "float")):
+        simple = given.dtype.name.lower()
+        return Column(
+            role, given.to_numpy(dtype=np.dtype(simple), na_value=0) if mask.any() else given.to_numpy(dtype=np.dtype(simple)), mask
+        )
+    values = given.astype(object).to_numpy().tolist()
+    if mask.any():
+        values = [None if gone else value for value, gone in zip(values, mask.tolist(), strict=True)]
+    return Column(role, values)

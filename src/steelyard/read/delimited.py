@@ -1,0 +1,215 @@
+"""CSV and TSV. DuckDB reads what is plainly regular; everything else goes through Python's strict reader.
+
+DuckDB, strict mode and all, lets some rows pass that are not right: `4,5,6,` under three columns, ` "x"` without its
+space, rows lost where CRLF and quoted line feeds meet; and it refuses mixed line ends. So the shape is counted
+first (records, delimiters outside quotes), the file goes to DuckDB only if it adds up, and the rows must add up after.
+"""
+
+# ruff: noqa: S608 - SQL is built here from quoted identifiers and literals of ours; values of users are parameters
+from __future__ import annotations
+
+import csv
+import os
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from operator import itemgetter
+from typing import Any
+
+from steelyard.errors import SourceError
+from steelyard.read.engine import EngineTable, connect, exact_path, literal
+from steelyard.read.gate import check_text
+from steelyard.read.opened import Opened
+from steelyard.read.table import MemoryTable, Table
+
+MAX_FIELD = 64 << 20  # characters in one field
+_CHUNK = 8 << 20
+_DELIMITERS = (",", "\t", ";", "|")
+
+
+@dataclass(frozen=True, slots=True)
+class Shape:
+    """What a file looks like from outside: its header, and whether the counts agree with it."""
+
+    file: Opened
+    header: list[str]
+    delimiter: str
+    records: int
+    regular: bool
+    mixed: bool
+
+
+def read_delimited(files: Sequence[Opened], wanted: Callable[[str], bool]) -> tuple[Table, list[str]]:
+    """The table of one or several files, united by column name, and warnings."""
+    shapes = [_shape(file) for file in files]
+    warnings = [f"{shape.file.shown!r} mixes line ends (CRLF, LF or CR); read as they are" for shape in shapes if shape.mixed]
+    names = list(dict.fromkeys(name for shape in shapes for name in shape.header))
+    absent = {name: sum(name not in shape.header for shape in shapes) for name in names}
+    warnings += [f"column {name!r} is absent from {count} of {len(shapes)} files" for name, count in absent.items() if count]
+    if not any(shape.records for shape in shapes):
+        raise SourceError(f"cannot measure {files[0].shown!r}", got="a header and no items", need="at least one row")
+    kept = [name for name in names if wanted(name)]
+    if all(shape.regular for shape in shapes):
+        table = _by_engine(shapes, names, kept)
+        if table is not None:
+            return table, warnings
+    return _by_python(shapes, names, kept), warnings
+
+
+# ---- the shape -----------------------------------------------------------------------------------------------------
+
+
+def _shape(file: Opened) -> Shape:
+    check_text(file.plain, file.shown)
+    header, delimiter = _header(file)
+    found = _Count(delimiter.encode()).over(file.plain)
+    lines = found.newlines if found.newlines else found.returns
+    records = lines + (0 if found.ended else 1)
+    mixed = bool(found.newlines) and found.returns not in (0, found.newlines)
+    regular = not (found.odd or mixed or not found.newlines) and found.delimiters == (len(header) - 1) * records
+    return Shape(file, header, delimiter, records - 1, regular, mixed)
+
+
+def _header(file: Opened) -> tuple[list[str], str]:
+    """The names in the first line. A comma unless the header has none and has a tab, a semicolon or a bar."""
+    with open(file.plain, encoding="utf-8-sig", newline="") as stream:
+        line = stream.readline(1 << 20)
+    delimiter = "\t"
+    if file.format != "tsv":
+        delimiter = next((each for each in _DELIMITERS if each in line), ",")
+    header, _ = next(_rows(file, delimiter), ([], 0))
+    if not any(header):
+        raise SourceError(f"cannot read {file.shown!r}", got="no names in the first line", need="a header")
+    twice = next((name for name in header if name and header.count(name) > 1), None)
+    if twice is not None:
+        raise SourceError(
+            f"cannot read {file.shown!r}", got=f"the column name {twice!r} {header.count(twice)} times", need="each name once"
+        )
+    return header, delimiter
+
+
+class _Count:
+    """Counts of what matters outside quotes, over chunks. A doubled quote inside quotes leaves and enters: no harm."""
+
+    def __init__(self, delimiter: bytes) -> None:
+        self._delimiter = delimiter
+        self.newlines = self.returns = self.delimiters = 0
+        self.odd = self.ended = False
+        self._inside = False
+        self._tail = b""
+        self._before = b""
+
+    def over(self, path: str) -> _Count:
+        with open(path, "rb") as stream:
+            while chunk := stream.read(_CHUNK):
+                self._add(chunk)
+        return self
+
+    def _add(self, chunk: bytes) -> None:
+        outside = chunk
+        if self._inside or b'"' in chunk:
+            parts = chunk.split(b'"')
+            outside = (b'"' if self._inside else b"") + b'"'.join(parts[self._inside :: 2])
+            self._inside ^= not len(parts) % 2
+            seam = self._before[-2:] + chunk
+            # A space beside a quote is text to some readers and nothing to others.
+            self.odd |= self._delimiter + b' "' in seam or b'" ' + self._delimiter in seam
+        self.newlines += outside.count(b"\n")
+        self.returns += outside.count(b"\r")
+        self.delimiters += outside.count(self._delimiter)
+        seam = self._tail + outside
+        self.odd |= b"\n\n" in seam or b"\n\r\n" in seam or seam[:1] in (b"\n", b"\r")
+        self._tail, self._before = seam[-2:], chunk[-2:]
+        self.ended = chunk.endswith((b"\n", b"\r"))
+
+
+# ---- the two readers -----------------------------------------------------------------------------------------------
+
+
+def _by_engine(shapes: Sequence[Shape], names: Sequence[str], kept: Sequence[str]) -> EngineTable | None:
+    """The kept columns as text in a table of DuckDB; None if it objects or does not find every record."""
+    import duckdb
+
+    paths = [exact_path(os.path.abspath(shape.file.plain)) for shape in shapes]
+    con = connect(paths)
+    try:
+        con.execute(f"CREATE TEMP TABLE items ({', '.join(['k BOOLEAN', *(f'k{i} VARCHAR' for i in range(len(kept)))])})")
+        for shape, path in zip(shapes, paths, strict=True):
+            con.execute(f"INSERT INTO items {_select(shape, path, kept)}")
+        found = con.execute("SELECT COUNT(*) FROM items").fetchall()[0][0]
+    except duckdb.Error:
+        con.close()
+        return None
+    if found != sum(shape.records for shape in shapes):
+        con.close()
+        return None
+    for shape in shapes:
+        shape.file.check_unchanged()
+    return EngineTable(
+        con, "items", names=names, identifiers={name: f"k{i}" for i, name in enumerate(kept)}, what=repr(shapes[0].file.shown)
+    )
+
+
+def _select(shape: Shape, path: str, kept: Sequence[str]) -> str:
+    """Every option is said, so that nothing is sniffed. An empty field is NULL, quoted or not."""
+    columns = ", ".join(f"c{i}: 'VARCHAR'" for i in range(len(shape.header)))
+    place = {name: f"c{i}" for i, name in enumerate(shape.header)}
+    picked = ", ".join(["true", *(place.get(name, "NULL") for name in kept)])
+    options = "auto_detect = false, header = true, quote = '\"', escape = '\"', nullstr = '', strict_mode = true, null_padding = false"
+    extra = "ignore_errors = false, hive_partitioning = false, filename = false, compression = 'none'"
+    return (
+        f"SELECT {picked} FROM read_csv({literal(path)}, columns = {{{columns}}}, delim = {literal(shape.delimiter)}, {options}, {extra})"
+    )
+
+
+def _by_python(shapes: Sequence[Shape], names: Sequence[str], kept: Sequence[str]) -> MemoryTable:
+    columns: dict[str, list[Any]] = {name: [] for name in kept}
+    n = 0
+    for shape in shapes:
+        here = [name for name in kept if name in shape.header]
+        rows = _records(shape, [shape.header.index(name) for name in here])
+        for name, values in zip(here, zip(*rows, strict=True) if rows else (), strict=False):
+            columns[name] += [value or None for value in values]
+        n += len(rows)
+        for name in kept:
+            columns[name] += [None] * (n - len(columns[name]))
+        shape.file.check_unchanged()
+    return MemoryTable(names, lambda place: columns[names[place]], n)
+
+
+def _records(shape: Shape, places: Sequence[int]) -> list[tuple[str, ...]]:
+    """The fields at some places of every record after the header; a record of another width is an error."""
+    width = len(shape.header)
+    pick = itemgetter(*places) if len(places) > 1 else (lambda row: tuple(row[place] for place in places))
+    found: list[tuple[str, ...]] = []
+    rows = _rows(shape.file, shape.delimiter)
+    next(rows)
+    for row, line in rows:
+        if len(row) != width:
+            got = f"{len(row)} fields in line {line}"
+            raise SourceError(
+                f"cannot read {shape.file.shown!r}", got=got, need=f"{width}, as in the header", hint="quote fields that hold the delimiter"
+            )
+        found.append(pick(row))
+    return found
+
+
+def _rows(file: Opened, delimiter: str) -> Any:
+    """(fields, line) of each record, strictly. Blank lines are no records, except where a record is one field."""
+    limit = csv.field_size_limit(MAX_FIELD)
+    try:
+        with open(file.plain, encoding="utf-8-sig", newline="") as stream:
+            reader = csv.reader(stream, delimiter=delimiter, strict=True)
+            width, line = 0, 1
+            try:
+                for row in reader:
+                    if row or width == 1:
+                        width = width or len(row)
+                        yield row or [""], line
+                    line = reader.line_num + 1
+            except csv.Error as error:
+                hint = "close the quote, or double a quote inside quotes"
+                raise SourceError(
+                    f"cannot read {file.shown!r}", got=f"{error} in the record of line {line}", need="regular CSV", hint=hint
+                ) from None
+    finally:
+        csv.field_size_limit(limit)

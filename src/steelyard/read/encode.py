@@ -1,0 +1,130 @@
+"""Labels as canonical text: one spelling per value, and an error where one value has several spellings.
+
+ints -> "7", floats -> repr, booleans -> "True"/"False", text as it is; None, NaN, NA and NaT are missing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from steelyard.errors import DataError
+from steelyard.tally.order import same_number
+
+_MISSING_TYPES = frozenset({"NAType", "NaTType"})  # pandas.NA and NaT, known by name so that pandas is never imported
+_PRINTED = frozenset({"Decimal", "date", "datetime", "time", "UUID", "Timestamp"})
+
+
+def plain(value: Any) -> Any:
+    """A Python scalar for a NumPy one; None for everything that means missing."""
+    if type(value).__module__ == "numpy" and hasattr(value, "item"):
+        value = value.item()
+    if value is None or type(value).__name__ in _MISSING_TYPES or (isinstance(value, float) and value != value):
+        return None
+    return value
+
+
+def text_of(value: Any) -> str | None:
+    """The canonical text of one label, None if it is missing. TypeError for what cannot be a label.
+
+    >>> [text_of(v) for v in (7, 1.0, True, "a ", None, float("nan"))]
+    ['7', '1.0', 'True', 'a ', None, None]
+    """
+    value = plain(value)
+    if value is None:
+        return None
+    if isinstance(value, float):
+        return repr(value + 0.0)  # -0.0 is 0.0
+    if isinstance(value, str):
+        return str.__str__(value)  # the text itself, also for a StrEnum
+    if isinstance(value, (bool, int)) or type(value).__name__ in _PRINTED:
+        return str(value)
+    raise TypeError(type(value).__name__)
+
+
+def kind_of(value: Any) -> str:
+    """What a label was before it became text: bool, int, float or text."""
+    value = plain(value)
+    for kind, types in (("bool", bool), ("int", int), ("float", float)):
+        if isinstance(value, types):
+            return kind
+    return "text"
+
+
+@dataclass(frozen=True, slots=True)
+class Distinct:
+    """The distinct values of a column, missing left out: as they came, as canonical texts, and of which kinds."""
+
+    values: Sequence[Any]
+    names: tuple[str, ...]
+    kinds: frozenset[str]
+
+    @classmethod
+    def of(cls, values: Sequence[Any]) -> Distinct:
+        """From raw values, each once. A column of one type is not looked at value by value: ids may be millions."""
+        types = set(map(type, values))
+        kinds = frozenset(_KINDS.get(each) or kind_of(next(v for v in values if type(v) is each)) for each in types)
+        if types <= {str}:
+            return cls(values, tuple(values), kinds)
+        if types <= {int} or types <= {bool}:
+            return cls(values, tuple(map(str, values)), kinds)
+        return cls(values, tuple(text_of(value) or "" for value in values), kinds)
+
+
+_KINDS = {str: "text", int: "int", float: "float", bool: "bool"}
+
+
+def check_spelling(role: str, column: Distinct) -> None:
+    """Refuse one column that holds 1 and "1", or True and 1: they would silently become one label, or two."""
+    if column.kinds == {"text"}:
+        _refuse_surrogates(role, column.names)
+    if len(column.kinds) < 2:
+        return
+    seen: dict[str, Any] = {}
+    for value, name in zip(column.values, column.names, strict=True):
+        other = seen.setdefault(name, value)
+        if kind_of(other) != kind_of(value):
+            raise _mixed(role, (plain(other), plain(value)))
+    _refuse_surrogates(role, column.names)
+    _refuse_flags(role, (column,))
+
+
+def check_matching(columns: Mapping[str, Distinct]) -> None:
+    """Refuse truth and prediction (together one set of labels) where a number is spelled in several ways."""
+    together = " and ".join(columns)
+    kinds = frozenset().union(*(column.kinds for column in columns.values()))
+    _refuse_flags(together, tuple(columns.values()))
+    if kinds <= {"int"} or kinds <= {"float"} or kinds <= {"bool"}:
+        return
+    if several := same_number({name for column in columns.values() for name in column.names}):
+        raise _mixed(together, several[0])
+
+
+def _refuse_flags(role: str, columns: Sequence[Distinct]) -> None:
+    """True equals 1 for Python and not for a reader of labels: a bool beside a number has no honest match."""
+    kinds = frozenset().union(*(column.kinds for column in columns))
+    if "bool" in kinds and kinds & {"int", "float"}:
+        values = [value for column in columns for value in column.values]
+        flag = next(value for value in values if kind_of(value) == "bool")
+        number = next(value for value in values if kind_of(value) in ("int", "float"))
+        raise _mixed(role, (plain(flag), plain(number)))
+
+
+def _refuse_surrogates(role: str, texts: Sequence[str]) -> None:
+    try:
+        "\n".join(texts).encode()
+    except UnicodeEncodeError:
+        bad = next(text for text in texts if any("\ud800" <= char <= "\udfff" for char in text))
+        raise DataError(
+            f"cannot use a {role} with half a character", got=f"{bad!r} (a lone surrogate)", need="valid Unicode text"
+        ) from None
+
+
+def _mixed(role: str, spellings: tuple[Any, ...]) -> DataError:
+    return DataError(
+        f"cannot match labels that are spelled in several ways in {role}",
+        got=" and ".join(map(repr, spellings)),
+        need="one spelling for one value",
+        hint="convert the column to one type; a missing value turns an integer column of pandas into floats (use dtype 'Int64')",
+    )

@@ -1,0 +1,173 @@
+"""Columns in DuckDB: one GROUP BY on the raw columns, and only its few groups become text.
+
+The connection is in memory, sees the named files and nothing else, loads no extension, and is closed with its table.
+Only `execute(...).fetchall()` and `.fetchnumpy()` are used: they behave alike in DuckDB 1.4, 1.5 and 2.0.
+"""
+
+# ruff: noqa: S608 - SQL is built here from quoted identifiers and literals of ours; values of users are parameters
+from __future__ import annotations
+
+import re
+import weakref
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from steelyard.errors import DataError, SourceError
+from steelyard.items import Labels
+from steelyard.read.columns import Column, as_column
+from steelyard.read.encode import Distinct
+
+_INTEGER = frozenset({"TINYINT", "SMALLINT", "INTEGER", "BIGINT", "UTINYINT", "USMALLINT", "UINTEGER", "UBIGINT"})
+_RAW = frozenset({*_INTEGER, "BOOLEAN", "FLOAT", "DOUBLE", "VARCHAR"})
+_AS_TEXT = re.compile(r'DECIMAL|ENUM|U?HUGEINT|BIGNUM|DATE|TIME|TIMESTAMP|UUID|"?NULL"?\Z')
+_AS_DOUBLE = re.compile(r"DECIMAL|U?HUGEINT|BIGNUM")
+
+
+def connect(paths: Sequence[str] = ()) -> Any:
+    """A private in-memory DuckDB that may open the named files only."""
+    import os
+    import tempfile
+    import uuid
+
+    import duckdb
+
+    con = duckdb.connect(":memory:")
+    for name, value in (
+        ("autoinstall_known_extensions", "false"),
+        ("autoload_known_extensions", "false"),
+        ("enable_progress_bar", "false"),
+    ):
+        con.execute(f"SET {name} = {value}")
+    con.execute("SET preserve_insertion_order = true")
+    con.execute("SET python_enable_replacements = false")  # a table name must never find a Python variable
+    # Made by DuckDB if it must spill, and removed by it; of our own, because its file names repeat between processes.
+    con.execute(f"SET temp_directory = {literal(os.path.join(tempfile.gettempdir(), f'steelyard-{uuid.uuid4().hex}'))}")
+    con.execute(f"SET allowed_paths = [{', '.join(map(literal, paths))}]")
+    con.execute("SET enable_external_access = false")
+    con.execute("SET lock_configuration = true")
+    return con
+
+
+def quoted(name: str) -> str:
+    """A name as an SQL identifier."""
+    return '"' + name.replace('"', '""') + '"'
+
+
+def literal(text: str) -> str:
+    """A text as an SQL literal."""
+    return "'" + text.replace("'", "''") + "'"
+
+
+def exact_path(path: str) -> str:
+    """A path that DuckDB takes as it is: its glob characters stand in brackets."""
+    return re.sub(r"([*?\[])", r"[\1]", path)
+
+
+def useful_line(error: BaseException) -> str:
+    """The first line of an engine's message without its class; the rest is SQL of ours."""
+    first = str(error).strip().partition("\n")[0]
+    return re.sub(r"^[A-Za-z ]+Error: ", "", first)[:200] or type(error).__name__
+
+
+class EngineTable:
+    """A relation in DuckDB, known by its SQL.
+
+    names: all columns of the source, in order. identifiers: what DuckDB calls those that can be read, by name; without
+    it, the columns of the relation in order (DuckDB renames columns that differ by case only; the place is the same).
+    """
+
+    def __init__(
+        self,
+        con: Any,
+        relation: str,
+        *,
+        names: Sequence[str] | None = None,
+        identifiers: Mapping[str, str] | None = None,
+        what: str = "the source",
+        unchanged: Callable[[], None] | None = None,
+    ) -> None:
+        self._con, self._relation, self._what, self._unchanged = con, relation, what, unchanged
+        weakref.finalize(self, con.close)
+        described = {str(row[0]): str(row[1]) for row in self._run(f"DESCRIBE SELECT * FROM {relation}")}
+        self.names = tuple(described) if names is None else tuple(names)
+        self._identifier = dict(zip(self.names, described, strict=True)) if identifiers is None else dict(identifiers)
+        self._type = {name: described[identifier] for name, identifier in self._identifier.items()}
+        self.n = int(self._run(f"SELECT COUNT(*) FROM {relation}")[0][0])
+        if not self.n:
+            raise SourceError(f"cannot measure {what}", got="no items", need="at least one row")
+
+    # ---- what a Source asks ----------------------------------------------------------------------------------------
+
+    def group(self, columns: Sequence[tuple[str, bool]], weight: str | None = None) -> list[tuple[Any, ...]]:
+        keys = [quoted(self._identifier[name]) for name, _ in columns]
+        count = "COUNT(*)" if weight is None else f"SUM(CAST(CAST({quoted(self._identifier[weight])} AS DOUBLE) AS BIGINT))"
+        inner = ", ".join(f"{key} AS k{i}" for i, key in enumerate(keys))
+        outer = ", ".join(self._shown(name, f"k{i}", number=number) for i, (name, number) in enumerate(columns))
+        grouped = f"SELECT {inner}, {count} AS c FROM {self._relation} GROUP BY {', '.join(keys)}"
+        return self._run(f"SELECT {outer}, c FROM ({grouped})")
+
+    def encoded(self, name: str, role: str) -> tuple[Labels, Distinct]:
+        return self._column(name, role, number=False).encode()
+
+    def numbers(self, name: str, role: str) -> Any:
+        return self._column(name, role, number=True).numbers()
+
+    def row_of(self, name: str, value: Any) -> int:
+        column = quoted(self._identifier[name])
+        numbered = f"SELECT row_number() OVER () AS r, {column} AS k FROM {self._relation}"
+        return int(self._run(f"SELECT MIN(r) FROM ({numbered}) WHERE k = ?", [value])[0][0] or 0)
+
+    def missing(self, name: str) -> tuple[int, int]:
+        column = quoted(self._identifier[name])
+        gone = f"{column} IS NULL" + (f" OR isnan({column})" if self._type[name] in ("FLOAT", "DOUBLE") else "")
+        count = int(self._run(f"SELECT COUNT(*) FROM {self._relation} WHERE {gone}")[0][0])
+        if not count:
+            return 0, 0
+        numbered = f"SELECT row_number() OVER () AS r, ({gone}) AS gone FROM {self._relation}"
+        return count, int(self._run(f"SELECT MIN(r) FROM ({numbered}) WHERE gone")[0][0])
+
+    def repeated(self, names: Sequence[str]) -> tuple[int, int, list[tuple[Any, ...]]]:
+        keys = ", ".join(quoted(self._identifier[name]) for name in names)
+        twice = f"SELECT {keys}, COUNT(*) AS c FROM {self._relation} GROUP BY {keys} HAVING COUNT(*) > 1"
+        ids, rows = self._run(f"SELECT COUNT(*), SUM(c) FROM ({twice})")[0]
+        first = self._run(f"SELECT * FROM ({twice}) ORDER BY ALL LIMIT 5") if ids else []
+        return int(ids), int(rows or 0), [row[:-1] for row in first]
+
+    # ---- SQL -------------------------------------------------------------------------------------------------------
+
+    def _column(self, name: str, role: str, *, number: bool) -> Column:
+        shown = self._shown(name, quoted(self._identifier[name]), number=number)
+        fetched = self._guarded(lambda: self._con.execute(f"SELECT {shown} AS v FROM {self._relation}").fetchnumpy())
+        return as_column(role, fetched["v"])
+
+    def _shown(self, name: str, expression: str, *, number: bool) -> str:
+        """How a column of some type leaves the engine: types that NumPy would round become text (labels) or DOUBLE."""
+        kind = self._type[name]
+        if kind in _RAW:
+            return expression
+        if number and _AS_DOUBLE.match(kind):
+            return f"CAST({expression} AS DOUBLE)"
+        if _AS_TEXT.match(kind) and not kind.endswith("]"):
+            return f"CAST({expression} AS VARCHAR)"
+        need = "text, numbers or booleans"
+        raise DataError(
+            f"cannot use the column {name!r} of {self._what}",
+            got=f"type {kind[:60]}",
+            need=need,
+            hint="name another column, or unpack it first",
+        )
+
+    def _run(self, sql: str, values: Sequence[Any] = ()) -> list[tuple[Any, ...]]:
+        rows: list[tuple[Any, ...]] = self._guarded(lambda: self._con.execute(sql, list(values)).fetchall())
+        return rows
+
+    def _guarded(self, query: Callable[[], Any]) -> Any:
+        import duckdb
+
+        try:
+            answer = query()
+        except duckdb.Error as error:
+            raise SourceError(f"cannot read {self._what}", got=useful_line(error), need="a readable table") from None
+        if self._unchanged is not None:
+            self._unchanged()
+        return answer

@@ -1,0 +1,51 @@
+"""A file, opened: unpacked if it was packed, its format known, and watched for changes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from steelyard.errors import SourceError
+from steelyard.read.formats import compression_of, format_of
+from steelyard.read.inflate import inflate
+from steelyard.read.paths import TemporaryFile, unchanged
+
+_NESTED = 3  # a gzip of a gzip of a gzip is nobody's result
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Opened:
+    """shown: the name for the user; plain: the path to read; format: csv, tsv, jsonl, json, parquet or arrow."""
+
+    shown: str
+    plain: str
+    format: str
+    check_unchanged: Callable[[], None]
+    held: TemporaryFile | None = None
+
+
+def open_file(path: str, *, shown: str | None = None, held: TemporaryFile | None = None) -> Opened:
+    """Look at the first bytes, unpack as long as they say so, and decide the format."""
+    shown = path if shown is None else shown
+    check = unchanged([path])
+    plain = path
+    for _ in range(_NESTED):
+        head = _head(plain, shown)
+        compression = compression_of(shown if plain == path else "", head)
+        if compression is None:
+            return Opened(shown, plain, format_of(shown, head), check, held)
+        held = inflate(plain, compression)
+        plain = held.path
+        check()
+    raise SourceError(f"cannot unpack {shown!r}", got=f"more than {_NESTED - 1} layers of compression", need="one")
+
+
+def _head(path: str, shown: str) -> bytes:
+    try:
+        with open(path, "rb") as stream:
+            head = stream.read(4096)
+    except OSError as error:
+        raise SourceError(f"cannot open {shown!r}", got=error.strerror or type(error).__name__, need="a readable file") from None
+    if not head.removeprefix(b"\xef\xbb\xbf").strip():
+        raise SourceError(f"cannot measure {shown!r}", got="an empty file: no items", need="at least one row")
+    return head

@@ -1,0 +1,163 @@
+"""Which column plays which part. Given by option, or found by name; two candidates are an error, never a guess."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from steelyard.errors import AmbiguityError, SourceError, UsageError
+
+# The names of product.md, "Sources". Compared without case, exactly. `weight` and `ratio` are only ever given.
+RECOGNISED: Mapping[str, tuple[str, ...]] = {
+    "id": ("id", "item", "item_id", "case_id", "question_id", "doc_id", "sample_id", "example_id"),
+    "truth": ("truth", "label", "target", "gold", "y_true", "expected"),
+    "prediction": ("prediction", "pred", "predicted", "y_pred"),
+    "score": ("score", "correct", "passed", "acc", "value"),
+    "probability": ("probability", "prob", "proba", "y_prob", "y_score"),
+    "group": ("group", "group_id", "cluster", "cluster_id", "passage"),
+    "repeat": ("repeat", "run", "run_index", "epoch", "sample", "trial"),
+    "model": ("model", "model_name", "system"),
+}
+GIVEN_ONLY = ("weight",)
+SINGLE = (*RECOGNISED, *GIVEN_ONLY)
+OFFERED = ("subject", "category", "task")
+LABEL_ROLES = frozenset({"id", "truth", "prediction", "group", "repeat", "model"})
+NUMBER_ROLES = frozenset({"score", "probability", "weight"})
+
+
+def option(role: str) -> str:
+    """The option that names the column of a role."""
+    return "--model-column" if role == "model" else f"--{role}"
+
+
+@dataclass(frozen=True, slots=True)
+class Assignment:
+    """What was decided about the columns of one source."""
+
+    roles: dict[str, str]
+    by: tuple[str, ...] = ()
+    ratio: tuple[str, str] | None = None
+    hints: tuple[str, ...] = ()
+    warnings: tuple[str, ...] = field(default=())
+
+
+def assign(names: Sequence[str], columns: Mapping[str, object]) -> Assignment:
+    """Decide the role of each column from what was given and from the names.
+
+    >>> assign(["id", "Gold", "pred", "subject"], {}).roles
+    {'id': 'id', 'truth': 'Gold', 'prediction': 'pred'}
+    """
+    _refuse_duplicates(names)
+    asked = {role: value for role, value in columns.items() if value is not None and value != ()}
+    if unknown := set(asked) - {*SINGLE, "by", "ratio"}:
+        raise UsageError(f"cannot use the role {sorted(unknown)[0]!r}", need=f"one of {', '.join((*SINGLE, 'by', 'ratio'))}")
+    ignored = {role for role in RECOGNISED if asked.get(role) == "none" and "none" not in names}
+    roles = {role: find(names, asked[role], option(role)) for role in SINGLE if role in asked and role not in ignored}
+    ratio = _pair(names, asked["ratio"]) if "ratio" in asked else None
+    taken = {*roles.values(), *(ratio or ())}
+    warnings: list[str] = []
+    for role in RECOGNISED:
+        if role in roles:
+            continue
+        found = [name for name in names if name.lower() in RECOGNISED[role] and name not in taken]
+        if role in ignored:
+            warnings += [_ignored(role, name) for name in found]
+        elif len(found) > 1:
+            raise _ambiguous(role, found)
+        elif found:
+            roles[role] = found[0]
+    if "truth" in roles and roles["truth"] == roles.get("prediction"):
+        raise UsageError("cannot compare a column with itself", got=f"{roles['truth']!r} as truth and as prediction", need="two columns")
+    by = _slices(names, asked.get("by", ()), roles)
+    roles = {role: roles[role] for role in SINGLE if role in roles}
+    used = {*roles.values(), *by, *(ratio or ())}
+    hints = tuple(f"column {name!r} could be used with --by or --group" for name in names if name.lower() in OFFERED and name not in used)
+    return Assignment(roles, by, ratio, hints, tuple(warnings))
+
+
+def may_use(columns: Mapping[str, object]) -> Callable[[str], bool]:
+    """Whether a column could be asked for, so that a reader need not keep the prompts of a log in memory."""
+    wanted = {name for known in RECOGNISED.values() for name in known}
+    for value in columns.values():
+        if isinstance(value, str):
+            wanted.add(value.lower())
+        elif isinstance(value, (tuple, list)):
+            wanted.update(part.lower() for part in value if isinstance(part, str))
+    return lambda name: name.lower() in wanted
+
+
+def find(names: Sequence[str], asked: object, by_option: str) -> str:
+    """The column that the user named: exactly, or alone without regard to case; else an error with the nearest name."""
+    if not isinstance(asked, str):
+        raise UsageError(
+            f"cannot use {by_option}",
+            got=f"{type(asked).__name__}",
+            need="the name of a column",
+            hint="arrays go with arrays, names with tables",
+        )
+    if asked in names:
+        return asked
+    loose = [name for name in names if name.lower() == asked.lower()]
+    if len(loose) == 1:
+        return loose[0]
+    if loose:
+        raise AmbiguityError(
+            f"cannot choose the column {asked!r}", got=listed(loose), need=f"one of them, exactly as written, in {by_option}"
+        )
+    near = difflib.get_close_matches(asked, names, n=1, cutoff=0.5)
+    hint = f"did you mean {near[0]!r}?" if near else f"name one of the columns with {by_option}"
+    raise UsageError(f"cannot find the column {asked!r} of {by_option}", got=f"columns {listed(names)}", need="one of them", hint=hint)
+
+
+def listed(names: Sequence[str], most: int = 12) -> str:
+    """Names by repr, not more than a line of them."""
+    return ", ".join(map(repr, names[:most])) + (f" and {len(names) - most} more" if len(names) > most else "")
+
+
+def _slices(names: Sequence[str], asked: object, roles: Mapping[str, str]) -> tuple[str, ...]:
+    """The slice columns. A role word works too: `--by model` finds a column called `system`."""
+    parts = (asked,) if isinstance(asked, str) else asked
+    if not isinstance(parts, (tuple, list)):
+        raise UsageError("cannot use --by", got=type(asked).__name__, need="names of columns")
+    chosen: list[str] = []
+    for part in parts:
+        lowered = {name.lower() for name in names}
+        known = isinstance(part, str) and part.lower() not in lowered and part.lower() in roles
+        name = roles[str(part).lower()] if known else find(names, part, "--by")
+        if name not in chosen:
+            chosen.append(name)
+    return tuple(chosen)
+
+
+def _pair(names: Sequence[str], asked: object) -> tuple[str, str]:
+    if not isinstance(asked, (tuple, list)) or len(asked) != 2:
+        raise UsageError("cannot use --ratio", got=repr(asked), need="two columns: the sums above and below the line")
+    return find(names, asked[0], "--ratio"), find(names, asked[1], "--ratio")
+
+
+def _refuse_duplicates(names: Sequence[str]) -> None:
+    twice = [name for name in dict.fromkeys(names) if name and names.count(name) > 1] if len(set(names)) < len(names) else []
+    if twice:
+        raise SourceError(
+            "cannot tell the columns apart", got=f"the column name {twice[0]!r} {names.count(twice[0])} times", need="each name once"
+        )
+
+
+def _ambiguous(role: str, found: Sequence[str]) -> AmbiguityError:
+    return AmbiguityError(
+        f"cannot choose the {role} column",
+        got=f"{len(found)} candidates: {listed(found)}",
+        need="one",
+        hint=f"choose with {option(role)} {_shown(found[0])}",
+    )
+
+
+def _shown(name: str) -> str:
+    return name if name.isidentifier() else repr(name)
+
+
+def _ignored(role: str, name: str) -> str:
+    if role == "group":
+        return f"groups ignored (--group none): the items of column {name!r} are treated as independent, so intervals may be too narrow"
+    return f"column {name!r} ignored ({option(role)} none)"

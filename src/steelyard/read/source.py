@@ -1,0 +1,220 @@
+"""Source: a table whose columns have roles. It counts (tabulate) or hands out its rows (items), after checking its ids."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from steelyard.errors import AmbiguityError, DataError, UsageError
+from steelyard.items import Items, Labels
+from steelyard.read.encode import Distinct, check_matching, check_spelling, text_of
+from steelyard.read.quantities import NotANumber, not_a_number, number_of
+from steelyard.read.roles import NUMBER_ROLES, Assignment, listed, option
+from steelyard.read.table import Table, distinct_of
+
+MATCHED = ("truth", "prediction")
+
+
+class Source:
+    """Finished results that can be counted or read as Items.
+
+    roles: role -> column as read; by, ratio: slice columns and the two columns of a ratio metric; columns: all names;
+    hints: what else could be used; warnings: what was done about the data; name: of the run, if there is one.
+    """
+
+    def __init__(
+        self,
+        table: Table,
+        chosen: Assignment,
+        *,
+        name: str | None = None,
+        warnings: Iterable[str] = (),
+        shown: str | None = None,
+        slices: Mapping[str, str] | None = None,
+        held: Iterable[object] = (),
+    ) -> None:
+        """shown: what to call every column (arrays have no names). slices: their names -> columns, if they differ."""
+        self.table, self.name = table, name
+        self._place: dict[str, str] = chosen.roles
+        self._slices: dict[str, str] = {name: name for name in chosen.by} if slices is None else dict(slices)
+        self.roles: dict[str, str] = {role: shown or column for role, column in chosen.roles.items()}
+        self.by, self.ratio = tuple(self._slices), chosen.ratio
+        self.hints: tuple[str, ...] = chosen.hints
+        self.warnings: tuple[str, ...] = (*warnings, *chosen.warnings)
+        self.columns: tuple[str, ...] = table.names if shown is None else tuple(self.roles)
+        self._held = tuple(held)  # unpacked copies of files live as long as the source
+        self._ids_checked = False
+        self._whole: bool | None = None
+        self._refuse_several_models()
+
+    @property
+    def n(self) -> int:
+        """How many rows there are."""
+        return self.table.n
+
+    def __repr__(self) -> str:
+        return f"Source({self.name or 'unnamed'}: {self.n} rows, {', '.join(f'{role} = {name!r}' for role, name in self.roles.items())})"
+
+    # ---- counting --------------------------------------------------------------------------------------------------
+
+    def tabulate(self, roles: Sequence[str], by: str | None = None) -> list[tuple[Any, ...]]:
+        """Rows (value of `by` if given, value per role ..., count), sorted; labels as text, numbers as float, None if missing.
+
+        With a weight role the count is the sum of the weights, which must be whole (see `weights_are_whole`).
+        """
+        self.check_ids()
+        picked = [(self._column_of(role), role in NUMBER_ROLES) for role in roles]
+        titles = list(roles)
+        if by is not None:
+            picked.insert(0, (self._slice(by), False))
+            titles.insert(0, f"slice {by!r}")
+        weight = self._place.get("weight")
+        if weight is not None and not self.weights_are_whole():
+            raise DataError(
+                "cannot count with fractional weights", got=f"column {weight!r}", need="whole numbers", hint="read the items instead"
+            )
+        raw = self.table.group(picked, weight)
+        return self._canonical(raw, titles, picked)
+
+    def weights_are_whole(self) -> bool:
+        """Whether the weights are counts. Negative, missing and all-zero weights are errors, with the row."""
+        if self._whole is None:
+            import numpy as np
+
+            weights = self._weights()
+            self._whole = bool((weights == np.floor(weights)).all() and weights.sum() < 2**53)
+        return self._whole
+
+    def _canonical(self, raw: list[tuple[Any, ...]], titles: Sequence[str], picked: Sequence[tuple[str, bool]]) -> list[tuple[Any, ...]]:
+        """Texts and floats for the few groups, cells that became equal added together, labels checked."""
+        spelled: dict[str, Distinct] = {}
+        maps: list[dict[Any, Any]] = []
+        for place, (title, (name, number)) in enumerate(zip(titles, picked, strict=True)):
+            if number:
+                maps.append(self._number_map(title, name, [row[place] for row in raw]))
+                continue
+            found = distinct_of([row[place] for row in raw])
+            check_spelling(title, found)
+            spelled[title] = found
+            maps.append({(type(value), value): text for value, text in zip(found.values, found.names, strict=True)})
+        check_matching({title: found for title, found in spelled.items() if title in MATCHED})
+        total: dict[tuple[Any, ...], int] = {}
+        for row in raw:
+            key = tuple(each.get((type(value), value)) for each, value in zip(maps, row, strict=False))
+            total[key] = total.get(key, 0) + int(row[-1])
+        cells = [(*key, count) for key, count in total.items()]
+        return sorted(cells, key=lambda cell: tuple((value is not None, value if value is not None else 0) for value in cell))
+
+    def _number_map(self, role: str, name: str, values: Sequence[Any]) -> dict[Any, Any]:
+        found: dict[Any, Any] = {}
+        for value in dict.fromkeys(values):
+            try:
+                number = number_of(value)
+            except NotANumber:
+                raise not_a_number(role, self.table.row_of(name, value), value) from None
+            if not math.isnan(number):
+                found[type(value), value] = number + 0.0
+        return found
+
+    # ---- rows ------------------------------------------------------------------------------------------------------
+
+    def items(self, *, numeric: bool = False) -> Items:
+        """All rows, in the order of the source. numeric reads truth and prediction as numbers (regression)."""
+        self.check_ids()
+        labels: dict[str, Any] = {}
+        spelled: dict[str, Distinct] = {}
+        for role in ("id", "truth", "prediction", "group", "repeat"):
+            if role in self._place and not (numeric and role in MATCHED):
+                labels[role], spelled[role] = self._encoded(self._place[role], role)
+        check_matching({role: found for role, found in spelled.items() if role in MATCHED})
+        values = {f"{role}_value": self._numbers(self._place[role], role) for role in MATCHED if numeric and role in self._place}
+        values |= {role: self._numbers(self._place[role], role) for role in ("score", "probability") if role in self._place}
+        if "weight" in self._place:
+            values["weight"] = self._weights()
+        ratio = None
+        if self.ratio is not None:
+            ratio = self._numbers(self.ratio[0], "ratio"), self._numbers(self.ratio[1], "ratio")
+        slices = {name: self._encoded(column, f"slice {name!r}")[0] for name, column in self._slices.items()}
+        return Items(n=self.n, **labels, **values, ratio=ratio, slices=slices)
+
+    def _encoded(self, name: str, role: str) -> tuple[Labels, Distinct]:
+        labels, found = self.table.encoded(name, role)
+        check_spelling(role, found)
+        return labels, found
+
+    def _numbers(self, name: str, role: str) -> Any:
+        return self.table.numbers(name, role)
+
+    def _weights(self) -> Any:
+        import numpy as np
+
+        weights = self._numbers(self._column_of("weight"), "weight")
+        bad = ~(weights >= 0)  # NaN is not >= 0 either
+        if bad.any():
+            row = int(np.argmax(bad))
+            shown = "a missing weight" if math.isnan(weights[row]) else f"{float(weights[row])!r}"
+            got = f"{shown} in row {row + 1}, {int(bad.sum())} such row(s)"
+            raise DataError("cannot weigh the items", got=got, need="weights of 0 or more in every row")
+        if not weights.any():
+            raise DataError("cannot weigh the items", got=f"{len(weights)} weights, all zero", need="at least one weight above 0")
+        return weights
+
+    # ---- checks ----------------------------------------------------------------------------------------------------
+
+    def check_ids(self) -> None:
+        """Ids present and unique (per repeat, if there are repeats). Runs once; tabulate and items call it."""
+        if self._ids_checked or "id" not in self._place:
+            return
+        present = [role for role in ("id", "repeat") if role in self._place]
+        for role in present:
+            count, row = self.table.missing(self._place[role])
+            if count:
+                got = f"{count} of {self.n} rows without {role}, the first is row {row}"
+                hint = f"choose another column with {option(role)}"
+                raise DataError(f"cannot tell the items apart: missing {role}", got=got, need=f"a {role} in every row", hint=hint)
+        ids, rows, first = self.table.repeated([self._place[role] for role in present])
+        if ids:
+            raise self._duplicates(ids, rows, first, paired=len(present) == 2)
+        self._ids_checked = True
+
+    def _duplicates(self, ids: int, rows: int, first: Sequence[tuple[Any, ...]], *, paired: bool) -> DataError:
+        shown = ", ".join("(" + ", ".join(repr(text_of(part)) for part in one) + ")" if paired else repr(text_of(one[0])) for one in first)
+        kind = "pairs of id and repeat" if paired else "ids"
+        hint = "each pair of id and repeat may occur once: drop the duplicates"
+        if not paired:
+            hint = "name the column that tells repeats apart with --repeat, or drop the duplicates"
+        return DataError(
+            "cannot tell the items apart: duplicate ids", got=f"{ids} {kind} in {rows} rows, such as {shown}", need="each once", hint=hint
+        )
+
+    def _refuse_several_models(self) -> None:
+        column = self._place.get("model")
+        if column is None or column in self._slices.values():
+            return
+        models = sorted({text_of(row[0]) or "" for row in self.table.group([(column, False)])})  # "" stands for missing
+        if len(models) > 1:
+            raise AmbiguityError(
+                "cannot measure several models as one",
+                got=f"{len(models)} models in column {column!r}: {listed(models)}",
+                need="one model",
+                hint="pick with --by model, or split the source",
+            )
+
+    def _column_of(self, role: str) -> str:
+        if role not in self._place:
+            raise UsageError(
+                f"cannot find the {role}",
+                got=f"columns {listed(self.columns)}",
+                need=f"a {role} column",
+                hint=f"name it with {option(role)}",
+            )
+        return self._place[role]
+
+    def _slice(self, by: str) -> str:
+        if by in self._slices:
+            return self._slices[by]
+        if by in self._place:
+            return self._place[by]
+        got = f"slices {listed(self.by)}" if self.by else "no slice columns"
+        raise UsageError(f"cannot slice by {by!r}", got=got, need="a column named when the source was opened", hint=f"add --by {by}")

@@ -1,0 +1,148 @@
+"""What a Source asks of the place where its columns are: names, groups, one column, the row of a value."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, Protocol
+
+from steelyard.errors import DataError, SourceError
+from steelyard.items import Labels
+from steelyard.read.columns import Column, as_column
+from steelyard.read.encode import Distinct
+
+
+class Table(Protocol):
+    """Columns somewhere: in an engine, or in memory."""
+
+    names: tuple[str, ...]
+    n: int
+
+    def group(self, columns: Sequence[tuple[str, bool]], weight: str | None = None) -> list[tuple[Any, ...]]:
+        """(value per column ..., count or sum of the weight) over distinct raw values. columns: (name, read as number)."""
+
+    def encoded(self, name: str, role: str) -> tuple[Labels, Distinct]:
+        """One whole column of labels in row order, with the distinct values behind the names."""
+
+    def numbers(self, name: str, role: str) -> Any:
+        """One whole column as float64 in row order."""
+
+    def row_of(self, name: str, value: Any) -> int:
+        """The first row, from 1, in which a column has a value."""
+
+    def missing(self, name: str) -> tuple[int, int]:
+        """How many rows lack a label in a column, and the first of them."""
+
+    def repeated(self, names: Sequence[str]) -> tuple[int, int, list[tuple[Any, ...]]]:
+        """How many combinations occur more than once, in how many rows, and the first five of them."""
+
+
+class MemoryTable:
+    """Columns in memory: lists, arrays or Series, made into Columns when first asked for."""
+
+    def __init__(self, names: Sequence[str], get: Callable[[int], Any], n: int) -> None:
+        if not n:
+            raise SourceError("cannot measure an empty source", got="no items", need="at least one row")
+        self.names, self.n, self._get = tuple(names), n, get
+        self._columns: dict[str, Column] = {}
+        self._encoded: dict[str, tuple[Labels, Distinct]] = {}
+
+    def numbers(self, name: str, role: str) -> Any:
+        return self.column(name, role).numbers()
+
+    def column(self, name: str, role: str) -> Column:
+        if name not in self._columns:
+            column = as_column(role, self._get(self.names.index(name)))
+            if len(column) != self.n:
+                raise DataError(
+                    f"cannot put columns of unequal length side by side: {role}",
+                    got=f"{len(column)} values",
+                    need=f"{self.n}, one per item",
+                )
+            self._columns[name] = column
+        held = self._columns[name]
+        return Column(role, held.values, held.mask)
+
+    def group(self, columns: Sequence[tuple[str, bool]], weight: str | None = None) -> list[tuple[Any, ...]]:
+        codes, values, radix = self._combined(columns)
+        present, counts = _counted(codes, radix, None if weight is None else self.numbers(weight, "weight"))
+        return _decoded(present.tolist(), values, [int(count) for count in counts.tolist()])
+
+    def _combined(self, columns: Sequence[tuple[str, bool]]) -> tuple[Any, list[tuple[Any, ...]], int]:
+        """One number per row for the values of several columns (0 is missing), the values behind it, and its bound."""
+        import numpy as np
+
+        combined: Any = 0
+        radix = 1
+        values: list[tuple[Any, ...]] = []
+        for name, number in columns:
+            codes, distinct = self._coded(name, number)
+            size = len(distinct) + 1
+            if radix * size > 2**62:
+                raise DataError("cannot count so many different values together", got=f"more than 2**62 combinations with {name!r}")
+            combined = combined * size + (codes.astype(np.int64, copy=False) + 1)
+            radix *= size
+            values.append((None, *distinct))
+        return combined, values, radix
+
+    def _coded(self, name: str, number: bool) -> tuple[Any, Sequence[Any]]:
+        import numpy as np
+
+        if number:
+            numbers = self.column(name, name).numbers()
+            distinct, inverse = np.unique(numbers, return_inverse=True)  # NaN sorts last, and is one value
+            size = len(distinct) - int(np.isnan(distinct[-1:]).sum())
+            return np.where(inverse == size, -1, inverse), distinct[:size].tolist()
+        labels, found = self.encoded(name, name)
+        return labels.codes, found.values
+
+    def encoded(self, name: str, role: str) -> tuple[Labels, Distinct]:
+        """A column of labels, encoded once: the check of the ids and the items need the same."""
+        if name not in self._encoded:
+            self._encoded[name] = self.column(name, role).encode()
+        return self._encoded[name]
+
+    def missing(self, name: str) -> tuple[int, int]:
+        import numpy as np
+
+        labels, _ = self.encoded(name, "id")
+        gone = np.asarray(labels.raw == labels.base - 1)
+        return int(gone.sum()), int(np.argmax(gone)) + 1
+
+    def repeated(self, names: Sequence[str]) -> tuple[int, int, list[tuple[Any, ...]]]:
+        codes, values, radix = self._combined([(name, False) for name in names])
+        present, counts = _counted(codes, radix, None)
+        first = _decoded(present[counts > 1][:5].tolist(), values, [0] * 5)
+        return int((counts > 1).sum()), int(counts[counts > 1].sum()), [row[:-1] for row in first]
+
+    def row_of(self, name: str, value: Any) -> int:
+        column = self.column(name, name)
+        return next((row + 1 for row, held in enumerate(list(column.values)) if held is value or held == value), 0)
+
+
+def _counted(codes: Any, radix: int, weights: Any) -> tuple[Any, Any]:
+    """The codes that occur, and their counts or sums: by place where the bound is small, by sorting where it is not."""
+    import numpy as np
+
+    if radix > max(4 * len(codes), 1 << 16):
+        present, codes = np.unique(codes, return_inverse=True)
+        return present, np.bincount(codes, weights)
+    counts = np.bincount(codes, minlength=radix)
+    present = np.flatnonzero(counts)
+    return present, (counts if weights is None else np.bincount(codes, weights, minlength=radix))[present]
+
+
+def _decoded(present: list[int], values: list[tuple[Any, ...]], counts: list[int]) -> list[tuple[Any, ...]]:
+    rows = []
+    for code, count in zip(present, counts, strict=False):
+        cell: list[Any] = []
+        for names in reversed(values):
+            code, position = divmod(code, len(names))
+            cell.append(names[position])
+        rows.append((*reversed(cell), count))
+    return rows
+
+
+def distinct_of(values: Sequence[Any]) -> Distinct:
+    """The distinct values of one column of grouped rows, missing left out; 1, 1.0 and True stay apart."""
+    keyed = dict.fromkeys((type(value), value) for value in values if value is not None)
+    return Distinct.of([value for _, value in keyed])

@@ -1,0 +1,90 @@
+"""Digits justified by the interval: two significant digits of its half-width, the same for an estimate and its ends.
+
+More digits would claim a precision that the data do not have; fewer would print an interval as a point.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+from steelyard.results import Interval, Row
+
+UNDEFINED = "undefined"
+NONE = "-"
+FEWEST, MOST = 2, 6  # decimals of numbers in 0..1
+TINY, HUGE = 1e-4, 1e7  # outside, a fixed number of decimals shows zeros
+_ENOUGH = 1080  # decimals that tell any two doubles apart; reached by no honest interval
+
+
+def row_texts(row: Row) -> tuple[str, str]:
+    """The estimate and the interval of a row as text: ("0.853", "[0.832, 0.871]")."""
+    interval = row.interval
+    if interval is None:
+        return number_texts(row.estimate, None, None)[0], NONE
+    estimate, low, high = number_texts(row.estimate, interval.low, interval.high, half_width(row.estimate, interval))
+    return estimate, f"[{low}, {high}]"
+
+
+def half_width(estimate: float | None, interval: Interval) -> float | None:
+    """Half of the interval; from the estimate to the bound if it has one bound, since the other end is the metric's range."""
+    low, high = interval.low, interval.high
+    if interval.side != "two" and estimate is not None:
+        bound = low if interval.side == "lower" else high
+        return None if bound is None else abs(estimate - bound)
+    return None if low is None or high is None else high / 2 - low / 2
+
+
+def number_texts(estimate: float | None, low: float | None, high: float | None, half: float | None = None) -> tuple[str, str, str]:
+    """Estimate, low and high with the digits that the half-width justifies, and more where two ends would print as one.
+
+    >>> number_texts(0.8532, 0.8321, 0.8713, 0.0196)
+    ('0.853', '0.832', '0.871')
+    """
+    finite = [x for x in (estimate, low, high) if x is not None and math.isfinite(x)]
+    style, digits = _style(finite, half)
+    distinct = len({low, high} - {None}) == 2
+
+    def texts() -> tuple[str, str, str]:
+        return (
+            UNDEFINED if estimate is None or math.isnan(estimate) else _one(estimate, style, digits),
+            "-inf" if low is None else _one(low, style, digits),
+            "inf" if high is None else _one(high, style, digits),
+        )
+
+    shown = texts()
+    while distinct and shown[1] == shown[2] and digits < _ENOUGH:
+        digits += 1
+        shown = texts()
+    return shown
+
+
+def _style(finite: Sequence[float], half: float | None) -> tuple[str, int]:
+    """Fixed ("f") or scientific ("e") notation and its digits after the point."""
+    largest = max((abs(x) for x in finite), default=0.0)
+    justified = None if not half or not math.isfinite(half) else _exponent(half) - 1  # place of the second digit
+    if largest and not TINY <= largest < HUGE:
+        return "e", 2 if justified is None else min(max(_exponent(largest) - justified, 1), 15)
+    if justified is None:
+        return "f", 3 if largest <= 1 else max(0, 3 - _exponent(largest))
+    return "f", min(max(-justified, FEWEST if largest <= 1 else 0), MOST)
+
+
+def _exponent(x: float) -> int:
+    """The power of ten of the leading digit, after rounding to two digits: 0.0999 leads with .10."""
+    return int(f"{abs(x):.1e}".partition("e")[2])
+
+
+def _one(x: float, style: str, digits: int) -> str:
+    text = f"{x:.{digits}{style}}"
+    return text.removeprefix("-") if text.startswith("-") and math.isfinite(x) and float(text) == 0 else text
+
+
+def count_text(n: int) -> str:
+    """A number of items: 1,319."""
+    return f"{n:,}"
+
+
+def percent(level: float) -> str:
+    """A confidence level as people say it: 95%, 99.9%."""
+    return f"{level * 100:.6g}%"

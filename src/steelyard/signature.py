@@ -1,0 +1,79 @@
+"""The line that lets someone else repeat the number: `key:value|key:value|...`, fixed order, version last.
+
+It is built from what was used, not from what was asked, and `parse` reads it back; a test replays it.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+
+from steelyard.errors import UsageError
+from steelyard.version import __version__
+
+ORDER = (
+    "metric",
+    "positive",
+    "labels",
+    "n",
+    "design",
+    "units",
+    "interval",
+    "level",
+    "side",
+    "prior",
+    "range",
+    "draws",
+    "seed",
+    "absent",
+    "missing",
+    "dropped",
+)
+_ESCAPED = re.compile(r"[%|:,\x00-\x1f\x7f-\x9f]")
+
+
+def quote(text: str) -> str:
+    """A value without the separators of the line, percent-encoded like a URL.
+
+    >>> quote("a|b")
+    'a%7Cb'
+    """
+    return _ESCAPED.sub(lambda found: f"%{ord(found[0]):02X}", text)
+
+
+def unquote(text: str) -> str:
+    return re.sub(r"%([0-9A-F]{2})", lambda found: chr(int(found[1], 16)), text)
+
+
+def write(facts: Mapping[str, object]) -> str:
+    """The line of the facts that are not None; lists are joined by commas.
+
+    >>> write({"n": 800, "metric": ["f1"], "level": 0.95}).rsplit("|", 1)[0]
+    'metric:f1|n:800|level:0.95'
+    """
+    parts = []
+    for key in ORDER:
+        value = facts.get(key)
+        if value is not None:
+            values = value if isinstance(value, (list, tuple)) else [value]
+            parts.append(f"{key}:{','.join(quote(_text(v)) for v in values)}")
+    return "|".join([*parts, f"steelyard:{__version__}"])
+
+
+def _text(value: object) -> str:
+    return f"{value:.12g}" if isinstance(value, float) else str(value)
+
+
+def parse(line: str) -> dict[str, list[str]]:
+    """The facts of a line, each as its list of values.
+
+    >>> parse("metric:accuracy,macro_f1|n:20|steelyard:0.1.0")["metric"]
+    ['accuracy', 'macro_f1']
+    """
+    facts: dict[str, list[str]] = {}
+    for part in line.strip().split("|"):
+        key, colon, value = part.partition(":")
+        if not colon:
+            raise UsageError("cannot read the signature", got=f"{part!r}", need="key:value parts joined by |")
+        facts[key] = [unquote(v) for v in value.split(",")]
+    return facts

@@ -1,0 +1,1 @@
+"""Items to sufficient statistics: what remains of the data after counting."""

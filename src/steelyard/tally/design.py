@@ -1,0 +1,182 @@
+"""From Items to tallies: which rows count once, which belong together, and what is missing.
+
+The *unit* is what was sampled independently: the item, or the group of items, or the item with all its repeats. An
+item with r repeats has weight 1/r in each of them, so that repeats never pass for items.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Literal
+
+import numpy as np
+import numpy.typing as npt
+
+from steelyard.errors import DataError
+from steelyard.items import Items, Labels
+from steelyard.tally.counts import MISSING, Counts, declared
+from steelyard.tally.sums import Sums, tally_groups, tally_items
+
+FloatArray = npt.NDArray[np.float64]
+IntArray = npt.NDArray[np.int64]
+Kind = Literal["items", "groups", "repeats", "weights"]
+CHUNK = 65_536  # rows counted at a time: the joint code of two labels then stays in the cache
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Design:
+    """unit[i] is the unit of row i, or None when every row is its own; weight[i] its weight, or None for 1."""
+
+    kind: Kind
+    unit: IntArray | None = None
+    units: int = 0
+    weight: FloatArray | None = None
+    items: int = 0
+
+    @property
+    def plain(self) -> bool:
+        return self.kind == "items"
+
+
+def design_of(items: Items) -> Design:
+    """The design that the columns tell: groups win over repeats as the unit; repeats always share one item's weight."""
+    weight, repeats = items.weight, 1
+    n_items = items.n
+    if items.repeat is not None:
+        if items.id is None:
+            raise DataError(
+                "cannot use the repeat column", got="no id column", need="an id that says which rows are one item", hint="name it with --id"
+            )
+        tries = np.bincount(items.id.codes, minlength=len(items.id.names))
+        n_items = int(np.count_nonzero(tries))
+        repeats = int(tries.max())
+        share = 1.0 / tries[items.id.codes]
+        weight = share if weight is None else weight * share
+    if items.count is not None and (items.group is not None or repeats > 1):
+        weight = items.count.astype(float) if weight is None else weight * items.count
+    if items.group is not None:
+        code = _dense(items.group)
+        return Design("groups", code, int(code.max()) + 1, weight, n_items)
+    if repeats > 1 and items.id is not None:
+        code = _dense(items.id)
+        return Design("repeats", code, int(code.max()) + 1, weight, n_items)
+    if items.weight is not None:
+        return Design("weights", np.arange(items.n), items.n, items.weight, n_items)
+    return Design("items", items=n_items)
+
+
+def _dense(labels: Labels) -> IntArray:
+    """Codes without gaps, so that no unit is empty."""
+    _, dense = np.unique(labels.codes, return_inverse=True)
+    return dense.astype(np.int64)
+
+
+def take(items: Items, rows: npt.NDArray[Any]) -> Items:
+    """The chosen rows, every column alike."""
+
+    def cut(column: Any) -> Any:
+        if isinstance(column, Labels):
+            return Labels(column.raw[rows], column.names, column.base)
+        if isinstance(column, tuple) and column and isinstance(column[0], np.ndarray):
+            return tuple(part[rows] for part in column)
+        return column[rows] if isinstance(column, np.ndarray) else column
+
+    names = (
+        "id",
+        "truth",
+        "prediction",
+        "score",
+        "probability",
+        "group",
+        "repeat",
+        "weight",
+        "count",
+        "truth_value",
+        "prediction_value",
+        "ratio",
+    )
+    changed = {name: cut(getattr(items, name)) for name in names}
+    n = int(rows.sum()) if rows.dtype == bool else len(rows)
+    return replace(items, n=n, slices={k: cut(v) for k, v in items.slices.items()}, **changed)
+
+
+def count_labels(truth: Labels, prediction: Labels, labels: Sequence[str] | None = None, count: IntArray | None = None) -> Counts:
+    """The table of two label columns in one pass of `bincount`, chunk by chunk; `count` repeats rows.
+
+    >>> a = Labels(np.array([1, 2, 5, 5]), ("1", "2", "3", "4", "5"), base=1)
+    >>> count_labels(a, a).labels
+    ('1', '2', '5')
+    """
+    width = len(prediction.names)
+    if width * len(truth.names) <= 4_000_000:
+        joint = _joint_table(truth, prediction, width, count)
+        occupied = np.flatnonzero(joint)
+        number = joint[occupied]
+    else:
+        code = truth.codes.astype(np.int64) * width + prediction.codes
+        occupied, place = np.unique(code, return_inverse=True)
+        number = np.bincount(place, weights=count).astype(np.int64)
+    return from_codes(occupied // max(1, width), occupied % max(1, width), number, truth.names, prediction.names, labels)
+
+
+def _joint_table(truth: Labels, prediction: Labels, width: int, count: IntArray | None) -> IntArray:
+    size = max(1, width * len(truth.names))
+    total = np.zeros(size, np.int64)
+    for start in range(0, len(truth), CHUNK):
+        rows = slice(start, start + CHUNK)
+        # intp throughout: small integer types would overflow, and bincount would convert once more
+        code = truth.raw[rows].astype(np.intp)
+        code -= truth.base
+        code *= width
+        code += prediction.raw[rows]
+        code -= prediction.base
+        part = np.bincount(code, weights=None if count is None else count[rows], minlength=size)
+        total += part if count is None else part.astype(np.int64)
+    return total
+
+
+def from_codes(
+    truth: IntArray, prediction: IntArray, number: IntArray, truths: Sequence[str], predictions: Sequence[str], labels: Sequence[str] | None
+) -> Counts:
+    """A table from occupied cells whose codes refer to two lists of names."""
+    used_truths = {truths[i] for i in np.unique(truth)}
+    used = used_truths | {predictions[i] for i in np.unique(prediction)}
+    stray_missing = used & {MISSING}  # an unanswered item is wrong, but "(missing)" is not a class
+    names, classes = declared(labels, truths=used_truths, used=used - stray_missing)
+    names += tuple(stray_missing)
+    code = {name: i for i, name in enumerate(names)}
+    t = np.array([code.get(name, -1) for name in truths], np.int64)[truth] if len(truth) else truth
+    p = np.array([code.get(name, -1) for name in predictions], np.int64)[prediction] if len(truth) else prediction
+    order = np.lexsort((p, t))
+    return Counts(
+        labels=names,
+        truth=tuple(t[order].tolist()),
+        prediction=tuple(p[order].tolist()),
+        count=tuple(number[order].tolist()),
+        classes=classes,
+    )
+
+
+def table_sums(truth: Labels, prediction: Labels, design: Design, counts: Counts) -> Sums:
+    """The margins of every unit, one row [hits, truths, predictions, weight] each, for the classes of `counts`."""
+    code = {name: i for i, name in enumerate(counts.labels)}
+    k = counts.classes
+    t = np.array([code.get(name, k) for name in truth.names], np.int64)[truth.codes]
+    p = np.array([min(code.get(name, k), k) for name in prediction.names], np.int64)[prediction.codes]
+    unit = design.unit if design.unit is not None else np.arange(len(t))
+    weight = np.ones(len(t)) if design.weight is None else design.weight
+    rows = np.zeros((design.units, 3 * k + 1))
+    for part, codes, keep in ((0, t, t == p), (1, t, t < k), (2, p, p < k)):
+        place = unit[keep] * k + codes[keep]
+        rows[:, part * k : (part + 1) * k] = np.bincount(place, weights=weight[keep], minlength=design.units * k).reshape(design.units, k)
+    rows[:, -1] = np.bincount(unit, weights=weight, minlength=design.units)
+    return Sums(rows=rows, count=np.ones(design.units, np.int64), answers=len(t), units="groups")
+
+
+def row_sums(rows: FloatArray, design: Design, count: IntArray | None = None) -> Sums:
+    """Rows of numbers under a design: merged equal rows for plain items, sums by unit otherwise."""
+    if design.plain or design.unit is None:
+        return tally_items(rows, count)
+    weighted = rows if design.weight is None else rows * design.weight[:, None]
+    return tally_groups(weighted, design.unit, design.units)

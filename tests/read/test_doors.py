@@ -1,0 +1,172 @@
+"""The door: what may come in, what it is called, and how little it costs to stand there."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pandas as pd
+import pytest
+
+from steelyard.errors import DataError, SourceError, UsageError
+from steelyard.read.doors import open_source
+
+CSV = "id,truth,pred\n1,a,a\n2,b,a\n"
+
+
+def write(path: Path, text: str = CSV) -> Path:
+    path.write_text(text, encoding="utf-8", newline="")
+    return path
+
+
+def test_importing_the_door_loads_nothing_heavy() -> None:
+    code = "import sys, steelyard.read.doors; print([m for m in ('numpy', 'duckdb', 'pandas', 'pyarrow') if m in sys.modules])"
+    answer = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, env={"PYTHONPATH": str(Path(__file__).parents[2] / "src")})
+    assert answer.stdout == "[]\n"
+
+
+def test_a_run_can_be_named(tmp_path: Path) -> None:
+    path = write(tmp_path / "a.csv")
+    assert open_source(f"baseline={path}", columns={}).name == "baseline"
+    assert open_source(path, columns={}).name == "a"
+
+
+def test_a_path_with_an_equals_sign_that_exists_is_a_path(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    write(tmp_path / "a=b.csv")
+    source = open_source("a=b.csv", columns={})
+    assert (source.name, source.n) == ("a=b", 2)
+
+
+@pytest.mark.parametrize("name", ["x[1].csv", "what?.csv", "a*b.csv", "o'brien.csv", 'q"q.csv', "ü ä.csv"])
+@pytest.mark.parametrize("suffix", [".csv", ".parquet"])
+def test_awkward_file_names(tmp_path: Path, name: str, suffix: str) -> None:
+    path = tmp_path / name.replace(".csv", suffix)
+    frame = pd.DataFrame({"truth": ["a", "b"], "pred": ["a", "a"]})
+    write(tmp_path / f"x1{suffix}", "truth,pred\nz,z\n")  # what the pattern x[1] would find
+    frame.to_csv(path, index=False) if suffix == ".csv" else frame.to_parquet(path)
+    assert open_source(path, columns={}).tabulate(["truth", "prediction"]) == [("a", "a", 1), ("b", "a", 1)]
+
+
+def test_hive_like_directories_add_no_columns(tmp_path: Path) -> None:
+    folder = tmp_path / "label=z"
+    folder.mkdir()
+    pd.DataFrame({"truth": ["a"], "pred": ["a"]}).to_parquet(folder / "a.parquet")
+    assert open_source(folder / "a.parquet", columns={}).columns == ("truth", "pred")
+
+
+def test_awkward_columns_and_labels_that_look_like_sql(tmp_path: Path) -> None:
+    truth, prediction = 'Truth-ü "x"', "score``s; DROP TABLE items --"
+    labels = ["'; DROP TABLE items; --", '"', "`", "NULL", "\\", "a'b"]
+    frame = pd.DataFrame({truth: labels, prediction: labels, "select": range(6), "item id": range(6)})
+    columns = {"truth": truth, "prediction": prediction, "id": "item id", "by": ("select",)}
+    frame.to_csv(tmp_path / "a.csv", index=False)
+    frame.to_parquet(tmp_path / "a.parquet")
+    frame.to_json(tmp_path / "a.jsonl", orient="records", lines=True)
+    expected = [(label, label, 1) for label in sorted(labels)]
+    for data in (tmp_path / "a.csv", tmp_path / "a.parquet", tmp_path / "a.jsonl", frame):
+        source = open_source(data, columns=columns)
+        assert source.tabulate(["truth", "prediction"]) == expected
+        assert len(source.tabulate(["truth"], by="select")) == 6
+        assert source.items().slices["select"].names == tuple("012345")
+
+
+def test_the_engine_sees_the_named_file_only(tmp_path: Path) -> None:
+    import duckdb
+
+    from steelyard.read.engine import connect
+
+    write(tmp_path / "a.csv")
+    write(tmp_path / "b.csv")
+    con = connect([str(tmp_path / "a.csv")])
+    assert len(con.execute("SELECT * FROM read_csv(?)", [str(tmp_path / "a.csv")]).fetchall()) == 2
+    for forbidden in (f"SELECT * FROM read_csv('{tmp_path / 'b.csv'}')", "SET enable_external_access = true", "INSTALL httpfs"):
+        with pytest.raises(duckdb.Error):
+            con.execute(forbidden).fetchall()
+    con.close()
+
+
+def test_temporary_files_go_with_the_source(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    import gzip
+    import tempfile
+
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "t"))
+    (tmp_path / "t").mkdir()
+    (tmp_path / "a.csv.gz").write_bytes(gzip.compress(CSV.encode()))
+    source = open_source(tmp_path / "a.csv.gz", columns={})
+    assert source.n == 2
+    del source
+    assert list((tmp_path / "t").iterdir()) == []
+
+
+def test_a_second_argument_needs_arrays(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="cannot use a second argument here: got str and str, need two arrays"):
+        open_source("a.csv", "b.csv", columns={})
+    with pytest.raises(UsageError, match="cannot use a second argument here: got DataFrame and list"):
+        open_source(pd.DataFrame({"a": [1]}), [1], columns={})
+
+
+def test_what_cannot_come_in() -> None:
+    with pytest.raises(UsageError, match="cannot open bytes: got 3 bytes"):
+        open_source(b"a,b", columns={})
+    with pytest.raises(UsageError, match="cannot use a int as score"):
+        open_source(7, columns={})
+    with pytest.raises(DataError, match=r"cannot read the rows: got a int in row 2, need a dict in every row"):
+        open_source([{"truth": 1}, 2], columns={})
+    with pytest.raises(DataError, match="3 values in 'truth', 2 in 'pred'"):
+        open_source({"truth": [1, 2, 3], "pred": [1, 2]}, columns={})
+    with pytest.raises(SourceError, match="no items"):
+        open_source(pd.DataFrame({"truth": [], "pred": []}), columns={})
+
+
+def test_tabulate_by_and_weight(tmp_path: Path) -> None:
+    text = "truth,pred,lang,w\na,a,en,2\na,b,en,3\nb,b,de,0\nb,b,de,1\n"
+    path = write(tmp_path / "a.csv", text)
+    pd.read_csv(path).to_parquet(tmp_path / "a.parquet")
+    for data in (path, tmp_path / "a.parquet", pd.read_csv(path)):
+        source = open_source(data, columns={"by": ("lang",)})
+        assert source.tabulate(["truth", "prediction"], by="lang") == [("de", "b", "b", 2), ("en", "a", "a", 1), ("en", "a", "b", 1)]
+        weighted = open_source(data, columns={"weight": "w"})
+        assert weighted.weights_are_whole()
+        assert weighted.tabulate(["truth", "prediction"]) == [("a", "a", 2), ("a", "b", 3), ("b", "b", 1)]
+        assert weighted.items().weight.tolist() == [2.0, 3.0, 0.0, 1.0]
+
+
+@pytest.mark.parametrize(
+    ("weights", "message"),
+    [
+        ((1, -2, 3), r"cannot weigh the items: got -2.0 in row 2, 1 such row\(s\), need weights of 0 or more"),
+        ((1, 2, None), r"got a missing weight in row 3"),
+        ((0, 0, 0), r"got 3 weights, all zero, need at least one weight above 0"),
+        ((1, "x", 1), r"cannot read a weight as a number: got 'x' in row 2"),
+    ],
+)
+def test_weights_that_are_none(tmp_path: Path, weights: tuple[object, ...], message: str) -> None:
+    frame = pd.DataFrame({"score": [1, 0, 1], "w": pd.Series(weights, dtype=object)})
+    frame.to_csv(tmp_path / "a.csv", index=False)
+    for data in (tmp_path / "a.csv", frame):
+        with pytest.raises(DataError, match=message):
+            open_source(data, columns={"weight": "w"}).tabulate(["score"])
+        with pytest.raises(DataError, match=message):
+            open_source(data, columns={"weight": "w"}).items()
+
+
+def test_fractional_weights_are_left_to_the_items() -> None:
+    source = open_source({"score": [1, 0], "w": [0.5, 1.5]}, columns={"weight": "w"})
+    assert not source.weights_are_whole()
+    with pytest.raises(DataError, match="cannot count with fractional weights"):
+        source.tabulate(["score"])
+    assert source.items().weight.tolist() == [0.5, 1.5]
+
+
+def test_numeric_truth_and_ratio(tmp_path: Path) -> None:
+    path = write(tmp_path / "a.csv", "truth,pred,errors,words\n1.5,1,2,10\n2,,3,20\n")
+    items = open_source(path, columns={"ratio": ("errors", "words")}).items(numeric=True)
+    assert items.truth is None
+    assert items.truth_value.tolist() == [1.5, 2.0]
+    assert str(items.prediction_value.tolist()) == "[1.0, nan]"
+    assert [part.tolist() for part in items.ratio] == [[2.0, 3.0], [10.0, 20.0]]
+    write(path, "truth,pred\n1.5,1\n2,high\n")
+    with pytest.raises(DataError, match="cannot read a prediction as a number: got 'high' in row 2"):
+        open_source(path, columns={}).items(numeric=True)

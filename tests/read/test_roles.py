@@ -1,0 +1,132 @@
+"""Which column plays which part: found, given, refused."""
+
+from __future__ import annotations
+
+import pandas as pd
+import pytest
+
+from steelyard.errors import AmbiguityError, DataError, SourceError, UsageError
+from steelyard.read.doors import open_source
+from steelyard.read.roles import RECOGNISED, assign, may_use
+
+ALL = [(role, name) for role, names in RECOGNISED.items() for name in names]
+
+
+@pytest.mark.parametrize(("role", "name"), ALL)
+@pytest.mark.parametrize("change", [str, str.upper, str.title])
+def test_every_recognised_name_in_any_case(role: str, name: str, change: object) -> None:
+    assert assign([change(name), "other"], {}).roles == {role: change(name)}
+
+
+@pytest.mark.parametrize("name", ["weight", "ratio", "truths", "my_label", "subject"])
+def test_no_other_name_is_taken(name: str) -> None:
+    assert assign([name], {}).roles == {}
+
+
+def test_two_candidates_are_an_error_with_the_option() -> None:
+    with pytest.raises(AmbiguityError, match=r"cannot choose the truth column: got 2 candidates: 'label', 'Gold', need one. Hint: choose with --truth label"):
+        assign(["label", "Gold", "pred"], {})
+    with pytest.raises(AmbiguityError, match=r"cannot choose the model column.*--model-column"):
+        assign(["model", "system"], {})
+    with pytest.raises(AmbiguityError, match=r"got 2 candidates: 'truth', 'Truth'"):
+        assign(["truth", "Truth"], {})
+
+
+def test_a_given_column_ends_the_ambiguity() -> None:
+    assert assign(["label", "gold", "pred"], {"truth": "GOLD"}).roles == {"truth": "gold", "prediction": "pred"}
+    assert assign(["sample", "score"], {"group": "sample"}).roles == {"score": "score", "group": "sample"}
+    assert assign(["Truth", "truth"], {"truth": "truth"}).roles == {"truth": "truth"}
+
+
+def test_an_unknown_column_names_the_nearest() -> None:
+    with pytest.raises(UsageError, match=r"cannot find the column 'answr' of --truth: got columns 'answer', 'pred', need one of them. Hint: did you mean 'answer'\?"):
+        assign(["answer", "pred"], {"truth": "answr"})
+    with pytest.raises(UsageError, match="of --by: got columns"):
+        assign(["answer"], {"by": ("language",)})
+    with pytest.raises(AmbiguityError, match="cannot choose the column 'ANSWER': got 'Answer', 'answer', need one of them, exactly as written"):
+        assign(["Answer", "answer"], {"truth": "ANSWER"})
+
+
+def test_duplicate_names_are_refused() -> None:
+    with pytest.raises(SourceError, match="the column name 'x' 2 times"):
+        assign(["x", "x", "score"], {})
+
+
+def test_group_none_ignores_with_a_warning() -> None:
+    found = assign(["score", "passage"], {"group": "none"})
+    assert found.roles == {"score": "score"}
+    assert found.warnings == ("groups ignored (--group none): the items of column 'passage' are treated as independent, so intervals may be too narrow",)
+    assert assign(["score"], {"group": "none"}).warnings == ()
+
+
+def test_subject_category_and_task_are_only_offered() -> None:
+    found = assign(["score", "subject", "Task", "category"], {"by": ("category",)})
+    assert found.roles == {"score": "score"}
+    assert found.hints == ("column 'subject' could be used with --by or --group", "column 'Task' could be used with --by or --group")
+
+
+def test_given_only_roles() -> None:
+    found = assign(["score", "weight", "n", "d"], {"weight": "weight", "ratio": ("n", "d")})
+    assert found.roles == {"score": "score", "weight": "weight"}
+    assert found.ratio == ("n", "d")
+    with pytest.raises(UsageError, match="cannot use --ratio: got 'n'"):
+        assign(["n"], {"ratio": "n"})
+    with pytest.raises(UsageError, match="cannot use the role 'colour'"):
+        assign(["n"], {"colour": "n"})
+    with pytest.raises(UsageError, match="cannot compare a column with itself"):
+        assign(["label"], {"truth": "label", "prediction": "label"})
+    with pytest.raises(UsageError, match="cannot use --truth: got list, need the name of a column"):
+        assign(["label"], {"truth": [1, 2]})
+
+
+def test_readers_keep_only_what_could_be_asked_for() -> None:
+    keep = may_use({"by": ("Language",), "truth": "my truth", "weight": None})
+    assert [name for name in ("language", "my truth", "PRED", "prompt") if keep(name)] == ["language", "my truth", "PRED"]
+
+
+MODELS = pd.DataFrame({"system": ["a", "b", "a"], "score": [1, 0, 1]})
+
+
+def test_several_models_in_one_source() -> None:
+    with pytest.raises(AmbiguityError, match=r"cannot measure several models as one: got 2 models in column 'system': 'a', 'b', need one model. Hint: pick with --by model"):
+        open_source(MODELS, columns={})
+    source = open_source(MODELS, columns={"by": ("model",)})
+    assert source.by == ("system",)
+    assert source.tabulate(["score"], by="system") == source.tabulate(["score"], by="model") == [("a", 1.0, 2), ("b", 0.0, 1)]
+    assert open_source(MODELS.query("system == 'a'"), columns={}).roles["model"] == "system"
+    many = pd.DataFrame({"model": [f"m{i:02}" for i in range(20)], "score": 1})
+    with pytest.raises(AmbiguityError, match=r"20 models .*'m11' and 8 more"):
+        open_source(many, columns={})
+
+
+@pytest.mark.parametrize("kind", ["memory", "engine"])
+def test_ids(kind: str, tmp_path: object) -> None:
+    def opened(columns: dict[str, list[object]], **given: object) -> object:
+        if kind == "memory":
+            return open_source(columns, columns=given)
+        pd.DataFrame(columns).to_parquet(tmp_path / "a.parquet")
+        return open_source(tmp_path / "a.parquet", columns=given)
+
+    opened({"id": ["a", "b"], "score": [1, 0]}).check_ids()
+    twice = {"id": ["c", "a", "b", "a", "c", "c"], "score": [1.0] * 6}
+    message = r"duplicate ids: got 2 ids in 5 rows, such as .*'a'.*, need each once. Hint: name the column that tells repeats apart with --repeat, or drop"
+    for ask in (lambda s: s.check_ids(), lambda s: s.items(), lambda s: s.tabulate(["score"])):
+        with pytest.raises(DataError, match=message):
+            ask(opened(twice))
+    opened({**twice, "run": [0, 0, 0, 1, 1, 2]}).check_ids()
+    with pytest.raises(DataError, match=r"1 pairs of id and repeat in 2 rows, such as \('c', '0'\)"):
+        opened({**twice, "run": [0, 0, 0, 1, 0, 2]}).check_ids()
+    with pytest.raises(DataError, match="cannot tell the items apart: missing id: got 2 of 3 rows without id, the first is row 2"):
+        opened({"id": ["a", None, None], "score": [1, 0, 1]}).items()
+    with pytest.raises(DataError, match="missing repeat: got 1 of 2 rows without repeat, the first is row 1"):
+        opened({"id": ["a", "b"], "run": [None, "1"], "score": [1, 0]}).items()
+    only_five = opened({"id": [i // 2 for i in range(20)], "score": [1] * 20})
+    with pytest.raises(DataError, match=r"10 ids in 20 rows, such as '0', '1', '2', '3', '4', need"):
+        only_five.check_ids()
+
+
+def test_a_role_that_is_not_there() -> None:
+    with pytest.raises(UsageError, match=r"cannot find the truth: got columns 'score', need a truth column. Hint: name it with --truth"):
+        open_source({"score": [1]}, columns={}).tabulate(["truth"])
+    with pytest.raises(UsageError, match="cannot slice by 'lang': got no slice columns"):
+        open_source({"score": [1]}, columns={}).tabulate(["score"], by="lang")

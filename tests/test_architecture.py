@@ -1,0 +1,213 @@
+"""The rules of the house, executable: arrows, light imports, citations, names, the map."""
+
+from __future__ import annotations
+
+import ast
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+SRC = ROOT / "src" / "steelyard"
+MODULES = sorted(path for path in SRC.rglob("*.py"))
+
+# A lower number knows nothing of a higher one; rooms of one level do not know one another.
+LEVEL = {
+    "version": 0,
+    "items": 0,
+    "errors": 0,
+    "tally": 1,
+    "metrics": 2,
+    "results": 2,
+    "signature": 2,
+    "read": 3,
+    "evaluate": 3,
+    "infer": 3,
+    "reference": 3,
+    "history": 3,
+    "render": 3,
+    "questions": 4,
+    "web": 5,
+    "pytest_plugin": 5,
+    "cli": 6,
+    "__main__": 7,
+    "__init__": 6,
+}
+# A result may ask render for its looks; nothing else points upward. results and metrics share a level with signature.
+EXCEPTIONS = {("results", "render")}
+LEAVES_OF_LEVEL_0 = {"version", "items", "errors"}
+
+
+def room(path: Path) -> str:
+    first = path.relative_to(SRC).parts[0]
+    return first.removesuffix(".py")
+
+
+def imports(path: Path) -> list[tuple[str, int]]:
+    """Every module imported anywhere in a file, lazily or not, with its line."""
+    found = []
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Import):
+            found += [(alias.name, node.lineno) for alias in node.names]
+        elif isinstance(node, ast.ImportFrom) and node.module:
+            names = [f"{node.module}.{alias.name}" for alias in node.names]
+            found += [(name, node.lineno) for name in names]
+    return found
+
+
+@pytest.mark.parametrize("path", MODULES, ids=lambda p: str(p.relative_to(SRC)))
+def test_arrows_point_down(path: Path) -> None:
+    here = room(path)
+    for name, line in imports(path):
+        parts = name.split(".")
+        if parts[0] != "steelyard" or len(parts) < 2:
+            continue
+        there = parts[1] if parts[1] in LEVEL else "__init__"
+        if there in ("__init__", here) or here == "__init__" or (here, there) in EXCEPTIONS:
+            continue
+        assert LEVEL[there] < LEVEL[here], f"{path.name}:{line}: {here} (level {LEVEL[here]}) may not import {there} (level {LEVEL[there]})"
+
+
+def test_every_room_has_a_level() -> None:
+    assert {room(path) for path in MODULES} <= set(LEVEL)
+
+
+@pytest.mark.parametrize("path", MODULES, ids=lambda p: str(p.relative_to(SRC)))
+def test_no_scipy_stats(path: Path) -> None:
+    assert not [name for name, _ in imports(path) if name.startswith("scipy.stats")]
+
+
+def loaded_by(code: str) -> set[str]:
+    run = subprocess.run(
+        [sys.executable, "-c", f"{code}\nimport sys; print(' '.join(sys.modules))"], capture_output=True, text=True, check=True
+    )
+    return set(run.stdout.splitlines()[-1].split())
+
+
+RUN = "from click.testing import CliRunner; from steelyard.cli.main import steelyard as s; assert CliRunner().invoke(s, {}).exit_code == 0"
+LIGHT = {
+    "import": "import steelyard",
+    "wilson of counts": "import steelyard as sy; sy.measure(sy.Counts.of(12, 40))",
+    "wald of counts": "import steelyard as sy; sy.measure(sy.Counts.of(12, 40), interval='wald')",
+    "f1 of counts": "import steelyard as sy; print(sy.measure(sy.Counts.binary(tp=31, fp=5, fn=2)))",
+    "help": RUN.format(["--help"]),
+    "help of measure": RUN.format(["measure", "--help"]),
+    "counts on the command line": RUN.format(["measure", "--counts", "12/40", "--format", "json"]),
+    "readers": "import steelyard.read.doors",
+}
+
+
+@pytest.mark.parametrize("name", LIGHT)
+def test_loads_no_numpy(name: str) -> None:
+    assert not {"numpy", "scipy", "duckdb", "pandas"} & loaded_by(LIGHT[name])
+
+
+def test_import_loads_no_click() -> None:
+    assert "click" not in loaded_by("import steelyard")
+
+
+def test_no_verb_is_shadowed_by_a_module() -> None:
+    import steelyard
+
+    children = {path.stem for path in SRC.iterdir() if path.suffix == ".py" or path.is_dir()}
+    assert not children & (set(steelyard.__all__) - {"__version__"})
+
+
+def test_no_module_named_like_the_standard_library() -> None:
+    for path in MODULES:
+        if path.stem not in ("__init__", "__main__"):
+            assert path.stem not in sys.stdlib_module_names, path
+
+
+def test_no_utils() -> None:
+    for path in MODULES:
+        assert not re.fullmatch(r"_?(utils?|helpers?|misc|common)", path.stem), path
+
+
+@pytest.mark.parametrize("path", [p for p in MODULES if p.name == "__init__.py" and p.parent != SRC], ids=lambda p: p.parent.name)
+def test_package_inits_import_nothing(path: Path) -> None:
+    assert not imports(path)
+
+
+def public_estimators() -> list[tuple[str, str, str]]:
+    """Public functions of infer and metrics that answer with numbers: those whose docstring must cite its source."""
+    return [
+        (f"{path.stem}.{node.name}", node.name, ast.get_docstring(node) or "")
+        for path in MODULES
+        if room(path) in ("infer", "metrics")
+        for node in ast.parse(path.read_text(encoding="utf-8")).body
+        if isinstance(node, ast.FunctionDef) and not node.name.startswith("_")
+    ]
+
+
+# Plumbing inside these rooms: shapes, checks, gradients and dispatch, which compute nothing that a paper defines.
+PLUMBING = {
+    "catalogue.parse",
+    "proportions.identity",
+    "proportions.as_proportion",
+    "proportions.why_undefined",
+    "table.statistic",
+    "table.accuracy_gradient",
+    "table.mcc_gradient",
+    "table.kappa_gradient",
+    "table.ratio_gradient",
+    "table.class_gradient",
+    "sums.of_margins",
+    "sums.influence",
+    "sums.bucketed",
+    "sums.student",
+    "cells.redraw",
+    "normal.check_level",
+    "normal.tail",
+    "normal.clip",
+    "beta.beta_quantile",
+    "beta.prior_pair",
+    "proportion.binomial_quantile",
+    "mean.predictable_bets",
+    "mean.log_capital",
+    "ranking.midranks",
+}
+
+
+def keys() -> set[str]:
+    return set(re.findall(r"^@\w+\{([^,]+),", (ROOT / "references.bib").read_text(encoding="utf-8"), re.M))
+
+
+@pytest.mark.parametrize(
+    ("where", "name", "doc"), public_estimators(), ids=lambda x: x if isinstance(x, str) and "." in x and len(x) < 60 else ""
+)
+def test_estimators_cite_a_reference(where: str, name: str, doc: str) -> None:
+    if where in PLUMBING:
+        return
+    cited = re.findall(r"\b[A-Z][A-Za-z]+(?:19|20)\d\d\b", doc) + re.findall(r"\bvan[A-Z][a-z]+\d{4}\b", doc)
+    assert cited, f"{where} cites no key of references.bib"
+    assert not set(cited) - keys(), f"{where} cites {set(cited) - keys()}, which references.bib does not have"
+
+
+def test_every_reference_is_cited_once_in_the_bibliography() -> None:
+    text = (ROOT / "references.bib").read_text(encoding="utf-8")
+    entries = re.findall(r"^@\w+\{([^,]+),", text, re.M)
+    assert len(entries) == len(set(entries))
+    cited = set(
+        re.findall(r"\b(?:[A-Z][A-Za-z]+|van[A-Z][a-z]+)(?:19|20)\d\d\b", "\n".join(p.read_text(encoding="utf-8") for p in MODULES))
+    )
+    assert not cited - set(entries), f"cited but not in references.bib: {sorted(cited - set(entries))}"
+    assert not set(entries) - cited, f"in references.bib but never cited: {sorted(set(entries) - cited)}"
+
+
+def test_the_map_has_one_line_per_file() -> None:
+    text = (ROOT / "ARCHITECTURE.md").read_text(encoding="utf-8")
+    for path in MODULES:
+        name = str(path.relative_to(SRC)).replace("\\", "/")
+        assert len(re.findall(rf"^\s*`?{re.escape(name)}`?\s", text, re.M)) == 1, f"ARCHITECTURE.md needs exactly one line for {name}"
+    for name in re.findall(r"^\s*`?([\w/]+\.py)`?\s", text, re.M):
+        assert (SRC / name).exists(), f"ARCHITECTURE.md names {name}, which does not exist"
+
+
+def test_no_path_of_a_machine() -> None:
+    for path in [*MODULES, *(ROOT / "tests").rglob("*.py"), *ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")]:
+        if path != Path(__file__):
+            assert not re.search(r"(?<![\w.])/(work|root|home/\w+)/", path.read_text(encoding="utf-8")), path
