@@ -22,7 +22,9 @@ def write(path: Path, text: str = CSV) -> Path:
 
 def test_importing_the_door_loads_nothing_heavy() -> None:
     code = "import sys, steelyard.read.doors; print([m for m in ('numpy', 'duckdb', 'pandas', 'pyarrow') if m in sys.modules])"
-    answer = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, env={"PYTHONPATH": str(Path(__file__).parents[2] / "src")})
+    answer = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True, env={"PYTHONPATH": str(Path(__file__).parents[2] / "src")}
+    )
     assert answer.stdout == "[]\n"
 
 
@@ -46,7 +48,9 @@ def test_awkward_file_names(tmp_path: Path, name: str, suffix: str) -> None:
     frame = pd.DataFrame({"truth": ["a", "b"], "pred": ["a", "a"]})
     write(tmp_path / f"x1{suffix}", "truth,pred\nz,z\n")  # what the pattern x[1] would find
     frame.to_csv(path, index=False) if suffix == ".csv" else frame.to_parquet(path)
-    assert open_source(path, columns={}).tabulate(["truth", "prediction"]) == [("a", "a", 1), ("b", "a", 1)]
+    source = open_source(path, columns={})
+    assert type(source.table).__name__ == "EngineTable"
+    assert source.tabulate(["truth", "prediction"]) == [("a", "a", 1), ("b", "a", 1)]
 
 
 def test_hive_like_directories_add_no_columns(tmp_path: Path) -> None:

@@ -21,9 +21,18 @@ from steelyard.errors import SourceError
 from steelyard.read.doors import open_source
 
 ROWS = [
-    {"id": f"q{i}", "truth": t, "prediction": p, "score": s, "note": "x, \"y\"\nz"}
+    {"id": f"q{i}", "truth": t, "prediction": p, "score": s, "note": 'x, "y"\nz'}
     for i, (t, p, s) in enumerate(
-        [("cat", "cat", 1.0), ("cat", "dog", 0.0), ("dog", "dog", 1.0), ("dog", None, None), ("a,b", "ü", 0.5), ("cat", "cat", 1.0), ("dog", "cat", 0.25), ("ü", "ü", 1.0)]
+        [
+            ("cat", "cat", 1.0),
+            ("cat", "dog", 0.0),
+            ("dog", "dog", 1.0),
+            ("dog", None, None),
+            ("a,b", "ü", 0.5),
+            ("cat", "cat", 1.0),
+            ("dog", "cat", 0.25),
+            ("ü", "ü", 1.0),
+        ]
     )
 ]
 TABLE = [("a,b", "ü", 1), ("cat", "cat", 2), ("cat", "dog", 1), ("dog", None, 1), ("dog", "cat", 1), ("dog", "dog", 1), ("ü", "ü", 1)]
@@ -122,7 +131,15 @@ def test_standard_input_is_sniffed(monkeypatch: pytest.MonkeyPatch, name: str, p
     same(open_source("-", columns={}))
 
 
-@pytest.mark.parametrize(("name", "content"), [("a.json", gzip.compress(CONTENT["a.json"])), ("a.csv", CONTENT["a.parquet"]), ("a.dat", CONTENT["a.csv"]), ("a.parquet", CONTENT["a.csv"])])
+@pytest.mark.parametrize(
+    ("name", "content"),
+    [
+        ("a.json", gzip.compress(CONTENT["a.json"])),
+        ("a.csv", CONTENT["a.parquet"]),
+        ("a.dat", CONTENT["a.csv"]),
+        ("a.parquet", CONTENT["a.csv"]),
+    ],
+)
 def test_the_bytes_win_over_a_wrong_extension(tmp_path: Path, name: str, content: bytes) -> None:
     (tmp_path / name).write_bytes(content)
     same(open_source(tmp_path / name, columns={}))
@@ -146,7 +163,10 @@ def test_zstd_of_several_frames_is_read_whole(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(("suffix", "write"), [(".csv", "csv"), (".jsonl", "jsonl"), (".parquet", "parquet"), (".feather", "feather")])
 def test_directories_and_patterns_unite_by_name(tmp_path: Path, suffix: str, write: str) -> None:
-    parts = [ROWS[:3], [{"prediction": row["prediction"], "id": row["id"], "truth": row["truth"], "score": row["score"]} for row in ROWS[3:]]]
+    parts = [
+        ROWS[:3],
+        [{"prediction": row["prediction"], "id": row["id"], "truth": row["truth"], "score": row["score"]} for row in ROWS[3:]],
+    ]
     for number, part in enumerate(parts):
         path = tmp_path / f"part{number}{suffix}"
         if write == "csv":
@@ -177,7 +197,16 @@ def test_frames_rows_and_arrays() -> None:
     con.executemany("INSERT INTO t VALUES (?, ?, ?, ?, ?)", [list(row.values()) for row in ROWS])
     table = pa.Table.from_pylist(ROWS)
     columns = {key: [row[key] for row in ROWS] for key in ROWS[0]}
-    for data in (ROWS, columns, table, table.to_reader(), pl.DataFrame(ROWS), pl.DataFrame(ROWS).lazy(), pd.DataFrame(ROWS), con.sql("SELECT * FROM t")):
+    for data in (
+        ROWS,
+        columns,
+        table,
+        table.to_reader(),
+        pl.DataFrame(ROWS),
+        pl.DataFrame(ROWS).lazy(),
+        pd.DataFrame(ROWS),
+        con.sql("SELECT * FROM t"),
+    ):
         same(open_source(data, columns={}))
     con.close()
     arrays = {key: columns[key] for key in ("id", "score")}
@@ -189,4 +218,8 @@ def test_categories_keep_their_texts() -> None:
     frame = pd.DataFrame(ROWS).astype({"truth": "category", "prediction": "category"})
     same(open_source(frame, columns={}))
     same(open_source(pl.DataFrame(ROWS, schema_overrides={"truth": pl.Categorical, "prediction": pl.Categorical}), columns={}))
-    same(open_source(pa.Table.from_pylist(ROWS).set_column(1, "truth", pa.array([row["truth"] for row in ROWS]).dictionary_encode()), columns={}))
+    same(
+        open_source(
+            pa.Table.from_pylist(ROWS).set_column(1, "truth", pa.array([row["truth"] for row in ROWS]).dictionary_encode()), columns={}
+        )
+    )

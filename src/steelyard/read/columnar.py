@@ -18,8 +18,8 @@ def read_parquet(files: Sequence[Opened]) -> tuple[EngineTable, list[str]]:
     """The table of one or several Parquet files, united by column name, and warnings."""
     import duckdb
 
+    con = connect([os.path.abspath(file.plain) for file in files])
     paths = [exact_path(os.path.abspath(file.plain)) for file in files]
-    con = connect(paths)
     try:
         headers = [_names(con, path) for path in paths]
     except duckdb.Error as error:

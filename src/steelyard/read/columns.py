@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
 # A column of integer labels is kept as it came if its range is at most this; beyond it, the texts would be the larger part.
 _DENSE = 65536
+_SIMPLE = frozenset({"bool", "float32", "float64", *(f"{sign}int{bits}" for sign in ("", "u") for bits in (8, 16, 32, 64))})
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -276,11 +277,10 @@ def _from_pandas(role: str, given: Any) -> Column:
     if isinstance(given.dtype, np.dtype):
         return _from_numpy(role, given.to_numpy())
     mask = np.asarray(given.isna(), bool)
-    if given.dtype.name.lower().startswith(("int", "uint", "bool", "float")):
-        simple = given.dtype.name.lower()
-        return Column(
-            role, given.to_numpy(dtype=np.dtype(simple), na_value=0) if mask.any() else given.to_numpy(dtype=np.dtype(simple)), mask
-        )
+    simple = given.dtype.name.lower().removesuffix("[pyarrow]").replace("boolean", "bool")
+    if simple in _SIMPLE:
+        filled = given.to_numpy(dtype=np.dtype(simple), na_value=0) if mask.any() else given.to_numpy(dtype=np.dtype(simple))
+        return Column(role, filled, mask)
     values = given.astype(object).to_numpy().tolist()
     if mask.any():
         values = [None if gone else value for value, gone in zip(values, mask.tolist(), strict=True)]

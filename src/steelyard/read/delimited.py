@@ -1,8 +1,9 @@
 """CSV and TSV. DuckDB reads what is plainly regular; everything else goes through Python's strict reader.
 
-DuckDB, strict mode and all, lets some rows pass that are not right: `4,5,6,` under three columns, ` "x"` without its
-space, rows lost where CRLF and quoted line feeds meet; and it refuses mixed line ends. So the shape is counted
-first (records, delimiters outside quotes), the file goes to DuckDB only if it adds up, and the rows must add up after.
+DuckDB, strict mode and all, lets rows pass that are not right: `4,5,6,` under three columns, and ` "x"` without its
+space; it refuses mixed line ends; and (2.0.0) it returns no row at all of a CRLF file when `new_line` is said, so that
+is the one option left unsaid. So the shape is counted first (records, and delimiters outside quotes), a file goes to
+DuckDB only if it adds up, and the rows must add up afterwards.
 """
 
 # ruff: noqa: S608 - SQL is built here from quoted identifiers and literals of ours; values of users are parameters
@@ -45,10 +46,8 @@ def read_delimited(files: Sequence[Opened], wanted: Callable[[str], bool]) -> tu
     names = list(dict.fromkeys(name for shape in shapes for name in shape.header))
     absent = {name: sum(name not in shape.header for shape in shapes) for name in names}
     warnings += [f"column {name!r} is absent from {count} of {len(shapes)} files" for name, count in absent.items() if count]
-    if not any(shape.records for shape in shapes):
-        raise SourceError(f"cannot measure {files[0].shown!r}", got="a header and no items", need="at least one row")
     kept = [name for name in names if wanted(name)]
-    if all(shape.regular for shape in shapes):
+    if all(shape.regular for shape in shapes) and any(shape.records for shape in shapes):
         table = _by_engine(shapes, names, kept)
         if table is not None:
             return table, warnings
@@ -129,8 +128,8 @@ def _by_engine(shapes: Sequence[Shape], names: Sequence[str], kept: Sequence[str
     """The kept columns as text in a table of DuckDB; None if it objects or does not find every record."""
     import duckdb
 
+    con = connect([os.path.abspath(shape.file.plain) for shape in shapes])
     paths = [exact_path(os.path.abspath(shape.file.plain)) for shape in shapes]
-    con = connect(paths)
     try:
         con.execute(f"CREATE TEMP TABLE items ({', '.join(['k BOOLEAN', *(f'k{i} VARCHAR' for i in range(len(kept)))])})")
         for shape, path in zip(shapes, paths, strict=True):
@@ -150,7 +149,7 @@ def _by_engine(shapes: Sequence[Shape], names: Sequence[str], kept: Sequence[str
 
 
 def _select(shape: Shape, path: str, kept: Sequence[str]) -> str:
-    """Every option is said, so that nothing is sniffed. An empty field is NULL, quoted or not."""
+    """Every option but new_line (see above) is said, so that nothing is sniffed. An empty field is NULL, quoted or not."""
     columns = ", ".join(f"c{i}: 'VARCHAR'" for i in range(len(shape.header)))
     place = {name: f"c{i}" for i, name in enumerate(shape.header)}
     picked = ", ".join(["true", *(place.get(name, "NULL") for name in kept)])
@@ -173,6 +172,8 @@ def _by_python(shapes: Sequence[Shape], names: Sequence[str], kept: Sequence[str
         for name in kept:
             columns[name] += [None] * (n - len(columns[name]))
         shape.file.check_unchanged()
+    if not n:
+        raise SourceError(f"cannot measure {shapes[0].file.shown!r}", got="a header and no items", need="at least one row")
     return MemoryTable(names, lambda place: columns[names[place]], n)
 
 

@@ -1,7 +1,7 @@
 """Columns in DuckDB: one GROUP BY on the raw columns, and only its few groups become text.
 
 The connection is in memory, sees the named files and nothing else, loads no extension, and is closed with its table.
-Only `execute(...).fetchall()` and `.fetchnumpy()` are used: they behave alike in DuckDB 1.4, 1.5 and 2.0.
+Only `execute(...).fetchall()` and `.fetchnumpy()` are used (once `.fetchmany()`): the rest changed between DuckDB 1.4 and 2.0.
 """
 
 # ruff: noqa: S608 - SQL is built here from quoted identifiers and literals of ours; values of users are parameters
@@ -24,7 +24,7 @@ _AS_DOUBLE = re.compile(r"DECIMAL|U?HUGEINT|BIGNUM")
 
 
 def connect(paths: Sequence[str] = ()) -> Any:
-    """A private in-memory DuckDB that may open the named files only."""
+    """A private in-memory DuckDB that may open the named files only (absolute paths)."""
     import os
     import tempfile
     import uuid
@@ -42,7 +42,8 @@ def connect(paths: Sequence[str] = ()) -> Any:
     con.execute("SET python_enable_replacements = false")  # a table name must never find a Python variable
     # Made by DuckDB if it must spill, and removed by it; of our own, because its file names repeat between processes.
     con.execute(f"SET temp_directory = {literal(os.path.join(tempfile.gettempdir(), f'steelyard-{uuid.uuid4().hex}'))}")
-    con.execute(f"SET allowed_paths = [{', '.join(map(literal, paths))}]")
+    allowed = dict.fromkeys(each for path in paths for each in (path, exact_path(path)))  # DuckDB asks for the pattern, then for its match
+    con.execute(f"SET allowed_paths = [{', '.join(map(literal, allowed))}]")
     con.execute("SET enable_external_access = false")
     con.execute("SET lock_configuration = true")
     return con

@@ -94,8 +94,8 @@ def _zstd_lines(path: str) -> Iterator[bytes]:
     """DuckDB as an unpacker of text: one column, no quotes, a delimiter that text does not hold. Line ends become LF."""
     from steelyard.read.engine import connect, exact_path, useful_line
 
+    con = connect([os.path.abspath(path)])
     name = exact_path(os.path.abspath(path))
-    con = connect([name])
     shape = "columns = {'line': 'VARCHAR'}, auto_detect = false, header = false, compression = 'zstd'"
     marks = "delim = '\x01', quote = '', escape = '', max_line_size = 67108864"
     try:

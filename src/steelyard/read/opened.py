@@ -34,9 +34,10 @@ def open_file(path: str, *, shown: str | None = None, held: TemporaryFile | None
         compression = compression_of(shown if plain == path else "", head)
         if compression is None:
             return Opened(shown, plain, format_of(shown, head), check, held)
-        held = inflate(plain, compression)
-        plain = held.path
+        unpacked = inflate(plain, compression)
         check()
+        held, plain = unpacked, unpacked.path  # what was packed is no longer needed
+        check = unchanged([plain])
     raise SourceError(f"cannot unpack {shown!r}", got=f"more than {_NESTED - 1} layers of compression", need="one")
 
 

@@ -127,7 +127,10 @@ class Source:
         for role in ("id", "truth", "prediction", "group", "repeat"):
             if role in self._place and not (numeric and role in MATCHED):
                 labels[role], spelled[role] = self._encoded(self._place[role], role)
-        check_matching({role: found for role, found in spelled.items() if role in MATCHED})
+        matched = {role: found for role, found in spelled.items() if role in MATCHED}
+        if not all(isinstance(found.values, range) for found in matched.values()):
+            matched = {role: _occurring(labels[role], found) for role, found in matched.items()}
+        check_matching(matched)
         values = {f"{role}_value": self._numbers(self._place[role], role) for role in MATCHED if numeric and role in self._place}
         values |= {role: self._numbers(self._place[role], role) for role in ("score", "probability") if role in self._place}
         if "weight" in self._place:
@@ -218,3 +221,13 @@ class Source:
             return self._place[by]
         got = f"slices {listed(self.by)}" if self.by else "no slice columns"
         raise UsageError(f"cannot slice by {by!r}", got=got, need="a column named when the source was opened", hint=f"add --by {by}")
+
+
+def _occurring(labels: Labels, found: Distinct) -> Distinct:
+    """A column of integers names every number in its range; only those that occur can be spelled in two ways."""
+    if not isinstance(found.values, range):
+        return found
+    import numpy as np
+
+    seen = np.flatnonzero(np.bincount(labels.codes.astype(np.int64) + 1, minlength=len(found.values) + 1)[1:])
+    return Distinct.of([found.values[int(place)] for place in seen])

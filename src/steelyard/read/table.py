@@ -8,7 +8,7 @@ from typing import Any, Protocol
 from steelyard.errors import DataError, SourceError
 from steelyard.items import Labels
 from steelyard.read.columns import Column, as_column
-from steelyard.read.encode import Distinct
+from steelyard.read.encode import Distinct, plain
 
 
 class Table(Protocol):
@@ -144,5 +144,5 @@ def _decoded(present: list[int], values: list[tuple[Any, ...]], counts: list[int
 
 def distinct_of(values: Sequence[Any]) -> Distinct:
     """The distinct values of one column of grouped rows, missing left out; 1, 1.0 and True stay apart."""
-    keyed = dict.fromkeys((type(value), value) for value in values if value is not None)
+    keyed = dict.fromkeys((type(value), value) for value in values if plain(value) is not None)
     return Distinct.of([value for _, value in keyed])

@@ -1,0 +1,437 @@
+"""One bad file, one message: what it is, where, and what to do."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import os
+from pathlib import Path
+
+import duckdb
+import pandas as pd
+import pyarrow as pa
+import pytest
+
+from steelyard.errors import DataError, SourceError, SteelyardError
+from steelyard.read import delimited, inflate
+from steelyard.read.doors import open_source
+
+GOOD = b"truth,pred,n\na,a,1\nb,a,2\n"
+
+
+def opened(tmp_path: Path, name: str, content: bytes) -> object:
+    (tmp_path / name).write_bytes(content)
+    return open_source(tmp_path / name, columns={})
+
+
+def refused(tmp_path: Path, name: str, content: bytes, message: str, kind: type[SteelyardError] = SourceError) -> None:
+    with pytest.raises(kind, match=message):
+        opened(tmp_path, name, content)
+
+
+# ---- any text ------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", ["a.csv", "a.jsonl", "a.json", "a.parquet", "a.unknown"])
+@pytest.mark.parametrize("content", [b"", b"\xef\xbb\xbf", b" \n\n"])
+def test_empty(tmp_path: Path, name: str, content: bytes) -> None:
+    refused(tmp_path, name, content, r"cannot measure '.*': got an empty file: no items, need at least one row")
+
+
+@pytest.mark.parametrize("content", [b"truth,pred", b"truth,pred\n", b"truth,pred\r\n", b"truth,pred\n\n"])
+def test_header_only(tmp_path: Path, content: bytes) -> None:
+    refused(tmp_path, "a.csv", content, "no items")
+
+
+@pytest.mark.parametrize("name", ["a.csv", "a.jsonl"])
+def test_utf16(tmp_path: Path, name: str) -> None:
+    text = GOOD.decode()
+    refused(
+        tmp_path, name, text.encode("utf-16"), r"got UTF-16 text \(byte order mark at offset 0\), need UTF-8 text. Hint: save it as UTF-8"
+    )
+    refused(tmp_path, name, text.encode("utf-16-le"), r"got a NUL byte at offset 1, need UTF-8 text. Hint: this looks like UTF-16")
+
+
+@pytest.mark.parametrize("name", ["a.csv", "a.jsonl", "a.json"])
+def test_latin1_names_the_byte(tmp_path: Path, name: str) -> None:
+    refused(
+        tmp_path,
+        name,
+        b"truth,pred\na,\xfc\n",
+        r"got the byte 0xfc at offset 13, need UTF-8 text. Hint: save it as UTF-8; it may be Latin-1",
+    )
+
+
+def test_the_offset_is_right_across_chunks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from steelyard.read import gate
+
+    monkeypatch.setattr(gate, "_CHUNK", 16)
+    good = "truth,pred\n" + "ü,€\n" * 20
+    assert opened(tmp_path, "a.csv", good.encode()).n == 20
+    refused(tmp_path, "a.csv", good.encode() + b"\xff\n", f"at offset {len(good.encode())}")
+    refused(tmp_path, "a.csv", good.encode() + b"\xe2\x82", f"the byte 0xe2 at offset {len(good.encode())}")
+    refused(tmp_path, "a.csv", good.encode() + b"a,\0\n", f"a NUL byte at offset {len(good.encode()) + 2}")
+
+
+def test_nul_byte(tmp_path: Path) -> None:
+    refused(
+        tmp_path, "a.csv", b"truth,pred\na,b\0c\n", r"got a NUL byte at offset 14, need UTF-8 text. Hint: the file is damaged or not text"
+    )
+
+
+# ---- CSV -----------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("row", "message"),
+    [
+        (b"c,c", "got 2 fields in line 3, need 3, as in the header"),
+        (b"c,c,3,4", "got 4 fields in line 3, need 3"),
+        (b"c,c,3,", "got 4 fields in line 3, need 3"),  # DuckDB takes this one
+        (b"c", "got 1 fields in line 3"),
+        (b'c,"c,3', "unexpected end of data in the record of line 3"),
+        (b'c,"c"x,3', "in the record of line 3"),
+    ],
+)
+@pytest.mark.parametrize("extra", [b"", b'z,"q",1\n'])
+def test_rows_of_another_width(tmp_path: Path, row: bytes, message: str, extra: bytes) -> None:
+    refused(
+        tmp_path,
+        "a.csv",
+        b"truth,pred,n\na,a,1\n" + row + b"\n" + extra,
+        message if b'"' not in row or not extra else "in the record of line 3",
+    )
+
+
+@pytest.mark.parametrize("bad", [b"c,c\n", b"c,c,3,4\n", b"c,c,3,\n"])
+def test_strictness_does_not_depend_on_size(tmp_path: Path, bad: bytes) -> None:
+    rows = 300_000
+    refused(tmp_path, "a.csv", b"truth,pred,n\n" + b"a,a,1\n" * rows + bad + b"b,b,2\n" * 10, f"in line {rows + 2}")
+
+
+def test_empty_last_fields_are_missing_values(tmp_path: Path) -> None:
+    source = opened(tmp_path, "a.csv", b'truth,pred\na,\nb,""\nc,c\n')
+    assert source.tabulate(["truth", "prediction"]) == [("a", None, 1), ("b", None, 1), ("c", "c", 1)]
+
+
+@pytest.mark.parametrize(
+    ("content", "warned", "engine"),
+    [
+        (b"truth,pred\na,a\nb,a\n", 0, True),
+        (b"truth,pred\na,a\nb,a", 0, True),
+        (b"truth,pred\r\na,a\r\nb,a\r\n", 0, True),
+        (b"truth,pred\ra,a\rb,a\r", 0, False),
+        (b"truth,pred\r\na,a\nb,a\n", 1, False),
+        (b"truth,pred\na,a\rb,a\n", 1, False),
+        (b"truth,pred\n\na,a\n\nb,a\n\n\n", 0, False),
+    ],
+)
+def test_line_ends(tmp_path: Path, content: bytes, warned: int, engine: bool) -> None:
+    source = opened(tmp_path, "a.csv", content)
+    assert source.tabulate(["truth", "prediction"]) == [("a", "a", 1), ("b", "a", 1)]
+    assert len(source.warnings) == warned
+    assert all("mixes line ends" in warning for warning in source.warnings)
+    assert (type(source.table).__name__ == "EngineTable") is engine
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        b'truth,pred\n"a\nb","c,d"\n"x""y","z\r\n"\n',
+        b'truth,pred\r\n"a\nb","c,d"\r\n"x""y","z\r\n"\r\n',
+        b'"truth","pred"\n"a\nb","c,d"\n"x""y","z\r\n"\n',
+    ],
+)
+def test_quotes(tmp_path: Path, content: bytes) -> None:
+    assert opened(tmp_path, "a.csv", content).tabulate(["truth", "prediction"]) == [("a\nb", "c,d", 1), ('x"y', "z\r\n", 1)]
+
+
+def test_text_is_not_trimmed(tmp_path: Path) -> None:
+    assert opened(tmp_path, "a.csv", b'truth,pred\n a ,b"c\na, "b"\nNULL,NaN\n').tabulate(["truth", "prediction"]) == [
+        (" a ", 'b"c', 1),
+        ("NULL", "NaN", 1),
+        ("a", ' "b"', 1),
+    ]
+
+
+def test_both_readers_agree(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    import random
+
+    random.seed(0)
+    pieces = ["a", "", '"q"', '"a,b"', '"x""y"', '"l\nm"', "ü", "7", "-", '"a\r\nb"', "''"]
+    for attempt in range(150):
+        width = random.choice([2, 3])
+        end = random.choice(["\n", "\r\n"])
+        rows = [["truth", "pred", "z"][:width]] + [[random.choice(pieces) for _ in range(width)] for _ in range(random.randint(1, 6))]
+        content = end.join(",".join(row) for row in rows) + random.choice(["", end])
+        fast = opened(tmp_path, f"{attempt}.csv", content.encode()).tabulate(["truth", "prediction"])
+        with monkeypatch.context() as patch:
+            patch.setattr(delimited, "_by_engine", lambda *args: None)
+            assert fast == opened(tmp_path, f"{attempt}.csv", content.encode()).tabulate(["truth", "prediction"])
+
+
+def test_the_engine_must_find_every_record(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(delimited, "_select", lambda shape, path, kept: "SELECT true" + ", 'a'" * len(kept))
+    source = opened(tmp_path, "a.csv", GOOD)
+    assert type(source.table).__name__ == "MemoryTable"
+    assert source.n == 2
+
+
+def test_a_huge_field(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    content = b"truth,pred,prompt\na,a," + b"x" * 3_000_000 + b"\n"
+    assert opened(tmp_path, "a.csv", content).tabulate(["truth", "prediction"]) == [("a", "a", 1)]
+    monkeypatch.setattr(delimited, "MAX_FIELD", 1_000_000)
+    refused(tmp_path, "a.csv", content, r"field larger than field limit \(1000000\) in the record of line 2")
+
+
+def test_headers(tmp_path: Path) -> None:
+    refused(tmp_path, "a.csv", b"truth,truth,pred\na,a,a\n", "got the column name 'truth' 2 times, need each name once")
+    refused(tmp_path, "a.csv", b",,\na,a,a\n", "got no names in the first line, need a header")
+    source = opened(tmp_path, "a.csv", b",truth,pred\n0,a,a\n")  # the index of pandas has no name
+    assert source.columns == ("", "truth", "pred")
+
+
+# ---- JSON ----------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("line", "message"),
+    [
+        ('{"score": 1, "score": 0}', "got the key 'score' twice in one object, in line 2"),
+        ('{"score": 1, "x": {"a": 1, "a": 2}}', "the key 'a' twice"),
+        ('{"score": NaN}', "got NaN, which is not JSON, in line 2, need .*. Hint: write null for a missing number"),
+        ('{"score": -Infinity}', "got -Infinity, which is not JSON, in line 2"),
+        ('{"score": 1e999}', "got the number 1e999, which is beyond float64, in line 2"),
+        ('{"score": 1} x', "got Extra data, in line 2, column 14"),
+        ('{"score": }', "got Expecting value, in line 2, column 11"),
+        ("x", "got Expecting value, in line 2"),
+        ("[1]", "got a array in line 2, need one object per line"),
+        ("3", "got a number in line 2"),
+        ('{"x":' * 100_000, "got values nested too deeply in line 2"),
+        ('{"x":' + "[" * 100_000, "got values nested too deeply in line 2"),
+    ],
+)
+def test_bad_lines(tmp_path: Path, line: str, message: str) -> None:
+    refused(tmp_path, "a.jsonl", f'{{"score": 1}}\n{line}\n{{"score": 0}}\n'.encode(), message)
+
+
+@pytest.mark.parametrize("cut", ['{"score": 1, "no', '{"score": 1, ', '{"score"', "{", '{"score": 1'])
+def test_a_truncated_last_line(tmp_path: Path, cut: str) -> None:
+    refused(
+        tmp_path,
+        "a.jsonl",
+        f'{{"score": 1}}\n{cut}'.encode(),
+        r"got line 2, the last, that is cut off .*, need a complete file. Hint: did the run end early",
+    )
+    refused(tmp_path, "a.json", f'[{{"score": 1}},\n{cut}'.encode(), "as JSON: got")
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        ("3", "got a number, need an array of objects"),
+        ("[1, 2]", "got a number as element 1 of the array"),
+        ("[]", "no items"),
+        (
+            '{"score": [1, 0], "id": ["a"]}',
+            "got an object with 'score': 2, 'id': 1, need an array of objects, or an object of arrays of one length",
+        ),
+        ('{"results": {"acc": 1},\n "config": {}}', "got an object with 'results': no array, 'config': no array"),
+        ('[{"score": NaN}]', "got NaN, which is not JSON, in the file"),
+        ("[" * 200_000, "got values nested too deeply in the file"),
+    ],
+)
+def test_bad_documents(tmp_path: Path, content: str, message: str) -> None:
+    refused(tmp_path, "a.json", content.encode(), message)
+
+
+def test_json_details(tmp_path: Path) -> None:
+    lines = [{"id": 2**53 + i, "truth": "a\u2028b", "pred": "a\u2028b"} for i in range(3)]
+    content = "\n\n".join(json.dumps(line, ensure_ascii=False) for line in lines).encode()
+    source = opened(tmp_path, "a.jsonl", content)
+    assert source.tabulate(["truth", "prediction"]) == [("a\u2028b", "a\u2028b", 3)]
+    assert source.items().id.names == ("9007199254740992", "9007199254740993", "9007199254740994")
+    source = opened(tmp_path, "b.jsonl", b'{"score": 1}\n{"pred": "x", "score": null}\n{"score": true}\n')
+    assert source.tabulate(["prediction", "score"]) == [(None, 1.0, 2), ("x", None, 1)]
+    with pytest.raises(DataError, match=r"cannot use a dict as score: got {'acc': 1} in row 2"):
+        opened(tmp_path, "c.jsonl", b'{"score": 1}\n{"score": {"acc": 1}}\n').items()
+    with pytest.raises(DataError, match=r"cannot use a truth with half a character: got '\\ud800' \(a lone surrogate\)"):
+        opened(tmp_path, "d.jsonl", b'{"truth": "\\ud800", "pred": "a"}\n').items()
+    with pytest.raises(DataError, match=r"spelled in several ways in truth: got 1 and '1'"):
+        opened(tmp_path, "e.jsonl", b'{"truth": 1, "pred": 1}\n{"truth": "1", "pred": 1}\n').tabulate(["truth"])
+    with pytest.raises(DataError, match=r"spelled in several ways in truth and prediction: got '1' and '1.0'"):
+        opened(tmp_path, "f.jsonl", b'{"truth": 1, "pred": 1.0}\n').items()
+
+
+# ---- packed --------------------------------------------------------------------------------------------------------
+
+
+def zstd(content: bytes) -> bytes:
+    return bytes(pa.compress(content, "zstd", asbytes=True))
+
+
+def test_truncated_gzip(tmp_path: Path) -> None:
+    packed = gzip.compress(GOOD * 1000)
+    for size in (len(packed) - 1, len(packed) - 8, len(packed) // 2, 12):
+        refused(tmp_path, "a.csv.gz", packed[:size], "got a gzip file that ends too early, need a whole file")
+    refused(tmp_path, "a.csv.gz", packed[:-8] + b"12345678", "got damaged gzip data")
+
+
+def test_truncated_zstd(tmp_path: Path) -> None:
+    packed = zstd(os.urandom(300_000).hex().encode())
+    for size in (len(packed) - 1, len(packed) // 2, 7, 5):
+        refused(tmp_path, "a.csv.zst", packed[:size], "got a zstd file that ends too early, need a whole file")
+    refused(tmp_path, "a.csv.zst", zstd(GOOD) + b"junk", "bytes b'junk' after a zstd frame")
+    refused(tmp_path, "a.csv.zst", GOOD, "got bytes b'trut' at its start, need a zstd file. Hint: rename it if it is not compressed")
+
+
+def test_bombs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    bomb = gzip.compress(b"a" * 20_000_000)
+    monkeypatch.setattr(inflate, "LIMIT", 10_000_000)
+    refused(tmp_path, "a.csv.gz", bomb, r"got more than 10,\d\d\d,\d\d\d bytes out of 19,\d\d\d, need at most 10,000,000 bytes")
+    monkeypatch.setattr(inflate, "LIMIT", 1 << 40)
+    monkeypatch.setattr(inflate, "SUSPECT", 1_000_000)
+    monkeypatch.setattr(inflate, "RATIO", 100)
+    refused(tmp_path, "a.csv.gz", bomb, "and 100 times the file")
+    layers = GOOD
+    for _ in range(4):
+        layers = gzip.compress(layers)
+    refused(tmp_path, "b.csv.gz", layers, "more than 2 layers of compression")
+
+
+# ---- binary --------------------------------------------------------------------------------------------------------
+
+
+def test_broken_parquet_and_arrow(tmp_path: Path) -> None:
+    pd.DataFrame({"truth": ["a"], "pred": ["b"]}).to_parquet(tmp_path / "a.parquet")
+    whole = (tmp_path / "a.parquet").read_bytes()
+    refused(tmp_path, "b.parquet", whole[:-20], "cannot read '.*b.parquet': got .*, need a whole Parquet file")
+    refused(tmp_path, "b.parquet", b"PAR1" + b"x" * 100 + b"PAR1", "need a whole Parquet file")
+    refused(tmp_path, "b.arrow", b"ARROW1\0\0" + b"x" * 100, "need a whole Arrow file")
+    refused(tmp_path, "b.parquet", b"\0\1\2\3" * 10, "need a parquet file")
+
+
+def test_column_types_that_are_no_labels(tmp_path: Path) -> None:
+    frame = pa.table({"truth": [[1, 2]], "pred": [{"a": 1}], "score": [b"x"]})
+    for role, kind in (("truth", r"BIGINT\[\]"), ("prediction", "STRUCT"), ("score", "BLOB")):
+        with pytest.raises(
+            DataError, match=f"cannot use the column '.*' of the Arrow table: got type {kind}.*, need text, numbers or booleans"
+        ):
+            open_source(frame, columns={}).tabulate([role])
+
+
+def test_twin_columns_in_parquet(tmp_path: Path) -> None:
+    from pyarrow import parquet as pq
+
+    pq.write_table(
+        pa.table([["a"], ["b"], ["c"]], names=["truth", "pred", "x"]).rename_columns(["truth", "pred", "truth"]), tmp_path / "a.parquet"
+    )
+    with pytest.raises(SourceError, match="the column name 'truth' more than once"):
+        open_source(tmp_path / "a.parquet", columns={})
+    pq.write_table(pa.table({"Truth": ["a"], "truth": ["b"], "pred": ["b"]}), tmp_path / "b.parquet")
+    assert open_source(tmp_path / "b.parquet", columns={"truth": "truth"}).tabulate(["truth", "prediction"]) == [("b", "b", 1)]
+    assert open_source(tmp_path / "b.parquet", columns={"truth": "Truth"}).tabulate(["truth", "prediction"]) == [("a", "b", 1)]
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "message"),
+    [
+        ("a.pkl", b"\x80\x05abc", "got a pickle, .* Hint: pickles can run code"),
+        ("a.csv", b"\x80\x04abc", "got a pickle"),
+        ("a.joblib", b"anything", "got a format that can run code"),
+        ("a.npy", b"\x93NUMPY\1\0", "got a NumPy file"),
+        ("a.xlsx", b"PK\x03\x04abc", "got a zip archive, .* export it as CSV"),
+        ("a.db", b"SQLite format 3\0", "got an SQLite database"),
+        ("a.csv.bz2", b"BZh91AY", "got a bzip2 file"),
+    ],
+)
+def test_formats_that_are_refused(tmp_path: Path, name: str, content: bytes, message: str) -> None:
+    refused(tmp_path, name, content, message)
+
+
+# ---- places --------------------------------------------------------------------------------------------------------
+
+
+def test_missing_files(tmp_path: Path) -> None:
+    (tmp_path / "results.csv").write_bytes(GOOD)
+    with pytest.raises(
+        SourceError, match=r"cannot find '.*result.csv': got no such file, need an existing file. Hint: did you mean '.*results.csv'\?"
+    ):
+        open_source(tmp_path / "result.csv", columns={})
+    with pytest.raises(SourceError, match=r"got no directory '.*nowhere'"):
+        open_source(tmp_path / "nowhere" / "a.csv", columns={})
+    with pytest.raises(SourceError, match=r"got no match for the pattern '.*\*.parquet'"):
+        open_source(tmp_path / "*.parquet", columns={})
+    with pytest.raises(SourceError, match="got an address, need a local file"):
+        open_source("https://example.org/a.csv", columns={})
+    with pytest.raises(SourceError, match="cannot open the source: got ''"):
+        open_source("", columns={})
+
+
+def test_directories(tmp_path: Path) -> None:
+    with pytest.raises(SourceError, match=r"cannot find results in the directory '.*': got 0 files, none of a known format"):
+        open_source(tmp_path, columns={})
+    (tmp_path / "a.csv").write_bytes(GOOD)
+    (tmp_path / "b.jsonl").write_bytes(b'{"score": 1}\n')
+    with pytest.raises(SourceError, match=r"several formats, '.*': got csv: 'a.csv'; jsonl: 'b.jsonl', need one format"):
+        open_source(tmp_path, columns={})
+    with pytest.raises(SourceError, match=r"as one source: got '.*a.csv' is csv; '.*b.jsonl' is jsonl, need files of one format"):
+        open_source(tmp_path / "*", columns={})
+
+
+def test_pipes_devices_and_loops(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe.csv")
+    with pytest.raises(SourceError, match=r"got a named pipe, need a regular file. Hint: use - to read standard input"):
+        open_source(tmp_path / "pipe.csv", columns={})
+    with pytest.raises(SourceError, match="got a device"):
+        open_source("/dev/null", columns={})
+    (tmp_path / "loop.csv").symlink_to(tmp_path / "loop.csv")
+    with pytest.raises(SourceError, match=r"cannot open '.*loop.csv': got Too many levels"):
+        open_source(tmp_path / "loop.csv", columns={})
+
+
+def test_a_file_that_changes(tmp_path: Path) -> None:
+    frame = pd.DataFrame({"truth": ["a"], "pred": ["b"]})
+    frame.to_parquet(tmp_path / "a.parquet")
+    source = open_source(tmp_path / "a.parquet", columns={})
+    pd.concat([frame] * 3).to_parquet(tmp_path / "a.parquet")
+    with pytest.raises(SourceError, match=r"changed while it was read|cannot read"):
+        source.tabulate(["truth", "prediction"])
+
+
+def test_no_engine_error_escapes(tmp_path: Path) -> None:
+    frame = pa.table({"truth": ["a"], "pred": ["b"]})
+    source = open_source(frame, columns={})
+    source.table._con.close()
+    with pytest.raises(SourceError, match="cannot read the Arrow table") as caught:
+        source.tabulate(["truth"])
+    assert not isinstance(caught.value, duckdb.Error)
+
+
+# ---- scores --------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("85%", r"cannot read a score as a number: got '85%' in row 2, need a number, true/false, or an empty field. Hint: write 0.85"),
+        ("0;5", "got '0;5' in row 2"),
+        (" 0.5", "got ' 0.5' in row 2, .* Hint: remove the spaces"),
+        ("1_000", "got '1_000' in row 2"),
+        ("inf", "cannot use an infinite score: got 'inf' in row 2, need a finite number"),
+        ("-Infinity", "cannot use an infinite score"),
+        ("1e999", "got '1e999' in row 2"),
+        ("٣", "got '٣' in row 2"),
+    ],
+)
+@pytest.mark.parametrize("reader", ["tabulate", "items"])
+def test_scores_that_are_no_numbers(tmp_path: Path, text: str, message: str, reader: str) -> None:
+    source = opened(tmp_path, "a.csv", f"score\n1\n{text}\n0\n{text}\n".encode())
+    with pytest.raises(DataError, match=message):
+        source.tabulate(["score"]) if reader == "tabulate" else source.items()
+
+
+def test_scores_that_are_numbers(tmp_path: Path) -> None:
+    source = opened(tmp_path, "a.csv", b"id,score\n1,true\n2,False\n3,\n4,0.5\n5,nan\n6,1e0\n7,+.5\n")
+    assert source.tabulate(["score"]) == [(None, 2), (0.0, 1), (0.5, 2), (1.0, 2)]
+    assert str(source.items().score.tolist()) == "[1.0, 0.0, nan, 0.5, nan, 1.0, 0.5]"
