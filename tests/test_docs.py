@@ -1,0 +1,216 @@
+"""Every example in README.md and docs/ is run, and what it prints is compared with what the page shows, letter by letter.
+
+A shell example is a fenced block with lines `$ steelyard ...` (or `$ head -n N FILE`), each followed by its output as a
+terminal 80 columns wide shows it, messages included. After a change of the output, paste the new one into all pages with
+
+    python tests/test_docs.py
+
+and read the diff before you commit it.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import doctest
+import io
+import os
+import re
+import shlex
+import shutil
+import sys
+import tempfile
+from collections.abc import Iterator
+from dataclasses import dataclass
+from importlib.resources import files
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parent.parent
+PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+WIDTH = 80
+LONGEST = 120
+
+
+@dataclass(frozen=True)
+class Example:
+    """A command of a page, with the lines of its output: `lines[first:last]` of the page."""
+
+    page: Path
+    command: str
+    first: int
+    last: int
+    shown: str
+
+    def __str__(self) -> str:
+        return f"{self.page.name}:{self.first}"
+
+
+def examples(page: Path) -> list[Example]:
+    """The shell examples of a page, in order. The output of a command ends at the next command or at the fence."""
+    lines = page.read_text(encoding="utf-8").splitlines()
+    found: list[Example] = []
+    start: int | None = None
+    fenced = False
+    for number, line in enumerate(lines):
+        fence, command = line.startswith("```"), fenced and line.startswith("$ ")
+        if start is not None and (fence or command):
+            shown = "\n".join(lines[start + 1 : number]).rstrip("\n")
+            found.append(Example(page, lines[start][2:], start + 1, number, shown))
+            start = None
+        if command:
+            start = number
+        fenced ^= fence
+    return found
+
+
+@contextlib.contextmanager
+def desk(folder: Path) -> Iterator[None]:
+    """The folder with the files that the pages use as working directory, and a terminal of a known width."""
+    for path in (ROOT / "docs" / "data").glob("*.csv"):
+        shutil.copy(path, folder)
+    for name in ("digits_logistic.csv", "digits_naive_bayes.csv"):
+        (folder / name).write_bytes((files("steelyard") / "data" / name).read_bytes())
+    before, there = dict(os.environ), Path.cwd()
+    os.environ.update({"COLUMNS": str(WIDTH), "NO_COLOR": "1"})
+    os.chdir(folder)
+    try:
+        yield
+    finally:
+        os.chdir(there)
+        os.environ.clear()
+        os.environ.update(before)
+
+
+class Screen(io.StringIO):
+    """Standard output and standard error together, as a terminal shows them, but not a terminal."""
+
+    encoding = "utf-8"  # type: ignore[assignment]
+
+
+def run(command: str) -> tuple[str, int]:
+    """What a command prints, and its exit code."""
+    program, *words = shlex.split(command)
+    if program == "head":
+        flag, many, name = words
+        assert flag == "-n"
+        return "\n".join(Path(name).read_text(encoding="utf-8").splitlines()[: int(many)]), 0
+    assert program == "steelyard", f"the pages show steelyard, not {program}"
+    from steelyard.cli.main import main
+
+    screen = Screen()
+    with contextlib.redirect_stdout(screen), contextlib.redirect_stderr(screen), pytest.raises(SystemExit) as stop:
+        main(words)
+    return screen.getvalue().rstrip("\n"), int(stop.value.code or 0)
+
+
+SHELL = [example for page in PAGES for example in examples(page)]
+
+
+@pytest.mark.parametrize("example", SHELL, ids=str)
+def test_shell_example(example: Example, tmp_path: Path) -> None:
+    with desk(tmp_path):
+        printed, code = run(example.command)
+    assert printed == example.shown, f"{example.command!r} prints something else; `python tests/test_docs.py` pastes it"
+    assert code == (3 if printed.startswith("error:") else 0)
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_python_examples(page: Path, tmp_path: Path) -> None:
+    with desk(tmp_path):
+        failed, _ = doctest.testfile(str(page), module_relative=False, encoding="utf-8")
+    assert failed == 0
+
+
+def test_there_are_examples() -> None:
+    """A parser that finds nothing would pass everything."""
+    by_page = {page.name: len(examples(page)) for page in PAGES}
+    assert by_page["README.md"] >= 4
+    assert by_page["measure.md"] >= 20
+    written = sum(page.read_text(encoding="utf-8").count("\n$ ") for page in PAGES)
+    assert len(SHELL) == written, "a line that starts with `$ ` stands outside a fenced block"
+
+
+def test_readme_has_exactly_two_set_up_commands() -> None:
+    readme = (ROOT / "README.md").read_text(encoding="utf-8")
+    commands = re.findall(r"^    (python3 -m venv .*)$", readme, re.M)
+    assert len(commands) == readme.count("-m venv") == 2
+    assert commands[0].endswith("/steelyard demo")
+    assert commands[1].endswith(" -m pytest")
+    assert len(re.findall(r"^    (python3 -m venv .*pytest.*)$", readme, re.M)) == 1, "what .ci/run takes out with sed"
+
+
+def _anchors(page: Path) -> set[str]:
+    """The anchors that GitHub gives to the headings of a page."""
+    heads = re.findall(r"^#+ +(.*)$", page.read_text(encoding="utf-8"), re.M)
+    return {re.sub(r"[^\w\- ]", "", head.lower()).replace(" ", "-") for head in heads}
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_links_lead_somewhere(page: Path) -> None:
+    for target, anchor in re.findall(r"\]\(([^)#\s]*)(?:#([^)\s]*))?\)", page.read_text(encoding="utf-8")):
+        if target.startswith(("http:", "https:", "mailto:")):
+            continue
+        there = page if not target else page.parent / target
+        assert there.exists(), f"{page.name} links to {target}"
+        if anchor:
+            assert anchor in _anchors(there), f"{page.name} links to {target}#{anchor}"
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_page_is_fit_to_print(page: Path) -> None:
+    """No path of somebody's machine; lines that fit a window, apart from messages and signatures, which are one line."""
+    for number, line in enumerate(page.read_text(encoding="utf-8").splitlines(), 1):
+        assert not re.search(r"(^|[\s'\"=(])/(work|home|root|tmp|Users|usr)/", line), f"{page.name}:{number} has a machine path"
+        one_line = line.startswith(("metric:", "error:", "|")) or '"signature"' in line
+        assert one_line or len(line) <= LONGEST, f"{page.name}:{number} has {len(line)} characters"
+
+
+def _page(name: str) -> str:
+    return (ROOT / "docs" / name).read_text(encoding="utf-8")
+
+
+def test_guide_names_every_metric() -> None:
+    from steelyard.metrics.catalogue import FACTS
+
+    guide = _page("measure.md")
+    assert [name for name in FACTS if f"`{name}" not in guide] == []
+
+
+def test_guide_names_every_option() -> None:
+    from steelyard.cli.measure import measure
+
+    guide = _page("measure.md")
+    assert [name for option in measure.params for name in option.opts if name.startswith("--") and name not in guide] == []
+
+
+def test_guide_names_every_recognised_column() -> None:
+    from steelyard.read.roles import RECOGNISED
+
+    guide = _page("measure.md")
+    table = {m[1]: m[2] for m in re.finditer(r"^\| ([a-z]+) +\| ([a-z_, ]+?) +\|", guide, re.M)}
+    assert {role: tuple(table[role].split(", ")) for role in RECOGNISED} == dict(RECOGNISED)
+
+
+def test_methods_page_names_every_interval() -> None:
+    from steelyard.questions.settings import INTERVALS
+
+    methods = _page("methods.md")
+    assert [name for name in INTERVALS if f"`{name}`" not in methods] == []
+
+
+def paste() -> None:
+    """Write into every page what its commands print now."""
+    for page in PAGES:
+        lines = page.read_text(encoding="utf-8").splitlines()
+        for example in reversed(examples(page)):
+            with tempfile.TemporaryDirectory() as folder, desk(Path(folder)):
+                printed, _ = run(example.command)
+            more = example.last < len(lines) and lines[example.last].startswith("$ ")
+            lines[example.first : example.last] = [*printed.split("\n"), *([""] if more else [])]
+        page.write_text("\n".join(lines) + "\n", encoding="utf-8")
+        print(f"{page.relative_to(ROOT)}: {len(examples(page))} commands")
+
+
+if __name__ == "__main__":
+    sys.exit(paste())
