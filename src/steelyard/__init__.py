@@ -11,15 +11,21 @@ from steelyard.version import __version__
 
 if TYPE_CHECKING:
     from steelyard.errors import AmbiguityError, DataError, SourceError, SteelyardError, UsageError
+    from steelyard.questions.compare import compare
     from steelyard.questions.measure import measure
     from steelyard.questions.posteriors import posterior
-    from steelyard.results import Interval, Measurement, Row
+    from steelyard.results import Comparison, Interval, Leaderboard, Measurement, Row
     from steelyard.tally.counts import Counts
+    from steelyard.tally.joint import JointCounts
 
 _HOME = {
+    "compare": "questions.compare",
     "measure": "questions.measure",
     "posterior": "questions.posteriors",
+    "Comparison": "results",
     "Counts": "tally.counts",
+    "JointCounts": "tally.joint",
+    "Leaderboard": "results",
     "Interval": "results",
     "Measurement": "results",
     "Row": "results",
@@ -32,15 +38,19 @@ _HOME = {
 
 __all__ = [
     "AmbiguityError",
+    "Comparison",
     "Counts",
     "DataError",
     "Interval",
+    "JointCounts",
+    "Leaderboard",
     "Measurement",
     "Row",
     "SourceError",
     "SteelyardError",
     "UsageError",
     "__version__",
+    "compare",
     "measure",
     "posterior",
 ]

@@ -101,6 +101,7 @@ class Measurement:
     table: Counts | None = None
     slices: tuple[Slice, ...] = ()
     roles: Mapping[str, str] = field(default_factory=dict)
+    name: str | None = None
     warnings: tuple[str, ...] = ()
     signature: str = ""
 
@@ -150,6 +151,7 @@ class Measurement:
         return {
             "kind": "measurement",
             "schema": SCHEMA,
+            "name": self.name,
             "n": self.n,
             "metrics": [r.to_dict() for r in self.rows],
             "table": None if self.table is None else self.table.to_dict(),
@@ -177,6 +179,146 @@ class Measurement:
             table=None if plain["table"] is None else Counts.from_dict(plain["table"]),
             slices=tuple(Slice(by=s["by"], value=s["value"], measurement=cls.from_dict(s["measurement"])) for s in plain["slices"]),
             roles=plain["roles"],
+            name=plain.get("name"),
             warnings=tuple(plain["warnings"]),
             signature=plain["signature"],
         )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class System:
+    """One side of a comparison: its name, its estimate, its own interval."""
+
+    name: str
+    estimate: float | None
+    interval: Interval | None
+
+    def to_dict(self) -> dict[str, Any]:
+        return {"name": self.name, "estimate": self.estimate, "interval": None if self.interval is None else self.interval.to_dict()}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Difference:
+    """Candidate minus baseline, always."""
+
+    estimate: float | None
+    interval: Interval | None
+
+    def to_dict(self) -> dict[str, Any]:
+        return {"estimate": self.estimate, "interval": None if self.interval is None else self.interval.to_dict()}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Test:
+    """A test of no difference. `details` holds what a test adds: its share, its degrees of freedom, how exact it is."""
+
+    __test__ = False  # not a test of pytest's
+
+    name: str
+    alternative: str
+    statistic: float | None
+    p_value: float | None
+    details: Mapping[str, Any] = field(default_factory=dict)
+
+    def to_dict(self) -> dict[str, Any]:
+        plain = {"name": self.name, "alternative": self.alternative, "statistic": self.statistic, "p_value": self.p_value}
+        return plain | ({"details": dict(self.details)} if self.details else {})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Comparison:
+    """Is the candidate better than the baseline? difference is candidate minus baseline, always."""
+
+    design: str
+    metric: str
+    n: int
+    baseline: System
+    candidate: System
+    difference: Difference
+    test: Test
+    higher_is_better: bool = True
+    flips: Mapping[str, int] | None = None
+    probability_candidate_better: float | None = None
+    equivalence: Mapping[str, Any] | None = None
+    correlation: float | None = None
+    mde: float | None = None
+    unmatched: Mapping[str, int] | None = None
+    conclusion: str = ""
+    telling: tuple[Mapping[str, Any], ...] = ()
+    table: Any = None
+    slices: tuple[Mapping[str, Any], ...] = ()
+    details: Mapping[str, Any] = field(default_factory=dict)
+    warnings: tuple[str, ...] = ()
+    signature: str = ""
+
+    @property
+    def p_value(self) -> float | None:
+        return self.test.p_value
+
+    def __str__(self) -> str:
+        from steelyard.render.comparison import comparison_text  # the listed exception
+
+        return comparison_text(self)
+
+    def to_dict(self) -> dict[str, Any]:
+        return {
+            "kind": "comparison",
+            "schema": SCHEMA,
+            "design": self.design,
+            "metric": self.metric,
+            "n": self.n,
+            "higher_is_better": self.higher_is_better,
+            "baseline": self.baseline.to_dict(),
+            "candidate": self.candidate.to_dict(),
+            "difference": self.difference.to_dict(),
+            "test": self.test.to_dict(),
+            "flips": None if self.flips is None else dict(self.flips),
+            "probability_candidate_better": self.probability_candidate_better,
+            "equivalence": None if self.equivalence is None else dict(self.equivalence),
+            "correlation": self.correlation,
+            "mde": self.mde,
+            "unmatched": None if self.unmatched is None else dict(self.unmatched),
+            "conclusion": self.conclusion,
+            "telling_items": [dict(item) for item in self.telling],
+            "table": None if self.table is None else self.table.to_dict(),
+            "slices": [{**part, "comparison": part["comparison"].to_dict()} for part in self.slices],
+            "details": dict(self.details),
+            "warnings": list(self.warnings),
+            "signature": self.signature,
+        }
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Leaderboard:
+    """Many systems: each with its interval, the pairs with corrected p-values, and tiers that cannot be told apart."""
+
+    metric: str
+    correction: str
+    n: int
+    rows: tuple[Mapping[str, Any], ...]
+    pairs: tuple[Comparison, ...]
+    omnibus: Mapping[str, Any] | None = None
+    ranks: Mapping[str, Any] | None = None
+    warnings: tuple[str, ...] = ()
+    signature: str = ""
+
+    def __str__(self) -> str:
+        from steelyard.render.leaderboard import leaderboard_text  # the listed exception
+
+        return leaderboard_text(self)
+
+    def to_dict(self) -> dict[str, Any]:
+        rows = [{**row, "interval": None if row["interval"] is None else row["interval"].to_dict()} for row in self.rows]
+        return {
+            "kind": "leaderboard",
+            "schema": SCHEMA,
+            "metric": self.metric,
+            "correction": self.correction,
+            "n": self.n,
+            "rows": rows,
+            "pairs": [pair.to_dict() for pair in self.pairs],
+            "omnibus": None if self.omnibus is None else dict(self.omnibus),
+            "ranks": None if self.ranks is None else dict(self.ranks),
+            "warnings": list(self.warnings),
+            "signature": self.signature,
+        }

@@ -13,21 +13,31 @@ from steelyard.version import __version__
 
 ORDER = (
     "metric",
+    "systems",
+    "correction",
     "positive",
     "labels",
+    "ratio",
     "n",
     "design",
     "units",
+    "method",
+    "folds",
+    "repeats",
+    "test_size",
     "interval",
+    "test",
+    "alternative",
     "level",
     "side",
+    "margin",
     "prior",
     "range",
     "draws",
     "seed",
     "absent",
     "missing",
-    "dropped",
+    "unmatched",
 )
 _ESCAPED = re.compile(r"[%|:,\x00-\x1f\x7f-\x9f]")
 

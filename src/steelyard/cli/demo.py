@@ -10,7 +10,7 @@ from pathlib import Path
 import click
 
 STEPS = [
-    ("12 errors in 40 answers: the error rate is 30%, give or take how much?", ["measure", "--counts", "12/40"]),
+    ("12 right answers of 40 are 30%, give or take how much?", ["measure", "--counts", "12/40"]),
     ("The same, as the textbooks do it (Wald, which promises too much):", ["measure", "--counts", "12/40", "--interval", "wald"]),
     ("38 of 40 right: what can we claim at least, with 95% confidence?", ["measure", "--counts", "38/40", "--side", "lower"]),
     (

@@ -18,6 +18,7 @@ from steelyard.version import __version__
 
 COMMANDS = {
     "measure": "how good is it, and how sure are we?",
+    "compare": "is one better than the other? (three or more: a leaderboard)",
     "demo": "a walk through it on real data, offline",
     "doctor": "what is installed, and what an extra would add",
 }

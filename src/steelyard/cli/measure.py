@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from steelyard.cli.options import answer, common, split
+from steelyard.cli.options import answer, columns_given, common, data_columns, fraction, seed_of, split
 from steelyard.errors import UsageError
 
 
@@ -28,37 +28,12 @@ from steelyard.errors import UsageError
 @click.option("--positive", metavar="LABEL", help="The class that f1, precision, recall, auc are about.")
 @click.option("--labels", metavar="A,B,C", help="The classes and their order; other predictions count as wrong.")
 @click.option("--by", multiple=True, metavar="COLUMN", help="Also one measurement per value of this column.")
-@click.option("--id", "id_", metavar="COLUMN", help="Column that names the item.")
-@click.option("--truth", metavar="COLUMN", help="Column with the right answer.")
-@click.option("--prediction", metavar="COLUMN", help="Column with the model's answer.")
-@click.option("--score", metavar="COLUMN", help="Column with a number per item; 0 and 1 are wrong and right.")
-@click.option("--probability", metavar="COLUMN", help="Column with the probability of the positive class.")
-@click.option("--group", metavar="COLUMN", help="Column of items that belong together; 'none' ignores a column found by name.")
-@click.option("--repeat", metavar="COLUMN", help="Column that numbers the runs of the same item.")
-@click.option("--weight", metavar="COLUMN", help="Column of weights; whole numbers are counts of equal items.")
-@click.option("--model-column", metavar="COLUMN", help="Column that names the model.")
-@click.option("--ratio", metavar="ABOVE/BELOW", help="Two columns of sums: the metric is sum(ABOVE)/sum(BELOW), as in errors/words.")
-@click.option("--range", "range_", nargs=2, type=float, metavar="LO HI", help="The range of the scores.  [default: 0 1 if all lie in it]")
+@data_columns
 @click.option(
     "--interval",
     metavar="METHOD",
-    help="wilson, clopper-pearson, jeffreys, mid-p, agresti-coull, wald, bayes, bca, percentile, delta, t, studentized, "
-    "wilson-mean, betting, delong.  [default: the best for each metric]",
-)
-@click.option("--confidence-level", type=float, default=0.95, show_default=True, help="Of the interval, between 0 and 1.")
-@click.option(
-    "--side", type=click.Choice(["two", "lower", "upper"]), default="two", show_default=True, help="A two-sided interval, or one bound."
-)
-@click.option("--draws", type=int, default=10_000, show_default=True, help="Resamples of a bootstrap.")
-@click.option("--seed", default="0", show_default=True, metavar="INT", help="Of everything random; 'none' draws one and prints it.")
-@click.option("--prior", type=float, default=0.5, show_default=True, help="Pseudo-counts of a Bayesian interval: 0.5 Jeffreys, 1 uniform.")
-@click.option(
-    "--absent",
-    type=click.Choice(["skip", "zero"]),
-    help="A class without cases in a macro average: leave it out, or count it as 0.  [default: the average is null]",
-)
-@click.option(
-    "--missing", type=click.Choice(["error", "wrong", "drop"]), default="error", show_default=True, help="Items without an answer."
+    help="wilson, clopper-pearson, jeffreys, mid-p, agresti-coull, wald, bayes, hdi, bca, percentile, delta, t, studentized, "
+    "wilson-mean, betting, delong, fisher-z.  [default: the best for each metric]",
 )
 @common
 def measure(source: str | None, **options: Any) -> None:
@@ -89,26 +64,16 @@ def measure(source: str | None, **options: Any) -> None:
         confidence_level=options["confidence_level"],
         side=options["side"],
         draws=options["draws"],
-        seed=_seed(options["seed"]),
+        seed=seed_of(options["seed"]),
         prior=options["prior"],
         range=options["range_"] or None,
         absent=options["absent"],
         missing=options["missing"],
         ratio=options["ratio"],
-        **_columns(options),
+        **columns_given(options),
     )
     output: Path | None = options["output"]
     answer(result, format_=options["format_"], output=output, no_color=options["no_color"], quiet=options["quiet"])
-
-
-def _columns(options: dict[str, Any]) -> dict[str, str]:
-    """Only the columns that were given, so that counts are not mistaken for counts with columns."""
-    named = {
-        "id": "id_",
-        "model": "model_column",
-        **{r: r for r in ("truth", "prediction", "score", "probability", "group", "repeat", "weight")},
-    }
-    return {role: options[key] for role, key in named.items() if options[key] is not None}
 
 
 def _data(source: str | None, options: dict[str, Any]) -> Any:
@@ -137,19 +102,4 @@ def _data(source: str | None, options: dict[str, Any]) -> Any:
                 "cannot build the table", got=" ".join(f"--{n} {v}" for n, v in cells.items()), need=f"{' and '.join(missing)} as well"
             )
         return Counts.binary(**cells)
-    return Counts.of(*_fraction(options["counts"]))
-
-
-def _fraction(text: str) -> tuple[int, int]:
-    k, slash, n = text.partition("/")
-    if not slash or not k.strip().isdecimal() or not n.strip().isdecimal():
-        raise UsageError("cannot read --counts", got=repr(text), need="K/N, two whole numbers", hint="85/100 is 85 right of 100")
-    return int(k), int(n)
-
-
-def _seed(text: str) -> int | None:
-    if text.lower() == "none":
-        return None
-    if not text.isdecimal():
-        raise UsageError("cannot use the seed", got=repr(text), need="a whole number of 0 or more, or none")
-    return int(text)
+    return Counts.of(*fraction(options["counts"]))

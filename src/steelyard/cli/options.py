@@ -43,6 +43,74 @@ def common(command: Command) -> Command:
     return command
 
 
+def data_columns(command: Command) -> Command:
+    """The columns of a source, what to do with what is missing, and how sure: the same for every question about data."""
+    for option in reversed(_DATA_OPTIONS):
+        command = option(command)
+    return command
+
+
+_DATA_OPTIONS = [
+    click.option("--id", "id_", metavar="COLUMN", help="Column that names the item."),
+    click.option("--truth", metavar="COLUMN", help="Column with the right answer."),
+    click.option("--prediction", metavar="COLUMN", help="Column with the model's answer."),
+    click.option("--score", metavar="COLUMN", help="Column with a number per item; 0 and 1 are wrong and right."),
+    click.option("--probability", metavar="COLUMN", help="Column with the probability of the positive class."),
+    click.option("--group", metavar="COLUMN", help="Column of items that belong together; 'none' ignores a column found by name."),
+    click.option("--repeat", metavar="COLUMN", help="Column that numbers the runs of the same item."),
+    click.option("--weight", metavar="COLUMN", help="Column of weights; whole numbers are counts of equal items."),
+    click.option("--model-column", metavar="COLUMN", help="Column that names the model."),
+    click.option("--ratio", metavar="ABOVE/BELOW", help="Two columns of sums: the metric is sum(ABOVE)/sum(BELOW), as in errors/words."),
+    click.option(
+        "--range", "range_", nargs=2, type=float, metavar="LO HI", help="The range of the scores.  [default: 0 1 if all lie in it]"
+    ),
+    click.option("--confidence-level", type=float, default=0.95, show_default=True, help="Of the interval, between 0 and 1."),
+    click.option(
+        "--side", type=click.Choice(["two", "lower", "upper"]), default="two", show_default=True, help="A two-sided interval, or one bound."
+    ),
+    click.option("--draws", type=int, default=10_000, show_default=True, help="Resamples of a bootstrap."),
+    click.option("--seed", default="0", show_default=True, metavar="INT", help="Of everything random; 'none' draws one and prints it."),
+    click.option(
+        "--prior", type=float, default=0.5, show_default=True, help="Pseudo-counts of a Bayesian interval: 0.5 Jeffreys, 1 uniform."
+    ),
+    click.option(
+        "--absent",
+        type=click.Choice(["skip", "zero"]),
+        help="A class without cases in a macro average: leave it out, or count it as 0.  [default: the average is null]",
+    ),
+    click.option(
+        "--missing", type=click.Choice(["error", "wrong", "drop"]), default="error", show_default=True, help="Items without an answer."
+    ),
+]
+
+
+def columns_given(options: dict[str, Any]) -> dict[str, str]:
+    """Only the columns that were given, so that counts are not mistaken for counts with columns."""
+    named = {
+        "id": "id_",
+        "model": "model_column",
+        **{r: r for r in ("truth", "prediction", "score", "probability", "group", "repeat", "weight")},
+    }
+    return {role: options[key] for role, key in named.items() if options[key] is not None}
+
+
+def fraction(text: str) -> tuple[int, int]:
+    """K/N as two whole numbers."""
+    k, slash, n = text.partition("/")
+    if not slash or not k.strip().isdecimal() or not n.strip().isdecimal():
+        raise UsageError("cannot read --counts", got=repr(text), need="K/N, two whole numbers", hint="85/100 is 85 right of 100")
+    return int(k), int(n)
+
+
+def seed_of(text: str) -> int | None:
+    """A seed, or None to draw one."""
+    if text.lower() == "none":
+        return None
+    if not text.isdecimal():
+        raise UsageError("cannot use the seed", got=repr(text), need="a whole number of 0 or more, or none")
+    return int(text)
+
+
 def answer(result: Any, *, format_: str | None, output: Path | None, no_color: bool, quiet: bool) -> None:
     """Write a result: the answer alone on standard output, or whole into a file."""
     from steelyard.render.formats import FORMATS as RENDER

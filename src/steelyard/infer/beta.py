@@ -38,6 +38,10 @@ class Posterior(ABC):
     bottom: float = 0.0
     top: float = 1.0
 
+    def __repr__(self) -> str:
+        low, high = self.interval()
+        return f"<posterior of {self.metric}: mean {self.mean:.4g}, 95% [{low:.4g}, {high:.4g}], prior {self.prior}>"
+
     @abstractmethod
     def _cdf(self, x: Any) -> Any: ...
 

@@ -21,7 +21,7 @@ class GroupedProportion:
 
     estimate: float
     groups: int
-    answers: int
+    answers: float
     design_effect: float | None
     n_effective: float
 
@@ -42,7 +42,7 @@ def check_groups(groups: int) -> None:
         )
 
 
-def grouped_proportion(successes: FloatArray, trials: FloatArray, answers: int) -> GroupedProportion:
+def grouped_proportion(successes: FloatArray, trials: FloatArray, answers: float) -> GroupedProportion:
     """The design effect of a ratio of group sums, y_g of n_g.
 
     Formula: p = sum y / sum n; e_g = y_g - p n_g; v = G/(G-1) sum e_g^2 / (sum n)^2; deff = max(1, v / (p (1-p) / m))

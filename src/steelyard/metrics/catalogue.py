@@ -138,8 +138,11 @@ def _positive_number(text: str, name: str) -> float:
 
 
 def _unknown(text: str) -> UsageError:
-    names = [n for n in FACTS if not n.startswith("pass")] + ["pass@5", "pass^5", "fbeta:2"]
+    names = [n for n in FACTS if not n.startswith("pass") and n != "fbeta"] + ["fbeta:2", "pass@5", "pass^5"]
     _, rest = _split_average(text)
+    if found := re.fullmatch(r"f_?(\d+(?:\.\d+)?)(?:_score)?", rest.lower()):
+        near_name = "f1" if found[1] == "1" else f"fbeta:{found[1]}"
+        return UsageError(f"cannot find the metric {text!r}", need=f"one of {', '.join(names)}", hint=f"did you mean {near_name}?")
     near = difflib.get_close_matches(rest.lower(), [*names, *ALIASES], n=1)
     hint = f"did you mean {near[0]}?" if near else "average over classes with macro_, micro_ or weighted_, as in macro_f1"
     return UsageError(f"cannot find the metric {text!r}", need=f"one of {', '.join(names)}", hint=hint)

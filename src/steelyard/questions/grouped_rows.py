@@ -30,9 +30,11 @@ def grouped_row(metric: Metric, label: int | None, tally: TableTally, proportion
     statistic = of_margins(statistic_of(metric, label, settings), counts.classes)
     value = float(statistic.value(units.totals()))
     name = metric.name.removeprefix("each_") + ("" if label is None else f"[{counts.labels[label]}]")
+    # the items that the metric rests on; repeats and weights leave no whole number of them, so all items stand there
+    n = proportion.of(counts)[1] if proportion is not None and tally.kind == "groups" and counts.n == tally.items else tally.items
     if math.isnan(value):
         settings.warn(f"{name} is undefined: {why_undefined(metric, None)}")
-        return make_row(metric, label, counts, None, tally.items, None, settings, {})
+        return make_row(metric, label, counts, None, n, None, settings, {})
     details = dict(tally.details)
     warn_few_units(tally.kind, units.n, settings)
     method = settings.interval or ("wilson" if proportion is not None else "delta")
@@ -40,18 +42,18 @@ def grouped_row(metric: Metric, label: int | None, tally: TableTally, proportion
     if method not in allowed:
         raise UsageError(f"cannot use the interval {method!r} for {metric.name} of {tally.kind}", need=f"one of {', '.join(allowed)}")
     if units.n < FEWEST:
-        return make_row(metric, label, counts, value, tally.items, None, settings, details)
+        return make_row(metric, label, counts, value, n, None, settings, details)
     if proportion is not None:
-        grouped = _grouped(proportion, units.rows, units.answers, counts.classes, details)
+        grouped = _grouped(proportion, units.rows, units.answers, counts.classes, details, tally.kind)
         if method == "wilson":
             ends = _wilson(grouped, proportion, name, settings)
-            return make_row(metric, label, counts, value, tally.items, ends, settings, details)
+            return make_row(metric, label, counts, value, n, ends, settings, details)
     try:
         ends = _of_units(method, units, statistic, settings, name)
     except Degenerate as reason:
         settings.warn(f"{name}: {method} has no interval here ({reason})")
-        return make_row(metric, label, counts, value, tally.items, None, settings, details)
-    return make_row(metric, label, counts, value, tally.items, ends, settings, details)
+        return make_row(metric, label, counts, value, n, None, settings, details)
+    return make_row(metric, label, counts, value, n, ends, settings, details)
 
 
 def _of_units(method: str, units: Any, statistic: Any, settings: Settings, name: str) -> tuple[float, float, str]:
@@ -64,13 +66,15 @@ def _of_units(method: str, units: Any, statistic: Any, settings: Settings, name:
     return low, high, method
 
 
-def _grouped(proportion: Proportion, rows: Any, answers: int, classes: int, details: dict[str, Any]) -> GroupedProportion:
+def _grouped(proportion: Proportion, rows: Any, answers: float, classes: int, details: dict[str, Any], kind: str) -> GroupedProportion:
     """The design effect of a proportion, also written into the details of the row."""
     successes, trials = proportion.of_rows(rows, classes)
     used = trials > 0  # a group without a single item of the denominator says nothing about the proportion
     successes, trials = successes[used], trials[used]
     share = float(trials.sum() / rows[:, -1].sum()) if proportion.label is not None else 1.0
-    grouped = grouped_proportion(successes, trials, max(1, round(answers * share)))
+    if kind == "weights":  # unequal weights are worth Kish's n at most, however many rows carry them
+        answers, share = float(trials.sum()) ** 2 / float(trials @ trials), 1.0
+    grouped = grouped_proportion(successes, trials, max(1.0, answers * share))
     details["design_effect"], details["n_effective"] = grouped.design_effect, grouped.n_effective
     details["intraclass_correlation"] = intraclass_correlation(successes, trials)
     return grouped

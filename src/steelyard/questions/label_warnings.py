@@ -11,29 +11,39 @@ from steelyard.tally.counts import MISSING, Counts
 FEW = 10
 
 
-def warn_about_labels(counts: Counts, metrics: Sequence[Metric], settings: Settings) -> None:
-    """Strays, labels that only occur in predictions, near-duplicates, small classes."""
+def warn_about_labels(counts: Counts, metrics: Sequence[Metric], settings: Settings, whole: bool = True) -> None:
+    """Strays, labels that only occur in predictions, near-duplicates, small classes; of a slice only what spoils averages."""
+    margins = [counts.class_margins(label) for label in range(counts.classes)]
+    averaged = any(m.average in ("macro", "weighted") or m.base in ("balanced_accuracy", "mcc", "kappa") for m in metrics)
+    if whole:
+        _warn_about_names(counts, margins, settings)
+    absent = [counts.labels[k] for k, m in enumerate(margins) if m[1] == 0 and m[2] == 0]
+    if absent and (whole or averaged):
+        settings.warn(f"{_many(len(absent), 'declared label')} without a case: {', '.join(map(repr, absent[:5]))}")
+    small = {counts.labels[k]: m[1] for k, m in enumerate(margins) if 0 < m[1] < FEW}
+    if small and averaged:
+        settings.warn(
+            f"{_many(len(small), 'class')} with fewer than {FEW} items, too few for intervals of averages to cover: {_some(small)}"
+        )
+
+
+def _warn_about_names(counts: Counts, margins: Sequence[tuple[int, ...]], settings: Settings) -> None:
     strays = {label: many for label, many in counts.strays.items() if label != MISSING}
     if strays:
-        settings.warn(f"{sum(strays.values())} prediction(s) outside the declared labels count as wrong: {_some(strays)}")
-    margins = [counts.class_margins(label) for label in range(counts.classes)]
+        settings.warn(f"{_many(sum(strays.values()), 'prediction')} outside the declared labels, counted as wrong: {_some(strays)}")
     invented = {counts.labels[k]: m[2] for k, m in enumerate(margins) if m[1] == 0 and m[2] > 0}
     if invented and settings.labels is None:
         settings.warn(
-            f"{len(invented)} label(s) occur only in the predictions and count as classes of their own: {_some(invented)}; "
+            f"{_many(len(invented), 'label')} only in the predictions, counted as classes of their own: {_some(invented)}; "
             "declare the classes with --labels to keep averages over the real ones"
         )
-    absent = [counts.labels[k] for k, m in enumerate(margins) if m[1] == 0 and m[2] == 0]
-    if absent:
-        settings.warn(f"{len(absent)} declared label(s) do not occur: {', '.join(map(repr, absent[:5]))}")
-    twins = _near_duplicates(counts.labels)
-    if twins:
+    if twins := _near_duplicates(counts.labels):
         shown = "; ".join(" and ".join(map(repr, pair)) for pair in twins[:5])
         settings.warn(f"labels that differ only in case or spaces are different labels: {shown}")
-    over_classes = any(m.average in ("macro", "weighted", "each") or m.base in ("balanced_accuracy", "mcc", "kappa") for m in metrics)
-    small = {counts.labels[k]: m[1] for k, m in enumerate(margins) if 0 < m[1] < FEW}
-    if small and over_classes:
-        settings.warn(f"{len(small)} class(es) have fewer than {FEW} items, too few for intervals of averages to cover: {_some(small)}")
+
+
+def _many(n: int, word: str) -> str:
+    return f"{n} {word}" if n == 1 else f"{n} {word}{'es' if word.endswith('s') else 's'}"
 
 
 def _some(found: dict[str, int]) -> str:

@@ -190,7 +190,7 @@ def sign(metrics: Sequence[Metric], rows: Sequence[Row], settings: Settings, fac
         # a fall-back is not asked for by name: repeating the question with the method it replaced gives it again
         methods = [row.details.get("instead_of", row.interval.method) for row in rows if row.metric == name and row.interval is not None]
         used.append(max(methods, key=methods.count) if methods else "none")
-    random = bool({*RESAMPLING, "betting"} & set(used)) or any("monte_carlo_error" in row.details for row in rows)
+    redrawn = bool({*RESAMPLING} & set(used)) or any("monte_carlo_error" in row.details for row in rows)
     return signature.write(
         {
             "metric": [metric.name for metric in metrics],
@@ -199,10 +199,10 @@ def sign(metrics: Sequence[Metric], rows: Sequence[Row], settings: Settings, fac
             "interval": used[:1] if len(set(used)) == 1 else used,
             "level": settings.confidence_level,
             "side": None if settings.side == "two" else settings.side,
-            "prior": settings.prior if "bayes" in used else None,
+            "prior": settings.prior if {"bayes", "hdi"} & set(used) else None,
             "range": settings.range,
-            "draws": settings.draws if random else None,
-            "seed": settings.seed if random else None,
+            "draws": settings.draws if redrawn else None,
+            "seed": settings.seed if redrawn or "betting" in used else None,
             "absent": settings.absent,
             "missing": None if settings.missing == "error" else settings.missing,
             **facts,

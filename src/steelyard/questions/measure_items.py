@@ -39,7 +39,7 @@ def measure_source(
     if by:
         given["by"] = by
     if ratio is not None:
-        given["ratio"] = _ratio(ratio)
+        given["ratio"] = ratio_columns(ratio)
     source = open_source(data, prediction, columns=given)
     for sentence in source.warnings:
         settings.warn(sentence)
@@ -55,6 +55,9 @@ def measure_source(
     warn_disagreement(sample, settings)
     slices = _slices(sample, metrics, settings, by)
     roles = {role: name for role, name in source.roles.items() if role in _used(metrics, source)}
+    facts = _facts(sample)
+    if source.ratio is not None:
+        roles["ratio"], facts["ratio"] = "/".join(source.ratio), source.ratio
     return Measurement(
         n=sample.n,
         rows=measured[0],
@@ -62,7 +65,8 @@ def measure_source(
         slices=slices,
         roles=roles,
         warnings=(*settings.warnings, *source.hints),
-        signature=sign(metrics, measured[0], settings, _facts(sample)),
+        name=source.name,
+        signature=sign(metrics, measured[0], settings, facts),
     )
 
 
@@ -83,12 +87,12 @@ def default_metrics(source: Source) -> list[Metric]:
             "cannot tell what to measure",
             got=f"columns {', '.join(map(repr, source.columns))}",
             need="truth and prediction, or score, or truth and probability",
-            hint="name them with --truth, --prediction, --score, --probability",
+            hint="name them with --truth, --prediction, --score, --probability, or two columns of sums with --ratio ABOVE/BELOW",
         )
     return [parse(name) for name in names]
 
 
-def _ratio(ratio: str | Sequence[str]) -> tuple[str, str]:
+def ratio_columns(ratio: str | Sequence[str]) -> tuple[str, str]:
     parts = tuple(ratio.split("/")) if isinstance(ratio, str) else tuple(ratio)
     if len(parts) != 2 or not all(parts):
         raise UsageError(
@@ -180,7 +184,7 @@ def refuse_numeric_truth(items: Items) -> None:
         )
 
 
-def _measured(sample: Sample, metrics: Sequence[Metric], settings: Settings) -> tuple[tuple[Row, ...], Any]:
+def _measured(sample: Sample, metrics: Sequence[Metric], settings: Settings, whole: bool = True) -> tuple[tuple[Row, ...], Any]:
     """The rows and the table they rest on."""
     rows = tuple(rows_of_sample(metrics, sample, settings))
     table = None
@@ -188,7 +192,7 @@ def _measured(sample: Sample, metrics: Sequence[Metric], settings: Settings) -> 
         labelled = sample.items.truth is not None and sample.items.prediction is not None
         table = sample.table.counts if labelled else sample.outcomes.counts
         if labelled:
-            warn_about_labels(table, metrics, settings)
+            warn_about_labels(table, metrics, settings, whole)
     return rows, table if sample.design.plain else None
 
 
@@ -217,7 +221,7 @@ def _slices(sample: Sample, metrics: Sequence[Metric], settings: Settings, by: t
         for value in label_order(values):
             own = Settings(**{**{name: getattr(settings, name) for name in Settings.__slots__}, "warnings": []})
             part = Sample(take(sample.items, values[value]), own, labels)
-            rows, table = _measured(part, metrics, own)
+            rows, table = _measured(part, metrics, own, whole=False)
             found = Measurement(
                 n=part.n, rows=rows, table=table, warnings=tuple(own.warnings), signature=sign(metrics, rows, own, _facts(part))
             )

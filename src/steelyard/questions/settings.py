@@ -18,6 +18,7 @@ INTERVALS = (
     "clopper-pearson",
     "mid-p",
     "bayes",
+    "hdi",
     "delta",
     "percentile",
     "bca",
@@ -71,9 +72,9 @@ def settle(
     """The settings of a question, or an error that says which option cannot be what it is."""
     check_level(confidence_level)
     tail(confidence_level, side)
-    _one_of("interval", interval, INTERVALS)
-    _one_of("absent", absent, ("skip", "zero"))
-    _one_of("missing", missing, ("error", "wrong", "drop"), optional=False)
+    one_of("interval", interval, INTERVALS)
+    one_of("absent", absent, ("skip", "zero"))
+    one_of("missing", missing, ("error", "wrong", "drop"), optional=False)
     if isinstance(draws, bool) or not isinstance(draws, int) or draws < 1:
         raise UsageError("cannot use the number of draws", got=repr(draws), need="a whole number of at least 1")
     if not (isinstance(prior, (int, float)) and 0 < prior < math.inf):
@@ -98,7 +99,8 @@ def settle(
     )
 
 
-def _one_of(name: str, value: Any, words: Sequence[str], optional: bool = True) -> None:
+def one_of(name: str, value: Any, words: Sequence[str], optional: bool = True) -> None:
+    """A word from a list, or an error that shows the list."""
     if value in words or (optional and value is None):
         return
     raise UsageError(f"cannot use the {name} {value!r}", need=f"one of {', '.join(words)}")

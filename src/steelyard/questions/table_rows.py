@@ -118,9 +118,9 @@ def default_method(proportion: Proportion | None, side: str) -> str:
 def offered(metric: Metric, proportion: Proportion | None) -> list[str]:
     """The interval methods that make sense for the metric of independent items, the default first."""
     if proportion is None:
-        return ["bca", "percentile", "delta", "bayes"]
+        return ["bca", "percentile", "delta", "bayes", "hdi"]
     binomial = [m for m in METHODS if m not in ("percentile",) and (proportion.through == "itself" or m != "wald")]
-    return [*binomial, "bayes", "percentile", "bca", "delta"]
+    return [*binomial, "bayes", "hdi", "percentile", "bca", "delta"]
 
 
 def _interval(
@@ -136,8 +136,8 @@ def _interval(
             hint="name the metrics you mean with --metric if the method suits only some of them",
         )
     level, side = settings.confidence_level, settings.side
-    if method == "bayes":
-        return _bayes(metric, label, counts, settings)
+    if method in ("bayes", "hdi"):
+        return _bayes(metric, label, counts, settings, method)
     if proportion is not None and (method in METHODS and (method != "percentile" or proportion.through != "jaccard")):
         ends = _binomial(method, counts, proportion, settings, name)
         return ends, {} if ends[2] == method else {"instead_of": method}
@@ -150,8 +150,11 @@ def _interval(
             return (*table.delta(counts, statistic, level, side), "delta"), {}
         low, high, undefined = table.table_bootstrap(counts, statistic, method, level, side, draws=settings.draws, seed=settings.seed)
     except Degenerate as reason:
+        if proportion is not None:
+            settings.warn(f"{name}: {method} has no interval here ({reason}); Wilson's is given instead")
+            return _binomial("wilson", counts, proportion, settings, name), {"instead_of": method}
         settings.warn(f"{name}: {method} has no interval here ({reason}); the posterior's is given instead")
-        ends, details = _bayes(metric, label, counts, settings)
+        ends, details = _bayes(metric, label, counts, settings, "bayes")
         return ends, {**details, "instead_of": method}
     if undefined:
         settings.warn(f"{name} was undefined in {undefined} of {settings.draws} draws, where a class did not occur; they were left out")
@@ -175,28 +178,38 @@ def _binomial(method: str, counts: Counts, proportion: Proportion, settings: Set
     return proportion.to_metric(low), proportion.to_metric(high), method
 
 
-def _bayes(metric: Metric, label: int | None, counts: Counts, settings: Settings) -> tuple[tuple[float, float, str], dict[str, Any]]:
+def _bayes(
+    metric: Metric, label: int | None, counts: Counts, settings: Settings, method: str
+) -> tuple[tuple[float, float, str], dict[str, Any]]:
     from steelyard.infer.posterior import SampledPosterior, prior_sensitivity
 
-    kind = {"two": "equal-tailed", "lower": "lower", "upper": "upper"}[settings.side]
+    kind = {"two": "hdi" if method == "hdi" else "equal-tailed", "lower": "lower", "upper": "upper"}[settings.side]
 
     def make(prior: float) -> Posterior:
         return posterior_of(metric, label, counts, prior, settings)
 
     found = make(settings.prior)
     low, high = found.interval(settings.confidence_level, kind)
+    value = as_proportion(metric, counts, label)
+    at_the_end = value is not None and value.of(counts)[0] in (0, value.of(counts)[1])
+    if at_the_end and settings.side == "two" and kind == "equal-tailed":
+        settings.warn(
+            f"{_name(metric, counts, label)} lies on the end of its range, which equal tails exclude; "
+            "--side lower or upper, or --interval hdi, says what can be claimed"
+        )
     details: dict[str, Any] = {"prior": found.prior}
     if found.exact or not isinstance(found, SampledPosterior):
         moved = prior_sensitivity(make, settings.confidence_level, settings.prior)
         details["prior_sensitivity"] = moved
-        if moved > 0.1:
+        if round(moved, 2) > 0.1:
+            other = "Jeffreys (0.5)" if settings.prior == 1 else "a uniform (1)"
             settings.warn(
-                f"{_name(metric, counts, label)}: the interval moves by {moved:.0%} of its width under the other usual prior; "
+                f"{_name(metric, counts, label)}: the interval moves by {moved:.0%} of its width under {other} prior; "
                 "the data are few, so the prior speaks"
             )
     else:
         details["monte_carlo_error"] = found.error
-    return (low, high, "bayes"), details
+    return (low, high, method), details
 
 
 def posterior_of(metric: Metric, label: int | None, counts: Counts, prior: float, settings: Settings) -> Posterior:

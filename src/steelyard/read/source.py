@@ -176,16 +176,22 @@ class Source:
                 got = f"{count} of {self.n} rows without {role}, the first is row {row}"
                 hint = f"choose another column with {option(role)}"
                 raise DataError(f"cannot tell the items apart: missing {role}", got=got, need=f"a {role} in every row", hint=hint)
-        ids, rows, first = self.table.repeated([self._place[role] for role in present])
+        key = [self._place[role] for role in present]
+        if self._sliced_by_model():
+            key.append(self._place["model"])  # a long source: every model answers every item once
+        ids, rows, first = self.table.repeated(key)
         if ids:
-            raise self._duplicates(ids, rows, first, paired=len(present) == 2)
+            raise self._duplicates(ids, rows, first, paired=len(key) > 1, repeats="repeat" in present)
         self._ids_checked = True
 
-    def _duplicates(self, ids: int, rows: int, first: Sequence[tuple[Any, ...]], *, paired: bool) -> DataError:
+    def _sliced_by_model(self) -> bool:
+        return "model" in self._place and self._place["model"] in self._slices.values()
+
+    def _duplicates(self, ids: int, rows: int, first: Sequence[tuple[Any, ...]], *, paired: bool, repeats: bool) -> DataError:
         shown = ", ".join("(" + ", ".join(repr(text_of(part)) for part in one) + ")" if paired else repr(text_of(one[0])) for one in first)
-        kind = "pairs of id and repeat" if paired else "ids"
+        kind = "pairs of id and repeat" if repeats else "ids"
         hint = "each pair of id and repeat may occur once: drop the duplicates"
-        if not paired:
+        if not repeats:
             hint = "name the column that tells repeats apart with --repeat, or drop the duplicates"
         return DataError(
             "cannot tell the items apart: duplicate ids", got=f"{ids} {kind} in {rows} rows, such as {shown}", need="each once", hint=hint
@@ -193,7 +199,7 @@ class Source:
 
     def _refuse_several_models(self) -> None:
         column = self._place.get("model")
-        if column is None or column in self._slices.values():
+        if column is None or self._sliced_by_model():
             return
         models = sorted({text_of(row[0]) or "" for row in self.table.group([(column, False)])})  # "" stands for missing
         if len(models) > 1:

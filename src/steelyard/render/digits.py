@@ -23,7 +23,9 @@ def row_texts(row: Row) -> tuple[str, str]:
     if interval is None:
         return number_texts(row.estimate, None, None)[0], NONE
     estimate, low, high = number_texts(row.estimate, interval.low, interval.high, half_width(row.estimate, interval))
-    return estimate, f"[{low}, {high}]"
+    if interval.side == "two":
+        return estimate, f"[{low}, {high}]"
+    return estimate, f"at least {low}" if interval.side == "lower" else f"at most {high}"
 
 
 def half_width(estimate: float | None, interval: Interval) -> float | None:

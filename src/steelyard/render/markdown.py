@@ -14,7 +14,7 @@ def measurement_markdown(m: Measurement) -> str:
     """What was measured, the headline, a table per sort of slice, how sure, the warnings; the signature last."""
     parts = [summary.measured(m, markdown)]
     if rows := blocks.headline(m):
-        parts.append(_table([("metric", "---"), *_heads(rows)], [(markdown(row.name), *_numbers(row)) for row in rows]))
+        parts.append(markdown_table([("metric", "---"), *_heads(rows)], [(markdown(row.name), *_numbers(row)) for row in rows]))
     classes = blocks.class_block(m)
     parts += [_block(block) for block in [*([classes] if classes else []), *blocks.slice_blocks(m)]]
     facts = (summary.methods(summary.all_rows(m), markdown), summary.design(m.rows), summary.lower_is_better(m.rows, markdown))
@@ -41,13 +41,13 @@ def _block(block: blocks.Block) -> str:
         for entry in block.entries
     ]
     hidden = f"\n\n{count_text(block.hidden)} more; `--format json` has them all" if block.hidden else ""
-    return _table(heads, lines) + hidden
+    return markdown_table(heads, lines) + hidden
 
 
 def _cell(row: Row | None) -> str:
     return "" if row is None else " ".join(row_texts(row))
 
 
-def _table(heads: Sequence[tuple[str, str]], lines: Sequence[Sequence[str]]) -> str:
+def markdown_table(heads: Sequence[tuple[str, str]], lines: Sequence[Sequence[str]]) -> str:
     rows = [[head for head, _ in heads], [rule for _, rule in heads], *lines]
     return "\n".join(f"| {' | '.join(row)} |" for row in rows)

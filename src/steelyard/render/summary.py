@@ -16,13 +16,14 @@ SIDES = {"two": "interval", "lower": "lower bound", "upper": "upper bound"}
 
 def measured(m: Measurement, name: Name) -> str:
     """How many items, in how many groups, and which column was read as what."""
-    what = f"{count_text(m.n)} item{'' if m.n == 1 else 's'}"
+    what = f"{name(m.name)}: " if m.name else ""
+    what += f"{count_text(m.n)} item{'' if m.n == 1 else 's'}"
     details = next((row.details for row in m.rows if row.details), {})
     if isinstance(groups := details.get("groups"), int):
         what += f" in {count_text(groups)} groups"
     if isinstance(repeats := details.get("repeats"), int) and repeats > 1:
         what += f", {count_text(repeats)} repeats"
-    roles = ", ".join(role if column == role else f"{role} = {name(column)}" for role, column in m.roles.items())
+    roles = ", ".join(role if column == role else f"{role} = {name(column)}" for role, column in m.roles.items() if column != "(array)")
     return f"{what}; columns: {roles}" if roles else what
 
 
@@ -32,7 +33,10 @@ def design(rows: Sequence[Row]) -> str:
         effect = row.details.get("design_effect")
         if isinstance(effect, (int, float)) and not isinstance(effect, bool):
             worth = row.details.get("n_effective", row.details.get("effective_n"))
-            alike = f": worth {worth:,.0f} independent items" if isinstance(worth, (int, float)) else ""
+            answers = row.details.get("answers")
+            alike = ""
+            if isinstance(worth, (int, float)) and isinstance(answers, int):
+                alike = f": {answers:,} answers are worth {worth:,.0f} independent ones"
             return f"design effect of {row.metric} {effect:.2f}{alike}"
     return ""
 

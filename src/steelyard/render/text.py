@@ -59,7 +59,7 @@ def measurement_text(m: Measurement, *, width: int = 80, color: bool = False, as
     classes = blocks.class_block(m)
     parts += [_block(block, look) for block in [*([classes] if classes else []), *blocks.slice_blocks(m)]]
     parts.append(_footer(m, look))
-    parts.append([line for warning in summary.all_warnings(m) for line in _warning(warning, look)])
+    parts.append([line for warning in summary.all_warnings(m) for line in warning_lines(warning, look)])
     parts.append([look.paint(look.name(m.signature), DIM)] if m.signature else [])
     return "\n\n".join("\n".join(line.rstrip() for line in lines) for lines in parts if lines)
 
@@ -173,6 +173,6 @@ def _footer(m: Measurement, look: Look) -> list[str]:
     return [line for fact in facts if fact for line in wrap(fact, look.width, GAP)]
 
 
-def _warning(text: str, look: Look) -> list[str]:
+def warning_lines(text: str, look: Look) -> list[str]:
     first, *rest = wrap(f"warning: {look.name(text)}", look.width, " " * display_width("warning: "))
     return [look.paint("warning:", YELLOW) + first.removeprefix("warning:"), *rest]

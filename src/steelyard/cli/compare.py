@@ -1,0 +1,167 @@
+"""`steelyard compare`: is one better than the other? Three or more: a leaderboard."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+
+from steelyard.cli.options import answer, columns_given, common, data_columns, fraction, seed_of, split
+from steelyard.errors import UsageError
+
+
+@click.command(short_help="is one better than the other? (three or more: a leaderboard)")
+@click.argument("sources", nargs=-1)
+@click.option("--flips", metavar="B,L,G,N", help="Bare counts: right with both, baseline only, candidate only, neither.")
+@click.option("--counts", multiple=True, metavar="K/N", help="Bare counts of different items, twice: the baseline's, the candidate's.")
+@click.option("--wins", metavar="W,T,L", help="Preferences: the candidate won, tied, lost.")
+@click.option("--metric", metavar="NAME", help="What to compare.  [default: accuracy, or mean for scores, auc for probabilities]")
+@click.option("--positive", metavar="LABEL", help="The class that f1, precision, recall, auc are about.")
+@click.option("--labels", metavar="A,B,C", help="The classes and their order; other predictions count as wrong.")
+@click.option("--by", multiple=True, metavar="COLUMN", help="Also one comparison per value; for a leaderboard, ranks over its values.")
+@click.option("--names", metavar="A,B", help="Names of the systems; with one long source, which models and in which order.")
+@click.option("--design", type=click.Choice(["paired", "unpaired"]), help="paired by id, or different items.  [default: paired]")
+@click.option("--unmatched", type=click.Choice(["error", "drop"]), default="error", show_default=True, help="Ids in one run only.")
+@data_columns
+@click.option(
+    "--interval",
+    metavar="METHOD",
+    help="tango, newcombe, bonett-price, wald, bayes, bca, percentile, delta, t; "
+    "unpaired: newcombe, miettinen-nurminen, agresti-caffo, wald."
+    "  [default: the best for the metric]",
+)
+@click.option(
+    "--test",
+    metavar="METHOD",
+    help="mcnemar-midp, mcnemar-exact, mcnemar, randomization, bootstrap, sign-flip, paired-t, within-item, wilcoxon, z, welch-t, delong."
+    "  [default: the best for the metric]",
+)
+@click.option(
+    "--alternative",
+    type=click.Choice(["two-sided", "less", "greater"]),
+    default="two-sided",
+    show_default=True,
+    help="What would count as a difference: either way, or the candidate's number below or above the baseline's.",
+)
+@click.option("--margin", type=float, help="A difference that does not matter: tests equivalence and non-inferiority.")
+@click.option(
+    "--correction",
+    type=click.Choice(["holm", "bh", "bonferroni", "none"]),
+    default="holm",
+    show_default=True,
+    help="For many pairs or slices.",
+)
+@click.option("--flips-out", type=click.Path(dir_okay=False), help="Write all items that changed to a CSV file.")
+@click.option("--cd-out", type=click.Path(dir_okay=False), help="Write the critical-difference diagram of a leaderboard over --by as SVG.")
+@common
+def compare(sources: tuple[str, ...], **options: Any) -> None:
+    """Is the candidate better than the baseline? Difference is candidate minus baseline, always.
+
+    SOURCES are two or more runs on the same items (or one long source with a model column), as for measure. Items are
+    paired by id.
+
+    \b
+    Examples:
+      steelyard compare old.jsonl new.jsonl
+      steelyard compare a.csv b.csv --metric macro_f1 --test bootstrap --alternative greater
+      steelyard compare a.csv b.csv c.csv --by task
+      steelyard compare --flips 790,58,76,76
+      steelyard compare --counts 56/70 --counts 48/80
+      steelyard compare --wins 40,12,28
+      steelyard compare a.csv b.csv --margin .01
+    """
+    result = _ask(sources, options)
+    if options["cd_out"]:
+        _write_diagram(result, options["cd_out"])
+    answer(result, format_=options["format_"], output=options["output"], no_color=options["no_color"], quiet=options["quiet"])
+
+
+def _ask(sources: tuple[str, ...], options: dict[str, Any]) -> Any:
+    given = [
+        name
+        for name, there in (
+            ("sources", bool(sources)),
+            ("--flips", options["flips"]),
+            ("--counts", options["counts"]),
+            ("--wins", options["wins"]),
+        )
+        if there
+    ]
+    if len(given) != 1:
+        raise UsageError(
+            "cannot tell what to compare",
+            got=" and ".join(given) if given else "no data",
+            need="two or more sources, or --flips, or --counts twice, or --wins",
+            hint="steelyard compare --help",
+        )
+    from steelyard.questions.compare import compare as ask
+    from steelyard.questions.compare import compare_preferences
+
+    asked = {
+        "interval": options["interval"],
+        "test": options["test"],
+        "alternative": options["alternative"],
+        "margin": options["margin"],
+        "confidence_level": options["confidence_level"],
+        "side": options["side"],
+        "draws": options["draws"],
+        "seed": seed_of(options["seed"]),
+        "prior": options["prior"],
+    }
+    names = split((options["names"],)) if options["names"] else None
+    if options["wins"]:
+        return compare_preferences(*_numbers(options["wins"], 3, "--wins", "W,T,L"), names=names, **asked)
+    asked |= {
+        "metric": options["metric"],
+        "positive": options["positive"],
+        "names": names,
+        "correction": options["correction"],
+        "design": options["design"],
+    }
+    if options["flips"] or options["counts"]:
+        return ask(*_tallies(options), **asked)
+    return ask(
+        *(sources if len(sources) > 1 else (sources[0], None)),
+        labels=split((options["labels"],)) if options["labels"] is not None else None,
+        by=split(options["by"]) or None,
+        unmatched=options["unmatched"],
+        missing=options["missing"],
+        range=options["range_"] or None,
+        absent=options["absent"],
+        ratio=options["ratio"],
+        flips_out=options["flips_out"],
+        **columns_given(options),
+        **asked,
+    )
+
+
+def _tallies(options: dict[str, Any]) -> tuple[Any, ...]:
+    from steelyard.tally.counts import Counts
+    from steelyard.tally.joint import JointCounts
+
+    if options["flips"]:
+        both, lost, gained, neither = _numbers(options["flips"], 4, "--flips", "both,baseline only,candidate only,neither")
+        return (JointCounts.flips(both=both, baseline_only=lost, candidate_only=gained, neither=neither),)
+    if len(options["counts"]) != 2:
+        raise UsageError("cannot compare", got=f"{len(options['counts'])} --counts", need="two: the baseline's and the candidate's")
+    return tuple(Counts.of(*fraction(text)) for text in options["counts"])
+
+
+def _numbers(text: str, many: int, option: str, shape: str) -> list[int]:
+    parts = [part.strip() for part in text.split(",")]
+    if len(parts) != many or not all(part.isdecimal() for part in parts):
+        raise UsageError(f"cannot read {option}", got=repr(text), need=f"{many} whole numbers: {shape}")
+    return [int(part) for part in parts]
+
+
+def _write_diagram(result: Any, path: str) -> None:
+    from pathlib import Path
+
+    from steelyard.cli.options import write_whole
+    from steelyard.render.leaderboard import critical_difference_svg
+    from steelyard.results import Leaderboard
+
+    svg = critical_difference_svg(result) if isinstance(result, Leaderboard) else ""
+    if not svg:
+        raise UsageError("cannot draw a critical-difference diagram", got="no ranks", need="three or more systems and --by COLUMN")
+    write_whole(Path(path), svg)

@@ -1,0 +1,259 @@
+"""`steelyard learners`: is one learning algorithm better? Fits both, over and over, on splits of one table."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+import click
+
+from steelyard.cli.options import answer, common, split
+from steelyard.errors import AmbiguityError, DataError, UsageError
+
+METHODS = ("corrected-repeated-kfold", "corrected-resampled", "5x2cv-t", "5x2cv-f", "kfold", "disjoint-sets")
+
+
+@click.command(short_help="is one learning algorithm better? (cross-validation)")
+@click.argument("baseline", metavar="BASELINE")
+@click.argument("candidate", metavar="CANDIDATE")
+@click.option(
+    "--data", required=True, metavar="SOURCE", help="Table with one row per item: CSV, JSON Lines, Parquet ... or - for standard input."
+)
+@click.option("--target", required=True, metavar="COLUMN", help="Column to be learned.")
+@click.option("--features", multiple=True, metavar="COLUMN", help="Columns to learn from; repeat or join by commas.  [default: all others]")
+@click.option(
+    "--group", metavar="COLUMN", help="Column of items that belong together: never in training and test at once. 'none': no groups."
+)
+@click.option(
+    "--metric",
+    default="accuracy",
+    show_default=True,
+    metavar="NAME",
+    help="accuracy, macro_f1, f1, mcc, kappa, auc, brier ...; for numbers mae, rmse, r2, spearman.",
+)
+@click.option("--positive", metavar="LABEL", help="The class that f1, precision, recall, auc are about.")
+@click.option("--method", type=click.Choice(METHODS), default=METHODS[0], show_default=True, help="How the items are split and tested.")
+@click.option("--folds", type=int, help="Parts of a partition.  [default: 10]")
+@click.option("--repeats", type=int, help="Partitions, or random splits.  [default: 10; kfold 1; corrected-resampled 30]")
+@click.option("--test-size", type=float, help="Share to test on.  [default: corrected-resampled 0.1, disjoint-sets 0.5]")
+@click.option("--stratify/--no-stratify", default=None, help="Keep the shares of the classes in every split.  [default: for labels]")
+@click.option("--absent", type=click.Choice(["skip", "zero"]), help="A class without cases in a macro average.  [default: undefined]")
+@click.option(
+    "--alternative",
+    type=click.Choice(["two-sided", "less", "greater"]),
+    default="two-sided",
+    show_default=True,
+    help="Of the test: candidate minus baseline is not 0, below 0, above 0.",
+)
+@click.option("--confidence-level", type=float, default=0.95, show_default=True, help="Of the interval, between 0 and 1.")
+@click.option(
+    "--side", type=click.Choice(["two", "lower", "upper"]), default="two", show_default=True, help="A two-sided interval, or one bound."
+)
+@click.option("--seed", default="0", show_default=True, metavar="INT", help="Of the splits; 'none' draws one and prints it.")
+@click.option("--workers", type=int, default=1, show_default=True, help="Splits at a time (needs joblib); -1: one per core.")
+@common
+def learners(baseline: str, candidate: str, **options: Any) -> None:
+    """Is one learning algorithm better than another, on data like these?
+
+    BASELINE and CANDIDATE are pkg.mod:name, where name is an estimator (fit and predict), a class of estimators, or a
+    function that makes one; modules of the current directory can be used. The difference is candidate minus baseline.
+
+    \b
+    Examples:
+      steelyard learners sklearn.naive_bayes:GaussianNB sklearn.svm:SVC --data iris.csv --target species
+      steelyard learners models:make_old models:make_new --data train.parquet --target label --metric macro_f1 --workers 4
+      steelyard learners models:ridge models:forest --data houses.csv --target price --metric mae --group street
+    """
+    from steelyard.metrics.catalogue import parse
+    from steelyard.questions.learners import compare_learners
+
+    pair = (load_learner(baseline), load_learner(candidate))
+    numeric = parse(options["metric"]).base in ("mae", "rmse", "r2", "spearman")
+    x, y, groups, said = read_table(options["data"], options["target"], split(options["features"]), options["group"], numeric=numeric)
+    if not options["quiet"]:
+        for sentence in said:
+            click.echo(sentence, err=True)
+    with _progress(options["quiet"]) as progress:
+        result = compare_learners(
+            *pair,
+            x,
+            y,
+            groups=groups,
+            names=(baseline, candidate) if baseline != candidate else (f"baseline {baseline}", f"candidate {candidate}"),
+            stratify="auto" if options["stratify"] is None else options["stratify"],
+            seed=_seed(options["seed"]),
+            progress=progress,
+            **{
+                name: options[name]
+                for name in (
+                    *("metric", "positive", "method", "folds", "repeats", "test_size"),
+                    *("absent", "alternative", "confidence_level", "side", "workers"),
+                )
+            },
+        )
+    output: Path | None = options["output"]
+    answer(result, format_=options["format_"], output=output, no_color=options["no_color"], quiet=options["quiet"])
+
+
+# ---- learners --------------------------------------------------------------------------------------------------------
+
+
+def load_learner(text: str) -> Any:
+    """The estimator that pkg.mod:name stands for: itself, or what calling it without arguments gives."""
+    module, colon, name = text.partition(":")
+    if not (module and colon and name):
+        raise UsageError(
+            f"cannot find the learner {text!r}", need="pkg.mod:name", hint="sklearn.naive_bayes:GaussianNB, or mymodels:make_a"
+        )
+    here = os.getcwd()
+    if here not in sys.path:
+        sys.path.insert(0, here)  # as python -m does; workers inherit it
+    try:
+        found: Any = import_module(module)
+    except Exception as fault:  # a user's module may fail in any way
+        hint = f"run it where {module.partition('.')[0]} can be imported" if isinstance(fault, ModuleNotFoundError) else "mend the module"
+        raise UsageError(f"cannot import {module!r}", got=f"{type(fault).__name__}: {fault}", need="a module", hint=hint) from fault
+    for part in name.split("."):
+        if not hasattr(found, part):
+            public = [each for each in vars(found) if not each.startswith("_")][:12]
+            raise UsageError(f"cannot find {name!r} in {module!r}", got=f"names {', '.join(public)}", need="one of them")
+        found = getattr(found, part)
+    if isinstance(found, type) or not hasattr(found, "fit"):
+        found = _made(found, text)
+    return found
+
+
+def _made(maker: Any, text: str) -> Any:
+    if not callable(maker):
+        raise UsageError(f"cannot use {text!r}", got=type(maker).__name__, need="an estimator, or a callable that makes one")
+    try:
+        return maker()
+    except Exception as fault:
+        raise UsageError(
+            f"cannot make the learner {text!r}", got=f"{type(fault).__name__}: {fault}", need="a callable that works without arguments"
+        ) from fault
+
+
+# ---- data ------------------------------------------------------------------------------------------------------------
+
+
+def read_table(source: str, target: str, features: list[str], group: str | None, *, numeric: bool) -> tuple[Any, Any, Any, list[str]]:
+    """(features, target, groups, what to say) of a table; every feature is a number, missing ones NaN."""
+    import numpy as np
+
+    from steelyard.read.doors import open_source
+    from steelyard.read.paths import spool_stdin
+    from steelyard.read.roles import RECOGNISED, find
+
+    spool = spool_stdin() if source == "-" else None
+    where = source if spool is None else spool.path
+    no_roles = dict.fromkeys(RECOGNISED, "none")  # here a column called score or model is a feature like any other
+    names = open_source(where, columns=no_roles).columns
+    goal = find(names, target, "--target")
+    grouping = _group_column(names, group, features, goal)
+    chosen, said = _feature_columns([find(names, name, "--features") for name in features], names, {goal, grouping})
+    wanted = [name for name in (goal, grouping, *chosen) if name is not None]
+    opened = open_source(where, columns={**no_roles, "by": tuple(wanted)})
+    table = opened.table
+    x = np.column_stack([table.numbers(name, f"feature {name!r}") for name in chosen])
+    y = table.numbers(goal, "target") if numeric else _labels(table, goal)
+    groups = None
+    if grouping is not None:
+        labels, _ = table.encoded(grouping, "group")
+        groups = np.array([*labels.names, None], object)[labels.codes]
+    return x, y, groups, [*said, *(sentence for sentence in opened.warnings if "ignored" not in sentence)]
+
+
+def _group_column(names: tuple[str, ...], group: str | None, features: list[str], goal: str) -> str | None:
+    from steelyard.read.roles import RECOGNISED, find
+
+    if group is not None:
+        return None if group == "none" and "none" not in names else find(names, group, "--group")
+    found = [name for name in names if name.lower() in RECOGNISED["group"] and name != goal]
+    if found and not features:
+        raise AmbiguityError(
+            f"cannot tell what the column {found[0]!r} is",
+            got="a name that usually says which items belong together",
+            need="a choice",
+            hint=f"--group {found[0]} keeps its items together, --group none makes it a feature",
+        )
+    return None
+
+
+def _feature_columns(given: list[str], names: tuple[str, ...], taken: set[str | None]) -> tuple[list[str], list[str]]:
+    """The given columns; else all that are not taken, without those that name the item."""
+    from steelyard.read.roles import RECOGNISED, listed
+
+    if clash := [name for name in given if name in taken]:
+        raise UsageError("cannot learn from the answer", got=f"{clash[0]!r} in --features", need="columns other than target and group")
+    ids = [name for name in names if name not in taken and name.lower() in RECOGNISED["id"]]
+    chosen = list(dict.fromkeys(given)) or [name for name in names if name not in taken and name not in ids]
+    if not chosen:
+        raise DataError("cannot learn without features", got=f"columns {listed(names)}", need="at least one besides target, group and id")
+    left_out = f"left out of the features, since it names the item: {listed(ids)} (--features chooses)"
+    return chosen, [left_out] if ids and not given else []
+
+
+def _labels(table: Any, name: str) -> Any:
+    """The target as labels: whole numbers as such, everything else as text."""
+    import numpy as np
+
+    from steelyard.read.encode import check_spelling
+
+    labels, found = table.encoded(name, "target")
+    check_spelling("target", found)
+    codes = labels.codes
+    if (codes < 0).any():
+        raise DataError(
+            "cannot learn without the right answers", got=f"{int((codes < 0).sum())} row(s) without {name!r}", need="a target in every row"
+        )
+    used = [labels.names[code] for code in np.unique(codes)]
+    if all(text.removeprefix("-").isdecimal() and str(int(text)) == text for text in used):
+        return np.array([int(text) if text in used else 0 for text in labels.names])[codes]
+    if all(_is_number(text) for text in used):
+        return np.array([float(text) if text in used else 0.0 for text in labels.names])[codes]
+    return np.array(labels.names)[codes]
+
+
+def _is_number(text: str) -> bool:
+    try:
+        return float(text) == float(text)
+    except ValueError:
+        return False
+
+
+# ---- while it runs -----------------------------------------------------------------------------------------------------
+
+
+@contextmanager
+def _progress(quiet: bool) -> Iterator[Callable[[int, int], None] | None]:
+    """A bar on standard error, if that is a terminal."""
+    if quiet or not sys.stderr.isatty():
+        yield None
+        return
+    bars: list[Any] = []
+
+    def step(done: int, all_: int) -> None:
+        if not bars:
+            bars.append(click.progressbar(length=all_, label="splits", file=sys.stderr))
+            bars[0].__enter__()
+        bars[0].update(done - bars[0].pos)
+
+    try:
+        yield step
+    finally:
+        if bars:
+            bars[0].__exit__(None, None, None)
+
+
+def _seed(text: str) -> int | None:
+    if text.lower() == "none":
+        return None
+    if not text.isdecimal():
+        raise UsageError("cannot use the seed", got=repr(text), need="a whole number of 0 or more, or none")
+    return int(text)

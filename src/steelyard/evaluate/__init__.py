@@ -1,0 +1,1 @@
+"""Where fresh results come from: learners fitted on seeded splits, models asked item by item."""

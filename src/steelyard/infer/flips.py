@@ -1,0 +1,189 @@
+"""Right or wrong on the same items: intervals and tests for the difference, from the two counts that disagree.
+
+Of n items let `gained` be right for the candidate only and `lost` right for the baseline only. The difference of the
+two accuracies is (gained - lost) / n; items on which both agree enter through n alone.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+
+from steelyard.errors import UsageError
+from steelyard.infer.normal import STANDARD, clip, wilson, z_value
+
+ALTERNATIVES = ("two-sided", "less", "greater")
+
+
+def check_alternative(alternative: str) -> str:
+    if alternative not in ALTERNATIVES:
+        raise UsageError(f"cannot use the alternative {alternative!r}", need=f"one of {', '.join(ALTERNATIVES)}")
+    return alternative
+
+
+def from_tails(less: float, greater: float, alternative: str) -> float:
+    """A p-value from its two one-sided ones: the two-sided doubles the smaller, capped at 1.
+
+    >>> from_tails(0.02, 0.98, "two-sided")
+    0.04
+    """
+    check_alternative(alternative)
+    return {"less": less, "greater": greater, "two-sided": min(1.0, 2 * min(less, greater))}[alternative]
+
+
+def mcnemar_midp(gained: int, lost: int, alternative: str = "two-sided") -> float:
+    """McNemar's test with mid-p: under H0 each disagreement is a fair coin, and the observed point counts half.
+
+    Formula: P(X < gained) + P(X = gained)/2 for "less", X ~ Binomial(gained + lost, 1/2). Two-sided doubles the smaller
+    tail, so that gained = lost gives exactly 1 (Fagerland prints 1 - P(X = gained)/2 there, which for two identical
+    systems would be 1/2). Holds its level from about 20 disagreements and loses little power.
+    Reference: Fagerland2013; Lancaster1961.
+
+    >>> round(mcnemar_midp(76, 58), 6)
+    0.121014
+    """
+    below, at, above = _coin_tails(gained, lost)
+    return from_tails(below + at / 2, above + at / 2, alternative)
+
+
+def mcnemar_exact(gained: int, lost: int, alternative: str = "two-sided") -> float:
+    """McNemar's exact conditional test: the sign test on the disagreements. Never above its level.
+
+    Reference: McNemar1947; Fagerland2013.
+
+    >>> round(mcnemar_exact(76, 58), 6)
+    0.141662
+    """
+    below, at, above = _coin_tails(gained, lost)
+    return from_tails(below + at, above + at, alternative)
+
+
+def mcnemar(gained: int, lost: int, alternative: str = "two-sided") -> tuple[float, float]:
+    """McNemar's asymptotic test, z = (gained - lost) / sqrt(gained + lost); (z, p). No disagreement: z = 0, p = 1.
+
+    Reference: McNemar1947.
+
+    >>> [round(x, 6) for x in mcnemar(16, 6)]
+    [2.132007, 0.033006]
+    """
+    if gained + lost == 0:
+        return 0.0, from_tails(1.0, 1.0, alternative)
+    z = (gained - lost) / math.sqrt(gained + lost)
+    return z, from_tails(STANDARD.cdf(z), STANDARD.cdf(-z), alternative)
+
+
+def _coin_tails(gained: int, lost: int) -> tuple[float, float, float]:
+    """P(X < gained), P(X = gained), P(X > gained) for X ~ Binomial(gained + lost, 1/2)."""
+    from scipy.special import bdtr
+
+    total = gained + lost
+    if total == 0:
+        return 0.0, 1.0, 0.0
+    # The symmetry of the coin gives the upper tail without a subtraction from 1.
+    below = float(bdtr(gained - 1, total, 0.5)) if gained else 0.0
+    above = float(bdtr(lost - 1, total, 0.5)) if lost else 0.0
+    log_point = math.lgamma(total + 1) - math.lgamma(gained + 1) - math.lgamma(lost + 1) - total * math.log(2)
+    return below, math.exp(log_point), above
+
+
+def tango_z(gained: int, lost: int, n: int, difference: float) -> float:
+    """Tango's score statistic for a given true difference; it also tests a margin. Reference: Tango1998, equation 2.
+
+    >>> round(tango_z(0, 1, 44, -0.1), 3)
+    1.709
+    """
+    d = difference
+    b = -gained - lost + (2 * n - gained + lost) * d
+    c = -lost * d * (1 - d)
+    q = (math.sqrt(max(0.0, b * b - 8 * n * c)) - b) / (4 * n)  # the constrained maximum-likelihood share of losses
+    variance = n * (2 * q + d * (1 - d))
+    gap = gained - lost - n * d
+    if variance <= 0:
+        return 0.0 if gap == 0 else math.copysign(math.inf, gap)
+    return gap / math.sqrt(variance)
+
+
+def tango(gained: int, lost: int, n: int, confidence_level: float = 0.95, side: str = "two") -> tuple[float, float]:
+    """Tango's score interval: all differences that the score statistic does not reject.
+
+    Assumes: independent items. Covers at least .93 on the whole grid of n from 10 on, where Wald falls to .35, and has
+    width when nothing disagrees. Reference: Tango1998.
+
+    >>> [round(x, 6) for x in tango(76, 58, 1000)]
+    [-0.004745, 0.041041]
+    """
+    z = z_value(confidence_level, side)
+    low = _decreasing_root(lambda d: tango_z(gained, lost, n, d) - z)
+    high = _decreasing_root(lambda d: tango_z(gained, lost, n, d) + z)
+    return clip(low, high, side, -1.0, 1.0)
+
+
+def _decreasing_root(f: Callable[[float], float], low: float = -1.0, high: float = 1.0) -> float:
+    """The root of a decreasing function, by bisection until no float lies between; an end if there is none inside."""
+    while low < (middle := (low + high) / 2) < high:
+        if f(middle) > 0:
+            low = middle
+        else:
+            high = middle
+    return high if middle == low else low
+
+
+def newcombe_paired(
+    both: int, gained: int, lost: int, neither: int, confidence_level: float = 0.95, side: str = "two"
+) -> tuple[float, float]:
+    """Newcombe's square-and-add interval, method 10: the Wilson limits of both accuracies, joined by their correlation.
+
+    Formula: phi = (both x neither - gained x lost) / sqrt(product of margins), its numerator reduced by n/2 towards 0
+    when positive. Reference: Newcombe1998c.
+
+    >>> [round(x, 4) for x in newcombe_paired(36, 12, 2, 0)]
+    [0.0569, 0.3404]
+    """
+    n = both + gained + lost + neither
+    candidate, baseline = both + gained, both + lost
+    l1, u1 = wilson(candidate, n, confidence_level if side == "two" else 2 * confidence_level - 1)
+    l2, u2 = wilson(baseline, n, confidence_level if side == "two" else 2 * confidence_level - 1)
+    p1, p2 = candidate / n, baseline / n
+    product = candidate * (n - candidate) * baseline * (n - baseline)  # whole numbers: no overflow
+    cross = both * neither - gained * lost
+    phi = 0.0 if product == 0 else (max(cross - n / 2, 0) if cross > 0 else cross) / math.sqrt(product)
+    down = math.sqrt(max(0.0, (p1 - l1) ** 2 - 2 * phi * (p1 - l1) * (u2 - p2) + (u2 - p2) ** 2))
+    up = math.sqrt(max(0.0, (u1 - p1) ** 2 - 2 * phi * (u1 - p1) * (p2 - l2) + (p2 - l2) ** 2))
+    return clip(p1 - p2 - down, p1 - p2 + up, side, -1.0, 1.0)
+
+
+def bonett_price(gained: int, lost: int, n: int, confidence_level: float = 0.95, side: str = "two") -> tuple[float, float]:
+    """The adjusted Wald interval: one item added to each kind of disagreement, n + 2. Reference: BonettPrice2012.
+
+    >>> [round(x, 4) for x in bonett_price(6, 16, 161)]
+    [-0.1195, -0.0032]
+    """
+    up, down = (gained + 1) / (n + 2), (lost + 1) / (n + 2)
+    reach = z_value(confidence_level, side) * math.sqrt((up + down - (up - down) ** 2) / (n + 2))
+    return clip(up - down - reach, up - down + reach, side, -1.0, 1.0)
+
+
+def wald_paired(gained: int, lost: int, n: int, confidence_level: float = 0.95, side: str = "two") -> tuple[float, float]:
+    """difference +- z sqrt((share of disagreements - difference^2) / n). No width without disagreement; offered by name.
+
+    Reference: Agresti2013, section 11.1.
+
+    >>> [round(x, 4) for x in wald_paired(6, 16, 161)]
+    [-0.1184, -0.0058]
+    """
+    d = (gained - lost) / n
+    reach = z_value(confidence_level, side) * math.sqrt(max(0.0, (gained + lost) / n - d * d) / n)
+    return clip(d - reach, d + reach, side, -1.0, 1.0)
+
+
+def probability_better(gained: int, lost: int, prior: float = 0.5) -> float:
+    """P(candidate more accurate | items), Dirichlet prior: I_1/2(lost + prior, gained + prior). Ties give exactly 1/2.
+
+    Only disagreements matter. Reference: Benavoli2017 for the idea; the closed form is the neutrality of the Dirichlet.
+
+    >>> round(probability_better(76, 58), 6)
+    0.940186
+    """
+    from scipy.special import betainc
+
+    return 0.5 if gained == lost else float(betainc(lost + prior, gained + prior, 0.5))

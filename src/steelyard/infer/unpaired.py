@@ -1,0 +1,131 @@
+"""Two proportions from different items: intervals and the test for their difference, candidate minus baseline."""
+
+from __future__ import annotations
+
+import math
+
+from steelyard.infer.flips import _decreasing_root, from_tails
+from steelyard.infer.normal import STANDARD, clip, wilson, z_value
+
+
+def newcombe(k1: int, n1: int, k2: int, n2: int, confidence_level: float = 0.95, side: str = "two") -> tuple[float, float]:
+    """Newcombe's hybrid score interval for p1 - p2: the Wilson limits, squared and added.
+
+    Formula: low = d - sqrt((p1 - l1)^2 + (u2 - p2)^2), high = d + sqrt((u1 - p1)^2 + (p2 - l2)^2).
+    Assumes: two independent samples. Reference: Newcombe1998b, method 10.
+
+    >>> [round(x, 4) for x in newcombe(56, 70, 48, 80)]
+    [0.0524, 0.3339]
+    """
+    level = confidence_level if side == "two" else 2 * confidence_level - 1
+    (l1, u1), (l2, u2) = wilson(k1, n1, level), wilson(k2, n2, level)
+    p1, p2 = k1 / n1, k2 / n2
+    return clip(p1 - p2 - math.hypot(p1 - l1, u2 - p2), p1 - p2 + math.hypot(u1 - p1, p2 - l2), side, -1.0, 1.0)
+
+
+def constrained_shares(k1: int, n1: int, k2: int, n2: int, difference: float) -> tuple[float, float]:
+    """The maximum-likelihood p1, p2 under p1 - p2 = difference: the middle root of a cubic, by cosines.
+
+    Reference: FarringtonManning1990, appendix; MiettinenNurminen1985.
+    """
+    d, theta = difference, n2 / n1
+    p1, p2 = k1 / n1, k2 / n2
+    a = 1 + theta
+    b = -(1 + theta + p1 + theta * p2 + d * (theta + 2))
+    c = d * d + d * (2 * p1 + theta + 1) + p1 + theta * p2
+    e = -p1 * d * (1 + d)
+    v = (b / (3 * a)) ** 3 - b * c / (6 * a * a) + e / (2 * a)
+    u = math.copysign(math.sqrt(max(0.0, (b / (3 * a)) ** 2 - c / (3 * a))), v)
+    w = (math.pi + math.acos(max(-1.0, min(1.0, v / u**3)))) / 3 if u else math.pi / 3
+    first = min(1.0, max(0.0, 2 * u * math.cos(w) - b / (3 * a)))
+    first = min(max(first, d), 1 + d)
+    return first, first - d
+
+
+def miettinen_nurminen(k1: int, n1: int, k2: int, n2: int, confidence_level: float = 0.95, side: str = "two") -> tuple[float, float]:
+    """The score interval for p1 - p2 with the N/(N-1) variance factor, by inverting the test.
+
+    Reference: MiettinenNurminen1985, equation 8. (statsmodels 0.15 returns other numbers; ours match Newcombe's table II.)
+
+    >>> [round(x, 4) for x in miettinen_nurminen(56, 70, 48, 80)]
+    [0.0528, 0.3382]
+    """
+    z = z_value(confidence_level, side)
+    total = n1 + n2
+
+    def score(d: float) -> float:
+        r1, r2 = constrained_shares(k1, n1, k2, n2, d)
+        variance = (r1 * (1 - r1) / n1 + r2 * (1 - r2) / n2) * total / (total - 1)
+        gap = k1 / n1 - k2 / n2 - d
+        if variance <= 1e-300:
+            return math.copysign(math.inf, gap) if abs(gap) > 1e-15 else 0.0
+        return gap / math.sqrt(variance)
+
+    low = _decreasing_root(lambda d: score(d) - z)
+    high = _decreasing_root(lambda d: score(d) + z)
+    return clip(low, high, side, -1.0, 1.0)
+
+
+def agresti_caffo(k1: int, n1: int, k2: int, n2: int, confidence_level: float = 0.95, side: str = "two") -> tuple[float, float]:
+    """Wald after adding one success and one failure to each sample. Reference: AgrestiCaffo2000.
+
+    >>> [round(x, 4) for x in agresti_caffo(56, 70, 48, 80)]
+    [0.0525, 0.3358]
+    """
+    return wald_difference(k1 + 1, n1 + 2, k2 + 1, n2 + 2, confidence_level, side)
+
+
+def wald_difference(k1: int, n1: int, k2: int, n2: int, confidence_level: float = 0.95, side: str = "two") -> tuple[float, float]:
+    """The textbook interval d +- z sqrt(p1 q1 / n1 + p2 q2 / n2). Reference: Mitchell1997, equation 5.12.
+
+    >>> [round(x, 4) for x in wald_difference(7, 34, 1, 34)]
+    [0.0292, 0.3238]
+    """
+    p1, p2 = k1 / n1, k2 / n2
+    reach = z_value(confidence_level, side) * math.sqrt(p1 * (1 - p1) / n1 + p2 * (1 - p2) / n2)
+    return clip(p1 - p2 - reach, p1 - p2 + reach, side, -1.0, 1.0)
+
+
+def two_proportion_z(k1: int, n1: int, k2: int, n2: int, alternative: str = "two-sided") -> tuple[float, float]:
+    """The pooled z-test of p1 = p2; (z, p). Both all right or all wrong: z = 0, p = 1. Reference: Agresti2013, section 3.2.
+
+    >>> [round(x, 6) for x in two_proportion_z(56, 70, 48, 80)]
+    [2.650172, 0.008045]
+    """
+    p = (k1 + k2) / (n1 + n2)
+    if p in (0.0, 1.0):
+        return 0.0, from_tails(1.0, 1.0, alternative)
+    z = (k1 / n1 - k2 / n2) / math.sqrt(p * (1 - p) * (1 / n1 + 1 / n2))
+    return z, from_tails(STANDARD.cdf(z), STANDARD.cdf(-z), alternative)
+
+
+def welch(
+    mean1: float,
+    variance1: float,
+    n1: int,
+    mean2: float,
+    variance2: float,
+    n2: int,
+    confidence_level: float = 0.95,
+    side: str = "two",
+    alternative: str = "two-sided",
+) -> tuple[float, float, float, float, float]:
+    """Welch's t for two means: (t, p, degrees of freedom, low, high) of mean1 - mean2.
+
+    Formula: df = (v1 + v2)^2 / (v1^2/(n1-1) + v2^2/(n2-1)), v = variance / n. Undefined: no spread in either sample.
+    Reference: Welch1947.
+
+    >>> [round(x, 4) for x in welch(0.75, 3.2006, 10, 2.33, 4.009, 10)[:3]]
+    [-1.8608, 0.0794, 17.7765]
+    """
+    from scipy.special import stdtr, stdtrit
+
+    from steelyard.infer.normal import tail
+
+    v1, v2 = variance1 / n1, variance2 / n2
+    error = math.sqrt(v1 + v2)
+    df = (v1 + v2) ** 2 / (v1 * v1 / (n1 - 1) + v2 * v2 / (n2 - 1))
+    t = (mean1 - mean2) / error
+    reach = float(stdtrit(df, 1 - tail(confidence_level, side))) * error
+    p = from_tails(float(stdtr(df, t)), float(stdtr(df, -t)), alternative)
+    return t, p, df, mean1 - mean2 - reach, mean1 - mean2 + reach

@@ -1,0 +1,235 @@
+"""Is one better than the other? Two systems, or many; difference is candidate minus baseline, always."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from steelyard import signature
+from steelyard.errors import UsageError
+from steelyard.metrics.catalogue import Metric, parse
+from steelyard.questions.asked import Asked, settle_comparison
+from steelyard.questions.evidence import Evidence, comparison_of
+from steelyard.questions.settings import RESAMPLING, settle
+from steelyard.results import Comparison, Leaderboard
+from steelyard.tally.counts import Counts, whole
+from steelyard.tally.joint import Flips, JointCounts
+
+PREFERENCE = Metric(name="preference", base="accuracy")
+
+
+def compare(
+    baseline: Any,
+    candidate: Any = None,
+    /,
+    *more: Any,
+    metric: str | None = None,
+    positive: object = None,
+    labels: Sequence[object] | None = None,
+    by: str | Sequence[str] | None = None,
+    design: str | None = None,
+    unmatched: str = "error",
+    missing: str = "error",
+    interval: str | None = None,
+    test: str | None = None,
+    alternative: str = "two-sided",
+    margin: float | None = None,
+    correction: str = "holm",
+    confidence_level: float = 0.95,
+    side: str = "two",
+    draws: int = 10_000,
+    seed: int | None = 0,
+    prior: float = 0.5,
+    range: Sequence[float] | None = None,  # noqa: A002  the contract's word
+    absent: str | None = None,
+    ratio: str | Sequence[str] | None = None,
+    names: Sequence[str] | None = None,
+    flips_out: Any = None,
+    **columns: Any,
+) -> Comparison | Leaderboard:
+    """Is the candidate better than the baseline? Three or more systems: a leaderboard.
+
+    Sources are those of `measure`; items are paired by id. Counts and JointCounts are compared as they are.
+
+    >>> c = compare(JointCounts.flips(both=790, baseline_only=58, candidate_only=76, neither=76))
+    >>> round(c.difference.estimate, 3), round(c.p_value, 6)
+    (0.018, 0.121014)
+    """
+    own = settle(
+        interval=None,
+        confidence_level=confidence_level,
+        side=side,
+        draws=draws,
+        seed=seed,
+        prior=prior,
+        range=range,
+        positive=positive,
+        labels=labels,
+        absent=absent,
+        missing=missing,
+    )
+    asked = settle_comparison(
+        own, interval=interval, test=test, alternative=alternative, margin=margin, design=design, unmatched=unmatched, correction=correction
+    )
+    wanted = None if metric is None else parse(metric)
+    if wanted is not None and wanted.average == "each":
+        raise UsageError(
+            f"cannot compare {wanted.name}",
+            got="every class at once",
+            need="one quantity",
+            hint=f"macro_{wanted.base}, or --positive LABEL",
+        )
+    if isinstance(baseline, (JointCounts, Counts)) or isinstance(candidate, Counts):
+        if columns or by is not None or ratio is not None or more:
+            raise UsageError("cannot use columns with counts", got="counts and columns", need="counts alone")
+        return compare_tallies(baseline, candidate, wanted, asked, tuple(names or ("baseline", "candidate")))
+    from steelyard.questions.compare_items import compare_sources
+
+    slices = (by,) if isinstance(by, str) else tuple(by or ())
+    return compare_sources([baseline, candidate, *more], wanted, asked, slices, ratio, columns, names, flips_out)
+
+
+def compare_tallies(baseline: Any, candidate: Any, metric: Metric | None, asked: Asked, names: tuple[str, ...]) -> Comparison:
+    """Bare counts: joint ones are paired, two separate ones are not."""
+    if isinstance(baseline, JointCounts) and candidate is None:
+        return compare_joint(baseline, metric, asked, (names[0], names[1]))
+    if not (isinstance(baseline, Counts) and isinstance(candidate, Counts)):
+        raise UsageError(
+            "cannot compare these counts",
+            got=f"{type(baseline).__name__} and {type(candidate).__name__}",
+            need="two Counts, or one JointCounts",
+        )
+    from steelyard.questions.unpaired import compare_counts
+
+    if asked.design == "paired":
+        raise UsageError(
+            "cannot pair two separate counts", got="two tables", need="JointCounts, which remember the pairs", hint="JointCounts.flips(...)"
+        )
+    metric = metric or parse("accuracy")
+    found = compare_counts(baseline, candidate, metric, class_label(metric, baseline, asked), asked)
+    return finish(found, metric, asked, (names[0], names[1]))
+
+
+def compare_joint(joint: JointCounts, metric: Metric | None, asked: Asked, names: tuple[str, str], **more: Any) -> Comparison:
+    """A joint table: right or wrong by its flips, any other metric by its cells."""
+    if joint.n == 0:
+        raise UsageError("cannot compare on no items", got="0 items", need="at least one")
+    if asked.design == "unpaired":
+        raise UsageError("cannot treat a joint table as different items", got="--design unpaired", need="two separate counts")
+    metric = metric or parse("accuracy")
+    found = joint_evidence(joint, metric, asked)
+    return finish(found, metric, asked, names, **more)
+
+
+def joint_evidence(joint: JointCounts, metric: Metric, asked: Asked) -> Evidence:
+    """The family that a metric of a joint table belongs to."""
+    from steelyard.questions.paired_flips import compare_flips
+
+    if metric.base in ("accuracy", "mean", "error") and asked.interval not in ("bca", "percentile", "delta"):
+        found = compare_flips(joint.outcomes(), asked, error_rate=metric.base == "error")
+    else:
+        from steelyard.questions.paired_table import compare_table
+
+        found = compare_table(joint, metric, class_label(metric, joint.side("baseline"), asked), asked)
+    found.table = joint
+    return found
+
+
+def compare_preferences(
+    wins: int,
+    ties: int,
+    losses: int,
+    *,
+    interval: str | None = None,
+    test: str | None = None,
+    alternative: str = "two-sided",
+    margin: float | None = None,
+    confidence_level: float = 0.95,
+    side: str = "two",
+    draws: int = 10_000,
+    seed: int | None = 0,
+    prior: float = 0.5,
+    names: Sequence[str] | None = None,
+) -> Comparison:
+    """Preferences: how often the candidate's answer was preferred, neither, the baseline's.
+
+    >>> round(compare_preferences(40, 12, 28).difference.estimate, 3)
+    0.15
+    """
+    from steelyard.questions.paired_flips import compare_flips
+
+    own = settle(
+        interval=None,
+        confidence_level=confidence_level,
+        side=side,
+        draws=draws,
+        seed=seed,
+        prior=prior,
+        range=None,
+        positive=None,
+        labels=None,
+        absent=None,
+        missing="error",
+    )
+    asked = settle_comparison(
+        own, interval=interval, test=test, alternative=alternative, margin=margin, design=None, unmatched="error", correction="holm"
+    )
+    w, t, lost = whole(wins, "wins"), whole(ties, "ties"), whole(losses, "losses")
+    if w + t + lost == 0:
+        raise UsageError("cannot compare on no judgements", got="0 wins, ties and losses", need="at least one")
+    found = compare_flips(Flips(0, lost, w, t), asked)
+    found.flips, found.correlation = None, None
+    found.details = {"wins": w, "ties": t, "losses": lost}
+    chosen = tuple(names or ("baseline", "candidate"))
+    return finish(found, PREFERENCE, asked, (chosen[0], chosen[1]))
+
+
+def class_label(metric: Metric, counts: Counts, asked: Asked) -> str | None:
+    """The name of the class that a metric is about, or None for a metric of the whole table."""
+    from steelyard.questions.measure import class_of
+
+    code = class_of(metric, counts, asked.own)
+    return None if code is None else counts.labels[code]
+
+
+def finish(found: Evidence, metric: Metric, asked: Asked, names: tuple[str, str], **more: Any) -> Comparison:
+    """The comparison with its signature."""
+    return comparison_of(
+        found,
+        metric=metric.name,
+        higher_is_better=metric.facts.higher_is_better,
+        names=names,
+        asked=asked,
+        signature=sign(found, metric, asked),
+        **more,
+    )
+
+
+def sign(found: Evidence, metric: Metric, asked: Asked) -> str:
+    """What was used, in the fixed order."""
+    method = found.details.get("instead_of", found.interval.method) if found.interval is not None else None
+    random = method in RESAMPLING or (found.test.details.get("draws") is not None and not found.test.details.get("exact"))
+    own = asked.own
+    return signature.write(
+        {
+            "metric": metric.name,
+            "positive": own.positive,
+            "labels": own.labels,
+            "n": found.n,
+            "design": found.design,
+            "units": found.details.get("units"),
+            "interval": method,
+            "test": found.test.name,
+            "alternative": asked.alternative,
+            "level": own.confidence_level,
+            "side": None if own.side == "two" else own.side,
+            "margin": asked.margin,
+            "prior": own.prior,
+            "range": own.range,
+            "draws": own.draws if random else None,
+            "seed": own.seed if random else None,
+            "absent": own.absent,
+            "missing": None if own.missing == "error" else own.missing,
+            "unmatched": None if asked.unmatched == "error" else asked.unmatched,
+        }
+    )

@@ -1,0 +1,246 @@
+"""From two sources to a comparison: read both, meet once, count the pairs, ask the right family."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from steelyard.errors import AmbiguityError, DataError, UsageError
+from steelyard.items import Items
+from steelyard.metrics.catalogue import Metric, parse
+from steelyard.questions.asked import Asked
+from steelyard.questions.compare import finish
+from steelyard.questions.measure_items import NUMERIC, ratio_columns, refuse_numeric_truth
+from steelyard.questions.pair_evidence import pair_evidence, unpaired_evidence
+from steelyard.questions.settings import Settings
+from steelyard.questions.telling import telling_items, write_flips
+from steelyard.read.doors import open_source
+from steelyard.read.source import Source
+from steelyard.results import Comparison, Leaderboard
+from steelyard.tally.design import take
+from steelyard.tally.missing import settle_missing
+from steelyard.tally.order import label_order
+from steelyard.tally.pairing import settle_pairing
+from steelyard.tally.pairs import Pairs, match
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Run:
+    """One system's items and its name."""
+
+    name: str
+    items: Items
+
+
+def compare_sources(
+    data: Sequence[Any],
+    metric: Metric | None,
+    asked: Asked,
+    by: tuple[str, ...],
+    ratio: str | Sequence[str] | None,
+    columns: Mapping[str, Any],
+    names: Sequence[str] | None,
+    flips_out: Any,
+) -> Comparison | Leaderboard:
+    """Two runs: a comparison. Three or more: a leaderboard."""
+    given = {role: value for role, value in columns.items() if value is not None}
+    if ratio is not None:
+        given["ratio"] = ratio_columns(ratio)
+    chosen = metric or default_metric(data, given, asked)
+    runs = _runs([d for d in data if d is not None], chosen, asked, by, given, names)
+    if metric is None:
+        chosen = settle_default(chosen, runs)
+    if len(runs) > 2:
+        from steelyard.questions.leaderboard import leaderboard
+
+        return leaderboard(runs, chosen, asked, by)
+    return compare_runs(runs[0], runs[1], chosen, asked, by, flips_out)
+
+
+def compare_runs(
+    baseline: Run, candidate: Run, metric: Metric, asked: Asked, by: tuple[str, ...] = (), flips_out: Any = None
+) -> Comparison:
+    """Two runs, paired unless the user says that the items differ."""
+    names = baseline.name, candidate.name
+    if asked.design == "unpaired":
+        if by:
+            raise UsageError("cannot slice an unpaired comparison", got=f"--by {by[0]}", need="paired items")
+        runs = [settle_missing(run.items, asked.own.missing)[0] for run in (baseline, candidate)]
+        return finish(unpaired_evidence(runs[0], runs[1], metric, asked), metric, asked, names)
+    pairs, unmatched = paired(baseline, candidate, asked)
+    found = pair_evidence(pairs, metric, asked)
+    telling = telling_items(pairs, metric)
+    if flips_out is not None:
+        write_flips(flips_out, pairs, metric)
+    slices = _slices(pairs, metric, asked, by, names)
+    return finish(found, metric, asked, names, telling=telling[:10], unmatched=unmatched, slices=slices)
+
+
+def paired(baseline: Run, candidate: Run, asked: Asked) -> tuple[Pairs, dict[str, int]]:
+    """The matched pairs, with what was missing settled alike on both sides."""
+    runs = []
+    for run in (baseline, candidate):
+        items, said = settle_missing(run.items, asked.own.missing)
+        for sentence in said:
+            asked.warn(f"{run.name}: {sentence}")
+        runs.append(items)
+    if asked.own.missing == "drop":  # an item dropped from one run is dropped from both
+        gone = [_ids(run.items) - _ids(kept) for run, kept in zip((baseline, candidate), runs, strict=True)]
+        runs = [_without(runs[0], gone[1]), _without(runs[1], gone[0])]
+    pairs, report = match(runs[0], runs[1])
+    for sentence in settle_pairing(report, asked.unmatched):
+        asked.warn(sentence)
+    if runs[0].id is None:
+        asked.warn(
+            "no id column: the rows were paired by their order" + (", with equal truths" if runs[0].truth is not None else ", on trust")
+        )
+    return pairs, report.to_dict()
+
+
+def _ids(items: Items) -> set[str]:
+    return set() if items.id is None else {items.id.names[i] for i in np.unique(items.id.codes)}
+
+
+def _without(items: Items, ids: set[str]) -> Items:
+    if not ids or items.id is None:
+        return items
+    gone = np.array([name in ids for name in items.id.names])[items.id.codes]
+    return take(items, ~gone)
+
+
+def _runs(
+    data: Sequence[Any], metric: Metric, asked: Asked, by: tuple[str, ...], given: Mapping[str, Any], names: Sequence[str] | None
+) -> list[Run]:
+    """Every run, named: by the caller, by its source, or by its place."""
+    if len(data) == 1:
+        return _split_models(data[0], metric, asked, by, given, names)
+    fallback = ["baseline", "candidate"] if len(data) == 2 else [f"system {i + 1}" for i in range(len(data))]
+    runs = []
+    for place, one in enumerate(data):
+        source = _open(one, given, by)
+        for sentence in source.warnings:
+            asked.warn(sentence)
+        name = names[place] if names else source.name or fallback[place]
+        runs.append(Run(name, _read(source, metric)))
+    if len({run.name for run in runs}) < len(runs):
+        runs = [Run(f"{run.name} ({word})", run.items) for run, word in zip(runs, fallback, strict=True)]
+    return runs
+
+
+def _open(data: Any, given: Mapping[str, Any], by: tuple[str, ...]) -> Source:
+    """A source; arrays of predictions or scores take their truth from truth=."""
+    columns = {**given, **({"by": by} if by else {})}
+    truth = columns.get("truth")
+    if truth is not None and not isinstance(truth, str):
+        return open_source(truth, data, columns={role: value for role, value in columns.items() if role != "truth"})
+    return open_source(data, columns=columns)
+
+
+def _read(source: Source, metric: Metric) -> Items:
+    numeric = metric.base in NUMERIC
+    missing = [need for need in metric.facts.needs if need not in source.roles and not (need == "ratio" and source.ratio)]
+    if missing and not (metric.base in ("accuracy", "error", "mean") and "score" in source.roles):
+        raise DataError(
+            f"cannot compare {metric.name}",
+            got=f"columns {', '.join(map(repr, source.columns))}",
+            need=" and ".join(f"a {need} column" for need in missing),
+            hint=" ".join(f"--{need} NAME" if need != "ratio" else "--ratio ABOVE/BELOW" for need in missing),
+        )
+    return source.items(numeric=numeric)
+
+
+def _split_models(
+    data: Any, metric: Metric, asked: Asked, by: tuple[str, ...], given: Mapping[str, Any], names: Sequence[str] | None
+) -> list[Run]:
+    """One long source with a model column: a run per model."""
+    column = given.get("model", "model")
+    rest = {role: value for role, value in given.items() if role != "model"}
+    source = open_source(data, columns={**rest, "by": (*by, column)})
+    for sentence in source.warnings:
+        asked.warn(sentence)
+    items = _read(source, metric)
+    models = items.slices[column] if column in items.slices else items.slices[source.by[-1]]
+    found = label_order(models.names[i] for i in np.unique(models.codes) if i >= 0)
+    if len(found) < 2:
+        raise UsageError(
+            "cannot compare one model",
+            got=f"only {', '.join(map(repr, found)) or 'no model'} in column {column!r}",
+            need="two or more models",
+        )
+    if names is not None:
+        strange = [name for name in names if name not in found]
+        if strange:
+            raise UsageError("cannot find the model", got=f"{strange[0]!r}", need=f"one of {', '.join(map(repr, found))}")
+        found = tuple(names)
+    elif len(found) == 2:
+        raise AmbiguityError(
+            "cannot tell which model is the baseline",
+            got=f"{found[0]!r} and {found[1]!r}",
+            need="their order",
+            hint=f"--names {found[0]},{found[1]} makes the first the baseline",
+        )
+    return [Run(name, take(items, models.codes == models.names.index(name))) for name in found]
+
+
+def default_metric(data: Sequence[Any], given: Mapping[str, Any], asked: Asked) -> Metric:
+    """A first guess before reading; `settle_default` corrects it by what the runs hold."""
+    if "ratio" in given:
+        return parse("ratio")
+    return parse("accuracy")
+
+
+def settle_default(metric: Metric, runs: Sequence[Run]) -> Metric:
+    """Right or wrong: accuracy. Scores that are not all 0 and 1, in any run: mean. Only probabilities: auc."""
+    items = [run.items for run in runs]
+    if metric.base != "accuracy":
+        return metric
+    if all(one.truth is not None and one.prediction is not None for one in items):
+        for one in items:
+            refuse_numeric_truth(one)
+        return metric
+    if all(one.score is not None for one in items):
+        known = [one.score[~np.isnan(one.score)] for one in items if one.score is not None]
+        return metric if all(np.isin(score, (0.0, 1.0)).all() for score in known) else parse("mean")
+    if all(one.probability is not None and one.truth is not None for one in items):
+        return parse("auc")
+    return metric
+
+
+def _slices(pairs: Pairs, metric: Metric, asked: Asked, by: tuple[str, ...], names: tuple[str, str]) -> tuple[dict[str, Any], ...]:
+    """One comparison per value of each slice column, with the p-values of a column corrected together."""
+    from steelyard.infer.many import adjust
+
+    out: list[dict[str, Any]] = []
+    for column in by:
+        labels = pairs.baseline.slices[column]
+        parts = []
+        for value in label_order(labels.names[i] for i in np.unique(labels.codes) if i >= 0):
+            inside = labels.codes == labels.names.index(value)
+            items = np.unique(pairs.baseline_item[inside])
+            own = Settings(**{**{name: getattr(asked.own, name) for name in Settings.__slots__}, "warnings": []})
+            part = subset(pairs, items)
+            again = replace(asked, own=own)
+            parts.append({"by": column, "value": value, "comparison": finish(pair_evidence(part, metric, again), metric, again, names)})
+        known = [part["comparison"].p_value for part in parts if part["comparison"].p_value is not None]
+        adjusted = iter(adjust(known, asked.correction))
+        out += [{**part, "p_adjusted": None if part["comparison"].p_value is None else next(adjusted)} for part in parts]
+    return tuple(out)
+
+
+def subset(pairs: Pairs, items: Any) -> Pairs:
+    """The pairs of some items, coded anew."""
+    new = np.full(pairs.items, -1, np.int64)
+    new[items] = np.arange(len(items))
+    rows_a, rows_b = new[pairs.baseline_item] >= 0, new[pairs.candidate_item] >= 0
+    names = tuple(pairs.names[i] for i in items) if pairs.names else ()
+    return Pairs(
+        take(pairs.baseline, rows_a),
+        take(pairs.candidate, rows_b),
+        new[pairs.baseline_item[rows_a]],
+        new[pairs.candidate_item[rows_b]],
+        len(items),
+        names,
+    )

@@ -1,0 +1,86 @@
+"""What a comparison found, before it is written down: the difference, its interval, its test, and what else is known."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from steelyard.questions.asked import Asked
+from steelyard.results import Comparison, Difference, Interval, System, Test
+
+
+@dataclass(slots=True, kw_only=True)
+class Evidence:
+    """The parts of a Comparison that the method families fill in."""
+
+    design: str
+    n: int
+    baseline: float | None
+    candidate: float | None
+    difference: float | None
+    interval: Interval | None
+    test: Test
+    baseline_interval: Interval | None = None
+    candidate_interval: Interval | None = None
+    error: float | None = None
+    flips: Mapping[str, int] | None = None
+    probability: float | None = None
+    equivalence: Mapping[str, Any] | None = None
+    correlation: float | None = None
+    table: Any = None
+    details: dict[str, Any] = field(default_factory=dict)
+
+
+def comparison_of(found: Evidence, *, metric: str, higher_is_better: bool, names: tuple[str, str], asked: Asked, **more: Any) -> Comparison:
+    """The Comparison that the evidence supports, with its one sentence."""
+    return Comparison(
+        design=found.design,
+        metric=metric,
+        n=found.n,
+        higher_is_better=higher_is_better,
+        baseline=System(name=names[0], estimate=found.baseline, interval=found.baseline_interval),
+        candidate=System(name=names[1], estimate=found.candidate, interval=found.candidate_interval),
+        difference=Difference(estimate=found.difference, interval=found.interval),
+        test=found.test,
+        flips=found.flips,
+        probability_candidate_better=found.probability,
+        equivalence=found.equivalence,
+        correlation=found.correlation,
+        mde=asked.minimum_detectable(found.error),
+        table=found.table,
+        details=found.details,
+        conclusion=conclude(found, metric, higher_is_better, names, asked),
+        warnings=tuple(asked.own.warnings),
+        **more,
+    )
+
+
+def conclude(found: Evidence, metric: str, higher_is_better: bool, names: tuple[str, str], asked: Asked) -> str:
+    """One plain sentence. It says what was shown and at which level, and never turns "not shown" into "no difference"."""
+    baseline, candidate = names
+    p = found.test.p_value
+    alpha = 1 - asked.level
+    if found.difference is None or p is None:
+        return f"The difference in {metric} cannot be judged from these items."
+    if found.equivalence is not None and found.equivalence.get("equivalent"):
+        tail = f"; the difference is within {found.equivalence['margin']:g} either way (p = {_p(found.equivalence['p_value'])})."
+    elif found.equivalence is not None and found.equivalence.get("non_inferior"):
+        tail = f"; it is not worse by {found.equivalence['margin']:g} or more (p = {_p(found.equivalence['p_lower'])})."
+    else:
+        tail = "."
+    if p <= alpha and found.difference != 0:
+        better = (found.difference > 0) == higher_is_better
+        return f"{candidate} is {'better' if better else 'worse'} than {baseline} in {metric} (p = {_p(p)}){tail}"
+    mde = asked.minimum_detectable(found.error)
+    missed = f" A difference below about {mde:.2g} could have been missed." if mde is not None else ""
+    same = (
+        "The two systems give the same answers"
+        if found.details.get("identical")
+        else f"{candidate} and {baseline} could not be told apart in {metric}"
+    )
+    return f"{same} (p = {_p(p)}){tail}{missed}"
+
+
+def _p(p: float) -> str:
+    return "< 0.0001" if p < 0.0001 else f"{p:.2g}" if p < 0.995 else "1"

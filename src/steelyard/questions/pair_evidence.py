@@ -1,0 +1,215 @@
+"""Pairs of answers to evidence: which family a metric belongs to, under which design."""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+
+from steelyard.errors import DataError, UsageError
+from steelyard.items import Items
+from steelyard.metrics.catalogue import Metric
+from steelyard.metrics.sums import STATISTICS, item_rows, of_margins
+from steelyard.questions.asked import Asked
+from steelyard.questions.compare import class_label, joint_evidence
+from steelyard.questions.evidence import Evidence
+from steelyard.questions.paired_scores import compare_scores
+from steelyard.questions.paired_units import compare_units
+from steelyard.questions.sample import OUTCOME, Sample
+from steelyard.questions.sums_rows import columns_of, positives
+from steelyard.questions.table_rows import statistic_of
+from steelyard.questions.unpaired import compare_counts, compare_means, from_errors
+from steelyard.tally.counts import Counts
+from steelyard.tally.design import Design, count_labels, design_of, table_sums
+from steelyard.tally.joint import JointCounts
+from steelyard.tally.pairs import Pairs, count_joint, joint_of_codes
+from steelyard.tally.sums import sum_units
+
+FloatArray = npt.NDArray[np.float64]
+STRAIGHT = ("mean", "brier", "log_loss", "mae")  # a mean of one number per item
+
+
+def pair_evidence(pairs: Pairs, metric: Metric, asked: Asked) -> Evidence:
+    """The evidence of matched pairs."""
+    a, b = pairs.baseline, pairs.candidate
+    if a.weight is not None or b.weight is not None:
+        raise UsageError("cannot compare with weights", got="a weight column", need="one row per item", hint="leave --weight out")
+    if metric.base in ("spearman", "average_precision") or metric.facts.family == "repeats":
+        raise UsageError(
+            f"cannot compare {metric.name}", need="accuracy, error, a label metric, mean, auc, brier, log_loss, ece, mae, rmse, r2 or ratio"
+        )
+    if metric.base == "auc":
+        return _auc(pairs, metric, asked)
+    right_or_wrong = metric.base in ("accuracy", "error", "mean") and _binary(a) and _binary(b)
+    if metric.facts.family == "table" or right_or_wrong:
+        return _table(pairs, metric, asked, right_or_wrong)
+    return _sums(pairs, metric, asked)
+
+
+def _binary(items: Items) -> bool:
+    return items.score is not None and bool(np.isin(items.score, (0.0, 1.0)).all())
+
+
+def _table(pairs: Pairs, metric: Metric, asked: Asked, right_or_wrong: bool) -> Evidence:
+    """Right or wrong, or labels: joint counts for plain pairs, margins by unit otherwise."""
+    a, b = pairs.baseline, pairs.candidate
+    if metric.base in ("accuracy", "error") and not right_or_wrong and a.prediction is None:
+        raise DataError(
+            f"cannot compare {metric.name}", got="scores other than 0 and 1", need="right or wrong for every item", hint="--metric mean"
+        )
+    if pairs.plain and a.group is None:
+        joint = _outcomes(a, b) if right_or_wrong else count_joint(pairs, asked.own.labels)
+        return joint_evidence(joint, metric, asked)
+    if metric.base in ("accuracy", "error", "mean"):
+        values = [_right(side, right_or_wrong, metric) for side in (a, b)]
+        return compare_scores(_item_values(pairs, values[0], values[1]), pairs, metric, asked, bounds=(0.0, 1.0))
+    return _labelled_units(pairs, metric, asked)
+
+
+def _right(items: Items, scored: bool, metric: Metric) -> FloatArray:
+    """1 for right, 0 for wrong (turned round for an error rate), one per row."""
+    if scored and items.score is not None:
+        right = items.score
+    else:
+        assert items.truth is not None
+        assert items.prediction is not None
+        right = (np.array(items.truth.names)[items.truth.codes] == np.array(items.prediction.names)[items.prediction.codes]).astype(float)
+    return 1 - right if metric.base == "error" else right
+
+
+def _outcomes(a: Items, b: Items) -> JointCounts:
+    assert a.score is not None
+    assert b.score is not None
+    wrong = [(side == 0).astype(np.int64) for side in (a.score, b.score)]
+    joint = joint_of_codes(np.zeros(a.n, np.int64), wrong[0], wrong[1], 2, OUTCOME, 2)
+    from dataclasses import replace
+
+    return replace(joint, kind="outcomes")
+
+
+def _item_values(pairs: Pairs, a: FloatArray, b: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """One number per item and side: the mean over its repeats."""
+    out = []
+    for values, item in ((a, pairs.baseline_item), (b, pairs.candidate_item)):
+        out.append(np.bincount(item, weights=values, minlength=pairs.items) / np.bincount(item, minlength=pairs.items))
+    return out[0], out[1]
+
+
+def _sums(pairs: Pairs, metric: Metric, asked: Asked) -> Evidence:
+    """Numbers per item: a difference of means where the metric is one, sums by unit where it is not."""
+    samples = [Sample(side, asked.own) for side in (pairs.baseline, pairs.candidate)]
+    rows = [item_rows(metric.base, *columns_of(metric, sample)) for sample in samples]
+    if not all(np.isfinite(side).all() for side in rows):
+        raise DataError(
+            f"cannot compare {metric.name}", got="an infinite loss", need="probabilities away from 0 and 1 where the answer is otherwise"
+        )
+    if metric.base in STRAIGHT:
+        bounds = asked.own.range or ((0.0, 1.0) if metric.base == "brier" else None)
+        return compare_scores(_item_values(pairs, rows[0][:, 1], rows[1][:, 1]), pairs, metric, asked, bounds=bounds)
+    unit, units = units_of(pairs)
+    sides = []
+    for side, item in zip(rows, (pairs.baseline_item, pairs.candidate_item), strict=True):
+        share = 1 / np.bincount(item, minlength=pairs.items)[item]
+        sides.append(sum_units(side * share[:, None], unit[item], units))
+    return compare_units(sides[0], sides[1], STATISTICS[metric.base], pairs.items, metric, asked, grouped=pairs.baseline.group is not None)
+
+
+def units_of(pairs: Pairs) -> tuple[npt.NDArray[np.int64], int]:
+    """The unit of every item: itself, or its group."""
+    if pairs.baseline.group is None:
+        return np.arange(pairs.items), pairs.items
+    group = np.zeros(pairs.items, np.int64)
+    group[pairs.baseline_item] = np.unique(pairs.baseline.group.codes, return_inverse=True)[1]
+    return group, int(group.max()) + 1
+
+
+def _labelled_units(pairs: Pairs, metric: Metric, asked: Asked) -> Evidence:
+    """A label metric under groups or repeats: the margins of every unit, one row per side."""
+    a, b = pairs.baseline, pairs.candidate
+    if a.truth is None or a.prediction is None or b.truth is None or b.prediction is None:
+        raise DataError(f"cannot compare {metric.name}", got="no truth or prediction column", need="both in both runs")
+    whole = count_labels(a.truth, a.prediction, asked.own.labels) + count_labels(b.truth, b.prediction, asked.own.labels)
+    label = class_label(metric, whole, asked)
+    statistic = of_margins(statistic_of(metric, None if label is None else whole.code(label), asked.own), whole.classes)
+    unit, units = units_of(pairs)
+    rows = []
+    for side, item in ((a, pairs.baseline_item), (b, pairs.candidate_item)):
+        share = 1 / np.bincount(item, minlength=pairs.items)[item]
+        design = Design("groups", unit[item], units, share, pairs.items)
+        assert side.truth is not None
+        assert side.prediction is not None
+        rows.append(table_sums(side.truth, side.prediction, design, whole).rows)
+    return compare_units(rows[0], rows[1], statistic, pairs.items, metric, asked, grouped=a.group is not None)
+
+
+def _auc(pairs: Pairs, metric: Metric, asked: Asked) -> Evidence:
+    """Two AUCs on the same items: DeLong."""
+    from steelyard.infer.bootstrap import Degenerate
+    from steelyard.infer.delong_pair import delong_interval, delong_pair, delong_test
+    from steelyard.results import Test
+
+    if not pairs.plain:
+        raise UsageError("cannot compare auc with repeats", got="several probabilities per item", need="one", hint="average them first")
+    a, b = pairs.baseline, pairs.candidate
+    asked.choose("interval", asked.interval, ("delong",), "auc")
+    asked.choose("test", asked.test, ("delong",), "auc")
+    positive = positives(Sample(a, asked.own))
+    group = None if a.group is None else np.unique(a.group.codes, return_inverse=True)[1]
+    if positive.all() or not positive.any():
+        raise DataError("cannot compare auc", got="one class only", need="positives and negatives")
+    assert a.probability is not None
+    assert b.probability is not None
+    pair = delong_pair(a.probability, b.probability, positive, group)
+    z, p = delong_test(pair, asked.alternative)
+    try:
+        interval = asked.interval_of(*delong_interval(pair, asked.level, asked.side), "delong")
+    except Degenerate as reason:
+        asked.warn(f"auc: no interval for the difference can be given ({reason})")
+        interval = None
+    return Evidence(
+        design="paired" if group is None else "clustered",
+        n=pairs.items,
+        baseline=pair.baseline,
+        candidate=pair.candidate,
+        difference=pair.difference,
+        interval=interval,
+        test=Test(name="delong", alternative=asked.alternative, statistic=z, p_value=p),
+        error=pair.error,
+        details={"identical": True} if pair.error == 0 and pair.difference == 0 else {},
+    )
+
+
+def unpaired_evidence(a: Items, b: Items, metric: Metric, asked: Asked) -> Evidence:
+    """Two runs on different items."""
+    samples = [Sample(side, asked.own) for side in (a, b)]
+    if not all(design_of(sample.items).plain for sample in samples):
+        raise UsageError(
+            "cannot compare different items with groups or repeats", got="groups or repeats", need="one row per item", hint="pair by id"
+        )
+    if metric.base == "auc":
+        return _auc_unpaired(samples, metric, asked)
+    binary = all(sample.binary_scores for sample in samples) and metric.base in ("accuracy", "error", "mean")
+    if metric.facts.family == "table" or binary:
+        tables = [_counts(sample, metric, binary) for sample in samples]
+        return compare_counts(tables[0], tables[1], metric, class_label(metric, tables[0] + tables[1], asked), asked)
+    if metric.base not in STRAIGHT:
+        raise UsageError(f"cannot compare {metric.name} on different items", need="paired items", hint="give both runs the same ids")
+    sides = []
+    for sample in samples:
+        values = item_rows(metric.base, *columns_of(metric, sample))[:, 1]
+        sides.append((float(values.mean()), float(values.var(ddof=1)) if len(values) > 1 else 0.0, len(values)))
+    return compare_means(sides[0], sides[1], metric, asked)
+
+
+def _counts(sample: Sample, metric: Metric, binary: bool) -> Counts:
+    return sample.outcomes.counts if binary else sample.table.counts
+
+
+def _auc_unpaired(samples: list[Sample], metric: Metric, asked: Asked) -> Evidence:
+    from steelyard.infer.ranking import delong_error
+    from steelyard.questions.ranking_rows import ranking_row
+
+    rows = [ranking_row(metric, sample, asked.own) for sample in samples]
+    errors = [delong_error(sample.score_table(positives(sample))) for sample in samples]
+    return from_errors(
+        "unpaired", [r.estimate for r in rows], [r.interval for r in rows], errors, sum(s.n for s in samples), metric, asked, "delong"
+    )

@@ -1,0 +1,125 @@
+"""Any metric of a table on the same items: the joint cells, BCa for the interval, swapped answers for the test."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from steelyard.errors import DataError
+from steelyard.infer import paired_table as infer
+from steelyard.infer.bootstrap import Degenerate
+from steelyard.infer.equivalence import equivalence
+from steelyard.infer.randomization import randomize
+from steelyard.metrics.catalogue import Metric
+from steelyard.metrics.table import TableStatistic
+from steelyard.questions.asked import Asked
+from steelyard.questions.evidence import Evidence
+from steelyard.questions.label_warnings import warn_about_labels
+from steelyard.questions.paired_flips import equivalence_words, side_words
+from steelyard.questions.table_rows import TableTally, statistic_of, table_row
+from steelyard.results import Interval, Test
+from steelyard.tally.joint import JointCounts
+
+INTERVALS = ("bca", "percentile", "delta", "bayes")
+TESTS = ("randomization", "bootstrap")
+
+
+def compare_table(joint: JointCounts, metric: Metric, label: str | None, asked: Asked) -> Evidence:
+    """The difference of a table metric between two systems on the same items."""
+    sides = joint.side("baseline"), joint.side("candidate")
+    code = None if label is None else sides[0].code(label)
+    rows = [table_row(metric, code, TableTally(side, items=side.n), asked.own) for side in sides]
+    first, second = rows[0].estimate, rows[1].estimate
+    if first is None or second is None:
+        raise DataError(
+            f"cannot compare {metric.name}",
+            got="an undefined value in one run",
+            need="a value in both",
+            hint="--absent skip or --absent zero",
+        )
+    statistic = statistic_of(metric, code, asked.own)
+    error = infer.joint_delta_error(joint, statistic)
+    found = Evidence(
+        design="paired",
+        n=joint.n,
+        baseline=first,
+        candidate=second,
+        difference=second - first,
+        interval=None,
+        test=_test(joint, statistic, metric, asked),
+        baseline_interval=rows[0].interval,
+        candidate_interval=rows[1].interval,
+        error=error if error > 0 else None,
+    )
+    identical = joint == joint.swapped() and all(a == b for _, a, b, _ in joint.cells())
+    found.interval = _interval(joint, statistic, metric, found, asked)
+    flips = joint.outcomes()
+    found.flips = {
+        "both": flips.both,
+        "baseline_only": flips.baseline_only,
+        "candidate_only": flips.candidate_only,
+        "neither": flips.neither,
+    }
+    _probability(joint, statistic, metric, found, asked, identical)
+    if asked.margin is not None and found.error:
+        e = equivalence(second - first, found.error, asked.margin)
+        found.equivalence = equivalence_words(e.p_lower, e.p_upper, asked.margin, asked, higher_is_better=metric.facts.higher_is_better)
+    if identical:
+        found.details["identical"] = True
+        asked.warn("the two systems give the same answer to every item: identical runs, or one run compared with itself")
+    warn_about_labels(sides[0] + sides[1], [metric], asked.own)
+    return found
+
+
+def _test(joint: JointCounts, statistic: TableStatistic, metric: Metric, asked: Asked) -> Test:
+    name = asked.choose("test", asked.test, TESTS, f"{metric.name} on the same items")
+    draws, seed = asked.own.draws, asked.own.seed
+    if name == "bootstrap":
+        drawn = infer.paired_bootstrap_test(joint, statistic, alternative=asked.alternative, draws=draws, seed=seed)
+        details = {"share": drawn.share, "k": drawn.count, "draws": drawn.draws, "side": side_words(asked.alternative)}
+        return Test(name=name, alternative=asked.alternative, statistic=None, p_value=drawn.p_value, details=details)
+    found = randomize(joint, statistic, alternative=asked.alternative, draws=draws, seed=seed)
+    more: dict[str, Any] = {"exact": found.exact} | ({} if found.exact else {"draws": found.draws})
+    return Test(name=name, alternative=asked.alternative, statistic=found.statistic, p_value=found.p_value, details=more)
+
+
+def _interval(joint: JointCounts, statistic: TableStatistic, metric: Metric, found: Evidence, asked: Asked) -> Interval | None:
+    method = asked.choose("interval", asked.interval, INTERVALS, f"{metric.name} on the same items")
+    low_end, high_end = metric.facts.low or 0.0, metric.facts.high or 1.0
+    reach = low_end - high_end, high_end - low_end
+    try:
+        if method == "bayes":
+            return asked.interval_of(*_posterior(joint, statistic, metric, asked).interval(asked.level, _kind(asked)), "bayes", *reach)
+        if method == "delta":
+            return asked.interval_of(*infer.joint_delta(joint, statistic, asked.level, asked.side), "delta", *reach)
+        low, high, undefined = infer.joint_bootstrap(
+            joint, statistic, method, asked.level, asked.side, draws=asked.own.draws, seed=asked.own.seed
+        )
+    except Degenerate as reason:
+        asked.warn(f"{method} has no interval for the difference here ({reason}); the posterior's is given instead")
+        found.details["instead_of"] = method
+        return asked.interval_of(*_posterior(joint, statistic, metric, asked).interval(asked.level, _kind(asked)), "bayes", *reach)
+    if undefined:
+        asked.warn(
+            f"{metric.name} was undefined in {undefined} of {asked.own.draws} draws, where a class did not occur; they were left out"
+        )
+    return asked.interval_of(low, high, method, *reach)
+
+
+def _kind(asked: Asked) -> str:
+    return {"two": "equal-tailed", "lower": "lower", "upper": "upper"}[asked.side]
+
+
+def _posterior(joint: JointCounts, statistic: TableStatistic, metric: Metric, asked: Asked) -> Any:
+    from steelyard.infer.paired_posterior import joint_table_posterior
+
+    return joint_table_posterior(
+        joint, statistic.value, metric=metric.name, prior=asked.own.prior, draws=asked.own.draws, seed=asked.own.seed
+    )
+
+
+def _probability(joint: JointCounts, statistic: TableStatistic, metric: Metric, found: Evidence, asked: Asked, identical: bool) -> None:
+    """P(candidate better) by draws from the joint posterior, for tables of a size where that is quick."""
+    if len(joint.labels) > 12:
+        return
+    better = 0.5 if identical else _posterior(joint, statistic, metric, asked).better
+    found.probability = better if metric.facts.higher_is_better else 1 - better

@@ -1,0 +1,71 @@
+"""The items on which the systems part: the most telling few for the answer, all of them for a file."""
+
+from __future__ import annotations
+
+import csv
+import itertools
+import os
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from steelyard.errors import UsageError
+from steelyard.items import Items
+from steelyard.metrics.catalogue import Metric
+from steelyard.tally.pairs import Pairs
+
+COLUMNS = ("id", "change", "truth", "baseline", "candidate")
+
+
+def telling_items(pairs: Pairs, metric: Metric) -> list[dict[str, Any]]:
+    """Items that one system has right and the other wrong, losses and gains in turn; for scores, the largest gaps first."""
+    if not pairs.plain or metric.base in ("ratio", "auc"):
+        return []
+    values = [item_values(side, metric) for side in (pairs.baseline, pairs.candidate)]
+    if values[0] is None or values[1] is None:
+        return []
+    gap = values[1] - values[0] if metric.facts.higher_is_better or metric.facts.family == "table" else values[0] - values[1]
+    flipped = np.flatnonzero(gap)
+    order = flipped[np.argsort(-np.abs(gap[flipped]), kind="stable")]
+    lost = [_item(pairs, i, "lost", values) for i in order if gap[i] < 0]
+    gained = [_item(pairs, i, "gained", values) for i in order if gap[i] > 0]
+    return [item for pair in itertools.zip_longest(lost, gained) for item in pair if item is not None]
+
+
+def item_values(items: Items, metric: Metric) -> Any:
+    """One number per row: its score, its loss, or whether it is right."""
+    if metric.base in ("mae", "rmse") and items.truth_value is not None and items.prediction_value is not None:
+        return np.abs(items.truth_value - items.prediction_value)
+    if items.score is not None and metric.base in ("mean", "accuracy", "error"):
+        return items.score
+    if items.truth is None or items.prediction is None:
+        return None
+    return (np.array(items.truth.names)[items.truth.codes] == np.array(items.prediction.names)[items.prediction.codes]).astype(float)
+
+
+def _item(pairs: Pairs, i: int, change: str, values: Any) -> dict[str, Any]:
+    a, b = pairs.baseline, pairs.candidate
+    labelled = a.truth is not None and a.prediction is not None and b.prediction is not None
+    out: dict[str, Any] = {"id": pairs.names[i] if pairs.names else f"row {i + 1}", "change": change}
+    out["truth"] = a.truth.names[a.truth.codes[i]] if labelled and a.truth is not None else None
+    out["baseline"] = a.prediction.names[a.prediction.codes[i]] if labelled and a.prediction is not None else float(values[0][i])
+    out["candidate"] = b.prediction.names[b.prediction.codes[i]] if labelled and b.prediction is not None else float(values[1][i])
+    return out
+
+
+def write_flips(path: str | os.PathLike[str], pairs: Pairs, metric: Metric) -> None:
+    """All flipped items as CSV. A text that a spreadsheet would run as a formula gets a quote in front."""
+    target = Path(path)
+    try:
+        with target.open("w", newline="", encoding="utf-8", errors="backslashreplace") as file:
+            writer = csv.writer(file, lineterminator="\n")
+            writer.writerow(COLUMNS)
+            for item in telling_items(pairs, metric):
+                writer.writerow([_harmless(item[column]) for column in COLUMNS])
+    except OSError as fault:
+        raise UsageError(f"cannot write {str(target)!r}", got=fault.strerror or str(fault), need="a file that can be written") from fault
+
+
+def _harmless(value: Any) -> Any:
+    return f"'{value}" if isinstance(value, str) and value[:1] in ("=", "+", "-", "@", "\t", "\r") else value

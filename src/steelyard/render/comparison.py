@@ -1,0 +1,151 @@
+"""A comparison for people: the sentence first, then both systems and their difference, then what it rests on."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from steelyard.render import safe
+from steelyard.render.digits import count_text, number_texts, row_texts
+from steelyard.render.layout import GAP, left, widest, wrap
+from steelyard.render.markdown import markdown_table
+from steelyard.render.text import DIM, Look, Section, table_lines, warning_lines
+from steelyard.results import Comparison, Row
+
+MINUS = "difference"
+
+
+def comparison_text(c: Comparison, *, width: int = 80, color: bool = False, ascii_only: bool = False) -> str:
+    """The comparison as lines; whatever is cut is whole in the JSON."""
+    look = Look(width=width, color=color, ascii_only=ascii_only)
+    parts = [
+        wrap(look.name(c.conclusion), width),
+        [f"{count_text(c.n)} items, {c.design}; {c.metric}" + ("" if c.higher_is_better else " (lower is better)")],
+        _table(c, look),
+        [line for fact in facts(c) for line in wrap(look.name(fact), width, GAP)],
+        _telling(c, look),
+        _slices(c, look),
+        [line for warning in c.warnings for line in warning_lines(warning, look)],
+        [look.paint(look.name(c.signature), DIM)] if c.signature else [],
+    ]
+    return "\n\n".join("\n".join(line.rstrip() for line in lines) for lines in parts if lines)
+
+
+def rows_of(c: Comparison) -> tuple[list[Row], Row]:
+    """The two systems and their difference as rows."""
+    own = [c.details.get("n_baseline", c.n), c.details.get("n_candidate", c.n)]
+    systems = [
+        Row(metric=c.metric, estimate=s.estimate, n=n, interval=s.interval) for s, n in zip((c.baseline, c.candidate), own, strict=True)
+    ]
+    return systems, Row(metric=MINUS, estimate=c.difference.estimate, n=c.n, interval=c.difference.interval)
+
+
+def _table(c: Comparison, look: Look) -> list[str]:
+    systems, gap = rows_of(c)
+    names = [look.name(c.baseline.name), look.name(c.candidate.name)]
+    own = Section(head="system", names=names, rows=systems, scale=systems)
+    return table_lines([own, Section(head=MINUS, names=["candidate - baseline"], rows=[gap], scale=[gap])], look)
+
+
+def facts(c: Comparison) -> list[str]:
+    """What the comparison rests on, a sentence each, the same in text and in Markdown."""
+    out = [test_sentence(c)]
+    if c.flips is not None:
+        f = c.flips
+        out.append(
+            f"right only with the candidate: {count_text(f['candidate_only'])}; only with the baseline: {count_text(f['baseline_only'])}; "
+            f"both: {count_text(f['both'])}; neither: {count_text(f['neither'])}"
+        )
+    if c.probability_candidate_better is not None:
+        out.append(f"P(candidate better) = {c.probability_candidate_better:.3f}")
+    if c.equivalence is not None:
+        e = c.equivalence
+        word = "equivalent" if e["equivalent"] else "not worse" if e["non_inferior"] else "neither equivalence nor non-inferiority shown"
+        out.append(f"margin {e['margin']:g}: {word} (p not worse {p_text(e['p_lower'])}, p equivalent {p_text(e['p_value'])})")
+    gain = c.details.get("pairing_gain")
+    together = [f"correlation {c.correlation:.2f}"] if c.correlation is not None else []
+    if isinstance(gain, float):
+        together.append(f"separate test sets would need {gain:.1f} times the items")
+    if together:
+        out.append("; ".join(together))
+    if c.mde is not None:
+        out.append(f"could find a difference of {number_texts(c.mde, None, None, c.mde / 10)[0]} with power 0.8")
+    return out
+
+
+def test_sentence(c: Comparison) -> str:
+    """The test, its side and its p-value."""
+    t = c.test
+    exact = " (exact)" if t.details.get("exact") else ""
+    share = f"; share of resamples {t.details['share']:.4g}, side: {t.details['side']}" if "share" in t.details else ""
+    return f"test: {t.name}{exact}, {t.alternative}, p = {p_text(t.p_value)}{share}"
+
+
+def p_text(p: float | None) -> str:
+    """A p-value with two significant digits; never 0, and 1 only when it is."""
+    if p is None:
+        return "undefined"
+    if p < 1e-4:
+        return f"{p:.1e}" if p > 0 else "< 1e-300"
+    return "1" if p == 1 else f"{p:.4f}" if p < 0.0995 else f"{p:.3f}"
+
+
+def _telling(c: Comparison, look: Look) -> list[str]:
+    if not c.telling:
+        return []
+    lines = [["", "item", "truth", "baseline", "candidate"]]
+    lines += [
+        [item["change"], *(look.cut(look.name(_cell(item[k])), 24) for k in ("id", "truth", "baseline", "candidate"))] for item in c.telling
+    ]
+    return ["items that changed, the most telling first", *columns(lines)]
+
+
+def _cell(value: Any) -> str:
+    return "" if value is None else f"{value:g}" if isinstance(value, float) else str(value)
+
+
+def columns(lines: Sequence[Sequence[str]]) -> list[str]:
+    """Cells in left-aligned columns."""
+    widths = [widest(column) for column in zip(*lines, strict=True)]
+    return [GAP + GAP.join(left(cell, width) for cell, width in zip(line, widths, strict=True)).rstrip() for line in lines]
+
+
+def _slices(c: Comparison, look: Look) -> list[str]:
+    """One line per slice: the difference and its p-value, corrected over the slices of a column."""
+    if not c.slices:
+        return []
+    lines = [["slice", "n", "difference", "interval", "p", "p corrected"]]
+    for part in c.slices:
+        inner: Comparison = part["comparison"]
+        interval = inner.difference.interval
+        low, high = (None, None) if interval is None else (interval.low, interval.high)
+        half = None if low is None or high is None else (high - low) / 2
+        d, a, b = number_texts(inner.difference.estimate, low, high, half)
+        name = look.cut(look.name(f"{part['by']} = {part['value']}"), 32)
+        lines.append(
+            [name, count_text(inner.n), d, "-" if interval is None else f"[{a}, {b}]", p_text(inner.p_value), p_text(part["p_adjusted"])]
+        )
+    return columns(lines)
+
+
+def comparison_markdown(c: Comparison) -> str:
+    """GitHub-flavoured Markdown."""
+    systems, gap = rows_of(c)
+    heads = [("system", "---"), ("estimate", "---:"), ("interval", "---")]
+    lines = []
+    for name, row in zip((c.baseline.name, c.candidate.name, "candidate - baseline"), (*systems, gap), strict=True):
+        lines.append([safe.markdown(name), *row_texts(row)])
+    parts = [
+        f"**{safe.markdown(c.conclusion)}**",
+        f"{count_text(c.n)} items, {c.design}; {safe.markdown(c.metric)}",
+        markdown_table(heads, lines),
+        "\n".join(f"- {safe.markdown(fact)}" for fact in facts(c)),
+    ]
+    if c.telling:
+        cells = [[item["change"], *(safe.markdown(_cell(item[k])) for k in ("id", "truth", "baseline", "candidate"))] for item in c.telling]
+        parts.append(markdown_table([(h, "---") for h in ("change", "item", "truth", "baseline", "candidate")], cells))
+    if c.warnings:
+        parts.append("\n".join(f"- warning: {safe.markdown(w)}" for w in c.warnings))
+    if c.signature:
+        parts.append(safe.code_span(c.signature))
+    return "\n\n".join(parts) + "\n"

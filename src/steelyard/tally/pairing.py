@@ -1,0 +1,80 @@
+"""Two systems on the same items: which items match, what stands in the way, and what to do about it.
+
+The report is a set of counts with examples; an engine may fill it without handing out rows. The decision is here, so
+that it is the same whoever counted: unmatched ids and conflicting truths are errors unless the user says otherwise.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from steelyard.errors import DataError
+
+ENOUGH_OVERLAP = 0.95
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PairingReport:
+    """How two sets of ids meet. Examples are a few ids each, for the message."""
+
+    matched: int
+    baseline_only: int = 0
+    candidate_only: int = 0
+    conflicting_truths: int = 0
+    example_baseline_only: tuple[str, ...] = ()
+    example_candidate_only: tuple[str, ...] = ()
+    example_conflicts: tuple[str, ...] = ()
+
+    @property
+    def unmatched(self) -> int:
+        return self.baseline_only + self.candidate_only
+
+    def to_dict(self) -> dict[str, int]:
+        return {"matched": self.matched, "baseline_only": self.baseline_only, "candidate_only": self.candidate_only}
+
+
+def settle_pairing(report: PairingReport, unmatched: str) -> list[str]:
+    """What was done about a pairing, in sentences; or an error with counts, an example and the option that decides."""
+    if report.conflicting_truths:
+        raise DataError(
+            "cannot pair the items",
+            got=f"{report.conflicting_truths} id(s) with different truths, such as {_shown(report.example_conflicts)}",
+            need="one truth per id",
+            hint="the two runs were made on different data; correct one of them, or compare as different items with --design unpaired",
+        )
+    if report.matched == 0:
+        raise DataError(
+            "cannot pair the items",
+            got=f"no id in common ({report.baseline_only} in the baseline, such as {_shown(report.example_baseline_only)}; "
+            f"{report.candidate_only} in the candidate, such as {_shown(report.example_candidate_only)})",
+            need="the same ids in both",
+            hint="name the id column with --id, or compare as different items with --design unpaired",
+        )
+    if not report.unmatched:
+        return []
+    where = [
+        f"{many} only in the {name}, such as {_shown(example)}"
+        for name, many, example in (
+            ("baseline", report.baseline_only, report.example_baseline_only),
+            ("candidate", report.candidate_only, report.example_candidate_only),
+        )
+        if many
+    ]
+    if unmatched == "error":
+        raise DataError(
+            "cannot pair all items",
+            got=f"{report.matched} ids in both, {' and '.join(where)}",
+            need="the same ids in both",
+            hint="--unmatched drop compares on the ids in both; --design unpaired treats the runs as different items",
+        )
+    total = report.matched + max(report.baseline_only, report.candidate_only)
+    said = [f"{report.unmatched} items without a partner were left out (--unmatched drop): {' and '.join(where)}"]
+    if report.matched < ENOUGH_OVERLAP * total:
+        share = report.matched / total
+        said.append(f"only {share:.0%} of the items were compared: if items went missing for a reason, the comparison is biased by it")
+    return said
+
+
+def _shown(examples: Sequence[str]) -> str:
+    return ", ".join(map(repr, examples[:3])) if examples else "(none)"

@@ -1,0 +1,148 @@
+"""Two runs side by side: rows matched by id, so that row i of one is row i of the other.
+
+Ids match by their text. Runs with repeats keep all their rows; there the *unit* codes are shared instead, so that all
+answers to one item meet, however many each run has.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from steelyard.errors import DataError
+from steelyard.items import Items, Labels
+from steelyard.tally.counts import declared
+from steelyard.tally.design import take
+from steelyard.tally.joint import JointCounts
+from steelyard.tally.pairing import PairingReport
+
+IntArray = npt.NDArray[np.int64]
+EXAMPLES = 3
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Pairs:
+    """baseline and candidate hold the matched rows; item codes say which rows are one item (equal for plain runs)."""
+
+    baseline: Items
+    candidate: Items
+    baseline_item: IntArray
+    candidate_item: IntArray
+    items: int
+    names: tuple[str, ...]
+
+    @property
+    def plain(self) -> bool:
+        """One answer per item on both sides, in the same order."""
+        return self.baseline.n == self.items == self.candidate.n
+
+
+def match(baseline: Items, candidate: Items) -> tuple[Pairs, PairingReport]:
+    """The matched rows of two runs and the report of how they met. Rows without a partner are not in the pairs."""
+    if baseline.id is None or candidate.id is None:
+        return _by_position(baseline, candidate)
+    names = sorted(set(_used(baseline.id)) & set(_used(candidate.id)))
+    code = {name: i for i, name in enumerate(names)}
+    parts, codes, only = [], [], []
+    for run in (baseline, candidate):
+        assert run.id is not None
+        place = np.array([code.get(name, -1) for name in run.id.names], np.int64)[run.id.codes]
+        rows = np.flatnonzero(place >= 0)
+        rows = rows[np.argsort(place[rows], kind="stable")]
+        parts.append(take(run, rows))
+        codes.append(place[rows])
+        only.append([run.id.names[i] for i in np.unique(run.id.codes[place < 0])])
+    pairs = Pairs(parts[0], parts[1], codes[0], codes[1], len(names), tuple(names))
+    conflicts = conflicting_truths(pairs)
+    report = PairingReport(
+        matched=len(names),
+        baseline_only=len(only[0]),
+        candidate_only=len(only[1]),
+        conflicting_truths=len(conflicts),
+        example_baseline_only=tuple(only[0][:EXAMPLES]),
+        example_candidate_only=tuple(only[1][:EXAMPLES]),
+        example_conflicts=tuple(conflicts[:EXAMPLES]),
+    )
+    return pairs, report
+
+
+def _used(labels: Labels) -> list[str]:
+    return [labels.names[i] for i in np.unique(labels.codes) if i >= 0]
+
+
+def _by_position(baseline: Items, candidate: Items) -> tuple[Pairs, PairingReport]:
+    """Without ids only equal length and equal truths can vouch for the order."""
+    if baseline.n != candidate.n:
+        raise DataError(
+            "cannot pair the items",
+            got=f"{baseline.n} and {candidate.n} rows without ids",
+            need="an id column in both, or the same number of rows in the same order",
+            hint="name it with --id, or compare as different items with --design unpaired",
+        )
+    rows = np.arange(baseline.n)
+    pairs = Pairs(baseline, candidate, rows, rows, baseline.n, tuple(f"row {i + 1}" for i in range(min(baseline.n, 0))))
+    conflicts = conflicting_truths(pairs)
+    return pairs, PairingReport(matched=baseline.n, conflicting_truths=len(conflicts), example_conflicts=tuple(conflicts[:EXAMPLES]))
+
+
+def conflicting_truths(pairs: Pairs) -> list[str]:
+    """The items whose truth differs between the runs (or within one of them)."""
+    sides = (pairs.baseline, pairs.baseline_item), (pairs.candidate, pairs.candidate_item)
+    if all(run.truth_value is not None for run, _ in sides):
+        first = _first_of(sides[0][1], pairs.items, sides[0][0].truth_value)
+        bad = {int(i) for run, item in sides for i in item[~np.equal(run.truth_value, first[item])]}
+    elif all(run.truth is not None for run, _ in sides):
+        truths = [np.array(run.truth.names, object)[run.truth.codes] for run, _ in sides if run.truth is not None]
+        first = _first_of(sides[0][1], pairs.items, truths[0])
+        bad = {int(i) for (_, item), truth in zip(sides, truths, strict=True) for i in item[truth != first[item]]}
+    else:
+        return []
+    return [pairs.names[i] if pairs.names else f"row {i + 1}" for i in sorted(bad)]
+
+
+def _first_of(item: IntArray, items: int, values: Any) -> Any:
+    out = np.empty(items, values.dtype)
+    out[item[::-1]] = values[::-1]
+    return out
+
+
+def count_joint(pairs: Pairs, labels: Sequence[str] | None = None) -> JointCounts:
+    """truth x baseline x candidate of plain pairs, by sorting one joint code."""
+    a, b = pairs.baseline, pairs.candidate
+    if a.truth is None or a.prediction is None or b.prediction is None:
+        raise DataError("cannot count a joint table", got="no truth or no predictions", need="both in both runs")
+    columns = (a.truth, a.prediction, b.prediction)
+    used = [{column.names[i] for i in np.unique(column.codes)} for column in columns]
+    names, classes = declared(labels, truths=used[0], used=used[0] | used[1] | used[2])
+    code = {name: i for i, name in enumerate(names)}
+    t, p, q = (np.array([code.get(name, -1) for name in column.names], np.int64)[column.codes] for column in columns)
+    k = len(names)
+    return joint_of_codes(t, p, q, k, names, classes, a.count)
+
+
+def joint_of_codes(
+    t: IntArray, p: IntArray, q: IntArray, k: int, names: tuple[str, ...], classes: int, count: IntArray | None = None
+) -> JointCounts:
+    """JointCounts of three code columns; `bincount` while the cube is small, a sort when it is not."""
+    joint = (t * k + p) * k + q
+    if k**3 <= 4_000_000:
+        total = np.bincount(joint, weights=count, minlength=1)
+        cells = np.flatnonzero(total)
+        number = total[cells].astype(np.int64)
+    else:
+        cells, place = np.unique(joint, return_inverse=True)
+        number = np.bincount(place, weights=count).astype(np.int64)
+    rest, candidate = np.divmod(cells, k)
+    truth, baseline = np.divmod(rest, k)
+    return JointCounts(
+        labels=names,
+        truth=tuple(truth.tolist()),
+        baseline=tuple(baseline.tolist()),
+        candidate=tuple(candidate.tolist()),
+        count=tuple(number.tolist()),
+        classes=classes,
+    )
