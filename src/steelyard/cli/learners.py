@@ -12,7 +12,7 @@ from typing import Any
 
 import click
 
-from steelyard.cli.options import answer, common, split
+from steelyard.cli.options import answer, common, seed_of, split
 from steelyard.errors import AmbiguityError, DataError, UsageError
 
 METHODS = ("corrected-repeated-kfold", "corrected-resampled", "5x2cv-t", "5x2cv-f", "kfold", "disjoint-sets")
@@ -86,7 +86,7 @@ def learners(baseline: str, candidate: str, **options: Any) -> None:
             groups=groups,
             names=(baseline, candidate) if baseline != candidate else (f"baseline {baseline}", f"candidate {candidate}"),
             stratify="auto" if options["stratify"] is None else options["stratify"],
-            seed=_seed(options["seed"]),
+            seed=seed_of(options["seed"]),
             progress=progress,
             **{
                 name: options[name]
@@ -249,11 +249,3 @@ def _progress(quiet: bool) -> Iterator[Callable[[int, int], None] | None]:
     finally:
         if bars:
             bars[0].__exit__(None, None, None)
-
-
-def _seed(text: str) -> int | None:
-    if text.lower() == "none":
-        return None
-    if not text.isdecimal():
-        raise UsageError("cannot use the seed", got=repr(text), need="a whole number of 0 or more, or none")
-    return int(text)

@@ -84,7 +84,7 @@ _DATA_OPTIONS = [
 ]
 
 
-def columns_given(options: dict[str, Any]) -> dict[str, str]:
+def columns_given(options: dict[str, Any]) -> dict[str, Any]:
     """Only the columns that were given, so that counts are not mistaken for counts with columns."""
     named = {
         "id": "id_",

@@ -25,7 +25,7 @@ from steelyard.errors import DataError, SteelyardError, UsageError
 
 IntArray = npt.NDArray[np.int64]
 Progress = Callable[[int, int], None]
-_QUIET = (DeprecationWarning, PendingDeprecationWarning, ImportWarning, ResourceWarning)  # for developers, not about results
+_QUIET = (DeprecationWarning, PendingDeprecationWarning, ImportWarning, ResourceWarning)  # of code, not of results
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -107,10 +107,7 @@ def deal(n: int, folds: int, rng: np.random.Generator, *, classes: IntArray | No
 
 
 def _deal_groups(groups: IntArray, folds: int, rng: np.random.Generator, classes: IntArray) -> IntArray:
-    """Groups in random order, each to the fold that has least of what it brings, class by class.
-
-    Largest first would balance better, but then groups of unequal sizes would fall alike in every repeat.
-    """
+    """Groups in random order (largest first would fall alike in every repeat), each to the fold with least of what it brings."""
     contents = np.zeros((int(groups.max()) + 1, int(classes.max()) + 1))
     np.add.at(contents, (groups, classes), 1)
     shares = contents / contents.sum(0)
@@ -168,12 +165,11 @@ def evaluate(
     workers: how many at a time, by joblib (-1: all cores); None is one, or what `joblib.parallel_config` says, so that
     its back ends (processes, threads, Dask, Ray) serve. progress(done, all) is called after every split.
     """
-    many = len(splits)
     found: list[Outcome] = []
     for outcome in _outcomes(learners, x, y, splits, likelihood, workers, progress is not None):
         found.append(outcome)
         if progress is not None:
-            progress(len(found), many)
+            progress(len(found), len(splits))
     return found
 
 
@@ -266,13 +262,13 @@ def _apart(seed: int) -> Iterator[list[warnings.WarningMessage]]:
 
 def fresh_copy(learner: Any) -> Any:
     """An unfitted twin by scikit-learn's `clone` where the learner speaks it, else a deep copy."""
-    if hasattr(learner, "get_params") or hasattr(learner, "__sklearn_clone__"):
-        try:
-            from sklearn.base import clone
-        except ImportError:
-            return copy.deepcopy(learner)
-        return clone(learner)
-    return copy.deepcopy(learner)
+    if not (hasattr(learner, "get_params") or hasattr(learner, "__sklearn_clone__")):
+        return copy.deepcopy(learner)
+    try:
+        from sklearn.base import clone
+    except ImportError:
+        return copy.deepcopy(learner)
+    return clone(learner)
 
 
 def rows_of(x: Any, rows: IntArray) -> Any:
@@ -298,6 +294,6 @@ def _words(fault: BaseException) -> str:
     return f"{type(fault).__name__}: {_line(str(fault))}".rstrip(": ")
 
 
-def _line(text: str, most: int = 200) -> str:
+def _line(text: str) -> str:
     line = " ".join(text.split())
-    return line if len(line) <= most else line[: most - 3] + "..."
+    return line if len(line) <= 200 else line[:197] + "..."

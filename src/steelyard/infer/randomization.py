@@ -48,7 +48,9 @@ class Randomized:
     undefined: int = 0
 
 
-def randomize(joint: JointCounts, statistic: TableStatistic, *, alternative: str = "two-sided", draws: int = 10_000, seed: int = 0) -> Randomized:
+def randomize(
+    joint: JointCounts, statistic: TableStatistic, *, alternative: str = "two-sided", draws: int = 10_000, seed: int = 0
+) -> Randomized:
     """The randomization test of the difference of a table metric: swap the two outputs of each item by a fair coin.
 
     Formula: d = metric(candidate) - metric(baseline); p = share of exchanges with |d*| >= |d|, ties included. Exact, all
@@ -57,7 +59,7 @@ def randomize(joint: JointCounts, statistic: TableStatistic, *, alternative: str
     gives it back. For accuracy this is McNemar's exact test.
     Assumes: items independent, and under H0 either output could have come from either system.
     Undefined: the metric of one of the systems (Degenerate). Two identical systems: p = 1.
-    Reference: Noreen1989, section 2.3; Yeh2000; Fisher1935; PhipsonSmyth2010 for the + 1.
+    Reference: Noreen1989; Yeh2000; Fisher1935; PhipsonSmyth2010 for the + 1.
 
     >>> from steelyard.metrics.table import statistic
     >>> found = randomize(JointCounts.flips(both=790, baseline_only=58, candidate_only=76, neither=76), statistic("accuracy"))
@@ -79,14 +81,14 @@ def randomize(joint: JointCounts, statistic: TableStatistic, *, alternative: str
         at_least = beyond = 0.0
         count = undefined = 0
         for tables, weight in swaps.enumerated(outcomes):
-            far, farther, lost = compare_sizes(*values(statistic, swaps, tables), observed, size)
+            far, farther, lost = compare_sizes(*_values(statistic, tables), observed, size)
             at_least, beyond = at_least + float(weight[far].sum()), beyond + float(weight[farther].sum())
             count, undefined = count + int(far.sum()), undefined + int(lost.sum())
         p = symmetric_p(min(at_least, 1.0), beyond, sign, alternative)
         return Randomized(p_value=p, statistic=observed, exact=True, draws=outcomes, count=count, undefined=undefined)
     totals = np.zeros(3, np.int64)
     for tables in swaps.drawn(draws, seed):
-        totals += [int(part.sum()) for part in compare_sizes(*values(statistic, swaps, tables), observed, size)]
+        totals += [int(part.sum()) for part in compare_sizes(*_values(statistic, tables), observed, size)]
     count, farther_count, undefined = map(int, totals)
     p = symmetric_p((count + 1) / (draws + 1), farther_count / (draws + 1), sign, alternative)
     return Randomized(p_value=p, statistic=observed, exact=False, draws=draws, count=count, undefined=undefined)
@@ -105,7 +107,7 @@ def symmetric_p(at_least: float, beyond: float, sign: int, alternative: str) -> 
     `sign` is that of the observed value. Towards it the tail is at_least / 2; against it, and for 0, it is
     1 - beyond / 2. The two-sided p is at_least: twice the smaller tail.
 
-    Reference: EdgingtonOnghena2007, chapter 3.
+    Reference: EdgingtonOnghena2007.
 
     >>> symmetric_p(0.04, 0.03, 1, "greater"), symmetric_p(0.04, 0.03, 1, "less"), symmetric_p(1.0, 0.8, 0, "less")
     (0.02, 0.985, 0.6)
@@ -150,11 +152,15 @@ class Swaps:
         says_first = np.bincount(place, weights=np.where(a == first, count, 0), minlength=len(key)).astype(np.int64)
         # The baseline's margins if it said `second` on every such item.
         rows = self._effects(says_first[:, None])
-        self._floor = {name: part - row[:, 0] for name, part, row in zip(("hit", "prediction"), self._sides["baseline"][::2], rows, strict=True)}
+        self._floor = {
+            name: part - row[:, 0] for name, part, row in zip(("hit", "prediction"), self._sides["baseline"][::2], rows, strict=True)
+        }
 
     def _margins(self, truth: IntArray, prediction: IntArray, count: IntArray) -> Margins:
-        hit = np.bincount(truth, weights=np.where(truth == prediction, count, 0), minlength=self.classes)
-        of_truth, of_prediction = (np.bincount(x, weights=count, minlength=self.classes) for x in (truth, prediction))
+        hit, of_truth, of_prediction = (
+            np.bincount(x, weights=w.astype(float), minlength=self.classes).astype(float)
+            for x, w in ((truth, count * (truth == prediction)), (truth, count), (prediction, count))
+        )
         return Margins(hit[: self.classes], of_truth[: self.classes], of_prediction[: self.classes], np.array(float(count.sum())))
 
     def observed(self, side: str) -> Margins:
@@ -181,7 +187,7 @@ class Swaps:
 
     def enumerated(self, outcomes: int) -> Iterator[tuple[tuple[Margins, Margins], FloatArray]]:
         """All outcomes with their probabilities, block by block."""
-        shares = [fair_binomial(int(m)) for m in self.many]
+        shares = [_fair_binomial(int(m)) for m in self.many]
         step = max(1, BLOCK // max(len(self.many), self.classes))
         for start in range(0, outcomes, step):
             digits = np.stack(np.unravel_index(np.arange(start, min(start + step, outcomes)), tuple(self.many + 1)))
@@ -202,18 +208,18 @@ class Swaps:
         run = need * size // BLOCK
         for stop_after in np.flatnonzero(np.diff(run, append=run[-1] + 1)):
             start = int(np.searchsorted(run, run[stop_after]))
-            effects = self._effects(fair_coins(self.many[start : stop_after + 1], size, words, coins), start)
+            effects = self._effects(_fair_coins(self.many[start : stop_after + 1], size, words, coins), start)
             hit += effects[0]
             prediction += effects[1]
         return hit, prediction
 
 
-def values(statistic: TableStatistic, swaps: Swaps, tables: tuple[Margins, Margins]) -> tuple[FloatArray, FloatArray]:
+def _values(statistic: TableStatistic, tables: tuple[Margins, Margins]) -> tuple[FloatArray, FloatArray]:
     """The metric of both systems in every redrawn pair of tables."""
     return np.asarray(statistic.value(tables[0]), float), np.asarray(statistic.value(tables[1]), float)
 
 
-def fair_coins(many: IntArray, size: int, words: np.random.Generator, coins: np.random.Generator) -> npt.NDArray[np.signedinteger]:
+def _fair_coins(many: IntArray, size: int, words: np.random.Generator, coins: np.random.Generator) -> npt.NDArray[np.signedinteger]:
     """Heads among many[k] tosses of a fair coin, shape (kinds, size): ones in random words, or a binomial for long rows."""
     short = many <= LONGEST
     number = np.int32 if many.sum() < 2**31 else np.int64
@@ -236,7 +242,7 @@ def fair_coins(many: IntArray, size: int, words: np.random.Generator, coins: np.
     return out
 
 
-def fair_binomial(m: int) -> FloatArray:
+def _fair_binomial(m: int) -> FloatArray:
     """P(X = 0), ..., P(X = m) for X ~ Binomial(m, 1/2), by ratios of neighbours from the middle outwards."""
     middle = m // 2
     k = np.arange(middle, m)

@@ -47,7 +47,7 @@ def sign_flip(
     P x Q - 1 that reaches the number asked for. `counts` says how often each difference occurs; for groups pass the group
     sums. Assumes: independent units, under H0 differences symmetric around 0 (it is the mean that is tested only then).
     Undefined: differences that are not finite (an error). No difference at all: p = 1.
-    Reference: Fisher1935, section 21; EdgingtonOnghena2007, chapter 6; Dwass1957 for drawn patterns.
+    Reference: Fisher1935, section 21; EdgingtonOnghena2007; Dwass1957 for drawn patterns.
 
     >>> maize = [49, -67, 8, 16, 6, 23, 28, 41, 14, 29, 56, 24, 75, 60, -48]
     >>> sign_flip(maize).p_value * 32768
@@ -155,7 +155,7 @@ def signed_totals(rows: FloatArray, draws: int, seed: int) -> FloatArray:
     Formula: s = s^p s^q for all p < P, q < Q, where s^0 = 1 and the others are independent fair signs; with bits a, b of
     s = 1 - 2 a the sums are H_00 - 2 H_p0 - 2 H_0q + 4 H_pq, H = (A rows) B'. Any two draws are independent, so counts
     have the variance of independent draws; under H0 rows and columns of the P x Q sums are exchangeable, so the rank of
-    the first is uniform and (k + 1) / (P Q) is exact. Reference: Ramdas2023, theorem 2.
+    the first is uniform and (k + 1) / (P Q) is exact. Reference: Ramdas2023.
 
     >>> signed_totals(np.array([[1.0], [2.0], [4.0]]), 3, 0).shape, float(signed_totals(np.array([[1.0], [2.0]]), 3, 0)[0, 0])
     ((4, 1), 3.0)

@@ -216,7 +216,7 @@ def _slices(pairs: Pairs, metric: Metric, asked: Asked, by: tuple[str, ...], nam
     out: list[dict[str, Any]] = []
     for column in by:
         labels = pairs.baseline.slices[column]
-        parts = []
+        parts: list[dict[str, Any]] = []
         for value in label_order(labels.names[i] for i in np.unique(labels.codes) if i >= 0):
             inside = labels.codes == labels.names.index(value)
             items = np.unique(pairs.baseline_item[inside])

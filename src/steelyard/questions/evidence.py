@@ -64,14 +64,14 @@ def conclude(found: Evidence, metric: str, higher_is_better: bool, names: tuple[
     if found.difference is None or p is None:
         return f"The difference in {metric} cannot be judged from these items."
     if found.equivalence is not None and found.equivalence.get("equivalent"):
-        tail = f"; the difference is within {found.equivalence['margin']:g} either way (p = {_p(found.equivalence['p_value'])})."
+        tail = f"; the difference is within {found.equivalence['margin']:g} either way ({_p(found.equivalence['p_value'])})."
     elif found.equivalence is not None and found.equivalence.get("non_inferior"):
-        tail = f"; it is not worse by {found.equivalence['margin']:g} or more (p = {_p(found.equivalence['p_lower'])})."
+        tail = f"; it is not worse by {found.equivalence['margin']:g} or more ({_p(found.equivalence['p_lower'])})."
     else:
         tail = "."
     if p <= alpha and found.difference != 0:
         better = (found.difference > 0) == higher_is_better
-        return f"{candidate} is {'better' if better else 'worse'} than {baseline} in {metric} (p = {_p(p)}){tail}"
+        return f"{candidate} is {'better' if better else 'worse'} than {baseline} in {metric} ({_p(p)}){tail}"
     mde = asked.minimum_detectable(found.error)
     missed = f" A difference below about {mde:.2g} could have been missed." if mde is not None else ""
     same = (
@@ -79,8 +79,8 @@ def conclude(found: Evidence, metric: str, higher_is_better: bool, names: tuple[
         if found.details.get("identical")
         else f"{candidate} and {baseline} could not be told apart in {metric}"
     )
-    return f"{same} (p = {_p(p)}){tail}{missed}"
+    return f"{same} ({_p(p)}){tail}{missed}"
 
 
 def _p(p: float) -> str:
-    return "< 0.0001" if p < 0.0001 else f"{p:.2g}" if p < 0.995 else "1"
+    return "p < 0.0001" if p < 0.0001 else f"p = {p:.2g}" if p < 0.995 else "p = 1"

@@ -61,7 +61,7 @@ def _table(pairs: Pairs, metric: Metric, asked: Asked, right_or_wrong: bool) -> 
         return joint_evidence(joint, metric, asked)
     if metric.base in ("accuracy", "error", "mean"):
         values = [_right(side, right_or_wrong, metric) for side in (a, b)]
-        return compare_scores(_item_values(pairs, values[0], values[1]), pairs, metric, asked, bounds=(0.0, 1.0))
+        return compare_scores((values[0], values[1]), pairs, metric, asked, bounds=(0.0, 1.0))
     return _labelled_units(pairs, metric, asked)
 
 
@@ -86,14 +86,6 @@ def _outcomes(a: Items, b: Items) -> JointCounts:
     return replace(joint, kind="outcomes")
 
 
-def _item_values(pairs: Pairs, a: FloatArray, b: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """One number per item and side: the mean over its repeats."""
-    out = []
-    for values, item in ((a, pairs.baseline_item), (b, pairs.candidate_item)):
-        out.append(np.bincount(item, weights=values, minlength=pairs.items) / np.bincount(item, minlength=pairs.items))
-    return out[0], out[1]
-
-
 def _sums(pairs: Pairs, metric: Metric, asked: Asked) -> Evidence:
     """Numbers per item: a difference of means where the metric is one, sums by unit where it is not."""
     samples = [Sample(side, asked.own) for side in (pairs.baseline, pairs.candidate)]
@@ -104,7 +96,7 @@ def _sums(pairs: Pairs, metric: Metric, asked: Asked) -> Evidence:
         )
     if metric.base in STRAIGHT:
         bounds = asked.own.range or ((0.0, 1.0) if metric.base == "brier" else None)
-        return compare_scores(_item_values(pairs, rows[0][:, 1], rows[1][:, 1]), pairs, metric, asked, bounds=bounds)
+        return compare_scores((rows[0][:, 1], rows[1][:, 1]), pairs, metric, asked, bounds=bounds)
     unit, units = units_of(pairs)
     sides = []
     for side, item in zip(rows, (pairs.baseline_item, pairs.candidate_item), strict=True):

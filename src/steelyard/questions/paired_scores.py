@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from steelyard.errors import DataError
 from steelyard.infer import sums as infer_sums
 from steelyard.infer.bootstrap import Degenerate
 from steelyard.infer.equivalence import equivalence
@@ -30,12 +29,12 @@ FloatArray = npt.NDArray[np.float64]
 
 
 def compare_scores(
-    values: tuple[FloatArray, FloatArray], pairs: Pairs, metric: Metric, asked: Asked, *, bounds: tuple[float, float] | None
+    rows: tuple[FloatArray, FloatArray], pairs: Pairs, metric: Metric, asked: Asked, *, bounds: tuple[float, float] | None
 ) -> Evidence:
     """The mean difference of one number per item, under groups and repeats too."""
     from steelyard.questions.pair_evidence import units_of
 
-    a, b = values
+    a, b = (_by_item(values, item, pairs.items) for values, item in zip(rows, (pairs.baseline_item, pairs.candidate_item), strict=True))
     d = b - a
     grouped = pairs.baseline.group is not None
     unit, units = units_of(pairs)
@@ -47,7 +46,7 @@ def compare_scores(
         candidate=float(b.mean()),
         difference=float(d.mean()),
         interval=None,
-        test=_test(d, sums, pairs, values, metric, asked, grouped),
+        test=_test(d, sums, pairs, rows, metric, asked, grouped),
         correlation=_correlation(a, b),
         details=_details(a, b, d, pairs, units if grouped else None),
     )
@@ -64,6 +63,11 @@ def compare_scores(
         found.details["identical"] = True
         asked.warn("the two systems have the same score on every item: identical answers, or one run compared with itself")
     return found
+
+
+def _by_item(values: FloatArray, item: npt.NDArray[np.int64], items: int) -> FloatArray:
+    """One number per item: the mean over its repeats."""
+    return np.asarray(np.bincount(item, weights=values, minlength=items) / np.bincount(item, minlength=items))
 
 
 def _tally(x: FloatArray, unit: Any, units: int, grouped: bool) -> Sums:
@@ -116,7 +120,7 @@ def _without_spread(
 
 
 def _test(
-    d: FloatArray, sums: Sums, pairs: Pairs, values: tuple[FloatArray, FloatArray], metric: Metric, asked: Asked, grouped: bool
+    d: FloatArray, sums: Sums, pairs: Pairs, rows: tuple[FloatArray, FloatArray], metric: Metric, asked: Asked, grouped: bool
 ) -> Test:
     """Sign-flip by default; run labels permuted within items where the two sides have unequal repeats."""
     unequal = not pairs.plain and len(pairs.baseline_item) != len(pairs.candidate_item) and not grouped
@@ -127,7 +131,7 @@ def _test(
     )
     name = asked.choose("test", asked.test, offered, f"{metric.name} on the same items")
     if name == "within-item":
-        return _within(pairs, metric, asked)
+        return _within(pairs, asked, rows)
     by_unit = np.repeat(sums.rows[:, 1], sums.count) if grouped else d
     if name == "paired-t":
         return _student(sums, asked)
@@ -160,23 +164,21 @@ def _student(sums: Sums, asked: Asked) -> Test:
     return Test(name="paired-t", alternative=asked.alternative, statistic=t, p_value=p, details={"df": df})
 
 
-def _within(pairs: Pairs, metric: Metric, asked: Asked) -> Test:
-    from steelyard.infer.within_items import within_items
+def _within(pairs: Pairs, asked: Asked, rows: tuple[FloatArray, FloatArray]) -> Test:
+    """Which of an item's runs are the candidate's is shuffled within the item: exact for right or wrong."""
+    from steelyard.infer.within_items import within_items, within_items_scores
 
-    scores = [side.score for side in (pairs.baseline, pairs.candidate)]
-    if scores[0] is None or scores[1] is None:
-        raise DataError("cannot permute runs within items", got="labels", need="a score per answer", hint="--test sign-flip")
-    found = within_items(
-        scores[0],
-        pairs.baseline_item,
-        scores[1],
-        pairs.candidate_item,
-        alternative=asked.alternative,
-        draws=asked.own.draws,
-        seed=asked.own.seed,
-    )
+    sides = ((rows[0], pairs.baseline_item), (rows[1], pairs.candidate_item))
+    options: dict[str, Any] = {"alternative": asked.alternative, "draws": asked.own.draws, "seed": asked.own.seed}
+    if all(np.isin(values, (0.0, 1.0)).all() for values, _ in sides):
+        right = [np.bincount(item, weights=values, minlength=pairs.items).astype(np.int64) for values, item in sides]
+        runs = [np.bincount(item, minlength=pairs.items) for _, item in sides]
+        found = within_items(right[0], runs[0], right[1], runs[1], **options)
+    else:
+        candidate = np.repeat([False, True], [len(rows[0]), len(rows[1])])
+        found = within_items_scores(np.concatenate([item for _, item in sides]), np.concatenate(rows), candidate, **options)
     details: dict[str, Any] = {"exact": found.exact} | ({} if found.exact else {"draws": asked.own.draws})
-    return Test(name="within-item", alternative=asked.alternative, statistic=found.statistic, p_value=found.p_value, details=details)
+    return Test(name="within-item", alternative=asked.alternative, statistic=found.difference, p_value=found.p_value, details=details)
 
 
 def _correlation(a: FloatArray, b: FloatArray) -> float | None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from steelyard.errors import DataError
 from steelyard.infer import paired_table as infer
@@ -18,6 +18,9 @@ from steelyard.questions.paired_flips import equivalence_words, side_words
 from steelyard.questions.table_rows import TableTally, statistic_of, table_row
 from steelyard.results import Interval, Test
 from steelyard.tally.joint import JointCounts
+
+if TYPE_CHECKING:
+    from steelyard.infer.paired_posterior import JointPosterior
 
 INTERVALS = ("bca", "percentile", "delta", "bayes")
 TESTS = ("randomization", "bootstrap")
@@ -88,7 +91,7 @@ def _interval(joint: JointCounts, statistic: TableStatistic, metric: Metric, fou
     reach = low_end - high_end, high_end - low_end
     try:
         if method == "bayes":
-            return asked.interval_of(*_posterior(joint, statistic, metric, asked).interval(asked.level, _kind(asked)), "bayes", *reach)
+            return _of_posterior(joint, statistic, metric, asked, reach)
         if method == "delta":
             return asked.interval_of(*infer.joint_delta(joint, statistic, asked.level, asked.side), "delta", *reach)
         low, high, undefined = infer.joint_bootstrap(
@@ -97,7 +100,7 @@ def _interval(joint: JointCounts, statistic: TableStatistic, metric: Metric, fou
     except Degenerate as reason:
         asked.warn(f"{method} has no interval for the difference here ({reason}); the posterior's is given instead")
         found.details["instead_of"] = method
-        return asked.interval_of(*_posterior(joint, statistic, metric, asked).interval(asked.level, _kind(asked)), "bayes", *reach)
+        return _of_posterior(joint, statistic, metric, asked, reach)
     if undefined:
         asked.warn(
             f"{metric.name} was undefined in {undefined} of {asked.own.draws} draws, where a class did not occur; they were left out"
@@ -105,11 +108,13 @@ def _interval(joint: JointCounts, statistic: TableStatistic, metric: Metric, fou
     return asked.interval_of(low, high, method, *reach)
 
 
-def _kind(asked: Asked) -> str:
-    return {"two": "equal-tailed", "lower": "lower", "upper": "upper"}[asked.side]
+def _of_posterior(joint: JointCounts, statistic: TableStatistic, metric: Metric, asked: Asked, reach: tuple[float, float]) -> Interval:
+    kind = {"two": "equal-tailed", "lower": "lower", "upper": "upper"}[asked.side]
+    low, high = _posterior(joint, statistic, metric, asked).interval(asked.level, kind)
+    return asked.interval_of(low, high, "bayes", *reach)
 
 
-def _posterior(joint: JointCounts, statistic: TableStatistic, metric: Metric, asked: Asked) -> Any:
+def _posterior(joint: JointCounts, statistic: TableStatistic, metric: Metric, asked: Asked) -> JointPosterior:
     from steelyard.infer.paired_posterior import joint_table_posterior
 
     return joint_table_posterior(

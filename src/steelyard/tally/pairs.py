@@ -92,16 +92,19 @@ def _by_position(baseline: Items, candidate: Items) -> tuple[Pairs, PairingRepor
 def conflicting_truths(pairs: Pairs) -> list[str]:
     """The items whose truth differs between the runs (or within one of them)."""
     sides = (pairs.baseline, pairs.baseline_item), (pairs.candidate, pairs.candidate_item)
-    if all(run.truth_value is not None for run, _ in sides):
-        first = _first_of(sides[0][1], pairs.items, sides[0][0].truth_value)
-        bad = {int(i) for run, item in sides for i in item[~np.equal(run.truth_value, first[item])]}
-    elif all(run.truth is not None for run, _ in sides):
-        truths = [np.array(run.truth.names, object)[run.truth.codes] for run, _ in sides if run.truth is not None]
-        first = _first_of(sides[0][1], pairs.items, truths[0])
-        bad = {int(i) for (_, item), truth in zip(sides, truths, strict=True) for i in item[truth != first[item]]}
-    else:
+    truths = [_truth(run) for run, _ in sides]
+    if truths[0] is None or truths[1] is None:
         return []
+    first = _first_of(sides[0][1], pairs.items, truths[0])
+    bad = {int(i) for (_, item), truth in zip(sides, truths, strict=True) for i in item[np.asarray(truth != first[item])]}
     return [pairs.names[i] if pairs.names else f"row {i + 1}" for i in sorted(bad)]
+
+
+def _truth(run: Items) -> Any:
+    """The truth of every row, as a number or a text; None without one."""
+    if run.truth_value is not None:
+        return run.truth_value
+    return None if run.truth is None else np.array(run.truth.names, object)[run.truth.codes]
 
 
 def _first_of(item: IntArray, items: int, values: Any) -> Any:

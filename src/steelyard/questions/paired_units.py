@@ -1,0 +1,84 @@
+"""Two systems on the same units, each unit a row of sums: ratios, R^2, label metrics under groups and repeats."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import numpy.typing as npt
+
+from steelyard.errors import DataError
+from steelyard.infer import paired_sums as infer
+from steelyard.infer.bootstrap import Degenerate
+from steelyard.infer.equivalence import equivalence
+from steelyard.infer.grouped import FEWEST
+from steelyard.metrics.catalogue import Metric
+from steelyard.metrics.sums import SumStatistic
+from steelyard.questions.asked import Asked
+from steelyard.questions.evidence import Evidence
+from steelyard.questions.grouped_rows import warn_few_units
+from steelyard.questions.paired_flips import equivalence_words
+from steelyard.results import Interval, Test
+
+FloatArray = npt.NDArray[np.float64]
+
+
+def compare_units(
+    a: FloatArray, b: FloatArray, statistic: SumStatistic, n: int, metric: Metric, asked: Asked, *, grouped: bool
+) -> Evidence:
+    """The difference of a statistic of sums; a and b have one row per unit."""
+    first, second = (float(statistic.value(side.sum(0))) for side in (a, b))
+    if math.isnan(first) or math.isnan(second):
+        raise DataError(
+            f"cannot compare {metric.name}",
+            got="an undefined value in one run",
+            need="a value in both",
+            hint="--absent skip or --absent zero",
+        )
+    asked.choose("test", asked.test, ("randomization",), f"{metric.name} over units")
+    drawn = infer.paired_swap(a, b, statistic, alternative=asked.alternative, draws=asked.own.draws, seed=asked.own.seed)
+    details = {"exact": drawn.exact} | ({} if drawn.exact else {"draws": drawn.draws})
+    found = Evidence(
+        design="clustered" if grouped else "paired",
+        n=n,
+        baseline=first,
+        candidate=second,
+        difference=second - first,
+        interval=None,
+        test=Test(name="randomization", alternative=asked.alternative, statistic=drawn.statistic, p_value=drawn.p_value, details=details),
+        details={"groups": len(a), "units": len(a)} if grouped else {},
+    )
+    try:
+        found.error = infer.paired_error(a, b, statistic)
+    except Degenerate:
+        found.error = None
+    found.interval = _interval(a, b, statistic, metric, asked, grouped)
+    if asked.margin is not None and found.error:
+        e = equivalence(second - first, found.error, asked.margin, len(a) - 1)
+        found.equivalence = equivalence_words(e.p_lower, e.p_upper, asked.margin, asked, higher_is_better=metric.facts.higher_is_better)
+    if np.array_equal(a, b):
+        found.details["identical"] = True
+        asked.warn("the two systems agree on every unit: identical runs, or one run compared with itself")
+    return found
+
+
+def _interval(a: FloatArray, b: FloatArray, statistic: SumStatistic, metric: Metric, asked: Asked, grouped: bool) -> Interval | None:
+    """BCa over items; over groups the linearised interval with t(G-1), as for one system."""
+    offered = ("delta", "bca", "percentile") if grouped else ("bca", "percentile", "delta")
+    method = asked.choose("interval", asked.interval, offered, f"{metric.name} over units")
+    if grouped:
+        warn_few_units("groups", len(a), asked.own)
+        if len(a) < FEWEST:
+            return None
+    try:
+        if method == "delta":
+            return asked.interval_of(*infer.paired_linearised(a, b, statistic, asked.level, asked.side), method, None, None)
+        low, high, undefined = infer.paired_resampled(
+            a, b, statistic, method, asked.level, asked.side, draws=asked.own.draws, seed=asked.own.seed
+        )
+    except Degenerate as reason:
+        asked.warn(f"no interval for the difference can be given ({reason})")
+        return None
+    if undefined:
+        asked.warn(f"{metric.name} was undefined in {undefined} of {asked.own.draws} draws; they were left out")
+    return asked.interval_of(low, high, method, None, None)
