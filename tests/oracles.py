@@ -139,3 +139,15 @@ def naive_ece(probability: Iterable[float], positive: Iterable[bool], bins: int 
         if own:
             total += len(own) / len(items) * abs(sum(p for p, _ in own) / len(own) - sum(y for _, y in own) / len(own))
     return total
+
+
+# ---- every metric, in exactly one set: its tests are parametrised over the set -------------------------------------------
+
+WHOLE_TABLE = {"accuracy", "error", "balanced_accuracy", "mcc", "kappa"}
+OF_A_CLASS = {"precision", "recall", "specificity", "npv", "f1", "fbeta", "jaccard"}
+OF_PROBABILITIES = {"brier", "log_loss", "ece"}
+OF_NUMBERS = {"mae", "rmse", "r2", "spearman"}
+OF_SCORES = {"mean", "ratio"}
+OF_AN_ORDER = {"auc", "average_precision"}
+OF_REPEATS = {"pass@", "pass^"}
+EVERY_SET = (WHOLE_TABLE, OF_A_CLASS, OF_PROBABILITIES, OF_NUMBERS, OF_SCORES, OF_AN_ORDER, OF_REPEATS)

@@ -12,6 +12,7 @@ from steelyard.version import __version__
 if TYPE_CHECKING:
     from steelyard.errors import AmbiguityError, DataError, SourceError, SteelyardError, UsageError
     from steelyard.questions.compare import compare
+    from steelyard.questions.learners import compare_learners
     from steelyard.questions.measure import measure
     from steelyard.questions.posteriors import posterior
     from steelyard.results import Comparison, Interval, Leaderboard, Measurement, Row
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
 
 _HOME = {
     "compare": "questions.compare",
+    "compare_learners": "questions.learners",
     "measure": "questions.measure",
     "posterior": "questions.posteriors",
     "Comparison": "results",
@@ -51,6 +53,7 @@ __all__ = [
     "UsageError",
     "__version__",
     "compare",
+    "compare_learners",
     "measure",
     "posterior",
 ]

@@ -103,6 +103,7 @@ class Measurement:
     roles: Mapping[str, str] = field(default_factory=dict)
     name: str | None = None
     warnings: tuple[str, ...] = ()
+    hints: tuple[str, ...] = ()
     signature: str = ""
 
     @property
@@ -158,6 +159,7 @@ class Measurement:
             "slices": [s.to_dict() for s in self.slices],
             "roles": dict(self.roles),
             "warnings": list(self.warnings),
+            "hints": list(self.hints),
             "signature": self.signature,
         }
 
@@ -181,6 +183,7 @@ class Measurement:
             roles=plain["roles"],
             name=plain.get("name"),
             warnings=tuple(plain["warnings"]),
+            hints=tuple(plain.get("hints", ())),
             signature=plain["signature"],
         )
 

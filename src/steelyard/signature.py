@@ -25,6 +25,7 @@ ORDER = (
     "folds",
     "repeats",
     "test_size",
+    "stratified",
     "interval",
     "test",
     "alternative",
@@ -39,7 +40,7 @@ ORDER = (
     "missing",
     "unmatched",
 )
-_ESCAPED = re.compile(r"[%|:,\x00-\x1f\x7f-\x9f]")
+_ESCAPED = re.compile("[%|:,\x00-\x1f\x7f-\x9f\u2028\u2029]")
 
 
 def quote(text: str) -> str:
@@ -48,11 +49,11 @@ def quote(text: str) -> str:
     >>> quote("a|b")
     'a%7Cb'
     """
-    return _ESCAPED.sub(lambda found: f"%{ord(found[0]):02X}", text)
+    return _ESCAPED.sub(lambda found: "".join(f"%{byte:02X}" for byte in found[0].encode()), text)
 
 
 def unquote(text: str) -> str:
-    return re.sub(r"%([0-9A-F]{2})", lambda found: chr(int(found[1], 16)), text)
+    return re.sub(r"(?:%[0-9A-F]{2})+", lambda found: bytes.fromhex(found[0].replace("%", "")).decode(), text)
 
 
 def write(facts: Mapping[str, object]) -> str:
@@ -71,7 +72,9 @@ def write(facts: Mapping[str, object]) -> str:
 
 
 def _text(value: object) -> str:
-    return f"{value:.12g}" if isinstance(value, float) else str(value)
+    if not isinstance(value, float):
+        return str(value)
+    return f"{value:g}" if float(f"{value:g}") == value else repr(value)  # short where that is exact
 
 
 def parse(line: str) -> dict[str, list[str]]:

@@ -10,10 +10,10 @@ from typing import Any
 
 import numpy as np
 import pytest
-from oracles import coverage
 from scipy import optimize, stats
 
 import steelyard as sy
+from oracles import coverage
 from steelyard.infer.normal import wald, z_value
 from steelyard.infer.proportion import proportion_interval
 from steelyard.infer.sums import standard_error

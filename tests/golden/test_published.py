@@ -10,9 +10,9 @@ from typing import Any
 
 import numpy as np
 import pytest
-from oracles import coverage
 
 import steelyard as sy
+from oracles import coverage
 from steelyard.infer.mean import log_capital, predictable_bets
 from steelyard.infer.normal import wald
 from steelyard.infer.proportion import proportion_interval
@@ -52,7 +52,9 @@ def wald_below_zero(i: Inputs) -> list[float]:
 
 def plus_four(i: Inputs) -> list[float]:
     """The classroom variant adds 2 and 2 whatever the level; ours adds z^2/2, as Agresti and Coull's interval and statsmodels do."""
-    assert share("agresti-coull")(i) != pytest.approx(ENTRIES[f"contingencytables-agresti_coull_plus4-{i['x']}-{i['n']}"]["expected"], abs=1e-8)
+    assert share("agresti-coull")(i) != pytest.approx(
+        ENTRIES[f"contingencytables-agresti_coull_plus4-{i['x']}-{i['n']}"]["expected"], abs=1e-8
+    )
     return ends(sy.measure(sy.Counts.of(i["x"] + 2, i["n"] + 4), interval="wald", confidence_level=i["conf"]))
 
 

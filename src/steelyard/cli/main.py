@@ -6,7 +6,6 @@ A typing mistake is 3, so it never looks like a verdict.
 
 from __future__ import annotations
 
-import os
 import sys
 from importlib import import_module
 from typing import NoReturn
@@ -19,6 +18,7 @@ from steelyard.version import __version__
 COMMANDS = {
     "measure": "how good is it, and how sure are we?",
     "compare": "is one better than the other? (three or more: a leaderboard)",
+    "learners": "is one learning algorithm better? (cross-validation)",
     "demo": "a walk through it on real data, offline",
     "doctor": "what is installed, and what an extra would add",
 }
@@ -57,38 +57,37 @@ def steelyard() -> None:
 
 
 def main(argv: list[str] | None = None) -> NoReturn:
-    """Run the command and exit. Never a traceback for a user's mistake; `--debug` shows it."""
+    """Run the command and exit. Never a traceback for a user's mistake; `--debug` shows it, and keeps the exit code."""
     arguments = sys.argv[1:] if argv is None else argv
-    debug = "--debug" in arguments
     try:
         steelyard.main(args=arguments, prog_name="steelyard", standalone_mode=False)
-        sys.stdout.flush()
         code = 0
     except click.exceptions.Exit as stop:
         code = stop.exit_code
     except (click.Abort, KeyboardInterrupt):
         click.echo("interrupted", err=True)
         code = 130
-    except BrokenPipeError:
-        # The reader of a pipe left; point stdout at nothing so that the interpreter's own flush stays quiet.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        code = 0
+    except click.exceptions.NoArgsIsHelpError as page:
+        click.echo(page.format_message(), err=True)
+        code = 3
     except click.ClickException as mistake:
-        if debug:
-            raise
-        click.echo(_usage_message(mistake), err=True)
-        code = 3
+        code = _told(_usage_message(mistake), 3, arguments)
     except SteelyardError as mistake:
-        if debug:
-            raise
-        click.echo(f"error: {_one_line(str(mistake))}", err=True)
-        code = 3
+        code = _told(f"error: {_one_line(str(mistake))}", 3, arguments)
     except Exception as fault:
-        if debug:
-            raise
-        click.echo(f"internal error: {type(fault).__name__}: {_one_line(str(fault))}. Hint: {ISSUE_HINT}", err=True)
-        code = 70
+        told = f"internal error: {type(fault).__name__}: {_one_line(str(fault))}. Hint: {ISSUE_HINT}"
+        code = _told(told, 70, arguments)
     sys.exit(code)
+
+
+def _told(message: str, code: int, arguments: list[str]) -> int:
+    """Say what went wrong, after the traceback if it was asked for."""
+    if "--debug" in arguments:
+        import traceback
+
+        traceback.print_exc()
+    click.echo(message, err=True)
+    return code
 
 
 def _usage_message(mistake: click.ClickException) -> str:

@@ -118,21 +118,49 @@ def answer(result: Any, *, format_: str | None, output: Path | None, no_color: b
     chosen = format_ or (BY_ENDING.get(output.suffix.lower(), "text") if output else "text")
     options: dict[str, Any] = {}
     if chosen == "text":
-        colour = output is None and not no_color and "NO_COLOR" not in os.environ and sys.stdout.isatty()
-        options = {"color": colour, "ascii_only": output is None and not _can_draw(sys.stdout.encoding), "width": _width()}
+        colour = output is None and not no_color and "NO_COLOR" not in os.environ and sys.stdout is not None and sys.stdout.isatty()
+        options = {
+            "color": colour,
+            "ascii_only": output is None and not _can_draw(getattr(sys.stdout, "encoding", None)),
+            "width": _width(),
+        }
     text = RENDER[chosen](result, **options)
     if not text.endswith("\n"):
         text += "\n"
     if output is None:
-        click.echo(text, nl=False, color=options.get("color"))
+        _print(text, options.get("color"))
     else:
         write_whole(output, text)
         if not quiet:
             click.echo(f"written to {output}", err=True)
 
 
+def _print(text: str, color: bool | None) -> None:
+    """The answer on standard output. A reader who left is no mistake; a full disk or a closed stream is the user's to mend."""
+    if sys.stdout is None:
+        raise UsageError("cannot print the answer", got="a closed standard output", need="an open one, or -o FILE")
+    try:
+        click.echo(text, nl=False, color=color)
+        sys.stdout.flush()
+    except BrokenPipeError:
+        # Point the stream at nothing, so that the interpreter's own flush at exit stays quiet.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        raise click.exceptions.Exit(0) from None
+    except OSError as fault:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        raise UsageError(
+            "cannot print the answer", got=fault.strerror or str(fault), need="room on the device behind standard output"
+        ) from fault
+
+
 def write_whole(path: Path, text: str) -> None:
     """All of the text or none of it: a temporary file beside the target, then a rename."""
+    if path.exists() and not path.is_file():  # a pipe or a device is written into, never replaced by a file
+        try:
+            path.write_text(text, encoding="utf-8", errors="backslashreplace")
+        except OSError as fault:
+            raise UsageError(f"cannot write {str(path)!r}", got=fault.strerror or str(fault), need="a file or an open pipe") from fault
+        return
     try:
         handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
     except OSError as fault:

@@ -165,7 +165,7 @@ def delong_test(pair: AucPair, alternative: str = "two-sided") -> tuple[float, f
 def delong_interval(pair: AucPair, confidence_level: float = 0.95, side: str = "two") -> tuple[float, float]:
     """difference +- z x error (t with G - 1 degrees for groups), inside [-1, 1].
 
-    Assumes: many items of both classes and AUCs away from 1; with 10 of a class it covers less than it says.
+    Assumes: many items of both classes, and AUCs away from 1, where the placements lose their spread.
     Undefined: no spread, as for two systems that rank alike: an interval of no width would claim certainty.
     Reference: DeLong1988.
 

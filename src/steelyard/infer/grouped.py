@@ -13,6 +13,7 @@ from steelyard.infer.sums import student
 
 FloatArray = npt.NDArray[np.float64]
 FEWEST = 5
+ROUNDING = 1e-12
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -58,7 +59,8 @@ def grouped_proportion(successes: FloatArray, trials: FloatArray, answers: float
     groups = len(trials)
     total = float(trials.sum())
     p = float(successes.sum()) / total
-    if p <= 0 or p >= 1:
+    if p <= ROUNDING or p >= 1 - ROUNDING:  # sums of fractional weights miss 0 and 1 by a last bit
+        p = float(round(p))
         kish = total**2 / float(trials @ trials)
         return GroupedProportion(estimate=p, groups=groups, answers=answers, design_effect=None, n_effective=kish)
     if groups < 2:

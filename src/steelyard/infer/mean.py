@@ -42,7 +42,7 @@ def betting(
     >>> [round(x, 3) for x in betting(np.array([1.0, 1, 1, 0, 1, 1, 1, 1, 1, 1] * 5), 0, 1)]
     [0.744, 0.994]
     """
-    x = (np.random.Generator(np.random.PCG64(seed)).permutation(scores) - low) / (high - low)
+    x = (np.random.Generator(np.random.PCG64(seed)).permutation(np.sort(scores)) - low) / (high - low)
     if len(x) == 0 or np.any((x < 0) | (x > 1)):
         raise DataError("cannot bet on these scores", got="scores outside the range", need=f"scores within [{low:g}, {high:g}]")
     alpha = 1 - check_level(confidence_level) if side == "two" else tail(confidence_level, side) * 2

@@ -13,7 +13,10 @@ SIDES = ("two", "lower", "upper")
 
 def check_level(confidence_level: float) -> float:
     """A confidence level strictly between 0 and 1, or an error that says what to write."""
-    level = float(confidence_level)
+    try:
+        level = float(confidence_level)
+    except (TypeError, ValueError):
+        level = math.nan
     if not 0 < level < 1:  # also catches NaN
         hint = f"write {level / 100:g}" if 1 < level < 100 else "0.95 is usual"
         raise UsageError("cannot use the confidence level", got=repr(confidence_level), need="a number strictly between 0 and 1", hint=hint)

@@ -196,12 +196,12 @@ class UnpairedDifference(Posterior):
         """P(y - x > t)."""
         if t == 0 and (self.x.a, self.x.b) == (self.y.a, self.y.b):
             return 0.5
-        return float(self.x.cdf(-t)) + self._integral(lambda u, _: self.y._sf(u), t)
+        return float(self.x.cdf(-t)) + self._integral(lambda u, _: self.y.sf(u), t)
 
     def _below(self, t: float) -> float:
         if t == 0 and (self.x.a, self.x.b) == (self.y.a, self.y.b):
             return 0.5
-        return float(self.x.sf(1 - t)) + self._integral(lambda u, _: self.y._cdf(u), t)
+        return float(self.x.sf(1 - t)) + self._integral(lambda u, _: self.y.cdf(u), t)
 
     def _cdf(self, x: Any) -> Any:
         return np.vectorize((lambda d: self._above(-d)) if self.negated else self._below, otypes=[float])(x)

@@ -256,7 +256,8 @@ def _fair_binomial(m: int) -> FloatArray:
 def _add_rows(out: FloatArray, codes: IntArray, rows: npt.NDArray[Any], sign: int) -> None:
     """out[code] += sign * the sum of the rows of that code; codes are sorted. Ten times as fast as `np.add.reduceat`."""
     own, starts = np.unique(codes, return_index=True)
-    for code, start, stop in zip(own.tolist(), starts.tolist(), [*starts[1:].tolist(), len(codes)], strict=True):
+    stops = np.append(starts, len(codes))[1:]
+    for code, start, stop in zip(own.tolist(), starts.tolist(), stops.tolist(), strict=True):
         out[code] += sign * np.add.reduce(rows[start:stop], axis=0)
 
 

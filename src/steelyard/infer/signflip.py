@@ -60,8 +60,8 @@ def sign_flip(
         return SignFlip(p_value=1.0, exact=True, method="enumeration", draws=0)
     n = int(many.sum())
     size = np.abs(value)
-    slack = TIE * float(size @ many)
-    observed = math.fsum(np.repeat(value, many)) if n <= 10_000 else float(value @ many)
+    slack = TIE * float((size * many).sum())
+    observed = math.fsum(np.repeat(value, many)) if n <= 1000 else float((value * many).sum())
     sign = 0 if abs(observed) <= slack else int(math.copysign(1, observed))
     if n <= FEW or (n <= HALVES and _lattice(size, many) is None):
         at_least, beyond = halves(np.repeat(size, many), abs(observed), slack)
@@ -122,7 +122,7 @@ def _lattice(size: FloatArray, many: IntArray) -> IntArray | None:
     largest = float(size.max())
     if len(size) > 4 * math.isqrt(STEPS):
         return None
-    slack, total = 1e-11 * largest, float(size @ many)
+    slack, total = 1e-11 * largest, float((size * many).sum())
     left, step = size, float(size.min())
     while True:
         if total / step > STEPS * 16:
@@ -164,6 +164,7 @@ def signed_totals(rows: FloatArray, draws: int, seed: int) -> FloatArray:
     q = -(-(draws + 1) // p)
     source = np.random.Generator(np.random.PCG64(seed))
     product = np.zeros((rows.shape[1], p, q))
+    slices = ITEMS if p * q > 2048 else max(16, 250_000 // (p * q))  # shorter products would wake BLAS's threads for nothing
     for start in range(0, len(rows), ITEMS):
         part = rows[start : start + ITEMS]
         words = source.integers(0, 2**64, size=(p + q, -(-len(part) // 64)), dtype=np.uint64)
@@ -173,7 +174,10 @@ def signed_totals(rows: FloatArray, draws: int, seed: int) -> FloatArray:
         bits[0] = bits[p] = 1
         right = bits[p:].astype(float).T
         for column in range(rows.shape[1]):
-            product[column] += (bits[:p] * part[:, column]) @ right
+            left = bits[:p].astype(float)
+            left *= part[:, column]
+            for at in range(0, len(part), slices):
+                product[column] += left[:, at : at + slices] @ right[at : at + slices]
     total, by_p, by_q = product[:, :1, :1].copy(), product[:, :, :1].copy(), product[:, :1, :].copy()
     by_p[:, 0], by_q[:, :, 0] = 0, 0
     product[:, 0, :], product[:, :, 0] = 0, 0

@@ -151,7 +151,7 @@ class _Sum:
         law, _ = self._tilted(tilt)
         mean = (law * self.value).sum(1)
         alive = np.arange(points // 2 + 1)
-        angle = alive * (2 * math.pi / points)
+        angle: FloatArray = alive * np.float64(2 * math.pi / points)
         power = -1j * angle * (observed - float(self.many @ mean))
         for value, share, many, centre in zip(self.value, law, self.many, mean, strict=True):
             power = power + int(many) * _log_characteristic(value - centre, share, angle)
@@ -173,7 +173,7 @@ def _log_characteristic(value: FloatArray, share: FloatArray, angle: FloatArray)
             imaginary += 2 * q * half * np.cos(angle * (x / 2))
     with np.errstate(divide="ignore"):
         size = np.log1p(np.maximum(2 * real + real * real + imaginary * imaginary, -1.0)) / 2
-    out: npt.NDArray[np.complex128] = size + 1j * np.arctan2(imaginary, 1 + real)
+    out: npt.NDArray[np.complex128] = np.maximum(size, -1e4) + 1j * np.arctan2(imaginary, 1 + real)
     return out
 
 
@@ -219,12 +219,11 @@ def within_items(
     if any(len(x) != len(right_a) for x in four) or np.any((right_a > runs_a) | (right_b > runs_b) | (right_a < 0) | (right_b < 0)):
         raise DataError("cannot permute runs within items", got="counts that do not fit", need="right <= runs for every item")
     _refuse_empty(runs_a, runs_b)
-    designs, place = np.unique(np.stack([runs_a, runs_b], axis=1), axis=0, return_inverse=True)
-    place = place.ravel()
+    designs, place, _ = _pairs(runs_a, runs_b)
     sums = [np.bincount(place, weights=x, minlength=len(designs)).astype(np.int64).tolist() for x in (right_a, right_b)]
-    exact = sum((Fraction(b, nb) - Fraction(a, na) for (na, nb), a, b in zip(designs.tolist(), *sums, strict=True)), Fraction(0))
+    exact = sum((Fraction(b, nb) - Fraction(a, na) for (na, nb), a, b in zip(designs, *sums, strict=True)), Fraction(0))
     difference = float(exact / max(1, len(right_a)))
-    kinds, observed = _kinds(designs.tolist(), place, right_a + right_b, right_b)
+    kinds, observed = _kinds(designs, place, right_a + right_b, right_b)
     if kinds is None:
         return WithinItems(p_value=1.0, difference=difference, exact=True, method="convolution", draws=0)
     tails = lattice_tails(kinds, observed) if int(kinds.value.max()) < 2**31 else None
@@ -250,7 +249,14 @@ def _refuse_empty(runs_a: IntArray, runs_b: IntArray) -> None:
         )
 
 
-def _kinds(designs: list[list[int]], place: IntArray, right: IntArray, candidate: IntArray) -> tuple[Kinds | None, int]:
+def _pairs(first: IntArray, second: IntArray) -> tuple[list[tuple[int, int]], IntArray, IntArray]:
+    """The distinct pairs in order, which of them each entry is, and how often each occurs."""
+    width = int(second.max(initial=0)) + 1
+    key, place, many = np.unique(first * width + second, return_inverse=True, return_counts=True)
+    return [divmod(k, width) for k in key.tolist()], place.ravel(), many
+
+
+def _kinds(designs: list[tuple[int, int]], place: IntArray, right: IntArray, candidate: IntArray) -> tuple[Kinds | None, int]:
     """Items by (design, right runs) with the hypergeometric law of the candidate's, and the observed weighted total.
 
     The candidate's x counts (a + c) / (a c), brought to whole numbers. Items that leave no choice drop out.
@@ -259,10 +265,10 @@ def _kinds(designs: list[list[int]], place: IntArray, right: IntArray, candidate
     common = math.lcm(*(w.denominator for w in weights)) if weights else 1
     whole = [int(w * common) for w in weights]
     whole = [w // math.gcd(*whole) for w in whole]
-    key, kind, many = np.unique(np.stack([place, right], axis=1), axis=0, return_inverse=True, return_counts=True)
-    own = np.bincount(kind.ravel(), weights=candidate, minlength=len(key)).astype(np.int64)
+    key, kind, many = _pairs(place, right)
+    own = np.bincount(kind, weights=candidate, minlength=len(key)).astype(np.int64)
     rows, observed = [], 0
-    for (design, s), number, total in zip(key.tolist(), many.tolist(), own.tolist(), strict=True):
+    for (design, s), number, total in zip(key, many.tolist(), own.tolist(), strict=True):
         a, c = designs[design]
         least, most = max(0, s - a), min(s, c)
         if least < most:
@@ -310,7 +316,7 @@ def within_items_scores(
     starts = np.cumsum(runs_a + runs_b) - (runs_a + runs_b)
     drawn, observed, size = np.zeros(draws), 0.0, 0.0
     source = np.random.PCG64(seed)
-    for a, b in np.unique(np.stack([runs_a, runs_b], axis=1), axis=0).tolist():
+    for a, b in _pairs(runs_a, runs_b)[0]:
         source = source.jumped()
         own = starts[(runs_a == a) & (runs_b == b)]
         table = value[own[:, None] + np.arange(a + b)]

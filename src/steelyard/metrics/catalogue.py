@@ -123,7 +123,9 @@ def _split_average(text: str) -> tuple[str | None, str]:
 def _with_average(text: str, base: str, average: str | None, parameter: float | None) -> Metric:
     if average and not FACTS[base].of_class:
         raise UsageError(f"cannot use the metric {text!r}", got=f"{base} has no classes to average", need=base, hint=f"write {base}")
-    name = base if parameter is None else f"{base}:{parameter:g}"
+    name = base
+    if parameter is not None:
+        name += f":{parameter:g}" if float(f"{parameter:g}") == parameter else f":{parameter!r}"
     return Metric(name=f"{average}_{name}" if average else name, base=base, average=average, parameter=parameter)
 
 

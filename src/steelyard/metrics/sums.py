@@ -39,8 +39,8 @@ QUOTIENT = SumStatistic(_quotient, lambda s: np.array([-s[1] / s[0] ** 2, 1 / s[
 
 
 def _r2(s: FloatArray) -> FloatArray:
-    around_mean = s[..., 2] - s[..., 1] ** 2 / s[..., 0]
     with np.errstate(invalid="ignore", divide="ignore"):
+        around_mean = s[..., 2] - s[..., 1] ** 2 / s[..., 0]
         # A resample of one distinct value has only rounding left around its mean.
         return np.asarray(np.where(around_mean > 1e-12 * np.abs(s[..., 2]), 1 - s[..., 3] / around_mean, np.nan))
 
@@ -51,6 +51,11 @@ def _r2_gradient(s: FloatArray) -> FloatArray:
     return np.array([slope * s[1] ** 2 / s[0] ** 2, slope * -2 * s[1] / s[0], slope, -1 / around_mean])
 
 
+def _ece(s: FloatArray) -> FloatArray:
+    with np.errstate(invalid="ignore", divide="ignore"):
+        return np.asarray(np.abs(s[..., 1:]).sum(-1) / s[..., 0])
+
+
 def _ece_gradient(s: FloatArray) -> FloatArray:
     return np.concatenate([[-np.abs(s[1:]).sum() / s[0] ** 2], np.sign(s[1:]) / s[0]])
 
@@ -59,7 +64,7 @@ STATISTICS: dict[str, SumStatistic] = {
     **dict.fromkeys(("mean", "brier", "log_loss", "mae", "ratio", "pass@", "pass^"), QUOTIENT),
     "rmse": SumStatistic(lambda s: np.sqrt(_quotient(s)), lambda s: QUOTIENT.gradient(s) / (2 * np.sqrt(s[1] / s[0]))),
     "r2": SumStatistic(_r2, _r2_gradient),
-    "ece": SumStatistic(lambda s: np.abs(s[..., 1:]).sum(-1) / s[..., 0], _ece_gradient),
+    "ece": SumStatistic(_ece, _ece_gradient),
 }
 
 

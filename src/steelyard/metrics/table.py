@@ -97,7 +97,8 @@ def accuracy(m: Margins) -> Array:
 def mcc(m: Margins) -> Array:
     """Matthews correlation of truth and prediction, for any number of classes (Gorodkin's R_K).
 
-    Formula: (n c - sum t_k p_k) / sqrt((n^2 - sum p_k^2)(n^2 - sum t_k^2)), c the diagonal.
+    Formula: (n c - sum t_k p_k) / sqrt((n^2 - sum p_k^2)(n^2 - sum t_k^2)), c the diagonal. Predictions outside the declared
+    labels are one answer more, without a truth: their total joins sum p_k^2.
     Undefined: when all truths or all predictions are of one class (0/0); scikit-learn returns 0 there.
     Reference: Gorodkin2004, equation 8.
 
@@ -109,7 +110,8 @@ def mcc(m: Margins) -> Array:
 
     n = m.n
     cross = n * m.hit.sum(-1) - (m.truth * m.prediction).sum(-1)
-    spread = (n * n - (m.prediction**2).sum(-1)) * (n * n - (m.truth**2).sum(-1))
+    strays = n - m.prediction.sum(-1)
+    spread = (n * n - (m.prediction**2).sum(-1) - strays**2) * (n * n - (m.truth**2).sum(-1))
     with np.errstate(invalid="ignore", divide="ignore"):
         out: Array = np.where(spread > 0, cross / np.sqrt(np.maximum(spread, 0)), np.nan)
     return out
@@ -199,13 +201,13 @@ def mcc_gradient(m: Margins) -> Margins:
 
     n = np.asarray(m.n, float)
     value = mcc(m)
-    a, b = n * n - (m.prediction**2).sum(-1), n * n - (m.truth**2).sum(-1)
+    strays = n - m.prediction.sum(-1)
+    a, b = n * n - (m.prediction**2).sum(-1) - strays**2, n * n - (m.truth**2).sum(-1)
     root = np.sqrt(a * b)
     of_truth = -m.prediction / root[..., None] + (value / b)[..., None] * m.truth
-    of_prediction = -m.truth / root[..., None] + (value / a)[..., None] * m.prediction
-    return Margins(
-        np.zeros_like(m.hit) + (n / root)[..., None], of_truth, of_prediction, m.hit.sum(-1) / root - value * n * (1 / a + 1 / b)
-    )
+    of_prediction = -m.truth / root[..., None] + (value / a)[..., None] * (m.prediction - strays[..., None])
+    of_n = m.hit.sum(-1) / root - value * ((n - strays) / a + n / b)
+    return Margins(np.zeros_like(m.hit) + (n / root)[..., None], of_truth, of_prediction, of_n)
 
 
 def kappa_gradient(m: Margins) -> Margins:
@@ -299,6 +301,7 @@ def _negated(m: Margins) -> Margins:
 RATIOS: dict[str, Ratio] = {"precision": PRECISION, "recall": RECALL, "specificity": SPECIFICITY, "npv": NPV, "f1": F1, "jaccard": JACCARD}
 WHOLE: dict[str, TableStatistic] = {
     "accuracy": TableStatistic(accuracy, accuracy_gradient),
+    "mean": TableStatistic(accuracy, accuracy_gradient),  # of scores that are 0 or 1
     "error": TableStatistic(lambda m: 1 - accuracy(m), lambda m: _negated(accuracy_gradient(m))),
     "mcc": TableStatistic(mcc, mcc_gradient),
     "kappa": TableStatistic(kappa, kappa_gradient),

@@ -84,8 +84,9 @@ def compare(
             raise UsageError("cannot use columns with counts", got="counts and columns", need="counts alone")
         return compare_tallies(baseline, candidate, wanted, asked, tuple(names or ("baseline", "candidate")))
     from steelyard.questions.compare_items import compare_sources
+    from steelyard.questions.measure import slice_names
 
-    slices = (by,) if isinstance(by, str) else tuple(by or ())
+    slices = tuple(slice_names(by))
     return compare_sources([baseline, candidate, *more], wanted, asked, slices, ratio, columns, names, flips_out)
 
 

@@ -50,7 +50,16 @@ def compare_sources(
     if ratio is not None:
         given["ratio"] = ratio_columns(ratio)
     chosen = metric or default_metric(data, given, asked)
-    runs = _runs([d for d in data if d is not None], chosen, asked, by, given, names)
+    data = [d for d in data if d is not None]
+    if len(data) == 2 and not by and ratio is None and flips_out is None:
+        from steelyard.questions.compare_engine import compare_large
+
+        data = [_open(one, given, by) for one in data]
+        said = _names(data, names)
+        found = compare_large(data[0], data[1], chosen, asked, (said[0], said[1]), default=metric is None)
+        if found is not None:
+            return found
+    runs = _runs(data, chosen, asked, by, given, names)
     if metric is None:
         chosen = settle_default(chosen, runs)
     if len(runs) > 2:
@@ -117,21 +126,26 @@ def _runs(
     """Every run, named: by the caller, by its source, or by its place."""
     if len(data) == 1:
         return _split_models(data[0], metric, asked, by, given, names)
-    fallback = ["baseline", "candidate"] if len(data) == 2 else [f"system {i + 1}" for i in range(len(data))]
-    runs = []
-    for place, one in enumerate(data):
-        source = _open(one, given, by)
-        for sentence in source.warnings:
+    sources, read = [], []
+    for one in data:
+        sources.append(_open(one, given, by))
+        for sentence in sources[-1].warnings:
             asked.warn(sentence)
-        name = names[place] if names else source.name or fallback[place]
-        runs.append(Run(name, _read(source, metric)))
-    if len({run.name for run in runs}) < len(runs):
-        runs = [Run(f"{run.name} ({word})", run.items) for run, word in zip(runs, fallback, strict=True)]
-    return runs
+        read.append(_read(sources[-1], metric))
+    return [Run(name, items) for name, items in zip(_names(sources, names), read, strict=True)]
+
+
+def _names(sources: Sequence[Source], names: Sequence[str] | None) -> list[str]:
+    """What to call the runs, each differently."""
+    fallback = ["baseline", "candidate"] if len(sources) == 2 else [f"system {i + 1}" for i in range(len(sources))]
+    found = [names[place] if names else source.name or fallback[place] for place, source in enumerate(sources)]
+    return found if len(set(found)) == len(found) else [f"{name} ({word})" for name, word in zip(found, fallback, strict=True)]
 
 
 def _open(data: Any, given: Mapping[str, Any], by: tuple[str, ...]) -> Source:
     """A source; arrays of predictions or scores take their truth from truth=."""
+    if isinstance(data, Source):
+        return data
     columns = {**given, **({"by": by} if by else {})}
     truth = columns.get("truth")
     if truth is not None and not isinstance(truth, str):

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from steelyard.errors import UsageError
 from steelyard.infer import sums as infer_sums
 from steelyard.infer.bootstrap import Degenerate
-from steelyard.infer.grouped import FEWEST, GroupedProportion, grouped_proportion, intraclass_correlation
+from steelyard.infer.grouped import FEWEST, ROUNDING, GroupedProportion, grouped_proportion, intraclass_correlation
 from steelyard.metrics.catalogue import Metric
 from steelyard.metrics.proportions import Proportion, why_undefined
 from steelyard.metrics.sums import of_margins
@@ -28,7 +28,7 @@ def grouped_row(metric: Metric, label: int | None, tally: TableTally, proportion
     assert tally.units is not None
     units, counts = tally.units, tally.counts
     statistic = of_margins(statistic_of(metric, label, settings), counts.classes)
-    value = float(statistic.value(units.totals()))
+    value = _inside(float(statistic.value(units.totals())), metric)
     name = metric.name.removeprefix("each_") + ("" if label is None else f"[{counts.labels[label]}]")
     # the items that the metric rests on; repeats and weights leave no whole number of them, so all items stand there
     n = proportion.of(counts)[1] if proportion is not None and tally.kind == "groups" and counts.n == tally.items else tally.items
@@ -54,6 +54,12 @@ def grouped_row(metric: Metric, label: int | None, tally: TableTally, proportion
         settings.warn(f"{name}: {method} has no interval here ({reason})")
         return make_row(metric, label, counts, value, n, None, settings, details)
     return make_row(metric, label, counts, value, n, ends, settings, details)
+
+
+def _inside(value: float, metric: Metric) -> float:
+    """The value without the last bits by which sums of fractional weights leave the range of a metric."""
+    ends = [end for end in (metric.facts.low, metric.facts.high) if end is not None]
+    return next((end for end in ends if abs(value - end) <= ROUNDING), value)
 
 
 def _of_units(method: str, units: Any, statistic: Any, settings: Settings, name: str) -> tuple[float, float, str]:

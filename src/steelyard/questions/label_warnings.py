@@ -16,7 +16,7 @@ def warn_about_labels(counts: Counts, metrics: Sequence[Metric], settings: Setti
     margins = [counts.class_margins(label) for label in range(counts.classes)]
     averaged = any(m.average in ("macro", "weighted") or m.base in ("balanced_accuracy", "mcc", "kappa") for m in metrics)
     if whole:
-        _warn_about_names(counts, margins, settings)
+        _warn_about_names(counts, margins, settings, averaged or any(m.average == "each" for m in metrics))
     absent = [counts.labels[k] for k, m in enumerate(margins) if m[1] == 0 and m[2] == 0]
     if absent and (whole or averaged):
         settings.warn(f"{_many(len(absent), 'declared label')} without a case: {', '.join(map(repr, absent[:5]))}")
@@ -27,12 +27,12 @@ def warn_about_labels(counts: Counts, metrics: Sequence[Metric], settings: Setti
         )
 
 
-def _warn_about_names(counts: Counts, margins: Sequence[tuple[int, ...]], settings: Settings) -> None:
+def _warn_about_names(counts: Counts, margins: Sequence[tuple[int, ...]], settings: Settings, by_class: bool) -> None:
     strays = {label: many for label, many in counts.strays.items() if label != MISSING}
     if strays:
         settings.warn(f"{_many(sum(strays.values()), 'prediction')} outside the declared labels, counted as wrong: {_some(strays)}")
     invented = {counts.labels[k]: m[2] for k, m in enumerate(margins) if m[1] == 0 and m[2] > 0}
-    if invented and settings.labels is None:
+    if invented and settings.labels is None and by_class:
         settings.warn(
             f"{_many(len(invented), 'label')} only in the predictions, counted as classes of their own: {_some(invented)}; "
             "declare the classes with --labels to keep averages over the real ones"

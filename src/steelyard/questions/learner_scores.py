@@ -97,6 +97,13 @@ class LabelColumn:
         check_matching({"target": self.found, "prediction": found})
         if (said.codes < 0).any():
             raise DataError("cannot count the predictions", got=f"{int((said.codes < 0).sum())} missing", need="a label for every item")
+        if not set(self.names) & set(found.names):
+            raise DataError(
+                "cannot match the predictions with the target",
+                got=f"{len(found.names)} prediction(s) such as {found.names[0]!r}, none of them a label of the target",
+                need="labels",
+                hint="a learner of numbers needs metric mae, rmse, r2 or spearman",
+            )
         return count_labels(Labels(self.labels.raw[rows], self.labels.names, self.labels.base), said, self.names)
 
 

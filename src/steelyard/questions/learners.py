@@ -12,7 +12,7 @@ import numpy.typing as npt
 
 from steelyard import signature
 from steelyard.errors import DataError, UsageError
-from steelyard.evaluate.folds import count_rows, evaluate
+from steelyard.evaluate.folds import Answer, count_rows, evaluate
 from steelyard.infer import crossval
 from steelyard.infer.crossval import SplitTest
 from steelyard.infer.flips import check_alternative
@@ -23,7 +23,6 @@ from steelyard.questions.learner_scores import LIKELIHOODS, ORDERS, Scorer, scor
 from steelyard.questions.learner_words import Words, failed_where
 from steelyard.questions.settings import settle
 from steelyard.results import Comparison, Difference, System, Test
-from steelyard.tally.counts import Counts
 
 IntArray = npt.NDArray[np.int64]
 FloatArray = npt.NDArray[np.float64]
@@ -220,13 +219,9 @@ def _details(
     scheme: Scheme, scorer: Scorer, scored: Sequence[Piece], failures: list[dict[str, Any]], stratified: bool, groups: IntArray | None
 ) -> dict[str, Any]:
     """What a reader may want next: the scheme, every split with its scores, the pooled tables, what failed."""
-    tables: dict[str, Any] = {}
-    for side, role in enumerate(("baseline", "candidate")):
-        pooled: Counts | None = None
-        for piece in scored:
-            part = scorer.table(piece.rows, piece.answers[side])
-            pooled = part if pooled is None or part is None else pooled + part
-        tables[role] = None if pooled is None else pooled.to_dict()
+    rows = np.concatenate([piece.rows for piece in scored])
+    said = [np.concatenate([piece.answers[side].prediction for piece in scored]) for side in (0, 1)]
+    tables = [scorer.table(rows, Answer(prediction)) for prediction in said]
     return {
         "design": "cross-validation",
         "method": scheme.method,
@@ -246,7 +241,8 @@ def _details(
             }
             for piece in scored
         ],
-        "tables": tables if scorer.names else None,
+        "tables": {role: table.to_dict() for role, table in zip(("baseline", "candidate"), tables, strict=True) if table is not None}
+        or None,
         "failures": failures,
     }
 

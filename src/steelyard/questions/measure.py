@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from steelyard import signature
@@ -29,7 +29,7 @@ def measure(
     metric: Names = None,
     positive: object = None,
     labels: Sequence[object] | None = None,
-    by: Names = None,
+    by: Names | Mapping[str, Any] = None,
     interval: str | None = None,
     confidence_level: float = 0.95,
     side: str = "two",
@@ -84,11 +84,26 @@ def measure(
                 need="counts alone",
                 hint="by=, group= and the like need the items",
             )
+        if settings.labels is not None:
+            raise UsageError(
+                "cannot declare labels for counts",
+                got="labels beside a table",
+                need="labels inside it",
+                hint="Counts.table(cells, labels=[...])",
+            )
         return measure_counts(data, metrics, settings)
     from steelyard.questions.measure_items import measure_source
 
-    slices = (by,) if isinstance(by, str) else tuple(by or ())
-    return measure_source(data, prediction, metrics, settings, slices, ratio, columns)
+    return measure_source(data, prediction, metrics, settings, slice_names(by), ratio, columns)
+
+
+def slice_names(by: Any) -> tuple[str, ...] | Mapping[str, Any]:
+    """The columns to slice by: names, or for arrays a mapping of names to arrays."""
+    if by is None or isinstance(by, str):
+        return () if by is None else (by,)
+    if isinstance(by, Mapping) or (isinstance(by, (list, tuple)) and all(isinstance(name, str) for name in by)):
+        return by if isinstance(by, Mapping) else tuple(by)
+    raise UsageError("cannot slice by this", got=type(by).__name__, need="column names, or by={name: array} for arrays")
 
 
 def measure_counts(counts: Counts, metrics: list[Metric] | None, settings: Settings) -> Measurement:
@@ -119,7 +134,8 @@ def default_table_metrics(counts: Counts) -> list[str]:
 def rows_of_table(metric: Metric, tally: TableTally, settings: Settings) -> Iterable[Row]:
     """One row, or one per class for each_."""
     if metric.average == "each":
-        return [table_row(metric, label, tally, settings) for label in range(tally.counts.classes)]
+        known = range(tally.counts.classes) if tally.counts.negatives_known else [1]
+        return [table_row(metric, label, tally, settings) for label in known]
     return [table_row(metric, class_of(metric, tally.counts, settings), tally, settings)]
 
 
@@ -191,6 +207,7 @@ def sign(metrics: Sequence[Metric], rows: Sequence[Row], settings: Settings, fac
         methods = [row.details.get("instead_of", row.interval.method) for row in rows if row.metric == name and row.interval is not None]
         used.append(max(methods, key=methods.count) if methods else "none")
     redrawn = bool({*RESAMPLING} & set(used)) or any("monte_carlo_error" in row.details for row in rows)
+    believed = {row.interval.method for row in rows if row.interval is not None} & {"bayes", "hdi"}  # asked for or fallen back to
     return signature.write(
         {
             "metric": [metric.name for metric in metrics],
@@ -199,7 +216,7 @@ def sign(metrics: Sequence[Metric], rows: Sequence[Row], settings: Settings, fac
             "interval": used[:1] if len(set(used)) == 1 else used,
             "level": settings.confidence_level,
             "side": None if settings.side == "two" else settings.side,
-            "prior": settings.prior if {"bayes", "hdi"} & set(used) else None,
+            "prior": settings.prior if believed else None,
             "range": settings.range,
             "draws": settings.draws if redrawn else None,
             "seed": settings.seed if redrawn or "betting" in used else None,

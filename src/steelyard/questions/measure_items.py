@@ -12,7 +12,7 @@ from steelyard.errors import DataError, UsageError
 from steelyard.items import Items, Labels
 from steelyard.metrics.catalogue import Metric, parse
 from steelyard.questions.label_warnings import warn_about_labels
-from steelyard.questions.measure import rows_of_sample, sign
+from steelyard.questions.measure import OUTCOME_METRICS, rows_of_sample, sign
 from steelyard.questions.sample import Sample
 from steelyard.questions.settings import Settings
 from steelyard.read.doors import open_source
@@ -30,7 +30,7 @@ def measure_source(
     prediction: Any,
     metrics: list[Metric] | None,
     settings: Settings,
-    by: tuple[str, ...],
+    by: tuple[str, ...] | Mapping[str, Any],
     ratio: str | Sequence[str] | None,
     columns: Mapping[str, Any],
 ) -> Measurement:
@@ -45,15 +45,15 @@ def measure_source(
         settings.warn(sentence)
     asked = metrics is not None
     metrics = metrics if metrics is not None else default_metrics(source)
-    items = _items(source, metrics, by)
+    items = _items(source, metrics, source.by)
     if not asked:
         refuse_numeric_truth(items)
-    sample = Sample(items, settings, settings.labels)
+    sample = Sample(items, settings, settings.labels, needed=_used(metrics, source))
     if not asked and metrics == [parse("mean")] and sample.binary_scores:
         metrics = [parse("accuracy")]
     measured = _measured(sample, metrics, settings)
     warn_disagreement(sample, settings)
-    slices = _slices(sample, metrics, settings, by)
+    slices = _slices(sample, metrics, settings, source.by)
     roles = {role: name for role, name in source.roles.items() if role in _used(metrics, source)}
     facts = _facts(sample)
     if source.ratio is not None:
@@ -64,7 +64,8 @@ def measure_source(
         table=measured[1],
         slices=slices,
         roles=roles,
-        warnings=(*settings.warnings, *source.hints),
+        warnings=tuple(settings.warnings),
+        hints=source.hints,
         name=source.name,
         signature=sign(metrics, measured[0], settings, facts),
     )
@@ -109,6 +110,18 @@ def _used(metrics: Sequence[Metric], source: Source) -> set[str]:
     return used & {*source.roles, "ratio"}
 
 
+def _read_roles(metrics: Sequence[Metric], source: Source) -> set[str]:
+    """The roles to read: those that are used, and a score beside labels, to count where the two disagree."""
+    used = _used(metrics, source)
+    if {"truth", "prediction", "score"} <= set(source.roles) and {"truth", "prediction"} <= used and "score" not in used:
+        try:
+            source.tabulate(["score"])
+        except DataError:  # not a number: nobody asked for it, so it cannot disagree
+            return used
+        return used | {"score"}
+    return used
+
+
 def _items(source: Source, metrics: Sequence[Metric], by: tuple[str, ...]) -> Items:
     """The items: counted inside the engine where only distinct rows matter, read row by row where order or units do."""
     _require(source, metrics)
@@ -127,8 +140,8 @@ def _items(source: Source, metrics: Sequence[Metric], by: tuple[str, ...]) -> It
         or any(m.facts.family == "repeats" for m in metrics)
     )
     if by_row or len(by) > 1 or isinstance(source.table, MemoryTable) or ("weight" in source.roles and not source.weights_are_whole()):
-        return source.items(numeric=numeric)
-    roles = sorted(_used(metrics, source) & {"truth", "prediction", "score", "probability"})
+        return source.items(numeric=numeric, roles=_read_roles(metrics, source))
+    roles = sorted(_read_roles(metrics, source) & {"truth", "prediction", "score", "probability"})
     return from_cells(source.tabulate(roles, by[0] if by else None), roles, by)
 
 
@@ -193,20 +206,26 @@ def _measured(sample: Sample, metrics: Sequence[Metric], settings: Settings, who
         table = sample.table.counts if labelled else sample.outcomes.counts
         if labelled:
             warn_about_labels(table, metrics, settings, whole)
+        if labelled and disagreements(sample) and any(metric.base in OUTCOME_METRICS for metric in metrics):
+            return rows, None  # the score decided accuracy: the table of labels would answer otherwise
     return rows, table if sample.design.plain else None
 
 
-def warn_disagreement(sample: Sample, settings: Settings) -> None:
-    """With labels and right-or-wrong scores side by side: how often they tell different stories."""
+def disagreements(sample: Sample) -> int:
+    """On how many items right-or-wrong scores and labels tell different stories."""
     items = sample.items
     if items.truth is None or items.prediction is None or not sample.binary_scores or items.score is None:
-        return
+        return 0
     truth, prediction = np.array(items.truth.names)[items.truth.codes], np.array(items.prediction.names)[items.prediction.codes]
     differ = (truth == prediction) != (items.score == 1)
-    many = int(differ.sum() if items.count is None else items.count[differ].sum())
-    if many:
+    return int(differ.sum() if items.count is None else items.count[differ].sum())
+
+
+def warn_disagreement(sample: Sample, settings: Settings) -> None:
+    """Said once, for the whole."""
+    if many := disagreements(sample):
         settings.warn(
-            f"score and labels disagree on right or wrong for {many} of {items.total} items: "
+            f"score and labels disagree on right or wrong for {many} of {sample.items.total} items: "
             "the score decides accuracy, the labels decide label metrics"
         )
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import replace
 from functools import cached_property
 from typing import Any
@@ -27,11 +27,15 @@ OUTCOME = ("right", "wrong")
 class Sample:
     """Items under a design. Tallies are made when first asked for, each once."""
 
-    def __init__(self, items: Items, settings: Settings, labels: Sequence[str] | None = None) -> None:
-        worst = 0.0 if settings.range is None else settings.range[0]
-        self.items, said = settle_missing(_whole_weights_as_counts(items), settings.missing, worst_score=worst)
+    def __init__(
+        self, items: Items, settings: Settings, labels: Sequence[str] | None = None, needed: Collection[str] | None = None
+    ) -> None:
+        self.items, said = settle_missing(
+            _whole_weights_as_counts(items), settings.missing, worst_score=_worst_score(items, settings), needed=needed
+        )
         for sentence in said:
             settings.warn(sentence)
+        _refuse_outside(self.items, settings)
         self.settings = settings
         self.labels = labels
         self.design = design_of(self.items)
@@ -45,7 +49,7 @@ class Sample:
     def binary_scores(self) -> bool:
         """Whether there are scores and all of them are 0 or 1."""
         score = self.items.score
-        return score is not None and bool(np.isin(score, (0.0, 1.0)).all())
+        return score is not None and bool(np.isin(score, (0.0, 1.0)).all())  # a hole (of a score nobody needs) is neither
 
     @cached_property
     def table(self) -> TableTally:
@@ -114,6 +118,28 @@ def _split_variance(answers: FloatArray | None, item: npt.NDArray[np.integer[Any
         out["variance_within"] = within
         out["variance_between"] = max(0.0, float(np.var(mean, ddof=1) - within * np.mean(1 / tries)))
     return out
+
+
+def _refuse_outside(items: Items, settings: Settings) -> None:
+    """Scores outside a declared range are a mistake of one of the two."""
+    if items.score is None or settings.range is None or not items.n:
+        return
+    low, high = float(np.nanmin(items.score)), float(np.nanmax(items.score))
+    if low < settings.range[0] or high > settings.range[1]:
+        raise DataError(
+            "cannot use the declared range",
+            got=f"scores from {low:g} to {high:g}",
+            need=f"scores within {settings.range[0]:g} and {settings.range[1]:g}",
+            hint="correct --range, or look for percent mixed with fractions",
+        )
+
+
+def _worst_score(items: Items, settings: Settings) -> float | None:
+    """What a missing score counts as under --missing wrong: the bottom of the range, 0 for scores inside 0 and 1, else unknown."""
+    if settings.range is not None:
+        return settings.range[0]
+    known = items.score[~np.isnan(items.score)] if items.score is not None else np.zeros(1)
+    return 0.0 if known.size == 0 or (known.min() >= 0 and known.max() <= 1) else None
 
 
 def _whole_weights_as_counts(items: Items) -> Items:

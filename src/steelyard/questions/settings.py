@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, SupportsIndex
 
 from steelyard.errors import UsageError
 from steelyard.infer.normal import check_level, tail
@@ -75,7 +75,7 @@ def settle(
     one_of("interval", interval, INTERVALS)
     one_of("absent", absent, ("skip", "zero"))
     one_of("missing", missing, ("error", "wrong", "drop"), optional=False)
-    if isinstance(draws, bool) or not isinstance(draws, int) or draws < 1:
+    if isinstance(draws, bool) or not isinstance(draws, SupportsIndex) or draws.__index__() < 1:
         raise UsageError("cannot use the number of draws", got=repr(draws), need="a whole number of at least 1")
     if not (isinstance(prior, (int, float)) and 0 < prior < math.inf):
         raise UsageError(
@@ -88,7 +88,7 @@ def settle(
         interval=interval,
         confidence_level=float(confidence_level),
         side=side,
-        draws=draws,
+        draws=draws.__index__(),
         seed=_seed(seed),
         prior=float(prior),
         range=_range(range),
@@ -112,15 +112,18 @@ def _seed(seed: int | None) -> int:
         import secrets
 
         return secrets.randbelow(2**32)
-    if isinstance(seed, bool) or not isinstance(seed, int) or seed < 0:
+    if isinstance(seed, bool) or not isinstance(seed, SupportsIndex) or seed.__index__() < 0:
         raise UsageError("cannot use the seed", got=repr(seed), need="a whole number of 0 or more, or None to draw one")
-    return seed
+    return seed.__index__()
 
 
 def _range(ends: Sequence[float] | None) -> tuple[float, float] | None:
     if ends is None:
         return None
-    low, high = (float(end) for end in ends)
+    try:
+        low, high = (float(end) for end in ends)
+    except (TypeError, ValueError):
+        low = high = math.nan
     if not (math.isfinite(low) and math.isfinite(high) and low < high):
-        raise UsageError("cannot use the range", got=f"{low:g} {high:g}", need="two finite numbers, the lower first", hint="--range 0 1")
+        raise UsageError("cannot use the range", got=repr(ends), need="two finite numbers, the lower first", hint="--range 0 1")
     return low, high

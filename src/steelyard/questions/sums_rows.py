@@ -91,6 +91,11 @@ def positive_label(sample: Sample) -> str:
         raise UsageError(
             "cannot tell what the probability is of", got=f"labels {shown}", need="the positive class", hint="name it with --positive LABEL"
         )
+    if wanted not in used and len(used) > 1:  # one class only is undefined, and said so; a name that fits none is a mistake
+        shown = ", ".join(map(repr, sorted(used)[:12]))
+        raise UsageError(
+            f"cannot find the class {wanted!r}", got=f"labels {shown}", need="one of them", hint="labels match by their text, case included"
+        )
     return wanted
 
 
@@ -100,6 +105,8 @@ def _pass_row(metric: Metric, sample: Sample, settings: Settings) -> Row:
     k = int(metric.parameter or 1)
     if items.id is None or items.score is None:
         raise DataError(f"cannot compute {metric.name}", got="no id or no score column", need="several scored tries per id")
+    if items.weight is not None or items.count is not None:
+        raise UsageError(f"cannot compute {metric.name} with weights", got="a weight column", need="one row per try")
     if not sample.binary_scores:
         raise DataError(f"cannot compute {metric.name}", got="scores other than 0 and 1", need="right or wrong for every try")
     codes, problem = np.unique(items.id.codes, return_inverse=True)
@@ -161,13 +168,6 @@ def bounds_of(metric: Metric, sample: Sample, settings: Settings) -> tuple[float
         return None
     low, high = float(sample.items.score.min()), float(sample.items.score.max())
     if settings.range is not None:
-        if low < settings.range[0] or high > settings.range[1]:
-            raise DataError(
-                "cannot use the declared range",
-                got=f"scores from {low:g} to {high:g}",
-                need=f"scores within {settings.range[0]:g} and {settings.range[1]:g}",
-                hint="correct --range, or look for percent mixed with fractions",
-            )
         return settings.range
     return (0.0, 1.0) if low >= 0 and high <= 1 else None
 
@@ -199,7 +199,8 @@ def _ends(
         return _bounded(method, sums, bounds, settings)
     except Degenerate as reason:
         if bounds is None or kind not in ("items", "weights"):
-            settings.warn(f"{metric.name}: no interval can be given ({reason}); declare the range with --range if it is known")
+            advice = "; declare the range with --range if it is known" if metric.base == "mean" else ""
+            settings.warn(f"{metric.name}: no interval can be given ({reason}){advice}")
             return None
         settings.warn(f"{metric.name}: {method} has no interval here ({reason}); Wilson on the mean is given instead")
         details["instead_of"] = method
@@ -239,9 +240,9 @@ def _default(metric: Metric, sums: Sums, bounds: tuple[float, float] | None, set
         return "t"
     if bounds is not None:
         return "wilson-mean"
+    advice = "; declare the range of the scores with --range LO HI" if metric.base == "mean" else ""
     settings.warn(
-        f"{metric.name}: only {sums.n - at_an_end} of {sums.n} items differ from the commonest end value, too few for t to cover; "
-        "declare the range of the scores with --range LO HI"
+        f"{metric.name}: only {sums.n - at_an_end} of {sums.n} items differ from the commonest end value, too few for t to cover{advice}"
     )
     return "t"
 

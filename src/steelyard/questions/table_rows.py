@@ -38,7 +38,7 @@ class TableTally:
 def table_row(metric: Metric, label: int | None, tally: TableTally, settings: Settings) -> Row:
     """The row of one metric (of one class, where it has one)."""
     counts = tally.counts
-    refuse_unknown_negatives(metric, counts)
+    refuse_unknown_negatives(metric, counts, label)
     proportion = as_proportion(metric, counts, label)
     if tally.units is not None:
         from steelyard.questions.grouped_rows import grouped_row
@@ -154,8 +154,9 @@ def _interval(
             settings.warn(f"{name}: {method} has no interval here ({reason}); Wilson's is given instead")
             return _binomial("wilson", counts, proportion, settings, name), {"instead_of": method}
         settings.warn(f"{name}: {method} has no interval here ({reason}); the posterior's is given instead")
-        ends, details = _bayes(metric, label, counts, settings, "bayes")
-        return ends, {**details, "instead_of": method}
+        (low, high, given), details = _bayes(metric, label, counts, settings, "bayes")
+        # a perfect table lies on the end of its range, which equal tails exclude: the end belongs to what is possible
+        return (min(low, estimate), max(high, estimate), given), {**details, "instead_of": method}
     if undefined:
         settings.warn(f"{name} was undefined in {undefined} of {settings.draws} draws, where a class did not occur; they were left out")
     return (low, high, method), {}
@@ -216,7 +217,7 @@ def posterior_of(metric: Metric, label: int | None, counts: Counts, prior: float
     """The posterior of a metric of a table: closed form where there is one."""
     from steelyard.infer import posterior
 
-    refuse_unknown_negatives(metric, counts)
+    refuse_unknown_negatives(metric, counts, label)
     proportion = as_proportion(metric, counts, label)
     if label is not None and metric.base in ("f1", "jaccard", "fbeta"):
         hit, truth, predicted, _ = counts.class_margins(label)
@@ -238,7 +239,7 @@ def posterior_of(metric: Metric, label: int | None, counts: Counts, prior: float
     return posterior.table_posterior(counts, statistic.value, metric=metric.name, prior=prior, draws=settings.draws, seed=settings.seed)
 
 
-def refuse_unknown_negatives(metric: Metric, counts: Counts) -> None:
+def refuse_unknown_negatives(metric: Metric, counts: Counts, label: int | None = None) -> None:
     """Without true negatives only precision, recall, F and Jaccard of the positive class are known."""
     if counts.kind == "outcomes" and metric.base not in ("accuracy", "error", "mean"):
         raise DataError(
@@ -248,7 +249,7 @@ def refuse_unknown_negatives(metric: Metric, counts: Counts) -> None:
             hint="k of n gives accuracy and error",
         )
     if not counts.negatives_known and (
-        metric.base not in ("precision", "recall", "f1", "fbeta", "jaccard") or metric.average not in (None, "each")
+        label == 0 or metric.base not in ("precision", "recall", "f1", "fbeta", "jaccard") or metric.average not in (None, "each")
     ):
         raise DataError(
             f"cannot compute {metric.name} without the true negatives",

@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from steelyard.errors import SourceError
-from steelyard.read.engine import EngineTable, connect, exact_path, literal, useful_line
+from steelyard.read.engine import EngineTable, Scan, connect, exact_path, literal, useful_line
 from steelyard.read.frames import frame_table
 from steelyard.read.opened import Opened
 from steelyard.read.table import Table
@@ -44,7 +44,9 @@ def read_parquet(files: Sequence[Opened]) -> tuple[EngineTable, list[str]]:
         if (gone := sum(name not in each for each in headers))
     ]
     identifiers = {name: name for name in names} if several else None
-    return EngineTable(con, relation, names=names, identifiers=identifiers, what=repr(files[0].shown), unchanged=unchanged), warnings
+    scan = Scan(tuple(os.path.abspath(file.plain) for file in files), relation, unchanged)
+    table = EngineTable(con, relation, names=names, identifiers=identifiers, what=repr(files[0].shown), unchanged=unchanged, scan=scan)
+    return table, warnings
 
 
 def _names(con: Any, path: str) -> list[str]:

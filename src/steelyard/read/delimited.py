@@ -17,7 +17,7 @@ from operator import itemgetter
 from typing import Any
 
 from steelyard.errors import SourceError
-from steelyard.read.engine import EngineTable, connect, exact_path, literal
+from steelyard.read.engine import EngineTable, Scan, connect, exact_path, literal
 from steelyard.read.gate import check_text
 from steelyard.read.opened import Opened
 from steelyard.read.table import MemoryTable, Table
@@ -141,18 +141,23 @@ def _by_engine(shapes: Sequence[Shape], names: Sequence[str], kept: Sequence[str
     if found != sum(shape.records for shape in shapes):
         con.close()
         return None
-    for shape in shapes:
-        shape.file.check_unchanged()
-    return EngineTable(
-        con, "items", names=names, identifiers={name: f"k{i}" for i, name in enumerate(kept)}, what=repr(shapes[0].file.shown)
-    )
+
+    def unchanged() -> None:
+        for shape in shapes:
+            shape.file.check_unchanged()
+
+    unchanged()
+    again = " UNION ALL ".join(_select(shape, path, kept) for shape, path in zip(shapes, paths, strict=True))
+    scan = Scan(tuple(os.path.abspath(shape.file.plain) for shape in shapes), f"({again})", unchanged)
+    identifiers = {name: f"k{i}" for i, name in enumerate(kept)}
+    return EngineTable(con, "items", names=names, identifiers=identifiers, what=repr(shapes[0].file.shown), scan=scan)
 
 
 def _select(shape: Shape, path: str, kept: Sequence[str]) -> str:
     """Every option but new_line (see above) is said, so that nothing is sniffed. An empty field is NULL, quoted or not."""
     columns = ", ".join(f"c{i}: 'VARCHAR'" for i in range(len(shape.header)))
     place = {name: f"c{i}" for i, name in enumerate(shape.header)}
-    picked = ", ".join(["true", *(place.get(name, "NULL") for name in kept)])
+    picked = ", ".join(["true AS k", *(f"{place.get(name, 'NULL')} AS k{i}" for i, name in enumerate(kept))])
     options = "auto_detect = false, header = true, quote = '\"', escape = '\"', nullstr = '', strict_mode = true, null_padding = false"
     extra = "ignore_errors = false, hive_partitioning = false, filename = false, compression = 'none'"
     return (

@@ -98,7 +98,7 @@ def check_matching(columns: Mapping[str, Distinct]) -> None:
     if kinds <= {"int"} or kinds <= {"float"} or kinds <= {"bool"}:
         return
     if several := same_number({name for column in columns.values() for name in column.names}):
-        raise _mixed(together, several[0])
+        raise _mixed(together, min(several))  # a set has no order of its own
 
 
 def _refuse_flags(role: str, columns: Sequence[Distinct]) -> None:

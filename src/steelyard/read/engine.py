@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 import weakref
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from steelyard.errors import DataError, SourceError
@@ -70,11 +71,21 @@ def useful_line(error: BaseException) -> str:
     return re.sub(r"^[A-Za-z ]+Error: ", "", first)[:200] or type(error).__name__
 
 
+@dataclass(frozen=True, slots=True)
+class Scan:
+    """How another connection reads the same rows: the files it may open, the relation, and whether they are still the same."""
+
+    paths: tuple[str, ...]
+    relation: str
+    check: Callable[[], None]
+
+
 class EngineTable:
     """A relation in DuckDB, known by its SQL.
 
     names: all columns of the source, in order. identifiers: what DuckDB calls those that can be read, by name; without
     it, the columns of the relation in order (DuckDB renames columns that differ by case only; the place is the same).
+    scan: the way to the same rows from another connection, for a join with another table.
     """
 
     def __init__(
@@ -86,7 +97,9 @@ class EngineTable:
         identifiers: Mapping[str, str] | None = None,
         what: str = "the source",
         unchanged: Callable[[], None] | None = None,
+        scan: Scan | None = None,
     ) -> None:
+        self.scan = scan
         self._con, self._relation, self._what, self._unchanged = con, relation, what, unchanged
         weakref.finalize(self, con.close)
         described = {str(row[0]): str(row[1]) for row in self._run(f"DESCRIBE SELECT * FROM {relation}")}
@@ -133,6 +146,30 @@ class EngineTable:
         ids, rows = self._run(f"SELECT COUNT(*), SUM(c) FROM ({twice})")[0]
         first = self._run(f"SELECT * FROM ({twice}) ORDER BY ALL LIMIT 5") if ids else []
         return int(ids), int(rows or 0), [row[:-1] for row in first]
+
+    # ---- what a join of two tables asks ----------------------------------------------------------------------------
+
+    def identifier(self, name: str) -> str:
+        """What SQL calls a column."""
+        return quoted(self._identifier[name])
+
+    def kind(self, name: str) -> str:
+        """int, float, bool, text, printed (a type that leaves the engine as text), or other."""
+        kind = self._type[name]
+        known = {"BOOLEAN": "bool", "FLOAT": "float", "DOUBLE": "float", "VARCHAR": "text"} | dict.fromkeys(_INTEGER, "int")
+        return known.get(kind) or ("printed" if _AS_TEXT.match(kind) and not kind.endswith("]") else "other")
+
+    def shown(self, name: str, expression: str, *, number: bool) -> str:
+        """How a column leaves the engine, for an expression over it."""
+        return self._shown(name, expression, number=number)
+
+    def guarded(self, query: Callable[[], Any]) -> Any:
+        """The answer of a query; an engine's fault is told as ours, and so is a file that changed meanwhile."""
+        return self._guarded(query)
+
+    def ask(self, select: str, rest: str = "") -> list[tuple[Any, ...]]:
+        """The rows of SELECT `select` FROM this table `rest`."""
+        return self._run(f"SELECT {select} FROM {self._relation} {rest}")
 
     # ---- SQL -------------------------------------------------------------------------------------------------------
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any
 
 from steelyard.errors import AmbiguityError, DataError, UsageError
@@ -44,7 +44,7 @@ class Source:
         self.warnings: tuple[str, ...] = (*warnings, *chosen.warnings)
         self.columns: tuple[str, ...] = table.names if shown is None else tuple(self.roles)
         self._held = tuple(held)  # unpacked copies of files live as long as the source
-        self._ids_checked = False
+        self.ids_checked = False  # a join that found them present and unique says so
         self._whole: bool | None = None
         self._refuse_several_models()
 
@@ -88,6 +88,16 @@ class Source:
 
     def _canonical(self, raw: list[tuple[Any, ...]], titles: Sequence[str], picked: Sequence[tuple[str, bool]]) -> list[tuple[Any, ...]]:
         """Texts and floats for the few groups, cells that became equal added together, labels checked."""
+        maps = self.canonical_maps(raw, titles, picked)
+        total: dict[tuple[Any, ...], int] = {}
+        for row in raw:
+            key = tuple(each.get((type(value), value)) for each, value in zip(maps, row, strict=False))
+            total[key] = total.get(key, 0) + int(row[-1])
+        cells = [(*key, count) for key, count in total.items()]
+        return sorted(cells, key=lambda cell: tuple((value is not None, value if value is not None else 0) for value in cell))
+
+    def canonical_maps(self, raw: Sequence[Any], titles: Sequence[str], picked: Sequence[tuple[str, bool]]) -> list[dict[Any, Any]]:
+        """For each column of grouped rows, (type, value) -> its text or float; missing values have no entry. Labels checked."""
         spelled: dict[str, Distinct] = {}
         maps: list[dict[Any, Any]] = []
         for place, (title, (name, number)) in enumerate(zip(titles, picked, strict=True)):
@@ -99,12 +109,7 @@ class Source:
             spelled[title] = found
             maps.append({(type(value), value): text for value, text in zip(found.values, found.names, strict=True)})
         check_matching({title: found for title, found in spelled.items() if title in MATCHED})
-        total: dict[tuple[Any, ...], int] = {}
-        for row in raw:
-            key = tuple(each.get((type(value), value)) for each, value in zip(maps, row, strict=False))
-            total[key] = total.get(key, 0) + int(row[-1])
-        cells = [(*key, count) for key, count in total.items()]
-        return sorted(cells, key=lambda cell: tuple((value is not None, value if value is not None else 0) for value in cell))
+        return maps
 
     def _number_map(self, role: str, name: str, values: Sequence[Any]) -> dict[Any, Any]:
         found: dict[Any, Any] = {}
@@ -119,21 +124,25 @@ class Source:
 
     # ---- rows ------------------------------------------------------------------------------------------------------
 
-    def items(self, *, numeric: bool = False) -> Items:
-        """All rows, in the order of the source. numeric reads truth and prediction as numbers (regression)."""
+    def items(self, *, numeric: bool = False, roles: Collection[str] | None = None) -> Items:
+        """All rows, in the order of the source. numeric reads truth and prediction as numbers (regression).
+
+        roles names the columns to read: what nobody asks for cannot be malformed or missing.
+        """
         self.check_ids()
+        place = {role: name for role, name in self._place.items() if roles is None or role in roles}
         labels: dict[str, Any] = {}
         spelled: dict[str, Distinct] = {}
         for role in ("id", "truth", "prediction", "group", "repeat"):
-            if role in self._place and not (numeric and role in MATCHED):
-                labels[role], spelled[role] = self._encoded(self._place[role], role)
+            if role in place and not (numeric and role in MATCHED):
+                labels[role], spelled[role] = self._encoded(place[role], role)
         matched = {role: found for role, found in spelled.items() if role in MATCHED}
         if not all(isinstance(found.values, range) for found in matched.values()):
             matched = {role: _occurring(labels[role], found) for role, found in matched.items()}
         check_matching(matched)
-        values = {f"{role}_value": self._numbers(self._place[role], role) for role in MATCHED if numeric and role in self._place}
-        values |= {role: self._numbers(self._place[role], role) for role in ("score", "probability") if role in self._place}
-        if "weight" in self._place:
+        values = {f"{role}_value": self._numbers(place[role], role) for role in MATCHED if numeric and role in place}
+        values |= {role: self._numbers(place[role], role) for role in ("score", "probability") if role in place}
+        if "weight" in place:
             values["weight"] = self._weights()
         ratio = None
         if self.ratio is not None:
@@ -167,7 +176,7 @@ class Source:
 
     def check_ids(self) -> None:
         """Ids present and unique (per repeat, if there are repeats). Runs once; tabulate and items call it."""
-        if self._ids_checked or "id" not in self._place:
+        if self.ids_checked or "id" not in self._place:
             return
         present = [role for role in ("id", "repeat") if role in self._place]
         for role in present:
@@ -182,7 +191,7 @@ class Source:
         ids, rows, first = self.table.repeated(key)
         if ids:
             raise self._duplicates(ids, rows, first, paired=len(key) > 1, repeats="repeat" in present)
-        self._ids_checked = True
+        self.ids_checked = True
 
     def _sliced_by_model(self) -> bool:
         return "model" in self._place and self._place["model"] in self._slices.values()

@@ -8,6 +8,7 @@ from typing import Any
 from steelyard.render import safe
 from steelyard.render.digits import count_text, number_texts, row_texts
 from steelyard.render.layout import GAP, left, widest, wrap
+from steelyard.render.learners import pooled_lines, pooled_markdown, split_facts
 from steelyard.render.markdown import markdown_table
 from steelyard.render.text import DIM, Look, Section, table_lines, warning_lines
 from steelyard.results import Comparison, Row
@@ -23,6 +24,7 @@ def comparison_text(c: Comparison, *, width: int = 80, color: bool = False, asci
         [f"{count_text(c.n)} items, {c.design}; {c.metric}" + ("" if c.higher_is_better else " (lower is better)")],
         _table(c, look),
         [line for fact in facts(c) for line in wrap(look.name(fact), width, GAP)],
+        pooled_lines(c, look),
         _telling(c, look),
         _slices(c, look),
         [line for warning in c.warnings for line in warning_lines(warning, look)],
@@ -68,6 +70,7 @@ def facts(c: Comparison) -> list[str]:
         together.append(f"separate test sets would need {gain:.1f} times the items")
     if together:
         out.append("; ".join(together))
+    out += split_facts(c)
     if c.mde is not None:
         out.append(f"could find a difference of {number_texts(c.mde, None, None, c.mde / 10)[0]} with power 0.8")
     return out
@@ -144,6 +147,8 @@ def comparison_markdown(c: Comparison) -> str:
     if c.telling:
         cells = [[item["change"], *(safe.markdown(_cell(item[k])) for k in ("id", "truth", "baseline", "candidate"))] for item in c.telling]
         parts.append(markdown_table([(h, "---") for h in ("change", "item", "truth", "baseline", "candidate")], cells))
+    if table := pooled_markdown(c):
+        parts.append(table)
     if c.warnings:
         parts.append("\n".join(f"- warning: {safe.markdown(w)}" for w in c.warnings))
     if c.signature:

@@ -60,6 +60,7 @@ def measurement_text(m: Measurement, *, width: int = 80, color: bool = False, as
     parts += [_block(block, look) for block in [*([classes] if classes else []), *blocks.slice_blocks(m)]]
     parts.append(_footer(m, look))
     parts.append([line for warning in summary.all_warnings(m) for line in warning_lines(warning, look)])
+    parts.append([line for hint in m.hints for line in wrap(f"hint: {look.name(hint)}", width, " " * len("hint: "))])
     parts.append([look.paint(look.name(m.signature), DIM)] if m.signature else [])
     return "\n\n".join("\n".join(line.rstrip() for line in lines) for lines in parts if lines)
 

@@ -40,6 +40,7 @@ class Counts:
     kind: Kind = "labels"
     negatives_known: bool = True
     _margins: list[tuple[int, int, int]] | None = field(default=None, init=False, repr=False, compare=False)
+    _total: int | None = field(default=None, init=False, repr=False, compare=False)
 
     # ---- doors -----------------------------------------------------------------------------------------------------
 
@@ -92,7 +93,10 @@ class Counts:
     @property
     def n(self) -> int:
         """How many items were counted."""
-        return sum(self.count)
+        if self._total is None:  # asked once per class
+            object.__setattr__(self, "_total", sum(self.count))
+        assert self._total is not None
+        return self._total
 
     @property
     def right(self) -> int:

@@ -42,7 +42,7 @@ class Design:
 def design_of(items: Items) -> Design:
     """The design that the columns tell: groups win over repeats as the unit; repeats always share one item's weight."""
     weight, repeats = items.weight, 1
-    n_items = items.n
+    n_items = items.total
     if items.repeat is not None:
         if items.id is None:
             raise DataError(
@@ -129,7 +129,7 @@ def _joint_table(truth: Labels, prediction: Labels, width: int, count: IntArray 
         code = truth.raw[rows].astype(np.intp)
         code -= truth.base
         code *= width
-        code += prediction.raw[rows]
+        code += prediction.raw[rows].astype(np.intp)
         code -= prediction.base
         part = np.bincount(code, weights=None if count is None else count[rows], minlength=size)
         total += part if count is None else part.astype(np.int64)

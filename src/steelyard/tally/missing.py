@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import replace
 
 import numpy as np
@@ -16,16 +17,19 @@ Mask = npt.NDArray[np.bool_]
 OPTION = "say what to do with --missing wrong (count them as wrong) or --missing drop (leave them out)"
 
 
-def settle_missing(items: Items, policy: str, *, worst_score: float = 0.0) -> tuple[Items, list[str]]:
+def settle_missing(
+    items: Items, policy: str, *, worst_score: float | None = 0.0, needed: Collection[str] | None = None
+) -> tuple[Items, list[str]]:
     """The items with nothing missing, and a sentence for each thing that was done.
 
     `wrong` turns a missing prediction into one that equals no label and a missing score into the worst score; a
-    missing truth or probability cannot be answered for, so it is refused unless dropped.
+    missing truth or probability cannot be answered for, so it is refused unless dropped. `needed` names the columns that
+    matter: a hole in another one is no hole.
     """
     said: list[str] = []
     for name, gone in _missing(items).items():
         rows = int(gone.sum())
-        if not rows:
+        if not rows or (needed is not None and name not in needed):
             continue
         many = rows if items.count is None else int(items.count[gone].sum())
         if policy == "error" or (policy == "wrong" and name not in ("prediction", "score")):
@@ -40,7 +44,8 @@ def settle_missing(items: Items, policy: str, *, worst_score: float = 0.0) -> tu
         if policy == "drop":
             said.append(f"{many} of {items.total} items without a {name} were left out (--missing drop)")
             items = take(items, ~gone)
-            return (lambda rest: (rest[0], said + rest[1]))(settle_missing(items, policy, worst_score=worst_score))
+            rest, more = settle_missing(items, policy, worst_score=worst_score, needed=needed)
+            return rest, said + more
         said.append(f"{many} of {items.total} items without a {name} count as wrong (--missing wrong)")
         items = _as_wrong(items, name, gone, worst_score)
     if items.n == 0:
@@ -64,8 +69,15 @@ def _missing(items: Items) -> dict[str, Mask]:
     return found
 
 
-def _as_wrong(items: Items, name: str, gone: Mask, worst_score: float) -> Items:
+def _as_wrong(items: Items, name: str, gone: Mask, worst_score: float | None) -> Items:
     if name == "score" and items.score is not None:
+        if worst_score is None:
+            raise DataError(
+                "cannot count a missing score as wrong",
+                got="scores outside 0 and 1, of no declared range",
+                need="the worst score",
+                hint="declare it with --range LO HI, or use --missing drop",
+            )
         return replace(items, score=np.where(gone, worst_score, items.score))
     if items.prediction is None:
         raise DataError("cannot count a missing number as wrong", need="--missing drop")

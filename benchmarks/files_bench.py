@@ -1,0 +1,95 @@
+"""Ten million rows of Parquet from the command line to accuracy and macro-F1 with intervals, beside DuckDB's bare GROUP BY."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from statistics import median
+
+from timing import Child, Duel, Row, Wrong, at_most, below, command, environment, megabytes, run, scratch
+
+PART = "files"
+CLASSES = 10
+SOURCES = {
+    "ints": "truth, prediction",
+    "texts": "'class ' || truth AS truth, 'class ' || prediction AS prediction",
+    "texts and an id": "'item-' || i AS id, 'class ' || truth AS truth, 'class ' || prediction AS prediction",
+}
+
+
+def rows(*, quick: bool) -> Iterator[Row]:
+    n = 1_000_000 if quick else 10_000_000
+    rounds = 2 if quick else 5
+    with scratch() as folder:
+        env = environment(str(Path(folder, "bytecode")))
+        for name, columns in SOURCES.items():
+            large, small = Path(folder, "large.parquet"), Path(folder, "small.parquet")
+            _write(large, columns, n)
+            _write(small, columns, 1000)
+            yield from _rows(f"{n:,} rows, {name}", large, small, env, rounds)
+
+
+def _rows(title: str, large: Path, small: Path, env: dict[str, str], rounds: int) -> Iterator[Row]:
+    ours = [*command(), "measure", "--metric", "accuracy,macro_f1", "--format", "json"]
+    _verify(run([*ours, str(large)], env), large)
+    taken: dict[str, list[Child]] = {"ours": [], "start": [], "group": [], "empty": []}
+    for _ in range(rounds):
+        taken["ours"].append(run([*ours, str(large)], env))
+        taken["group"].append(run(_group_by(large), env))
+        taken["start"].append(run([*ours, str(small)], env))
+        taken["empty"].append(run(_group_by(small), env))
+    cpu = {name: [child.cpu for child in children] for name, children in taken.items()}
+    start, empty = min(cpu["start"]), min(cpu["empty"])
+    whole = Duel(tuple(cpu["ours"]), tuple(group - empty + start for group in cpu["group"]))
+    yield at_most(
+        PART,
+        f"{title}: beside GROUP BY + our start-up",
+        whole,
+        1.5,
+        f"GROUP BY alone {median(cpu['group']) - empty:.2f} s, our start-up with intervals (same command, 1,000 rows) {start:.2f} s",
+    )
+    yield at_most(
+        PART, f"{title}: beside a process that only imports DuckDB and groups", Duel(tuple(cpu["ours"]), tuple(cpu["group"])), None
+    )
+    free = run([*ours, str(large)], env, one_core=False)
+    yield below(PART, f"{title}: peak resident memory", max(free.rss, *(child.rss for child in taken["ours"])), 1e9, megabytes)
+
+
+def _group_by(path: Path) -> list[str]:
+    text = f"import duckdb; print(duckdb.connect().execute(\"SELECT truth, prediction, COUNT(*) FROM '{path}' GROUP BY ALL\").fetchall())"
+    return [sys.executable, "-c", text]
+
+
+def _write(path: Path, columns: str, n: int) -> None:
+    """Skewed classes, four of five predictions right, most errors on the next class."""
+    import duckdb
+
+    rows = f"""
+        SELECT i, truth, (CASE WHEN u < 0.8 THEN truth WHEN u < 0.96 THEN (truth + 1) % {CLASSES} ELSE v END)::INTEGER AS prediction
+        FROM (SELECT i, (pow(hash(i, 1) / 18446744073709551616.0, 2) * {CLASSES})::INTEGER % {CLASSES} AS truth,
+                     hash(i, 2) / 18446744073709551616.0 AS u, hash(i, 3) % {CLASSES} AS v FROM range({n}) AS r(i))"""
+    with duckdb.connect() as con:
+        con.execute(f"COPY (SELECT {columns} FROM ({rows})) TO '{path}' (FORMAT parquet)")
+
+
+def _verify(child: Child, path: Path) -> None:
+    """Accuracy and macro-F1 of the command equal those of plain SQL."""
+    import duckdb
+
+    with duckdb.connect() as con:
+        cells = con.execute(f"SELECT truth, prediction, COUNT(*) FROM '{path}' GROUP BY ALL").fetchall()
+    n = sum(c for *_, c in cells)
+    f1 = []
+    for k in {t for t, _, _ in cells}:
+        both = sum(c for t, p, c in cells if t == p == k)
+        either = sum(c * ((t == k) + (p == k)) for t, p, c in cells)  # 2 TP + FN + FP
+        f1.append(2 * both / either)
+    expected = {"accuracy": sum(c for t, p, c in cells if t == p) / n, "macro_f1": sum(f1) / len(f1)}
+    answer = json.loads(child.out)
+    for row in answer["metrics"]:
+        name = row["metric"]
+        low, high = row["interval"]["low"], row["interval"]["high"]
+        if abs(row["estimate"] - expected[name]) > 1e-12 or not low < row["estimate"] < high:
+            raise Wrong(f"{name} of {path.name}: {row['estimate']!r} in [{low}, {high}] instead of {expected[name]!r}")

@@ -1,0 +1,59 @@
+"""Two large files compared where they lie: met and counted inside DuckDB, the same numbers as from their items.
+
+Used for plain paired files of more than LARGE rows and a metric of counts. The ten telling items come out of the same pass;
+`--flips-out` lists every flipped item and therefore reads the items, as slices, groups and repeats do.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from steelyard.items import Items, Labels
+from steelyard.metrics.catalogue import Metric
+from steelyard.questions.asked import Asked
+from steelyard.questions.compare import finish, joint_evidence
+from steelyard.questions.measure_items import refuse_numeric_truth
+from steelyard.read.joining import meet
+from steelyard.read.source import Source
+from steelyard.results import Comparison
+from steelyard.tally.pairing import settle_pairing
+
+LARGE = 200_000  # rows; below it, reading items costs less than a second
+SCORED = ("accuracy", "error", "mean")
+
+
+def compare_large(
+    baseline: Source, candidate: Source, metric: Metric, asked: Asked, names: tuple[str, str], *, default: bool
+) -> Comparison | None:
+    """The comparison, or None if it must be made from items. default: the metric was not named, only guessed."""
+    sources = baseline, candidate
+    if asked.design == "unpaired" or max(source.n for source in sources) <= LARGE:
+        return None
+    scored = metric.base in SCORED and all("score" in source.roles for source in sources)
+    if not scored and (metric.facts.family != "table" or not _holds(sources, metric.facts.needs)):
+        return None
+    met = meet(baseline, candidate, outcomes=metric.base in SCORED)
+    if met is None:
+        return None
+    for sentence in (*baseline.warnings, *candidate.warnings):
+        asked.warn(sentence)
+    if default and _holds(sources, ("truth", "prediction")):
+        for source in sources:
+            refuse_numeric_truth(_truths(source))
+    for sentence in settle_pairing(met.report, asked.unmatched):
+        asked.warn(sentence)
+    found = joint_evidence(met.joint(asked.own.labels), metric, asked)
+    return finish(found, metric, asked, names, telling=list(met.telling), unmatched=met.report.to_dict(), slices=())
+
+
+def _holds(sources: Sequence[Source], roles: Sequence[str]) -> bool:
+    return all(role in source.roles for source in sources for role in roles)
+
+
+def _truths(source: Source) -> Items:
+    """Each truth of a source once, for the question whether they are classes."""
+    import numpy as np
+
+    names = tuple(str(truth) for truth, _ in source.tabulate(["truth"]))
+    truth = Labels(np.arange(len(names)), names)
+    return Items(n=len(names), truth=truth, prediction=truth)

@@ -1,0 +1,196 @@
+"""AUC, average precision and rank correlation: all pairs, numeric derivatives and item resampling beside the one-pass formulas."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy import stats
+
+import steelyard as sy
+from oracles import central_differences, item_resamples, naive_average_precision, naive_delong, pairs_matrix
+from steelyard.infer.bootstrap import Degenerate
+from steelyard.infer.normal import wilson
+from steelyard.infer.ranking import (
+    average_precision_error,
+    bootstrap_scores,
+    delong,
+    delong_error,
+    grouped_auc_error,
+    on_logit_scale,
+    perfect_auc,
+    placements,
+    spearman_interval,
+)
+from steelyard.metrics import ranking
+from steelyard.tally.scores import ScoreTable, tally_scores
+
+Labelled = tuple[np.ndarray, np.ndarray]
+
+
+@st.composite
+def labelled(draw: st.DrawFn) -> Labelled:
+    """At least two of each class, with many ties or with none."""
+    distinct = draw(st.sampled_from([3, 8, 10_000]))
+    score = draw(st.lists(st.integers(0, distinct), min_size=4, max_size=60))
+    positive = draw(st.lists(st.booleans(), min_size=len(score), max_size=len(score)))
+    positive[:4] = [True, True, False, False]
+    return np.array(score, float), np.array(positive)
+
+
+@settings(max_examples=80, deadline=None)
+@given(data=labelled())
+def test_delong_from_all_pairs(data: Labelled) -> None:
+    score, positive = data
+    table = tally_scores(score, positive)
+    area, variance = naive_delong(score, positive)
+    assert float(ranking.auc(table.positives, table.negatives)) == pytest.approx(area, abs=1e-12)
+    assert delong_error(table) == pytest.approx(math.sqrt(variance), abs=1e-12)
+
+
+@settings(max_examples=40, deadline=None)
+@given(data=labelled())
+def test_placements_are_row_and_column_means(data: Labelled) -> None:
+    score, positive = data
+    table = tally_scores(score, positive)
+    v10, v01 = placements(table)
+    psi = pairs_matrix(score, positive)
+    place = np.searchsorted(table.score, score)
+    assert v10[place[positive]] == pytest.approx(psi.mean(1))
+    assert v01[place[~positive]] == pytest.approx(psi.mean(0))
+
+
+@settings(max_examples=40, deadline=None)
+@given(data=labelled())
+def test_turning_the_scores_round(data: Labelled) -> None:
+    score, positive = data
+    here, there = tally_scores(score, positive), tally_scores(-score, positive)
+    assert delong_error(here) == pytest.approx(delong_error(there), abs=1e-12)
+    area = float(ranking.auc(here.positives, here.negatives))
+    if 0 < area < 1 and delong_error(here) > 0:
+        low, high = delong(here)
+        assert delong(there) == pytest.approx((1 - high, 1 - low), abs=1e-12)
+        assert 0 < low < area < high < 1
+
+
+@settings(max_examples=40, deadline=None)
+@given(data=labelled(), groups=st.integers(2, 20))
+def test_groups(data: Labelled, groups: int) -> None:
+    """Placement values by group; one item per group gives DeLong up to the factors n/(n-1)."""
+    score, positive = data
+    table = tally_scores(score, positive)
+    area, _ = naive_delong(score, positive)
+    psi = pairs_matrix(score, positive)
+    group = np.arange(len(score)) % min(groups, len(score))
+    many = int(group.max()) + 1
+    u = np.zeros(len(score))
+    u[positive], u[~positive] = (psi.mean(1) - area) / positive.sum(), (psi.mean(0) - area) / (~positive).sum()
+    by_group = np.bincount(group, weights=u)
+    assert grouped_auc_error(table, score, positive, group, many) == pytest.approx(
+        math.sqrt(many / (many - 1) * (by_group @ by_group)), abs=1e-12
+    )
+
+
+@settings(max_examples=60, deadline=None)
+@given(data=labelled())
+def test_average_precision_error_with_numeric_derivatives(data: Labelled) -> None:
+    """The infinitesimal jackknife: derivative of AP by the weight of each item, sqrt of the sum of squares."""
+    score, positive = data
+    table = tally_scores(score, positive)
+    m = len(table.score)
+    count = np.concatenate([table.positives, table.negatives]).astype(float)
+    used = np.flatnonzero(count)
+
+    def ap(weights: np.ndarray) -> float:
+        full = np.zeros(2 * m)
+        full[used] = weights
+        return float(ranking.average_precision(full[:m], full[m:]))
+
+    assert ap(count[used]) == pytest.approx(naive_average_precision(score, positive), abs=1e-12)
+    g = central_differences(ap, count[used], step=1e-5)
+    assert average_precision_error(table) == pytest.approx(math.sqrt(count[used] @ g**2), rel=1e-6, abs=1e-8)
+
+
+@pytest.mark.parametrize("name", ["auc", "average_precision"])
+def test_bootstrap_is_resampling_items(name: str) -> None:
+    rng = np.random.default_rng(3)
+    positive = np.arange(70) < 25
+    score = np.round(rng.normal(positive * 1.2, 1), 1)
+    table = tally_scores(score, positive)
+    draws = 6000
+    low, high, undefined = bootstrap_scores(table, name, "percentile", draws=draws)
+    rows = item_resamples(70, draws, np.random.default_rng(9))
+    measure = (
+        (lambda r: pairs_matrix(score[r], positive[r]).mean())
+        if name == "auc"
+        else (lambda r: naive_average_precision(score[r], positive[r]))
+    )
+    values = np.array([measure(r) for r in rows])
+    error = 4 * math.sqrt(2) * math.sqrt(0.025 * 0.975 / draws) / stats.norm.pdf(1.96) * values.std()
+    assert undefined == 0
+    assert (low, high) == pytest.approx(tuple(np.quantile(values, [0.025, 0.975])), abs=error)
+
+
+@pytest.mark.parametrize("method", ["bca", "percentile"])
+@pytest.mark.parametrize("name", ["auc", "average_precision"])
+def test_bootstrap_repeats_itself(name: str, method: str) -> None:
+    rng = np.random.default_rng(3)
+    table = tally_scores(np.round(rng.normal(size=60), 1), rng.random(60) < 0.4)
+    assert bootstrap_scores(table, name, method, draws=400, seed=5) == bootstrap_scores(table, name, method, draws=400, seed=5)
+    assert bootstrap_scores(table, name, method, draws=400, seed=5) != bootstrap_scores(table, name, method, draws=400, seed=6)
+
+
+def test_logit_scale_by_hand() -> None:
+    """A +- z se on the scale log(A / (1 - A)), whose derivative is 1 / (A (1 - A))."""
+    a, se = 0.9, 0.03
+    wanted = [1 / (1 + math.exp(-(math.log(9) + sign * 1.96 * se / 0.09))) for sign in (-1, 1)]
+    assert on_logit_scale(a, se, 1.96) == pytest.approx(wanted)
+    for estimate, error in ((1.0, 0.1), (0.0, 0.1), (0.5, 0.0)):
+        with pytest.raises(Degenerate):
+            on_logit_scale(estimate, error, 1.96)
+    assert on_logit_scale(0.5, 1e9, 1.96) == (pytest.approx(0), pytest.approx(1))
+
+
+def test_a_perfect_order_has_width_and_a_warning() -> None:
+    score, truth = [0.1, 0.2, 0.3, 0.4, 0.7, 0.8, 0.9], [0, 0, 0, 0, 1, 1, 1]
+    m = sy.measure(truth, probability=score, metric="auc")
+    assert m.estimate == 1
+    assert m.interval is not None
+    assert (m.interval.low, m.interval.high) == wilson(3, 3)
+    assert any("Wilson" in sentence for sentence in m.warnings)
+    table = ScoreTable(score=np.arange(2.0), positives=np.array([5, 0]), negatives=np.array([0, 9]))
+    assert perfect_auc(table) == wilson(0, 5)
+
+
+def test_one_of_a_class_is_too_few() -> None:
+    with pytest.raises(Degenerate, match="fewer than two"):
+        delong_error(ScoreTable(score=np.arange(3.0), positives=np.array([0, 1, 0]), negatives=np.array([1, 1, 1])))
+
+
+@settings(max_examples=40, deadline=None)
+@given(rho=st.floats(-0.99, 0.99), n=st.integers(4, 500))
+def test_spearman_by_hand(rho: float, n: int) -> None:
+    """Fisher's z with Bonett and Wright's standard error, and its mirror."""
+    reach = stats.norm.ppf(0.975) * math.sqrt((1 + rho**2 / 2) / (n - 3))
+    low, high = spearman_interval(rho, n)
+    assert (low, high) == pytest.approx((math.tanh(math.atanh(rho) - reach), math.tanh(math.atanh(rho) + reach)), abs=1e-12)
+    assert spearman_interval(-rho, n) == pytest.approx((-high, -low), abs=1e-12)
+
+
+@pytest.mark.parametrize(("rho", "n"), [(0.5, 3), (1.0, 50), (-1.0, 50)])
+def test_spearman_has_no_interval(rho: float, n: int) -> None:
+    with pytest.raises(Degenerate):
+        spearman_interval(rho, n)
+
+
+def test_public_intervals_of_rank_correlation() -> None:
+    rng = np.random.default_rng(0)
+    x = rng.normal(size=40)
+    y = x + rng.normal(size=40)
+    m = sy.measure(x, y, metric="spearman")
+    assert m.interval is not None
+    rho = stats.spearmanr(x, y).statistic
+    assert (m.interval.low, m.interval.high) == pytest.approx(spearman_interval(rho, 40))

@@ -1,0 +1,56 @@
+"""No metric is forgotten, and names are read as written."""
+
+from __future__ import annotations
+
+import pytest
+
+import steelyard as sy
+from oracles import EVERY_SET, OF_A_CLASS, WHOLE_TABLE
+from steelyard.metrics.catalogue import ALIASES, AVERAGES, FACTS, parse
+from steelyard.metrics.sums import STATISTICS
+from steelyard.metrics.table import RATIOS, WHOLE
+
+
+@pytest.mark.parametrize("name", FACTS)
+def test_every_metric_is_in_exactly_one_tested_set(name: str) -> None:
+    assert sum(name in some for some in EVERY_SET) == 1
+
+
+def test_the_sets_name_nothing_else() -> None:
+    assert set().union(*EVERY_SET) == set(FACTS)
+
+
+def test_the_facts_agree_with_the_sets() -> None:
+    assert {name for name, facts in FACTS.items() if facts.family == "table"} == WHOLE_TABLE | OF_A_CLASS
+    assert {name for name, facts in FACTS.items() if facts.of_class} == OF_A_CLASS
+    assert set(RATIOS) | {"fbeta"} == OF_A_CLASS
+    assert set(WHOLE) | {"balanced_accuracy"} == WHOLE_TABLE
+    assert set(STATISTICS) == {name for name, facts in FACTS.items() if facts.family in ("sums", "repeats")}
+
+
+@pytest.mark.parametrize("base", sorted(OF_A_CLASS))
+@pytest.mark.parametrize("average", [*AVERAGES, "each"])
+def test_averages_are_prefixes(average: str, base: str) -> None:
+    name = f"{average}_{base}:2" if base == "fbeta" else f"{average}_{base}"
+    found = parse(name)
+    assert (found.name, found.base, found.average) == (name, base, average)
+
+
+@pytest.mark.parametrize("alias", ALIASES)
+def test_aliases(alias: str) -> None:
+    assert parse(alias).name == ALIASES[alias]
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["", "f2", "macro_accuracy", "fbeta", "fbeta:0", "fbeta:-1", "fbeta:nan", "fbeta:x", "pass@0", "pass@", "macro_pass@2", "macro_", "F1"],
+)
+def test_refuses(name: str) -> None:
+    with pytest.raises(sy.UsageError):
+        parse(name)
+
+
+@pytest.mark.parametrize(("wrong", "meant"), [("accurcy", "accuracy"), ("F1", "f1"), ("macro_f", "f1"), ("precison", "precision")])
+def test_suggests(wrong: str, meant: str) -> None:
+    with pytest.raises(sy.UsageError, match=f"did you mean {meant}"):
+        parse(wrong)
