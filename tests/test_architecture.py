@@ -160,7 +160,6 @@ PLUMBING = {
     "flips.check_alternative",
     "flips.from_tails",
     "many.tiers",
-    "randomization.values",
     "crossval.differences",
 }
 

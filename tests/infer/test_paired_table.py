@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
+import tracemalloc
 from collections import Counter
 from collections.abc import Sequence
 
@@ -236,3 +237,15 @@ def test_a_label_outside_the_declared_set() -> None:
     low, high, undefined = joint_bootstrap(joint, statistic("recall", average_of="macro"), "percentile", draws=999)
     assert (low < 8 / 78 < high, undefined) == (True, 0)
     assert joint_delta(joint, ACCURACY) == pytest.approx(wald_paired(13, 5, 78))
+
+
+def test_memory_stays_below_64_mb() -> None:
+    rng = np.random.default_rng(0)
+    truth = rng.integers(0, 60, 50_000)
+    a, b = (np.where(rng.random(50_000) < 0.6, truth, rng.integers(0, 60, 50_000)) for _ in range(2))
+    joint = as_joint(np.stack([truth, a, b], 1), 60)
+    tracemalloc.start()
+    joint_bootstrap(joint, MACRO, "bca", draws=400, confidence_level=0.9)
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert peak < 64e6

@@ -192,9 +192,9 @@ def test_declared_labels_leave_strays_out_of_the_average(base: str, average: str
 # ---- gradients ---------------------------------------------------------------------------------------------------------
 
 GRADIENTS: dict[str, TableStatistic] = {
-    **{base: statistic(base) for base in WHOLE_TABLE},
-    **{f"{base}[1]": statistic(base, label=1, beta=2.0) for base in OF_A_CLASS},
-    **{f"{average}_{base}": statistic(base, average_of=average, beta=0.5) for base in OF_A_CLASS for average in AVERAGES},
+    **{base: statistic(base) for base in sorted(WHOLE_TABLE)},
+    **{f"{base}[1]": statistic(base, label=1, beta=2.0) for base in sorted(OF_A_CLASS)},
+    **{f"{average}_{base}": statistic(base, average_of=average, beta=0.5) for base in sorted(OF_A_CLASS) for average in AVERAGES},
     **{
         f"{average}_{base}, skip": statistic(base, average_of=average, absent="skip")
         for base in ("f1", "precision")

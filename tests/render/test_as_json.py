@@ -30,7 +30,7 @@ def test_round_trip() -> None:
 
 def test_keys_keep_their_order_and_warnings_are_there() -> None:
     plain: dict[str, Any] = json.loads(result_json(measurement()))
-    assert list(plain) == ["kind", "schema", "n", "metrics", "table", "slices", "roles", "warnings", "signature"]
+    assert list(plain) == ["kind", "schema", "name", "n", "metrics", "table", "slices", "roles", "warnings", "hints", "signature"]
     assert plain["warnings"] == ["cat"]
 
 

@@ -168,7 +168,7 @@ def test_one_sided() -> None:
     assert text.count("→") == 2
     assert "┤" not in text
     unbounded = measurement_text(Measurement(n=100, rows=(row("mean", 3.1, None, 4.2, side="upper"),)))
-    assert "[-inf, 4.2]" in unbounded
+    assert "at most 4.2" in unbounded
     assert "←" in unbounded
 
 
@@ -186,10 +186,10 @@ def test_levels_that_differ_are_told_apart() -> None:
 
 
 def test_groups_and_repeats() -> None:
-    details = {"groups": 570, "repeats": 3, "design_effect": 1.84, "n_effective": 716.9}
+    details = {"groups": 570, "repeats": 3, "design_effect": 1.84, "n_effective": 716.9, "answers": 1319}
     text = measurement_text(Measurement(n=1319, rows=(row("accuracy", 0.8, 0.7, 0.9, details=details),)))
     assert text.startswith("1,319 items in 570 groups, 3 repeats")
-    assert "design effect of accuracy 1.84: worth 717 independent items" in text
+    assert "design effect of accuracy 1.84: 1,319 answers are worth 717 independent ones" in text
 
 
 def test_warnings_of_slices_are_not_lost() -> None:

@@ -30,6 +30,8 @@ def adjust(p_values: Sequence[float], method: str = "holm") -> list[float]:
         raise UsageError(f"cannot use the correction {method!r}", need=f"one of {', '.join(CORRECTIONS)}")
     p = np.asarray(p_values, float)
     m = len(p)
+    if not np.all((p >= 0) & (p <= 1)):  # also catches NaN
+        raise UsageError("cannot correct these p-values", got=repr(list(p_values)), need="numbers from 0 to 1")
     if method == "none" or m == 0:
         return [float(x) for x in p]
     if method == "bonferroni":
@@ -57,6 +59,8 @@ def cochran_q(patterns: Mapping[tuple[int, ...], int]) -> tuple[float, int, floa
     """
     from scipy.special import chdtrc
 
+    if not patterns:
+        raise UsageError("cannot compute Cochran's Q", got="no items", need="at least one")
     k = len(next(iter(patterns)))
     columns = [sum(c for pattern, c in patterns.items() if pattern[j]) for j in range(k)]
     total = sum(columns)
@@ -82,6 +86,8 @@ def friedman(scores: FloatArray, higher_is_better: bool = True) -> dict[str, obj
     from scipy.special import chdtrc, fdtrc
 
     n, k = scores.shape
+    if n < 2 or k < 2:
+        raise UsageError("cannot rank", got=f"{n} dataset(s) and {k} system(s)", need="at least two of each")
     ranks = np.array([midranks(-row if higher_is_better else row) for row in scores])
     ties = sum(float(c**3 - c) for row in scores for c in np.unique(row, return_counts=True)[1])
     correction = 1 - ties / (n * k * (k * k - 1))
@@ -91,7 +97,8 @@ def friedman(scores: FloatArray, higher_is_better: bool = True) -> dict[str, obj
     chi2 = (12 / (n * k * (k + 1)) * float(totals @ totals) - 3 * n * (k + 1)) / correction
     room = n * (k - 1) - chi2
     f = math.inf if room <= 1e-12 else (n - 1) * chi2 / room
-    p_f = 0.0 if math.isinf(f) else float(fdtrc(k - 1, (k - 1) * (n - 1), f))
+    # Rankings that agree fully: F is infinite, but the exact chance of that is (k!)^-(N-1), never 0.
+    p_f = math.exp(-(n - 1) * math.lgamma(k + 1)) if math.isinf(f) else float(fdtrc(k - 1, (k - 1) * (n - 1), f))
     return {
         "chi2": chi2,
         "p_chi2": float(chdtrc(k - 1, chi2)),
@@ -112,11 +119,12 @@ def studentized_range_quantile(k: int, level: float) -> float:
     """
     from scipy.special import ndtr
 
-    z = np.linspace(-9, 9, 3601)
+    step = 0.005
+    z = np.arange(-1800, 1801) * step  # the integrand vanishes at both ends, so a plain sum is the trapezoid rule
     density = np.exp(-z * z / 2) / math.sqrt(2 * math.pi)
 
     def below(q: float) -> float:
-        return float(k * np.trapezoid(density * (ndtr(z) - ndtr(z - q)) ** (k - 1), z))
+        return float(k * (density * (ndtr(z) - ndtr(z - q)) ** (k - 1)).sum() * step)
 
     low, high = 0.0, 20.0
     while high - low > 1e-12:
@@ -142,6 +150,8 @@ def fisher_combined(p_values: Sequence[float]) -> tuple[float, float]:
     """
     from scipy.special import chdtrc
 
+    if not p_values:
+        raise UsageError("cannot combine no p-values", need="at least one")
     statistic = -2 * sum(math.log(max(p, 1e-300)) for p in p_values)
     return statistic, float(chdtrc(2 * len(p_values), statistic))
 

@@ -17,8 +17,8 @@ def newcombe(k1: int, n1: int, k2: int, n2: int, confidence_level: float = 0.95,
     >>> [round(x, 4) for x in newcombe(56, 70, 48, 80)]
     [0.0524, 0.3339]
     """
-    level = confidence_level if side == "two" else 2 * confidence_level - 1
-    (l1, u1), (l2, u2) = wilson(k1, n1, level), wilson(k2, n2, level)
+    z = z_value(confidence_level, side)
+    (l1, u1), (l2, u2) = wilson(k1, n1, critical=z), wilson(k2, n2, critical=z)
     p1, p2 = k1 / n1, k2 / n2
     return clip(p1 - p2 - math.hypot(p1 - l1, u2 - p2), p1 - p2 + math.hypot(u1 - p1, p2 - l2), side, -1.0, 1.0)
 
@@ -120,8 +120,11 @@ def welch(
     """
     from scipy.special import stdtr, stdtrit
 
+    from steelyard.infer.bootstrap import Degenerate
     from steelyard.infer.normal import tail
 
+    if min(n1, n2) < 2 or not variance1 + variance2 > 0:
+        raise Degenerate("fewer than two items, or no spread in either sample")
     v1, v2 = variance1 / n1, variance2 / n2
     error = math.sqrt(v1 + v2)
     df = (v1 + v2) ** 2 / (v1 * v1 / (n1 - 1) + v2 * v2 / (n2 - 1))

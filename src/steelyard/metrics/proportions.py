@@ -76,7 +76,8 @@ def as_proportion(metric: Metric, counts: Counts, label: int | None) -> Proporti
     >>> as_proportion(parse("f1"), Counts.binary(tp=31, fp=5, fn=2), 1).of(Counts.binary(tp=31, fp=5, fn=2))
     (31, 38)
     """
-    if counts.classes == 1 and (metric.average in ("macro", "weighted") or metric.base == "balanced_accuracy"):
+    of_hits = metric.base not in ("specificity", "npv")  # these have nothing below the line when there is one class
+    if counts.classes == 1 and of_hits and (metric.average in ("macro", "weighted") or metric.base == "balanced_accuracy"):
         label = 0  # an average over one class is that class
         metric = Metric(name=metric.name, base="recall" if metric.base == "balanced_accuracy" else metric.base, parameter=metric.parameter)
     if metric.base in ("accuracy", "mean") or (metric.base == "recall" and metric.average == "weighted"):
@@ -87,7 +88,6 @@ def as_proportion(metric: Metric, counts: Counts, label: int | None) -> Proporti
         return Proportion(JACCARD, label, f1_of_jaccard, "jaccard", F1)
     if label is not None and metric.base in RATIOS:
         return Proportion(RATIOS[metric.base], label)
-    of_hits = metric.base not in ("specificity", "npv")  # these have nothing below the line when there is one class
     if metric.average == "micro" and counts.classes == len(counts.labels) and (counts.classes > 1 or of_hits):
         ratio = f_beta_ratio(metric.beta) if metric.base == "fbeta" else RATIOS[metric.base]
         classes = counts.classes

@@ -23,7 +23,7 @@ SCORED = ("accuracy", "error", "mean")
 
 
 def compare_large(
-    baseline: Source, candidate: Source, metric: Metric, asked: Asked, names: tuple[str, str], *, default: bool
+    baseline: Source, candidate: Source, metric: Metric, asked: Asked, names: Sequence[str] | None, *, default: bool
 ) -> Comparison | None:
     """The comparison, or None if it must be made from items. default: the metric was not named, only guessed."""
     sources = baseline, candidate
@@ -43,7 +43,15 @@ def compare_large(
     for sentence in settle_pairing(met.report, asked.unmatched):
         asked.warn(sentence)
     found = joint_evidence(met.joint(asked.own.labels), metric, asked)
-    return finish(found, metric, asked, names, telling=list(met.telling), unmatched=met.report.to_dict(), slices=())
+    called = run_names(sources, names)
+    return finish(found, metric, asked, (called[0], called[1]), telling=list(met.telling), unmatched=met.report.to_dict(), slices=())
+
+
+def run_names(sources: Sequence[Source], names: Sequence[str] | None) -> list[str]:
+    """What to call the runs, each differently."""
+    fallback = ["baseline", "candidate"] if len(sources) == 2 else [f"system {i + 1}" for i in range(len(sources))]
+    found = [names[place] if names else source.name or fallback[place] for place, source in enumerate(sources)]
+    return found if len(set(found)) == len(found) else [f"{name} ({word})" for name, word in zip(found, fallback, strict=True)]
 
 
 def _holds(sources: Sequence[Source], roles: Sequence[str]) -> bool:

@@ -13,6 +13,7 @@ from steelyard.items import Items
 from steelyard.metrics.catalogue import Metric, parse
 from steelyard.questions.asked import Asked
 from steelyard.questions.compare import finish
+from steelyard.questions.compare_engine import compare_large, run_names
 from steelyard.questions.measure_items import NUMERIC, ratio_columns, refuse_numeric_truth
 from steelyard.questions.pair_evidence import pair_evidence, unpaired_evidence
 from steelyard.questions.settings import Settings
@@ -52,12 +53,8 @@ def compare_sources(
     chosen = metric or default_metric(data, given, asked)
     data = [d for d in data if d is not None]
     if len(data) == 2 and not by and ratio is None and flips_out is None:
-        from steelyard.questions.compare_engine import compare_large
-
         data = [_open(one, given, by) for one in data]
-        said = _names(data, names)
-        found = compare_large(data[0], data[1], chosen, asked, (said[0], said[1]), default=metric is None)
-        if found is not None:
+        if (found := compare_large(data[0], data[1], chosen, asked, names, default=metric is None)) is not None:
             return found
     runs = _runs(data, chosen, asked, by, given, names)
     if metric is None:
@@ -132,14 +129,7 @@ def _runs(
         for sentence in sources[-1].warnings:
             asked.warn(sentence)
         read.append(_read(sources[-1], metric))
-    return [Run(name, items) for name, items in zip(_names(sources, names), read, strict=True)]
-
-
-def _names(sources: Sequence[Source], names: Sequence[str] | None) -> list[str]:
-    """What to call the runs, each differently."""
-    fallback = ["baseline", "candidate"] if len(sources) == 2 else [f"system {i + 1}" for i in range(len(sources))]
-    found = [names[place] if names else source.name or fallback[place] for place, source in enumerate(sources)]
-    return found if len(set(found)) == len(found) else [f"{name} ({word})" for name, word in zip(found, fallback, strict=True)]
+    return [Run(name, items) for name, items in zip(run_names(sources, names), read, strict=True)]
 
 
 def _open(data: Any, given: Mapping[str, Any], by: tuple[str, ...]) -> Source:

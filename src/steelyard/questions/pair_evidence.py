@@ -151,7 +151,12 @@ def _auc(pairs: Pairs, metric: Metric, asked: Asked) -> Evidence:
     assert a.probability is not None
     assert b.probability is not None
     pair = delong_pair(a.probability, b.probability, positive, group)
-    z, p = delong_test(pair, asked.alternative)
+    z: float | None = None
+    p: float | None = None
+    try:
+        z, p = delong_test(pair, asked.alternative)
+    except Degenerate as reason:
+        asked.warn(f"auc: no p-value can be given ({reason})")
     try:
         interval = asked.interval_of(*delong_interval(pair, asked.level, asked.side), "delong")
     except Degenerate as reason:

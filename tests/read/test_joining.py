@@ -1,0 +1,364 @@
+"""Two files met inside the engine, beside the same two files met as items: equal in every number and every refusal."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import duckdb
+import pytest
+
+import steelyard as sy
+from steelyard.errors import DataError, SteelyardError
+from steelyard.metrics.catalogue import parse
+from steelyard.questions import compare_engine
+from steelyard.questions.telling import telling_items
+from steelyard.read import id_join
+from steelyard.read.doors import Source, open_source
+from steelyard.read.engine import literal, quoted
+from steelyard.read.joining import joint, meet
+from steelyard.tally.joint import JointCounts
+from steelyard.tally.pairs import count_joint, match
+
+Rows = Sequence[tuple[Any, ...]]
+
+
+def save(path: Path, names: Sequence[str], rows: Rows, types: Sequence[str] = ()) -> Path:
+    """Rows as Parquet (columns of the given types) or CSV."""
+    kinds = types or ["VARCHAR"] * len(names)
+    form = "PARQUET, ROW_GROUP_SIZE 2048" if path.suffix == ".parquet" else "CSV, HEADER"
+    with duckdb.connect() as con:
+        con.execute(f"CREATE TABLE t ({', '.join(f'{quoted(n)} {k}' for n, k in zip(names, kinds, strict=True))})")
+        con.executemany(f"INSERT INTO t VALUES ({', '.join('?' * len(names))})", [list(row) for row in rows])
+        con.execute(f"COPY t TO {literal(str(path))} (FORMAT {form})")
+    return path
+
+
+def opened(path: Path, **columns: Any) -> Source:
+    return open_source(path, columns=columns)
+
+
+def by_items(a: Path, b: Path, labels: Sequence[str] | None = None, **columns: Any) -> tuple[JointCounts, Any]:
+    pairs, report = match(opened(a, **columns).items(), opened(b, **columns).items())
+    return count_joint(pairs, labels), report
+
+
+def answers(n: int, classes: Sequence[Any], seed: int) -> tuple[list[Any], list[Any], list[Any]]:
+    draw = random.Random(seed)
+    truth = [draw.choice(classes) for _ in range(n)]
+    return truth, *([t if draw.random() < 0.7 else draw.choice(classes) for t in truth] for _ in range(2))
+
+
+NAMES = ("id", "truth", "prediction")
+
+
+def two_files(
+    folder: Path, ids: Sequence[Any], *, form: tuple[str, str], order: str, classes: Sequence[Any], kinds: tuple[str, str], seed: int
+):
+    truth, p, q = answers(len(ids), classes, seed)
+    first = list(zip(ids, truth, p, strict=True))
+    second = list(zip(ids, truth, q, strict=True))
+    if order == "shuffled":
+        random.Random(seed).shuffle(second)
+    types = kinds[0], kinds[1], kinds[1]
+    return save(folder / f"a.{form[0]}", NAMES, first, types), save(folder / f"b.{form[1]}", NAMES, second, types)
+
+
+def same(found: tuple[JointCounts, Any] | None, expected: tuple[JointCounts, Any]) -> None:
+    assert found is not None
+    assert found[0] == expected[0]
+    bare = dict.fromkeys(("example_baseline_only", "example_candidate_only", "example_conflicts"), ())
+    assert replace(found[1], **bare) == replace(expected[1], **bare)
+
+
+@pytest.mark.parametrize("order", ["same", "shuffled"])
+@pytest.mark.parametrize("form", [("parquet", "parquet"), ("csv", "csv"), ("csv", "parquet"), ("parquet", "csv")])
+@pytest.mark.parametrize(
+    ("classes", "kind"), [(("cat", "dog", 'é,"x'), "VARCHAR"), ((1, 2, 10), "INTEGER"), ((-1, 7), "UTINYINT"), ((True, False), "BOOLEAN")]
+)
+@pytest.mark.parametrize("ids", ["text", "int"])
+def test_the_engine_and_the_items_agree(tmp_path: Path, order: str, form: tuple[str, str], classes: Any, kind: str, ids: str) -> None:
+    if len(set(form)) > 1 and kind == "BOOLEAN":
+        pytest.skip("true in a CSV and True in Parquet are two spellings, by design")
+    names = [f"item-{i * 7919 % 100_003}" if ids == "text" else i * 7919 % 100_003 for i in range(3000)]
+    classes = tuple(abs(c) for c in classes) if kind == "UTINYINT" else classes
+    kinds = ("VARCHAR" if ids == "text" else "BIGINT", kind)
+    a, b = two_files(tmp_path, names, form=form, order=order, classes=classes, kinds=kinds, seed=len(kind))
+    same(joint(opened(a), opened(b)), by_items(a, b))
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_unmatched_ids_and_conflicting_truths_are_counted_with_examples(tmp_path: Path, seed: int) -> None:
+    draw = random.Random(seed)
+    ids = [f"i{draw.randrange(10**6)}-{i}" for i in range(2500)]
+    truth, p, q = answers(len(ids), "abc", seed)
+    rows = list(zip(ids, truth, p, q, strict=True))
+    wrong = {draw.choice(ids) for _ in range(4)} if seed % 2 else set()
+    first = [(i, t, x) for i, t, x, _ in rows if draw.random() < 0.95]
+    second = [(i, "z" if i in wrong else t, y) for i, t, _, y in rows if draw.random() < 0.9]
+    draw.shuffle(second)
+    a, b = save(tmp_path / "a.parquet", NAMES, first), save(tmp_path / "b.csv", NAMES, second)
+    found, expected = joint(opened(a), opened(b)), by_items(a, b)
+    same(found, expected)
+    assert found is not None
+    ours = {i for i, *_ in first}, {i for i, *_ in second}
+    assert len(found[1].example_baseline_only) == len(found[1].example_candidate_only) == 3
+    assert set(found[1].example_baseline_only) <= ours[0] - ours[1]
+    assert set(found[1].example_candidate_only) <= ours[1] - ours[0]
+    assert set(found[1].example_conflicts) <= wrong
+
+
+def test_a_longer_file_and_a_shorter_one(tmp_path: Path) -> None:
+    rows = [(f"i{i}", "ab"[i % 2], "ab"[i % 3 == 0]) for i in range(3000)]
+    a, b = save(tmp_path / "a.parquet", NAMES, rows), save(tmp_path / "b.parquet", NAMES, rows[:2990])
+    same(joint(opened(a), opened(b)), by_items(a, b))
+
+
+def test_nothing_in_common(tmp_path: Path) -> None:
+    a, b = (save(tmp_path / f"{x}.parquet", NAMES, [(f"{x}{i}", "u", "v") for i in range(9)]) for x in "ab")
+    found = joint(opened(a), opened(b))
+    assert found is not None
+    assert (found[0].n, found[1].matched, found[1].baseline_only) == (0, 0, 9)
+
+
+@pytest.mark.parametrize(
+    ("kinds", "ids"),
+    [
+        (("BIGINT", "VARCHAR"), [1, 2, 30, 4, 10**12]),
+        (("INTEGER", "UBIGINT"), [5, 4, 3, 2, 1]),
+        (("BOOLEAN", "VARCHAR"), [True, False]),
+        (("DATE", "VARCHAR"), ["2026-01-01", "2025-12-31"]),
+        (("DECIMAL(18,0)", "BIGINT"), [3, 1, 2]),
+    ],
+)
+def test_ids_match_by_their_text(tmp_path: Path, kinds: tuple[str, str], ids: list[Any]) -> None:
+    a = save(tmp_path / "a.parquet", NAMES, [(i, "u", "v") for i in ids], (kinds[0], "VARCHAR", "VARCHAR"))
+    b = save(
+        tmp_path / "b.parquet",
+        NAMES,
+        [(str(i), "u", "u") for i in [*ids, *(["007"] if kinds[1] == "VARCHAR" else [])]],
+        (kinds[1], "VARCHAR", "VARCHAR"),
+    )
+    found = joint(opened(a), opened(b))
+    same(found, by_items(a, b))
+    assert found is not None
+    assert found[1].matched == len(ids)
+
+
+def test_awkward_names(tmp_path: Path) -> None:
+    names = ('item "id"', "Truth-ü 'x'", "pred; DROP")
+    rows = [(f"o'{i}\"", "a'b", 'a"b') for i in range(40)]
+    folder = tmp_path / "it's [a] *folder*"
+    folder.mkdir()
+    given = dict(zip(NAMES, names, strict=True))
+    a, b = save(folder / "a'.parquet", names, rows), save(folder / "b.csv", names, rows[::-1])
+    same(joint(opened(a, **given), opened(b, **given)), by_items(a, b, **given))
+
+
+def test_declared_labels(tmp_path: Path) -> None:
+    a, b = two_files(tmp_path, range(50), form=("csv", "csv"), order="shuffled", classes="abc", kinds=("INTEGER", "VARCHAR"), seed=3)
+    same(joint(opened(a), opened(b), ["c", "b", "a", "x"]), by_items(a, b, ["c", "b", "a", "x"]))
+    with pytest.raises(DataError, match="not declared"):
+        joint(opened(a), opened(b), ["a", "b"])
+
+
+# ---- ids that are not right ----------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("aligned", [True, False])
+@pytest.mark.parametrize("ids", [["x", "y", "y", "w"], ["1", "1", "1", "1"], ["a", "b", "c", None], [None, "b", "c", "d"]])
+@pytest.mark.parametrize("turned", [False, True])
+def test_duplicate_and_missing_ids_are_refused_as_ever(tmp_path: Path, ids: list[Any], aligned: bool, turned: bool) -> None:
+    good = ids if aligned else ["b", "x", "y", "1"]
+    a, b = (save(tmp_path / f"{x}.parquet", NAMES, [(i, "u", "v") for i in own]) for x, own in (("a", ids), ("b", good)))
+    if turned:
+        a, b = b, a
+    with pytest.raises(DataError) as ours:
+        joint(opened(a), opened(b))
+    with pytest.raises(DataError) as items:
+        by_items(a, b)
+    assert str(ours.value) == str(items.value)
+
+
+def test_duplicates_among_ids_without_a_partner(tmp_path: Path) -> None:
+    a = save(tmp_path / "a.parquet", NAMES, [(i, "u", "v") for i in ("1", "2", "only", "only")])
+    b = save(tmp_path / "b.parquet", NAMES, [(i, "u", "v") for i in ("2", "1")])
+    with pytest.raises(DataError, match="duplicate ids"):
+        joint(opened(a), opened(b))
+
+
+def test_a_crowd_of_equal_ids_is_refused_before_the_join(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    rows = [("same" if i % 2 else str(i), "u", "v") for i in range(4000)]
+    a, b = save(tmp_path / "a.parquet", NAMES, rows), save(tmp_path / "b.parquet", NAMES, rows[::-1])
+    monkeypatch.setattr(id_join.Join, "_grouped", None)  # it would be 4,000,000 rows, and for a million 250,000,000,000
+    with pytest.raises(DataError, match="duplicate ids: got 1 ids in 2000 rows"):
+        joint(opened(a), opened(b))
+
+
+def test_the_ids_are_checked_once(tmp_path: Path) -> None:
+    a, b = two_files(tmp_path, range(9), form=("csv", "csv"), order="shuffled", classes="ab", kinds=("INTEGER", "VARCHAR"), seed=0)
+    sources = opened(a), opened(b)
+    joint(*sources)
+    assert all(source.ids_checked for source in sources)
+
+
+# ---- where it does not apply ---------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("extra", ["group", "repeat"])
+def test_groups_and_repeats_are_for_the_items(tmp_path: Path, extra: str) -> None:
+    a = save(tmp_path / "a.parquet", (*NAMES, extra), [("1", "u", "v", "g"), ("2", "u", "v", "g")])
+    assert joint(opened(a), opened(a)) is None
+
+
+@pytest.mark.parametrize("place", [1, 2])
+@pytest.mark.parametrize("alone", [True, False])
+def test_missing_labels_are_for_the_items(tmp_path: Path, place: int, alone: bool) -> None:
+    rows = [["1", "u", "v"], ["2", "u", "v"], ["3", "u", "v"]]
+    b = save(tmp_path / "b.parquet", NAMES, rows[:2] if alone else rows)
+    rows[2][place] = None
+    a = save(tmp_path / "a.parquet", NAMES, rows)
+    assert joint(opened(a), opened(b)) is None
+    assert joint(opened(b), opened(a)) is None
+
+
+@pytest.mark.parametrize("bad", [None, float("nan"), float("inf")])
+def test_a_hole_in_a_column_beside_is_for_the_items(tmp_path: Path, bad: float | None) -> None:
+    names, types = (*NAMES, "probability"), ("INTEGER", "VARCHAR", "VARCHAR", "DOUBLE")
+    rows = [(i, "u", "v", 0.5) for i in range(5)]
+    a, b = save(tmp_path / "a.parquet", names, rows, types), save(tmp_path / "b.parquet", names, [*rows[:4], (4, "u", "v", bad)], types)
+    assert joint(opened(a), opened(a)) is not None
+    assert joint(opened(a), opened(b)) is None
+    assert joint(opened(a), opened(save(tmp_path / "c.csv", names, rows, types))) is None  # a text that may be no number
+
+
+def test_other_sources_are_for_the_items(tmp_path: Path) -> None:
+    a = save(tmp_path / "a.parquet", NAMES, [("1", "u", "v")])
+    rows = open_source([{"id": "1", "truth": "u", "prediction": "v"}], columns={})
+    bare = opened(save(tmp_path / "b.parquet", NAMES[1:], [("u", "v")]))
+    floats = opened(save(tmp_path / "c.parquet", NAMES, [(1.5, "u", "v")], ("DOUBLE", "VARCHAR", "VARCHAR")))
+    assert [joint(opened(a), other) for other in (rows, bare, floats)] == [None, None, None]
+
+
+def test_more_cells_than_classes_make(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    a = save(tmp_path / "a.parquet", NAMES, [(str(i), f"free text {i}", "v") for i in range(9)])
+    monkeypatch.setattr(id_join, "MAX_CELLS", 5)
+    source = opened(a)
+    assert joint(source, opened(a)) is None
+    assert not source.ids_checked
+
+
+def test_a_file_that_changes_meanwhile_is_noticed(tmp_path: Path) -> None:
+    a, b = (save(tmp_path / f"{x}.csv", NAMES, [(str(i), "u", "v") for i in range(9)]) for x in "ab")
+    sources = opened(a), opened(b)
+    b.write_text(b.read_text().replace("v", "w"))
+    with pytest.raises(SteelyardError, match="changed"):
+        joint(*sources)
+
+
+@pytest.mark.parametrize("alone", [True, False])
+def test_one_number_in_two_spellings_is_refused_even_in_a_row_without_partner(tmp_path: Path, alone: bool) -> None:
+    rows = [("1", "1", "1"), ("2", "2", "1"), ("3", "1", "1.0")]
+    a, b = save(tmp_path / "a.csv", NAMES, rows), save(tmp_path / "b.csv", NAMES, rows[: 2 if alone else 3])
+    with pytest.raises(DataError, match="several ways"):
+        joint(opened(a), opened(b))
+
+
+# ---- right and wrong -----------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("kind", "values"), [("DOUBLE", (0.0, 1.0)), ("BOOLEAN", (False, True)), ("VARCHAR", ("false", "true")), ("INTEGER", (0, 1))]
+)
+@pytest.mark.parametrize("labelled", [False, True])
+def test_scores_of_zero_and_one(tmp_path: Path, kind: str, values: tuple[Any, Any], labelled: bool) -> None:
+    draw = random.Random(1)
+    names, types = ("id", "score", *(NAMES[1:] if labelled else ())), ("INTEGER", kind, *(("VARCHAR", "VARCHAR") if labelled else ()))
+    tail = ("u", "v") if labelled else ()
+    sides = [[(i, values[draw.random() < share], *tail) for i in range(500)] for share in (0.7, 0.8)]
+    draw.shuffle(sides[1])
+    a, b = (save(tmp_path / f"{x}.parquet", names, rows, types) for x, rows in zip("ab", sides, strict=True))
+    found = joint(opened(a), opened(b), outcomes=True)
+    assert found is not None
+    assert found[0].kind == "outcomes"
+    score = [{row[0]: row[1] == values[1] for row in rows} for rows in sides]
+    lost = sum(score[0][i] and not score[1][i] for i in range(500))
+    assert (found[0].n, found[0].outcomes().baseline_only) == (500, lost)
+
+
+def test_scores_that_are_not_all_zero_or_one(tmp_path: Path) -> None:
+    a, b = (save(tmp_path / f"{x}.csv", ("id", "score"), [(1, 1), (2, s)]) for x, s in (("a", 0), ("b", 0.5)))
+    assert joint(opened(a), opened(a), outcomes=True) is not None
+    assert joint(opened(a), opened(b), outcomes=True) is None
+
+
+def test_conflicting_truths_beside_scores(tmp_path: Path) -> None:
+    names = ("id", "score", "truth")
+    a = save(tmp_path / "a.csv", names, [(i, 1, "u") for i in range(9)])
+    b = save(tmp_path / "b.csv", names, [(i, i % 2, "w" if i == 4 else "u") for i in range(9)])
+    found = joint(opened(a), opened(b), outcomes=True)
+    assert found is not None
+    assert (found[1].conflicting_truths, found[1].example_conflicts) == (1, ("4",))
+
+
+# ---- the question --------------------------------------------------------------------------------------------------
+
+
+def large(folder: Path, *, scored: bool, order: str, n: int = 3000) -> tuple[Path, Path]:
+    draw = random.Random(7)
+    truth, *given = answers(n, "abc", 5)
+    names = ("id", "truth", "prediction", *(("score",) if scored else ()))
+    types = ("BIGINT", "VARCHAR", "VARCHAR", *(("INTEGER",) if scored else ()))
+    sides = [[(i, t, p, *((int(t == p),) if scored else ())) for i, (t, p) in enumerate(zip(truth, side, strict=True))] for side in given]
+    if order == "shuffled":
+        draw.shuffle(sides[1])
+    return save(folder / "a.parquet", names, sides[0], types), save(folder / "b.parquet", names, sides[1], types)
+
+
+@pytest.mark.parametrize("order", ["same", "shuffled"])
+@pytest.mark.parametrize("scored", [False, True])
+@pytest.mark.parametrize("metric", [None, "accuracy", "error", "macro_f1", "mcc"])
+def test_a_comparison_is_the_same_either_way(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, metric: str | None, scored: bool, order: str
+) -> None:
+    a, b = large(tmp_path, scored=scored, order=order)
+    small = sy.compare(a, b, metric=metric, draws=200)
+    monkeypatch.setattr(compare_engine, "LARGE", 1000)
+    monkeypatch.setattr(Source, "items", None)  # not to be asked
+    engine = sy.compare(a, b, metric=metric, draws=200)
+    assert engine.to_dict() == small.to_dict()
+    assert len(engine.to_dict()["telling_items"]) == 10
+
+
+def test_the_telling_items_are_those_of_the_items(tmp_path: Path) -> None:
+    a, b = large(tmp_path, scored=False, order="shuffled", n=60)
+    pairs, _ = match(opened(a).items(), opened(b).items())
+    found = meet(opened(a), opened(b))
+    assert found is not None
+    assert list(found.telling) == telling_items(pairs, parse("accuracy"))[:10]
+
+
+def test_refusals_are_the_same_either_way(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    rows = [(i, "ab"[i % 2], "ab"[i % 3 == 0]) for i in range(100)]
+    a, b = save(tmp_path / "a.parquet", NAMES, rows), save(tmp_path / "b.parquet", NAMES, rows[:90])
+    numbers = save(tmp_path / "n.parquet", NAMES, [(i, str(i / 2), "1") for i in range(100)])
+    said: list[list[str]] = []
+    for limit in (10**9, 10):
+        monkeypatch.setattr(compare_engine, "LARGE", limit)
+        said.append([])
+        for first, second in ((a, b), (b, a), (a, numbers), (numbers, numbers)):
+            with pytest.raises(SteelyardError) as fault:
+                sy.compare(first, second)
+            said[-1].append(str(fault.value).partition(", such as")[0])
+    assert said[0] == said[1]
+
+
+def test_ids_without_a_partner_may_be_dropped_either_way(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    rows = [(f"{i:03}", "ab"[i % 2], "ab"[i % 3 == 0]) for i in range(100)]
+    a, b = save(tmp_path / "a.csv", NAMES, rows), save(tmp_path / "b.csv", NAMES, [(i, t, t) for i, t, _ in rows[10:]])
+    small = sy.compare(a, b, unmatched="drop", metric="macro_f1", draws=200)
+    monkeypatch.setattr(compare_engine, "LARGE", 10)
+    assert sy.compare(a, b, unmatched="drop", metric="macro_f1", draws=200).to_dict() == small.to_dict()
