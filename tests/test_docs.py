@@ -19,11 +19,12 @@ import shlex
 import shutil
 import sys
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from importlib.resources import files
 from pathlib import Path
 
+import click
 import pytest
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -127,6 +128,8 @@ def test_there_are_examples() -> None:
     by_page = {page.name: len(examples(page)) for page in PAGES}
     assert by_page["README.md"] >= 4
     assert by_page["measure.md"] >= 20
+    assert by_page["compare.md"] >= 15
+    assert by_page["learners.md"] >= 2
     written = sum(page.read_text(encoding="utf-8").count("\n$ ") for page in PAGES)
     assert len(SHELL) == written, "a line that starts with `$ ` stands outside a fenced block"
 
@@ -136,7 +139,7 @@ def test_readme_has_exactly_two_set_up_commands() -> None:
     commands = re.findall(r"^    (python3 -m venv .*)$", readme, re.M)
     assert len(commands) == readme.count("-m venv") == 2
     assert commands[0].endswith("/steelyard demo")
-    assert commands[1].endswith(" -m pytest")
+    assert commands[1].endswith(" -m pytest -n 2")
     assert len(re.findall(r"^    (python3 -m venv .*pytest.*)$", readme, re.M)) == 1, "what .ci/run takes out with sed"
 
 
@@ -159,10 +162,10 @@ def test_links_lead_somewhere(page: Path) -> None:
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
 def test_page_is_fit_to_print(page: Path) -> None:
-    """No path of somebody's machine; lines that fit a window, apart from messages and signatures, which are one line."""
+    """No path of somebody's machine; lines that fit a window, apart from commands, messages and signatures: one line each."""
     for number, line in enumerate(page.read_text(encoding="utf-8").splitlines(), 1):
         assert not re.search(r"(^|[\s'\"=(])/(work|home|root|tmp|Users|usr)/", line), f"{page.name}:{number} has a machine path"
-        one_line = line.startswith(("metric:", "error:", "|")) or '"signature"' in line
+        one_line = line.startswith(("metric:", "error:", "|", "$ ", "  bars start")) or '"signature"' in line
         assert one_line or len(line) <= LONGEST, f"{page.name}:{number} has {len(line)} characters"
 
 
@@ -197,6 +200,50 @@ def test_methods_page_names_every_interval() -> None:
 
     methods = _page("methods.md")
     assert [name for name in INTERVALS if f"`{name}`" not in methods] == []
+
+
+def _missing(page: str, names: Iterable[str]) -> list[str]:
+    """The names that a page does not have in its code font."""
+    return [name for name in names if f"`{name}`" not in page]
+
+
+def _options(command: click.Command) -> list[str]:
+    return [name for option in command.params for name in (*option.opts, *option.secondary_opts) if name.startswith("--")]
+
+
+def test_compare_guide_names_every_test_and_interval() -> None:
+    from steelyard.questions.asked import PAIRED_INTERVALS, TESTS, UNPAIRED_INTERVALS
+
+    everything = dict.fromkeys((*TESTS, *PAIRED_INTERVALS, *UNPAIRED_INTERVALS))
+    assert _missing(_page("compare.md"), everything) == []
+    assert _missing(_page("methods.md"), everything) == []
+
+
+def test_compare_guide_names_every_option_and_correction() -> None:
+    from steelyard.cli.compare import compare
+    from steelyard.infer.many import CORRECTIONS
+
+    guide = _page("compare.md")
+    assert [name for name in _options(compare) if not re.search(rf"{name}(?![-\w])", guide)] == []
+    assert [name for name in CORRECTIONS if f"`{name}`" not in guide and f"--correction {name}`" not in guide] == []
+
+
+def test_learners_guide_names_every_method_and_option() -> None:
+    from steelyard.cli.learners import learners
+    from steelyard.questions.learner_design import METHODS
+
+    guide = _page("learners.md")
+    assert _missing(guide, METHODS) == []
+    assert [name for name in _options(learners) if not re.search(rf"{name}(?![-\w])", guide)] == []
+
+
+def test_learners_guide_has_the_measured_false_alarms() -> None:
+    """The figures of the table are those that the command prints."""
+    from steelyard.questions.learner_words import FALSE_ALARMS
+
+    rows = {m[1]: m[0] for m in re.finditer(r"^\| `([\w-]+)` .*$", _page("learners.md"), re.M)}
+    assert {name for name, share in FALSE_ALARMS.items() if name in rows and f"| {share} |" not in rows[name]} == set()
+    assert FALSE_ALARMS["repeated naive"] in rows["kfold"]
 
 
 def paste() -> None:

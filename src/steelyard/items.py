@@ -28,6 +28,7 @@ class Labels:
     raw: IntArray
     names: tuple[str, ...]
     base: int = 0
+    complete: bool = False  # the reader knows that no label is missing, so nobody need look; False says nothing
 
     @property
     def codes(self) -> IntArray:

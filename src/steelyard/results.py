@@ -284,7 +284,9 @@ class Comparison:
             "conclusion": self.conclusion,
             "telling_items": [dict(item) for item in self.telling],
             "table": None if self.table is None else self.table.to_dict(),
-            "slices": [{**part, "comparison": part["comparison"].to_dict()} for part in self.slices],
+            "slices": [
+                {**part, "comparison": None if part["comparison"] is None else part["comparison"].to_dict()} for part in self.slices
+            ],
             "details": dict(self.details),
             "warnings": list(self.warnings),
             "signature": self.signature,

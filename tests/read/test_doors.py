@@ -6,10 +6,13 @@ import subprocess
 import sys
 from pathlib import Path
 
+import numpy as np
 import pandas as pd
 import pytest
 
 from steelyard.errors import DataError, SourceError, UsageError
+from steelyard.read import engine
+from steelyard.read.columns import as_column
 from steelyard.read.doors import open_source
 
 CSV = "id,truth,pred\n1,a,a\n2,b,a\n"
@@ -174,3 +177,99 @@ def test_numeric_truth_and_ratio(tmp_path: Path) -> None:
     write(path, "truth,pred\n1.5,1\n2,high\n")
     with pytest.raises(DataError, match="cannot read a prediction as a number: got 'high' in row 2"):
         open_source(path, columns={}).items(numeric=True)
+
+
+# ---- integer labels as they came -----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("kind", [np.int8, np.int16, np.int32, np.int64, np.uint8, np.uint16, np.uint32, np.uint64])
+@pytest.mark.parametrize("n", [1, 65_536, 65_537, 200_001])
+def test_least_and_largest_label_in_different_blocks(kind: type[np.integer], n: int) -> None:
+    """Both ends at the limit of the type: the first row has the largest value, the last row the least."""
+    top = int(np.iinfo(kind).max)
+    values = np.full(n, top - 50, kind)
+    values[0], values[-1] = top, top - 100
+    labels, distinct = as_column("truth", values).encode()
+    low, high = int(values.min()), int(values.max())
+    assert labels.names == tuple(map(str, range(low, high + 1)))
+    assert labels.base == low
+    assert labels.complete
+    assert (labels.raw == values).all()
+    assert distinct.names == labels.names
+
+
+def test_a_range_beyond_the_type_and_masked_ends() -> None:
+    wide, _ = as_column("truth", np.array([-128, 127, 0], np.int8)).encode()
+    assert [wide.names[i] for i in wide.codes] == ["-128", "127", "0"]
+    sparse, _ = as_column("truth", np.array([-(2**63), 2**63 - 1, 5])).encode()
+    assert [sparse.names[i] for i in sparse.codes] == [str(-(2**63)), str(2**63 - 1), "5"]
+    assert sparse.complete
+    masked, _ = as_column("truth", np.ma.MaskedArray([99, 3, 4, -99], [True, False, False, True])).encode()
+    assert masked.names == ("3", "4")
+    assert masked.codes.tolist() == [-1, 0, 1, -1]
+    assert not masked.complete
+
+
+@pytest.mark.parametrize("values", [np.array([1.0, np.nan, 2.0]), np.ma.MaskedArray([True, False], [True, False]), ["a", None]])
+def test_a_column_with_holes_is_never_called_complete(values: object) -> None:
+    labels, _ = as_column("truth", values).encode()
+    assert -1 in labels.codes
+    assert not labels.complete
+
+
+@pytest.mark.parametrize("values", [np.array([True, False]), np.array([1.5, 2.5]), np.array([7, 9], np.uint8)])
+def test_a_column_without_holes_is_known_to_be_complete(values: object) -> None:
+    labels, _ = as_column("truth", values).encode()
+    assert labels.complete
+    assert (labels.codes >= 0).all()
+
+
+# ---- ids, proved distinct by their hashes --------------------------------------------------------------------------
+
+IDS = {
+    "text": [f"item {i}" for i in range(500)],
+    "int": list(range(-250, 250)),
+    "float": [i / 8 for i in range(500)],
+    "date": pd.date_range("2020-01-01", periods=500).date.tolist(),
+}
+
+
+def table_of(path: Path, **columns: list[object]) -> engine.EngineTable:
+    pd.DataFrame(columns).to_parquet(path)
+    table = open_source(path, columns={"score": "score"}).table
+    assert isinstance(table, engine.EngineTable)
+    return table
+
+
+@pytest.mark.parametrize("kind", IDS)
+@pytest.mark.parametrize("hashed", [1, 7, 499, 500, 1 << 24])
+def test_repeated_ids_are_found_in_every_slice(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kind: str, hashed: int) -> None:
+    monkeypatch.setattr(engine, "HASHED", hashed)
+    score: list[object] = [0.5] * 500
+    assert table_of(tmp_path / "a.parquet", id=IDS[kind], score=score).repeated(["id"]) == (0, 0, [])
+    twice = [*IDS[kind][:-1], IDS[kind][3]]
+    ids, rows, first = table_of(tmp_path / "b.parquet", id=twice, score=score).repeated(["id"])
+    assert (ids, rows, len(first)) == (1, 2, 1)
+    assert first[0][0] == twice[3]
+
+
+def test_keys_of_two_columns_are_hashed_together(tmp_path: Path) -> None:
+    once = table_of(tmp_path / "a.parquet", id=["a", "a", "b"], run=[1, 2, 1], score=[0.0, 1.0, 1.0])
+    assert once.repeated(["id", "run"]) == (0, 0, [])
+    assert once.repeated(["id"]) == (1, 2, [("a",)])
+    twice = table_of(tmp_path / "b.parquet", id=["a", "a", "b"], run=[1, 1, 1], score=[0.0, 1.0, 1.0])
+    assert twice.repeated(["id", "run"]) == (1, 2, [("a", 1)])
+
+
+def test_the_two_zeros_are_one_id(tmp_path: Path) -> None:
+    """SQL calls 0.0 and -0.0 equal although their bits differ, so their hashes must agree."""
+    ids, rows, _ = table_of(tmp_path / "a.parquet", id=[0.0, -0.0, 1.5], score=[0.0, 1.0, 1.0]).repeated(["id"])
+    assert (ids, rows) == (1, 2)
+
+
+def test_hashes_that_agree_by_chance_are_looked_into(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The hash only proves that ids differ: all alike, the ids themselves decide."""
+    monkeypatch.setattr(engine.EngineTable, "_hashes", lambda self, *_: np.zeros(self.n, np.uint64))
+    score: list[object] = [0.5] * 3
+    assert table_of(tmp_path / "a.parquet", id=["a", "b", "c"], score=score).repeated(["id"]) == (0, 0, [])
+    assert table_of(tmp_path / "b.parquet", id=["a", "b", "a"], score=score).repeated(["id"]) == (1, 2, [("a",)])

@@ -14,6 +14,7 @@ import steelyard as sy
 from oracles import cells_of
 from steelyard.items import Items, Labels
 from steelyard.tally import design as module
+from steelyard.tally import missing as missing_module
 from steelyard.tally.counts import MISSING
 from steelyard.tally.design import count_labels, design_of, row_sums, table_sums, take
 from steelyard.tally.missing import settle_missing
@@ -59,6 +60,59 @@ def test_counts_repeat_rows(rows: list[tuple[int, int]], count: list[int]) -> No
     repeated = [row for row, c in zip(rows, many, strict=True) for _ in range(c)]
     wanted = count_labels(labels_of([t for t, _ in repeated]), labels_of([p for _, p in repeated]))
     assert count_labels(truth, prediction, count=many) == wanted
+
+
+def drawn_labels(rng: np.random.Generator, n: int, kind: Any, names: int, where: float) -> Labels:
+    """Labels whose base lies anywhere (0 to 1) in what the type holds; every other element of an array, not adjacent memory."""
+    low, high = max(int(np.iinfo(kind).min), -(2**60)), min(int(np.iinfo(kind).max), 2**60) - names + 1
+    base, raw = low + round(where * (high - low)), np.zeros(2 * n, kind)
+    raw[::2] = (rng.integers(0, names, n) + base).astype(kind)
+    return Labels(raw[::2], tuple(f"n{i}" for i in range(names)), base)
+
+
+@settings(max_examples=150, deadline=None)
+@given(
+    seed=st.integers(0, 2**32),
+    n=st.integers(0, 41),
+    sizes=st.sampled_from([(1, 1), (1, 256), (256, 1), (16, 16), (15, 17), (3, 85), (10, 10), (2, 128)]),
+    kinds=st.tuples(*2 * [st.sampled_from([*TYPES, np.uint16, np.uint32, np.uint64, np.dtype(">i4")])]),
+    wheres=st.tuples(*2 * [st.floats(0, 1)]),
+    chunk=st.sampled_from([1, 2, 7, 8]),
+)
+def test_two_rows_as_one_number_is_the_plain_kernel(
+    seed: int, n: int, sizes: tuple[int, int], kinds: tuple[Any, Any], wheres: tuple[float, float], chunk: int
+) -> None:
+    """Any types, any bases that fit into them, odd and even lengths, chunks that end inside a pair."""
+    rng = np.random.default_rng(seed)
+    truth, prediction = (drawn_labels(rng, n, k, s, w) for k, s, w in zip(kinds, sizes, wheres, strict=True))
+    plain_table = module._joint_table(truth, prediction, sizes[1], None)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(module, "PAIRED", chunk)
+        assert module._paired_table(truth, prediction, sizes[1])[: len(plain_table)].tolist() == plain_table.tolist()
+        assert module._joint_table(truth, prediction, sizes[1], None).tolist() == plain_table.tolist()
+
+
+@pytest.mark.parametrize("kind", TYPES)
+@pytest.mark.parametrize("more", [0, 1, 12_345])
+def test_many_rows_are_counted_in_pairs(kind: Any, more: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    rng = np.random.default_rng(more)
+    truth, prediction = (drawn_labels(rng, module.PAIRED + more, kind, 16, where) for where in (0.3, 0.9))
+    found = count_labels(truth, prediction)
+    monkeypatch.setattr(module, "_paired_table", None)  # whoever calls it now fails
+    ones = np.ones(len(truth), np.int64)
+    assert count_labels(truth, prediction, count=ones) == found  # weights take the plain kernel
+    assert count_labels(truth, prediction, count=3 * ones).n == 3 * len(truth)
+    monkeypatch.setattr(module, "PAIRED", 1 << 30)
+    assert count_labels(truth, prediction) == found
+
+
+def test_more_than_256_cells_or_fewer_rows_take_the_plain_kernel(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "_paired_table", None)
+    rng = np.random.default_rng(0)
+    wide = [drawn_labels(rng, module.PAIRED, np.int16, names, 0) for names in (1, 257)]
+    assert count_labels(*wide).n == module.PAIRED
+    few = [drawn_labels(rng, module.PAIRED - 1, np.int16, 4, 0) for _ in range(2)]
+    assert count_labels(*few).n == module.PAIRED - 1
 
 
 def test_many_labels_take_the_sparse_path() -> None:
@@ -322,6 +376,15 @@ def test_missing_predictions() -> None:
     assert (counts.n, counts.right) == (4, 2)
     assert MISSING not in counts.class_labels
     assert counts.strays == {MISSING: 2}
+
+
+def test_labels_known_to_be_complete_are_not_looked_at() -> None:
+    """The flag is the reader's word; where it is not given, holes are found as ever."""
+    names = ("a", "b")
+    holes = items(truth=labels_of([0, 1]), prediction=Labels(np.array([0, -1]), names))
+    assert "prediction" in missing_module._missing(holes)
+    assert missing_module._missing(items(truth=Labels(np.array([0, 1]), names, complete=True))) == {}
+    assert not take(items(truth=Labels(np.array([0, 1]), names)), np.array([True, False])).truth.complete  # type: ignore[union-attr]
 
 
 def test_missing_truths_cannot_be_wrong() -> None:

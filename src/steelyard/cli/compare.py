@@ -26,8 +26,8 @@ from steelyard.errors import UsageError
 @click.option(
     "--interval",
     metavar="METHOD",
-    help="tango, newcombe, bonett-price, wald, bayes, bca, percentile, delta, t; "
-    "unpaired: newcombe, miettinen-nurminen, agresti-caffo, wald."
+    help="tango, newcombe, bonett-price, wald, bayes, bca, percentile, delta, t, delong; "
+    "unpaired: newcombe, miettinen-nurminen, agresti-caffo, wald, bayes, delta, t."
     "  [default: the best for the metric]",
 )
 @click.option(
@@ -108,6 +108,8 @@ def _ask(sources: tuple[str, ...], options: dict[str, Any]) -> Any:
         "seed": seed_of(options["seed"]),
         "prior": options["prior"],
     }
+    if not sources:
+        _refuse_forgotten(options)
     names = split((options["names"],)) if options["names"] else None
     if options["wins"]:
         return compare_preferences(*_numbers(options["wins"], 3, "--wins", "W,T,L"), names=names, **asked)
@@ -133,6 +135,17 @@ def _ask(sources: tuple[str, ...], options: dict[str, Any]) -> Any:
         **columns_given(options),
         **asked,
     )
+
+
+def _refuse_forgotten(options: dict[str, Any]) -> None:
+    """Bare counts have no columns: an option about them is a mistake, not something to pass over."""
+    about_items = ["by", "labels", "flips_out", "cd_out", "ratio", "range_", "absent", *columns_given(options)]
+    if options["wins"]:
+        about_items += ["metric", "positive", "design"]
+    forgotten = [name for name in about_items if options.get(name) or name in columns_given(options)]
+    if forgotten:
+        shown = ", ".join(f"--{name.rstrip('_').replace('_', '-')}" for name in forgotten)
+        raise UsageError("cannot use these options with bare counts", got=shown, need="sources of items", hint="leave them out")
 
 
 def _tallies(options: dict[str, Any]) -> tuple[Any, ...]:

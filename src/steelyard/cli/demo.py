@@ -9,6 +9,7 @@ from pathlib import Path
 
 import click
 
+DATA = ("digits_logistic.csv", "digits_naive_bayes.csv")
 STEPS = [
     ("12 right answers of 40 are 30%, give or take how much?", ["measure", "--counts", "12/40"]),
     ("The same, as the textbooks do it (Wald, which promises too much):", ["measure", "--counts", "12/40", "--interval", "wald"]),
@@ -22,13 +23,23 @@ STEPS = [
         ["measure", "digits_logistic.csv", "--metric", "accuracy,macro_f1,mcc"],
     ),
     ("One class of another classifier, the digit 8:", ["measure", "digits_naive_bayes.csv", "--metric", "f1", "--positive", "8"]),
+    (
+        "Is the first of them better than the second? Both saw the same digits:",
+        ["compare", "digits_naive_bayes.csv", "digits_logistic.csv"],
+    ),
+    (
+        "And in macro F1, by the paired bootstrap, with the side named beforehand:",
+        ["compare", *reversed(DATA), "--metric", "macro_f1", "--test", "bootstrap", "--alternative", "greater"],
+    ),
 ]
 NEXT = """
-What to try next, on your own predictions (a CSV with the columns truth and prediction):
+What to try next, on your own predictions (CSV files with the columns id, truth and prediction):
 
   steelyard measure preds.csv
   steelyard measure preds.csv --metric f1 --positive LABEL --interval bayes
   steelyard measure preds.csv --by COLUMN --format markdown
+  steelyard compare old.csv new.csv
+  steelyard compare old.csv new.csv --metric macro_f1 --margin 0.01
   steelyard measure --help
 """
 
@@ -43,15 +54,17 @@ def demo(debug: bool, no_color: bool) -> None:
     Example:
       steelyard demo
     """
+    from steelyard.cli.compare import compare
     from steelyard.cli.measure import measure
 
+    commands = {"compare": compare, "measure": measure}
     with tempfile.TemporaryDirectory(prefix="steelyard-demo-") as folder:
-        for name in ("digits_logistic.csv", "digits_naive_bayes.csv"):
+        for name in DATA:
             with (files("steelyard") / "data" / name).open("rb") as packed, (Path(folder) / name).open("wb") as plain:
                 shutil.copyfileobj(packed, plain)
         for number, (sentence, words) in enumerate(STEPS, 1):
             click.echo(f"\n{number}. {sentence}")
             click.echo(click.style(f"$ steelyard {' '.join(words)}\n", bold=True), color=None if not no_color else False)
             arguments = [str(Path(folder) / word) if word.endswith(".csv") else word for word in words[1:]]
-            measure.main(args=[*arguments, *(["--no-color"] if no_color else [])], standalone_mode=False)
+            commands[words[0]].main(args=[*arguments, *(["--no-color"] if no_color else [])], standalone_mode=False)
     click.echo(NEXT, nl=False)

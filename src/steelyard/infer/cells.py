@@ -17,8 +17,8 @@ from steelyard.tally.counts import Counts
 FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.int64]
 
-BLOCK = 1_000_000  # numbers in one block: 8 MB, a handful of temporaries stay under 64 MB
-RARE = 8  # cells below this count are drawn together, as items: a conditional binomial each would cost more
+BLOCK = 500_000  # numbers in one block: 4 MB, a handful of temporaries stay under 64 MB
+RARE = 16  # cells below this count are drawn together, as items: a conditional binomial each would cost more
 
 
 class Cells:
@@ -112,7 +112,14 @@ def redraw(count: IntArray, draws: int, rng: np.random.Generator) -> IntArray:
     out = np.zeros((draws, len(count)), np.int64)
     out[:, common] = drawn[:, :-1]
     cell_of_item = np.repeat(np.arange(len(rare)), count[rare])
-    dealt = cell_of_item[rng.integers(0, pool, size=int(drawn[:, -1].sum()))]
-    place = np.repeat(np.arange(draws), drawn[:, -1]) * len(rare) + dealt
-    out[:, rare] = np.bincount(place, minlength=draws * len(rare)).reshape(draws, len(rare))
+    rows = max(1, BLOCK // pool)  # callers bound the cells of a block; here a row costs a number per item, up to RARE - 1 times more
+    for start in range(0, draws, rows):
+        out[start : start + rows, rare] = _dealt(drawn[start : start + rows, -1], cell_of_item, len(rare), rng)
     return out
+
+
+def _dealt(items: IntArray, cell_of_item: IntArray, cells: int, rng: np.random.Generator) -> IntArray:
+    """Row i: items[i] items drawn with replacement, counted by cell. By rows, so that memory follows the rows and not the draws."""
+    place = cell_of_item[rng.integers(0, len(cell_of_item), size=int(items.sum()))]
+    place += np.repeat(np.arange(len(items)) * cells, items)
+    return np.bincount(place, minlength=len(items) * cells).reshape(len(items), cells)

@@ -42,6 +42,8 @@ def mcnemar_midp(gained: int, lost: int, alternative: str = "two-sided") -> floa
     >>> round(mcnemar_midp(76, 58), 6)
     0.121014
     """
+    if gained + lost == 0:  # nothing speaks for either side
+        return from_tails(1.0, 1.0, alternative)
     if gained == lost:  # exactly one half on either side, which the sums below reach only to rounding
         return from_tails(0.5, 0.5, alternative)
     below, at, above = _coin_tails(gained, lost)

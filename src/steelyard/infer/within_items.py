@@ -26,6 +26,7 @@ FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.int64]
 
 WORK = 20_000_000  # values of characteristic functions computed at most: about a second
+POINTS = 1 << 20  # of the grid of an exact law; beyond it the test is drawn
 NEGLIGIBLE = 42.0  # e^-42 = 6e-19: what a tail may hide
 SUBSETS = 252  # ways to choose an item's candidate runs that are listed: 5 of 10
 
@@ -146,7 +147,7 @@ class _Sum:
         Kinds come by falling number, so most frequencies vanish after the first few.
         """
         needed = 1 + int(np.searchsorted(np.cumsum(self.many), 100))
-        if points > BLOCK * 1.05 or points // 2 * min(needed, len(self.many)) * self.value.shape[1] > WORK:
+        if points > POINTS or points // 2 * min(needed, len(self.many)) * self.value.shape[1] > WORK:
             return None
         law, _ = self._tilted(tilt)
         mean = (law * self.value).sum(1)

@@ -45,11 +45,7 @@ class Proportion:
 
     def of(self, counts: Counts) -> tuple[int, int]:
         """(k, n) of a table, in whole numbers."""
-        if self.label is None:
-            inside = sum(c for _, p, c in counts.cells() if p < counts.classes)
-            four: tuple[int, int, int, int] = (sum(c for t, p, c in counts.cells() if t == p), counts.n, inside, counts.n)
-        else:
-            four = counts.class_margins(self.label)
+        four = counts.pooled_margins() if self.label is None else counts.class_margins(self.label)
         return self.ratio.parts(*four)
 
     def value(self, counts: Counts) -> float | None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 from steelyard import signature
@@ -82,12 +83,25 @@ def compare(
     if isinstance(baseline, (JointCounts, Counts)) or isinstance(candidate, Counts):
         if columns or by is not None or ratio is not None or more:
             raise UsageError("cannot use columns with counts", got="counts and columns", need="counts alone")
+        check_names(names, 2)
         return compare_tallies(baseline, candidate, wanted, asked, tuple(names or ("baseline", "candidate")))
     from steelyard.questions.compare_items import compare_sources
     from steelyard.questions.measure import slice_names
 
     slices = tuple(slice_names(by))
     return compare_sources([baseline, candidate, *more], wanted, asked, slices, ratio, columns, names, flips_out)
+
+
+def check_names(names: Sequence[str] | None, systems: int) -> None:
+    """One name per system, each once; one long source may hold any number of systems from two on."""
+    if names is None:
+        return
+    wrong = len(names) != systems if systems > 1 else len(names) < 2
+    if wrong or len(set(names)) != len(names):
+        need = "one name per system, each once"
+        raise UsageError(
+            "cannot name the systems", got=f"{', '.join(map(repr, names))} for {systems} source(s)", need=need, hint="--names a,b"
+        )
 
 
 def compare_tallies(baseline: Any, candidate: Any, metric: Metric | None, asked: Asked, names: tuple[str, ...]) -> Comparison:
@@ -126,8 +140,13 @@ def joint_evidence(joint: JointCounts, metric: Metric, asked: Asked) -> Evidence
     """The family that a metric of a joint table belongs to."""
     from steelyard.questions.paired_flips import compare_flips
 
-    if metric.base in ("accuracy", "mean", "error") and asked.interval not in ("bca", "percentile", "delta"):
-        found = compare_flips(joint.outcomes(), asked, error_rate=metric.base == "error")
+    if metric.base in ("accuracy", "mean", "error"):
+        redrawn = asked.interval in ("bca", "percentile", "delta")
+        found = compare_flips(joint.outcomes(), replace(asked, interval=None) if redrawn else asked, error_rate=metric.base == "error")
+        if redrawn:
+            from steelyard.questions.paired_table import outcome_interval
+
+            found.interval = outcome_interval(joint, metric, found, asked)
     else:
         from steelyard.questions.paired_table import compare_table
 
@@ -181,6 +200,7 @@ def compare_preferences(
     found = compare_flips(Flips(0, lost, w, t), asked)
     found.flips, found.correlation = None, None
     found.details = {"wins": w, "ties": t, "losses": lost}
+    check_names(names, 2)
     chosen = tuple(names or ("baseline", "candidate"))
     return finish(found, PREFERENCE, asked, (chosen[0], chosen[1]))
 
@@ -209,7 +229,7 @@ def finish(found: Evidence, metric: Metric, asked: Asked, names: tuple[str, str]
 def sign(found: Evidence, metric: Metric, asked: Asked) -> str:
     """What was used, in the fixed order."""
     method = found.details.get("instead_of", found.interval.method) if found.interval is not None else None
-    random = method in RESAMPLING or (found.test.details.get("draws") is not None and not found.test.details.get("exact"))
+    random = method in RESAMPLING or found.drawn or (found.test.details.get("draws") is not None and not found.test.details.get("exact"))
     own = asked.own
     return signature.write(
         {
@@ -225,7 +245,7 @@ def sign(found: Evidence, metric: Metric, asked: Asked) -> str:
             "level": own.confidence_level,
             "side": None if own.side == "two" else own.side,
             "margin": asked.margin,
-            "prior": own.prior,
+            "prior": own.prior if found.probability is not None or method == "bayes" else None,
             "range": own.range,
             "draws": own.draws if random else None,
             "seed": own.seed if random else None,

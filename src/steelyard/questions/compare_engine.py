@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from steelyard.items import Items, Labels
-from steelyard.metrics.catalogue import Metric
+from steelyard.metrics.catalogue import Metric, parse
 from steelyard.questions.asked import Asked
 from steelyard.questions.compare import finish, joint_evidence
 from steelyard.questions.measure_items import refuse_numeric_truth
@@ -23,12 +23,13 @@ SCORED = ("accuracy", "error", "mean")
 
 
 def compare_large(
-    baseline: Source, candidate: Source, metric: Metric, asked: Asked, names: Sequence[str] | None, *, default: bool
+    baseline: Source, candidate: Source, wanted: Metric | None, asked: Asked, names: Sequence[str] | None
 ) -> Comparison | None:
-    """The comparison, or None if it must be made from items. default: the metric was not named, only guessed."""
+    """The comparison, or None if it must be made from items. Without a metric: accuracy, where the items would choose it too."""
     sources = baseline, candidate
     if asked.design == "unpaired" or max(source.n for source in sources) <= LARGE:
         return None
+    metric = wanted or parse("accuracy")
     scored = metric.base in SCORED and all("score" in source.roles for source in sources)
     if not scored and (metric.facts.family != "table" or not _holds(sources, metric.facts.needs)):
         return None
@@ -37,7 +38,7 @@ def compare_large(
         return None
     for sentence in (*baseline.warnings, *candidate.warnings):
         asked.warn(sentence)
-    if default and _holds(sources, ("truth", "prediction")):
+    if wanted is None and _holds(sources, ("truth", "prediction")):
         for source in sources:
             refuse_numeric_truth(_truths(source))
     for sentence in settle_pairing(met.report, asked.unmatched):

@@ -8,12 +8,14 @@ from typing import Any
 
 import numpy as np
 
-from steelyard.errors import AmbiguityError, DataError, UsageError
+from steelyard.errors import AmbiguityError, DataError, SourceError, SteelyardError, UsageError
+from steelyard.infer.many import adjust
 from steelyard.items import Items
 from steelyard.metrics.catalogue import Metric, parse
 from steelyard.questions.asked import Asked
-from steelyard.questions.compare import finish
+from steelyard.questions.compare import check_names, finish
 from steelyard.questions.compare_engine import compare_large, run_names
+from steelyard.questions.evidence import concluded_again
 from steelyard.questions.measure_items import NUMERIC, ratio_columns, refuse_numeric_truth
 from steelyard.questions.pair_evidence import pair_evidence, unpaired_evidence
 from steelyard.questions.settings import Settings
@@ -25,7 +27,7 @@ from steelyard.tally.design import take
 from steelyard.tally.missing import settle_missing
 from steelyard.tally.order import label_order
 from steelyard.tally.pairing import settle_pairing
-from steelyard.tally.pairs import Pairs, match
+from steelyard.tally.pairs import Pairs, agree_on_units, match, number_rows
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -50,15 +52,17 @@ def compare_sources(
     given = {role: value for role, value in columns.items() if value is not None}
     if ratio is not None:
         given["ratio"] = ratio_columns(ratio)
-    chosen = metric or default_metric(data, given, asked)
+    check_names(names, len([d for d in data if d is not None]))
+    guess = metric or (parse("ratio") if ratio is not None else None)
     data = [d for d in data if d is not None]
     if len(data) == 2 and not by and ratio is None and flips_out is None:
         data = [_open(one, given, by) for one in data]
-        if (found := compare_large(data[0], data[1], chosen, asked, names, default=metric is None)) is not None:
+        if (found := compare_large(data[0], data[1], guess, asked, names)) is not None:
             return found
-    runs = _runs(data, chosen, asked, by, given, names)
-    if metric is None:
-        chosen = settle_default(chosen, runs)
+    runs = _runs(data, guess, asked, by, given, names)
+    chosen = guess or default_metric(runs)
+    if flips_out is not None and (len(runs) > 2 or asked.design == "unpaired"):
+        raise UsageError("cannot list the flipped items", got="--flips-out", need="two systems on the same items")
     if len(runs) > 2:
         from steelyard.questions.leaderboard import leaderboard
 
@@ -74,7 +78,7 @@ def compare_runs(
     if asked.design == "unpaired":
         if by:
             raise UsageError("cannot slice an unpaired comparison", got=f"--by {by[0]}", need="paired items")
-        runs = [settle_missing(run.items, asked.own.missing)[0] for run in (baseline, candidate)]
+        runs = [_settled(run, asked) for run in (baseline, candidate)]
         return finish(unpaired_evidence(runs[0], runs[1], metric, asked), metric, asked, names)
     pairs, unmatched = paired(baseline, candidate, asked)
     found = pair_evidence(pairs, metric, asked)
@@ -87,30 +91,34 @@ def compare_runs(
 
 def paired(baseline: Run, candidate: Run, asked: Asked) -> tuple[Pairs, dict[str, int]]:
     """The matched pairs, with what was missing settled alike on both sides."""
-    runs = []
-    for run in (baseline, candidate):
-        items, said = settle_missing(run.items, asked.own.missing)
-        for sentence in said:
-            asked.warn(f"{run.name}: {sentence}")
-        runs.append(items)
-    if asked.own.missing == "drop":  # an item dropped from one run is dropped from both
-        gone = [_ids(run.items) - _ids(kept) for run, kept in zip((baseline, candidate), runs, strict=True)]
-        runs = [_without(runs[0], gone[1]), _without(runs[1], gone[0])]
+    sides = [baseline, candidate]
+    if asked.own.missing == "drop" and baseline.items.id is None and candidate.items.id is None:
+        sides = [Run(run.name, number_rows(run.items)) for run in sides]  # so that a row dropped on one side goes on both
+    runs = [_settled(run, asked) for run in sides]
+    if asked.own.missing == "drop":
+        gone = [ids_of(run.items) - ids_of(kept) for run, kept in zip(sides, runs, strict=True)]
+        runs = [without(runs[0], gone[1]), without(runs[1], gone[0])]
     pairs, report = match(runs[0], runs[1])
     for sentence in settle_pairing(report, asked.unmatched):
         asked.warn(sentence)
-    if runs[0].id is None:
-        asked.warn(
-            "no id column: the rows were paired by their order" + (", with equal truths" if runs[0].truth is not None else ", on trust")
-        )
-    return pairs, report.to_dict()
+    if baseline.items.id is None:
+        vouched = ", with equal truths" if runs[0].truth is not None else ", on trust"
+        asked.warn(f"no id column: the rows were paired by their order{vouched}")
+    return agree_on_units(pairs), report.to_dict()
 
 
-def _ids(items: Items) -> set[str]:
+def _settled(run: Run, asked: Asked) -> Items:
+    items, said = settle_missing(run.items, asked.own.missing)
+    for sentence in said:
+        asked.warn(f"{run.name}: {sentence}")
+    return items
+
+
+def ids_of(items: Items) -> set[str]:
     return set() if items.id is None else {items.id.names[i] for i in np.unique(items.id.codes)}
 
 
-def _without(items: Items, ids: set[str]) -> Items:
+def without(items: Items, ids: set[str]) -> Items:
     if not ids or items.id is None:
         return items
     gone = np.array([name in ids for name in items.id.names])[items.id.codes]
@@ -118,7 +126,7 @@ def _without(items: Items, ids: set[str]) -> Items:
 
 
 def _runs(
-    data: Sequence[Any], metric: Metric, asked: Asked, by: tuple[str, ...], given: Mapping[str, Any], names: Sequence[str] | None
+    data: Sequence[Any], metric: Metric | None, asked: Asked, by: tuple[str, ...], given: Mapping[str, Any], names: Sequence[str] | None
 ) -> list[Run]:
     """Every run, named: by the caller, by its source, or by its place."""
     if len(data) == 1:
@@ -143,7 +151,10 @@ def _open(data: Any, given: Mapping[str, Any], by: tuple[str, ...]) -> Source:
     return open_source(data, columns=columns)
 
 
-def _read(source: Source, metric: Metric) -> Items:
+def _read(source: Source, metric: Metric | None) -> Items:
+    """The items, with every column that the metric reads; without a metric, whatever there is."""
+    if metric is None:
+        return source.items()
     numeric = metric.base in NUMERIC
     missing = [need for need in metric.facts.needs if need not in source.roles and not (need == "ratio" and source.ratio)]
     if missing and not (metric.base in ("accuracy", "error", "mean") and "score" in source.roles):
@@ -157,12 +168,21 @@ def _read(source: Source, metric: Metric) -> Items:
 
 
 def _split_models(
-    data: Any, metric: Metric, asked: Asked, by: tuple[str, ...], given: Mapping[str, Any], names: Sequence[str] | None
+    data: Any, metric: Metric | None, asked: Asked, by: tuple[str, ...], given: Mapping[str, Any], names: Sequence[str] | None
 ) -> list[Run]:
     """One long source with a model column: a run per model."""
     column = given.get("model", "model")
-    rest = {role: value for role, value in given.items() if role != "model"}
-    source = open_source(data, columns={**rest, "by": (*by, column)})
+    try:
+        source = open_source(data, columns={**given, "by": (*by, column)})
+    except SteelyardError as mistake:
+        if "model" in given or not isinstance(mistake, (UsageError, SourceError)) or "model" not in str(mistake):
+            raise
+        raise UsageError(
+            "cannot compare one source",
+            got="one source without a model column",
+            need="two sources, or a model column",
+            hint="--model-column NAME",
+        ) from mistake
     for sentence in source.warnings:
         asked.warn(sentence)
     items = _read(source, metric)
@@ -186,37 +206,32 @@ def _split_models(
             need="their order",
             hint=f"--names {found[0]},{found[1]} makes the first the baseline",
         )
-    return [Run(name, take(items, models.codes == models.names.index(name))) for name in found]
+    split = {name: take(items, models.codes == models.names.index(name)) for name in found}
+    return [Run(name, replace(run, slices={c: v for c, v in run.slices.items() if c in by})) for name, run in split.items()]
 
 
-def default_metric(data: Sequence[Any], given: Mapping[str, Any], asked: Asked) -> Metric:
-    """A first guess before reading; `settle_default` corrects it by what the runs hold."""
-    if "ratio" in given:
-        return parse("ratio")
-    return parse("accuracy")
-
-
-def settle_default(metric: Metric, runs: Sequence[Run]) -> Metric:
+def default_metric(runs: Sequence[Run]) -> Metric:
     """Right or wrong: accuracy. Scores that are not all 0 and 1, in any run: mean. Only probabilities: auc."""
     items = [run.items for run in runs]
-    if metric.base != "accuracy":
-        return metric
     if all(one.truth is not None and one.prediction is not None for one in items):
         for one in items:
             refuse_numeric_truth(one)
-        return metric
+        return parse("accuracy")
     if all(one.score is not None for one in items):
         known = [one.score[~np.isnan(one.score)] for one in items if one.score is not None]
-        return metric if all(np.isin(score, (0.0, 1.0)).all() for score in known) else parse("mean")
+        return parse("accuracy" if all(np.isin(score, (0.0, 1.0)).all() for score in known) else "mean")
     if all(one.probability is not None and one.truth is not None for one in items):
         return parse("auc")
-    return metric
+    raise DataError(
+        "cannot tell what to compare",
+        got="runs that do not share truth and prediction, score, or truth and probability",
+        need="one of these in every run",
+        hint="name the columns with --truth, --prediction, --score, --probability",
+    )
 
 
 def _slices(pairs: Pairs, metric: Metric, asked: Asked, by: tuple[str, ...], names: tuple[str, str]) -> tuple[dict[str, Any], ...]:
     """One comparison per value of each slice column, with the p-values of a column corrected together."""
-    from steelyard.infer.many import adjust
-
     out: list[dict[str, Any]] = []
     for column in by:
         labels = pairs.baseline.slices[column]
@@ -227,11 +242,26 @@ def _slices(pairs: Pairs, metric: Metric, asked: Asked, by: tuple[str, ...], nam
             own = Settings(**{**{name: getattr(asked.own, name) for name in Settings.__slots__}, "warnings": []})
             part = subset(pairs, items)
             again = replace(asked, own=own)
-            parts.append({"by": column, "value": value, "comparison": finish(pair_evidence(part, metric, again), metric, again, names)})
-        known = [part["comparison"].p_value for part in parts if part["comparison"].p_value is not None]
-        adjusted = iter(adjust(known, asked.correction))
-        out += [{**part, "p_adjusted": None if part["comparison"].p_value is None else next(adjusted)} for part in parts]
+            try:
+                found = finish(pair_evidence(part, metric, again), metric, again, names)
+            except DataError as reason:
+                asked.warn(f"{column} = {value}: {reason.what}: {reason.got}")
+                found = None
+            parts.append({"by": column, "value": value, "comparison": found})
+        out += corrected(parts, asked)
     return tuple(out)
+
+
+def corrected(parts: Sequence[dict[str, Any]], asked: Asked) -> list[dict[str, Any]]:
+    """The slices of one column with their p-values corrected together, and sentences that speak of the corrected ones."""
+    known = [part["comparison"].p_value for part in parts if part["comparison"] is not None and part["comparison"].p_value is not None]
+    adjusted = iter(adjust(known, asked.correction))
+    out = []
+    for part in parts:
+        inner = part["comparison"]
+        p = None if inner is None or inner.p_value is None else next(adjusted)
+        out.append({**part, "comparison": inner if p is None else concluded_again(inner, p, asked), "p_adjusted": p})
+    return out
 
 
 def subset(pairs: Pairs, items: Any) -> Pairs:

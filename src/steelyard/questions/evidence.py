@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from steelyard.questions.asked import Asked
@@ -26,9 +26,10 @@ class Evidence:
     error: float | None = None
     flips: Mapping[str, int] | None = None
     probability: float | None = None
-    equivalence: Mapping[str, Any] | None = None
+    equivalence: dict[str, Any] | None = None
     correlation: float | None = None
     table: Any = None
+    drawn: bool = False  # whether a number besides interval and test depends on the seed
     details: dict[str, Any] = field(default_factory=dict)
 
 
@@ -59,6 +60,8 @@ def comparison_of(found: Evidence, *, metric: str, higher_is_better: bool, names
 def conclude(found: Evidence, metric: str, higher_is_better: bool, names: tuple[str, str], asked: Asked) -> str:
     """One plain sentence. It says what was shown and at which level, and never turns "not shown" into "no difference"."""
     baseline, candidate = names
+    if "label" in found.details:
+        metric = f"{metric}[{found.details['label']}]"
     p = found.test.p_value
     alpha = 1 - asked.level
     if found.difference is None or p is None:
@@ -72,6 +75,9 @@ def conclude(found: Evidence, metric: str, higher_is_better: bool, names: tuple[
     if p <= alpha and found.difference != 0:
         better = (found.difference > 0) == higher_is_better
         return f"{candidate} is {'better' if better else 'worse'} than {baseline} in {metric} ({_p(p)}){tail}"
+    if asked.alternative != "two-sided":
+        way = "above" if asked.alternative == "greater" else "below"
+        return f"It was not shown that {candidate} is {way} {baseline} in {metric} ({_p(p)}){tail}"
     mde = asked.minimum_detectable(found.error)
     missed = f" A difference below about {mde:.2g} could have been missed." if mde is not None else ""
     same = (
@@ -80,6 +86,19 @@ def conclude(found: Evidence, metric: str, higher_is_better: bool, names: tuple[
         else f"{candidate} and {baseline} could not be told apart in {metric}"
     )
     return f"{same} ({_p(p)}){tail}{missed}"
+
+
+def concluded_again(c: Comparison, p: float, asked: Asked) -> Comparison:
+    """The comparison as one of many: its sentence rests on the corrected p-value."""
+    d = c.difference.estimate
+    if d is None:
+        return c
+    if p <= 1 - asked.level and d != 0:
+        word = "better" if (d > 0) == c.higher_is_better else "worse"
+        sentence = f"{c.candidate.name} is {word} than {c.baseline.name} in {c.metric} (corrected {_p(p)})."
+    else:
+        sentence = f"{c.candidate.name} and {c.baseline.name} could not be told apart in {c.metric} (corrected {_p(p)})."
+    return replace(c, conclusion=sentence)
 
 
 def _p(p: float) -> str:

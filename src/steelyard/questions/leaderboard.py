@@ -15,6 +15,7 @@ from steelyard.infer import many
 from steelyard.metrics.catalogue import Metric
 from steelyard.questions.asked import Asked
 from steelyard.questions.compare import finish
+from steelyard.questions.evidence import concluded_again
 from steelyard.questions.pair_evidence import pair_evidence
 from steelyard.questions.settings import Settings
 from steelyard.results import Comparison, Leaderboard
@@ -39,6 +40,9 @@ def leaderboard(runs: Sequence[Run], metric: Metric, asked: Asked, by: tuple[str
         raise UsageError("cannot rank systems on different items", got="--design unpaired", need="the same items for all")
     if len(by) > 1:
         raise UsageError("cannot rank over several columns", got=f"--by {','.join(by)}", need="one column, the dataset or task")
+    if asked.alternative != "two-sided":
+        raise UsageError("cannot rank with a one-sided test", got=f"--alternative {asked.alternative}", need="two-sided")
+    runs = common_items(runs, asked)
     found: dict[tuple[int, int], Comparison] = {}
     matched: dict[tuple[int, int], Pairs] = {}
     for i, j in itertools.combinations(range(len(runs)), 2):
@@ -48,7 +52,10 @@ def leaderboard(runs: Sequence[Run], metric: Metric, asked: Asked, by: tuple[str
         for sentence in again.own.warnings:
             asked.warn(sentence)
     adjusted = many.adjust([1.0 if c.p_value is None else c.p_value for c in found.values()], asked.correction)
-    pairs = {key: replace(c, details={**c.details, "p_adjusted": p}) for (key, c), p in zip(found.items(), adjusted, strict=True)}
+    pairs = {
+        key: replace(concluded_again(c, p, asked), details={**c.details, "p_adjusted": p})
+        for (key, c), p in zip(found.items(), adjusted, strict=True)
+    }
     order = _ranked(runs, pairs, metric)
     rows = _rows(runs, pairs, order, 1 - asked.level)
     asked.warn(WINNERS_CURSE)
@@ -64,6 +71,20 @@ def leaderboard(runs: Sequence[Run], metric: Metric, asked: Asked, by: tuple[str
         warnings=tuple(asked.own.warnings),
         signature=_sign(runs, first, metric, asked),
     )
+
+
+def common_items(runs: Sequence[Run], asked: Asked) -> list[Run]:
+    """With --unmatched drop, the items that all systems answered: every number of the board is then about the same items."""
+    from steelyard.questions.compare_items import Run, ids_of, without
+
+    if asked.unmatched != "drop" or any(run.items.id is None for run in runs):
+        return list(runs)
+    ids = [ids_of(run.items) for run in runs]
+    shared = set.intersection(*ids)
+    gone = sum(len(own - shared) for own in ids)
+    if gone:
+        asked.warn(f"{gone} answers to items that not all systems have were left out (--unmatched drop); {len(shared)} items remain")
+    return [Run(run.name, without(run.items, own - shared)) for run, own in zip(runs, ids, strict=True)]
 
 
 def _fresh(own: Settings) -> Settings:
@@ -98,7 +119,12 @@ def _cochran(runs: Sequence[Run], matched: dict[tuple[int, int], Pairs], metric:
     """Cochran's Q, where every system is right or wrong once on the same items."""
     from steelyard.questions.telling import item_values
 
-    if metric.base not in ("accuracy", "error") or not all(pair.plain and pair.names == matched[0, 1].names for pair in matched.values()):
+    grouped = any(pair.baseline.group is not None for pair in matched.values())
+    if (
+        grouped
+        or metric.base not in ("accuracy", "error")
+        or not all(pair.plain and pair.names == matched[0, 1].names for pair in matched.values())
+    ):
         return None
     sides = [item_values(matched[0, 1].baseline, metric)] + [item_values(matched[0, j].candidate, metric) for j in range(1, len(runs))]
     if any(side is None for side in sides):

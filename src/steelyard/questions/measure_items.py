@@ -181,8 +181,8 @@ def _labels(values: Sequence[str | None]) -> Labels:
 
 def refuse_numeric_truth(items: Items) -> None:
     """Truths such as 3.7 are numbers to be predicted, not classes: say so instead of counting a class per value."""
-    if items.truth is None or items.prediction is None:
-        return
+    if items.truth is None or items.prediction is None or not any(map(_is_fraction, items.truth.names)):
+        return  # most labels are texts or whole numbers: their names say so, without a look at the rows
     try:
         numbers = [float(items.truth.names[i]) for i in np.unique(items.truth.codes) if i >= 0]
     except ValueError:
@@ -195,6 +195,13 @@ def refuse_numeric_truth(items: Items) -> None:
             need="a named metric",
             hint="--metric mae, rmse, r2 or spearman for numbers; name a label metric if they are classes",
         )
+
+
+def _is_fraction(name: str) -> bool:
+    try:
+        return not float(name).is_integer()
+    except ValueError:
+        return False
 
 
 def _measured(sample: Sample, metrics: Sequence[Metric], settings: Settings, whole: bool = True) -> tuple[tuple[Row, ...], Any]:

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from typing import Any
+
 import numpy as np
 import numpy.typing as npt
 
 from steelyard.errors import DataError, UsageError
 from steelyard.items import Items
-from steelyard.metrics.catalogue import Metric
+from steelyard.metrics.catalogue import Metric, parse
 from steelyard.metrics.sums import STATISTICS, item_rows, of_margins
 from steelyard.questions.asked import Asked
 from steelyard.questions.compare import class_label, joint_evidence
@@ -15,12 +18,15 @@ from steelyard.questions.evidence import Evidence
 from steelyard.questions.paired_scores import compare_scores
 from steelyard.questions.paired_units import compare_units
 from steelyard.questions.sample import OUTCOME, Sample
+from steelyard.questions.settings import Settings
 from steelyard.questions.sums_rows import columns_of, positives
 from steelyard.questions.table_rows import statistic_of
 from steelyard.questions.unpaired import compare_counts, compare_means, from_errors
-from steelyard.tally.counts import Counts
+from steelyard.results import Interval
+from steelyard.tally.counts import MISSING, Counts
 from steelyard.tally.design import Design, count_labels, design_of, table_sums
 from steelyard.tally.joint import JointCounts
+from steelyard.tally.order import label_order
 from steelyard.tally.pairs import Pairs, count_joint, joint_of_codes
 from steelyard.tally.sums import sum_units
 
@@ -29,7 +35,22 @@ STRAIGHT = ("mean", "brier", "log_loss", "mae")  # a mean of one number per item
 
 
 def pair_evidence(pairs: Pairs, metric: Metric, asked: Asked) -> Evidence:
-    """The evidence of matched pairs."""
+    """The evidence of matched pairs; each system's own interval is the one that `measure` gives."""
+    found = _evidence(pairs, metric, asked)
+    if found.baseline_interval is None or found.candidate_interval is None:
+        found.baseline_interval, found.candidate_interval = (_own(side, metric, asked) for side in (pairs.baseline, pairs.candidate))
+    return found
+
+
+def _own(side: Items, metric: Metric, asked: Asked) -> Interval | None:
+    from steelyard.questions.measure import rows_of_sample
+
+    quiet = Settings(**{**{name: getattr(asked.own, name) for name in Settings.__slots__}, "warnings": [], "interval": None})
+    rows = rows_of_sample([metric], Sample(side, quiet, quiet.labels), quiet)
+    return rows[0].interval if len(rows) == 1 else None
+
+
+def _evidence(pairs: Pairs, metric: Metric, asked: Asked) -> Evidence:
     a, b = pairs.baseline, pairs.candidate
     if a.weight is not None or b.weight is not None:
         raise UsageError("cannot compare with weights", got="a weight column", need="one row per item", hint="leave --weight out")
@@ -52,37 +73,33 @@ def _binary(items: Items) -> bool:
 def _table(pairs: Pairs, metric: Metric, asked: Asked, right_or_wrong: bool) -> Evidence:
     """Right or wrong, or labels: joint counts for plain pairs, margins by unit otherwise."""
     a, b = pairs.baseline, pairs.candidate
-    if metric.base in ("accuracy", "error") and not right_or_wrong and a.prediction is None:
-        raise DataError(
-            f"cannot compare {metric.name}", got="scores other than 0 and 1", need="right or wrong for every item", hint="--metric mean"
-        )
+    labelled = all(side.truth is not None and side.prediction is not None for side in (a, b))
     if pairs.plain and a.group is None:
-        joint = _outcomes(a, b) if right_or_wrong else count_joint(pairs, asked.own.labels)
+        mixed = metric.base in ("accuracy", "error") and not labelled  # labels in one run, right or wrong in the other
+        joint = _outcomes(a, b) if right_or_wrong or mixed else count_joint(pairs, asked.own.labels)
         return joint_evidence(joint, metric, asked)
     if metric.base in ("accuracy", "error", "mean"):
-        values = [_right(side, right_or_wrong, metric) for side in (a, b)]
+        values = [_right(side, metric, scored=right_or_wrong or not labelled) for side in (a, b)]
         return compare_scores((values[0], values[1]), pairs, metric, asked, bounds=(0.0, 1.0))
     return _labelled_units(pairs, metric, asked)
 
 
-def _right(items: Items, scored: bool, metric: Metric) -> FloatArray:
-    """1 for right, 0 for wrong (turned round for an error rate), one per row."""
-    if scored and items.score is not None:
+def _right(items: Items, metric: Metric, *, scored: bool) -> FloatArray:
+    """1 for right, 0 for wrong (turned round for an error rate), one per row: by the score, or by the labels."""
+    if (scored and _binary(items) and items.score is not None) or items.truth is None or items.prediction is None:
+        if items.score is None or not _binary(items):
+            raise DataError(
+                f"cannot compare {metric.name}", got="scores other than 0 and 1", need="right or wrong for every item", hint="--metric mean"
+            )
         right = items.score
     else:
-        assert items.truth is not None
-        assert items.prediction is not None
         right = (np.array(items.truth.names)[items.truth.codes] == np.array(items.prediction.names)[items.prediction.codes]).astype(float)
     return 1 - right if metric.base == "error" else right
 
 
 def _outcomes(a: Items, b: Items) -> JointCounts:
-    assert a.score is not None
-    assert b.score is not None
-    wrong = [(side == 0).astype(np.int64) for side in (a.score, b.score)]
+    wrong = [(_right(side, parse("accuracy"), scored=True) == 0).astype(np.int64) for side in (a, b)]
     joint = joint_of_codes(np.zeros(a.n, np.int64), wrong[0], wrong[1], 2, OUTCOME, 2)
-    from dataclasses import replace
-
     return replace(joint, kind="outcomes")
 
 
@@ -100,6 +117,8 @@ def _sums(pairs: Pairs, metric: Metric, asked: Asked) -> Evidence:
     unit, units = units_of(pairs)
     sides = []
     for side, item in zip(rows, (pairs.baseline_item, pairs.candidate_item), strict=True):
+        order = np.lexsort((*side.T[::-1], item))  # sums of repeats must not depend on the order of the file
+        side, item = side[order], item[order]
         share = 1 / np.bincount(item, minlength=pairs.items)[item]
         sides.append(sum_units(side * share[:, None], unit[item], units))
     return compare_units(sides[0], sides[1], STATISTICS[metric.base], pairs.items, metric, asked, grouped=pairs.baseline.group is not None)
@@ -150,7 +169,12 @@ def _auc(pairs: Pairs, metric: Metric, asked: Asked) -> Evidence:
         raise DataError("cannot compare auc", got="one class only", need="positives and negatives")
     assert a.probability is not None
     assert b.probability is not None
-    pair = delong_pair(a.probability, b.probability, positive, group)
+    try:
+        pair = delong_pair(a.probability, b.probability, positive, group)
+    except Degenerate as reason:
+        raise DataError(
+            "cannot compare auc", got=str(reason), need="at least two positives, two negatives, and five groups if there are groups"
+        ) from reason
     z: float | None = None
     p: float | None = None
     try:
@@ -160,8 +184,13 @@ def _auc(pairs: Pairs, metric: Metric, asked: Asked) -> Evidence:
     try:
         interval = asked.interval_of(*delong_interval(pair, asked.level, asked.side), "delong")
     except Degenerate as reason:
-        asked.warn(f"auc: no interval for the difference can be given ({reason})")
-        interval = None
+        from steelyard.infer.mean import wilson_mean
+
+        fewer = min(int(positive.sum()), int((~positive).sum()))
+        interval = asked.interval_of(*wilson_mean(pair.difference, fewer, -1.0, 1.0, asked.level, asked.side), "wilson-mean")
+        asked.warn(
+            f"auc: DeLong has no interval for the difference here ({reason}); Wilson with the smaller class as n is given, which is wide"
+        )
     return Evidence(
         design="paired" if group is None else "clustered",
         n=pairs.items,
@@ -171,13 +200,21 @@ def _auc(pairs: Pairs, metric: Metric, asked: Asked) -> Evidence:
         interval=interval,
         test=Test(name="delong", alternative=asked.alternative, statistic=z, p_value=p),
         error=pair.error,
-        details={"identical": True} if pair.error == 0 and pair.difference == 0 else {},
+        details=_same_order(pair.difference, pair.error, asked),
     )
+
+
+def _same_order(difference: float, error: float, asked: Asked) -> dict[str, Any]:
+    if difference or error:
+        return {}
+    asked.warn("the two systems put the items in the same order: identical runs, or one run compared with itself")
+    return {"identical": True}
 
 
 def unpaired_evidence(a: Items, b: Items, metric: Metric, asked: Asked) -> Evidence:
     """Two runs on different items."""
-    samples = [Sample(side, asked.own) for side in (a, b)]
+    labels = asked.own.labels or _union(a, b)
+    samples = [Sample(side, asked.own, labels) for side in (a, b)]
     if not all(design_of(sample.items).plain for sample in samples):
         raise UsageError(
             "cannot compare different items with groups or repeats", got="groups or repeats", need="one row per item", hint="pair by id"
@@ -194,7 +231,17 @@ def unpaired_evidence(a: Items, b: Items, metric: Metric, asked: Asked) -> Evide
     for sample in samples:
         values = item_rows(metric.base, *columns_of(metric, sample))[:, 1]
         sides.append((float(values.mean()), float(values.var(ddof=1)) if len(values) > 1 else 0.0, len(values)))
-    return compare_means(sides[0], sides[1], metric, asked)
+    found = compare_means(sides[0], sides[1], metric, asked)
+    found.baseline_interval, found.candidate_interval = (_own(side, metric, asked) for side in (a, b))
+    return found
+
+
+def _union(a: Items, b: Items) -> tuple[str, ...] | None:
+    """The labels of both runs: an average must run over the same classes on both sides."""
+    columns = [column for side in (a, b) for column in (side.truth, side.prediction)]
+    if any(column is None for column in columns):
+        return None
+    return label_order({column.names[i] for column in columns if column is not None for i in np.unique(column.codes)} - {MISSING})
 
 
 def _counts(sample: Sample, metric: Metric, binary: bool) -> Counts:

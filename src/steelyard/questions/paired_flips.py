@@ -42,10 +42,13 @@ def compare_flips(flips: Flips, asked: Asked, *, error_rate: bool = False) -> Ev
         details=pairing_gain(both, gained, lost, neither),
     )
     if asked.margin is not None:
-        from steelyard.infer.equivalence import equivalence_of_flips
+        from steelyard.infer.equivalence import equivalence_of_flips, rope
+        from steelyard.infer.paired_posterior import difference_posterior
 
         e = equivalence_of_flips(gained, lost, n, asked.margin)
         found.equivalence = equivalence_words(e.p_lower, e.p_upper, asked.margin, asked, higher_is_better=not error_rate)
+        believed = rope(difference_posterior(both, lost, gained, neither, prior=asked.own.prior), asked.margin)
+        found.equivalence |= {"rope": rope_words(believed, higher_is_better=not error_rate)}
     if gained == lost == 0:
         found.details["identical"] = True
         asked.warn("the two systems are right and wrong on exactly the same items: identical answers, or one run compared with itself")
@@ -118,6 +121,12 @@ def pairing_gain(both: int, gained: int, lost: int, neither: int) -> dict[str, A
     apart = p * (1 - p) + q * (1 - q)
     together = (gained + lost) / n - ((gained - lost) / n) ** 2
     return {"pairing_gain": apart / together} if together > 0 else {}
+
+
+def rope_words(believed: Any, *, higher_is_better: bool) -> dict[str, float]:
+    """P(candidate worse by more than the margin), P(within it), P(better by more)."""
+    worse, better = (believed.worse, believed.better) if higher_is_better else (believed.better, believed.worse)
+    return {"worse": worse, "equivalent": believed.equivalent, "better": better}
 
 
 def equivalence_words(above_lower: float, below_upper: float, margin: float, asked: Asked, *, higher_is_better: bool) -> dict[str, Any]:

@@ -36,6 +36,7 @@ def compare_scores(
 
     a, b = (_by_item(values, item, pairs.items) for values, item in zip(rows, (pairs.baseline_item, pairs.candidate_item), strict=True))
     d = b - a
+    d[np.abs(d) <= 1e-13 * np.maximum(np.abs(a), np.abs(b))] = 0.0  # means of equal repeats differ by rounding only
     grouped = pairs.baseline.group is not None
     unit, units = units_of(pairs)
     sums = _tally(d, unit, units, grouped)
@@ -48,14 +49,18 @@ def compare_scores(
         interval=None,
         test=_test(d, sums, pairs, rows, metric, asked, grouped),
         correlation=_correlation(a, b),
-        details=_details(a, b, d, pairs, units if grouped else None),
+        details=_details(a, b, d, pairs, rows, units if grouped else None),
     )
-    found.baseline_interval, found.candidate_interval = (_own(x, unit, units, grouped, bounds, asked) for x in (a, b))
     try:
         found.error = infer_sums.standard_error(sums, QUOTIENT)
     except Degenerate:
         found.error = None
-    found.interval = _interval(sums, found, metric, asked, bounds, grouped)
+    effects = np.bincount(unit, weights=a, minlength=units) / np.bincount(
+        unit, minlength=units
+    )  # of the units, in the metric's own numbers
+    found.interval = _interval(sums, found, metric, asked, bounds, grouped, effects)
+    if asked.margin is not None and not found.error:
+        asked.warn("equivalence within the margin cannot be tested: the differences show no spread")
     if asked.margin is not None and found.error:
         e = equivalence(found.difference or 0.0, found.error, asked.margin, sums.n - 1)
         found.equivalence = equivalence_words(e.p_lower, e.p_upper, asked.margin, asked, higher_is_better=metric.facts.higher_is_better)
@@ -66,7 +71,9 @@ def compare_scores(
 
 
 def _by_item(values: FloatArray, item: npt.NDArray[np.int64], items: int) -> FloatArray:
-    """One number per item: the mean over its repeats."""
+    """One number per item: the mean over its repeats, summed in the order of their size so that the file's order is nothing."""
+    order = np.lexsort((values, item))
+    values, item = values[order], item[order]
     return np.asarray(np.bincount(item, weights=values, minlength=items) / np.bincount(item, minlength=items))
 
 
@@ -75,18 +82,8 @@ def _tally(x: FloatArray, unit: Any, units: int, grouped: bool) -> Sums:
     return tally_groups(rows, unit, units) if grouped else tally_items(rows)
 
 
-def _own(x: FloatArray, unit: Any, units: int, grouped: bool, bounds: tuple[float, float] | None, asked: Asked) -> Interval | None:
-    """Each system's own interval for its mean; none where it does not vary."""
-    try:
-        low, high = infer_sums.linearised(_tally(x, unit, units, grouped), QUOTIENT, asked.level, asked.side)
-    except Degenerate:
-        return None
-    ends = bounds or (None, None)
-    return asked.interval_of(low, high, "t", *ends)
-
-
 def _interval(
-    sums: Sums, found: Evidence, metric: Metric, asked: Asked, bounds: tuple[float, float] | None, grouped: bool
+    sums: Sums, found: Evidence, metric: Metric, asked: Asked, bounds: tuple[float, float] | None, grouped: bool, effects: FloatArray
 ) -> Interval | None:
     method = asked.choose("interval", asked.interval, ("t", "bca", "percentile"), f"{metric.name} on the same items")
     reach = (bounds[0] - bounds[1], bounds[1] - bounds[0]) if bounds else (None, None)
@@ -100,18 +97,24 @@ def _interval(
         low, high, _ = infer_sums.resampled(sums, QUOTIENT, method, asked.level, asked.side, draws=asked.own.draws, seed=asked.own.seed)
         return asked.interval_of(low, high, method, *reach)
     except Degenerate as reason:
-        return _without_spread(found, sums, bounds, asked, str(reason), method)
+        return _without_spread(found, sums, bounds, asked, str(reason), method, effects)
 
 
 def _without_spread(
-    found: Evidence, sums: Sums, bounds: tuple[float, float] | None, asked: Asked, reason: str, method: str
+    found: Evidence, sums: Sums, bounds: tuple[float, float] | None, asked: Asked, reason: str, method: str, effects: FloatArray
 ) -> Interval | None:
     """All differences equal. With a known range the difference still has an interval: Wilson on its mean."""
-    if bounds is None or sums.units == "groups":
-        asked.warn(f"no interval for the difference can be given ({reason}); declare the range of the scores with --range if it is known")
-        return None
-    from steelyard.infer.mean import wilson_mean
+    from steelyard.infer.mean import unseen_difference, wilson_mean
 
+    if bounds is None:
+        if found.difference != 0 or not float(np.ptp(effects)) > 0:
+            asked.warn(
+                f"no interval for the difference can be given ({reason}); declare the range of the scores with --range if it is known"
+            )
+            return None
+        asked.warn("no item differs: the interval allows a new item to differ by the range of the scores seen; --range says better")
+        found.details["instead_of"] = method
+        return asked.interval_of(*unseen_difference(effects, asked.level, asked.side), "wilson-mean", None, None)
     width = bounds[1] - bounds[0]
     low, high = wilson_mean(found.difference or 0.0, sums.n, -width, width, asked.level, asked.side)
     asked.warn(f"{method} has no interval for the difference here ({reason}); Wilson on its mean is given instead, which is wide")
@@ -123,7 +126,8 @@ def _test(
     d: FloatArray, sums: Sums, pairs: Pairs, rows: tuple[FloatArray, FloatArray], metric: Metric, asked: Asked, grouped: bool
 ) -> Test:
     """Sign-flip by default; run labels permuted within items where the two sides have unequal repeats."""
-    unequal = not pairs.plain and len(pairs.baseline_item) != len(pairs.candidate_item) and not grouped
+    runs = [np.bincount(item, minlength=pairs.items) for item in (pairs.baseline_item, pairs.candidate_item)]
+    unequal = not grouped and not np.array_equal(runs[0], runs[1])
     offered = (
         ("within-item", "paired-t", "sign-flip")
         if unequal
@@ -187,28 +191,28 @@ def _correlation(a: FloatArray, b: FloatArray) -> float | None:
     return float(x @ y) / scale if scale > 0 else None
 
 
-def _details(a: FloatArray, b: FloatArray, d: FloatArray, pairs: Pairs, groups: int | None) -> dict[str, Any]:
+def _details(
+    a: FloatArray, b: FloatArray, d: FloatArray, pairs: Pairs, rows: tuple[FloatArray, FloatArray], groups: int | None
+) -> dict[str, Any]:
     out: dict[str, Any] = {}
     if groups is not None:
         out["groups"] = out["units"] = groups
     if len(d) > 1 and d.var() > 0:
         out["pairing_gain"] = float((a.var(ddof=1) + b.var(ddof=1)) / d.var(ddof=1))
     if not pairs.plain:
-        out |= _repeats(pairs, d)
+        out |= _repeats(pairs, d, rows)
     return out
 
 
-def _repeats(pairs: Pairs, d: FloatArray) -> dict[str, Any]:
+def _repeats(pairs: Pairs, d: FloatArray, rows: tuple[FloatArray, FloatArray]) -> dict[str, Any]:
     """How many runs each side has, and which share of the variance of the difference is run-to-run noise within items."""
     out: dict[str, Any] = {}
     noise = np.zeros(pairs.items)
-    for name, side, item in (("baseline", pairs.baseline, pairs.baseline_item), ("candidate", pairs.candidate, pairs.candidate_item)):
+    for name, values, item in (("baseline", rows[0], pairs.baseline_item), ("candidate", rows[1], pairs.candidate_item)):
         tries = np.bincount(item, minlength=pairs.items)
         out[f"repeats_{name}"] = int(tries.max())
-        if side.score is None:
-            return out
-        mean = np.bincount(item, weights=side.score, minlength=pairs.items) / tries
-        squares = np.bincount(item, weights=(side.score - mean[item]) ** 2, minlength=pairs.items)
+        mean = np.bincount(item, weights=values, minlength=pairs.items) / tries
+        squares = np.bincount(item, weights=(values - mean[item]) ** 2, minlength=pairs.items)
         pooled = squares.sum() / max(1, int((tries - 1).sum()))
         noise += pooled / tries
     if len(d) > 1 and d.var() > 0:

@@ -7,14 +7,15 @@ from typing import TYPE_CHECKING, Any
 from steelyard.errors import DataError
 from steelyard.infer import paired_table as infer
 from steelyard.infer.bootstrap import Degenerate
-from steelyard.infer.equivalence import equivalence
+from steelyard.infer.equivalence import equivalence, rope
+from steelyard.infer.mean import wilson_mean
 from steelyard.infer.randomization import randomize
 from steelyard.metrics.catalogue import Metric
 from steelyard.metrics.table import TableStatistic
 from steelyard.questions.asked import Asked
 from steelyard.questions.evidence import Evidence
 from steelyard.questions.label_warnings import warn_about_labels
-from steelyard.questions.paired_flips import equivalence_words, side_words
+from steelyard.questions.paired_flips import equivalence_words, rope_words, side_words
 from steelyard.questions.table_rows import TableTally, statistic_of, table_row
 from steelyard.results import Interval, Test
 from steelyard.tally.joint import JointCounts
@@ -53,6 +54,8 @@ def compare_table(joint: JointCounts, metric: Metric, label: str | None, asked: 
         candidate_interval=rows[1].interval,
         error=error if error > 0 else None,
     )
+    if label is not None:
+        found.details["label"] = label
     identical = joint == joint.swapped() and all(a == b for _, a, b, _ in joint.cells())
     found.interval = _interval(joint, statistic, metric, found, asked)
     flips = joint.outcomes()
@@ -63,9 +66,14 @@ def compare_table(joint: JointCounts, metric: Metric, label: str | None, asked: 
         "neither": flips.neither,
     }
     _probability(joint, statistic, metric, found, asked, identical)
+    if asked.margin is not None and not found.error:
+        asked.warn("equivalence within the margin cannot be tested: the answers show no spread")
     if asked.margin is not None and found.error:
         e = equivalence(second - first, found.error, asked.margin)
         found.equivalence = equivalence_words(e.p_lower, e.p_upper, asked.margin, asked, higher_is_better=metric.facts.higher_is_better)
+        found.drawn = True
+        believed = rope(_posterior(joint, statistic, metric, asked), asked.margin)
+        found.equivalence |= {"rope": rope_words(believed, higher_is_better=metric.facts.higher_is_better)}
     if identical:
         found.details["identical"] = True
         asked.warn("the two systems give the same answer to every item: identical runs, or one run compared with itself")
@@ -91,6 +99,7 @@ def _interval(joint: JointCounts, statistic: TableStatistic, metric: Metric, fou
     reach = low_end - high_end, high_end - low_end
     try:
         if method == "bayes":
+            found.drawn = True
             return _of_posterior(joint, statistic, metric, asked, reach)
         if method == "delta":
             return asked.interval_of(*infer.joint_delta(joint, statistic, asked.level, asked.side), "delta", *reach)
@@ -108,9 +117,31 @@ def _interval(joint: JointCounts, statistic: TableStatistic, metric: Metric, fou
     return asked.interval_of(low, high, method, *reach)
 
 
+def outcome_interval(joint: JointCounts, metric: Metric, found: Evidence, asked: Asked) -> Interval:
+    """A redrawn or delta interval for right or wrong, by name; Tango's where the draws have no spread."""
+    from steelyard.infer.flips import tango
+
+    statistic = statistic_of(metric, None, asked.own)
+    assert asked.interval is not None
+    try:
+        if asked.interval == "delta":
+            return asked.interval_of(*infer.joint_delta(joint, statistic, asked.level, asked.side), "delta")
+        low, high, _ = infer.joint_bootstrap(
+            joint, statistic, asked.interval, asked.level, asked.side, draws=asked.own.draws, seed=asked.own.seed
+        )
+        return asked.interval_of(low, high, asked.interval)
+    except Degenerate as reason:
+        asked.warn(f"{asked.interval} has no interval for the difference here ({reason}); Tango's is given instead")
+        found.details["instead_of"] = asked.interval
+        _, lost, gained, _ = joint.outcomes()
+        return asked.interval_of(*tango(gained, lost, joint.n, asked.level, asked.side), "tango")
+
+
 def _of_posterior(joint: JointCounts, statistic: TableStatistic, metric: Metric, asked: Asked, reach: tuple[float, float]) -> Interval:
     kind = {"two": "equal-tailed", "lower": "lower", "upper": "upper"}[asked.side]
     low, high = _posterior(joint, statistic, metric, asked).interval(asked.level, kind)
+    if not high - low > 1e-12:  # one class: the posterior has no room, but a new item has
+        return asked.interval_of(*wilson_mean(0.0, joint.n, *reach, asked.level, asked.side), "wilson-mean", *reach)
     return asked.interval_of(low, high, "bayes", *reach)
 
 
@@ -126,5 +157,6 @@ def _probability(joint: JointCounts, statistic: TableStatistic, metric: Metric, 
     """P(candidate better) by draws from the joint posterior, for tables of a size where that is quick."""
     if len(joint.labels) > 12:
         return
+    found.drawn = True
     better = 0.5 if identical else _posterior(joint, statistic, metric, asked).better
     found.probability = better if metric.facts.higher_is_better else 1 - better

@@ -12,6 +12,7 @@ from steelyard.infer import paired_sums as infer
 from steelyard.infer.bootstrap import Degenerate
 from steelyard.infer.equivalence import equivalence
 from steelyard.infer.grouped import FEWEST
+from steelyard.infer.mean import unseen_difference, wilson_mean
 from steelyard.metrics.catalogue import Metric
 from steelyard.metrics.sums import SumStatistic
 from steelyard.questions.asked import Asked
@@ -53,6 +54,8 @@ def compare_units(
     except Degenerate:
         found.error = None
     found.interval = _interval(a, b, statistic, metric, asked, grouped)
+    if asked.margin is not None and not found.error:
+        asked.warn("equivalence within the margin cannot be tested: the units show no spread")
     if asked.margin is not None and found.error:
         e = equivalence(second - first, found.error, asked.margin, len(a) - 1)
         found.equivalence = equivalence_words(e.p_lower, e.p_upper, asked.margin, asked, higher_is_better=metric.facts.higher_is_better)
@@ -77,8 +80,23 @@ def _interval(a: FloatArray, b: FloatArray, statistic: SumStatistic, metric: Met
             a, b, statistic, method, asked.level, asked.side, draws=asked.own.draws, seed=asked.own.seed
         )
     except Degenerate as reason:
-        asked.warn(f"no interval for the difference can be given ({reason})")
-        return None
+        low_end, high_end = metric.facts.low, metric.facts.high
+        if low_end is None or high_end is None:
+            return _unseen(a, b, statistic, asked, str(reason))
+        width = high_end - low_end
+        gap = float(statistic.value(b.sum(0)) - statistic.value(a.sum(0)))
+        asked.warn(f"{method} has no interval for the difference here ({reason}); Wilson on its mean is given instead, which is wide")
+        return asked.interval_of(*wilson_mean(gap, len(a), -width, width, asked.level, asked.side), "wilson-mean", -width, width)
     if undefined:
         asked.warn(f"{metric.name} was undefined in {undefined} of {asked.own.draws} draws; they were left out")
     return asked.interval_of(low, high, method, None, None)
+
+
+def _unseen(a: FloatArray, b: FloatArray, statistic: SumStatistic, asked: Asked, reason: str) -> Interval | None:
+    """Identical units of a metric without a range: a new unit may differ by as much as the units differ among themselves."""
+    effects = len(a) * (a @ statistic.gradient(a.sum(0)))
+    if not np.array_equal(a, b) or not float(np.ptp(effects)) > 0:
+        asked.warn(f"no interval for the difference can be given ({reason})")
+        return None
+    asked.warn("no item differs: the interval allows a new item to differ by as much as the items differ among themselves")
+    return asked.interval_of(*unseen_difference(effects, asked.level, asked.side), "wilson-mean", None, None)

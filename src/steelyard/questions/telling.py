@@ -39,7 +39,7 @@ def item_values(items: Items, metric: Metric) -> Any:
         return np.abs(items.truth_value - items.prediction_value)
     if items.score is not None and metric.base in ("mean", "accuracy", "error"):
         return items.score
-    if items.truth is None or items.prediction is None:
+    if items.truth is None or items.prediction is None or metric.facts.family != "table":
         return None
     return (np.array(items.truth.names)[items.truth.codes] == np.array(items.prediction.names)[items.prediction.codes]).astype(float)
 

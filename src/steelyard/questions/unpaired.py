@@ -177,5 +177,5 @@ def compare_means(baseline: tuple[float, float, int], candidate: tuple[float, fl
         error=math.sqrt(v1 / n1 + v2 / n2),
         details={"n_baseline": n2, "n_candidate": n1},
     )
-    found.equivalence = _equivalence_z(found, asked, metric)
+    found.equivalence = _equivalence_z(found, asked, metric, df)
     return found

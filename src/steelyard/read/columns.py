@@ -176,16 +176,25 @@ def _encode_array(values: Any, mask: Any) -> tuple[Labels, Distinct]:
         mask = None
     known = values if mask is None else values[~mask]
     if values.dtype.kind == "b" and mask is None:
-        return Labels(values.view(np.uint8), ("False", "True")), Distinct.of([False, True])
-    if values.dtype.kind in "iu" and known.size and int(known.max()) - int(known.min()) < _DENSE:
-        return _dense(values, mask, int(known.min()), int(known.max()))
+        return Labels(values.view(np.uint8), ("False", "True"), complete=True), Distinct.of([False, True])
+    if values.dtype.kind in "iu" and known.size:
+        low, high = _range(known)
+        if high - low < _DENSE:
+            return _dense(values, mask, low, high)
     distinct, inverse = np.unique(known, return_inverse=True)
     codes = inverse.astype(np.int32, copy=False)
     if mask is not None:
         codes = np.full(len(values), -1, np.int32)
         codes[~mask] = inverse
     found = Distinct.of([plain(value) for value in distinct.tolist()])
-    return Labels(codes, found.names), found
+    return Labels(codes, found.names, complete=mask is None), found
+
+
+def _range(values: Any) -> tuple[int, int]:
+    """The least and the largest value, block by block: the second look at a block finds it in the cache."""
+    blocks = [values[start : start + 65_536] for start in range(0, len(values), 65_536)]
+    ends = [(int(block.min()), int(block.max())) for block in blocks]
+    return min(low for low, _ in ends), max(high for _, high in ends)
 
 
 def _dense(values: Any, mask: Any, low: int, high: int) -> tuple[Labels, Distinct]:
@@ -198,7 +207,7 @@ def _dense(values: Any, mask: Any, low: int, high: int) -> tuple[Labels, Distinc
     elif high - low > np.iinfo(values.dtype).max:
         raw = values.astype(np.int64)
     names = tuple(map(str, range(low, high + 1)))
-    return Labels(raw, names, low), Distinct(range(low, high + 1), names, frozenset({"int"}))
+    return Labels(raw, names, low, complete=mask is None), Distinct(range(low, high + 1), names, frozenset({"int"}))
 
 
 # ---- what the values can come as -----------------------------------------------------------------------------------

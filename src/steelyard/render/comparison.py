@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from steelyard.render import safe
@@ -21,7 +21,7 @@ def comparison_text(c: Comparison, *, width: int = 80, color: bool = False, asci
     look = Look(width=width, color=color, ascii_only=ascii_only)
     parts = [
         wrap(look.name(c.conclusion), width),
-        [f"{count_text(c.n)} items, {c.design}; {c.metric}" + ("" if c.higher_is_better else " (lower is better)")],
+        [f"{count_text(c.n)} items, {c.design}; {metric_name(c, look.name)}" + ("" if c.higher_is_better else " (lower is better)")],
         _table(c, look),
         [line for fact in facts(c) for line in wrap(look.name(fact), width, GAP)],
         pooled_lines(c, look),
@@ -49,6 +49,11 @@ def _table(c: Comparison, look: Look) -> list[str]:
     return table_lines([own, Section(head=MINUS, names=["candidate - baseline"], rows=[gap], scale=[gap])], look)
 
 
+def metric_name(c: Comparison, name: Callable[[str], str]) -> str:
+    """The metric, with its class in brackets where it has one."""
+    return f"{c.metric}[{name(c.details['label'])}]" if "label" in c.details else c.metric
+
+
 def facts(c: Comparison) -> list[str]:
     """What the comparison rests on, a sentence each, the same in text and in Markdown."""
     out = [test_sentence(c)]
@@ -58,12 +63,22 @@ def facts(c: Comparison) -> list[str]:
             f"right only with the candidate: {count_text(f['candidate_only'])}; only with the baseline: {count_text(f['baseline_only'])}; "
             f"both: {count_text(f['both'])}; neither: {count_text(f['neither'])}"
         )
+    if "wins" in c.details:
+        out.append("; ".join(f"{word}: {count_text(c.details[word])}" for word in ("wins", "ties", "losses")))
+    if "variance_within_share" in c.details:
+        share = c.details["variance_within_share"]
+        out.append(f"run-to-run noise within items is {share:.0%} of the variance of the difference")
     if c.probability_candidate_better is not None:
         out.append(f"P(candidate better) = {c.probability_candidate_better:.3f}")
     if c.equivalence is not None:
         e = c.equivalence
         word = "equivalent" if e["equivalent"] else "not worse" if e["non_inferior"] else "neither equivalence nor non-inferiority shown"
         out.append(f"margin {e['margin']:g}: {word} (p not worse {p_text(e['p_lower'])}, p equivalent {p_text(e['p_value'])})")
+        if "rope" in e:
+            r = e["rope"]
+            out.append(
+                f"P(worse by more) = {r['worse']:.3f}, P(within the margin) = {r['equivalent']:.3f}, P(better by more) = {r['better']:.3f}"
+            )
     gain = c.details.get("pairing_gain")
     together = [f"correlation {c.correlation:.2f}"] if c.correlation is not None else []
     if isinstance(gain, float):
@@ -80,7 +95,10 @@ def test_sentence(c: Comparison) -> str:
     """The test, its side and its p-value."""
     t = c.test
     exact = " (exact)" if t.details.get("exact") else ""
-    share = f"; share of resamples {t.details['share']:.4g}, side: {t.details['side']}" if "share" in t.details else ""
+    share = ""
+    if "share" in t.details:
+        of = f" of {count_text(t.details['draws'])} resamples" if "draws" in t.details else " of resamples"
+        share = f"; share{of} {t.details['share']:.4g}, side: {t.details['side']}"
     return f"test: {t.name}{exact}, {t.alternative}, p = {p_text(t.p_value)}{share}"
 
 
@@ -90,17 +108,23 @@ def p_text(p: float | None) -> str:
         return "undefined"
     if p < 1e-4:
         return f"{p:.1e}" if p > 0 else "< 1e-300"
+    if 0.9995 <= p < 1:
+        return next(text for text in (f"{p:.{digits}f}" for digits in range(4, 18)) if float(text) < 1)
     return "1" if p == 1 else f"{p:.4f}" if p < 0.0995 else f"{p:.3f}"
 
 
 def _telling(c: Comparison, look: Look) -> list[str]:
     if not c.telling:
         return []
-    lines = [["", "item", "truth", "baseline", "candidate"]]
-    lines += [
-        [item["change"], *(look.cut(look.name(_cell(item[k])), 24) for k in ("id", "truth", "baseline", "candidate"))] for item in c.telling
-    ]
+    shown = telling_columns(c)
+    lines = [["", *("item" if k == "id" else k for k in shown)]]
+    lines += [[item["change"], *(look.cut(look.name(_cell(item[k])), 24) for k in shown)] for item in c.telling]
     return ["items that changed, the most telling first", *columns(lines)]
+
+
+def telling_columns(c: Comparison) -> list[str]:
+    """The columns of the telling items; without truths, no column for them."""
+    return ["id", *(["truth"] if any(item["truth"] is not None for item in c.telling) else []), "baseline", "candidate"]
 
 
 def _cell(value: Any) -> str:
@@ -119,7 +143,10 @@ def _slices(c: Comparison, look: Look) -> list[str]:
         return []
     lines = [["slice", "n", "difference", "interval", "p", "p corrected"]]
     for part in c.slices:
-        inner: Comparison = part["comparison"]
+        inner: Comparison | None = part["comparison"]
+        if inner is None:
+            lines.append([look.cut(look.name(f"{part['by']} = {part['value']}"), 32), "", "undefined", "-", "-", "-"])
+            continue
         interval = inner.difference.interval
         low, high = (None, None) if interval is None else (interval.low, interval.high)
         half = None if low is None or high is None else (high - low) / 2
@@ -140,13 +167,19 @@ def comparison_markdown(c: Comparison) -> str:
         lines.append([safe.markdown(name), *row_texts(row)])
     parts = [
         f"**{safe.markdown(c.conclusion)}**",
-        f"{count_text(c.n)} items, {c.design}; {safe.markdown(c.metric)}",
+        f"{count_text(c.n)} items, {c.design}; {safe.markdown(metric_name(c, str))}" + ("" if c.higher_is_better else " (lower is better)"),
         markdown_table(heads, lines),
         "\n".join(f"- {safe.markdown(fact)}" for fact in facts(c)),
     ]
     if c.telling:
         cells = [[item["change"], *(safe.markdown(_cell(item[k])) for k in ("id", "truth", "baseline", "candidate"))] for item in c.telling]
         parts.append(markdown_table([(h, "---") for h in ("change", "item", "truth", "baseline", "candidate")], cells))
+    if c.slices:
+        parts.append(
+            markdown_table(
+                [(h, "---") for h in ("slice", "n", "difference", "p", "p corrected")], [_slice_cells(part) for part in c.slices]
+            )
+        )
     if table := pooled_markdown(c):
         parts.append(table)
     if c.warnings:
@@ -154,3 +187,12 @@ def comparison_markdown(c: Comparison) -> str:
     if c.signature:
         parts.append(safe.code_span(c.signature))
     return "\n\n".join(parts) + "\n"
+
+
+def _slice_cells(part: Mapping[str, Any]) -> list[str]:
+    name = safe.markdown(f"{part['by']} = {part['value']}")
+    inner: Comparison | None = part["comparison"]
+    if inner is None:
+        return [name, "", "undefined", "-", "-"]
+    gap = Row(metric=MINUS, estimate=inner.difference.estimate, n=inner.n, interval=inner.difference.interval)
+    return [name, count_text(inner.n), " ".join(row_texts(gap)), p_text(inner.p_value), p_text(part["p_adjusted"])]

@@ -5,6 +5,7 @@ from __future__ import annotations
 from steelyard.render import safe
 from steelyard.render.comparison import columns, p_text
 from steelyard.render.digits import count_text, row_texts
+from steelyard.render.layout import wrap
 from steelyard.render.markdown import markdown_table
 from steelyard.render.text import DIM, Look, Section, table_lines, warning_lines
 from steelyard.results import Leaderboard, Row
@@ -31,7 +32,7 @@ def leaderboard_text(board: Leaderboard, *, width: int = 80, color: bool = False
             ]
         )
     parts = [
-        [f"{count_text(board.n)} items; {board.metric}; a tier cannot be told apart from its best (correction: {board.correction})"],
+        wrap(f"{count_text(board.n)} items; {board.metric}; systems of one tier could not be told apart from the tier's best", width),
         table_lines([Section(head="tier. system", names=names, rows=rows, scale=rows)], look),
         ["all pairs", *columns(pairs)],
         _omnibus(board),
@@ -69,11 +70,8 @@ def _ranks(board: Leaderboard, look: Look) -> list[str]:
         f"mean ranks over {found['datasets']} datasets; Friedman p = {p_text(found['p_chi2'])}, Iman-Davenport p = {p_text(found['p_f'])}; "
         f"critical difference {found['critical_difference']:.3g} (Nemenyi)"
     )
-    return [
-        head,
-        *columns(lines),
-        "  bars start at a system's rank and are one critical difference long: a bar that reaches another's start cannot tell them apart",
-    ]
+    foot = "bars start at a system's rank and are one critical difference long: a bar that reaches another's start cannot tell them apart"
+    return [*wrap(head, look.width), *columns(lines), *wrap(foot, look.width)]
 
 
 def leaderboard_markdown(board: Leaderboard) -> str:
@@ -95,11 +93,22 @@ def leaderboard_markdown(board: Leaderboard) -> str:
         markdown_table(heads, lines),
         markdown_table([(h, "---") for h in ("baseline", "candidate", "difference", "interval", "p", "p corrected")], pairs),
     ]
+    parts += ["\n".join(lines) for lines in (_omnibus(board), _rank_lines(board)) if lines]
     if board.warnings:
         parts.append("\n".join(f"- warning: {safe.markdown(w)}" for w in board.warnings))
     if board.signature:
         parts.append(safe.code_span(board.signature))
     return "\n\n".join(parts) + "\n"
+
+
+def _rank_lines(board: Leaderboard) -> list[str]:
+    """Mean ranks as a list, for Markdown."""
+    found = board.ranks
+    if found is None:
+        return []
+    head = f"Mean ranks over {found['datasets']} datasets, critical difference {found['critical_difference']:.3g} (Nemenyi):"
+    order = sorted(zip(found["mean_ranks"], found["names"], strict=True))
+    return [head, "", *(f"- {rank:.2f} {safe.markdown(name)}" for rank, name in order)]
 
 
 def critical_difference_svg(board: Leaderboard) -> str:

@@ -39,7 +39,7 @@ class Counts:
     classes: int
     kind: Kind = "labels"
     negatives_known: bool = True
-    _margins: list[tuple[int, int, int]] | None = field(default=None, init=False, repr=False, compare=False)
+    _margins: list[tuple[int, int, int, int]] | None = field(default=None, init=False, repr=False, compare=False)
     _total: int | None = field(default=None, init=False, repr=False, compare=False)
 
     # ---- doors -----------------------------------------------------------------------------------------------------
@@ -129,9 +129,14 @@ class Counts:
                 predictions[p] += c
                 if t == p:
                     hit[t] += c
-            object.__setattr__(self, "_margins", list(zip(hit, truths, predictions, strict=True)))
+            object.__setattr__(self, "_margins", list(zip(hit, truths, predictions, [self.n] * len(hit), strict=True)))
         assert self._margins is not None
-        return (*self._margins[label], self.n)
+        return self._margins[label]
+
+    def pooled_margins(self) -> tuple[int, int, int, int]:
+        """The same over all classes together; predictions outside the classes (strays) are predictions of none."""
+        each = [self.class_margins(label) for label in range(len(self.labels))]
+        return sum(m[0] for m in each), self.n, sum(m[2] for m in each[: self.classes]), self.n
 
     def code(self, label: object) -> int:
         """The position of a class by its name, or an error that lists the names."""

@@ -54,11 +54,11 @@ def settle_missing(
 
 
 def _missing(items: Items) -> dict[str, Mask]:
-    """For each column that can have holes, which rows do."""
+    """For each column that can have holes, which rows do. Labels known to be complete are not looked at: that is a pass over them."""
     found: dict[str, Mask] = {}
     for name in ("truth", "prediction", "group"):
         labels = getattr(items, name)
-        if labels is not None:
+        if labels is not None and not labels.complete:
             found[name] = np.asarray(labels.codes < 0)
     for name in ("truth_value", "prediction_value", "score", "probability"):
         column = getattr(items, name)

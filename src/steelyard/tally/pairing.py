@@ -69,7 +69,8 @@ def settle_pairing(report: PairingReport, unmatched: str) -> list[str]:
             hint="--unmatched drop compares on the ids in both; --design unpaired treats the runs as different items",
         )
     total = report.matched + max(report.baseline_only, report.candidate_only)
-    said = [f"{report.unmatched} items without a partner were left out (--unmatched drop): {' and '.join(where)}"]
+    many = "1 item without a partner was" if report.unmatched == 1 else f"{report.unmatched} items without a partner were"
+    said = [f"{many} left out (--unmatched drop): {' and '.join(where)}"]
     if report.matched < ENOUGH_OVERLAP * total:
         share = report.matched / total
         said.append(f"only {share:.0%} of the items were compared: if items went missing for a reason, the comparison is biased by it")

@@ -7,7 +7,7 @@ answers to one item meet, however many each run has.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -15,7 +15,7 @@ import numpy.typing as npt
 
 from steelyard.errors import DataError
 from steelyard.items import Items, Labels
-from steelyard.tally.counts import declared
+from steelyard.tally.counts import MISSING, declared
 from steelyard.tally.design import take
 from steelyard.tally.joint import JointCounts
 from steelyard.tally.pairing import PairingReport
@@ -43,6 +43,10 @@ class Pairs:
 
 def match(baseline: Items, candidate: Items) -> tuple[Pairs, PairingReport]:
     """The matched rows of two runs and the report of how they met. Rows without a partner are not in the pairs."""
+    if (baseline.id is None) != (candidate.id is None):
+        raise DataError(
+            "cannot pair the items", got="ids in one run only", need="ids in both, or in neither", hint="name the id column with --id"
+        )
     if baseline.id is None or candidate.id is None:
         return _by_position(baseline, candidate)
     names = sorted(set(_used(baseline.id)) & set(_used(candidate.id)))
@@ -113,6 +117,48 @@ def _first_of(item: IntArray, items: int, values: Any) -> Any:
     return out
 
 
+def number_rows(items: Items) -> Items:
+    """Rows numbered as ids, for runs that have none."""
+    return replace(items, id=Labels(np.arange(items.n), tuple(f"row {i + 1}" for i in range(items.n))))
+
+
+def agree_on_units(pairs: Pairs) -> Pairs:
+    """Groups and slices that one run has count for both; where the two disagree about an item, nobody can tell which is right."""
+    a, b = pairs.baseline, pairs.candidate
+    group = _agreed("group", a.group, b.group, pairs)
+    if group is not None:
+        names, codes = group
+        a = replace(a, group=Labels(codes[pairs.baseline_item], names))
+        b = replace(b, group=Labels(codes[pairs.candidate_item], names))
+    for column in a.slices:
+        if column in b.slices:
+            _agreed(f"slice {column!r}", a.slices[column], b.slices[column], pairs)
+    return replace(pairs, baseline=a, candidate=b)
+
+
+def _agreed(what: str, a: Labels | None, b: Labels | None, pairs: Pairs) -> tuple[tuple[str, ...], IntArray] | None:
+    """The label of every item, from whichever run has it; an error if the runs differ."""
+    sides = [(column, item) for column, item in ((a, pairs.baseline_item), (b, pairs.candidate_item)) if column is not None]
+    if not sides:
+        return None
+    names = tuple(dict.fromkeys(name for column, _ in sides for name in column.names))
+    place = {name: i for i, name in enumerate(names)}
+    codes = np.full(pairs.items, -1, np.int64)
+    for column, item in sides:
+        own = np.array([*(place[name] for name in column.names), -1], np.int64)[column.codes]  # -1 for missing is the last
+        differ = (codes[item] >= 0) & (own != codes[item])
+        if differ.any():
+            i = int(item[int(np.argmax(differ))])
+            shown = pairs.names[i] if pairs.names else f"row {i + 1}"
+            raise DataError(
+                f"cannot tell the {what} of an item",
+                got=f"{len(np.unique(item[differ]))} items where the runs differ, such as {shown!r}",
+                need="one",
+            )
+        codes[item] = own
+    return names, codes
+
+
 def count_joint(pairs: Pairs, labels: Sequence[str] | None = None) -> JointCounts:
     """truth x baseline x candidate of plain pairs, by sorting one joint code."""
     a, b = pairs.baseline, pairs.candidate
@@ -120,7 +166,10 @@ def count_joint(pairs: Pairs, labels: Sequence[str] | None = None) -> JointCount
         raise DataError("cannot count a joint table", got="no truth or no predictions", need="both in both runs")
     columns = (a.truth, a.prediction, b.prediction)
     used = [{column.names[i] for i in np.unique(column.codes)} for column in columns]
-    names, classes = declared(labels, truths=used[0], used=used[0] | used[1] | used[2])
+    every = used[0] | used[1] | used[2]
+    unanswered = every & {MISSING}  # an unanswered item is wrong, but "(missing)" is not a class
+    names, classes = declared(labels, truths=used[0], used=every - unanswered)
+    names += tuple(unanswered)
     code = {name: i for i, name in enumerate(names)}
     t, p, q = (np.array([code.get(name, -1) for name in column.names], np.int64)[column.codes] for column in columns)
     k = len(names)

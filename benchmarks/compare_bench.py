@@ -1,0 +1,319 @@
+"""Two systems on the same items: tests and intervals beside scikit-learn, SciPy and NumPy by hand, and two files beside DuckDB's join.
+
+Ours is timed from the label arrays: one counting pass, then the test on the joint table. Every duel also checks the answer: p-values
+and ends of intervals within Monte Carlo error of the peer's, joint tables equal cell by cell.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from sklearn.metrics import f1_score
+
+from measure_bench import labels, macro_of_table
+from steelyard.infer.flips import mcnemar_exact, mcnemar_midp, tango
+from steelyard.infer.paired_sums import paired_resampled
+from steelyard.infer.paired_table import paired_bootstrap_test
+from steelyard.infer.randomization import randomize
+from steelyard.infer.signflip import sign_flip
+from steelyard.metrics.sums import QUOTIENT
+from steelyard.metrics.table import statistic
+from steelyard.tally.joint import JointCounts
+from steelyard.tally.pairs import joint_of_codes
+from steelyard.tally.sums import sum_units
+from timing import Child, Duel, Row, Wrong, at_least, at_most, below, duel, environment, megabytes, run, scratch
+
+DRAWS, K = 1000, 10
+NAMES = tuple(map(str, range(K)))
+MACRO = statistic("f1", average_of="macro")
+Ints = npt.NDArray[np.integer[Any]]
+Floats = npt.NDArray[np.float64]
+Three = tuple[Ints, Ints, Ints]
+
+
+def rows(*, quick: bool) -> Iterator[Row]:
+    yield from macro_f1(quick=quick)
+    yield from accuracy(quick=quick)
+    yield from signs(quick=quick)
+    yield from groups(quick=quick)
+    yield from counting(quick=quick)
+    yield from files(quick=quick)
+
+
+def two(n: int, kind: Any = np.int64) -> Three:
+    """Two systems that share three quarters of their answers; both err as in `labels`: four of five on the next three classes."""
+    truth, a = labels(n, K, kind=kind)
+    rng = np.random.default_rng(1)
+    other = np.where(rng.random(n) < 0.8, (truth + 1 + rng.integers(0, 3, n)) % K, rng.integers(0, K, n))
+    own = np.where(rng.random(n) < 0.81, truth, other)
+    return truth, a, np.where(rng.random(n) < 0.75, a, own).astype(kind)
+
+
+def count(truth: Ints, a: Ints, b: Ints) -> JointCounts:
+    return joint_of_codes(truth, a, b, K, NAMES, K)
+
+
+# ---- macro-F1 ------------------------------------------------------------------------------------------------------
+
+
+class Peer:
+    """A loop over items that keeps its differences; scaled linearly to DRAWS where it would take minutes."""
+
+    def __init__(self, one: Callable[[np.random.Generator], float], draws: int) -> None:
+        self.one, self.draws, self.rng = one, draws, np.random.default_rng(2)
+        self.drawn: list[float] = []
+
+    def __call__(self) -> None:
+        self.drawn += [self.one(self.rng) for _ in range(self.draws)]
+
+    @property
+    def scale(self) -> float:
+        return DRAWS / self.draws
+
+    @property
+    def note(self) -> str:
+        return "" if self.draws == DRAWS else f"the peer drew {self.draws} times a round, scaled linearly to {DRAWS:,}"
+
+
+def by_sklearn(truth: Ints, prediction: Ints) -> float:
+    return float(f1_score(truth, prediction, labels=np.arange(K), average="macro"))
+
+
+def by_hand(truth: Ints, prediction: Ints) -> float:
+    return macro_of_table(np.bincount(truth * K + prediction, minlength=K * K).reshape(K, K))
+
+
+def swapped(data: Three, f1: Callable[[Ints, Ints], float]) -> Callable[[np.random.Generator], float]:
+    truth, a, b = data
+
+    def one(rng: np.random.Generator) -> float:
+        swap = rng.random(len(truth)) < 0.5
+        return f1(truth, np.where(swap, a, b)) - f1(truth, np.where(swap, b, a))
+
+    return one
+
+
+def resampled(data: Three, f1: Callable[[Ints, Ints], float]) -> Callable[[np.random.Generator], float]:
+    truth, a, b = data
+
+    def one(rng: np.random.Generator) -> float:
+        rows = rng.integers(0, len(truth), len(truth))
+        return f1(truth[rows], b[rows]) - f1(truth[rows], a[rows])
+
+    return one
+
+
+def macro_f1(*, quick: bool) -> Iterator[Row]:
+    rounds = 2 if quick else 5
+    plan = {  # N: draws of sklearn, of NumPy by hand; goals of the randomization against both, of the bootstrap against sklearn
+        10_000: (30, 300, 2000, 40, 600),
+        100_000: (12, 60, 2500, 150, 1000),
+        1_000_000: (3, 12, 10_000, 700, 5000),
+    }
+    for n, (of_sklearn, of_hand, goal, goal_hand, goal_boot) in plan.items():
+        data = two(n)
+        delta = by_hand(data[0], data[2]) - by_hand(data[0], data[1])
+        title = f"macro-F1 of two systems, N={n:,}, K={K}, B=1,000"
+
+        def exchange(data: Three = data) -> Any:
+            return randomize(count(*data), MACRO, draws=DRAWS)
+
+        def redraw(data: Three = data) -> Any:
+            return paired_bootstrap_test(count(*data), MACRO, alternative="two-sided", draws=DRAWS)
+
+        if not abs(exchange().statistic - (by_sklearn(data[0], data[2]) - by_sklearn(data[0], data[1]))) < 1e-12:
+            raise Wrong(f"{title}: another difference than scikit-learn's")
+        for ours, how, draw, far, goals in (
+            (exchange, "approximate randomization", swapped, lambda d, delta=delta: np.abs(d) >= abs(delta), (goal, goal_hand)),
+            (redraw, "paired bootstrap", resampled, lambda d, delta=delta: np.abs(d - delta) >= abs(delta), (goal_boot, None)),
+        ):
+            for name, f1, draws, aim in (
+                ("scikit-learn loop", by_sklearn, of_sklearn, goals[0]),
+                ("NumPy by hand", by_hand, of_hand, goals[1]),
+            ):
+                peer = Peer(draw(data, f1), draws)
+                fight = duel(ours, peer, rounds, scale=peer.scale)
+                same_share(f"{title}: {how}", ours().p_value, float(np.mean(far(np.array(peer.drawn)))), len(peer.drawn))
+                yield at_least("compare", f"{title}, {how}: {name}", fight, aim, peer.note)
+
+
+def same_share(what: str, ours: float, theirs: float, peers: int, own: float = DRAWS) -> None:
+    """Two shares of draws differ by their Monte Carlo error; the + 1 of ours is allowed for."""
+    p = (ours + theirs) / 2
+    error = math.sqrt(max(p * (1 - p), 1 / peers) * (1 / own + 1 / peers)) + 1 / own
+    if not abs(ours - theirs) < 4.5 * error:
+        raise Wrong(f"{what}: p = {ours!r}, the peer {theirs!r}, Monte Carlo error {error:.2g}")
+
+
+# ---- right or wrong, scores, groups --------------------------------------------------------------------------------
+
+
+def accuracy(*, quick: bool) -> Iterator[Row]:
+    from scipy.stats import permutation_test
+
+    truth, a, b = two(10_000)
+    right = [(side == truth).astype(float) for side in (a, b)]
+    answers: list[float] = []
+
+    def ours() -> float:
+        flips = count(truth, a, b).outcomes()
+        return mcnemar_exact(flips.candidate_only, flips.baseline_only)
+
+    def peer() -> None:
+        rng = np.random.default_rng(len(answers))
+        found = permutation_test(
+            (right[1], right[0]),
+            lambda x, y, axis: np.mean(x - y, axis=axis),
+            permutation_type="samples",
+            vectorized=True,
+            n_resamples=9999,
+            batch=500,
+            rng=rng,
+        )
+        answers.append(float(found.pvalue))
+
+    fight = duel(ours, peer, 1 if quick else 3, loops=20)
+    for p in answers:
+        same_share("accuracy", ours(), p, 9999, math.inf)
+    note = "exact p of McNemar beside the peer's default 9,999 permutations, in batches of 500 (unbatched it needs 1.6 GB)"
+    yield at_least("compare", "accuracy of two systems, N=10,000, exact test: scipy.stats.permutation_test", fight, 5000, note)
+
+
+def signs(*, quick: bool) -> Iterator[Row]:
+    for n, draws in ((10_000, 1000), (100_000, 200)):
+        rng = np.random.default_rng(3)
+        gap = rng.normal(0.3 / math.sqrt(n), 1.0, n)
+
+        def one(rng: np.random.Generator, gap: Floats = gap) -> float:
+            return float(np.mean(gap * rng.choice([-1.0, 1.0], len(gap))))
+
+        def ours(gap: Floats = gap) -> Any:
+            return sign_flip(gap, draws=DRAWS)
+
+        peer = Peer(one, draws)
+        fight = duel(ours, peer, 2 if quick else 5, scale=peer.scale)
+        same_share("sign flip", ours().p_value, float(np.mean(np.abs(peer.drawn) >= abs(gap.mean()))), len(peer.drawn))
+        yield at_least("compare", f"sign flip of real scores, N={n:,}, B=1,000: naive NumPy", fight, 50, peer.note)
+
+
+def groups(*, quick: bool) -> Iterator[Row]:
+    """The peer draws groups and puts their items one after the other."""
+    for n, units, draws, goal in ((1_000_000, 1000, 10, 100), (100_000, 5000, 50, None)):
+        rng = np.random.default_rng(4)
+        unit = np.arange(n) // (n // units)
+        base = rng.normal(size=units)[unit]
+        a, b = (base + rng.normal(shift, 1.0, n) for shift in (0.0, 0.02))
+        items = np.split(np.arange(n), units)
+
+        def ours(unit: Ints = unit, a: Floats = a, b: Floats = b, units: int = units) -> tuple[float, float, int]:
+            sides = [sum_units(np.stack([np.ones(len(side)), side], axis=1), unit, units) for side in (a, b)]
+            return paired_resampled(sides[0], sides[1], QUOTIENT, "percentile", draws=DRAWS)
+
+        def one(rng: np.random.Generator, items: list[Ints] = items, a: Floats = a, b: Floats = b) -> float:
+            rows = np.concatenate([items[g] for g in rng.integers(0, len(items), len(items))])
+            return float(b[rows].mean() - a[rows].mean())
+
+        peer = Peer(one, draws)
+        fight = duel(ours, peer, 2 if quick else 5, scale=peer.scale)
+        _same_ends(ours(), peer.drawn)
+        title = f"group bootstrap, {units:,} groups of {n // units:,}, B=1,000: concatenating items"
+        yield at_least("compare", title, fight, goal, peer.note)
+
+
+def _same_ends(ours: tuple[float, float, int], drawn: list[float]) -> None:
+    ends, error = np.quantile(drawn, [0.025, 0.975]), 2.67 * float(np.std(drawn)) * math.sqrt(1 / DRAWS + 1 / len(drawn))
+    for mine, other in zip(ours[:2], ends, strict=True):
+        if not abs(mine - other) < 4.5 * error:  # a quantile has the error sqrt(q (1 - q) / B) / density, 2.67 sd / sqrt(B)
+            raise Wrong(f"group bootstrap: an end at {mine!r}, the peer's at {other!r}")
+
+
+def counting(*, quick: bool) -> Iterator[Row]:
+    for kind in (np.int8, np.int64):
+        truth, a, b = two(10_000_000, kind)
+
+        def ours(truth: Ints = truth, a: Ints = a, b: Ints = b) -> tuple[float, tuple[float, float]]:
+            flips = count(*(side.astype(np.int64, copy=False) for side in (truth, a, b))).outcomes()
+            gained, lost = flips.candidate_only, flips.baseline_only
+            return mcnemar_midp(gained, lost), tango(gained, lost, sum(flips))
+
+        def bare(truth: Ints = truth, a: Ints = a, b: Ints = b) -> Any:
+            return np.bincount((truth.astype(np.int64, copy=False) * K + a) * K + b, minlength=K**3)
+
+        fight = duel(ours, bare, 3 if quick else 5, repeats=3, peer_repeats=3)
+        title = f"McNemar and Tango, N=10,000,000 {np.dtype(kind).name}: one counting pass (bincount of a joint code)"
+        yield at_most("compare", title, fight, 2)
+
+
+# ---- files ---------------------------------------------------------------------------------------------------------
+
+OURS = """
+import json, sys
+from steelyard.read.doors import open_source
+from steelyard.read.joining import joint
+table, report = joint(*(open_source(path, columns={}) for path in sys.argv[1:]))
+print(json.dumps([table.labels, list(table.cells()), report.matched]))
+"""
+BARE = """
+import json, sys, duckdb
+a, b = sys.argv[1:]
+sql = f"SELECT a.truth, a.prediction, b.prediction, COUNT(*) FROM '{a}' a JOIN '{b}' b USING (id) GROUP BY ALL"
+con = duckdb.connect()
+con.execute("SET enable_progress_bar = false")
+print(json.dumps(con.execute(sql).fetchall()))
+"""
+
+
+def files(*, quick: bool) -> Iterator[Row]:
+    """Whole processes, less what they take on 1,000 rows: the joins alone."""
+    n, rounds = (1_000_000 if quick else 10_000_000), 2 if quick else 5
+    with scratch() as folder:
+        env = environment(str(Path(folder, "bytecode")))
+        path = {name: Path(folder, f"{name}.parquet") for name in ("a", "same", "shuffled", "few_a", "few_same")}
+        write(path, n)
+        empty = {
+            text: min(run([sys.executable, "-c", text, str(path["few_a"]), str(path["few_same"])], env).cpu for _ in range(3))
+            for text in (OURS, BARE)
+        }
+        for order, goal in (("shuffled", 2.5), ("same", 1.5)):
+            both = [str(path["a"]), str(path[order])]
+            taken: dict[str, list[Child]] = {OURS: [], BARE: []}
+            for _ in range(rounds):
+                for text, children in taken.items():
+                    children.append(run([sys.executable, "-c", text, *both], env))
+            verify(taken[OURS][0], taken[BARE][0], n)
+            cpu = {text: tuple(child.cpu - empty[text] for child in children) for text, children in taken.items()}
+            title = f"two Parquet files of {n:,} rows, text ids, {order} order"
+            note = "ids checked to be present, unique and matched, truths compared; the peer's hash join checks nothing"
+            yield at_most("compare", f"{title}: beside DuckDB's bare join and GROUP BY", Duel(cpu[OURS], cpu[BARE]), goal, note)
+            free = run([sys.executable, "-c", OURS, *both], env, one_core=False)
+            yield below("compare", f"{title}: peak resident memory", max(free.rss, *(c.rss for c in taken[OURS])), 2e9, megabytes)
+
+
+def write(path: dict[str, Path], n: int) -> None:
+    """Texts; skewed classes, about four of five right."""
+    import duckdb
+
+    for name, size in (("a", n), ("same", n), ("shuffled", n), ("few_a", 1000), ("few_same", 1000)):
+        salt, step = (2, 1) if name.endswith("a") else (4, 2)
+        answer = f"CASE WHEN u < 0.8 THEN t WHEN u < 0.96 THEN (t + {step}) % {K} ELSE v END"
+        rows = f"""SELECT i, t, ({answer})::INTEGER AS p FROM (
+            SELECT i, (pow(hash(i, 1) / 18446744073709551616.0, 2) * {K})::INTEGER % {K} AS t,
+                   hash(i, {salt}) / 18446744073709551616.0 AS u, hash(i, 3) % {K} AS v FROM range({size}) AS r(i))"""
+        order = "ORDER BY hash(i, 77)" if name == "shuffled" else ""
+        with duckdb.connect() as con:
+            columns = "'item-' || i AS id, 'class ' || t AS truth, 'class ' || p AS prediction"
+            con.execute(f"COPY (SELECT {columns} FROM ({rows}) {order}) TO '{path[name]}' (FORMAT parquet)")
+
+
+def verify(ours: Child, bare: Child, n: int) -> None:
+    names, cells, matched = json.loads(ours.out)
+    found = sorted([names[t], names[a], names[b], c] for t, a, b, c in cells)
+    if matched != n or found != sorted(json.loads(bare.out)):
+        raise Wrong("two files: another joint table than DuckDB's")
