@@ -36,7 +36,7 @@ def unseen_difference(effects: FloatArray, confidence_level: float = 0.95, side:
     effects, and Wilson on their mean of 0 applies. Undefined: effects that do not vary. Reference: Wilson1927.
 
     >>> [round(x, 4) for x in unseen_difference(np.linspace(0, 1, 50))]
-    [-0.1346, 0.1346]
+    [-0.2671, 0.2671]
     """
     reach = float(np.ptp(effects)) if len(effects) else 0.0
     if not reach > 0:
