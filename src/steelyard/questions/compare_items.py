@@ -17,6 +17,7 @@ from steelyard.questions.compare import check_names, finish
 from steelyard.questions.compare_engine import compare_large, run_names
 from steelyard.questions.evidence import concluded_again
 from steelyard.questions.measure_items import NUMERIC, ratio_columns, refuse_numeric_truth
+from steelyard.questions.over_tasks import over_tasks
 from steelyard.questions.pair_evidence import pair_evidence, unpaired_evidence
 from steelyard.questions.settings import Settings
 from steelyard.questions.telling import telling_items, write_flips
@@ -85,7 +86,9 @@ def compare_runs(
     telling = telling_items(pairs, metric)
     if flips_out is not None:
         write_flips(flips_out, pairs, metric)
-    slices = _slices(pairs, metric, asked, by, names)
+    slices, tasks = _slices(pairs, metric, asked, by, names)
+    if tasks:
+        found.details["over_tasks"] = tasks
     return finish(found, metric, asked, names, telling=telling[:10], unmatched=unmatched, slices=slices)
 
 
@@ -230,17 +233,22 @@ def default_metric(runs: Sequence[Run]) -> Metric:
     )
 
 
-def _slices(pairs: Pairs, metric: Metric, asked: Asked, by: tuple[str, ...], names: tuple[str, str]) -> tuple[dict[str, Any], ...]:
-    """One comparison per value of each slice column, with the p-values of a column corrected together."""
+def _slices(
+    pairs: Pairs, metric: Metric, asked: Asked, by: tuple[str, ...], names: tuple[str, str]
+) -> tuple[tuple[dict[str, Any], ...], list[dict[str, Any]]]:
+    """One comparison per value of each slice column, p-values of a column corrected together; and both tests over all values."""
     out: list[dict[str, Any]] = []
+    together: list[dict[str, Any]] = []
     for column in by:
         labels = pairs.baseline.slices[column]
         parts: list[dict[str, Any]] = []
+        tasks: list[Pairs] = []
         for value in label_order(labels.names[i] for i in np.unique(labels.codes) if i >= 0):
             inside = labels.codes == labels.names.index(value)
             items = np.unique(pairs.baseline_item[inside])
             own = Settings(**{**{name: getattr(asked.own, name) for name in Settings.__slots__}, "warnings": []})
             part = subset(pairs, items)
+            tasks.append(part)
             again = replace(asked, own=own)
             try:
                 found = finish(pair_evidence(part, metric, again), metric, again, names)
@@ -249,7 +257,9 @@ def _slices(pairs: Pairs, metric: Metric, asked: Asked, by: tuple[str, ...], nam
                 found = None
             parts.append({"by": column, "value": value, "comparison": found})
         out += corrected(parts, asked)
-    return tuple(out)
+        if len(tasks) > 1:
+            together.append(over_tasks(tasks, metric, asked, column))
+    return tuple(out), together
 
 
 def corrected(parts: Sequence[dict[str, Any]], asked: Asked) -> list[dict[str, Any]]:

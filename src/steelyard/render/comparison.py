@@ -85,9 +85,23 @@ def facts(c: Comparison) -> list[str]:
         together.append(f"separate test sets would need {gain:.1f} times the items")
     if together:
         out.append("; ".join(together))
+    out += [sentence for found in c.details.get("over_tasks", ()) for sentence in _over_tasks(found)]
     out += split_facts(c)
     if c.mde is not None:
         out.append(f"could find a difference of {number_texts(c.mde, None, None, c.mde / 10)[0]} with power 0.8")
+    return out
+
+
+def _over_tasks(found: Mapping[str, Any]) -> list[str]:
+    """What all values of a slice column say together."""
+    where = f"over {found['tasks']} values of {found['by']}"
+    out = []
+    if "pooled_sign_flip" in found:
+        pooled = found["pooled_sign_flip"]
+        mean = number_texts(pooled["mean_difference"], None, None, 0.005)[0]
+        out.append(f"{where}: mean difference {mean}, pooled sign-flip p = {p_text(pooled['p_value'])}")
+    if "fisher" in found:
+        out.append(f"{where}: candidate better, Fisher's combined p = {p_text(found['fisher']['p_value'])}")
     return out
 
 
