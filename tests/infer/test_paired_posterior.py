@@ -197,7 +197,8 @@ def test_two_accuracies_are_a_mean_of_two_betas(a: int, b: int, c: int, d: int, 
     post = FAMILIES["unpaired accuracy"](a, b, c, d)
     mean = MeanOfTwoBetas(BetaPosterior(a + 0.5, b + 0.5), BetaPosterior(d + 0.5, c + 0.5), metric="")
     assert post.sf(x) == pytest.approx(mean.sf((1 + x) / 2), abs=1e-11)
-    assert post.pdf(x) == pytest.approx(mean.pdf((1 + x) / 2) / 2, rel=1e-6, abs=1e-9)
+    if min(a, b, c, d) > 0 or abs(x) > 0.01:  # two laws with a pole at the same end: their difference has one at 0
+        assert post.pdf(x) == pytest.approx(mean.pdf((1 + x) / 2) / 2, rel=1e-6, abs=1e-9)
 
 
 @pytest.mark.parametrize(

@@ -178,19 +178,7 @@ def compare_preferences(
     """
     from steelyard.questions.paired_flips import compare_flips
 
-    own = settle(
-        interval=None,
-        confidence_level=confidence_level,
-        side=side,
-        draws=draws,
-        seed=seed,
-        prior=prior,
-        range=None,
-        positive=None,
-        labels=None,
-        absent=None,
-        missing="error",
-    )
+    own = settle(confidence_level=confidence_level, side=side, draws=draws, seed=seed, prior=prior)
     asked = settle_comparison(
         own, interval=interval, test=test, alternative=alternative, margin=margin, design=None, unmatched="error", correction="holm"
     )

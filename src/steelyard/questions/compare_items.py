@@ -19,7 +19,6 @@ from steelyard.questions.evidence import concluded_again
 from steelyard.questions.measure_items import NUMERIC, ratio_columns, refuse_numeric_truth
 from steelyard.questions.over_tasks import over_tasks
 from steelyard.questions.pair_evidence import pair_evidence, unpaired_evidence
-from steelyard.questions.settings import Settings
 from steelyard.questions.telling import telling_items, write_flips
 from steelyard.read.doors import open_source
 from steelyard.read.source import Source
@@ -246,7 +245,7 @@ def _slices(
         for value in label_order(labels.names[i] for i in np.unique(labels.codes) if i >= 0):
             inside = labels.codes == labels.names.index(value)
             items = np.unique(pairs.baseline_item[inside])
-            own = Settings(**{**{name: getattr(asked.own, name) for name in Settings.__slots__}, "warnings": []})
+            own = asked.own.quietly()
             part = subset(pairs, items)
             tasks.append(part)
             again = replace(asked, own=own)

@@ -17,7 +17,6 @@ from steelyard.questions.asked import Asked
 from steelyard.questions.compare import finish
 from steelyard.questions.evidence import concluded_again
 from steelyard.questions.pair_evidence import pair_evidence
-from steelyard.questions.settings import Settings
 from steelyard.results import Comparison, Leaderboard
 from steelyard.tally.order import label_order
 from steelyard.tally.pairs import Pairs
@@ -46,7 +45,7 @@ def leaderboard(runs: Sequence[Run], metric: Metric, asked: Asked, by: tuple[str
     found: dict[tuple[int, int], Comparison] = {}
     matched: dict[tuple[int, int], Pairs] = {}
     for i, j in itertools.combinations(range(len(runs)), 2):
-        again = replace(asked, own=_fresh(asked.own))
+        again = replace(asked, own=asked.own.quietly())
         matched[i, j], unmatched = paired(runs[i], runs[j], again)
         found[i, j] = finish(pair_evidence(matched[i, j], metric, again), metric, again, (runs[i].name, runs[j].name), unmatched=unmatched)
         for sentence in again.own.warnings:
@@ -85,10 +84,6 @@ def common_items(runs: Sequence[Run], asked: Asked) -> list[Run]:
     if gone:
         asked.warn(f"{gone} answers to items that not all systems have were left out (--unmatched drop); {len(shared)} items remain")
     return [Run(run.name, without(run.items, own - shared)) for run, own in zip(runs, ids, strict=True)]
-
-
-def _fresh(own: Settings) -> Settings:
-    return Settings(**{**{name: getattr(own, name) for name in Settings.__slots__}, "warnings": []})
 
 
 def _system(pairs: dict[tuple[int, int], Comparison], place: int) -> Any:
@@ -152,7 +147,7 @@ def _friedman(
             pair = matched[0, j]
             own = pair.baseline.slices[by[0]]
             items = np.unique(pair.baseline_item[own.codes == own.names.index(value)])
-            quiet = replace(asked, own=_fresh(asked.own), margin=None)
+            quiet = replace(asked, own=asked.own.quietly(), margin=None)
             part = pair_evidence(subset(pair, items), metric, quiet)
             scores[row, 0], scores[row, j] = part.baseline or 0.0, part.candidate or 0.0
     out = many.friedman(scores, metric.facts.higher_is_better)
@@ -171,7 +166,7 @@ def _pair_p(pair: Pairs, metric: Metric, asked: Asked, by: str, values: Sequence
     p_values = []
     for value in values:
         items = np.unique(pair.baseline_item[own.codes == own.names.index(value)])
-        ask = replace(asked, own=_fresh(asked.own), alternative="greater" if metric.facts.higher_is_better else "less", margin=None)
+        ask = replace(asked, own=asked.own.quietly(), alternative="greater" if metric.facts.higher_is_better else "less", margin=None)
         p = pair_evidence(subset(pair, items), metric, ask).test.p_value
         p_values.append(1.0 if p is None else p)
     statistic, p = many.fisher_combined(p_values)

@@ -245,7 +245,7 @@ def _slices(sample: Sample, metrics: Sequence[Metric], settings: Settings, by: t
         codes, names = sample.items.slices[column].codes, sample.items.slices[column].names
         values = {names[i] if i >= 0 else "(missing)": codes == i for i in np.unique(codes)}
         for value in label_order(values):
-            own = Settings(**{**{name: getattr(settings, name) for name in Settings.__slots__}, "warnings": []})
+            own = settings.quietly()
             part = Sample(take(sample.items, values[value]), own, labels)
             rows, table = _measured(part, metrics, own, whole=False)
             found = Measurement(

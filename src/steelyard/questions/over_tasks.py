@@ -13,7 +13,6 @@ from steelyard.infer.signflip import sign_flip
 from steelyard.metrics.catalogue import Metric
 from steelyard.questions.asked import Asked
 from steelyard.questions.pair_evidence import pair_evidence
-from steelyard.questions.settings import Settings
 from steelyard.questions.telling import item_values
 from steelyard.tally.pairs import Pairs
 
@@ -55,7 +54,7 @@ def _pooled(tasks: list[Pairs], metric: Metric) -> Any:
 
 
 def _one_sided(task: Pairs, metric: Metric, asked: Asked, alternative: str) -> float | None:
-    quiet = Settings(**{**{name: getattr(asked.own, name) for name in Settings.__slots__}, "warnings": []})
+    quiet = asked.own.quietly()
     try:
         return pair_evidence(task, metric, replace(asked, own=quiet, alternative=alternative, margin=None)).test.p_value
     except DataError:

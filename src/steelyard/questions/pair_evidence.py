@@ -18,7 +18,6 @@ from steelyard.questions.evidence import Evidence
 from steelyard.questions.paired_scores import compare_scores
 from steelyard.questions.paired_units import compare_units
 from steelyard.questions.sample import OUTCOME, Sample
-from steelyard.questions.settings import Settings
 from steelyard.questions.sums_rows import columns_of, positives
 from steelyard.questions.table_rows import statistic_of
 from steelyard.questions.unpaired import compare_counts, compare_means, from_errors
@@ -45,7 +44,7 @@ def pair_evidence(pairs: Pairs, metric: Metric, asked: Asked) -> Evidence:
 def _own(side: Items, metric: Metric, asked: Asked) -> Interval | None:
     from steelyard.questions.measure import rows_of_sample
 
-    quiet = Settings(**{**{name: getattr(asked.own, name) for name in Settings.__slots__}, "warnings": [], "interval": None})
+    quiet = asked.own.quietly(interval=None)
     rows = rows_of_sample([metric], Sample(side, quiet, quiet.labels), quiet)
     return rows[0].interval if len(rows) == 1 else None
 

@@ -44,17 +44,5 @@ def posterior(
             need="one class",
             hint=f"{asked.name.removeprefix('each_')} with positive=",
         )
-    settings = settle(
-        interval=None,
-        confidence_level=0.95,
-        side="two",
-        draws=draws,
-        seed=seed,
-        prior=prior,
-        range=None,
-        positive=positive,
-        labels=None,
-        absent=absent,
-        missing="error",
-    )
+    settings = settle(draws=draws, seed=seed, prior=prior, positive=positive, absent=absent)
     return posterior_of(asked, class_of(asked, table, settings), table, settings.prior, settings)

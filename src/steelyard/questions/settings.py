@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, SupportsIndex
 
 from steelyard.errors import UsageError
@@ -49,6 +49,10 @@ class Settings:
     missing: str = "error"
     warnings: list[str] = field(default_factory=list)
 
+    def quietly(self, **changes: Any) -> Settings:
+        """The same settings with a list of warnings of their own: for a part of the question, or a side glance."""
+        return replace(self, warnings=[], **changes)
+
     def warn(self, sentence: str) -> None:
         """Say it once."""
         if sentence not in self.warnings:
@@ -57,17 +61,17 @@ class Settings:
 
 def settle(
     *,
-    interval: str | None,
-    confidence_level: float,
-    side: str,
-    draws: int,
-    seed: int | None,
-    prior: float,
-    range: Sequence[float] | None,  # noqa: A002  the contract's word
-    positive: object,
-    labels: Sequence[object] | None,
-    absent: str | None,
-    missing: str,
+    interval: str | None = None,
+    confidence_level: float = 0.95,
+    side: str = "two",
+    draws: int = 10_000,
+    seed: int | None = 0,
+    prior: float = 0.5,
+    range: Sequence[float] | None = None,  # noqa: A002  the contract's word
+    positive: object = None,
+    labels: Sequence[object] | None = None,
+    absent: str | None = None,
+    missing: str = "error",
 ) -> Settings:
     """The settings of a question, or an error that says which option cannot be what it is."""
     check_level(confidence_level)
