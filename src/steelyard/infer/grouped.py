@@ -7,7 +7,6 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from steelyard.errors import DataError
 from steelyard.infer.normal import tail, wilson
 from steelyard.infer.sums import student
 
@@ -30,17 +29,6 @@ class GroupedProportion:
         """Wilson at the effective n with t(G-1) for z. Reference: Franco2019; Korn1998."""
         critical = student(1 - tail(confidence_level, side), self.groups - 1)
         return wilson(self.estimate * self.n_effective, self.n_effective, confidence_level, side, critical=critical)
-
-
-def check_groups(groups: int) -> None:
-    """At least five groups, or the spread between groups is a guess. Reference: CameronMiller2015, section VI."""
-    if groups < FEWEST:
-        raise DataError(
-            "cannot give an interval for grouped items",
-            got=f"{groups} group(s)",
-            need=f"at least {FEWEST}",
-            hint="collect more groups, or ignore them with --group none if the items are in fact independent",
-        )
 
 
 def grouped_proportion(successes: FloatArray, trials: FloatArray, answers: float) -> GroupedProportion:

@@ -21,8 +21,6 @@ if TYPE_CHECKING:
     from steelyard.metrics.table import TableStatistic
     from steelyard.tally.sums import Sums
 
-FEW = 10  # below this support no interval for an average over classes covers
-
 
 @dataclass(frozen=True, slots=True)
 class TableTally:
