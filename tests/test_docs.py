@@ -31,6 +31,7 @@ ROOT = Path(__file__).resolve().parent.parent
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
 WIDTH = 80
 LONGEST = 120
+CODES = {"error:": 3, "REGRESSION": 1, "INCONCLUSIVE": 2}
 
 
 @dataclass(frozen=True)
@@ -70,6 +71,9 @@ def desk(folder: Path) -> Iterator[None]:
     """The folder with the files that the pages use as working directory, and a terminal of a known width."""
     for path in (ROOT / "docs" / "data").glob("*.csv"):
         shutil.copy(path, folder)
+    for path in (ROOT / "docs" / "data").glob("*.toml"):
+        shutil.copy(path, folder)
+    shutil.copytree(ROOT / "docs" / "data" / "references", folder / "references")
     for name in ("digits_logistic.csv", "digits_naive_bayes.csv"):
         (folder / name).write_bytes((files("steelyard") / "data" / name).read_bytes())
     before, there = dict(os.environ), Path.cwd()
@@ -113,7 +117,7 @@ def test_shell_example(example: Example, tmp_path: Path) -> None:
     with desk(tmp_path):
         printed, code = run(example.command)
     assert printed == example.shown, f"{example.command!r} prints something else; `python tests/test_docs.py` pastes it"
-    assert code == (3 if printed.startswith("error:") else 0)
+    assert code == next((CODES[word] for word in CODES if printed.startswith(word)), 0)
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
@@ -130,6 +134,8 @@ def test_there_are_examples() -> None:
     assert by_page["measure.md"] >= 20
     assert by_page["compare.md"] >= 15
     assert by_page["learners.md"] >= 2
+    assert by_page["plan.md"] >= 9
+    assert by_page["guard.md"] >= 7
     written = sum(page.read_text(encoding="utf-8").count("\n$ ") for page in PAGES)
     assert len(SHELL) == written, "a line that starts with `$ ` stands outside a fenced block"
 
@@ -165,7 +171,7 @@ def test_page_is_fit_to_print(page: Path) -> None:
     """No path of somebody's machine; lines that fit a window, apart from commands, messages and signatures: one line each."""
     for number, line in enumerate(page.read_text(encoding="utf-8").splitlines(), 1):
         assert not re.search(r"(^|[\s'\"=(])/(work|home|root|tmp|Users|usr)/", line), f"{page.name}:{number} has a machine path"
-        one_line = line.startswith(("metric:", "error:", "|", "$ ", "  bars start")) or '"signature"' in line
+        one_line = line.startswith(("metric:", "goal:", "task:", "error:", "|", "$ ", "  bars start")) or '"signature"' in line
         assert one_line or len(line) <= LONGEST, f"{page.name}:{number} has {len(line)} characters"
 
 
@@ -235,6 +241,27 @@ def test_learners_guide_names_every_method_and_option() -> None:
     guide = _page("learners.md")
     assert _missing(guide, METHODS) == []
     assert [name for name in _options(learners) if not re.search(rf"{name}(?![-\w])", guide)] == []
+
+
+def test_plan_guide_names_every_option() -> None:
+    from steelyard.cli.plan_designs import designs
+    from steelyard.cli.plan_detect import detect
+    from steelyard.cli.plan_estimate import estimate
+    from steelyard.cli.plan_train import train
+
+    guide, everywhere = _page("plan.md"), {"--no-color", "--quiet", "--debug", "--output", "--seed", "--confidence-level"}
+    names = {name for command in (designs, detect, estimate, train) for name in _options(command)} - everywhere
+    assert sorted(name for name in names if not re.search(rf"{name}(?![-\w])", guide)) == []
+
+
+def test_guard_guide_names_every_option() -> None:
+    from steelyard.cli.check import check
+    from steelyard.cli.record import record
+
+    guide, everywhere = _page("guard.md"), {"--no-color", "--quiet", "--debug", "--output", "--format", "--task", "--model"}
+    columns = {"--id", "--truth", "--prediction", "--score", "--probability", "--group", "--repeat"}
+    names = {name for command in (check, record) for name in _options(command)} - everywhere - columns
+    assert sorted(name for name in names if not re.search(rf"{name}(?![-\w])", guide)) == []
 
 
 def test_learners_guide_has_the_measured_false_alarms() -> None:

@@ -11,25 +11,49 @@ from steelyard.version import __version__
 
 if TYPE_CHECKING:
     from steelyard.errors import AmbiguityError, DataError, SourceError, SteelyardError, UsageError
+    from steelyard.plans import Plan
     from steelyard.questions.compare import compare
+    from steelyard.questions.curve_rows import LearningCurve
+    from steelyard.questions.guard import check
+    from steelyard.questions.guard_suite import check_suite
     from steelyard.questions.learners import compare_learners
+    from steelyard.questions.learning_curve import learning_curve
     from steelyard.questions.measure import measure
+    from steelyard.questions.plan_designs import plan_designs
+    from steelyard.questions.plan_detect import plan_detect
+    from steelyard.questions.plan_estimate import plan_estimate
+    from steelyard.questions.plan_train import plan_train
     from steelyard.questions.posteriors import posterior
+    from steelyard.questions.record import record
     from steelyard.results import Comparison, Interval, Leaderboard, Measurement, Row
     from steelyard.tally.counts import Counts
     from steelyard.tally.joint import JointCounts
+    from steelyard.verdicts import Recorded, Suite, Verdict
 
 _HOME = {
+    "check": "questions.guard",
+    "check_suite": "questions.guard_suite",
+    "record": "questions.record",
+    "Recorded": "verdicts",
+    "Suite": "verdicts",
+    "Verdict": "verdicts",
     "compare": "questions.compare",
     "compare_learners": "questions.learners",
     "measure": "questions.measure",
+    "learning_curve": "questions.learning_curve",
+    "plan_designs": "questions.plan_designs",
+    "plan_detect": "questions.plan_detect",
+    "plan_estimate": "questions.plan_estimate",
+    "plan_train": "questions.plan_train",
     "posterior": "questions.posteriors",
     "Comparison": "results",
     "Counts": "tally.counts",
     "JointCounts": "tally.joint",
     "Leaderboard": "results",
+    "LearningCurve": "questions.curve_rows",
     "Interval": "results",
     "Measurement": "results",
+    "Plan": "plans",
     "Row": "results",
     "SteelyardError": "errors",
     "UsageError": "errors",
@@ -46,16 +70,29 @@ __all__ = [
     "Interval",
     "JointCounts",
     "Leaderboard",
+    "LearningCurve",
     "Measurement",
+    "Plan",
+    "Recorded",
     "Row",
     "SourceError",
     "SteelyardError",
+    "Suite",
     "UsageError",
+    "Verdict",
     "__version__",
+    "check",
+    "check_suite",
     "compare",
     "compare_learners",
+    "learning_curve",
     "measure",
+    "plan_designs",
+    "plan_detect",
+    "plan_estimate",
+    "plan_train",
     "posterior",
+    "record",
 ]
 
 

@@ -12,7 +12,8 @@ import pytest
 from steelyard.render import blocks
 from steelyard.render.formats import FORMATS
 from steelyard.render.layout import display_width
-from steelyard.render.text import Look, Section, grid_lines, measurement_text, table_lines
+from steelyard.render.look import Look
+from steelyard.render.text import Section, grid_lines, measurement_text, table_lines
 from steelyard.results import Interval, Measurement, Row, Slice
 
 SIGNATURE = "metric:accuracy|n:1319|interval:wilson|level:0.95|steelyard:0.1.0"
@@ -218,8 +219,8 @@ def test_nothing_to_show_is_no_error() -> None:
 
 
 def test_formats() -> None:
-    assert list(FORMATS) == ["text", "markdown", "json"]
-    assert all(SIGNATURE in show(SMALL) for show in FORMATS.values())
+    assert list(FORMATS) == ["text", "markdown", "json", "svg", "junit", "github"]
+    assert all(SIGNATURE in FORMATS[name](SMALL) for name in ("text", "markdown", "json"))
 
 
 def test_import_is_light() -> None:

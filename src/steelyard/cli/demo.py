@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 import tempfile
 from importlib.resources import files
@@ -31,6 +32,22 @@ STEPS = [
         "And in macro F1, by the paired bootstrap, with the side named beforehand:",
         ["compare", *reversed(DATA), "--metric", "macro_f1", "--test", "bootstrap", "--alternative", "greater"],
     ),
+    (
+        "How many items find a drop of 1 point, if 4% of the answers differ from run to run?",
+        ["plan", "detect", "--discordance", ".04", "--theta", ".01"],
+    ),
+    (
+        "How many labels show that an accuracy of 95% is above 90%?",
+        ["plan", "estimate", "--metric", "accuracy", "--expected", ".95", "--threshold", ".9"],
+    ),
+    (
+        "Put the better classifier on record as the reference ...",
+        ["record", "digits_logistic.csv", "--task", "digits", "--model", "classifier", "--deterministic"],
+    ),
+    (
+        "... and check the other one against it, as a build would (exit code 1):",
+        ["check", "digits_naive_bayes.csv", "--task", "digits", "--model", "classifier"],
+    ),
 ]
 NEXT = """
 What to try next, on your own predictions (CSV files with the columns id, truth and prediction):
@@ -40,6 +57,9 @@ What to try next, on your own predictions (CSV files with the columns id, truth 
   steelyard measure preds.csv --by COLUMN --format markdown
   steelyard compare old.csv new.csv
   steelyard compare old.csv new.csv --metric macro_f1 --margin 0.01
+  steelyard plan detect --pilot old.csv --theta 0.02
+  steelyard record old.csv --task mine --model m
+  steelyard check new.csv --task mine --model m
   steelyard measure --help
 """
 
@@ -54,17 +74,19 @@ def demo(debug: bool, no_color: bool) -> None:
     Example:
       steelyard demo
     """
-    from steelyard.cli.compare import compare
-    from steelyard.cli.measure import measure
+    from steelyard.cli.main import steelyard
 
-    commands = {"compare": compare, "measure": measure}
+    here = Path.cwd()
     with tempfile.TemporaryDirectory(prefix="steelyard-demo-") as folder:
         for name in DATA:
             with (files("steelyard") / "data" / name).open("rb") as packed, (Path(folder) / name).open("wb") as plain:
                 shutil.copyfileobj(packed, plain)
-        for number, (sentence, words) in enumerate(STEPS, 1):
-            click.echo(f"\n{number}. {sentence}")
-            click.echo(click.style(f"$ steelyard {' '.join(words)}\n", bold=True), color=None if not no_color else False)
-            arguments = [str(Path(folder) / word) if word.endswith(".csv") else word for word in words[1:]]
-            commands[words[0]].main(args=[*arguments, *(["--no-color"] if no_color else [])], standalone_mode=False)
+        os.chdir(folder)
+        try:
+            for number, (sentence, words) in enumerate(STEPS, 1):
+                click.echo(f"\n{number}. {sentence}")
+                click.echo(click.style(f"$ steelyard {' '.join(words)}\n", bold=True), color=None if not no_color else False)
+                steelyard.main(args=[*words, *(["--no-color"] if no_color else [])], standalone_mode=False)
+        finally:
+            os.chdir(here)
     click.echo(NEXT, nl=False)

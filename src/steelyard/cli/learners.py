@@ -78,7 +78,7 @@ def learners(baseline: str, candidate: str, **options: Any) -> None:
     if not options["quiet"]:
         for sentence in said:
             click.echo(sentence, err=True)
-    with _progress(options["quiet"]) as progress:
+    with progress_bar(options["quiet"]) as progress:
         result = compare_learners(
             *pair,
             x,
@@ -231,7 +231,7 @@ def _is_number(text: str) -> bool:
 
 
 @contextmanager
-def _progress(quiet: bool) -> Iterator[Callable[[int, int], None] | None]:
+def progress_bar(quiet: bool) -> Iterator[Callable[[int, int], None] | None]:
     """A bar on standard error, if that is a terminal."""
     if quiet or not sys.stderr.isatty():
         yield None

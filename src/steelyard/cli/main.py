@@ -19,6 +19,9 @@ COMMANDS = {
     "measure": "how good is it, and how sure are we?",
     "compare": "is one better than the other? (three or more: a leaderboard)",
     "learners": "is one learning algorithm better? (cross-validation)",
+    "plan": "how much data do we need?",
+    "record": "put a run on record as the reference (several sources: several runs)",
+    "check": "has it become worse than the reference?",
     "demo": "a walk through it on real data, offline",
     "doctor": "what is installed, and what an extra would add",
 }
@@ -60,8 +63,8 @@ def main(argv: list[str] | None = None) -> NoReturn:
     """Run the command and exit. Never a traceback for a user's mistake; `--debug` shows it, and keeps the exit code."""
     arguments = sys.argv[1:] if argv is None else argv
     try:
-        steelyard.main(args=arguments, prog_name="steelyard", standalone_mode=False)
-        code = 0
+        said = steelyard.main(args=arguments, prog_name="steelyard", standalone_mode=False)
+        code = said if isinstance(said, int) else 0  # click returns the code of an Exit instead of raising it
     except click.exceptions.Exit as stop:
         code = stop.exit_code
     except (click.Abort, KeyboardInterrupt):

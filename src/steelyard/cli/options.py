@@ -15,17 +15,29 @@ from steelyard.errors import UsageError
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 FORMATS = ("text", "json", "markdown")
-BY_ENDING = {".json": "json", ".md": "markdown", ".markdown": "markdown"}
+PLAN_FORMATS = (*FORMATS, "svg")
+CHECK_FORMATS = (*FORMATS, "junit", "github")
+BY_ENDING = {".json": "json", ".md": "markdown", ".markdown": "markdown", ".svg": "svg", ".xml": "junit"}
+RUN_COLUMNS = ("id", "truth", "prediction", "score", "probability", "group", "repeat")
 
 
 def common(command: Command) -> Command:
     """--format, -o, --no-color, --quiet, --debug, the same everywhere."""
+    return common_with(FORMATS)(command)
+
+
+def common_with(formats: tuple[str, ...]) -> Callable[[Command], Command]:
+    """The common options, for a command that can be written in other formats as well."""
+    return lambda command: _add_common(command, formats)
+
+
+def _add_common(command: Command, formats: tuple[str, ...]) -> Command:
     for option in reversed(
         [
             click.option(
                 "--format",
                 "format_",
-                type=click.Choice(FORMATS),
+                type=click.Choice(formats),
                 help="How the answer is written.  [default: text, or by the ending of -o]",
             ),
             click.option(
@@ -84,6 +96,13 @@ _DATA_OPTIONS = [
 ]
 
 
+def run_columns(command: Command) -> Command:
+    """The columns of a run that is read as it is, without the options of an interval."""
+    for option in reversed(_DATA_OPTIONS[: len(RUN_COLUMNS)]):
+        command = option(command)
+    return command
+
+
 def columns_given(options: dict[str, Any]) -> dict[str, Any]:
     """Only the columns that were given, so that counts are not mistaken for counts with columns."""
     named = {
@@ -92,6 +111,24 @@ def columns_given(options: dict[str, Any]) -> dict[str, Any]:
         **{r: r for r in ("truth", "prediction", "score", "probability", "group", "repeat", "weight")},
     }
     return {role: options[key] for role, key in named.items() if options[key] is not None}
+
+
+def run_columns_given(options: dict[str, Any]) -> dict[str, Any]:
+    """The columns of a run that were given."""
+    return {role: column for role in RUN_COLUMNS if (column := options["id_" if role == "id" else role]) is not None}
+
+
+def pairs_given(words: tuple[str, ...], option: str) -> dict[str, str]:
+    """KEY=VALUE, repeated, as a mapping."""
+    found: dict[str, str] = {}
+    for word in words:
+        key, equals, value = word.partition("=")
+        if not equals or not key.strip():
+            raise UsageError(f"cannot read {option}", got=repr(word), need="KEY=VALUE", hint=f"{option} quant_algo=FP8")
+        if key.strip() in found:
+            raise UsageError(f"cannot read {option}", got=f"{key.strip()!r} twice", need="each key once")
+        found[key.strip()] = value.strip()
+    return found
 
 
 def fraction(text: str) -> tuple[int, int]:
@@ -185,7 +222,7 @@ def _umask() -> int:
 
 def _can_draw(encoding: str | None) -> bool:
     try:
-        "├─●┤".encode(encoding or "ascii")
+        "├─●┤⠿░╌┊○└┬".encode(encoding or "ascii")
     except (UnicodeEncodeError, LookupError):
         return False
     return True

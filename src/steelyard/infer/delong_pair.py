@@ -17,7 +17,7 @@ import numpy.typing as npt
 from steelyard.errors import DataError
 from steelyard.infer.bootstrap import Degenerate
 from steelyard.infer.flips import from_tails
-from steelyard.infer.normal import STANDARD, clip, tail
+from steelyard.infer.normal import STANDARD, clip, lower_tail, tail
 from steelyard.infer.ranking import delong_error
 from steelyard.metrics.ranking import auc
 from steelyard.tally.scores import ScoreTable
@@ -185,7 +185,7 @@ def _no_spread(pair: AucPair) -> bool:
 
 def _cdf(z: float, df: int | None) -> float:
     if df is None:
-        return STANDARD.cdf(z)
+        return lower_tail(z)
     from scipy.special import stdtr
 
     return float(stdtr(df, z))

@@ -21,7 +21,7 @@ from steelyard.infer.beta import Posterior
 from steelyard.infer.bootstrap import Degenerate
 from steelyard.infer.draws import SampledPosterior
 from steelyard.infer.flips import tango_z
-from steelyard.infer.normal import STANDARD
+from steelyard.infer.normal import lower_tail
 
 Margin = float | tuple[float, float]
 
@@ -80,7 +80,7 @@ def equivalence_of_flips(gained: int, lost: int, n: int, margin: Margin) -> Equi
     if min(gained, lost) < 0 or gained + lost > n or n == 0:
         raise DataError("cannot test equivalence", got=f"{gained} gained and {lost} lost of {n} items", need="counts that fit into n > 0")
     lower, upper = tango_z(gained, lost, n, low), tango_z(gained, lost, n, high)
-    return Equivalence(lower, upper, STANDARD.cdf(-lower), STANDARD.cdf(upper))
+    return Equivalence(lower, upper, lower_tail(-lower), lower_tail(upper))
 
 
 def equivalence_of_scores(differences: npt.ArrayLike, margin: Margin) -> Equivalence:
@@ -161,7 +161,7 @@ def _ends(margin: Margin) -> tuple[float, float]:
 
 def _cdf(t: float, df: float | None) -> float:
     if df is None:
-        return STANDARD.cdf(t)
+        return lower_tail(t)
     from scipy.special import stdtr
 
     return float(stdtr(df, t))

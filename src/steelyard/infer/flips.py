@@ -10,8 +10,9 @@ import math
 from collections.abc import Callable
 
 from steelyard.errors import UsageError
-from steelyard.infer.normal import STANDARD, clip, wilson, z_value
+from steelyard.infer.normal import clip, lower_tail, wilson, z_value
 
+COUNTED = 200  # disagreements up to which the coin is counted out
 ALTERNATIVES = ("two-sided", "less", "greater")
 
 
@@ -73,16 +74,20 @@ def mcnemar(gained: int, lost: int, alternative: str = "two-sided") -> tuple[flo
     if gained + lost == 0:
         return 0.0, from_tails(1.0, 1.0, alternative)
     z = (gained - lost) / math.sqrt(gained + lost)
-    return z, from_tails(STANDARD.cdf(z), STANDARD.cdf(-z), alternative)
+    return z, from_tails(lower_tail(z), lower_tail(-z), alternative)
 
 
 def _coin_tails(gained: int, lost: int) -> tuple[float, float, float]:
     """P(X < gained), P(X = gained), P(X > gained) for X ~ Binomial(gained + lost, 1/2)."""
+    total = gained + lost
+    if total <= COUNTED:  # whole numbers: a p-value that equals alpha equals it to the last bit
+        few = min(gained, lost)
+        tail, middle, ways = sum(math.comb(total, i) for i in range(few)), math.comb(total, few), 2**total
+        rest = ways - tail - middle
+        low, high = (tail, rest) if gained <= lost else (rest, tail)
+        return low / ways, middle / ways, high / ways
     from scipy.special import bdtr, betaln
 
-    total = gained + lost
-    if total == 0:
-        return 0.0, 1.0, 0.0
     # The symmetry of the coin gives the upper tail without a subtraction from 1.
     below = float(bdtr(gained - 1, total, 0.5)) if gained else 0.0
     above = float(bdtr(lost - 1, total, 0.5)) if lost else 0.0

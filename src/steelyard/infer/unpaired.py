@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 
 from steelyard.infer.flips import _decreasing_root, from_tails
-from steelyard.infer.normal import STANDARD, clip, wilson, z_value
+from steelyard.infer.normal import clip, lower_tail, wilson, z_value
 
 
 def newcombe(k1: int, n1: int, k2: int, n2: int, confidence_level: float = 0.95, side: str = "two") -> tuple[float, float]:
@@ -96,7 +96,7 @@ def two_proportion_z(k1: int, n1: int, k2: int, n2: int, alternative: str = "two
     if p in (0.0, 1.0):
         return 0.0, from_tails(1.0, 1.0, alternative)
     z = (k1 / n1 - k2 / n2) / math.sqrt(p * (1 - p) * (1 / n1 + 1 / n2))
-    return z, from_tails(STANDARD.cdf(z), STANDARD.cdf(-z), alternative)
+    return z, from_tails(lower_tail(z), lower_tail(-z), alternative)
 
 
 def welch(

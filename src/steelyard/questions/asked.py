@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from steelyard.errors import UsageError
 from steelyard.infer.flips import check_alternative
 from steelyard.infer.many import CORRECTIONS
-from steelyard.infer.normal import STANDARD, z_value
+from steelyard.infer.power import minimum_detectable
 from steelyard.questions.settings import Settings, one_of
 from steelyard.results import Interval
 
@@ -79,8 +79,7 @@ class Asked:
         """The true difference that this many items find with power .8 at this level: (z_alpha + z_beta) x standard error."""
         if error is None or not error > 0:
             return None
-        z = z_value(self.level, "two" if self.alternative == "two-sided" else "lower")
-        return (z + STANDARD.inv_cdf(POWER)) * error
+        return minimum_detectable(error, 1 - self.level, 1 - POWER, two_sided=self.alternative == "two-sided")
 
 
 def settle_comparison(

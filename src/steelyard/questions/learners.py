@@ -85,10 +85,10 @@ def compare_learners(
     scheme = settle_scheme(method, folds, repeats, test_size)
     if scheme.method == "5x2cv-f":
         crossval.check_two_sided(alternative)
-    learners = (_learner(baseline, quantity, "first"), _learner(candidate, quantity, "second"))
+    learners = (as_learner(baseline, quantity, "first"), as_learner(candidate, quantity, "second"))
     called = _names(learners, names)
     n = count_rows(X)
-    target = _target(y, n)
+    target = as_target(y, n)
     scorer = scorer_of(quantity, y if isinstance(y, (list, tuple)) else target, settings)
     classes = strata(stratify, scorer.classes, scheme, grouped=groups is not None)
     group = None if groups is None else group_codes(groups, n)
@@ -147,7 +147,7 @@ def _comparison(
 # ---- before anything runs ----------------------------------------------------------------------------------------------
 
 
-def _learner(learner: Any, metric: Metric, place: str) -> Any:
+def as_learner(learner: Any, metric: Metric, place: str) -> Any:
     if isinstance(learner, type) or not all(callable(getattr(learner, name, None)) for name in ("fit", "predict")):
         hint = f"write {learner.__name__}()" if isinstance(learner, type) else "a scikit-learn estimator, or an object with both methods"
         got = f"the class {learner.__name__}" if isinstance(learner, type) else type(learner).__name__
@@ -177,7 +177,7 @@ def _names(learners: tuple[Any, Any], given: Sequence[str] | None) -> tuple[str,
     return f"baseline {kinds[0]}", f"candidate {kinds[1]}"
 
 
-def _target(y: Any, n: int) -> npt.NDArray[Any]:
+def as_target(y: Any, n: int) -> npt.NDArray[Any]:
     target = np.asarray(y)
     if target.ndim == 2 and target.shape[1] == 1:
         target = target[:, 0]

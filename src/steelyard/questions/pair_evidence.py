@@ -96,6 +96,11 @@ def _right(items: Items, metric: Metric, *, scored: bool) -> FloatArray:
     return 1 - right if metric.base == "error" else right
 
 
+def right_or_wrong(items: Items) -> FloatArray:
+    """1 for right, 0 for wrong, one per row; NaN where a score is missing."""
+    return _right(items, parse("accuracy"), scored=True)
+
+
 def _outcomes(a: Items, b: Items) -> JointCounts:
     wrong = [(_right(side, parse("accuracy"), scored=True) == 0).astype(np.int64) for side in (a, b)]
     joint = joint_of_codes(np.zeros(a.n, np.int64), wrong[0], wrong[1], 2, OUTCOME, 2)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from steelyard.errors import DataError, UsageError
 from steelyard.infer import unpaired as infer
 from steelyard.infer.flips import from_tails
-from steelyard.infer.normal import STANDARD, z_value
+from steelyard.infer.normal import lower_tail, z_value
 from steelyard.metrics.catalogue import Metric
 from steelyard.metrics.proportions import as_proportion
 from steelyard.questions.asked import Asked
@@ -128,7 +128,7 @@ def from_errors(
         reach = z_value(asked.level, asked.side) * error
         interval = asked.interval_of(gap - reach, gap + reach, method, None, None)
         z = gap / error
-        p = from_tails(STANDARD.cdf(z), STANDARD.cdf(-z), asked.alternative)
+        p = from_tails(lower_tail(z), lower_tail(-z), asked.alternative)
     found = Evidence(
         design=design,
         n=n,

@@ -9,8 +9,9 @@ from steelyard.render import safe
 from steelyard.render.digits import count_text, number_texts, row_texts
 from steelyard.render.layout import GAP, left, widest, wrap
 from steelyard.render.learners import pooled_lines, pooled_markdown, split_facts
+from steelyard.render.look import DIM, Look, warning_lines
 from steelyard.render.markdown import markdown_table
-from steelyard.render.text import DIM, Look, Section, table_lines, warning_lines
+from steelyard.render.text import Section, table_lines
 from steelyard.results import Comparison, Row
 
 MINUS = "difference"

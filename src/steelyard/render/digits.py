@@ -7,8 +7,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
-from steelyard.results import Interval, Row
+if TYPE_CHECKING:
+    from steelyard.results import Interval, Row
 
 UNDEFINED = "undefined"
 NONE = "-"

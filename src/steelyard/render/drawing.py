@@ -28,6 +28,11 @@ UNICODE = Pen("├", "─", "●", "┤", "←", "→")
 ASCII = Pen("|", "-", "o", "|", "<", ">")
 
 
+def pen_of(ascii_only: bool) -> Pen:
+    """The characters that a terminal can show."""
+    return ASCII if ascii_only else UNICODE
+
+
 @dataclass(frozen=True, slots=True)
 class Axis:
     """From `low` to `high`, on round numbers with so many `decimals`."""

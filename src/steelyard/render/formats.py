@@ -1,42 +1,70 @@
-"""The formats of `--format`, by name: the one place where a command finds them. Each knows every kind of result."""
+"""The formats of `--format`, by name: the one place where a command finds them. Each knows every kind of result.
+
+A kind of result is looked up by its name, so that writing one loads the others' pages as little as their types.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from importlib import import_module
 from typing import Any
 
 from steelyard.render.as_json import result_json
-from steelyard.results import Comparison, Leaderboard
+
+# The module of a kind of result, and how its functions begin: `plan_text`, `plan_markdown`.
+PAGES = {
+    "Measurement": ("text", "measurement"),
+    "Comparison": ("comparison", "comparison"),
+    "Leaderboard": ("leaderboard", "leaderboard"),
+    "Plan": ("plan", "plan"),
+    "Verdict": ("verdict", "verdict"),
+    "Recorded": ("verdict", "recorded"),
+    "Suite": ("suite", "suite"),
+    "Listing": ("listings", "listing"),
+    "Lint": ("listings", "lint"),
+    "Story": ("listings", "story"),
+}
 
 
 def result_text(result: Any, **options: Any) -> str:
     """Text for a terminal."""
-    if isinstance(result, Comparison):
-        from steelyard.render.comparison import comparison_text
-
-        return comparison_text(result, **options)
-    if isinstance(result, Leaderboard):
-        from steelyard.render.leaderboard import leaderboard_text
-
-        return leaderboard_text(result, **options)
-    from steelyard.render.text import measurement_text
-
-    return measurement_text(result, **options)
+    module, name = PAGES[type(result).__name__]
+    return str(getattr(import_module(f"steelyard.render.{module}"), f"{name}_text")(result, **options))
 
 
 def result_markdown(result: Any) -> str:
     """Markdown for a page or a comment."""
-    if isinstance(result, Comparison):
-        from steelyard.render.comparison import comparison_markdown
-
-        return comparison_markdown(result)
-    if isinstance(result, Leaderboard):
-        from steelyard.render.leaderboard import leaderboard_markdown
-
-        return leaderboard_markdown(result)
-    from steelyard.render.markdown import measurement_markdown
-
-    return measurement_markdown(result)
+    module, name = PAGES[type(result).__name__]
+    module = "markdown" if module == "text" else module
+    return str(getattr(import_module(f"steelyard.render.{module}"), f"{name}_markdown")(result))
 
 
-FORMATS: dict[str, Callable[..., str]] = {"text": result_text, "markdown": result_markdown, "json": result_json}
+def result_svg(result: Any) -> str:
+    """The curve of a plan as a picture."""
+    from steelyard.render.curve_svg import plan_svg
+
+    return plan_svg(result)
+
+
+def result_junit(result: Any) -> str:
+    """Verdicts as test cases."""
+    from steelyard.render.junit import verdict_junit
+
+    return verdict_junit(result)
+
+
+def result_github(result: Any) -> str:
+    """Verdicts as annotations of a workflow."""
+    from steelyard.render.github import verdict_github
+
+    return verdict_github(result)
+
+
+FORMATS: dict[str, Callable[..., str]] = {
+    "text": result_text,
+    "markdown": result_markdown,
+    "json": result_json,
+    "svg": result_svg,
+    "junit": result_junit,
+    "github": result_github,
+}

@@ -6,8 +6,9 @@ from steelyard.render import safe
 from steelyard.render.comparison import columns, p_text
 from steelyard.render.digits import count_text, row_texts
 from steelyard.render.layout import wrap
+from steelyard.render.look import DIM, Look, warning_lines
 from steelyard.render.markdown import markdown_table
-from steelyard.render.text import DIM, Look, Section, table_lines, warning_lines
+from steelyard.render.text import Section, table_lines
 from steelyard.results import Leaderboard, Row
 
 

@@ -8,8 +8,8 @@ from typing import Any
 from steelyard.render import safe
 from steelyard.render.digits import count_text
 from steelyard.render.layout import GAP, left, right, widest
+from steelyard.render.look import Look
 from steelyard.render.markdown import markdown_table
-from steelyard.render.text import Look
 from steelyard.results import Comparison
 
 WIDEST = 12  # classes of a pooled table that people read; the JSON has every table

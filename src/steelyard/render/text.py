@@ -5,39 +5,15 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from steelyard.render import blocks, safe, summary
+from steelyard.render import blocks, summary
 from steelyard.render.digits import count_text, row_texts
-from steelyard.render.drawing import ASCII, NARROWEST, UNICODE, WIDEST, Pen, axis_key, axis_of, draw
-from steelyard.render.layout import GAP, display_width, left, on_point, right, shorten, widest, wrap
+from steelyard.render.drawing import NARROWEST, WIDEST, axis_key, axis_of, draw, pen_of
+from steelyard.render.layout import GAP, left, on_point, right, widest, wrap
+from steelyard.render.look import BOLD, DIM, Look, warning_lines
 from steelyard.results import Measurement, Row
 
 LONG = 45  # more rows than this in a block: one line per name, metrics side by side, if they fit
 LEAST_NAME, FAIR_NAME = 8, 16
-BOLD, DIM, YELLOW = "1", "2", "33"
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Look:
-    """What the terminal can carry. Colour only repeats what the words already say."""
-
-    width: int
-    color: bool
-    ascii_only: bool
-
-    @property
-    def pen(self) -> Pen:
-        return ASCII if self.ascii_only else UNICODE
-
-    def name(self, text: str) -> str:
-        """A user's word, harmless here."""
-        shown = safe.label(text)
-        return safe.ascii_text(shown) if self.ascii_only else shown
-
-    def cut(self, text: str, width: int) -> str:
-        return shorten(text, width, "..." if self.ascii_only else "…")
-
-    def paint(self, text: str, code: str) -> str:
-        return f"\x1b[{code}m{text}\x1b[0m" if self.color and text.strip() else text
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -114,7 +90,7 @@ def table_lines(sections: Sequence[Section], look: Look) -> list[str]:
         above = heads
         for name, row in zip(section.names, section.rows, strict=True):
             shown = [left(look.cut(name, name_width), name_width), *next(cells)]
-            lines.append(_join(shown, draw(row, axis, drawing_width, look.pen), look))
+            lines.append(_join(shown, draw(row, axis, drawing_width, pen_of(look.ascii_only)), look))
     return lines
 
 
@@ -172,8 +148,3 @@ def _cells(block: blocks.Block, metric: str, look: Look) -> list[str]:
 def _footer(m: Measurement, look: Look) -> list[str]:
     facts = (summary.methods(summary.all_rows(m), look.name), summary.design(m.rows), summary.lower_is_better(m.rows, look.name))
     return [line for fact in facts if fact for line in wrap(fact, look.width, GAP)]
-
-
-def warning_lines(text: str, look: Look) -> list[str]:
-    first, *rest = wrap(f"warning: {look.name(text)}", look.width, " " * display_width("warning: "))
-    return [look.paint("warning:", YELLOW) + first.removeprefix("warning:"), *rest]

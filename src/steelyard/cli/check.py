@@ -1,0 +1,136 @@
+"""`steelyard check`: has it become worse than the reference?"""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Any
+
+import click
+
+from steelyard.cli.options import CHECK_FORMATS, answer, common_with, pairs_given, run_columns, run_columns_given, seed_of
+from steelyard.errors import UsageError
+
+NUMBERS = ("alpha", "beta", "sigma", "theta", "margin", "num_samples", "value")
+
+
+@click.command(short_help="has it become worse than the reference?")
+@click.argument("source", required=False)
+@click.option("--task", metavar="NAME", help="The task: its references are in DIRECTORY/NAME.yaml.")
+@click.option("--model", metavar="NAME", help="The model, as it is named there.")
+@click.option("--spec", multiple=True, metavar="KEY=VALUE", help="What justifies another accuracy, such as quant_algo=FP8. Repeatable.")
+@click.option("--directory", type=click.Path(file_okay=False), help="Where the references are.  [default: references]")
+@click.option("--value", type=float, help="A bare score instead of a run.")
+@click.option("--suite", type=click.Path(dir_okay=False), help="A TOML file of many checks: one verdict, corrected for their number.")
+@click.option("--metric", metavar="NAME", help="What is compared.  [default: what the reference says]")
+@click.option("--positive", metavar="LABEL", help="The class that f1, precision, recall are about.")
+@click.option("--scale", type=click.Choice(["percent", "fraction", "raw"]), help="Of value, theta, margin and sigma.")
+@click.option("--alpha", type=float, help="False alarms: the share of healthy runs called worse.  [default: 0.05]")
+@click.option("--beta", type=float, help="Misses that the minimum detectable effect is reported for.  [default: 0.2]")
+@click.option("--sigma", type=float, help="Standard deviation of one item's score, for a reference that is a single number.")
+@click.option("--theta", type=float, help="The drop that matters: a pass must rule it out.")
+@click.option("--margin", type=float, help="The drop that is tolerated.  [default: 0]")
+@click.option("--num-samples", type=int, help="Items behind a bare value.")
+@click.option(
+    "--target",
+    type=click.Choice(["items", "runs"]),
+    default="items",
+    show_default=True,
+    help="New items of this kind, or the behaviour on these very items (needs repeats).",
+)
+@click.option(
+    "--unmatched",
+    type=click.Choice(["error", "drop"]),
+    default="error",
+    show_default=True,
+    help="Items on one side only.",
+)
+@click.option(
+    "--missing", type=click.Choice(["error", "wrong", "drop"]), default="error", show_default=True, help="Items without an answer."
+)
+@click.option("--protocol", multiple=True, metavar="KEY=VALUE", help="How the run was made; must be what is on record. Repeatable.")
+@click.option(
+    "--fail-on",
+    type=click.Choice(["inconclusive", "regression"]),
+    default="inconclusive",
+    show_default=True,
+    help="regression: an inconclusive check exits 0.",
+)
+@click.option("--draws", type=int, default=10_000, show_default=True, help="Resamples, where a test needs them.")
+@click.option("--seed", default="0", show_default=True, metavar="INT", help="Of everything random.")
+@click.option("--config", type=click.Path(dir_okay=False), help="A steelyard.toml.  [default: the nearest upward]")
+@run_columns
+@common_with(CHECK_FORMATS)
+def check(source: str | None, **options: Any) -> None:
+    """Has a run become worse than the reference on record?
+
+    Exit code 0: pass, 1: regression, 2: inconclusive, 3: the question could not be asked.
+
+    \b
+    Examples:
+      steelyard check run.jsonl --task gsm8k --model llama-3.1-8b
+      steelyard check run.jsonl --task gsm8k --model llama-3.1-8b --spec quant_algo=FP8 --theta .01
+      steelyard check --task mmlu --model meta-llama/Llama-3.1-8B-Instruct --value 66.2
+      steelyard check --suite suite.toml --format markdown
+    """
+    result = _suite(options) if options["suite"] is not None else _one(source, options)
+    if options["format_"] == "github":
+        _step_summary(result)
+    answer(result, format_=options["format_"], output=options["output"], no_color=options["no_color"], quiet=options["quiet"])
+    code = result.exit_code
+    raise click.exceptions.Exit(0 if code == 2 and options["fail_on"] == "regression" else code)
+
+
+def _one(source: str | None, options: dict[str, Any]) -> Any:
+    missing = [f"--{name}" for name in ("task", "model") if options[name] is None]
+    if missing:
+        raise UsageError("cannot check", got=f"no {' and no '.join(missing)}", need="a task and a model", hint="steelyard check --help")
+    from steelyard.questions.guard import check as ask
+
+    return ask(
+        source,
+        task=options["task"],
+        model=options["model"],
+        spec=pairs_given(options["spec"], "--spec"),
+        directory=options["directory"],
+        metric=options["metric"],
+        positive=options["positive"],
+        scale=options["scale"],
+        target=options["target"],
+        unmatched=options["unmatched"],
+        missing=options["missing"],
+        protocol=pairs_given(options["protocol"], "--protocol"),
+        config=options["config"],
+        draws=options["draws"],
+        seed=seed_of(options["seed"]),
+        **{name: options[name] for name in NUMBERS},
+        **run_columns_given(options),
+    )
+
+
+def _suite(options: dict[str, Any]) -> Any:
+    given = [name for name in ("task", "model", "value", "theta", "margin", "metric") if options[name] is not None]
+    if given:
+        raise UsageError(
+            "cannot use a suite with options of one check",
+            got=f"--{given[0]}",
+            need="the suite file to say it",
+            hint="[[checks]] in the file",
+        )
+    from steelyard.questions.guard_suite import check_suite
+
+    return check_suite(options["suite"], directory=options["directory"], config=options["config"], seed=seed_of(options["seed"]))
+
+
+def _step_summary(result: Any) -> None:
+    """GitHub shows this file as the summary of the step; it is added to, never replaced."""
+    where = os.environ.get("GITHUB_STEP_SUMMARY")
+    if not where:
+        return
+    from steelyard.render.formats import FORMATS
+
+    try:
+        with Path(where).open("a", encoding="utf-8", errors="backslashreplace") as file:
+            file.write(FORMATS["markdown"](result) + "\n")
+    except OSError as fault:
+        click.echo(f"warning: cannot add to the step summary: {fault.strerror or fault}", err=True)

@@ -1,0 +1,46 @@
+"""`steelyard plan`: how much data do we need? Four questions, each in a file of its own, loaded when asked."""
+
+from __future__ import annotations
+
+from importlib import import_module
+
+import click
+
+QUESTIONS = {
+    "detect": "how many items to notice a drop?",
+    "estimate": "how many labels to know a metric well enough?",
+    "train": "how many training items to reach a target?",
+    "designs": "the same question under several designs, side by side, with cost",
+}
+
+
+class LazyPlans(click.Group):
+    """A group that imports a question's module only when it is asked."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return list(QUESTIONS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        if cmd_name not in QUESTIONS:
+            return None
+        command = getattr(import_module(f"steelyard.cli.plan_{cmd_name}"), cmd_name)
+        return command if isinstance(command, click.Command) else None
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        with formatter.section("Questions"):
+            formatter.write_dl(list(QUESTIONS.items()))
+
+
+@click.group(cls=LazyPlans, short_help="how much data do we need?")
+def plan() -> None:
+    """How much data do we need?
+
+    \b
+    Examples:
+      steelyard plan detect --sigma 50 --theta 3
+      steelyard plan detect --discordance .04 --theta .01
+      steelyard plan estimate --metric accuracy --expected .95 --threshold .9
+      steelyard plan estimate --metric f1 --precision .8 --recall .8 --threshold .75 --prevalence .2
+      steelyard plan train curve.csv --target .9
+      steelyard plan designs --theta .02 --expected .8 --discordance .05 --price .002
+    """

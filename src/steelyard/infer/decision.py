@@ -1,0 +1,116 @@
+"""The decision of a guard: from a p-value, a bound and what could have been found, to pass, regression or inconclusive."""
+
+from __future__ import annotations
+
+import math
+
+from steelyard.infer.normal import lower_tail
+
+
+def decide(p_value: float, alpha: float, *, theta: float | None = None, lower: float | None = None, attainable: float = 0.0) -> str:
+    """regression if p <= alpha; with theta, pass only if a drop of theta is ruled out; inconclusive if nothing could be found.
+
+    `p_value` tests H0: d >= -margin, d the difference turned so that up is good. `lower` is the one-sided bound of level
+    1 - alpha for d; `attainable` the smallest p that any outcome on these items could have given.
+    Reference: Piaggio2012 for the three-way reading of a bound and a margin.
+
+    >>> decide(0.03, 0.05), decide(0.4, 0.05), decide(0.4, 0.05, theta=0.02, lower=-0.03), decide(0.5, 0.05, attainable=0.125)
+    ('regression', 'pass', 'inconclusive', 'inconclusive')
+    """
+    if attainable > alpha:
+        return "inconclusive"
+    if p_value <= alpha:
+        return "regression"
+    if theta is None:
+        return "pass"
+    return "pass" if lower is not None and lower > -theta else "inconclusive"
+
+
+def agreeing_bounds(
+    lower: float | None, upper: float | None, p_value: float, alpha: float, margin: float
+) -> tuple[float | None, float | None]:
+    """The bounds, moved where they would contradict the p-value: a regression's upper bound is not above -margin, a pass's not below.
+
+    A score interval and a mid-p test rest on different approximations and part on a few small tables; the test decides.
+    Reference: Tango1998; Fagerland2013 for the test.
+
+    >>> agreeing_bounds(-0.05, 0.001, 0.04, 0.05, 0.0), agreeing_bounds(-0.05, -0.001, 0.06, 0.05, 0.0)
+    ((-0.05, 0.0), (-0.05, 0.0))
+    """
+    edge = 0.0 - margin
+    if upper is not None:
+        upper = min(upper, edge) if p_value <= alpha else max(upper, edge)
+    if lower is not None and upper is not None:
+        lower = min(lower, upper)
+    return lower, upper
+
+
+def two_sample_p(difference: float, error: float, margin: float = 0.0) -> float:
+    """P(a difference this low or lower | the true one is -margin), by the normal law; without noise it is 0 or 1.
+
+    Reference: Cohen1988.
+
+    >>> round(two_sample_p(-1.817324, 1.1048543), 4)
+    0.05
+    """
+    away = difference + margin
+    if error == 0:
+        return 0.0 if away < 0 else 1.0
+    return lower_tail(away / error)
+
+
+def smallest_p(units: int, test: str) -> float:
+    """The smallest one-sided p that `units` differences can give: all of them losses. Reference: Fagerland2013.
+
+    >>> smallest_p(4, "mcnemar-midp"), smallest_p(4, "sign-flip")
+    (0.03125, 0.0625)
+    """
+    if units > 1000:
+        return 0.0
+    return math.ldexp(1.0, -units - 1) if test == "mcnemar-midp" else math.ldexp(1.0, -units)
+
+
+def mcnemar_threshold(lost: int, gained: int, alpha: float) -> int:
+    """Losses beyond gains from which the drop is significant, at this many disagreements (or as many as it takes).
+
+    Reference: Fagerland2013.
+
+    >>> mcnemar_threshold(0, 0, 0.05), mcnemar_threshold(10, 6, 0.05)
+    (4, 8)
+    """
+    from steelyard.infer.flips import mcnemar_midp
+
+    total = lost + gained
+    while mcnemar_midp(0, total, "less") > alpha:
+        total += 1
+    low, high = total // 2, total  # p falls as losses rise
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (low, middle) if mcnemar_midp(total - middle, middle, "less") <= alpha else (middle, high)
+    return 2 * high - total
+
+
+def run_excess(run_means: list[float], within: float, n: int) -> float:
+    """The variance that runs share beyond the noise of their items: max(0, s_run^2 - w/n). It does not shrink with n.
+
+    Formula: s_run^2 is the variance of the runs' means, w the mean variance of an item's answers over runs.
+    Reference: Miller2024 for the split of the variance; Satterthwaite1946 for the degrees of freedom used with it.
+
+    >>> round(run_excess([0.80, 0.84, 0.82], 0.04, 1000), 6)
+    0.00036
+    """
+    if len(run_means) < 2:
+        return 0.0
+    mean = math.fsum(run_means) / len(run_means)
+    spread = math.fsum((x - mean) ** 2 for x in run_means) / (len(run_means) - 1)
+    return max(0.0, spread - within / n)
+
+
+def satterthwaite(parts: list[tuple[float, float]]) -> float:
+    """Degrees of freedom of a sum of variances, each with its own: (sum v)^2 / sum(v^2 / df). Reference: Satterthwaite1946.
+
+    >>> satterthwaite([(1.0, 10.0), (0.0, 4.0)])
+    10.0
+    """
+    below = math.fsum(v * v / df for v, df in parts)
+    return math.fsum(v for v, _ in parts) ** 2 / below if below > 0 else math.inf

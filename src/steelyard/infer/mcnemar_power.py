@@ -1,0 +1,346 @@
+"""Exact power of the paired design: how surely a drop is found, or ruled out, on items that both systems answer.
+
+Of n items a share b is lost and a share c gained; discordance psi = b + c, drop theta = b - c. The number of disagreements
+is D ~ Binomial(n, psi), the losses among them are L ~ Binomial(D, (psi + theta) / (2 psi)). Everything here sums over both.
+The discordance is that of the world the power is asked for: under the drop where a drop is to be found.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+
+import numpy as np
+
+from steelyard.errors import UsageError
+from steelyard.infer.normal import STANDARD
+from steelyard.infer.search import (
+    BLOCK,
+    CAP,
+    ROUNDING,
+    FloatArray,
+    Found,
+    IntArray,
+    binomial_weights,
+    counts_that_matter,
+    mixture_search,
+    mixture_value,
+    rough_search,
+)
+
+TESTS = ("mcnemar-midp", "mcnemar-exact")
+ALTERNATIVES = ("less", "two-sided")
+TIE = 1e-11  # tails are dyadic fractions: so close to alpha they are alpha, up to the rounding of the incomplete Beta
+
+
+def critical_losses(discordant: IntArray, alpha: float, test: str = "mcnemar-midp", alternative: str = "less") -> IntArray:
+    """The smallest number of losses among D disagreements that McNemar's test rejects; D + 1 where none does.
+
+    Formula: smallest L with P(X > L) + P(X = L)/2 <= alpha (mid-p) or P(X >= L) <= alpha (exact), X ~ Binomial(D, 1/2);
+    alpha/2 for two sides. A tail equal to alpha rejects. D = 0 never rejects. The start is Cornish and Fisher's expansion
+    (variance D/4 + 1/6, the sixth from the half point), right to 1e-3 of an item from D = 50 on; the exact tails settle it.
+    Reference: Fagerland2013; Lancaster1961; McNemar1947.
+
+    >>> critical_losses(np.array([0, 4, 5, 9, 10, 134]), 0.05).tolist()
+    [1, 4, 5, 8, 8, 77]
+    """
+    level = _level(alpha, test, alternative)
+    d = np.asarray(discordant, dtype=np.int64)
+    mid = test == "mcnemar-midp"
+    z = -STANDARD.inv_cdf(level)
+    start = d / 2 + np.sqrt(d / 4 + 1 / 6) * (z - (z**3 - 3 * z) / (12 * np.maximum(d, 1))) + (0 if mid else 0.5)
+    losses = np.clip(np.ceil(start), 0, d + 1).astype(np.int64)
+    moving, came = np.arange(d.size), np.zeros(d.size, dtype=np.int64)
+    flat, d = losses.reshape(-1), d.reshape(-1)
+    while moving.size:
+        here, among = flat[moving], d[moving]
+        upper = at_least(among, here, 0.5)
+        at, before = _coin(among, here), _coin(among, here - 1)
+        tail, tail_before = (upper - at / 2, upper + before / 2) if mid else (upper, upper + before)
+        up = (came >= 0) & (here <= among) & (tail > level * (1 + TIE))
+        down = (came <= 0) & ~up & (here > 0) & (tail_before <= level * (1 + TIE))
+        step = up.astype(np.int64) - down
+        flat[moving] += step
+        moving, came = moving[step != 0], step[step != 0]  # never back: at a tie the two tails may disagree by a last bit
+    flat[d == 0] = 1  # no disagreement: p = 1 by every name
+    return losses
+
+
+def at_least(trials: IntArray, k: IntArray, share: float) -> FloatArray:
+    """P(X >= k), X ~ Binomial(trials, share), entry by entry; 1 for k <= 0 and 0 for k > trials.
+
+    >>> at_least(np.array([4, 4, 4]), np.array([0, 3, 5]), 0.5).tolist()
+    [1.0, 0.3125, 0.0]
+    """
+    from scipy.special import betainc
+
+    inside = (k > 0) & (k <= trials)
+    tail = betainc(np.where(inside, k, 1), np.where(inside, trials - k + 1, 1), share)
+    return np.where(inside, tail, (k <= 0).astype(np.float64))
+
+
+def mcnemar_power(n: int, discordance: float, theta: float, alpha: float, test: str = "mcnemar-midp", alternative: str = "less") -> float:
+    """The probability that McNemar's test on n items rejects when the drop is theta; at theta = 0 its size.
+
+    Formula: sum over D of P(D) P(L >= critical(D)); two-sided adds P(L <= D - critical(D)), the rejection in the wrong
+    direction. Assumes: independent items, one answer each. Undefined: discordance below theta (error).
+    Reference: Connor1987 for the design; Fagerland2013 for the tests.
+
+    >>> round(mcnemar_power(50, 0.4, 0.24, 0.05, "mcnemar-exact"), 6)
+    0.839357
+    >>> round(mcnemar_power(2471, 0.04, 0.01, 0.05), 4)
+    0.8019
+    """
+    if n < 1:
+        raise UsageError("cannot compute the power", got=f"n = {n!r}", need="at least one item")
+    return mixture_value(_conditional_power(discordance, theta, alpha, test, alternative), n, discordance)
+
+
+def mcnemar_items(
+    discordance: float,
+    theta: float,
+    alpha: float,
+    beta: float,
+    test: str = "mcnemar-midp",
+    alternative: str = "less",
+    cap: int = CAP,
+) -> Found:
+    """The first and the stable number of items with which McNemar's test finds a drop of theta with power 1 - beta.
+
+    Assumes and Undefined: as `mcnemar_power` and `search.mixture_search`. Reference: Connor1987.
+
+    >>> tuple(mcnemar_items(0.04, 0.01, 0.05, 0.2))[:2]
+    (2459, 2459)
+    """
+    _check_theta(discordance, theta)
+    if theta == 0:
+        raise UsageError("cannot plan to find a drop of 0", need="a theta above 0")
+    return mixture_search(_conditional_power(discordance, theta, alpha, test, alternative), discordance, 1 - _inside("beta", beta), cap=cap)
+
+
+def mcnemar_theta(
+    n: int,
+    discordance: float | Callable[[float], float],
+    alpha: float,
+    beta: float,
+    test: str = "mcnemar-midp",
+    alternative: str = "less",
+) -> float:
+    """The smallest drop that n items find with power 1 - beta.
+
+    `discordance` is a number, or a function of the drop (such as psi0 + theta, from two healthy runs). Power rises with
+    theta at fixed discordance, so bisection finds the only crossing; with a function it finds a crossing.
+    Undefined: not even losing all that disagrees would be found (error). Reference: Connor1987.
+
+    >>> round(mcnemar_theta(2471, 0.04, 0.05, 0.2), 6)
+    0.009974
+    """
+    target = 1 - _inside("beta", beta) - ROUNDING
+    share = discordance if callable(discordance) else lambda theta: discordance
+
+    def enough(theta: float) -> bool:  # a drop that cannot happen counts as large enough: the crossing lies below
+        psi = share(theta)
+        return not theta <= psi <= 1 or mcnemar_power(n, psi, theta, alpha, test, alternative) >= target
+
+    low, high = 0.0, 1.0
+    if not callable(discordance):
+        _check_theta(discordance, 0.0)
+        high = discordance
+    while high - low > 1e-12 * high:
+        middle = (low + high) / 2
+        low, high = (low, middle) if enough(middle) else (middle, high)
+    if not high <= share(high) <= 1 or not enough(high):
+        raise UsageError(
+            f"cannot find any drop with {n:,} items",
+            got=f"discordance {share(low):.4g} at the largest drop there can be",
+            need=f"power {1 - beta:.4g} at alpha {alpha:.4g}",
+            hint="take more items, or allow a higher alpha or beta",
+        )
+    return high
+
+
+def mcnemar_alpha(n: int, discordance: float, theta: float, beta: float, test: str = "mcnemar-midp", alternative: str = "less") -> float:
+    """The smallest alpha at which n items find a drop of theta with power 1 - beta.
+
+    Power is a step function of alpha, rising: bisection on its logarithm finds the step. The power at that alpha may
+    therefore exceed 1 - beta. Undefined: alpha below 1 is not enough, or 1e-300 is more than enough (error).
+    Reference: Connor1987.
+
+    >>> round(mcnemar_alpha(2471, 0.04, 0.01, 0.2), 4)
+    0.0491
+    """
+    target = 1 - _inside("beta", beta) - ROUNDING
+    low, high = math.log(1e-300), math.log(1 - 1e-9)
+    if mcnemar_power(n, discordance, theta, math.exp(high), test, alternative) < target:
+        raise UsageError(f"cannot reach power {1 - beta:.4g} with {n:,} items", need="more items, whatever the alpha")
+    if mcnemar_power(n, discordance, theta, math.exp(low), test, alternative) >= target:
+        raise UsageError(
+            "cannot name the smallest alpha",
+            got=f"power {1 - beta:.4g} even at 1e-300 with {n:,} items",
+            need="fewer items or a smaller theta",
+        )
+    while high - low > 1e-13 * max(1.0, -low):
+        middle = (low + high) / 2
+        enough = mcnemar_power(n, discordance, theta, math.exp(middle), test, alternative) >= target
+        low, high = (low, middle) if enough else (middle, high)
+    return math.exp(high)
+
+
+def rule_out_power(n: int, discordance: float, theta: float, alpha: float) -> float:
+    """The probability that n items rule out a drop of theta when nothing changed.
+
+    Formula: P(lower Tango bound of level 1 - alpha, one-sided, > -theta) with losses and gains equally likely; the bound
+    lies above -theta iff Tango's z at -theta exceeds z_alpha. Exact: summed over D and the losses among them.
+    Assumes: independent items, one answer each. Reference: Tango1998.
+
+    >>> round(rule_out_power(1544, 0.1, 0.02, 0.05), 4)
+    0.7955
+    """
+    _check_rule_out(discordance, theta)
+    if n < 1:
+        raise UsageError("cannot compute the power", got=f"n = {n!r}", need="at least one item")
+    return float(_rule_out_along(discordance, theta, -STANDARD.inv_cdf(_inside("alpha", alpha)), n, 1)[0])
+
+
+def rule_out_items(discordance: float, theta: float, alpha: float, beta: float, cap: int = CAP) -> Found:
+    """The first and the stable number of items that rule out a drop of theta with probability 1 - beta when nothing changed.
+
+    The criterion depends on n as well as on D, so there is no envelope: `search.rough_search` looks at a stretch of at
+    least 1/theta items, one full tooth, to either side of the crossing, and says what it assumes beyond. Reference: Tango1998.
+
+    >>> tuple(rule_out_items(0.1, 0.02, 0.05, 0.2))[:2]
+    (1565, 1565)
+    """
+    _check_rule_out(discordance, theta)
+    z = -STANDARD.inv_cdf(_inside("alpha", alpha))
+    reach = max(z - STANDARD.inv_cdf(_inside("beta", beta)), 1.0)
+    guess = math.ceil(min(cap, reach * reach * discordance / theta**2))
+    period = math.ceil(1 / theta)
+    return rough_search(
+        lambda first, count: _rule_out_along(discordance, theta, z, first, count), 1 - beta, guess=guess, period=period, cap=cap
+    )
+
+
+def passing_losses(n: int | IntArray, discordant: IntArray, theta: float, z: float) -> IntArray:
+    """The largest number of losses among D disagreements with which Tango's z at -theta still exceeds z; -1 where none does.
+
+    Reference: Tango1998, equation 2.
+
+    >>> passing_losses(1544, np.array([100, 154]), 0.02, 1.6448536269514722).tolist()
+    [57, 82]
+    """
+    d = np.asarray(discordant, dtype=np.int64)
+    gap = z * np.sqrt(np.maximum(d, 1)) - n * theta
+    for _ in range(3):  # gains minus losses at which z is met: a fixed point that contracts fast
+        losses = np.clip((d - gap) / 2, 0, d)
+        gap = z * np.sqrt(_variance(n, d, losses, theta)) - n * theta
+    return _settle(n, d, np.clip(np.floor((d - gap) / 2), -1, d).astype(np.int64), theta, z)
+
+
+def _settle(n: int | IntArray, d: IntArray, losses: IntArray, theta: float, z: float) -> IntArray:
+    """Move each count of losses until it passes and the next does not."""
+    while True:
+        more = (losses < d) & (_tango_z(n, d, np.minimum(losses + 1, d), theta) > z)
+        fewer = ~more & (losses >= 0) & (_tango_z(n, d, np.maximum(losses, 0), theta) <= z)
+        if not (more.any() or fewer.any()):
+            return losses
+        losses = losses + more.astype(np.int64) - fewer
+
+
+def _variance(n: int | IntArray, d: IntArray, losses: FloatArray | IntArray, theta: float) -> FloatArray:
+    """Tango's variance of gains minus losses at a true difference of -theta, by his constrained share of losses."""
+    b = -(d + (2 * n - d + 2 * losses) * theta)
+    c = losses * (theta * (1 + theta))
+    share = (np.sqrt(np.maximum(0.0, b * b - 8 * n * c)) - b) / (4 * n)
+    out: FloatArray = n * (2 * share - theta * (1 + theta))
+    return out
+
+
+def _tango_z(n: int | IntArray, d: IntArray, losses: IntArray, theta: float) -> FloatArray:
+    """`flips.tango_z` at -theta for many counts; theta < 1 keeps the variance above 0."""
+    out: FloatArray = (d - 2 * losses + n * theta) / np.sqrt(_variance(n, d, losses, theta))
+    return out
+
+
+def _rule_out_along(discordance: float, theta: float, z: float, first: int, count: int) -> FloatArray:
+    """The power to rule out at n = first, first + 1, ..., in blocks that share their disagreements."""
+    starts = range(first, first + count, BLOCK)
+    return np.concatenate([_rule_out_block(discordance, theta, z, n, min(BLOCK, first + count - n)) for n in starts])
+
+
+def _rule_out_block(discordance: float, theta: float, z: float, first: int, count: int) -> FloatArray:
+    """Weights and passing losses are carried from n to n + 1: few of them change."""
+    start, weights = binomial_weights(first, discordance)
+    d = np.arange(start, counts_that_matter(first + count - 1, discordance)[1] + 1)
+    weights = np.concatenate([weights, np.zeros(len(d) - len(weights))])
+    losses = passing_losses(np.maximum(d, first), d, theta, z)  # more disagreements than items wait until there are items
+    passing = 1 - at_least(d, losses + 1, 0.5)
+    out = np.empty(count)
+    for k in range(count):
+        if k:
+            weights[1:] = (1 - discordance) * weights[1:] + discordance * weights[:-1]
+            weights[0] *= 1 - discordance
+            there = d[: first + k - start + 1]
+            settled = _settle(first + k, there, losses[: len(there)], theta, z)
+            (moved,) = np.nonzero(settled != losses[: len(there)])
+            losses[moved] = settled[moved]
+            passing[moved] = 1 - at_least(d[moved], losses[moved] + 1, 0.5)
+        out[k] = weights @ passing
+    return out
+
+
+def _conditional_power(discordance: float, theta: float, alpha: float, test: str, alternative: str) -> Callable[[IntArray], FloatArray]:
+    """D -> the power given that D items disagree."""
+    _check_theta(discordance, theta)
+    _level(alpha, test, alternative)
+    share = (discordance + theta) / (2 * discordance)
+
+    def power(d: IntArray) -> FloatArray:
+        critical = critical_losses(d, alpha, test, alternative)
+        found = at_least(d, critical, share)
+        return found + at_least(d, critical, 1 - share) if alternative == "two-sided" else found
+
+    return power
+
+
+def _coin(d: IntArray, k: IntArray) -> FloatArray:
+    """P(X = k), X ~ Binomial(d, 1/2); 0 outside 0..d."""
+    from scipy.special import gammaln
+
+    inside = (k >= 0) & (k <= d)
+    j = np.where(inside, k, 0)
+    height = gammaln(d + 1) - gammaln(j + 1) - gammaln(d - j + 1) - d * math.log(2)
+    return np.where(inside, np.exp(height), 0.0)
+
+
+def _level(alpha: float, test: str, alternative: str) -> float:
+    """The level of the losing tail."""
+    if test not in TESTS:
+        raise UsageError(f"cannot plan for the test {test!r}", need=f"one of {', '.join(TESTS)}")
+    if alternative not in ALTERNATIVES:
+        raise UsageError(f"cannot plan for the alternative {alternative!r}", need=f"one of {', '.join(ALTERNATIVES)}")
+    return _inside("alpha", alpha) / (2 if alternative == "two-sided" else 1)
+
+
+def _inside(name: str, value: float) -> float:
+    if not 0 < value < 1:
+        raise UsageError(f"cannot use the {name}", got=repr(value), need="a number strictly between 0 and 1")
+    return value
+
+
+def _check_theta(discordance: float, theta: float) -> None:
+    if not 0 < discordance <= 1:
+        raise UsageError("cannot use the discordance", got=repr(discordance), need="a share of items above 0, at most 1")
+    if not 0 <= theta <= discordance:
+        raise UsageError(
+            "cannot plan for this drop",
+            got=f"theta {theta!r} with discordance {discordance!r}",
+            need="a theta from 0 to the discordance: items are lost only where the systems disagree",
+            hint="discordance under the drop is at least that of two healthy runs plus theta",
+        )
+
+
+def _check_rule_out(discordance: float, theta: float) -> None:
+    _check_theta(discordance, 0.0)
+    if not 0 < theta < 1:
+        raise UsageError("cannot rule out this drop", got=f"theta {theta!r}", need="a number strictly between 0 and 1")

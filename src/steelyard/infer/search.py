@@ -1,0 +1,230 @@
+"""How many items: the first n that meets a criterion, and the n from which every larger one does.
+
+What is asked of counts is a saw-tooth in n: one more item can undo what the last one met, and bare bisection stops at
+any tooth. So a plan has two answers, `n_first` and `n_stable`. Both are found by a bracket that is safe and a scan inside it.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from steelyard.errors import UsageError
+
+FloatArray = npt.NDArray[np.float64]
+IntArray = npt.NDArray[np.int64]
+Stretch = Callable[[int, int], FloatArray]  # (first, count) -> the values at n = first ... first + count - 1
+PerCount = Callable[[IntArray], FloatArray]  # m -> g(m), between 0 and 1
+
+CAP = 10_000_000  # beyond this many items a plan is not a plan
+ROUNDING = 1e-12  # sums of thousands of weights: less than this below the target is the target
+BLOCK = 256
+FIRST_COUNTS = 256
+LOOK_AHEAD = 65_536  # so many counts without success: ask at the cap before going on
+
+
+class Found(NamedTuple):
+    """The first n that meets the target, the n from which every larger one does, and the value there."""
+
+    n_first: int
+    n_stable: int
+    achieved: float
+
+
+def first_and_stable(values: Stretch, target: float, low: int, high: int) -> Found:
+    """Scan a bracket: upwards to the first n that meets the target, downwards to the last that does not.
+
+    Assumes: no n below `low` meets the target, every n from `high` on does.
+
+    >>> teeth = lambda first, count: np.array([n / 10 - 0.25 * (n % 5 == 0) for n in range(first, first + count)])
+    >>> first_and_stable(teeth, 0.7, 1, 20)
+    Found(n_first=7, n_stable=7, achieved=0.7)
+    >>> tuple(first_and_stable(teeth, 0.8, 1, 20))[:2]
+    (8, 11)
+    """
+    seen: dict[int, npt.NDArray[np.bool_]] = {}
+
+    def meets(block: int) -> npt.NDArray[np.bool_]:
+        if block not in seen:
+            first = low + block * BLOCK
+            seen[block] = values(first, min(BLOCK, high - first)) >= target - ROUNDING
+        return seen[block]
+
+    blocks = range(-(-(high - low) // BLOCK))
+    first = next((low + b * BLOCK + int(meets(b).argmax()) for b in blocks if meets(b).any()), high)
+    stable = next((low + b * BLOCK + int(np.flatnonzero(~meets(b))[-1]) + 1 for b in reversed(blocks) if not meets(b).all()), low)
+    return Found(first, stable, float(values(stable, 1)[0]))
+
+
+def counts_that_matter(n: int, share: float) -> tuple[int, int]:
+    """The smallest and largest M ~ Binomial(n, share) worth a thought: less than 1e-17 lies beyond either, by Bernstein's inequality."""
+    if share == 1:
+        return n, n
+    reach = 9 * math.sqrt(n * share * (1 - share)) + 30
+    return max(0, math.floor(n * share - reach)), min(n, math.ceil(n * share + reach))
+
+
+def binomial_weights(n: int, share: float) -> tuple[int, FloatArray]:
+    """The probabilities of M ~ Binomial(n, share) over the counts that matter, and the first of these counts.
+
+    By ratios of neighbours, summed as logarithms and scaled to 1: log-gamma at n = 10^7 would leave eight digits.
+
+    >>> start, weights = binomial_weights(4, 0.5)
+    >>> start, (16 * weights).round(12).tolist()
+    (0, [1.0, 4.0, 6.0, 4.0, 1.0])
+    """
+    low, high = counts_that_matter(n, share)
+    if low == high:
+        return low, np.ones(1)
+    m = np.arange(low, high, dtype=np.float64)
+    steps = np.log((n - m) / (m + 1)) + (math.log(share) - math.log1p(-share))
+    heights = np.concatenate([[0.0], np.cumsum(steps)])
+    weights = np.exp(heights - heights.max())
+    return low, weights / weights.sum()
+
+
+def mixture_value(g: PerCount, n: int, share: float) -> float:
+    """E[g(M)], M ~ Binomial(n, share): what a criterion on the relevant items is worth when n items are drawn.
+
+    >>> round(mixture_value(lambda m: 1 - 0.5**m, 10, 0.3), 12) == round(1 - 0.85**10, 12)
+    True
+    """
+    start, weights = binomial_weights(n, share)
+    return float(weights @ g(np.arange(start, start + len(weights))))
+
+
+def mixture_search(g: PerCount, share: float, target: float, *, cap: int = CAP) -> Found:
+    """The first and the stable n for E[g(M)] >= target, M ~ Binomial(n, share).
+
+    Formula: the running maximum of g lies above it, the running minimum from the right below, and both rise; so do
+    their expectations in n, because Binomials are stochastically ordered. Bisection on each gives a bracket outside
+    which the answer is known; inside, E[g(M)] goes from n to n + 1 by g(m) <- (1 - share) g(m) + share g(m + 1).
+    Assumes: g lies in [0, 1] and, beyond the counts looked at, does not fall below its minimum over their last third,
+    which exceeds the target by a quarter of what is left to 1. Undefined: no n up to `cap` meets the target for good; an error.
+
+    >>> tuple(mixture_search(lambda m: 1 - 0.5**m, 0.3, 0.8))[:2]
+    (10, 10)
+    """
+    _check(share, target)
+    values = _far_enough(g, share, target, cap)
+    roof = np.maximum.accumulate(values)
+    floor = np.minimum.accumulate(np.minimum(values, values[_last_third(values)].min())[::-1])[::-1]
+    low = _bisect(lambda n: _expectation(roof, 1.0, n, share) >= target - ROUNDING, cap)
+    high = _bisect(lambda n: _expectation(floor, float(floor[-1]), n, share) >= target, cap)
+    missing = counts_that_matter(high, share)[1] + BLOCK + 1 - len(values)
+    if missing > 0:
+        values = np.concatenate([values, g(np.arange(len(values), len(values) + missing))])
+    if _expectation(values, 0.0, high, share) < target - ROUNDING:
+        raise _out_of_reach(target, cap, _expectation(values, 0.0, high, share))
+    return first_and_stable(lambda first, count: _along(values, share, first, count), target, low, high)
+
+
+def rough_search(values: Stretch, target: float, *, guess: int, period: int, cap: int = CAP) -> Found:
+    """The first and the stable n of a criterion that rises but for small teeth, where no envelope is at hand.
+
+    A crossing is bisected, then a stretch around it is evaluated, at least `period` to either side, all smaller n while
+    they are few. It is doubled until its outer halves clear the target by their deepest fall, the largest drop from a
+    value to a later one. Assumes: further out no fall is deeper. Undefined: not met up to `cap`; an error.
+
+    >>> teeth = lambda first, count: np.array([n / 100 - 0.02 * (n % 3 == 0) for n in range(first, first + count)])
+    >>> tuple(rough_search(teeth, 0.62, guess=10, period=3))[:2]
+    (62, 64)
+    """
+
+    def met(n: int) -> bool:
+        return bool(values(n, 1)[0] >= target - ROUNDING)
+
+    top = min(max(guess, 1), cap)
+    while not met(top):
+        if top == cap:
+            raise _out_of_reach(target, cap, float(values(cap, 1)[0]))
+        top = min(2 * top, cap)
+    bottom = top // 2
+    while bottom >= 1 and met(bottom):
+        top, bottom = bottom, bottom // 2
+    crossing = _bisect(met, top, bottom + 1)
+    reach = max(period, crossing if crossing < 4 * BLOCK else 32)  # among small numbers teeth are deep: see them all
+    while True:
+        low, high = max(1, crossing - reach), min(cap, crossing + reach)
+        seen = values(low, high - low + 1)
+        outer = reach // 2
+        above, below = seen[-outer:], seen[: max(crossing - outer - low, 0)]
+        if (high == cap or above.min() >= target + _deepest_fall(above)) and (low == 1 or below.max() < target - _deepest_fall(below)):
+            break
+        reach *= 2
+    if seen[-1] < target - ROUNDING:
+        raise _out_of_reach(target, cap, float(seen[-1]))
+    return first_and_stable(lambda first, count: seen[first - low : first - low + count], target, low, high)
+
+
+def _check(share: float, target: float) -> None:
+    if not 0 < share <= 1:
+        raise UsageError("cannot search for a number of items", got=f"a share of relevant items of {share!r}", need="above 0, at most 1")
+    if not 0 < target < 1:
+        raise UsageError("cannot search for a number of items", got=f"a target of {target!r}", need="strictly between 0 and 1")
+
+
+def _out_of_reach(target: float, cap: int, reached: float) -> UsageError:
+    return UsageError(
+        f"cannot plan for {target:.4g}",
+        got=f"{reached:.4g} with {cap:,} items",
+        need="a goal that so many items reach",
+        hint="ask for a larger effect, a lower power or a higher alpha",
+    )
+
+
+def _deepest_fall(values: FloatArray) -> float:
+    fall = float((np.maximum.accumulate(values) - values).max())
+    return fall if fall > ROUNDING else 0.0
+
+
+def _last_third(values: FloatArray) -> slice:
+    return slice(2 * len(values) // 3, None)
+
+
+def _far_enough(g: PerCount, share: float, target: float, cap: int) -> FloatArray:
+    """g(0), g(1), ... until a whole third of them lies clearly above the target, or beyond what n = cap can show."""
+    last = counts_that_matter(cap, share)[1]
+    values = g(np.arange(min(FIRST_COUNTS, last + 1)))
+    asked = False
+    while len(values) <= last and values[_last_third(values)].min() < target + (1 - target) / 4:
+        if len(values) > LOOK_AHEAD and not asked:  # a hopeless goal is refused before ten million counts are looked at
+            asked, reached = True, mixture_value(g, cap, share)
+            if reached < target - ROUNDING:
+                raise _out_of_reach(target, cap, reached)
+        more = np.arange(len(values), min(len(values) * 3 // 2, last + 1))
+        values = np.concatenate([values, g(more)])
+    return values
+
+
+def _expectation(values: FloatArray, beyond: float, n: int, share: float) -> float:
+    """E of values[M], with `beyond` for the counts that the array does not reach."""
+    start, weights = binomial_weights(n, share)
+    known = values[start : start + len(weights)]
+    return float(weights[: len(known)] @ known + beyond * weights[len(known) :].sum())
+
+
+def _along(values: FloatArray, share: float, first: int, count: int) -> FloatArray:
+    """E[values[M]] at n = first, first + 1, ...: one more item either is relevant or is not."""
+    start, weights = binomial_weights(first, share)
+    ahead = values[start : start + len(weights) + count - 1]
+    out = np.empty(count)
+    for k in range(count):
+        out[k] = weights @ ahead[: len(weights)]
+        ahead = (1 - share) * ahead[:-1] + share * ahead[1:]
+    return out
+
+
+def _bisect(met: Callable[[int], bool], high: int, low: int = 1) -> int:
+    """The smallest n from low to high for which a rising criterion is met; `high` if none is."""
+    while low < high:
+        middle = (low + high) // 2
+        if met(middle):
+            high = middle
+        else:
+            low = middle + 1
+    return high

@@ -1,0 +1,360 @@
+"""The exact group-sequential McNemar test: items in random order, looked at batch by batch, stopped as soon as it is decided.
+
+Of n items so far, `lost` were right before and are wrong now, `gained` the reverse; D = lost + gained disagree. If nothing
+changed, each disagreement is a fair coin, whatever their number: so the looks, and how far the information has come, may
+depend on n and D, and the law of the losses among the runs that have not stopped stays exact for every rate of
+disagreement, which nobody has to know beforehand. Only what a run costs depends on that rate.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from functools import lru_cache
+
+import numpy as np
+import numpy.typing as npt
+
+from steelyard.errors import UsageError
+from steelyard.infer.spending import Boundaries, design, spent
+
+FloatArray = npt.NDArray[np.float64]
+ALPHA_SPENDING = "hsd:-1"
+BETA_SPENDING = "hsd:0"
+ALLOWANCE = 1.06  # more information than a normal statistic needs: what whole counts lose, bought back
+PRIOR_DISAGREEMENTS, PRIOR_ITEMS = 2, 20  # before the first items the rate of disagreement is taken to be 10%, worth 20 items
+NOTHING = 1e-30  # of the largest term: what is smaller is not carried on
+MANY_DISAGREEMENTS, MOST_DISAGREEMENTS = 4000, 3e6  # from here on fewer courses are drawn; from here on none
+ENDS = ("regression", "pass", "exhausted")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Look:
+    """One look: stop for a regression if lost >= upper, for futility if lost <= lower.
+
+    `time` is the share of the planned information, `alpha_spent` what all looks so far could alarm falsely with.
+    """
+
+    n: int
+    disagreements: int
+    time: float
+    upper: int
+    lower: int
+    alpha_spent: float
+    complete: bool  # all the information planned for: the bounds meet
+    decision: str = "continue"
+
+
+class SequentialMcNemar:
+    """Has the candidate lost theta or more? Fed with running totals, it says when that is decided.
+
+    Formula: information time t = n / rate / I, rate = (D + 2) / (n + 20), I = 1.06 x inflation x (z_alpha + z_beta)^2 / theta^2.
+    At a look the upper bound is the smallest number of losses whose exact probability, among runs that have not stopped,
+    fits what Hwang-Shih-DeCani spending (-1) grants by t; the lower one is floor((D + l_k sqrt max(D, 1)) / 2), l_k the
+    futility bound of the normal design. Assumes: items in random order (sorted items alarm falsely nearly always), one
+    answer each on both sides, independent items. alpha holds exactly, or below: counts are whole numbers. A pass rules
+    out theta at the level 1 - beta. Not binding: a pass may be overruled and the run goes on. Items that run out before
+    a bound is reached are "exhausted", which is no pass. Reference: McNemar1947; LanDeMets1983; HwangShihDeCani1990.
+
+    >>> test = SequentialMcNemar(0.02)
+    >>> [test.look(n, lost, gained) for n, lost, gained in ((32, 1, 0), (64, 1, 1), (256, 5, 6), (448, 8, 13))]
+    ['continue', 'continue', 'continue', 'pass']
+    """
+
+    def __init__(self, theta: float, alpha: float = 0.05, beta: float = 0.2, *, looks: int = 20, binding: bool = True) -> None:
+        self.theta, self.alpha, self.beta, self.binding = _check_theta(theta), alpha, beta, binding
+        self.boundaries = design(looks, alpha, beta, ALPHA_SPENDING, BETA_SPENDING, binding)
+        self.information = _information(theta, self.boundaries)
+        self.decision = "continue"
+        self.history: tuple[Look, ...] = ()
+        self._course = _Course(self.boundaries, self.information)
+        self._seen = (0, 0, 0)
+
+    def look(self, n: int, lost: int, gained: int, last: bool = False) -> str:
+        """Continue, regression, pass or exhausted, after n items. `last`: there are no more."""
+        self._check(n, lost, gained)
+        self._seen = (n, lost, gained)
+        look = self._course.look(n, lost + gained, last)
+        if look is None:
+            return "continue"
+        if lost >= look.upper:
+            self.decision = "regression"
+        elif lost <= look.lower:
+            self.decision = "pass"
+        else:
+            self.decision = "exhausted" if last else "continue"
+        fields = {name: getattr(look, name) for name in look.__slots__ if name != "decision"}
+        self.history = (*self.history, Look(**fields, decision=self.decision))
+        return self.decision
+
+    @property
+    def alpha_spent(self) -> float:
+        return self.history[-1].alpha_spent if self.history else 0.0
+
+    def items_at_most(self, discordance: float, batch: int = 32, chance: float = 0.001) -> int:
+        """The items by which all information is in, but for a share `chance` of the runs, if this share disagrees.
+
+        >>> SequentialMcNemar(0.02).items_at_most(0.07)
+        1888
+        """
+        return _items_at_most(self.information, discordance, batch, chance)
+
+    def _check(self, n: int, lost: int, gained: int) -> None:
+        over = self.decision in ENDS and not (self.decision == "pass" and not self.binding and not self.history[-1].complete)
+        if over:
+            raise UsageError("cannot look again", got=f"a run that ended with {self.decision!r}", need="a new SequentialMcNemar")
+        counts = (n, lost, gained)
+        if any(isinstance(c, bool) or not isinstance(c, (int, np.integer)) or c < 0 for c in counts) or lost + gained > n or n < 1:
+            raise UsageError(
+                "cannot look at the counts", got=f"{lost} lost and {gained} gained of {n}", need="whole numbers, lost + gained <= n"
+            )
+        before = self._seen
+        if any(now < then for now, then in zip(counts, before, strict=True)) or n - before[0] < lost + gained - before[1] - before[2]:
+            raise UsageError(
+                "cannot look at the counts",
+                got=f"{lost} lost and {gained} gained of {n} after {before[1]} and {before[2]} of {before[0]}",
+                need="running totals over all items so far",
+            )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Operating:
+    """What a sequential design costs and decides: mean items, and the shares of runs that end in each way.
+
+    `items_error` and `regression_error` are Monte Carlo standard errors: the courses of n and D are drawn, what the
+    losses do along each is exact.
+    """
+
+    items: float
+    items_error: float
+    regression: float
+    regression_error: float
+    passed: float
+    exhausted: float
+    at_most: int
+    paths: int
+
+
+@lru_cache(maxsize=256)
+def expected_items(
+    theta: float,
+    discordance: float,
+    drop: float,
+    alpha: float = 0.05,
+    beta: float = 0.2,
+    *,
+    looks: int = 20,
+    binding: bool = True,
+    batch: int = 32,
+    available: int | None = None,
+    paths: int = 500,
+    seed: int = 0,
+) -> Operating:
+    """Mean items and decisions of the exact sequential McNemar test when the candidate truly lost `drop`.
+
+    `discordance` is the share of items on which two healthy runs disagree; a drop adds losses to it, an improvement (a
+    negative drop) gains. Formula: the mean over drawn courses of D of the exact law of the losses along each, which is
+    binomial with share (discordance / 2 + drop) / (discordance + drop). Every `batch` items are looked at (or every
+    thousandth part of the longest run, if that is more); `available` items are all there are. Undefined: discordance +
+    |drop| outside 0..1. Reference: McNemar1947.
+
+    >>> healthy, broken = (expected_items(0.02, 0.05, drop) for drop in (0, 0.02))
+    >>> round(healthy.items, -1), round(broken.items, -1), round(broken.regression, 2)
+    (440.0, 770.0, 0.81)
+    """
+    _check_theta(theta)
+    rate = discordance + abs(drop)
+    if not (discordance >= 0 and rate <= 1):
+        raise UsageError(
+            "cannot foresee the items", got=f"discordance {discordance!r} and drop {drop!r}", need="shares of the items, together at most 1"
+        )
+    if min(batch, paths, 1 if available is None else available) < 1 or paths < 2:
+        raise UsageError(
+            "cannot foresee the items", got=f"batch {batch!r}, available {available!r}, paths {paths!r}", need="whole numbers from 1"
+        )
+    share = (discordance / 2 + max(drop, 0.0)) / rate if rate else 0.5  # nothing ever disagrees: no coin is tossed
+    boundaries = design(looks, alpha, beta, ALPHA_SPENDING, BETA_SPENDING, binding)
+    information = _information(theta, boundaries)
+    longest = _items_at_most(information, rate, batch, 0.001)
+    courses, step = _effort(longest, rate, batch, paths)
+    rng = np.random.Generator(np.random.PCG64(seed))
+    ends = np.array([_along(_Course(boundaries, information), rng, rate, share, step, available) for _ in range(courses)])
+    mean, error = ends.mean(axis=0), ends.std(axis=0, ddof=1) / math.sqrt(courses)
+    return Operating(
+        items=float(mean[0]),
+        items_error=float(error[0]),
+        regression=float(mean[1]),
+        regression_error=float(error[1]),
+        passed=float(mean[2]),
+        exhausted=float(mean[3]),
+        at_most=longest if available is None else min(longest, available),
+        paths=courses,
+    )
+
+
+def _effort(longest: int, rate: float, batch: int, paths: int) -> tuple[int, int]:
+    """How many courses to draw, and how many items to step by.
+
+    The more disagreements, the less the courses differ and the more each costs; batches that are a thousandth of the
+    longest run are as good as smaller ones.
+    """
+    disagreements = longest * rate
+    if disagreements > MOST_DISAGREEMENTS:
+        raise UsageError(
+            "cannot foresee the items of a sequential test",
+            got=f"about {disagreements:.2g} disagreements among {longest:.2g} items",
+            need=f"at most {MOST_DISAGREEMENTS:.0e}",
+            hint="a larger theta",
+        )
+    return min(paths, max(4, math.ceil(paths * MANY_DISAGREEMENTS / max(1.0, disagreements)))), batch * max(1, longest // (1000 * batch))
+
+
+def _along(
+    course: _Course, rng: np.random.Generator, rate: float, share: float, batch: int, available: int | None
+) -> tuple[float, float, float, float]:
+    """One drawn course of disagreements: mean items at the stop, and the shares of regression, pass and exhausted."""
+    law = _Law()
+    n = disagreements = tossed = 0
+    items = up = down = 0.0
+    while True:
+        size = batch if available is None else min(batch, available - n)
+        n += size
+        disagreements += int(rng.binomial(size, rate))
+        look = course.look(n, disagreements, last=n == available)
+        if look is None:
+            continue
+        law.toss(disagreements - tossed, share)
+        tossed = disagreements
+        alarm, give_up = law.at_least(look.upper), law.at_most(look.lower)
+        up, down, items = up + alarm, down + give_up, items + n * (alarm + give_up)
+        law.keep(look.lower + 1, look.upper - 1)
+        rest = law.total()
+        if n == available or look.complete or rest < 1e-12:
+            return items + n * rest, up, down, rest if n == available else 0.0
+
+
+class _Course:
+    """The bounds along one course of (n, disagreements); what the losses are plays no part in them."""
+
+    __slots__ = ("boundaries", "information", "k", "law", "spent", "tossed")
+
+    def __init__(self, boundaries: Boundaries, information: float) -> None:
+        self.boundaries, self.information = boundaries, information
+        self.k = 0  # looks of the design that have been passed
+        self.law = _Law()
+        self.tossed, self.spent = 0, 0.0
+
+    def look(self, n: int, disagreements: int, last: bool) -> Look | None:
+        """The bounds of this look, or None if none is due."""
+        plan = self.boundaries
+        time = n * (n + PRIOR_ITEMS) / (disagreements + PRIOR_DISAGREEMENTS) / self.information
+        complete = time >= 1
+        if not (complete or last) and time < plan.times[self.k]:
+            return None
+        while self.k < len(plan.times) and plan.times[self.k] <= time:
+            self.k += 1
+        self.law.toss(disagreements - self.tossed, 0.5)
+        self.tossed = disagreements
+        # Whether this is the last look depends on n and D alone, so all that is left of alpha may be spent on it.
+        granted = spent(ALPHA_SPENDING, plan.alpha, 1.0 if last else min(1.0, time))
+        upper = self.law.smallest_tail(max(0.0, granted - self.spent))
+        self.spent += self.law.at_least(upper)
+        lower = upper - 1 if complete else min(self._futile(disagreements), upper - 1)
+        self.law.keep(lower + 1 if plan.binding else 0, upper - 1)
+        return Look(n=n, disagreements=disagreements, time=time, upper=upper, lower=lower, alpha_spent=self.spent, complete=complete)
+
+    def _futile(self, disagreements: int) -> int:
+        """Losses so few that theta is given up; -1 for none. Between two looks of the design the earlier bound holds."""
+        if self.k == 0:
+            return -1
+        bound = self.boundaries.lower[self.k - 1]
+        # Without disagreements a root of 0 would give up at once, however few the items.
+        return max(-1, math.floor((disagreements + bound * math.sqrt(max(1, disagreements))) / 2))
+
+
+class _Law:
+    """The law of the losses among the runs that go on: mass[i] is the probability of start + i losses."""
+
+    __slots__ = ("mass", "start")
+
+    def __init__(self) -> None:
+        self.start, self.mass = 0, np.ones(1)
+
+    def toss(self, count: int, share: float) -> None:
+        """Add `count` disagreements, each a loss with probability `share`."""
+        if not count:
+            return
+        first, terms = _binomial(count, share)
+        mass = np.convolve(self.mass, terms)
+        there = np.flatnonzero(mass > NOTHING * mass.max()) if mass.size else mass
+        if len(there):
+            self.start += first + int(there[0])
+            self.mass = mass[there[0] : there[-1] + 1]
+
+    def total(self) -> float:
+        return float(self.mass.sum())
+
+    def at_least(self, losses: int) -> float:
+        return float(self.mass[max(0, losses - self.start) :].sum())
+
+    def at_most(self, losses: int) -> float:
+        return float(self.mass[: max(0, losses + 1 - self.start)].sum())
+
+    def smallest_tail(self, budget: float) -> int:
+        """The smallest number of losses whose probability, or more losses, is within the budget."""
+        tails = np.cumsum(self.mass[::-1])[::-1]
+        return self.start + int(np.count_nonzero(tails > budget))
+
+    def keep(self, low: int, high: int) -> None:
+        """Only the runs with low..high losses go on."""
+        a, b = max(0, low - self.start), max(0, high + 1 - self.start)
+        self.mass = self.mass[a:b]
+        self.start += a
+
+
+@lru_cache(maxsize=4096)
+def _binomial(count: int, share: float) -> tuple[int, FloatArray]:
+    """The terms of a binomial law that are something, and the first number they are for."""
+    from scipy.special import betaln, xlog1py, xlogy
+
+    k = np.arange(count + 1)
+    terms = np.exp(xlogy(k, share) + xlog1py(count - k, -share) - betaln(k + 1, count - k + 1) - math.log(count + 1))
+    there = np.flatnonzero(terms > NOTHING * terms.max())
+    return int(there[0]), terms[there[0] : there[-1] + 1]
+
+
+def _items_at_most(information: float, rate: float, batch: int, chance: float) -> int:
+    """The first batch by which P(information not complete) is at most `chance`: D ~ Binomial(n, rate) is too large still."""
+    from scipy.special import bdtrc
+
+    if not 0 <= rate <= 1 or not 0 < chance < 1 or batch < 1:
+        raise UsageError(
+            "cannot foresee the items",
+            got=f"discordance {rate!r}, chance {chance!r}, batch {batch!r}",
+            need="shares between 0 and 1, a batch from 1",
+        )
+
+    def short(batches: int) -> bool:
+        n = batches * batch
+        enough = math.floor(n * (n + PRIOR_ITEMS) / information) - PRIOR_DISAGREEMENTS  # complete with so many, or fewer
+        return enough < n and (enough < 0 or float(bdtrc(enough, n, rate)) > chance)
+
+    few, many = 0, 1
+    while short(many):
+        few, many = many, 2 * many
+    while many - few > 1:
+        middle = (few + many) // 2
+        few, many = (middle, many) if short(middle) else (few, middle)
+    return many * batch
+
+
+def _information(theta: float, boundaries: Boundaries) -> float:
+    return ALLOWANCE * (boundaries.drift / theta) ** 2
+
+
+def _check_theta(theta: float) -> float:
+    if isinstance(theta, bool) or not isinstance(theta, (int, float)) or not 0 < theta < 1:
+        raise UsageError(
+            "cannot use theta", got=repr(theta), need="a share of the items between 0 and 1", hint="0.02 is a drop of two points"
+        )
+    return float(theta)

@@ -1,0 +1,141 @@
+"""The pytest plugin: options, a marker, the fixture `accuracy`. Loads nothing of steelyard until a test asks a question.
+
+    def test_gsm8k(accuracy):
+        accuracy.check("logs/gsm8k.jsonl", task="gsm8k", model="llama-3.1-8b")
+
+What a test found travels as JSON in the properties of its report, so that it reaches the controller of pytest-xdist and
+the JUnit file alike. The controller alone writes references, once, when the session ends.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import tempfile
+from collections.abc import Generator
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+if TYPE_CHECKING:
+    from steelyard.pytest_session import Accuracy
+
+PROPERTY = "accuracy"
+REPORTS = (".json", ".md")
+MARKER = "accuracy(task=..., model=..., theta=..., margin=..., ...): what accuracy.check takes, for every check of the test"
+
+
+class AccuracyWarning(pytest.PytestWarning):
+    """A check that neither passed nor failed: inconclusive, or nothing was verified."""
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    group = parser.getgroup("accuracy", "accuracy against recorded references (steelyard)")
+    group.addoption("--accuracy-update", action="store_true", help="Put every checked run on record, replacing what is there.")
+    group.addoption("--accuracy-update-new", action="store_true", help="Put checked runs on record where there is no reference yet.")
+    group.addoption("--accuracy-reason", metavar="TEXT", help="Why the new values are right; kept in the history.")
+    group.addoption("--accuracy-dir", metavar="DIR", help="Where the references are.  [default: what steelyard.toml says]")
+    group.addoption("--accuracy-report", metavar="PATH", help="Write all verdicts to a file, .json or .md.")
+    group.addoption(
+        "--accuracy-inconclusive",
+        choices=("pass", "warn", "fail"),
+        default="warn",
+        help="What an inconclusive check does to its test.  [default: warn]",
+    )
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    config.addinivalue_line("markers", MARKER)
+    option = config.option
+    updates = option.accuracy_update or option.accuracy_update_new
+    if option.accuracy_reason and not updates:
+        raise pytest.UsageError(
+            "--accuracy-reason says why something is put on record: it needs --accuracy-update or --accuracy-update-new"
+        )
+    if option.accuracy_report and not option.accuracy_report.lower().endswith(REPORTS):
+        raise pytest.UsageError(f"--accuracy-report {option.accuracy_report}: the ending says the format, {' or '.join(REPORTS)}")
+    config.pluginmanager.register(Session(config), "steelyard-session")
+
+
+@pytest.fixture
+def accuracy(request: pytest.FixtureRequest) -> Accuracy:
+    """Checks a run against its recorded reference: `accuracy.check(source, task=..., model=..., spec=...)`."""
+    from steelyard.pytest_session import Accuracy
+
+    return Accuracy(request.node)
+
+
+def running() -> Accuracy | None:
+    """The guard of the test that runs now, for task classes that no fixture was given to. None outside a test."""
+    item = Session.item
+    if item is None:
+        return None
+    from steelyard.pytest_session import Accuracy
+
+    return Accuracy(item)
+
+
+class Session:
+    """What happens between the tests: on a worker nothing, on the controller the reports are gathered and told."""
+
+    item: pytest.Item | None = None  # of the class: a task class asks for it without a session at hand
+
+    def __init__(self, config: pytest.Config) -> None:
+        self.config = config
+        self.worker = hasattr(config, "workerinput")
+        self.found: list[dict[str, Any]] = []
+        self.failed: set[str] = set()
+        self.told: Any = None
+        self.stash: str | None = config.workerinput.get("steelyard_stash") if hasattr(config, "workerinput") else None
+
+    @pytest.hookimpl(wrapper=True, tryfirst=True)
+    def pytest_runtest_protocol(self, item: pytest.Item) -> Generator[None, object, object]:
+        before, Session.item = Session.item, item
+        try:
+            return (yield)
+        finally:
+            Session.item = before
+
+    def stash_directory(self) -> str:
+        """Where runs wait until they are put on record: made by the controller, known to all workers."""
+        if self.stash is None:
+            self.stash = tempfile.mkdtemp(prefix="steelyard-")
+        return self.stash
+
+    @pytest.hookimpl(optionalhook=True)
+    def pytest_configure_node(self, node: Any) -> None:
+        """A hook of pytest-xdist, called on the controller for each worker."""
+        if self.config.option.accuracy_update or self.config.option.accuracy_update_new:
+            node.workerinput["steelyard_stash"] = self.stash_directory()
+
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        if self.worker:
+            return
+        if report.failed:
+            self.failed.add(report.nodeid)
+        if report.when == "teardown":  # the last report of a test has the properties of all its phases
+            self.found += [json.loads(str(value)) for name, value in report.user_properties if name == PROPERTY]
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_sessionfinish(self, session: pytest.Session, exitstatus: int) -> None:
+        if self.worker or not self.found:
+            return
+        from steelyard.pytest_summary import conclude
+
+        self.told = conclude(self.found, self.failed, self.config, interrupted=int(exitstatus) in (2, 3))
+        if self.told.errors and session.exitstatus in (pytest.ExitCode.OK, pytest.ExitCode.NO_TESTS_COLLECTED):
+            session.exitstatus = pytest.ExitCode.TESTS_FAILED
+
+    def pytest_terminal_summary(self, terminalreporter: Any) -> None:
+        if self.told is not None:
+            self.told.write(terminalreporter)
+
+    def pytest_unconfigure(self) -> None:
+        if self.stash is not None and not self.worker:
+            shutil.rmtree(self.stash, ignore_errors=True)
+
+    def pytest_report_header(self) -> str | None:
+        if self.config.option.accuracy_update and os.environ.get("CI"):
+            return "accuracy: --accuracy-update in CI: REFERENCES WILL BE REPLACED by this run"
+        return None

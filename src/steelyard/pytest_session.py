@@ -1,0 +1,306 @@
+"""What the fixture `accuracy` does inside a test: ask the guard, fail or warn, and hand the finding to the report."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import pickle
+import shlex
+import shutil
+import tempfile
+import warnings
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, NoReturn
+
+import pytest
+
+from steelyard.errors import SteelyardError, UsageError
+from steelyard.questions.guard import check as ask
+from steelyard.questions.record import existing_entry, record
+from steelyard.questions.reference_place import Place, load, locate, matched
+from steelyard.reference.config import find_config
+from steelyard.reference.entry import Entry
+from steelyard.render.digits import NONE
+from steelyard.render.verdict_facts import accept_command, drop_text, flips_text, p_beside, score_text, telling_cells, who
+from steelyard.verdicts import Verdict
+
+TELLING = 5
+ONLY_RECORDED = ("deterministic", "ids")  # what a check has no use for
+ONLY_CHECKED = ("alpha", "beta", "sigma", "theta", "margin", "num_samples", "target", "unmatched", "draws", "seed", "value")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Judged:
+    """A verdict, and the text with which the test fails because of it, if it does."""
+
+    verdict: Verdict
+    failure: str | None = None
+
+
+class Accuracy:
+    """The guard of one test."""
+
+    def __init__(self, item: pytest.Item) -> None:
+        self.item = item
+        self.config = item.config
+        self.updates = bool(self.config.option.accuracy_update)
+        self.updates_new = self.updates or bool(self.config.option.accuracy_update_new)
+
+    def check(
+        self,
+        source: Any = None,
+        *,
+        task: str | None = None,
+        model: str | None = None,
+        spec: Mapping[str, Any] | None = None,
+        value: float | None = None,
+        **options: Any,
+    ) -> Verdict:
+        """Has the run become worse than its reference? A regression, a missing reference and a question that cannot be asked
+        fail the test; an inconclusive answer does what --accuracy-inconclusive says. Options are those of `sy.check`."""
+        __tracebackhide__ = True
+        judged, failure = None, None
+        try:
+            judged = self.judge(source, task=task, model=model, spec=spec, value=value, **options)
+            failure = judged.failure
+        except SteelyardError as error:
+            failure = f"accuracy: {error}"
+        if judged is None or failure is not None:  # outside of the except, so that nothing is chained to it
+            pytest.fail(failure or "", pytrace=False)
+        return judged.verdict
+
+    def judge(self, source: Any = None, **options: Any) -> Judged:
+        """The verdict, before anybody fails because of it. Every outcome is handed to the report, errors too."""
+        try:
+            options = self._settled(options)
+            return self._judged(source, options)
+        except SteelyardError as error:
+            self.tell({"outcome": "error", "message": str(error), **_names(options)})
+            raise
+
+    def place(self, **options: Any) -> Place:
+        """Where the references of a task are, as this test sees them."""
+        settled = self._settled(options)
+        return locate(settled["task"], settled["directory"], settled["config"])
+
+    def not_verified(self, said: str, **names: Any) -> None:
+        """Something was run and nothing was checked: a line of its own in the summary, never a pass."""
+        from steelyard.pytest_plugin import AccuracyWarning
+
+        self.tell({"outcome": "not verified", "message": said, "properties": {"outcome": "not verified"}, **names})
+        warnings.warn(AccuracyWarning(said), stacklevel=4)
+
+    def tell(self, finding: Mapping[str, Any]) -> None:
+        """Hand a finding to the report of the test: readable properties for JUnit, and the whole as JSON."""
+        from steelyard.pytest_plugin import PROPERTY
+
+        for name, value in finding.get("properties", {}).items():
+            self.item.user_properties.append((f"{PROPERTY}.{name}", "" if value is None else value))
+        whole = {"test": self.item.nodeid, **{name: value for name, value in finding.items() if name != "properties"}}
+        self.item.user_properties.append((PROPERTY, json.dumps(whole, default=str)))
+
+    # ---- settings ----------------------------------------------------------------------------------------------------------
+
+    def _settled(self, given: Mapping[str, Any]) -> dict[str, Any]:
+        """The call, then the markers from the nearest outward, then the command line, then steelyard.toml beside the tests."""
+        options: dict[str, Any] = {}
+        for mark in reversed(list(self.item.iter_markers("accuracy"))):
+            if mark.args:
+                raise UsageError("cannot use the marker accuracy", got=f"{mark.args[0]!r} without a name", need="task=..., model=..., ...")
+            options.update(mark.kwargs)
+        options.update({name: value for name, value in given.items() if value is not None})
+        lacking = [name for name in ("task", "model") if not isinstance(options.get(name), str)]
+        if lacking:
+            raise UsageError(
+                "cannot check",
+                got=f"no {' and no '.join(lacking)}",
+                need="a task and a model",
+                hint='accuracy.check(run, task="...", model="..."), or the marker @pytest.mark.accuracy(task="...")',
+            )
+        wished = self.config.option.accuracy_dir
+        if options.get("directory") is None and wished is not None:
+            options["directory"] = Path(self.config.invocation_params.dir, wished)
+        return {**options, **self._where(options)}
+
+    def _where(self, options: Mapping[str, Any]) -> dict[str, Any]:
+        """The nearest steelyard.toml above the test's own file, wherever pytest was started."""
+        directory, config = options.get("directory"), options.get("config")
+        if config is None:
+            config = find_config(self.item.path.parent).path
+        if directory is None and config is None:
+            directory = self.config.rootpath / "references"
+        return {"directory": directory, "config": config}
+
+    # ---- judging -----------------------------------------------------------------------------------------------------------
+
+    def _judged(self, source: Any, options: dict[str, Any]) -> Judged:
+        to_check = {name: value for name, value in options.items() if name not in ONLY_RECORDED}
+        place = locate(options["task"], options["directory"], options["config"])
+        entry = existing_entry(place, options["model"], options.get("spec"))
+        if source is not None and (self.updates or (self.updates_new and entry is None)):
+            return self._kept(source, to_check, {**_said_before(entry), **options}, place, missing=entry is None)
+        if entry is None:
+            self._refuse_without_reference(source, place, options)
+        verdict = ask(source, **to_check)
+        self._tell_verdict(verdict, verdict.verdict, options, place)
+        return Judged(verdict=verdict, failure=self._failure(verdict, source, options))
+
+    def _kept(self, source: Any, to_check: dict[str, Any], options: dict[str, Any], place: Place, *, missing: bool) -> Judged:
+        """A run that is to be the reference: rehearsed in a spare directory, so that what cannot be recorded fails its test."""
+        waiting = self._waiting(source, options)
+        with tempfile.TemporaryDirectory(prefix="steelyard-") as scratch:
+            record(source, **{**_to_record(options), "directory": scratch})
+            verdict = None
+            if not missing:
+                with contextlib.suppress(SteelyardError):  # it may be of other items than what it replaces
+                    verdict = ask(source, **to_check)
+            compared = verdict is not None
+            if verdict is None:
+                itself = ask(source, **{**to_check, "directory": scratch})
+                verdict = replace(itself, warnings=(*itself.warnings, "put on record in this session, and compared with itself"))
+        self._tell_verdict(verdict, "new" if missing else "update", options, place, waiting=waiting, compared=compared)
+        return Judged(verdict=verdict)
+
+    def _failure(self, verdict: Verdict, source: Any, options: Mapping[str, Any]) -> str | None:
+        """The text that fails the test; an inconclusive verdict may only warn."""
+        from steelyard.pytest_plugin import AccuracyWarning
+
+        if verdict.passed:
+            return None
+        policy = self.config.option.accuracy_inconclusive
+        if verdict.verdict == "inconclusive" and policy != "fail":
+            if policy == "warn":
+                # as a warning of the test's own line: judge, _judged and check lie between
+                warnings.warn(AccuracyWarning(f"inconclusive: {who(verdict)}: {verdict.conclusion}"), stacklevel=5)
+            return None
+        return short_text(verdict, source, _where_words(options))
+
+    def _refuse_without_reference(self, source: Any, place: Place, options: Mapping[str, Any]) -> NoReturn:
+        words = _record_words(source, options)
+        said = f"no entry of {options['model']!r}"
+        try:
+            matched(place, options["model"], options.get("spec"), load(place))
+        except SteelyardError as error:
+            said = str(error).partition(". Hint: ")[0]
+        raise UsageError(
+            f"no reference, so nothing was checked: {said}",
+            hint=f"record the run: {' '.join(words)}\nor with pytest: pytest {shlex.quote(self.item.nodeid)} --accuracy-update-new",
+        )
+
+    # ---- what the controller puts on record --------------------------------------------------------------------------------
+
+    def _waiting(self, source: Any, options: Mapping[str, Any]) -> str:
+        """A copy of the run as it is now, for the end of the session: files are overwritten, frames are changed."""
+        session: Any = self.config.pluginmanager.get_plugin("steelyard-session")
+        folder = tempfile.mkdtemp(dir=session.stash_directory())
+        if isinstance(source, str | os.PathLike) and os.path.isfile(source):
+            source = shutil.copy2(source, folder)
+        file = os.path.join(folder, "run.pickle")
+        try:
+            with open(file, "wb") as out:
+                pickle.dump({"source": source, "options": _to_record(options), "cwd": os.getcwd()}, out)
+        except (TypeError, AttributeError, pickle.PicklingError) as fault:
+            raise UsageError(
+                "cannot keep the run until the session ends",
+                got=f"a {type(source).__name__} ({fault})",
+                need="a file, a list of dictionaries or a frame",
+            ) from fault
+        return file
+
+    def _tell_verdict(
+        self,
+        verdict: Verdict,
+        outcome: str,
+        options: Mapping[str, Any],
+        place: Place,
+        *,
+        waiting: str | None = None,
+        compared: bool = True,
+    ) -> None:
+        properties = {"task": verdict.task, "model": verdict.model, "outcome": outcome, "candidate": verdict.candidate.get("value")}
+        if compared:
+            d = verdict.difference
+            properties |= {"verdict": verdict.verdict, "p_value": verdict.p_value, "reference": verdict.reference.get("value")}
+            properties |= {"difference": d.get("estimate"), "lower": d.get("lower"), "mde": verdict.mde}
+        self.tell(
+            {
+                "outcome": outcome,
+                "properties": {**properties, "n": verdict.n, "signature": verdict.signature},
+                "verdict": verdict.to_dict(),
+                "compared": compared,
+                "waiting": waiting,
+                "directory": str(place.directory.absolute()),
+                "config": None if options["config"] is None else str(options["config"]),
+                **_names(options),
+            }
+        )
+
+
+def short_text(v: Verdict, source: Any = None, where: Sequence[str] = ()) -> str:
+    """The verdict as a failing test shows it: what happened, on which numbers, which items, and how to accept it."""
+    shown = score_text(v)
+    lines = [f"{v.verdict.upper()}: {who(v)}", v.conclusion, ""]
+    lines.append(f"reference {shown(v.reference.get('value'))}, run {shown(v.candidate.get('value'))}, threshold {shown(v.threshold)}")
+    if v.difference.get("estimate") is not None:
+        lower = v.difference.get("lower")
+        bound = "" if lower is None else f", at worst {shown(lower)} (one-sided, {100 * (1 - v.alpha):g}%)"
+        lines.append(f"difference {shown(v.difference['estimate'])}{bound}, p {p_beside(v.p_value, v.alpha)}; {v.design}, n {v.n}")
+    if v.mde is not None:
+        lines.append(f"smallest drop this run could find: {drop_text(v, v.mde)} (alpha {v.alpha:g}, beta {v.beta:g})")
+    if v.flips is not None:
+        lines.append(f"flips: {flips_text(v.flips)}")
+    _, rows = telling_cells(v)
+    lines += [f"  {'  '.join(cell for cell in row if cell)}" for row in rows[:TELLING]]
+    if v.needed:
+        from steelyard.render.verdict_facts import needed_text
+
+        lines.append(needed_text(v))
+    lines += [f"warning: {text}" for text in v.warnings]
+    if v.verdict == "regression" and v.design != "threshold":
+        run = shlex.quote(os.fspath(source)) if isinstance(source, str | os.PathLike) else "RUN"
+        command = " ".join([*accept_command(v), *where]).replace(" RUN ", f" {run} ", 1)
+        lines += ["", f"If the drop is meant: {command}", 'or with pytest: --accuracy-update --accuracy-reason "..."']
+    from steelyard.render.safe import terminal
+
+    return "\n".join(terminal(line) for line in lines)
+
+
+def _names(options: Mapping[str, Any]) -> dict[str, Any]:
+    return {"task": options.get("task") or NONE, "model": options.get("model") or NONE, "spec": dict(options.get("spec") or {})}
+
+
+def _said_before(entry: Entry | None) -> dict[str, Any]:
+    """What an entry says of itself holds for the one that replaces it."""
+    if entry is None:
+        return {}
+    said = {"metric": entry.metric or entry.value_key, "scale": entry.scale, "deterministic": entry.deterministic}
+    return {name: value for name, value in said.items() if value is not None}
+
+
+def _to_record(options: Mapping[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in options.items() if name not in ONLY_CHECKED}
+
+
+def _record_words(source: Any, options: Mapping[str, Any]) -> list[str]:
+    run = os.fspath(source) if isinstance(source, str | os.PathLike) else "RUN"
+    words = ["steelyard", "record", run, "--task", options["task"], "--model", options["model"]]
+    for key, value in (options.get("spec") or {}).items():
+        words += ["--spec", f"{key}={value}"]
+    return [shlex.quote(word) for word in words] + _where_words(options)
+
+
+def _where_words(options: Mapping[str, Any]) -> list[str]:
+    """What a command must be told so that it finds the references from where the user stands."""
+    if options["directory"] is not None:
+        return ["--directory", shlex.quote(_from_here(options["directory"]))]
+    if options["config"] is not None and find_config(".").path != options["config"]:
+        return ["--config", shlex.quote(_from_here(options["config"]))]
+    return []
+
+
+def _from_here(path: str | os.PathLike[str]) -> str:
+    here = os.path.relpath(path)
+    return os.path.abspath(path) if here.startswith("..") else here

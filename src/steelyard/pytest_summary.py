@@ -1,0 +1,242 @@
+"""What the end of a pytest session says and does about accuracy: references written once, a table, a report file."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import pickle
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, fields
+from pathlib import Path
+from typing import Any
+
+from steelyard.errors import SteelyardError, UsageError
+from steelyard.infer.many import adjust
+from steelyard.questions.record import existing_entry, record
+from steelyard.questions.reference_place import load, locate
+from steelyard.reference.names import canonical_spec
+from steelyard.render.digits import NONE, count_text
+from steelyard.render.layout import GAP, left, right, widest
+from steelyard.render.markdown import markdown_table
+from steelyard.render.safe import terminal
+from steelyard.render.verdict import Piece, fitted, verdict_pieces, word
+from steelyard.render.verdict_facts import p_beside, score_text, spec_text
+from steelyard.verdicts import Recorded, Verdict
+
+HEADS = ("task", "model", "n", "reference", "run", "difference [at worst]", "p", "verdict")
+WORDS = {"error": "NOT CHECKED", "regression": "REGRESSION", "not verified": "NOT VERIFIED", "new": "recorded", "update": "replaced"}
+OUTCOMES = ("pass", "regression", "inconclusive", "new", "update", "not verified", "error")
+CAP = 900_000  # bytes of a Markdown report, below what GitHub shows
+
+
+@dataclass(slots=True)
+class Told:
+    """All findings of a session, in the order of their tests."""
+
+    found: list[dict[str, Any]]
+    recorded: list[Recorded] = field(default_factory=list)
+    unused: list[str] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
+    errors: list[str] = field(default_factory=list)
+    quiet: bool = False
+
+    def counts(self) -> str:
+        """How many checks ended how: 2 pass, 1 regression."""
+        shown = {"new": "put on record", "update": "replaced", "error": "not checked"}
+        many = {name: sum(one["outcome"] == name for one in self.found) for name in OUTCOMES}
+        parts = ", ".join(f"{n} {shown.get(name, name)}" for name, n in many.items() if n)
+        return f"{len(self.found)} check{'s' if len(self.found) > 1 else ''}: {parts}"
+
+    def write(self, out: Any) -> None:
+        """One section; a single line, and whatever went wrong, with -q."""
+        if self.quiet:
+            out.write_line(f"accuracy: {self.counts()}")
+        else:
+            out.write_sep("=", "accuracy")
+            for line in table(self.found):
+                out.write_line(line)
+            for line in [self.counts(), *self.notes]:
+                out.write_line(line)
+        for line in self.errors:
+            out.write_line(f"accuracy error: {terminal(line)}", red=True)
+
+
+def conclude(found: list[dict[str, Any]], failed: set[str], config: Any, *, interrupted: bool) -> Told:
+    """Write what was to be recorded, look for references that nobody used, write the report file."""
+    told = Told(sorted(found, key=lambda one: str(one["test"])), quiet=config.get_verbosity() < 0)
+    option = config.option
+    waiting = [one for one in told.found if one.get("waiting")]
+    if waiting and interrupted:
+        told.notes.append(f"the session was interrupted: none of {len(waiting)} runs was put on record")
+    elif waiting:
+        _put_on_record(waiting, failed, told, update=bool(option.accuracy_update), reason=option.accuracy_reason)
+    told.notes += holm_note(told.found)
+    silent = failed - {one["test"] for one in told.found}  # tests that broke before they asked
+    if not interrupted and not silent and not _narrowed(option, config.args):
+        _find_unused(told)
+    if option.accuracy_report:
+        try:
+            _report(Path(config.invocation_params.dir, option.accuracy_report), told)
+        except OSError as fault:
+            told.errors.append(f"cannot write the report: {fault}")
+    return told
+
+
+# ---- putting on record -----------------------------------------------------------------------------------------------------------
+
+
+def _put_on_record(waiting: Sequence[dict[str, Any]], failed: set[str], told: Told, *, update: bool, reason: str | None) -> None:
+    """Each reference once. Several tests of one reference are several runs of it, pooled."""
+    if os.environ.get("CI"):
+        told.notes.append("REFERENCES WERE PUT ON RECORD IN CI, because an option asked for it: commit them, or they are lost")
+    runs: dict[tuple[str, ...], list[dict[str, Any]]] = {}
+    for one in waiting:
+        if one["test"] in failed:
+            one["outcome"] = "error"
+            told.notes.append(f"not put on record, since its test failed: {terminal(one['test'])}")
+            continue
+        runs.setdefault((one["directory"], one["task"], one["model"], canonical_spec(one["spec"])), []).append(one)
+    for (_, task, model, _), group in runs.items():
+        try:
+            made = _recorded(group, update=update, reason=reason)
+        except (SteelyardError, OSError) as fault:
+            for one in group:
+                one["outcome"] = "error"
+            told.errors.append(f"{model!r} on {task!r} was not put on record: {fault}")
+            continue
+        told.recorded.append(made)
+        told.notes += [terminal(made.conclusion), *(f"  warning: {terminal(_for_pytest(text))}" for text in made.warnings)]
+
+
+def _recorded(group: Sequence[dict[str, Any]], *, update: bool, reason: str | None) -> Recorded:
+    kept = []
+    for one in group:
+        with open(one["waiting"], "rb") as file:
+            kept.append(pickle.load(file))  # noqa: S301 - written by this very session, into a directory of its own
+    options = kept[0]["options"]
+    if any(other["options"] != options for other in kept[1:]):
+        tests = ", ".join(str(one["test"]) for one in group)
+        raise UsageError("cannot pool the runs", got=f"tests that read them with different options: {tests}", need="the same options")
+    with contextlib.chdir(kept[0]["cwd"]):
+        return record(*(one["source"] for one in kept), **options, update=update, reason=reason)
+
+
+def _for_pytest(text: str) -> str:
+    """A warning of the command in the words of this plugin."""
+    return text.replace("--reason", "--accuracy-reason").replace("--deterministic", "deterministic=True")
+
+
+# ---- looking over the whole session ----------------------------------------------------------------------------------------------
+
+
+def verdict_of(one: Mapping[str, Any]) -> Verdict | None:
+    """The verdict that a finding carries, as it was given."""
+    plain = one.get("verdict")
+    if plain is None:
+        return None
+    known = {each.name for each in fields(Verdict)}
+    return Verdict(**{name: value for name, value in plain.items() if name in known}, telling=tuple(plain.get("telling_items", ())))
+
+
+def holm_note(found: Sequence[Mapping[str, Any]]) -> list[str]:
+    """What would remain of the regressions if all checks of the session were one family."""
+    judged = [(one, v) for one in found if one.get("compared") and (v := verdict_of(one)) is not None and v.p_value is not None]
+    if len(judged) < 2:
+        return []
+    adjusted = adjust([v.p_value or 0.0 for _, v in judged], "holm")
+    remain = [f"{v.task} {v.model} (p {p_beside(p, v.alpha)})" for (_, v), p in zip(judged, adjusted, strict=True) if p <= v.alpha]
+    said = f"{len(remain)} regression{'s' if len(remain) > 1 else ''}: {', '.join(remain)}" if remain else "no regression"
+    return [terminal(f"single tests are uncorrected; after Holm over {len(judged)} checks: {said}")]
+
+
+def _narrowed(option: Any, args: Sequence[str]) -> bool:
+    """Whether somebody asked for some tests only: then unused references mean nothing."""
+    picked = ("keyword", "lf", "deselect", "stepwise", "collectonly")
+    return any("::" in str(arg) for arg in args) or any(getattr(option, name, None) for name in picked)
+
+
+def _find_unused(told: Told) -> None:
+    """Entries of the tasks that were checked, which no check has matched."""
+    used: dict[tuple[str, str | None, str], set[int]] = {}
+    for one in told.found:
+        if one.get("directory") is None:
+            continue
+        place = locate(one["task"], one["directory"], one["config"])
+        with contextlib.suppress(SteelyardError):  # a check that could not be asked has said so already
+            entry = existing_entry(place, one["model"], one["spec"])
+            lines = used.setdefault((one["directory"], one["config"], one["task"]), set())
+            lines.update([entry.line] if entry is not None else [])
+    for (directory, config, task), lines in used.items():
+        place = locate(task, directory, config)
+        with contextlib.suppress(SteelyardError):
+            for entry in load(place).entries:
+                if entry.line not in lines:
+                    spec = spec_text(entry.spec)
+                    told.unused.append(f"{task}: {entry.model}{f' [{spec}]' if spec else ''} (line {entry.line})")
+    if told.unused:
+        told.notes.append(f"references never used in this session: {terminal(', '.join(told.unused))}")
+
+
+# ---- showing ---------------------------------------------------------------------------------------------------------------------
+
+
+def cells(one: Mapping[str, Any]) -> list[str]:
+    """A finding as a row of the table."""
+    spec = spec_text(one["spec"])
+    names = [str(one["task"]), f"{one['model']}{f' [{spec}]' if spec else ''}"]
+    v = verdict_of(one)
+    word = WORDS.get(one["outcome"], str(one["outcome"]))
+    if v is None:
+        return [*names, *[NONE] * 5, word]
+    shown, size = score_text(v), NONE if v.n is None else count_text(v.n)
+    if not one.get("compared"):
+        return [*names, size, NONE, shown(v.candidate.get("value")), NONE, NONE, word]
+    d, lower = v.difference.get("estimate"), v.difference.get("lower")
+    gap = NONE if d is None else shown(d) if lower is None else f"{shown(d)} [{shown(lower)}]"
+    word = f"{word} ({v.verdict})" if one["outcome"] == "update" else word
+    return [*names, size, shown(v.reference.get("value")), shown(v.candidate.get("value")), gap, p_beside(v.p_value, v.alpha), word]
+
+
+def table(found: Sequence[Mapping[str, Any]]) -> list[str]:
+    """Aligned lines: names to the left, numbers to the right."""
+    rows = [list(HEADS), *([terminal(cell) for cell in cells(one)] for one in found)]
+    wide = [widest(column) for column in zip(*rows, strict=True)]
+    sides = [left, left, *[right] * 5, left]
+    return [GAP.join(side(cell, w) for side, cell, w in zip(sides, row, wide, strict=True)).rstrip() for row in rows]
+
+
+def _report(path: Path, told: Told) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(_json(told) if path.suffix.lower() == ".json" else _markdown(told), encoding="utf-8")
+
+
+def _json(told: Told) -> str:
+    hidden = ("waiting", "directory", "config", "compared", "value")
+    checks = [{name: value for name, value in one.items() if name not in hidden} for one in told.found]
+    plain = {
+        "kind": "accuracy-session",
+        "schema": 1,
+        "counts": {name: n for name in OUTCOMES if (n := sum(one["outcome"] == name for one in told.found))},
+        "checks": checks,
+        "recorded": [made.to_dict() for made in told.recorded],
+        "unused": told.unused,
+        "notes": told.notes,
+        "errors": told.errors,
+    }
+    return json.dumps(plain, indent=2, allow_nan=False) + "\n"
+
+
+def _markdown(told: Told) -> str:
+    """A page: the table, the notes, and the full report of whatever is not a pass."""
+    heads = [(head, "---:" if 2 <= i <= 6 else "---") for i, head in enumerate(HEADS)]
+    rows = [[cell if 2 <= i <= 6 else word(cell) for i, cell in enumerate(cells(one))] for one in told.found]  # numbers are ours
+    top = f"## Accuracy: {told.counts()}\n\n{markdown_table(heads, rows)}"
+    notes = "\n".join(f"- {word(text, 2000)}" for text in [*told.notes, *told.errors])
+    errors = [f"- {word(str(one['test']))}: {word(str(one['message']), 2000)}" for one in told.found if one.get("message")]
+    pieces = [Piece(head=top), Piece(head=notes), Piece(head="\n".join(errors))]
+    for one in told.found:
+        v = verdict_of(one)
+        if v is not None and one.get("compared") and not v.passed:
+            pieces += verdict_pieces(v, "###")
+    return fitted([piece for piece in pieces if piece.head or piece.rows], CAP)

@@ -1,0 +1,176 @@
+"""A guard against a single number: the seed's one-tailed two-sample test, or an explicit floor. Loads no NumPy."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field
+from typing import Any
+
+from steelyard.errors import DataError, UsageError
+from steelyard.infer import power
+from steelyard.infer.decision import agreeing_bounds, decide, two_sample_p
+from steelyard.questions.guard_rule import Rule
+from steelyard.reference.entry import Entry
+
+ASSUMED_DISCORDANCE = 0.05  # of two runs on the same items: what research/performance.md takes as ordinary churn
+
+
+@dataclass(slots=True, kw_only=True)
+class Found:
+    """What the guard found, before it is written down. Numbers are in the scale of the reference; d is turned: up is good."""
+
+    verdict: str
+    design: str
+    test: str | None
+    p_value: float | None
+    n: int | None
+    value: float
+    reference: float | None
+    difference: float | None
+    lower: float | None = None
+    upper: float | None = None
+    sigma: float | None = None
+    mde: float | None = None
+    threshold: float | None = None
+    flips: dict[str, int] | None = None
+    needed: dict[str, Any] | None = None
+    telling: tuple[dict[str, Any], ...] = ()
+    claim: str = ""
+    details: dict[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Number:
+    """The candidate's score, in the scale of the reference, and what is known of its items."""
+
+    value: float
+    n: int | None = None
+    sd: float | None = None
+    right_or_wrong: bool = False
+    design_effect: float = 1.0
+    same_items: bool = False
+
+
+def guard_floor(new: Number, entry: Entry, rule: Rule) -> Found:
+    """An explicit floor: the score is above it or not. No statistics, and no claim to any."""
+    assert rule.threshold is not None
+    worse = rule.sign * (new.value - rule.threshold) < 0
+    if rule.theta is not None:
+        rule.warnings.append("the entry has an explicit threshold: theta cannot be ruled out by a floor and was not used")
+    gap = None if entry.value is None else rule.sign * (new.value - entry.value)
+    return Found(
+        verdict="regression" if worse else "pass",
+        design="threshold",
+        test=None,
+        p_value=None,
+        n=new.n,
+        value=new.value,
+        reference=entry.value,
+        difference=gap,
+        threshold=rule.threshold,
+        claim="an explicit threshold, set by hand: no p-value, no bound on what could have been missed",
+    )
+
+
+def guard_number(new: Number, entry: Entry, rule: Rule) -> Found:
+    """Two separate samples of scores: gamma = reference + z_alpha sqrt(sigma^2/n_new + sigma^2/n_ref), equality passes."""
+    if entry.value is None:
+        raise DataError("cannot check", got="an entry without a value", need=f"a number under {rule.metric!r}")
+    n_ref = entry.num_samples or rule.num_samples
+    n_new = new.n or rule.num_samples
+    if n_ref is None or n_new is None:
+        raise UsageError(
+            "cannot compute the threshold",
+            got="no number of samples",
+            need="num_samples in the entry, in [tasks.NAME] of steelyard.toml, or --num-samples",
+        )
+    if entry.num_samples is None:
+        rule.warnings.append(f"the reference does not say how many items it rests on: num_samples = {n_ref:,} of the task was taken")
+    if new.n is not None and new.n != n_ref:
+        rule.warnings.append(f"the run has {new.n:,} items, the reference {n_ref:,}: the variance of each is used")
+    sigma = _sigma(new, entry.value, n_new, n_ref, rule)
+    error = math.sqrt(sigma * sigma / n_new + sigma * sigma / n_ref)
+    return _judged(new, entry.value, sigma, error, n_new, n_ref, rule)
+
+
+def _judged(new: Number, reference: float, sigma: float, error: float, n_new: int, n_ref: int, rule: Rule) -> Found:
+    d = rule.sign * (new.value - reference)
+    offset = power.threshold_offset(error, rule.alpha) - rule.margin
+    threshold = reference + offset if rule.higher_is_better else reference - offset
+    worse = new.value < threshold if rule.higher_is_better else new.value > threshold
+    p = two_sample_p(d, error, rule.margin)
+    # Equality passes, as in the original; the last bit of p follows the comparison of the two scores, never the reverse.
+    p = min(p, rule.alpha) if worse else max(p, math.nextafter(rule.alpha, 1.0))
+    z = power.z_pair(rule.alpha, 0.5)[0]
+    lower, upper = agreeing_bounds(d - z * error, d + z * error, p, rule.alpha, rule.margin)
+    mde = rule.margin + power.minimum_detectable(error, rule.alpha, rule.beta)
+    verdict = decide(p, rule.alpha, theta=rule.theta, lower=lower)
+    return Found(
+        verdict=verdict,
+        design="unpaired",
+        test="z",
+        p_value=p,
+        n=n_new,
+        value=new.value,
+        reference=reference,
+        difference=d,
+        lower=lower,
+        upper=upper,
+        sigma=sigma,
+        mde=mde,
+        threshold=threshold,
+        needed=_needed(sigma, n_new, n_ref, rule) if verdict == "inconclusive" else None,
+        claim="p and bounds for new items of this kind: the run and the reference count as two separate samples",
+        details={"n_reference": n_ref, "standard_error": error, "paired_would_find": _paired_mde(new, n_new, rule)},
+    )
+
+
+def _sigma(new: Number, reference: float, n_new: int, n_ref: int, rule: Rule) -> float:
+    """The declared sigma, else the one that the scores show: pooled p (1 - p) for right or wrong."""
+    if rule.sigma is not None:
+        if new.same_items:
+            rule.warnings.append(
+                f"sigma {rule.sigma:g} is declared and the items are the same: real false alarms are far fewer than alpha, and small drops "
+                "are missed; a reference with item outcomes (steelyard record) pairs them"
+            )
+        return rule.sigma
+    unit = 100.0 if rule.scale == "percent" else 1.0
+    effect = math.sqrt(new.design_effect)
+    if new.right_or_wrong or (new.sd is None and rule.scale in ("percent", "fraction") and rule.metric in ("accuracy", "error")):
+        pooled = (new.value * n_new + reference * n_ref) / (n_new + n_ref) / unit
+        if not 0 <= pooled <= 1:
+            raise DataError(
+                "cannot estimate sigma",
+                got=f"scores of {new.value:g} and {reference:g} in scale {rule.scale or 'undeclared'}",
+                need="shares of right answers",
+                hint='scale = "percent" in the task, or --sigma',
+            )
+        if 0 < pooled < 1:
+            return unit * math.sqrt(pooled * (1 - pooled)) * effect
+    elif new.sd is not None and new.sd > 0:
+        return new.sd * effect
+    raise UsageError(
+        "cannot judge the difference",
+        got="no sigma, and scores that do not show one",
+        need="sigma in the entry or the task, or --sigma",
+        hint="50 is the worst case for right or wrong in percent",
+    )
+
+
+def _needed(sigma: float, n_new: int, n_ref: int, rule: Rule) -> dict[str, Any]:
+    """Items that would rule theta out, if nothing has changed."""
+    assert rule.theta is not None
+    try:
+        items = power.items(power.two_sample(sigma, n_reference=n_ref), rule.theta, rule.alpha, rule.beta)
+    except UsageError:
+        both = power.items(power.two_sample(sigma), rule.theta, rule.alpha, rule.beta)
+        return {"items": None, "items_each": both, "why": f"the reference of {n_ref:,} items alone leaves more doubt than theta allows"}
+    return {"items": items, "more": max(0, items - n_new)}
+
+
+def _paired_mde(new: Number, n: int, rule: Rule) -> float | None:
+    """What a reference with item outcomes would find, at an assumed share of items that change between healthy runs."""
+    if rule.scale not in ("percent", "fraction"):
+        return None
+    unit = 100.0 if rule.scale == "percent" else 1.0
+    return rule.margin + unit * power.minimum_detectable(math.sqrt(ASSUMED_DISCORDANCE / n), rule.alpha, rule.beta)

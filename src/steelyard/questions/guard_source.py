@@ -1,0 +1,185 @@
+"""From the items of a run to its verdict: read once, pair with recorded outcomes, or reduce to a number."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from steelyard.errors import DataError, SourceError, SteelyardError
+from steelyard.items import Items
+from steelyard.metrics.catalogue import Metric, parse
+from steelyard.questions.compare_items import Run
+from steelyard.questions.guard_number import Found, Number, guard_floor, guard_number
+from steelyard.questions.guard_paired import guard_items
+from steelyard.questions.guard_rule import Rule
+from steelyard.questions.measure import rows_of_sample
+from steelyard.questions.reference_place import Place
+from steelyard.questions.sample import Sample
+from steelyard.questions.settings import settle
+from steelyard.read.doors import open_source
+from steelyard.reference import outcomes
+from steelyard.reference.entry import Entry
+
+NUMERIC = ("mae", "rmse", "r2", "spearman")
+
+
+def guard_source(
+    source: Any,
+    place: Place,
+    entry: Entry,
+    rule: Rule,
+    columns: Mapping[str, Any],
+    *,
+    unmatched: str,
+    missing: str,
+    draws: int,
+    seed: int,
+) -> tuple[Found, str]:
+    """The verdict and the scale it is in."""
+    run = read_run(source, columns, rule.metric, rule.warnings)
+    metric = metric_of(rule.metric, run.items)
+    if entry.items is not None and rule.threshold is None:
+        recorded = outcomes.load(place.directory, place.task, entry.items)
+        past = Run("reference", outcomes.to_items(recorded))
+        run = _keyed_alike(run, recorded.hashed)
+        _refuse_other_contents(run, recorded)
+        scale, unit = scale_of(rule, metric, [past.items, run.items], entry)
+        keep = _columns_of(past.items)
+        found = guard_items(
+            Run("reference", past.items),
+            Run(run.name, _only(run.items, keep, metric)),
+            metric,
+            rule,
+            unit=unit,
+            unmatched=unmatched,
+            missing=missing,
+            draws=draws,
+            seed=seed,
+        )
+        found.details["n_reference"] = len(recorded.keys)
+        return found, scale
+    scale, unit = scale_of(rule, metric, [run.items], entry)
+    new = _number(run, metric, unit, missing, entry, rule)
+    return (guard_floor if rule.threshold is not None else guard_number)(new, entry, rule), scale
+
+
+def read_run(source: Any, columns: Mapping[str, Any], metric: str, warnings: list[str]) -> Run:
+    """The items of a run and its name."""
+    opened = open_source(source, columns={role: column for role, column in columns.items() if column is not None})
+    warnings.extend(opened.warnings)
+    name = opened.name or (os.path.basename(os.fspath(source)) if isinstance(source, (str, os.PathLike)) else "run")
+    return Run(name, opened.items(numeric=metric in NUMERIC))
+
+
+def metric_of(name: str, items: Items) -> Metric:
+    """The metric by name; a name that only the suite knows (wer, rouge1) is the mean of the run's scores."""
+    try:
+        metric = parse(name)
+    except SteelyardError:
+        if items.score is None:
+            raise
+        return parse("mean")
+    right = items.score is None or items.truth is not None or bool(np.isin(items.score[~np.isnan(items.score)], (0.0, 1.0)).all())
+    if metric.base == "accuracy" and not right:
+        return parse("mean")  # "accuracy" is also what the original calls any score
+    return metric
+
+
+def scale_of(rule: Rule, metric: Metric, runs: list[Items], entry: Entry) -> tuple[str, float]:
+    """The scale, and what turns the metric's own number into it."""
+    within = within_unit(metric, runs)
+    if rule.scale is None:
+        if within and entry.value is not None and abs(entry.value) > 1:
+            raise DataError(
+                "cannot tell the scale",
+                got=f"a reference of {entry.value:g} and scores within 0 and 1",
+                need="a declared scale",
+                hint='scale = "percent" in [tasks.NAME] of steelyard.toml, or --scale percent',
+            )
+        return ("fraction" if within else "raw"), 1.0
+    return rule.scale, 100.0 if rule.scale == "percent" and within else 1.0
+
+
+def within_unit(metric: Metric, runs: list[Items]) -> bool:
+    """Whether the metric's own numbers lie between 0 and 1 (or -1 and 1)."""
+    if metric.base == "mean":
+        scores = [run.score for run in runs if run.score is not None]
+        return all(bool(((s >= 0) & (s <= 1) | np.isnan(s)).all()) for s in scores)
+    return metric.facts.high == 1.0
+
+
+def _keyed_alike(run: Run, hashed: bool) -> Run:
+    """The run's ids as the reference keeps them."""
+    return Run(run.name, outcomes.hash_ids(run.items)) if hashed and run.items.id is not None else run
+
+
+def _refuse_other_contents(run: Run, recorded: outcomes.Outcomes) -> None:
+    """Items whose content has changed since they were recorded are other items."""
+    if run.items.id is None:
+        return  # the pairing says so
+    now = _items_alone(run.items)
+    fresh = dict(zip(now.keys, now.content, strict=True))
+    changed = [
+        key for key, was in zip(recorded.keys, recorded.content, strict=True) if was is not None and fresh.get(key) not in (None, was)
+    ]
+    if changed:
+        raise SourceError(
+            "cannot compare with the reference",
+            got=f"{len(changed)} item(s) whose truth or content differs from what was recorded, such as {changed[0]!r}",
+            need="the same items",
+            hint="the data set has changed: record a new reference with --update and a reason",
+        )
+
+
+def _items_alone(items: Items) -> outcomes.Outcomes:
+    """Keys and contents of a run's items, whatever their answers are."""
+    return outcomes.outcomes_of([replace(items, score=np.zeros(items.n))], roles=("score",))
+
+
+def _columns_of(items: Items) -> set[str]:
+    return {name for name in ("truth", "prediction", "score", "probability") if getattr(items, name) is not None}
+
+
+def _only(items: Items, keep: set[str], metric: Metric) -> Items:
+    """The run with only the columns that the reference has, so that both are read alike."""
+    lacking = keep - _columns_of(items)
+    if lacking == {"score"} and metric.base in ("accuracy", "error") and items.truth is not None and items.prediction is not None:
+        return replace(items, probability=None)  # labels against recorded right or wrong: accuracy needs no more
+    if lacking:
+        raise DataError(
+            "cannot compare with the reference",
+            got=f"a run without {' and '.join(sorted(lacking))}",
+            need=f"what the reference holds: {', '.join(sorted(keep))}",
+            hint=" ".join(f"--{name} COLUMN" for name in sorted(lacking)),
+        )
+    dropped: dict[str, Any] = {name: None for name in ("prediction", "score", "probability") if name not in keep}
+    if "truth" not in keep:
+        dropped["truth"] = None
+    return replace(items, **dropped)
+
+
+def _number(run: Run, metric: Metric, unit: float, missing: str, entry: Entry, rule: Rule) -> Number:
+    """The run as one number with its spread."""
+    settings = settle(missing=missing, positive=rule.positive)
+    sample = Sample(run.items, settings)
+    rows = rows_of_sample([metric], sample, settings)
+    rule.warnings.extend(settings.warnings)
+    if len(rows) != 1 or rows[0].estimate is None:
+        raise DataError("cannot judge the run", got=f"no single value of {metric.name}", need="one number")
+    row = rows[0]
+    score = sample.items.score
+    effect = row.details.get("design_effect")
+    pinned = entry.items_hash is not None and run.items.id is not None
+    same = pinned and _items_alone(run.items).items_hash == entry.items_hash
+    return Number(
+        value=float(row.estimate or 0.0) * unit,
+        n=sample.n,
+        sd=None if score is None or metric.base != "mean" or len(score) < 2 else float(np.std(score, ddof=1)) * unit,
+        right_or_wrong=metric.base in ("accuracy", "error"),
+        design_effect=float(effect) if isinstance(effect, (int, float)) else 1.0,
+        same_items=same,
+    )

@@ -1,0 +1,351 @@
+"""How many items to notice a drop? Any one of n, theta, power and alpha from the others."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from steelyard import signature
+from steelyard.errors import UsageError
+from steelyard.infer import power as normal
+from steelyard.plans import Curve, Plan
+from steelyard.questions.plan_checks import error_rate, number, probability, whole
+from steelyard.questions.plan_reach import reach
+from steelyard.questions.plan_spread import DESIGN_OPTIONS, SPREADS, Spread, given_spread
+
+ALTERNATIVES = ("less", "greater", "two-sided")
+GOALS = ("detect", "rule-out")
+TESTS = {(kind, goal): "z" for kind in ("sigma", "sd") for goal in GOALS}
+TESTS |= {("discordance", "detect"): "mcnemar-midp", ("discordance", "rule-out"): "tango"}
+SMALLEST_STEP, ROWS = 32, 10
+POINTS = 41
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Wanted:
+    """The four numbers, one of them to be found; `found` names it."""
+
+    found: str
+    n: int | None
+    theta: float | None
+    alpha: float
+    beta: float
+    alternative: str
+    goal: str
+    warnings: list[str] = field(default_factory=list)
+
+    @property
+    def two_sided(self) -> bool:
+        return self.alternative == "two-sided"
+
+    @property
+    def word(self) -> str:
+        """What is looked for."""
+        return {"less": "drop", "greater": "rise", "two-sided": "difference"}[self.alternative]
+
+    def offset(self, error: float, alpha: float) -> float:
+        """From the reference to the score that is significant: below it for a drop, above it for a rise."""
+        return normal.threshold_offset(error, alpha, self.two_sided) * (-1 if self.alternative == "greater" else 1)
+
+
+def plan_detect(
+    *,
+    n: int | None = None,
+    theta: float | None = None,
+    alpha: float | None = None,
+    beta: float | None = None,
+    power: float | None = None,
+    sigma: float | None = None,
+    expected: float | None = None,
+    discordance: float | None = None,
+    sd: float | None = None,
+    within: Any = None,
+    repeats: Any = None,
+    design_effect: float | None = None,
+    icc: float | None = None,
+    group_size: float | None = None,
+    n_reference: int | None = None,
+    ratio: float | None = None,
+    available: int | None = None,
+    pilot: Any = None,
+    goal: str = "detect",
+    alternative: str = "less",
+    **columns: Any,
+) -> Plan:
+    """How many items find a drop of theta with power 1 - beta; or what n items find; or with which power, or alpha.
+
+    Give the spread once: sigma (two separate samples), expected (the same, from an accuracy), discordance (the same
+    items, right or wrong: the share that differs when the drop is there), sd (the same items, scores), or pilot: one run,
+    or two runs on the same items. goal="rule-out" plans for a pass instead: how many items rule out a drop of theta when
+    nothing has changed. available: how many items there are at all.
+
+    >>> plan_detect(sigma=50, theta=3).n
+    3435
+    >>> p = plan_detect(n=4096, sigma=50)
+    >>> round(p.theta, 6), round(p.threshold_offset, 6)
+    (2.747193, -1.817324)
+    """
+    given = locals()
+    wanted = _settle(n, theta, alpha, beta, power, alternative, goal)
+    options = {name: given[name] for name in (*SPREADS, *DESIGN_OPTIONS)} | {"theta": wanted.theta, "columns": columns}
+    if columns and pilot is None:
+        raise UsageError("cannot use columns", got=", ".join(columns), need="a pilot to read them from", hint="pilot=...")
+    spread = given_spread(options)
+    _check_drop(wanted.theta, spread, goal)
+    there = None if available is None else whole("available", available)
+    return _planned(wanted, spread, there)
+
+
+def _settle(n: Any, theta: Any, alpha: Any, beta: Any, power: Any, alternative: str, goal: str) -> Wanted:
+    """Which number is asked for, and the others with their defaults."""
+    warnings: list[str] = []
+    if alternative not in ALTERNATIVES:
+        raise UsageError(f"cannot use the alternative {alternative!r}", need=f"one of {', '.join(ALTERNATIVES)}")
+    if goal not in GOALS:
+        raise UsageError(f"cannot use the goal {goal!r}", need=f"one of {', '.join(GOALS)}")
+    if power is not None:
+        if beta is not None:
+            raise UsageError("cannot use both beta and power", got=f"beta {beta!r}, power {power!r}", need="one of them: beta = 1 - power")
+        beta = 1 - probability("power", power)
+    if n is None and theta is None:
+        raise UsageError(
+            "cannot plan without a size or a drop", got="neither n nor theta", need="one of them", hint="--theta 3 or --n 4096"
+        )
+    if None not in (n, theta, alpha, beta):
+        raise UsageError("cannot solve for anything", got="n, theta, alpha and beta", need="one of them left out")
+    found = "n" if n is None else "theta" if theta is None else "alpha" if beta is not None and alpha is None else "power"
+    return Wanted(
+        found=found,
+        n=None if n is None else whole("n", n),
+        theta=None if theta is None else number("theta", theta, above=0, hint="the drop that matters, as a positive number"),
+        alpha=error_rate("alpha", 0.05 if alpha is None else alpha, warnings),
+        beta=error_rate("beta", 0.2 if beta is None else beta, warnings),
+        alternative=alternative,
+        goal=goal,
+        warnings=warnings,
+    )
+
+
+def _check_drop(theta: float | None, spread: Spread, goal: str) -> None:
+    """A drop that can be: inside the range, and not larger than the share of items that change."""
+    if theta is None:
+        return
+    if theta >= spread.most:
+        hint = f"write {theta / 100:g} for {theta:g} points" if spread.most == 1 and theta < 100 else ""
+        raise UsageError(
+            "cannot use theta", got=f"{theta:g}", need=f"a drop below {spread.most:g}, the whole range of the scores", hint=hint
+        )
+    if goal == "detect" and spread.impossible(theta, spread.value):
+        raise UsageError(
+            "cannot have this drop",
+            got=f"a drop of {theta:g} while only {spread.value:g} of the items change",
+            need="a discordance of at least theta",
+            hint="discordance is the share of items that differ when the drop is there: that of two healthy runs plus theta",
+        )
+
+
+def _planned(wanted: Wanted, spread: Spread, available: int | None) -> Plan:
+    solved = solve(wanted, spread)
+    n, theta, alpha, beta = solved["n"], solved["theta"], solved["alpha"], solved["beta"]
+    design = spread.design(wanted.goal)
+    error = design.errors(n, theta)[0] if n is not None and theta is not None else None
+    details: dict[str, Any] = {
+        **({"n_formula": solved["n_formula"]} if "n_formula" in solved else {}),
+        **({"theta_formula": solved["theta_formula"]} if "theta_formula" in solved else {}),
+        **({"power_formula": solved["power_formula"]} if "power_formula" in solved else {}),
+        "test": "mcnemar-midp"
+        if spread.kind == "discordance" and wanted.goal == "detect"
+        else "tango"
+        if spread.kind == "discordance"
+        else "z",
+        spread.kind: spread.value,
+        "design_effect": spread.design_effect,
+        **spread.details,
+    }
+    if spread.kind == "discordance" and theta is not None and wanted.goal == "detect":
+        details["discordance_under_drop"] = spread.psi(theta)
+    if spread.n_reference is not None:
+        details["n_reference"] = spread.n_reference
+    elif spread.ratio != 1.0 and n is not None:
+        details["n_reference"] = -int(-n * spread.ratio // 1)
+    if max(spread.answers) > 1 and n is not None:
+        details |= {"answers": list(spread.answers), "calls": n * sum(spread.answers)}
+    words = list(wanted.warnings)
+    conclusion = _conclusion(wanted, solved, spread, error)
+    if available is not None:
+        details |= {"available": available, **reach(wanted, spread, available, n)}
+        if not details["reachable"]:
+            conclusion = f"{details['reach'][0]} {' '.join(details['reach'][1:])}"
+    return Plan(
+        goal=wanted.goal,
+        design=design.name,
+        n=n,
+        n_first=solved.get("n_first"),
+        n_stable=solved.get("n_stable"),
+        theta=theta,
+        threshold_offset=None if error is None else wanted.offset(error, alpha),
+        alpha=alpha,
+        beta=beta,
+        power=1 - beta,
+        conclusion=conclusion,
+        assumed=_assumed(wanted, spread),
+        sensitivity=_sensitivity(wanted, spread),
+        steps=_steps(wanted, spread, n, alpha, beta),
+        curve=_curve(wanted, spread, n, theta, alpha, beta),
+        details=details,
+        warnings=tuple(words),
+        signature=_sign(wanted, spread),
+    )
+
+
+# ---- solving -----------------------------------------------------------------------------------------------------------
+
+
+def solve(wanted: Wanted, spread: Spread) -> dict[str, Any]:
+    """All four numbers. For right or wrong on the same items McNemar's exact power settles what the formula begins."""
+    solved = by_formula(wanted, spread)
+    if spread.exact:
+        from steelyard.questions.plan_exact import settle_exactly
+
+        solved |= settle_exactly(wanted, spread, solved)
+    return solved
+
+
+def by_formula(wanted: Wanted, spread: Spread, value: float | None = None) -> dict[str, Any]:
+    """All four numbers by the normal formulas, at the spread or at another value of it."""
+    design, two = spread.design(wanted.goal, value), wanted.two_sided
+    n, theta, alpha, beta = wanted.n, wanted.theta, wanted.alpha, wanted.beta
+    if wanted.found == "n":
+        assert theta is not None
+        n = normal.items(design, theta, alpha, beta, two_sided=two)
+    elif wanted.found == "theta":
+        assert n is not None
+        theta = normal.detectable(design, n, alpha, beta, two_sided=two, most=spread.most)
+    else:
+        assert n is not None
+        assert theta is not None
+        if wanted.found == "power":
+            beta = 1 - normal.power(design, n, theta, alpha, two_sided=two)
+        else:
+            alpha = normal.false_alarms(design, n, theta, beta, two_sided=two)
+    return {"n": n, "theta": theta, "alpha": alpha, "beta": beta, "power": 1 - beta}
+
+
+# ---- around the answer ---------------------------------------------------------------------------------------------------
+
+
+def _sensitivity(wanted: Wanted, spread: Spread) -> tuple[Mapping[str, Any], ...]:
+    """The number that was asked for, if the spread is another. By the formulas, which is what a rough look needs."""
+    rows = []
+    for words, value in spread.others():
+        if (
+            spread.kind == "discordance"
+            and wanted.theta is not None
+            and wanted.goal == "detect"
+            and not spread.healthy
+            and value < wanted.theta
+        ):
+            continue
+        try:
+            rows.append({"if": words, wanted.found: by_formula(wanted, spread, value)[wanted.found]})
+        except UsageError:
+            rows.append({"if": words, wanted.found: None})
+    return tuple(rows)
+
+
+def sizes(n: int) -> list[int]:
+    """The doubling steps of the accuracy suite's table, 32 items up, and n itself.
+
+    >>> sizes(3435)
+    [32, 64, 128, 256, 512, 1024, 2048, 3435, 4096, 8192]
+    """
+    steps = [SMALLEST_STEP]
+    while steps[-1] < 2 * n:
+        steps.append(2 * steps[-1])
+    return sorted({*steps[-ROWS + 1 :], n})
+
+
+def _steps(wanted: Wanted, spread: Spread, n: int | None, alpha: float, beta: float) -> tuple[Mapping[str, Any], ...]:
+    """theta and threshold for the sizes around the answer."""
+    if n is None or alpha > 0.5 or beta > 0.5:  # a plan nobody would follow has no neighbours worth printing
+        return ()
+    design = spread.design(wanted.goal)
+    rows = []
+    for size in sizes(n):
+        theta = normal.detectable(design, size, alpha, beta, two_sided=wanted.two_sided, most=spread.most)
+        error = design.errors(size, theta if theta is not None else 0.0)[0]
+        rows.append({"n": size, "theta": theta, "threshold": wanted.offset(error, alpha)})
+    return tuple(rows)
+
+
+def _curve(wanted: Wanted, spread: Spread, n: int | None, theta: float | None, alpha: float, beta: float) -> Curve | None:
+    """theta against n, from a sixteenth to sixteen times the answer."""
+    if n is None or alpha > 0.5 or beta > 0.5:
+        return None
+    design = spread.design(wanted.goal)
+    places = [n * 16 ** (2 * i / (POINTS - 1) - 1) for i in range(POINTS)]
+    drops = [normal.detectable(design, x, alpha, beta, two_sided=wanted.two_sided, most=spread.most) for x in places]
+    kept = [(x, y) for x, y in zip(places, drops, strict=True) if y is not None and x >= 1]
+    if len(kept) < 2:
+        return None
+    label = f"{wanted.word} {'found' if wanted.goal == 'detect' else 'ruled out'}"
+    return Curve(
+        x_label="items",
+        y_label=label,
+        x=tuple(x for x, _ in kept),
+        y=tuple(y for _, y in kept),
+        goal=wanted.theta,
+        mark=None if theta is None else (float(n), theta),
+    )
+
+
+# ---- words ---------------------------------------------------------------------------------------------------------------
+
+
+def _conclusion(wanted: Wanted, solved: Mapping[str, Any], spread: Spread, error: float | None) -> str:
+    n, theta, alpha, power = solved["n"], solved["theta"], solved["alpha"], 1 - solved["beta"]
+    if theta is None:
+        return f"{n:,} items cannot find any {wanted.word} with power {1 - wanted.beta:g} at alpha {alpha:g}."
+    side = "two-sided" if wanted.two_sided else "one-sided"
+    beside = f" ({solved['n_formula']:,} by the normal formula)" if "n_formula" in solved else ""
+    size = f"{n:,} items{beside}" + (" in each run" if spread.kind == "sigma" and spread.n_reference is None and spread.ratio == 1 else "")
+    if wanted.goal == "rule-out":
+        told = f"{size} rule out a {wanted.word} of {theta:.4g} with probability {power:.3g}"
+        return f"{told} when nothing has changed (alpha {alpha:.3g}, {side})."
+    told = f"{size} find a {wanted.word} of {theta:.4g} with power {power:.3g} (alpha {alpha:.3g}, {side})"
+    if error is None or wanted.two_sided:
+        return f"{told}."
+    offset = wanted.offset(error, alpha)
+    way = "below" if wanted.alternative == "less" else "above"
+    return f"{told}; a score more than {abs(offset):.4g} {way} the reference is significant." if offset else f"{told}."
+
+
+def _assumed(wanted: Wanted, spread: Spread) -> str:
+    groups = f"; items come in groups, design effect {spread.design_effect:.3g}" if spread.design_effect != 1 else "; items independent"
+    reference = f"; a reference of {spread.n_reference:,} items" if spread.n_reference is not None else ""
+    if spread.ratio != 1:
+        reference = f"; {spread.ratio:g} reference items for each new one"
+    answers = ""
+    if max(spread.answers) > 1:
+        answers = f"; {spread.answers[0]} and {spread.answers[1]} answers to each item, standard deviation {spread.within[1]:g} within it"
+    words = spread.words.replace("when the drop is there", "with nothing changed") if wanted.goal == "rule-out" else spread.words
+    return f"{words}{groups}{reference}{answers}."
+
+
+def _sign(wanted: Wanted, spread: Spread) -> str:
+    facts: dict[str, object] = {
+        "goal": wanted.goal,
+        "n": wanted.n,
+        "alternative": wanted.alternative,
+        "alpha": None if wanted.found == "alpha" else wanted.alpha,
+        "beta": None if wanted.found == "power" else wanted.beta,
+        "theta": wanted.theta,
+        spread.kind: spread.value,
+        "design_effect": None if spread.design_effect == 1 else spread.design_effect,
+        "n_reference": spread.n_reference,
+        "answers": None if max(spread.answers) == 1 else spread.answers,
+        "within": None if max(spread.within) == 0 else spread.within,
+        "pilot": spread.details.get("pilot_n"),
+    }
+    return signature.write(facts)

@@ -1,0 +1,155 @@
+"""What a pilot tells a plan to detect: one run gives sigma, two runs on the same items give how often they disagree."""
+
+from __future__ import annotations
+
+import math
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from steelyard.errors import DataError, UsageError
+from steelyard.infer.normal import wilson
+from steelyard.metrics.catalogue import parse
+from steelyard.questions.asked import settle_comparison
+from steelyard.questions.compare_items import Run, default_metric, paired
+from steelyard.questions.evidence import Evidence
+from steelyard.questions.measure import rows_of_sample
+from steelyard.questions.pair_evidence import pair_evidence
+from steelyard.questions.plan_spread import Spread
+from steelyard.questions.sample import Sample
+from steelyard.questions.settings import settle
+from steelyard.read.doors import open_source
+
+SMALL = 30
+
+
+def pilot_spread(pilot: Any, columns: Mapping[str, Any], more: Mapping[str, Any], theta: float | None) -> Spread:
+    """The spread that one or two pilot runs show. A theta above 1 on scores within 0 and 1 can only mean percent."""
+    runs = list(pilot) if isinstance(pilot, (list, tuple)) and not _is_data(pilot) else [pilot]
+    if len(runs) > 2:
+        raise UsageError("cannot use the pilot", got=f"{len(runs)} runs", need="one run, or two runs on the same items")
+    read = [_run(one, columns, f"pilot {i + 1}") for i, one in enumerate(runs)]
+    found = _one(read[0], more) if len(read) == 1 else _two(read[0], read[1], more, theta)
+    return _in_percent(found) if found.most == 1.0 and theta is not None and theta >= 1 else found
+
+
+def _is_data(pilot: Sequence[Any]) -> bool:
+    """A list of numbers or rows is one pilot; a list of paths or frames is several."""
+    return bool(pilot) and isinstance(pilot[0], (int, float, Mapping))
+
+
+def _run(data: Any, columns: Mapping[str, Any], place: str) -> Run:
+    source = open_source(data, columns={role: value for role, value in columns.items() if value is not None})
+    name = source.name or (os.path.basename(os.fspath(data)) if isinstance(data, (str, os.PathLike)) else place)
+    return Run(name, source.items())
+
+
+def _one(run: Run, more: Mapping[str, Any]) -> Spread:
+    """sigma of one answer, the design effect of groups, the noise within items."""
+    settings = settle()
+    sample = Sample(run.items, settings, needed={"score", "truth", "prediction", "id", "group", "repeat"})
+    metric = default_metric([run])
+    if metric.base not in ("accuracy", "mean"):
+        raise DataError("cannot estimate sigma", got=f"a pilot of {metric.name}", need="right or wrong, or a score, per item")
+    row = rows_of_sample([metric], sample, settings)[0]
+    if row.estimate is None or sample.n < 2:
+        raise DataError("cannot estimate sigma", got=f"a pilot of {sample.n} item(s)", need="at least two items")
+    right_or_wrong = metric.base == "accuracy"
+    within = row.details.get("variance_within")
+    between = row.details.get("variance_between")
+    answers = more.get("answers", (1, 1))
+    if isinstance(within, float) and isinstance(between, float):
+        variance = between + within / answers[1]
+    elif right_or_wrong:
+        variance = row.estimate * (1 - row.estimate)
+    else:
+        assert run.items.score is not None
+        variance = float(np.var(run.items.score, ddof=1))
+    _refuse_constant(variance, sample.n, right_or_wrong)
+    if "answers" in more and within is None:
+        raise UsageError(
+            "cannot tell what the repeats save", got="a pilot without repeats", need="a pilot with a repeat column, or --within"
+        )
+    effect = row.details.get("design_effect")
+    facts = {"pilot_n": sample.n, "pilot_estimate": row.estimate, "variance_within": within, "variance_between": between}
+    grouped = isinstance(effect, (int, float)) and row.details.get("design") == "groups"
+    score = run.items.score
+    unit = right_or_wrong or (score is not None and bool(((score >= 0) & (score <= 1)).all()))
+    return Spread(
+        kind="sigma",
+        value=math.sqrt(variance),
+        words=f"two separate samples of scores like the pilot's: {sample.n:,} items, standard deviation {math.sqrt(variance):.4g}",
+        most=1.0 if unit else math.inf,
+        expected=row.estimate if right_or_wrong and within is None else None,
+        details={name: value for name, value in facts.items() if value is not None},
+        **{
+            **{name: value for name, value in more.items() if name not in ("answers", "within")},
+            **({"design_effect": float(effect)} if grouped and more["design_effect"] == 1.0 and effect is not None else {}),
+        },
+    )
+
+
+def _refuse_constant(variance: float, n: int, right_or_wrong: bool) -> None:
+    if variance > 0:
+        return
+    got = f"{n} items that are all {'right, or all wrong' if right_or_wrong else 'equal'}"
+    hint = "--expected .95 if you expect some errors, or a larger pilot" if right_or_wrong else "a larger pilot, or --sigma"
+    raise DataError("cannot estimate sigma", got=got, need="a pilot that varies", hint=hint)
+
+
+def _two(first: Run, second: Run, more: Mapping[str, Any], theta: float | None) -> Spread:
+    """How often two healthy runs disagree, or the standard deviation of their differences."""
+    asked = settle_comparison(
+        settle(), interval=None, test=None, alternative="two-sided", margin=None, design=None, unmatched="error", correction="holm"
+    )
+    metric = default_metric([first, second])
+    if metric.base not in ("accuracy", "mean"):
+        raise DataError("cannot plan from these pilots", got=f"pilots of {metric.name}", need="right or wrong, or a score, per item")
+    pairs, _ = paired(first, second, asked)
+    found = pair_evidence(pairs, parse(metric.name), asked)
+    _refuse_unhealthy(found, theta)
+    facts: dict[str, Any] = {"pilot_n": found.n, "pilot_difference": found.difference}
+    plain = {name: value for name, value in more.items() if name not in ("answers", "within")}
+    if found.flips is not None:
+        changed = found.flips["baseline_only"] + found.flips["candidate_only"]
+        psi, upper = changed / found.n, wilson(changed, found.n)[1]
+        facts |= {"pilot_flips": changed, "discordance_upper": upper}
+        shown = f"{changed:,} of {found.n:,} items differ between the two pilot runs; a drop of theta adds theta to that share"
+        words = f"the same items, right or wrong; {shown}"
+        return Spread(kind="discordance", value=psi, words=words, most=1.0, healthy=True, upper=upper, details=facts, **plain)
+    if not found.error:
+        raise DataError(
+            "cannot plan from these pilots", got="two runs with equal differences on every item", need="runs that differ somewhere"
+        )
+    sd = found.error * math.sqrt(found.n)
+    words = f"the same items; the differences of the two pilot runs have standard deviation {sd:.4g}"
+    grouped = " (design effect of the groups included)" if found.design == "clustered" else ""
+    return Spread(kind="sd", value=sd, words=words + grouped, details=facts, **plain)
+
+
+def _refuse_unhealthy(found: Evidence, theta: float | None) -> None:
+    """Two pilots that already differ by theta are not two healthy runs, or theta is below their noise."""
+    gap, p = found.difference, found.test.p_value
+    if theta is None or gap is None or p is None or abs(gap) < (theta / 100 if theta >= 1 and found.flips is not None else theta):
+        return
+    if p <= 0.05:
+        raise DataError(
+            "cannot plan for this theta",
+            got=f"theta {theta:g}, and pilot runs that differ by {abs(gap):.4g} (p = {p:.2g}) with nothing changed",
+            need="two runs of the same healthy model, or a theta above what they differ by",
+        )
+
+
+def _in_percent(spread: Spread) -> Spread:
+    """The same spread in percent, said."""
+    if spread.kind == "discordance":
+        raise UsageError(
+            "cannot use theta", got="a theta of 1 or more on right-or-wrong items", need="a fraction", hint="write 0.03 for three points"
+        )
+    details = {**spread.details, "scale": "percent"}
+    return replace(
+        spread, value=100 * spread.value, most=100.0, percent=True, words=f"{spread.words} (x 100: theta is in percent)", details=details
+    )

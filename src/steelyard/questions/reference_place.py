@@ -1,0 +1,91 @@
+"""Where references lie: the configuration, the directory, the task's file, and the entry that a model and its spec match."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from steelyard.errors import SourceError, UsageError
+from steelyard.reference.config import Config, find_config
+from steelyard.reference.entry import Entry, TaskDefaults
+from steelyard.reference.matching import Match, NoReferenceError, find_entry
+from steelyard.reference.names import task_path
+from steelyard.reference.task_file import TaskFile, load_task_file
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Place:
+    """A task's references on disk. `path` need not exist yet."""
+
+    config: Config
+    directory: Path
+    task: str
+    path: Path
+    defaults: TaskDefaults
+    spec_keys: tuple[str, ...] = ()
+
+    @property
+    def shown(self) -> str:
+        """The task's file as a person would write it: relative to where they stand, if it lies there."""
+        try:
+            return str(self.path.resolve().relative_to(Path.cwd().resolve()))
+        except ValueError:
+            return str(self.path)
+
+
+def locate(task: str, directory: str | os.PathLike[str] | None = None, config: str | os.PathLike[str] | None = None) -> Place:
+    """Option, then steelyard.toml (nearest upward, paths relative to it) or [tool.steelyard], then `references`."""
+    found = find_config(Path.cwd(), None if config is None else Path(config))
+    where = Path(directory) if directory is not None else found.directory
+    return Place(
+        config=found,
+        directory=where,
+        task=task,
+        path=task_path(where, task),
+        defaults=found.task(task),
+        spec_keys=found.spec_keys_of(task),
+    )
+
+
+def load(place: Place) -> TaskFile:
+    """The task's file, or an error with the command that makes one."""
+    if not place.path.exists():
+        raise SourceError(
+            f"cannot find references for task {place.task!r}",
+            got=f"no file {place.shown!r}",
+            need="a recorded reference",
+            hint=record_command(place.task, "MODEL"),
+        )
+    return load_task_file(place.path, spec_keys=place.spec_keys, metric=place.defaults.metric)
+
+
+def matched(place: Place, model: str, spec: Mapping[str, Any] | None, file: TaskFile | None = None) -> Match:
+    """The one entry of a model and spec. Nothing that matches is an error that names the nearest."""
+    entries = (file or load(place)).entries
+    return find_entry(entries, model, dict(spec or {}), spec_keys=place.spec_keys, file=place.shown)
+
+
+def entry_there(place: Place, file: TaskFile, model: str, spec: Mapping[str, Any] | None) -> Entry | None:
+    """The entry of exactly this model and spec, or None. A spec key that is not declared is an error all the same."""
+    try:
+        return matched(place, model, spec, file).entry
+    except NoReferenceError:
+        return None
+
+
+def make_directory(directory: Path) -> None:
+    """The directory of the references, made if it is not there."""
+    try:
+        directory.mkdir(parents=True, exist_ok=True)
+    except OSError as fault:
+        got = fault.strerror or str(fault)
+        raise UsageError(f"cannot make the directory {str(directory)!r}", got=got, need="a place that can be written to") from fault
+
+
+def record_command(task: str, model: str, spec: Mapping[str, Any] | None = None) -> str:
+    """The command that puts a run on record."""
+    words = "".join(f" --spec {key}={value}" for key, value in (spec or {}).items())
+    return f"steelyard record RUN --task {task} --model {model}{words}"

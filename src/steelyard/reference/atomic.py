@@ -1,0 +1,146 @@
+"""Files written whole or not at all: beside the target, down to the disk, then one rename."""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import os
+import re
+import secrets
+import stat
+import time
+from pathlib import Path
+
+from steelyard.errors import SourceError, UsageError
+
+MOST = 256 * 2**20  # bytes; what people keep in a repository is far below
+LEFT_BEHIND = 3600.0  # seconds after which a temporary file can only belong to a process that was killed
+
+
+def write_atomic(path: Path, data: bytes) -> None:
+    """Put data at path so that a reader, and a machine that loses power, sees the old file or the new one.
+
+    The permissions of an existing file are kept; a link is followed, so that it stays a link. Temporary files have random
+    names (`.NAME.HEX.tmp`): what a killed process left behind is in nobody's way, and is swept up an hour later.
+    """
+    target = Path(os.path.realpath(path))
+    mode = _mode_of_existing(target, path)
+    temporary = target.with_name(f".{target.name}.{secrets.token_hex(8)}.tmp")
+    try:
+        _write_down(temporary, data, mode)
+        os.replace(temporary, target)
+    except BaseException as fault:
+        with contextlib.suppress(OSError):
+            temporary.unlink()
+        if not isinstance(fault, OSError):
+            raise
+        raise _not_written(path, fault, existed=mode is not None) from fault
+    sync_directory(target.parent)
+    _sweep(target)
+
+
+def _mode_of_existing(target: Path, shown: Path) -> int | None:
+    """The permissions of the file to be replaced, None if there is none. A file protected from writing stays as it is."""
+    try:
+        found = os.stat(target)
+    except FileNotFoundError:
+        return None
+    except OSError as fault:
+        raise _not_written(shown, fault, existed=False) from fault
+    if not stat.S_ISREG(found.st_mode):
+        raise UsageError(f"cannot write {str(shown)!r}", got="something there that is not a file", need="a file, or nothing")
+    if not os.access(target, os.W_OK):
+        raise UsageError(
+            f"cannot write {str(shown)!r}", got="a file that is protected from writing", need="permission", hint="chmod u+w, if you mean it"
+        )
+    return stat.S_IMODE(found.st_mode)
+
+
+def _write_down(temporary: Path, data: bytes, mode: int | None) -> None:
+    """All bytes in a new file, on the disk. Opened as any program opens a file, so that the umask decides who may read it."""
+    handle = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0), 0o666)
+    try:
+        write_all(handle, data)
+        if mode is not None:
+            os.chmod(temporary, mode)
+        os.fsync(handle)
+    finally:
+        os.close(handle)  # may report a full disk as well: network filesystems wait until here
+
+
+def write_all(handle: int, data: bytes) -> None:
+    """os.write until nothing is left: a disk that fills up takes a part and says so only the next time."""
+    rest = memoryview(data)
+    while rest:
+        written = os.write(handle, rest)
+        if written == 0:
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+        rest = rest[written:]
+
+
+def sync_directory(directory: Path) -> None:
+    """Make a rename or a new name in the directory last, where the system can."""
+    if os.name == "nt":
+        return  # a directory cannot be opened there
+    try:
+        handle = os.open(directory, os.O_RDONLY)
+    except PermissionError:
+        return  # a directory may be open for writing and closed for reading
+    try:
+        os.fsync(handle)
+    except OSError as fault:
+        if fault.errno not in (errno.EINVAL, errno.ENOTSUP, errno.EROFS):  # filesystems that have no such thing
+            raise UsageError(
+                f"cannot be sure that what was written to {str(directory)!r} will last",
+                got=fault.strerror or str(fault),
+                need="a disk that takes it",
+                hint="the new content is in place; look at the disk, then repeat the command",
+            ) from fault
+    finally:
+        os.close(handle)
+
+
+def _not_written(path: Path, fault: OSError, *, existed: bool) -> UsageError:
+    full = fault.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
+    return UsageError(
+        f"cannot write {str(path)!r}",
+        got=fault.strerror or str(fault),
+        need="room on the disk" if full else "a directory that exists and can be written to",
+        hint="the old file is as it was" if existed else "nothing was written",
+    )
+
+
+def _sweep(target: Path) -> None:
+    """Remove what killed processes left beside the target, long ago. No failure of this is worth a word."""
+    ours = re.compile(rf"\.{re.escape(target.name)}\.[0-9a-f]{{16}}\.tmp")
+    with contextlib.suppress(OSError):
+        for name in os.listdir(target.parent):
+            if ours.fullmatch(name):
+                left = target.with_name(name)
+                if time.time() - left.stat().st_mtime > LEFT_BEHIND:
+                    left.unlink()
+
+
+def read_bytes(path: Path, *, most: int = MOST) -> bytes:
+    """The content of a regular file of at most so many bytes."""
+    found = read_if_there(path, most=most)
+    if found is None:
+        raise SourceError(f"cannot read {str(path)!r}", got="no such file", need="a file")
+    return found
+
+
+def read_if_there(path: Path, *, most: int = MOST) -> bytes | None:
+    """The content of a regular file, None if there is nothing at that path."""
+    try:
+        # Looked at before it is opened: opening a pipe would wait for its other end.
+        if not stat.S_ISREG(os.stat(path).st_mode):
+            raise SourceError(f"cannot read {str(path)!r}", got="something that is not a file", need="a file")
+        with open(path, "rb") as file:
+            data = file.read(most + 1)
+    except FileNotFoundError:
+        return None
+    except OSError as fault:
+        raise SourceError(f"cannot read {str(path)!r}", got=fault.strerror or str(fault), need="a file that can be read") from fault
+    if len(data) > most:
+        raise SourceError(f"cannot read {str(path)!r}", got=f"more than {most} bytes", need=f"at most {most}", hint="is it the right file?")
+    return data

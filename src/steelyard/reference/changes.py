@@ -1,0 +1,219 @@
+"""The history of a task's references: one line of JSON for every change, only ever added to."""
+
+from __future__ import annotations
+
+import contextlib
+import getpass
+import json
+import os
+import re
+import subprocess
+import time
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field, fields
+from pathlib import Path
+from typing import Any
+
+from steelyard.errors import SourceError, UsageError
+from steelyard.reference.atomic import read_if_there, sync_directory, write_all, write_atomic
+from steelyard.reference.locking import PATIENCE, Lock
+from steelyard.reference.names import canonical_spec
+from steelyard.version import __version__
+
+ACTIONS = ("record", "update", "remove", "rename", "approve", "import")
+TORN = "torn"  # a line that a crash cut short: kept as the reason of a change of this name, never thrown away
+GIT_PATIENCE = 10.0  # seconds
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Change:
+    """One change of one reference. `old` and `new` are values (of a rename: names); None where there is none."""
+
+    action: str
+    model: str | None = None
+    spec: Mapping[str, Any] = field(default_factory=dict)
+    old: float | str | None = None
+    new: float | str | None = None
+    n: int | None = None
+    runs: int | None = None
+    reason: str | None = None
+    time: str = field(default_factory=lambda: now())
+    by: str | None = None
+    commit: str | None = None
+    tool: str = __version__
+
+    def line(self) -> bytes:
+        """The change as a line of the file: keys in the order of the fields, what is not known left out."""
+        said = {key: value for key, value in asdict(self).items() if value is not None and value != {}}
+        try:
+            return json.dumps(said, ensure_ascii=False, allow_nan=False).encode() + b"\n"
+        except (TypeError, ValueError) as fault:
+            raise UsageError("cannot keep the history", got=f"{fault}", need="texts and finite numbers") from fault
+
+
+def now() -> str:
+    """The time in UTC, ISO 8601, to the second."""
+    return time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
+
+
+# ---- writing -------------------------------------------------------------------------------------------------------
+
+
+def append_change(path: Path, change: Change, *, timeout: float = PATIENCE) -> tuple[str, ...]:
+    """Add a line to the history, under its lock. Returns what there is to say: a torn line that was found and kept."""
+    if change.action not in ACTIONS:
+        raise UsageError("cannot keep the history", got=f"the action {change.action!r}", need=f"one of {', '.join(ACTIONS)}")
+    line = change.line()
+    with Lock(path, timeout=timeout) as lock:
+        found = read_if_there(path)
+        lock.insist()
+        whole, torn = _split(found or b"")
+        if torn is not None:
+            write_atomic(path, whole + _mended(torn).line() + line)
+            return (f"the last line of {str(path)!r} was cut short, by a crash or a full disk: it is kept as a change named {TORN!r}",)
+        if found and not found.endswith(b"\n"):
+            line = b"\n" + line  # a last line that is whole, saved by an editor without its end
+        _append(path, line, size=None if found is None else len(found))
+    return ()
+
+
+def _append(path: Path, line: bytes, *, size: int | None) -> None:
+    """One write at the end. If the disk is full, the file is cut back to what it was."""
+    try:
+        handle = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT | getattr(os, "O_BINARY", 0), 0o666)
+        try:
+            write_all(handle, line)
+            os.fsync(handle)
+        except BaseException:
+            with contextlib.suppress(OSError):
+                os.ftruncate(handle, size or 0)
+            raise
+        finally:
+            os.close(handle)
+    except OSError as fault:
+        raise UsageError(
+            f"cannot write {str(path)!r}",
+            got=fault.strerror or str(fault),
+            need="room and permission",
+            hint="the history is as it was; this change is not in it",
+        ) from fault
+    if size is None:
+        sync_directory(path.parent)
+
+
+def _split(data: bytes) -> tuple[bytes, bytes | None]:
+    """The whole lines, and the torn rest of a line: a last line without its end that is not a change."""
+    cut = data.rfind(b"\n") + 1
+    rest = data[cut:]
+    if not rest.strip() or _parsed(rest) is not None:
+        return data, None
+    return data[:cut], rest
+
+
+def _mended(torn: bytes) -> Change:
+    return Change(action=TORN, reason=torn.decode("utf-8", "backslashreplace"))
+
+
+# ---- reading -------------------------------------------------------------------------------------------------------
+
+
+def read_changes(path: Path, model: str | None = None, spec: Mapping[str, Any] | None = None) -> tuple[Change, ...]:
+    """All changes, or those of a model (and a spec), oldest first. No file: no changes.
+
+    A torn line is handed out as a change named `torn`, whatever was asked for: nobody knows whose it was.
+    """
+    whole, torn = _split(read_if_there(path) or b"")
+    changes = []
+    for number, line in enumerate(whole.split(b"\n"), 1):
+        if not line.strip():
+            continue
+        change = _parsed(line)
+        if change is None:
+            raise _damaged(path, number, line)
+        changes.append(change)
+    if torn is not None:
+        changes.append(_mended(torn))
+    wanted = None if spec is None else canonical_spec(spec)
+    return tuple(
+        change
+        for change in changes
+        if change.action == TORN or (model in (None, change.model) and (wanted is None or canonical_spec(change.spec) == wanted))
+    )
+
+
+def _parsed(line: bytes) -> Change | None:
+    """A line as a change, None if it is none. Keys of a later version are left where they are: the file is not rewritten."""
+    try:
+        said = json.loads(line)
+        known = {each.name: said[each.name] for each in fields(Change) if each.name in said}
+        good = all(isinstance(said[key], str) for key in ("action", "time")) and isinstance(said.get("spec", {}), dict)
+        return Change(**known) if good else None
+    except (ValueError, TypeError, KeyError, RecursionError):
+        return None
+
+
+def _damaged(path: Path, number: int, line: bytes) -> SourceError:
+    conflict = line.startswith((b"<<<<<<<", b"=======", b">>>>>>>"))
+    hint = "it was edited or damaged: git checkout the file, or remove that line"
+    if conflict:
+        hint = "keep the lines of both sides; '*.history.jsonl merge=union' in .gitattributes makes git do so by itself"
+    got = "a merge conflict" if conflict else repr(line[:60].decode("utf-8", "replace"))
+    return SourceError(f"cannot read line {number} of {str(path)!r}", got=got, need="a change in JSON", hint=hint)
+
+
+# ---- who and where -------------------------------------------------------------------------------------------------
+
+
+def who() -> str:
+    """The name of the person for git, else the login name. Never an address: what is committed is public for ever."""
+    for name in (_git(Path.cwd(), "config", "user.name"), _login()):
+        plain = re.sub(r"<[^>]*>?|\S*@\S*", "", "".join(char for char in name or "" if char.isprintable()))
+        if plain.strip():
+            return " ".join(plain.split())[:80]
+    return "unknown"
+
+
+def _login() -> str | None:
+    try:
+        return getpass.getuser()
+    except (OSError, KeyError, ImportError):
+        return None
+
+
+def commit_of(directory: Path, *, except_for: Path | None = None) -> str | None:
+    """The commit checked out where the directory is; None without git or without a commit.
+
+    `-dirty` marks files that git knows and that differ from it, `-unchecked` that git would not say. `except_for` is
+    left out of that: references that were just written say nothing about the code that was measured.
+    """
+    commit = _git(directory, "rev-parse", "--short=12", "HEAD")
+    if not commit:
+        return None
+    paths = [":/"] if except_for is None else [":/", f":(exclude){except_for.resolve()}"]
+    changed = _git(directory, "status", "--porcelain", "--untracked-files=no", "--", *paths)
+    if changed is None:
+        return f"{commit}-unchecked"
+    return f"{commit}-dirty" if changed else commit
+
+
+_ELSEWHERE = {"GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE", "GIT_COMMON_DIR", "GIT_PREFIX", "GIT_OBJECT_DIRECTORY", "GIT_NAMESPACE"}
+
+
+def _git(directory: Path, *words: str) -> str | None:
+    """What git says, None if it cannot. Told by its hooks to look elsewhere (GIT_DIR ...), it would speak of another place."""
+    environment = {key: value for key, value in os.environ.items() if key not in _ELSEWHERE}
+    environment |= {"GIT_OPTIONAL_LOCKS": "0", "LC_ALL": "C"}
+    try:
+        run = subprocess.run(  # noqa: S603
+            ["git", "-c", "core.fsmonitor=false", *words],  # noqa: S607
+            cwd=directory,
+            env=environment,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            timeout=GIT_PATIENCE,
+            check=True,
+        )
+    except (OSError, subprocess.SubprocessError):
+        return None
+    return run.stdout.decode("utf-8", "replace").strip()

@@ -1,0 +1,234 @@
+"""One entry of a task file: which keys it may have, of which type each is, and which key is its value.
+
+The value stands under the name of its metric. An entry has at most one such key: `accuracy`, or the entry's own `metric`, or
+the task's, or any name that is known as a metric, here or elsewhere (`wer`, `rouge1`, `perplexity`). Everything else that is
+no spec key, no setting and no record is an error that names the nearest key, so that a slip of the pen never becomes a value.
+"""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any, NoReturn
+
+from steelyard.errors import SourceError, UsageError
+from steelyard.reference.entry import RECORDED, SETTINGS, SPEC_DEFAULTS, Entry
+from steelyard.reference.yaml_tree import MappingNode, Node, ScalarNode
+
+SCALES = ("percent", "fraction", "raw")
+# Names under which other suites record a score; what we measure ourselves is in the catalogue of metrics.
+KNOWN_ELSEWHERE = (
+    "acceptance_length",
+    "acc_norm",
+    "bleu",
+    "cer",
+    "chrf",
+    "exact_match",
+    "meteor",
+    "perplexity",
+    "rouge",
+    "rouge1",
+    "rouge2",
+    "rougeL",
+    "rougeLsum",
+    "ter",
+    "wer",
+)
+
+
+def is_metric(name: str) -> bool:
+    """Is this the name of a metric, ours or one of the others?
+
+    >>> [is_metric(name) for name in ("accuracy", "macro_f1", "pass@5", "wer", "acuracy", "sigma")]
+    [True, True, True, True, False, False]
+    """
+    from steelyard.metrics.catalogue import parse
+
+    try:
+        parse(name)
+    except UsageError:
+        return name in KNOWN_ELSEWHERE
+    return True
+
+
+def check_spec_keys(spec_keys: Iterable[str]) -> tuple[str, ...]:
+    """Declared spec keys, each once; an error for a name that already means something else in an entry."""
+    declared = tuple(dict.fromkeys(spec_keys))
+    for key in declared:
+        if key in SETTINGS or key in RECORDED or is_metric(key):
+            raise UsageError(f"cannot use {key!r} as a spec key", got="a key that entries have anyway", need="a name of its own")
+        if not key or key != key.strip():
+            raise UsageError("cannot use a spec key", got=repr(key), need="a name without spaces around it")
+    return declared
+
+
+def normal_spec(spec: Mapping[str, Any]) -> dict[str, Any]:
+    """Only what differs from the defaults: null and the default are the same as absent.
+
+    >>> normal_spec({"dtype": "auto", "quant_algo": "FP8", "spec_dec_algo": None})
+    {'quant_algo': 'FP8'}
+    """
+    return {key: value for key, value in spec.items() if value is not None and value != SPEC_DEFAULTS.get(key)}
+
+
+def entry_of(node: MappingNode, model: str, shown: str, *, spec_keys: Iterable[str] = (), metric: str | None = None) -> Entry:
+    """The entry that a mapping says, every key known and of its type. `spec_keys` have been checked."""
+    return _Reading(node, model, shown, tuple(spec_keys), metric).entry()
+
+
+class _Reading:
+    """One entry while it is read: what it is called in messages, and what was found so far."""
+
+    def __init__(self, node: MappingNode, model: str, shown: str, spec_keys: tuple[str, ...], metric: str | None) -> None:
+        self.node, self.model, self.shown = node, model, shown
+        self.spec_keys = (*SPEC_DEFAULTS, *spec_keys)
+        self.metric = metric
+
+    def entry(self) -> Entry:
+        spec: dict[str, Any] = {}
+        fields: dict[str, Any] = {}
+        value: tuple[str, float, int] | None = None
+        for key, node in self.node.pairs:
+            name = str(key.value)
+            if name in self.spec_keys:
+                spec[name] = self._scalar(name, node).value
+            elif name in SETTINGS or name in RECORDED:
+                fields[name] = self._field(name, node)
+            elif not self._may_be_value(name):
+                self._unknown(name, key.line)
+            elif value is not None:
+                self.refuse(key.line, f"two values, {value[0]} in line {value[2]} and {name}", "one value in an entry")
+            else:
+                value = (name, self._number(name, node), key.line)
+        if value is None and fields.get("threshold") is None:
+            self.refuse(self.node.line, "neither a value nor a threshold", "the metric's value, as in `accuracy: 74.2`")
+        found = {name: content for name, content in fields.items() if content is not None}
+        if value is not None:
+            found["value_key"] = value[0]
+        elif metric := found.get("metric") or self.metric:
+            found["value_key"] = metric
+        return Entry(model=self.model, value=value and value[1], spec=normal_spec(spec), line=self.node.line, **found)
+
+    def _may_be_value(self, name: str) -> bool:
+        own = self.node.get("metric")
+        named = {self.metric, own.value if isinstance(own, ScalarNode) else None}
+        return name in named or name in {str(metric).lower() for metric in named if metric} or is_metric(name)
+
+    def _field(self, name: str, node: Node) -> Any:
+        if name == "protocol":
+            return self._protocol(node)
+        if self._scalar(name, node).value is None:
+            return None
+        return _READERS.get(name, _Reading._text)(self, name, node)
+
+    def _scalar(self, name: str, node: Node) -> ScalarNode:
+        if not isinstance(node, ScalarNode):
+            self.refuse(node.line, f"a {'mapping' if isinstance(node, MappingNode) else 'list'} as {name}", "one value")
+        return node
+
+    def _text(self, name: str, node: Node) -> str:
+        """As it is written: a commit such as 1234567 stays the text that it is."""
+        scalar = self._scalar(name, node)
+        text = scalar.value if isinstance(scalar.value, str) else scalar.raw
+        if not text.strip():
+            self.refuse(node.line, f"an empty {name}", "a text")
+        return text
+
+    def _number(self, name: str, node: Node) -> float:
+        value = self._scalar(name, node).value
+        if isinstance(value, bool) or not isinstance(value, int | float):
+            self.refuse(node.line, f"{name}: {'nothing' if value is None else repr(value)}", "a number")
+        try:
+            return float(value)
+        except OverflowError:
+            self.refuse(node.line, f"{name} of {len(str(value))} digits", "a number that float64 can hold")
+
+    def _above(self, name: str, node: Node) -> float:
+        number = self._number(name, node)
+        if number <= 0:
+            self.refuse(node.line, f"{name}: {number:g}", "a number above 0")
+        return number
+
+    def _not_below(self, name: str, node: Node) -> float:
+        number = self._number(name, node)
+        if number < 0:
+            self.refuse(node.line, f"{name}: {number:g}", "0 or a number above it")
+        return number
+
+    def _chance(self, name: str, node: Node) -> float:
+        number = self._number(name, node)
+        if not 0 < number < 1:
+            self.refuse(node.line, f"{name}: {number:g}", "a number between 0 and 1")
+        return number
+
+    def _count(self, name: str, node: Node) -> int:
+        value = self._scalar(name, node).value
+        if isinstance(value, bool) or not isinstance(value, int) or not 0 < value < 2**53:
+            self.refuse(node.line, f"{name}: {value!r}", "a whole number above 0")
+        return value
+
+    def _flag(self, name: str, node: Node) -> bool:
+        value = self._scalar(name, node).value
+        if not isinstance(value, bool):
+            self.refuse(node.line, f"{name}: {value!r}", "true or false")
+        return value
+
+    def _scale(self, name: str, node: Node) -> str:
+        text = self._text(name, node)
+        if text not in SCALES:
+            near = difflib.get_close_matches(text, SCALES, n=1)
+            self.refuse(node.line, f"{name}: {text!r}", f"one of {', '.join(SCALES)}", f"did you mean {near[0]}?" if near else "")
+        return text
+
+    def _protocol(self, node: Node) -> dict[str, str]:
+        if isinstance(node, ScalarNode) and node.value is None:
+            return {}
+        if not isinstance(node, MappingNode):
+            self.refuse(node.line, "a protocol that is no mapping", "keys with values, as in `num_fewshot: 5`")
+        return {str(key.value): self._protocol_value(str(key.value), value) for key, value in node.pairs}
+
+    def _protocol_value(self, name: str, node: Node) -> str:
+        scalar = self._scalar(f"protocol {name}", node)
+        if scalar.value is None:
+            self.refuse(node.line, f"nothing as protocol {name}", "a text or a number")
+        if isinstance(scalar.value, bool):
+            return "true" if scalar.value else "false"
+        return scalar.value if isinstance(scalar.value, str) else scalar.raw
+
+    def _unknown(self, name: str, line: int) -> NoReturn:
+        known = [*self.spec_keys, *SETTINGS, *RECORDED, "accuracy", *KNOWN_ELSEWHERE]
+        near = difflib.get_close_matches(name, known, n=1, cutoff=0.5)
+        hint = f"did you mean {near[0]}? " if near else ""
+        hint += "A spec key of your own is declared as spec_keys in steelyard.toml, a metric as `metric`"
+        self.refuse(line, f"the unknown key {name!r}", "a spec key, a setting, or the name of the metric", hint)
+
+    def refuse(self, line: int, got: str, need: str, hint: str = "") -> NoReturn:
+        raise SourceError(f"cannot read {self.shown!r}, line {line}, an entry of {self.model!r}", got=got, need=need, hint=hint)
+
+
+_READERS: dict[str, Callable[[_Reading, str, Node], Any]] = {
+    "num_samples": _Reading._count,
+    "runs": _Reading._count,
+    "sigma": _Reading._not_below,
+    "sigma_run": _Reading._not_below,
+    "margin": _Reading._not_below,
+    "theta": _Reading._above,
+    "alpha": _Reading._chance,
+    "beta": _Reading._chance,
+    "threshold": _Reading._number,
+    "first_value": _Reading._number,
+    "higher_is_better": _Reading._flag,
+    "deterministic": _Reading._flag,
+    "scale": _Reading._scale,
+}
+
+
+def same(one: Entry, other: Entry) -> bool:
+    """Do two entries say the same, wherever they stand? Numbers by value, and true is not 1."""
+    return _told(one) == _told(other)
+
+
+def _told(entry: Entry) -> tuple[Any, ...]:
+    spec = {key: (type(value) is bool, value) for key, value in normal_spec(entry.spec).items()}
+    rest = {key: value for key, value in entry.to_plain().items() if key not in entry.spec}
+    return entry.model, spec, rest

@@ -1,0 +1,360 @@
+"""Item outcomes in memory: runs laid over one sorted list of items, and back to the rows that a reader gives."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from steelyard.errors import DataError, UsageError
+from steelyard.items import Items, Labels
+from steelyard.tally.design import take
+from steelyard.tally.order import label_order
+
+FloatArray = npt.NDArray[np.float64]
+IntArray = npt.NDArray[np.int64]
+Mask = npt.NDArray[np.bool_]
+ANSWERS = ("score", "probability", "ratio", "prediction")
+ROLES = (*ANSWERS, "truth", "weight", "group", "id", "repeat")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Run:
+    """The answers of one run, in the order of the keys. Where `present` is False there is none: NaN, or the code -1."""
+
+    score: FloatArray | None = None
+    probability: FloatArray | None = None
+    above: FloatArray | None = None
+    below: FloatArray | None = None
+    prediction: IntArray | None = None
+    prediction_value: FloatArray | None = None
+    present: Mask | None = None  # None: every item has an answer
+
+    @property
+    def ratio(self) -> tuple[FloatArray, FloatArray] | None:
+        """The two sums of a ratio metric."""
+        return None if self.above is None or self.below is None else (self.above, self.below)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Outcomes:
+    """Items by sorted key, and what each run made of them. `labels` names the codes of truth and prediction."""
+
+    keys: tuple[str, ...]
+    content: tuple[str | None, ...]
+    group: tuple[str | None, ...]
+    runs: tuple[Run, ...]
+    hashed: bool = False
+    labels: tuple[str, ...] = ()
+    truth: IntArray | None = None
+    truth_value: FloatArray | None = None
+    weight: FloatArray | None = None
+
+    @property
+    def n(self) -> int:
+        """How many items."""
+        return len(self.keys)
+
+    @property
+    def items_hash(self) -> str:
+        """One hash of all keys and contents: the same whether the keys are kept or hashed."""
+        keys = self.keys if self.hashed else map(hash_id, self.keys)
+        lines = sorted(f"{key} {content or '-'}\n" for key, content in zip(keys, self.content, strict=True))
+        return hashlib.sha256("".join(lines).encode()).hexdigest()
+
+
+def hash_id(name: str) -> str:
+    """An id that does not show what it names: 16 hexadecimal digits of its SHA-256.
+
+    >>> hash_id("q1")
+    'c75de8c1b7c3ae52'
+    """
+    return hashlib.sha256(name.encode()).hexdigest()[:16]
+
+
+def hash_ids(items: Items) -> Items:
+    """Items with ids and groups hashed, as they are on record when the user keeps no ids, so that the two can meet."""
+    columns = {role: replace(found, names=tuple(map(hash_id, found.names))) for role in ("id", "group") if (found := getattr(items, role))}
+    return replace(items, **columns)
+
+
+# ---- from items ----------------------------------------------------------------------------------------------------
+
+
+def outcomes_of(runs: Sequence[Items], *, roles: Collection[str], hashed: bool = False, content: Sequence[str] = ()) -> Outcomes:
+    """The outcomes of one or several runs of the same items; every repeat of a run counts as a run of its own.
+
+    `roles` names the columns that the metric needs, each of which every run must have without holes. The content hash of an
+    item is that of its truth, if there is one, and of the slice columns named by `content`. With `hashed`, ids and groups
+    are kept as hashes.
+    """
+    _check_roles(runs, roles)
+    parts = [part for place, items in enumerate(runs, 1) for part in _parts(items, place)]
+    _check_unicode(parts)
+    if hashed:
+        parts = [hash_ids(part) for part in parts]
+    names = [[_id(part).names[i] for i in _used(_id(part))] for part in parts]
+    keys = tuple(sorted(set().union(*names)))
+    if hashed and len(keys) < len({name for items in runs for name in np.array(_id(items).names, object)[_used(_id(items))]}):
+        raise DataError("cannot hash the ids", got="two ids with one hash", need="a hash for each id", hint="keep the ids as they are")
+    code = {key: i for i, key in enumerate(keys)}
+    places = [_places(_id(part), code) for part in parts]
+    _check_once(places, keys)
+    together = _Together(parts, places, keys)
+    labels = _label_names(parts, roles)
+    return Outcomes(
+        keys=keys,
+        content=together.texts("content", [_content(part, content) for part in parts]),
+        group=together.texts("group", [_texts(part.group, part.n) for part in parts]),
+        hashed=hashed,
+        labels=labels,
+        truth=together.codes("truth", labels) if "truth" in roles else None,
+        truth_value=together.numbers("truth_value") if "truth" in roles else None,
+        weight=together.numbers("weight") if "weight" in roles else None,
+        runs=tuple(_run(part, place, len(keys), roles, labels) for part, place in zip(parts, places, strict=True)),
+    )
+
+
+def _check_roles(runs: Sequence[Items], roles: Collection[str]) -> None:
+    if unknown := sorted(set(roles) - set(ROLES)):
+        raise UsageError("cannot keep the outcomes", got=f"the role {unknown[0]!r}", need=f"some of {', '.join(ROLES)}")
+    if not set(roles) & set(ANSWERS):
+        raise UsageError("cannot keep the outcomes", got="no column of answers", need=f"one of {', '.join(ANSWERS)}")
+    if not runs:
+        raise DataError("cannot keep the outcomes", got="no run", need="at least one")
+    for place, items in enumerate(runs, 1):
+        if items.id is None:
+            raise DataError(
+                "cannot keep the outcomes of items",
+                got=f"no ids in run {place}",
+                need="an id for every item",
+                hint="name the column with --id",
+            )
+        if items.n == 0:
+            raise DataError("cannot keep the outcomes", got=f"no items in run {place}", need="at least one")
+        if items.count is not None:
+            raise DataError("cannot keep the outcomes of items", got="rows that stand for several items", need="one row per item")
+        for role in sorted(set(roles) & {*ANSWERS, "truth", "weight"}):
+            if _form(items, role) == (False, False):
+                raise DataError("cannot keep the outcomes", got=f"no {role} in run {place}", need=f"a {role} column in every run")
+            if _form(items, role) != _form(runs[0], role):
+                raise DataError("cannot keep the outcomes", got=f"the {role} as label in one run, as number in another", need="one form")
+
+
+def _form(items: Items, role: str) -> tuple[bool, bool]:
+    """Whether a role is there as it is, and as numbers of a regression."""
+    return getattr(items, role) is not None, getattr(items, f"{role}_value", None) is not None
+
+
+def _check_unicode(parts: Sequence[Items]) -> None:
+    """Readers refuse half a character; items made by a program come here unread."""
+    for part in parts:
+        for role in ("id", "group", "truth", "prediction"):
+            labels = getattr(part, role)
+            try:
+                "".join(labels.names if labels is not None else ()).encode()
+            except UnicodeEncodeError as fault:
+                raise DataError(f"cannot keep the {role}", got="half a character (a lone surrogate)", need="valid Unicode text") from fault
+
+
+def _id(items: Items) -> Labels:
+    assert items.id is not None
+    return items.id
+
+
+def _used(labels: Labels) -> list[int]:
+    return [int(i) for i in np.unique(labels.codes) if i >= 0]
+
+
+def _parts(items: Items, place: int) -> list[Items]:
+    """One part for each repeat, in the order of the repeats' names."""
+    for role in ("id", "repeat"):
+        labels = getattr(items, role)
+        if labels is not None and (labels.codes < 0).any():
+            raise DataError("cannot keep the outcomes of items", got=f"a row without {role} in run {place}", need=f"a {role} in every row")
+    if items.repeat is None:
+        return [items]
+    names = {items.repeat.names[i]: i for i in _used(items.repeat)}
+    return [take(items, np.flatnonzero(items.repeat.codes == names[name])) for name in label_order(names)]
+
+
+def _places(labels: Labels, code: dict[str, int]) -> IntArray:
+    """For each row, its place among the keys."""
+    own = np.full(len(labels.names), -1, np.int64)
+    for i in _used(labels):
+        own[i] = code[labels.names[i]]
+    return own[labels.codes]
+
+
+def _check_once(places: Sequence[IntArray], keys: tuple[str, ...]) -> None:
+    for number, place in enumerate(places, 1):
+        often = np.bincount(place, minlength=len(keys))
+        if (often > 1).any():
+            example = keys[int(np.argmax(often > 1))]
+            raise DataError(
+                "cannot tell the items apart: duplicate ids",
+                got=f"{int((often > 1).sum())} ids in several rows of run {number}, such as {example!r}",
+                need="each id once per run",
+                hint="name the column that tells repeats apart with --repeat",
+            )
+
+
+class _Together:
+    """What belongs to an item and not to a run: collected from all runs, which must agree."""
+
+    def __init__(self, parts: Sequence[Items], places: Sequence[IntArray], keys: tuple[str, ...]) -> None:
+        self.parts, self.places, self.keys = parts, places, keys
+
+    def _agreed(self, what: str, values: Sequence[npt.NDArray[Any]], out: npt.NDArray[Any]) -> npt.NDArray[Any]:
+        known = np.zeros(len(self.keys), bool)
+        for place, own in zip(self.places, values, strict=True):
+            differ = known[place] & (out[place] != own)
+            if differ.any():
+                example = self.keys[int(place[int(np.argmax(differ))])]
+                raise DataError(
+                    f"cannot keep one {what} per item",
+                    got=f"{int(differ.sum())} items whose {what} differs between runs, such as {example!r}",
+                    need="runs of the same items",
+                    hint="the runs were made on different data: record them as different references",
+                )
+            out[place], known[place] = own, True
+        return out
+
+    def texts(self, what: str, columns: Sequence[Sequence[str | None]]) -> tuple[str | None, ...]:
+        values = [np.array([*column, None], object)[:-1] for column in columns]
+        return tuple(self._agreed(what, values, np.full(len(self.keys), None, object)))
+
+    def codes(self, what: str, labels: tuple[str, ...]) -> IntArray | None:
+        columns = [getattr(part, what) for part in self.parts]
+        if any(column is None for column in columns):
+            return None
+        code = {name: i for i, name in enumerate(labels)}
+        values = [_coded(column, code, what) for column in columns]
+        return np.asarray(self._agreed(what, values, np.full(len(self.keys), -1, np.int64)))
+
+    def numbers(self, what: str) -> FloatArray | None:
+        columns = [getattr(part, what) for part in self.parts]
+        if any(column is None for column in columns):
+            return None
+        values = [_finite(column, what) for column in columns]
+        return np.asarray(self._agreed(what.removesuffix("_value"), values, np.full(len(self.keys), np.nan)))
+
+
+def _texts(labels: Labels | None, n: int) -> list[str | None]:
+    if labels is None:
+        return [None] * n
+    names = [*labels.names, None]
+    return [names[i] for i in labels.codes.tolist()]  # -1, a missing label, is the last
+
+
+def _content(part: Items, columns: Sequence[str]) -> list[str | None]:
+    """The hash of what an item asks and expects; None where there is nothing to hash."""
+    if missing := [name for name in columns if name not in part.slices]:
+        raise UsageError("cannot hash the content", got=f"no column {missing[0]!r}", need="a column of every run")
+    if part.truth_value is not None:
+        truth: list[str | None] = [repr(value) if value == value else None for value in part.truth_value.tolist()]
+    else:
+        truth = _texts(part.truth, part.n)
+    rows = list(zip(truth, *(_texts(part.slices[name], part.n) for name in columns), strict=True))
+    hashes = {row: None if set(row) == {None} else hash_id(json.dumps(row)) for row in set(rows)}
+    return [hashes[row] for row in rows]
+
+
+def _label_names(parts: Sequence[Items], roles: Collection[str]) -> tuple[str, ...]:
+    """The truths in their order, then what only predictions say: a new wrong answer then renumbers no truth."""
+    found: dict[str, set[str]] = {"truth": set(), "prediction": set()}
+    for role, names in found.items():
+        for part in parts:
+            if role in roles and (labels := getattr(part, role)) is not None:
+                names.update(labels.names[i] for i in _used(labels))
+    return label_order(found["truth"]) + label_order(found["prediction"] - found["truth"])
+
+
+def _coded(labels: Labels, code: dict[str, int], what: str) -> IntArray:
+    if (labels.codes < 0).any():
+        raise _hole(what, int((labels.codes < 0).sum()), len(labels))
+    return np.array([code.get(name, -1) for name in labels.names], np.int64)[labels.codes]
+
+
+def _finite(column: FloatArray, what: str) -> FloatArray:
+    if not np.isfinite(column).all():
+        raise _hole(what.removesuffix("_value"), int((~np.isfinite(column)).sum()), len(column))
+    return np.asarray(column, np.float64)
+
+
+def _hole(what: str, many: int, n: int) -> DataError:
+    return DataError(
+        f"cannot keep the {what}",
+        got=f"{many} of {n} items without one, or with one that is not finite",
+        need="a finite number or a label for every item",
+        hint="say what to do with --missing wrong or --missing drop",
+    )
+
+
+def _run(part: Items, place: IntArray, n: int, roles: Collection[str], labels: tuple[str, ...]) -> Run:
+    columns: dict[str, Any] = {role: getattr(part, role) for role in ("score", "probability") if role in roles}
+    if "prediction" in roles:
+        columns["prediction_value"] = part.prediction_value
+    if "ratio" in roles and part.ratio is not None:
+        columns["above"], columns["below"] = part.ratio
+    out: dict[str, Any] = {}
+    for name, column in columns.items():
+        if column is not None:
+            out[name] = np.full(n, np.nan)
+            out[name][place] = _finite(column, name)
+    if "prediction" in roles and part.prediction is not None:
+        out["prediction"] = np.full(n, -1, np.int64)
+        out["prediction"][place] = _coded(part.prediction, {name: i for i, name in enumerate(labels)}, "prediction")
+    present = np.zeros(n, bool)
+    present[place] = True
+    return Run(**out, present=None if present.all() else present)
+
+
+# ---- to items ------------------------------------------------------------------------------------------------------
+
+
+def to_items(outcomes: Outcomes) -> Items:
+    """The rows as a reader would have given them: run after run, items by key; repeats are numbered from 1 if there are several."""
+    rows = [np.arange(outcomes.n) if run.present is None else np.flatnonzero(run.present) for run in outcomes.runs]
+    item = np.concatenate(rows)
+
+    def per_run(name: str) -> Any:
+        columns = [getattr(run, name) for run in outcomes.runs]
+        return None if columns[0] is None else np.concatenate([column[at] for column, at in zip(columns, rows, strict=True)])
+
+    above, prediction = per_run("above"), per_run("prediction")
+    repeat = None
+    if len(rows) > 1:
+        names = tuple(str(i + 1) for i in range(len(rows)))
+        repeat = Labels(np.repeat(np.arange(len(rows)), [len(at) for at in rows]), names, complete=True)
+    return Items(
+        n=len(item),
+        id=Labels(item, outcomes.keys, complete=True),
+        repeat=repeat,
+        group=_group(outcomes.group, item),
+        truth=None if outcomes.truth is None else _own_names(outcomes.truth[item], outcomes.labels),
+        prediction=None if prediction is None else _own_names(prediction, outcomes.labels),
+        truth_value=None if outcomes.truth_value is None else outcomes.truth_value[item],
+        prediction_value=per_run("prediction_value"),
+        score=per_run("score"),
+        probability=per_run("probability"),
+        ratio=None if above is None else (above, per_run("below")),
+        weight=None if outcomes.weight is None else outcomes.weight[item],
+    )
+
+
+def _group(group: Sequence[str | None], item: IntArray) -> Labels | None:
+    names = label_order(name for name in group if name is not None)
+    code = {name: i for i, name in enumerate(names)}
+    return Labels(np.array([-1 if name is None else code[name] for name in group], np.int64)[item], names) if names else None
+
+
+def _own_names(codes: IntArray, labels: tuple[str, ...]) -> Labels:
+    """A column that names only the labels it has."""
+    used, own = np.unique(codes, return_inverse=True)
+    return Labels(own.astype(np.int64), tuple(labels[i] for i in used), complete=True)

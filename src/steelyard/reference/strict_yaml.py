@@ -1,0 +1,232 @@
+"""YAML read safely and strictly: a tree of frozen nodes that know their line and their place in the text.
+
+PyYAML scans and parses; what a scalar means is decided here. A plain scalar is null (empty, `~`, null), true or false, a
+decimal number, or text: `no`, `on`, dates and `1:30` are text, because readers of YAML do not agree on them. What looks like
+a number and is not a plain decimal (012, 0x1F, 1_000, +5, .inf) is an error, and so is everything that makes a file mean
+more than it shows: anchors, tags, merge keys, duplicate keys, several documents, tabs, control characters.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from dataclasses import dataclass, field
+from typing import Any, NoReturn
+
+from steelyard.errors import SourceError
+from steelyard.reference.yaml_tree import MappingNode, Node, ScalarNode, SequenceNode, Value
+
+LIMIT = 50 * 1024 * 1024  # bytes; a file that people write is a thousand times smaller
+DEPTH = 50
+_NULLS = frozenset(("", "~", "null", "Null", "NULL"))
+_BOOLEANS = {"true": True, "True": True, "TRUE": True, "false": False, "False": False, "FALSE": False}
+_WHOLE = re.compile(r"-?(?:0|[1-9][0-9]*)\Z")
+_DECIMAL = re.compile(r"-?(?:(?:0|[1-9][0-9]*)(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][-+]?[0-9]+)?\Z")
+_NUMERIC = re.compile(
+    r"[-+]?(?:0[xX][0-9a-fA-F_]+|0[oO][0-7_]+|0[bB][01_]+|\.(?:inf|Inf|INF|nan|NaN|NAN)"
+    r"|(?:[0-9][0-9_]*(?:\.[0-9_]*)?|\.[0-9][0-9_]*)(?:[eE][-+]?[0-9]+)?)\Z"
+)
+# Not in the text as it stands: tabs, control characters, line breaks that editors do not show, halves of characters.
+_UNWRITTEN = re.compile("[\x00-\x09\x0b-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff\ufeff\ufffe\uffff]")
+# Not even by an escape in double quotes.
+UNSPEAKABLE = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\ud800-\udfff\ufffe\uffff]")
+
+
+def decode(data: bytes, shown: str) -> str:
+    """UTF-8 as text, every character kept: a byte order mark at the start and both kinds of line ends stay what they are."""
+    if len(data) > LIMIT:
+        raise _too_large(shown, len(data))
+    try:
+        return data.decode("utf-8")
+    except UnicodeDecodeError as error:
+        line = data.count(b"\n", 0, error.start) + 1
+        hint = "it looks like UTF-16; save it as UTF-8" if data[:2] in (b"\xff\xfe", b"\xfe\xff") else "save the file as UTF-8"
+        raise SourceError(
+            f"cannot read {shown!r}", got=f"byte 0x{data[error.start]:02x} in line {line}", need="text in UTF-8", hint=hint
+        ) from None
+
+
+def parse(text: str, shown: str) -> Node:
+    """The tree of a text; an empty text, or one of comments alone, is a null at its end.
+
+    >>> from steelyard.reference.yaml_tree import plain
+    >>> tree = parse("m:\\n  - accuracy: 74.20\\n    dtype: no\\n", "mmlu.yaml")
+    >>> plain(tree)
+    {'m': [{'accuracy': 74.2, 'dtype': 'no'}]}
+    >>> parse("a: 1\\nb: 012", "t.yaml")
+    Traceback (most recent call last):
+    steelyard.errors.SourceError: cannot read 't.yaml', line 2: got 012, which some readers take for another number, \
+need a plain decimal number. Hint: write 12, or '012' if it is text
+    """
+    if len(text) > LIMIT:
+        raise _too_large(shown, len(text))
+    _check_characters(text, shown)
+    return _Builder(text, shown).tree()
+
+
+def typed(text: str) -> Value:
+    """What a plain scalar means; ValueError, with the reason and the cure, for a number in a dress.
+
+    >>> [typed(text) for text in ("no", "~", "True", "12", "1e-3", ".5", "1:30", "2026-01-31")]
+    ['no', None, True, 12, 0.001, 0.5, '1:30', '2026-01-31']
+    """
+    if text in _NULLS:
+        return None
+    if text in _BOOLEANS:
+        return _BOOLEANS[text]
+    if _WHOLE.match(text) and len(text) < 400:
+        return int(text)
+    if _DECIMAL.match(text):
+        if math.isfinite(number := float(text)):
+            return number
+        raise ValueError("larger than any number we keep", f"write a smaller number, or {_quoted(text)} if it is text")
+    if _NUMERIC.match(text):
+        raise ValueError("which some readers take for another number", f"write {_decimal(text)}{_quoted(text)} if it is text")
+    return text
+
+
+def _quoted(text: str) -> str:
+    return f"'{text[:40]}{'...' if len(text) > 40 else ''}'"
+
+
+def _decimal(text: str) -> str:
+    """The same number as we write it, if it can only be one."""
+    bare = re.sub(r"^0+(?=[0-9])", "", text.lstrip("+-").replace("_", ""))
+    if len(text) > 40 or not _DECIMAL.match(bare):
+        return "a decimal number, or "
+    return f"{'-' if text.startswith('-') else ''}{bare}, or "
+
+
+def _too_large(shown: str, size: int) -> SourceError:
+    return SourceError(f"cannot read {shown!r}, line 1", got=f"{size} bytes", need=f"at most {LIMIT // 2**20} MB")
+
+
+def _check_characters(text: str, shown: str) -> None:
+    for found in _UNWRITTEN.finditer(text):
+        at, char = found.start(), found[0]
+        if (char == "\ufeff" and at == 0) or (char == "\r" and text[at + 1 : at + 2] == "\n"):
+            continue
+        line = text.count("\n", 0, at) + 1
+        name, hint = f"the character U+{ord(char):04X}", "remove it"
+        if char == "\t":
+            name, hint = "a tab", 'indent with spaces; inside "double quotes" write \\t'
+        elif char == "\r":
+            name, hint = "a carriage return alone", "end lines with LF or CRLF"
+        raise SourceError(f"cannot read {shown!r}, line {line}", got=name, need="visible characters and spaces", hint=hint)
+
+
+@dataclass(slots=True)
+class _Open:
+    """A collection whose end has not come yet."""
+
+    event: Any
+    line: int
+    is_mapping: bool
+    children: list[Node] = field(default_factory=list)
+    seen: dict[str, int] = field(default_factory=dict)
+
+
+class _Builder:
+    """Events to a tree, with a stack of our own: no depth of brackets can exhaust Python's."""
+
+    def __init__(self, text: str, shown: str) -> None:
+        self.text, self.shown = text, shown
+        self.stack: list[_Open] = []
+        self.root: Node | None = None
+
+    def tree(self) -> Node:
+        import yaml
+
+        loader = yaml.SafeLoader(self.text)  # the pure one: its marks count characters, and it is the same everywhere
+        try:
+            while loader.check_event():
+                self._take(loader.get_event())
+        except yaml.MarkedYAMLError as error:
+            mark = error.problem_mark or error.context_mark
+            problem = ", ".join(part for part in (error.context, error.problem) if part)
+            self._refuse(mark.line + 1 if mark else loader.line + 1, problem or "no YAML", "well-formed YAML")
+        except (yaml.YAMLError, ValueError, OverflowError) as error:  # an escape or a directive that is no character, no number
+            if isinstance(error, SourceError):
+                raise
+            self._refuse(loader.line + 1, str(error).splitlines()[0] if str(error) else type(error).__name__, "well-formed YAML")
+        finally:
+            loader.dispose()
+        end = len(self.text)
+        return self.root or ScalarNode(None, "", self.text.count("\n") + 1, end, end)
+
+    def _take(self, event: Any) -> None:
+        kind = type(event).__name__
+        line = event.start_mark.line + 1
+        if kind == "DocumentStartEvent":
+            self._start(event, line)
+        elif kind == "DocumentEndEvent" and event.explicit:
+            self._refuse(line, "the end of a document, '...'", "one document without an end mark", "remove the line")
+        elif kind == "AliasEvent" or getattr(event, "anchor", None):
+            self._refuse(line, f"an anchor or alias, {event.anchor!r}", "the value itself", "write it out")
+        elif getattr(event, "tag", None):
+            self._refuse(line, f"a tag, {event.tag!r}", "a plain value", "remove the tag")
+        elif kind == "ScalarEvent":
+            self._close(self._scalar(event, line))
+        elif kind in ("MappingStartEvent", "SequenceStartEvent"):
+            if len(self.stack) == DEPTH:
+                self._refuse(line, f"more than {DEPTH} levels", "a flatter file")
+            self.stack.append(_Open(event, line, kind == "MappingStartEvent"))
+        elif kind in ("MappingEndEvent", "SequenceEndEvent"):
+            self._close(self._collection(self.stack.pop(), event))
+
+    def _start(self, event: Any, line: int) -> None:
+        if self.root is not None:
+            self._refuse(line, "a second document", "one document in a file", "remove the line '---' and what follows, or make two files")
+        if event.version or event.tags:
+            self._refuse(line, "a directive", "plain YAML", "remove the line that begins with %")
+
+    def _scalar(self, event: Any, line: int) -> ScalarNode:
+        start, end = event.start_mark.index, event.end_mark.index
+        if event.style in ("|", ">"):  # PyYAML counts what follows a block scalar, up to the next token, to it
+            end = start + len(self.text[start:end].rstrip())
+        bad = UNSPEAKABLE.search(event.value)
+        if bad:
+            self._refuse(line, f"the character U+{ord(bad[0]):04X} by an escape", "text without control characters")
+        if event.style:
+            return ScalarNode(event.value, event.value, line, start, end)
+        if event.value == "<<" and self._expects_key():
+            self._refuse(line, "a merge key, <<", "the keys themselves", "write them out")
+        try:
+            return ScalarNode(typed(event.value), event.value, line, start, end)
+        except ValueError as error:
+            reason, hint = error.args
+            return self._refuse(line, f"{event.value[:40]}, {reason}", "a plain decimal number", hint)
+
+    def _expects_key(self) -> bool:
+        return bool(self.stack) and self.stack[-1].is_mapping and len(self.stack[-1].children) % 2 == 0
+
+    def _close(self, node: Node) -> None:
+        if not self.stack:
+            self.root = node
+            return
+        if self._expects_key():
+            self._check_key(node, self.stack[-1])
+        self.stack[-1].children.append(node)
+
+    def _check_key(self, node: Node, mapping: _Open) -> None:
+        if not isinstance(node, ScalarNode):
+            self._refuse(node.line, "a list or mapping as a key", "a text")
+        if not isinstance(node.value, str):
+            hint = f"write '{node.raw}'" if node.raw else ""
+            self._refuse(node.line, f"{node.raw or 'nothing'} as a key", "a text", hint)
+        if node.value in mapping.seen:
+            first = mapping.seen[node.value]
+            self._refuse(node.line, f"the key {node.value!r} again", f"each key once; it is in line {first}")
+        mapping.seen[node.value] = node.line
+
+    def _collection(self, opened: _Open, event: Any) -> Node:
+        flow, start = bool(opened.event.flow_style), opened.event.start_mark.index
+        children = opened.children
+        end = event.end_mark.index if flow or not children else children[-1].end
+        if not opened.is_mapping:
+            return SequenceNode(tuple(children), flow, opened.line, start, end)
+        keys = [key for key in children[::2] if isinstance(key, ScalarNode)]
+        return MappingNode(tuple(zip(keys, children[1::2], strict=True)), flow, opened.line, start, end)
+
+    def _refuse(self, line: int, got: str, need: str, hint: str = "") -> NoReturn:
+        raise SourceError(f"cannot read {self.shown!r}, line {line}", got=got, need=need, hint=hint)

@@ -1,0 +1,122 @@
+"""What there is to say about references, as plain words and rows, before it is text or a page. Nothing is escaped here."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from steelyard.listings import Changed, Listing, Shown
+from steelyard.render.digits import NONE, count_text
+from steelyard.render.verdict_facts import spec_text
+
+BLOCKS = "▁▂▃▄▅▆▇█"
+Cells = list[str]
+
+
+def figure(x: object) -> str:
+    """A number as a person would write it, another value as it is, nothing as a dash.
+
+    >>> figure(66.352676), figure(4096), figure(None), figure(True), figure("FP8")
+    ('66.3527', '4,096', '-', 'yes', 'FP8')
+    """
+    if x is None:
+        return NONE
+    if isinstance(x, bool):
+        return "yes" if x else "no"
+    if isinstance(x, int):
+        return count_text(x)
+    return f"{x:.6g}" if isinstance(x, float) else str(x)
+
+
+def plain(value: object) -> str:
+    """The value of a spec key as a file has it."""
+    return "null" if value is None else str(value).lower() if isinstance(value, bool) else str(value)
+
+
+def about(model: str, spec: Mapping[str, Any]) -> str:
+    """A model and its spec."""
+    said = spec_text(spec)
+    return f"{model} [{said}]" if said else model
+
+
+def day(time: str | None) -> str:
+    """The date of a time."""
+    return time[:10] if time else NONE
+
+
+LIST_HEADS = ("model", "value", "n", "runs", "items", "threshold", "finds", "recorded", "by")
+LIST_NUMBERS = (1, 2, 3, 5, 6)
+
+
+def list_cells(row: Mapping[str, Any]) -> Cells:
+    numbers = [figure(row["value"]), figure(row["n"]), figure(row["runs"]), figure(row["items"]), figure(row["threshold"])]
+    return [about(row["model"], row["spec"]), *numbers, figure(row["mde"]), day(row["recorded"]), row["by"] or NONE]
+
+
+def by_task(result: Listing) -> dict[str, list[Mapping[str, Any]]]:
+    found: dict[str, list[Mapping[str, Any]]] = {}
+    for row in result.rows:
+        found.setdefault(row["task"], []).append(row)
+    return found
+
+
+RULE_HEADS = ("rule", "value", "from")
+
+
+def gate_facts(result: Shown) -> list[tuple[str, str]]:
+    """What the reference does, as labelled sentences."""
+    gate = result.gate or {}
+    named = (("threshold", "threshold"), ("minimum detectable effect", "mde"), ("the same, paired", "paired_mde"), ("sigma used", "sigma"))
+    out = [(label, figure(gate[name])) for label, name in named if gate.get(name) is not None]
+    return [("design", str(gate.get("design", NONE))), *out, *([("note", str(gate["note"]))] if gate.get("note") else [])]
+
+
+def held_lines(result: Shown) -> list[tuple[str, str]]:
+    """Every entry of the model held against the spec: its line, and what differs."""
+    out = []
+    for each in result.held or ():
+        parts = [f"{key} is {plain(pair['recorded'])}, asked {plain(pair['asked'])}" for key, pair in each["differ"].items()]
+        out.append((f"line {each['line']}, {figure(each['value'])}", "; ".join(parts) or "matches"))
+    return out
+
+
+STORY_HEADS = ("time", "what", "old", "new", "n", "by", "why")
+STORY_NUMBERS = (2, 3, 4)
+
+
+def story_cells(change: Mapping[str, Any]) -> Cells:
+    numbers = [figure(change.get("old")), figure(change.get("new")), figure(change.get("n"))]
+    return [day(change["time"]), change["action"], *numbers, change.get("by") or NONE, change.get("reason") or NONE]
+
+
+def story_sum(series: Mapping[str, Any]) -> str:
+    """First to last, and their difference."""
+    if series["first"] is None:
+        return f"no change on record; the file says {figure(series['on_file'])}" if series["on_file"] is not None else "no value on record"
+    if len(series["values"]) == 1:
+        return f"{figure(series['first'])}, never changed"
+    return f"{figure(series['first'])} to {figure(series['last'])}, together {series['change']:+.4g}"
+
+
+def spark(values: Sequence[float]) -> str:
+    """Values as a row of blocks, the lowest and the highest at either end of the scale; nothing for fewer than two.
+
+    >>> spark([26.48, 26.0, 25.8])
+    '█▃▁'
+    """
+    if len(values) < 2 or not all(map(math.isfinite, values)):
+        return ""
+    low, high = min(values), max(values)
+    return "".join(BLOCKS[round((value - low) / (high - low) * (len(BLOCKS) - 1)) if high > low else 0] for value in values)
+
+
+def changed_cells(result: Changed) -> tuple[tuple[str, ...], list[Cells]]:
+    """What a change did, as a table."""
+    if result.action == "import":
+        return ("task", "file", "added", "replaced", "there already"), [
+            [row["task"], row["file"], *(figure(row[key]) for key in ("added", "replaced", "unchanged"))] for row in result.rows
+        ]
+    return ("task", "model", "value", "file"), [
+        [row["task"], about(row["model"], row["spec"]), figure(row["value"]), row["file"]] for row in result.rows
+    ]

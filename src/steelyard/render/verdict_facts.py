@@ -1,0 +1,257 @@
+"""What a verdict has to say, as plain words and rows, before it is text, a page, XML or an annotation. Nothing is escaped here."""
+
+from __future__ import annotations
+
+import math
+import shlex
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from steelyard.render.comparison import p_text
+from steelyard.render.curve_text import figure
+from steelyard.render.digits import NONE, count_text, percent
+from steelyard.render.safe import EMPTY
+from steelyard.verdicts import Verdict
+
+SAMPLES = "#Samples"
+DECIMALS = {"percent": 3, "fraction": 4}
+MOST_DECIMALS, HUGE = 9, 1e7
+NEAR = 6  # digits after the point within which a p-value is told apart from alpha; nearer, its side is said instead
+UNTIL = ("until", "expires", "expiry", "date")
+IDLE = " (not in force)"
+Fact = tuple[str, str, str]
+
+
+def spec_text(spec: Mapping[str, Any]) -> str:
+    """What justifies another accuracy: quant_algo=FP8, dtype=bfloat16."""
+    return ", ".join(f"{key}={value}" for key, value in spec.items())
+
+
+def who(v: Verdict) -> str:
+    """The guard by its names: task, model, spec."""
+    spec = spec_text(v.spec)
+    return f"{v.task}, {v.model}" + (f" [{spec}]" if spec else "")
+
+
+# ---- numbers ---------------------------------------------------------------------------------------------------------
+
+
+def score_text(v: Verdict) -> Callable[[float | None], str]:
+    """Scores of one verdict share their decimals: as many as tell apart what the verdict tells apart."""
+    value, reference = v.candidate.get("value"), v.reference.get("value")
+    d, lower = v.difference.get("estimate"), v.difference.get("lower")
+    pairs = [(value, v.threshold), (value, reference), (d, 0.0), (lower, None if v.theta is None else -v.theta)]
+    known = [abs(x) for x in (value, reference, v.threshold) if x is not None and math.isfinite(x)]
+    largest = max(known, default=0.0)
+    if largest >= HUGE:
+        return lambda x: NONE if x is None else f"{x:.9g}"
+    start = DECIMALS.get(v.scale, 3)
+    decimals = start if largest == 0 else max(start, min(3 - math.floor(math.log10(largest)), MOST_DECIMALS))
+    while decimals < MOST_DECIMALS and any(_look_alike(a, b, decimals) for a, b in pairs):
+        decimals += 1
+    return lambda x: NONE if x is None else _fixed(x, decimals)
+
+
+def _look_alike(a: float | None, b: float | None, decimals: int) -> bool:
+    return a is not None and b is not None and a != b and _fixed(a, decimals) == _fixed(b, decimals)
+
+
+def _fixed(x: float, decimals: int) -> str:
+    text = f"{x:.{decimals}f}"
+    return text.removeprefix("-") if float(text) == 0 else text
+
+
+def p_beside(p: float | None, alpha: float) -> str:
+    """A p-value whose digits never contradict the verdict: above alpha it does not print as alpha.
+
+    >>> p_beside(0.0372, 0.05), p_beside(0.050001, 0.05), p_beside(0.05000000000000001, 0.05), p_beside(None, 0.05)
+    ('0.0372', '0.050001', '> 0.05', '-')
+    """
+    if p is None:
+        return NONE
+    text = p_text(p)
+    if p <= alpha or not text.replace(".", "").isdecimal() or float(text) > alpha:
+        return text
+    return next((t for t in (f"{p:.{digits}f}" for digits in range(4, NEAR + 1)) if float(t) > alpha), f"> {alpha:g}")
+
+
+def given(x: float | None) -> str:
+    """A number that a person chose, as they would write it."""
+    return NONE if x is None else f"{x:.10g}"
+
+
+# ---- the report ------------------------------------------------------------------------------------------------------
+
+
+def facts(v: Verdict) -> list[list[Fact]]:
+    """Name, value, meaning, in two groups: the scores, then the rule. Every field of the original's report is there."""
+    return [_scores(v), _rule(v)]
+
+
+def _scores(v: Verdict) -> list[Fact]:
+    shown = score_text(v)
+    floor = v.design == "threshold"
+    rule = f"a score {'below' if v.higher_is_better else 'above'} it is a regression" if v.threshold is not None else "not known"
+    out = [
+        (f"Reference {v.metric}", shown(v.reference.get("value")), provenance(v.reference)),
+        ("Threshold (explicit floor)", given(v.threshold), rule) if floor else ("Threshold", shown(v.threshold), rule),
+        (f"Evaluated {v.metric}", shown(v.candidate.get("value")), ""),
+    ]
+    if v.difference.get("estimate") is not None:
+        turned = "run minus reference" if v.higher_is_better else "reference minus run, so that up is good"
+        out.append(("Difference", shown(v.difference["estimate"]), turned))
+    known = [end for end in ("lower", "upper") if v.difference.get(end) is not None]
+    out += [(f"  {end} bound (one-sided, {percent(1 - v.alpha)})", shown(v.difference[end]), "") for end in known]
+    if not floor:
+        word = "not known" if v.p_value is None else "at most alpha" if v.p_value <= v.alpha else "above alpha"
+        out.append(("p-value", p_beside(v.p_value, v.alpha), "; ".join(part for part in (v.test, word) if part)))
+    return out
+
+
+def _rule(v: Verdict) -> list[Fact]:
+    better = (
+        (SAMPLES, NONE if v.n is None else count_text(v.n), "" if v.n is not None else "not known"),
+        ("Higher is better", "yes" if v.higher_is_better else "no", ""),
+    )
+    if v.design == "threshold":  # a floor set by hand has no error rates, and must not look as if it had
+        return list(better)
+    out = [
+        ("Alpha (Type I: false positive)", given(v.alpha), ""),
+        ("Beta (Type II: false negative)", given(v.beta), ""),
+        ("Sigma (standard deviation)", NONE if v.sigma is None else figure(v.sigma, 5), "not known" if v.sigma is None else ""),
+        *better,
+    ]
+    smallest = f"smallest drop this run could find, with power {figure(1 - v.beta)}"
+    out.append(("Minimum detectable effect", drop_text(v, v.mde), smallest if v.mde is not None else "not known"))
+    if v.theta is not None:
+        out.append(("Theta", given(v.theta), "drop that matters"))
+    if v.margin:
+        out.append(("Margin", given(v.margin), "drop that is tolerated"))
+    if (bought := v.details.get("paired_would_find")) is not None:
+        out.append(("A paired reference would find", drop_text(v, bought), "if it held item outcomes: steelyard record"))
+    return out
+
+
+def drop_text(v: Verdict, drop: float | None) -> str:
+    """The size of a drop; a small one is never printed as 0."""
+    text = score_text(v)(drop)
+    return figure(drop) if drop and text != NONE and float(text) == 0 else text
+
+
+def provenance(reference: Mapping[str, Any]) -> str:
+    """What the reference rests on: items, runs, when, by whom, where."""
+    parts = []
+    if (n := reference.get("n")) is not None:
+        parts.append(f"{count_text(n)} items")
+    if (runs := reference.get("runs")) is not None and runs != 1:
+        spread = reference.get("sigma_run")
+        parts.append(f"{count_text(runs)} runs" + ("" if spread is None else f" (run-to-run deviation {figure(spread)})"))
+    when = [f"{word} {reference[key]}" for word, key in (("recorded", "recorded"), ("by", "by"), ("at", "commit")) if reference.get(key)]
+    parts += [" ".join(when)] if when else []
+    parts += [f"line {reference['line']}"] if reference.get("line") else []
+    return "; ".join(parts)
+
+
+def notes(v: Verdict) -> list[tuple[str, str]]:
+    """What else belongs to the verdict, a label and a sentence each."""
+    target = " about these very items" if v.target == "runs" else ""
+    out = [("design", f"{v.design}{target}; scale {v.scale}")]
+    if v.flips is not None:
+        out.append(("flips", flips_text(v.flips)))
+    if v.claim:
+        out.append(("claimed", v.claim))
+    if v.tier:
+        out.append(("tier", v.tier))
+    if v.waiver is not None:
+        out.append(("waiver", waiver_text(v.waiver)))
+    return out
+
+
+def flips_text(flips: Mapping[str, int]) -> str:
+    """Items whose answer went from right to wrong, back, and neither."""
+    named = (("lost", "baseline_only"), ("gained", "candidate_only"), ("both right", "both"), ("both wrong", "neither"))
+    return ", ".join(f"{word} {count_text(flips[key])}" for word, key in named if key in flips)
+
+
+def waiver_text(waiver: Mapping[str, Any]) -> str:
+    """Until when and why; one that has expired says so."""
+    date = next((str(waiver[key]) for key in UNTIL if waiver.get(key)), None)
+    expired = bool(waiver.get("expired")) or waiver.get("in_force") is False
+    when = "expired" if expired and date is None else f"expired {date}" if expired else f"until {date}" if date else "no date"
+    by = f" by {waiver['by']}" if waiver.get("by") else ""
+    return f"{when}{by}: {waiver.get('reason') or 'no reason given'}" + (IDLE if expired else "")
+
+
+# ---- what to do ------------------------------------------------------------------------------------------------------
+
+
+def next_step(v: Verdict, counted: str | None = None) -> tuple[str, list[str]]:
+    """A sentence, and the parts of a command that may follow it.
+
+    `counted` is what a suite took the verdict for; a drop that is waived, advisory or unconfirmed is nobody's to accept today.
+    """
+    word = counted or v.verdict
+    if word == "regression":
+        if v.design == "threshold":
+            where = f" at line {v.reference['line']} of the task's file" if v.reference.get("line") else ""
+            return f"The floor was set by hand: if the drop is meant, change the threshold in the entry{where}.", []
+        lost = "Look at the lost items below. " if any(item.get("change") == "lost" for item in v.telling) else ""
+        return f"{lost}If the drop is meant, put it on record:", accept_command(v)
+    if word == "inconclusive":
+        return needed_text(v), []
+    if word != "pass":
+        return "", []
+    lower = v.difference.get("lower")
+    if v.theta is not None and lower is not None and lower < 0:
+        return f"It may still be worse by up to {score_text(v)(-lower)} (one-sided, {percent(1 - v.alpha)}).", []
+    if v.theta is None and v.mde is not None and "missed" not in v.conclusion:
+        return f"A drop below {drop_text(v, v.mde)} could have been missed.", []
+    return "", []
+
+
+def accept_command(v: Verdict) -> list[str]:
+    """The command that accepts the run as the new reference, each part with its value. Names are quoted for a shell."""
+    spec = [f"--spec {shlex.quote(f'{key}={value}')}" for key, value in v.spec.items()]
+    named = [f"--task {shlex.quote(v.task)}", f"--model {shlex.quote(v.model)}"]
+    return ["steelyard record RUN", *named, *spec, "--update", '--reason "..."']
+
+
+def needed_text(v: Verdict) -> str:
+    """How many items would decide."""
+    need = v.needed or {}
+    why = f": {need['why']}" if need.get("why") else ""
+    if need.get("items") is not None:
+        more = need.get("more")
+        if more == 0:
+            return f"Needed: {count_text(need['items'])} items, no more than the run has, but its outcome left doubt{why}."
+        return f"Needed: {count_text(need['items'])} items" + ("" if more is None else f", {count_text(more)} more") + f"{why}."
+    if need.get("items_each") is not None:
+        return f"Needed: {count_text(need['items_each'])} items in the run and in the reference{why}."
+    if need.get("repeats") is not None:
+        return f"Needed: {count_text(need['repeats'])} repeats of each item{why}."
+    return f"How many items would decide is not known{why}."
+
+
+# ---- the items that changed ------------------------------------------------------------------------------------------
+
+
+def telling_cells(v: Verdict) -> tuple[list[str], list[list[str]]]:
+    """Heads and rows of the items that changed; after a regression the lost ones first."""
+    items = sorted(v.telling, key=lambda item: item.get("change") == "gained") if v.verdict == "regression" else list(v.telling)
+    truths = any(item.get("truth") is not None for item in items)
+    heads = ["", "item", *(["truth"] if truths else []), "reference -> run"]
+    return heads, [_telling(item, truths) for item in items]
+
+
+def _telling(item: Mapping[str, Any], truths: bool) -> list[str]:
+    change = f"{_cell(item.get('baseline'))} -> {_cell(item.get('candidate'))}"
+    return [str(item.get("change", "")), str(item.get("id", "")), *([_cell(item.get("truth"))] if truths else []), change]
+
+
+def _cell(value: Any) -> str:
+    return "" if value is None else f"{value:g}" if isinstance(value, float) else str(value) or EMPTY
+
+
+def lost_ids(v: Verdict, most: int) -> Sequence[str]:
+    """The first few items that the run lost."""
+    return [str(item.get("id", "")) for item in v.telling if item.get("change") == "lost"][:most]

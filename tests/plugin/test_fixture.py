@@ -1,0 +1,131 @@
+"""The fixture and the marker: one inner session with a test for every outcome."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+TESTS = """
+import pytest
+from runs import base, worse
+
+def test_pass(accuracy):
+    verdict = accuracy.check(base(), task="t", model="m")
+    assert verdict.passed and verdict.flips["baseline_only"] == 0
+
+def test_regression(accuracy):
+    accuracy.check(worse(), task="t", model="m")
+    raise RuntimeError("never reached")
+
+def test_missing_task(accuracy):
+    accuracy.check(base(), task="other", model="m")
+
+def test_missing_spec(accuracy):
+    accuracy.check(base(), task="t", model="m", spec={"quant_algo": "FP8"})
+
+def test_missing_file(accuracy):
+    accuracy.check("nowhere.jsonl", task="t", model="m")
+
+def test_other_items(accuracy):
+    accuracy.check([dict(row, id=row["id"] + 1000) for row in base()], task="t", model="m")
+
+def test_no_task(accuracy):
+    accuracy.check(base(), model="m")
+
+def test_value(accuracy):
+    accuracy.check(task="t", model="number", value=50.0)
+
+@pytest.mark.accuracy(task="t", model="wrong")
+class TestMarked:
+    @pytest.mark.accuracy(model="m", margin=0.2)
+    def test_nearest_marker_wins(self, accuracy):
+        verdict = accuracy.check(worse())
+        assert (verdict.model, verdict.margin) == ("m", 0.2)
+
+    @pytest.mark.accuracy(margin=0.2)
+    def test_call_wins(self, accuracy):
+        assert accuracy.check(base(), model="m", margin=0.1).margin == 0.1
+
+@pytest.mark.accuracy("t")
+def test_bad_marker(accuracy):
+    accuracy.check(base(), model="m")
+"""
+
+
+@pytest.fixture(scope="module")
+def told(new_project: Callable[[], Any]) -> str:
+    project = new_project()
+    project.record()
+    project.record("number", rows=project.rows(), items=False, scale="percent")
+    project.write("test_it.py", TESTS)
+    answer = project.pytest("-rA")
+    assert answer.code == 1
+    return str(answer.out)
+
+
+def section(told: str, name: str) -> str:
+    """What pytest says about one failed test."""
+    found = re.search(rf"^_+ {re.escape(name)} _+$\n(.*?)^(?:_|=)", told, re.M | re.S)
+    assert found, f"{name} did not fail:\n{told}"
+    return found[1]
+
+
+def test_passes_and_fails(told: str) -> None:
+    passed = set(re.findall(r"^PASSED \S+::(\w+)$", told, re.M))
+    assert passed == {"test_pass", "test_nearest_marker_wins", "test_call_wins"}
+    failed = set(re.findall(r"^FAILED \S+::(\w+)", told, re.M))
+    assert failed == {
+        *("test_regression", "test_missing_task", "test_missing_spec", "test_missing_file", "test_other_items", "test_no_task"),
+        *("test_value", "test_bad_marker"),
+    }
+
+
+def test_regression_is_told_shortly(told: str) -> None:
+    said = section(told, "test_regression")
+    assert said.startswith("REGRESSION: t, m\n0.86 is 0.04 below the reference 0.9 (p < 0.0001): worse.\n")
+    assert "reference 0.9000, run 0.8600, threshold 0.8800" in said
+    assert re.search(r"^difference -0\.0400, at worst -0\.0\d{3} \(one-sided, 95%\), p \S+; paired, n 400$", said, re.M)
+    assert re.search(r"^smallest drop this run could find: 0\.0\d+ \(alpha 0\.05, beta 0\.2\)$", said, re.M)
+    assert "flips: lost 16, gained 0, both right 344, both wrong 40" in said
+    assert len(re.findall(r"^  lost  \d+  1 -> 0$", said, re.M)) == 5
+    assert 'steelyard record RUN --task t --model m --update --reason "..." --directory references' in said
+    assert "--accuracy-update --accuracy-reason" in said
+    assert len(said.splitlines()) < 20
+
+
+def test_no_way_through_our_own_code_is_shown(told: str) -> None:
+    before_summary = told.partition("= accuracy =")[0]
+    assert "Traceback" not in told
+    assert "pytest_session.py" not in told
+    assert "During handling" not in told
+    assert "def " not in before_summary, "a failure shows its words, not the source"
+
+
+@pytest.mark.parametrize(
+    ("test", "words"),
+    [
+        (
+            "test_missing_task",
+            "no reference, so nothing was checked: cannot find references for task 'other': got no file "
+            "'references/other.yaml', need a recorded reference. Hint: record the run: steelyard record RUN --task other --model m",
+        ),
+        ("test_missing_task", "or with pytest: pytest test_it.py::test_missing_task --accuracy-update-new"),
+        ("test_missing_spec", "the nearest are line 2: quant_algo is null, asked FP8"),
+        ("test_missing_spec", "steelyard record RUN --task t --model m --spec quant_algo=FP8"),
+        ("test_missing_file", "nowhere.jsonl"),
+        ("test_other_items", "400"),
+        ("test_no_task", "cannot check: got no task, need a task and a model"),
+        ("test_bad_marker", "cannot use the marker accuracy: got 't' without a name"),
+        ("test_value", "REGRESSION: t, number"),
+    ],
+)
+def test_failures_are_advice(told: str, test: str, words: str) -> None:
+    assert words in section(told, test)
+
+
+def test_every_outcome_is_counted(told: str) -> None:
+    assert "11 checks: 3 pass, 2 regression, 6 not checked" in told
+    assert told.count("NOT CHECKED") == 6

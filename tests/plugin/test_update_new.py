@@ -1,0 +1,45 @@
+"""--accuracy-update-new: only what has no reference yet is put on record."""
+
+from __future__ import annotations
+
+from typing import Any
+
+TESTS = """
+from runs import base, worse
+
+def test_old(accuracy):
+    accuracy.check(worse(), task="t", model="old")
+
+def test_new(accuracy):
+    accuracy.check(worse(4), task="t", model="new", deterministic=True)
+
+def test_new_spec(accuracy):
+    accuracy.check(worse(8), task="t", model="old", spec={"quant_algo": "FP8"}, ids="hashed")
+"""
+
+
+def test_only_what_is_missing(project: Any) -> None:
+    project.record("old")
+    project.write("test_it.py", TESTS)
+    first = project.pytest("--accuracy-update-new", "--accuracy-reason", "the first runs")
+    assert first.code == 1
+    assert "REGRESSION: t, old" in first.out, "a reference that is there still judges"
+    assert "3 checks: 1 regression, 2 put on record" in first.out
+    assert [(line["model"], line.get("spec", {}), line["new"]) for line in project.history()] == [
+        ("old", {}, 0.9),
+        ("new", {}, 0.89),
+        ("old", {"quant_algo": "FP8"}, 0.88),
+    ]
+    before = (project.path / "references" / "t.yaml").read_bytes()
+    second = project.pytest("--accuracy-update-new", "-q")
+    assert "accuracy: 3 checks: 2 pass, 1 regression" in second.out
+    assert (project.path / "references" / "t.yaml").read_bytes() == before, "the second time nothing is written"
+
+
+def test_the_header_is_not_loud_for_new_ones(project: Any) -> None:
+    """A new reference replaces nothing; that it was written in CI is said at the end."""
+    project.write("test_it.py", TESTS)
+    answer = project.pytest("--accuracy-update-new", CI="true")
+    assert answer.code == 0
+    assert "REPLACED" not in answer.out
+    assert "PUT ON RECORD IN CI" in answer.out

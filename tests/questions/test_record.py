@@ -1,0 +1,401 @@
+"""Putting runs on record: pooled, pinned, never over an old reference unasked, and nothing half done."""
+
+from __future__ import annotations
+
+import json
+import re
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import yaml
+
+import steelyard as sy
+from steelyard.errors import SteelyardError, UsageError
+from steelyard.reference.changes import read_changes
+
+Rows = list[dict[str, Any]]
+
+
+@pytest.fixture(autouse=True)
+def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def rows(scores: Any, **columns: Any) -> Rows:
+    return [{"id": f"q{i}", "score": s, **{name: column[i] for name, column in columns.items()}} for i, s in enumerate(scores)]
+
+
+def bits(right: int, wrong: int) -> list[int]:
+    return [1] * right + [0] * wrong
+
+
+def snapshot(where: Path = Path("references")) -> dict[str, bytes]:
+    """Every file of the directory with its bytes; locks and temporary files would be seen as well."""
+    return {str(path.relative_to(where)): path.read_bytes() for path in sorted(where.rglob("*")) if path.is_file()}
+
+
+def entry(task: str = "t", model: str = "m", index: int = 0) -> dict[str, Any]:
+    found: dict[str, Any] = yaml.safe_load(Path(f"references/{task}.yaml").read_text(encoding="utf-8"))[model][index]
+    return found
+
+
+# What is written
+
+
+def test_an_entry_holds_value_n_and_where_it_came_from() -> None:
+    result = sy.record(rows(bits(150, 50)), task="t", model="m", reason="first", protocol={"shots": "5"})
+    found = entry()
+    assert found["accuracy"] == 0.75
+    assert found["num_samples"] == 200
+    assert found["scale"] == "fraction"
+    assert found["runs"] == 1
+    assert found["reason"] == "first"
+    assert found["protocol"] == {"shots": "5"} or found["protocol"] == {"shots": 5}
+    assert str(found["tool"]).startswith("steelyard ")
+    assert found["by"]
+    assert re.fullmatch(r"[0-9a-f]{64}", found["items_hash"])
+    assert result.value == 0.75
+    assert result.file == "references/t.yaml"
+    assert (Path("references") / found["items"]).is_file()
+
+
+def test_the_commit_is_on_record_where_there_is_one(home: Path) -> None:
+    def git(*words: str) -> str:
+        quiet = ["-c", "user.name=A Person", "-c", "user.email=a@b.c", "-c", "commit.gpgsign=false", "-c", "init.defaultBranch=main"]
+        run = subprocess.run(["git", *quiet, *words], cwd=home, check=True, capture_output=True, text=True)  # noqa: S603, S607
+        return run.stdout.strip()
+
+    git("init", "-q")
+    Path("code.py").write_text("x = 1\n", encoding="utf-8")
+    git("add", "code.py")
+    git("commit", "-qm", "code")
+    sy.record(rows(bits(15, 5)), task="t", model="m")
+    assert entry()["commit"] == git("rev-parse", "--short=12", "HEAD")
+    assert "@" not in Path("references/t.yaml").read_text(encoding="utf-8")
+
+
+def test_the_same_runs_give_the_same_bytes_of_items_whatever_their_order() -> None:
+    data = rows(bits(30, 10))
+    sy.record(data, task="a", model="m")
+    sy.record(data[::-1], task="b", model="m")
+    one = {name.split("/", 1)[1]: data for name, data in snapshot().items() if name.startswith("a.items/")}
+    other = {name.split("/", 1)[1]: data for name, data in snapshot().items() if name.startswith("b.items/")}
+    assert one == other
+
+
+def test_1319_bits_are_few_bytes() -> None:
+    r = np.random.default_rng(0)
+    sy.record(rows((r.random(1319) < 0.9).astype(int).tolist()), task="t", model="m")
+    (outcomes,) = Path("references/t.items").glob("*.outcomes")
+    assert outcomes.stat().st_size < 1500
+
+
+def test_models_share_the_file_of_items() -> None:
+    for model in ("a", "b", "c"):
+        sy.record(rows(bits(30, 10)), task="t", model=model)
+    assert len(list(Path("references/t.items").glob("*.items"))) == 1
+    assert len(list(Path("references/t.items").glob("*.outcomes"))) == 3
+
+
+def test_numbers_of_the_rule_go_into_the_entry_and_decide() -> None:
+    sy.record(rows(bits(150, 50)), task="t", model="m", theta=0.02, margin=0.01, alpha=0.01, beta=0.1, sigma=0.4)
+    assert {key: entry()[key] for key in ("theta", "margin", "alpha", "beta", "sigma")} == {
+        "theta": 0.02,
+        "margin": 0.01,
+        "alpha": 0.01,
+        "beta": 0.1,
+        "sigma": 0.4,
+    }
+    verdict = sy.check(rows(bits(150, 50)), task="t", model="m")
+    assert (verdict.theta, verdict.margin, verdict.alpha, verdict.beta) == (0.02, 0.01, 0.01, 0.1)
+
+
+@pytest.mark.parametrize("limits", [{"alpha": 2}, {"alpha": -1}, {"theta": -0.1}, {"theta": 0.01, "margin": 0.02}, {"sigma": -1}])
+def test_impossible_numbers_are_refused_when_recorded_not_when_checked(limits: dict[str, float]) -> None:
+    with pytest.raises(SteelyardError):
+        sy.record(rows(bits(15, 5)), task="t", model="m", **limits)  # type: ignore[arg-type]
+    assert not Path("references").exists() or not snapshot()
+
+
+# Several runs
+
+
+def test_several_runs_are_pooled_with_their_deviation() -> None:
+    r = np.random.default_rng(1)
+    runs = [rows((r.random(200) < 0.7).astype(int).tolist()) for _ in range(5)]
+    result = sy.record(*runs, task="t", model="m")
+    means = [np.mean([row["score"] for row in run]) for run in runs]
+    assert result.value == pytest.approx(np.mean(means))
+    assert result.sigma_run == pytest.approx(np.std(means, ddof=1))
+    assert result.runs == 5
+    assert entry()["runs"] == 5
+    assert result.n == 200
+    assert not any("run on record" in warning or "runs on record" in warning for warning in result.warnings)
+
+
+@pytest.mark.parametrize("count", [1, 2, 4])
+def test_fewer_than_five_runs_warn_unless_deterministic(count: int) -> None:
+    runs = [rows(bits(15, 5)) for _ in range(count)]
+    assert any("deterministic" in warning for warning in sy.record(*runs, task="t", model="m").warnings)
+    quiet = sy.record(*runs, task="t", model="d", deterministic=True)
+    assert not any("on record" in warning for warning in quiet.warnings)
+    assert entry(model="d")["deterministic"] is True
+
+
+def test_a_deterministic_model_whose_runs_differ_is_told() -> None:
+    result = sy.record(rows(bits(15, 5)), rows(bits(14, 6)), task="t", model="m", deterministic=True)
+    assert any("not deterministic" in warning for warning in result.warnings)
+
+
+def test_a_deterministic_model_whose_items_differ_is_told_even_if_the_means_agree() -> None:
+    result = sy.record(rows([1, 0, 1, 0]), rows([0, 1, 0, 1]), task="t", model="m", deterministic=True)
+    assert any("not deterministic" in warning for warning in result.warnings)
+
+
+def test_repeats_in_one_source_are_runs() -> None:
+    data = [{**row, "repeat": k} for k in range(5) for row in rows(bits(15 - k, 5 + k))]
+    result = sy.record(data, task="t", model="m")
+    assert result.runs == 5
+    assert result.n == 20
+    assert result.value == pytest.approx(13 / 20)
+
+
+def test_runs_of_other_items_are_refused_or_told() -> None:
+    """A pool over runs that lack items is no longer the mean over runs."""
+    short = rows(bits(15, 5))[:10]
+    try:
+        result = sy.record(rows(bits(15, 5)), short, task="t", model="m")
+    except SteelyardError:
+        return
+    assert any("10" in warning and ("lack" in warning or "missing" in warning or "only" in warning) for warning in result.warnings)
+
+
+def test_runs_whose_truths_differ_are_refused() -> None:
+    one = [{"id": f"q{i}", "truth": "a", "prediction": "a"} for i in range(10)]
+    other = [{**row, "truth": "b"} if i == 3 else row for i, row in enumerate(one)]
+    with pytest.raises(SteelyardError, match="'q3'"):
+        sy.record(one, other, task="t", model="m")
+
+
+def test_several_runs_without_items_are_refused() -> None:
+    with pytest.raises(UsageError, match="items"):
+        sy.record(rows(bits(15, 5)), rows(bits(15, 5)), task="t", model="m", items=False)
+
+
+def test_duplicate_ids_without_repeats_are_refused() -> None:
+    with pytest.raises(SteelyardError, match="duplicate"):
+        sy.record([*rows([1, 0]), {"id": "q0", "score": 1}], task="t", model="m")
+
+
+def test_no_ids_are_refused_with_both_ways_out() -> None:
+    with pytest.raises(SteelyardError, match="--no-items"):
+        sy.record([{"score": 1}, {"score": 0}], task="t", model="m")
+    assert sy.record([{"score": 1}, {"score": 0}], task="t", model="m", items=False).items is None
+
+
+def test_without_items_the_weaker_check_is_announced() -> None:
+    result = sy.record(rows(bits(15, 5)), task="t", model="m", items=False, deterministic=True)
+    assert any("unpaired" in warning or "item" in warning for warning in result.warnings), result.warnings
+
+
+@pytest.mark.parametrize(("missing", "value", "n"), [("wrong", 0.5, 20), ("drop", 10 / 15, 15)])
+def test_missing_answers_are_recorded_as_asked(missing: str, value: float, n: int) -> None:
+    data = [{**row, "score": None} if i < 5 else row for i, row in enumerate(rows(bits(15, 5)))]
+    with pytest.raises(SteelyardError, match="missing"):
+        sy.record(data, task="t", model="m")
+    result = sy.record(data, task="t", model="m", missing=missing)
+    assert result.value == pytest.approx(value)
+    assert result.n == n
+
+
+# Never over an old reference unasked
+
+
+def test_an_entry_is_never_overwritten_without_update() -> None:
+    sy.record(rows(bits(15, 5)), task="t", model="m", reason="first")
+    before = snapshot()
+    with pytest.raises(UsageError, match="--update"):
+        sy.record(rows(bits(10, 10)), task="t", model="m")
+    with pytest.raises(UsageError, match="--update"):
+        sy.record(rows(bits(10, 10)), task="t", model="m", spec={"dtype": "auto"})  # the default is the same spec
+    assert snapshot() == before
+
+
+def test_another_spec_is_another_entry() -> None:
+    sy.record(rows(bits(15, 5)), task="t", model="m")
+    sy.record(rows(bits(14, 6)), task="t", model="m", spec={"quant_algo": "FP8"})
+    assert entry()["accuracy"] == 0.75
+    assert entry(index=1)["accuracy"] == 0.7
+    assert entry(index=1)["quant_algo"] == "FP8"
+    assert sy.check(rows(bits(14, 6)), task="t", model="m", spec={"quant_algo": "FP8"}).flips == {
+        "both": 14,
+        "baseline_only": 0,
+        "candidate_only": 0,
+        "neither": 6,
+    }
+
+
+def test_an_undeclared_spec_key_is_refused_before_anything_is_written() -> None:
+    with pytest.raises(UsageError, match="quant_algo"):
+        sy.record(rows(bits(15, 5)), task="t", model="m", spec={"quant_alg": "FP8"})
+    assert not Path("references").exists()
+
+
+def test_update_keeps_comments_and_order_and_adds_a_line_of_history() -> None:
+    sy.record(rows(bits(15, 5)), task="t", model="b", reason="first")
+    file = Path("references/t.yaml")
+    text = "# measured on the big machine\na:\n  - accuracy: 0.5   # by hand\n    sigma: 0.5\n\n# the model we ship\n" + file.read_text("utf-8")
+    text += "z:\n  # never touched\n  - accuracy: 0.125\n"
+    file.write_text(text, encoding="utf-8")
+    sy.record(rows(bits(16, 4)), task="t", model="b", update=True, reason="new tokenizer")
+    after = file.read_text("utf-8")
+    for kept in ("# measured on the big machine\n", "  - accuracy: 0.5   # by hand\n", "# the model we ship\n", "  # never touched\n"):
+        assert kept in after
+    assert list(yaml.safe_load(after)) == ["a", "b", "z"]
+    assert entry(model="b")["accuracy"] == 0.8
+    assert entry(model="a") == {"accuracy": 0.5, "sigma": 0.5}
+    first, second = read_changes(Path("references/t.history.jsonl"))
+    assert (first.action, first.new, first.reason) == ("record", 0.75, "first")
+    assert (second.action, second.old, second.new, second.reason) == ("update", 0.75, 0.8, "new tokenizer")
+    assert second.by
+    assert second.time
+
+
+def test_update_keeps_what_a_person_set_by_hand() -> None:
+    sy.record(rows(bits(15, 5)), task="t", model="m", theta=0.02)
+    file = Path("references/t.yaml")
+    text = file.read_text("utf-8")
+    file.write_text(text.replace("    runs: 1\n", "    higher_is_better: true\n    reference_note: keep me\n    runs: 1\n"), encoding="utf-8")
+    sy.record(rows(bits(16, 4)), task="t", model="m", update=True, reason="x")
+    found = entry()
+    assert found["theta"] == 0.02
+    assert found.get("higher_is_better") is True
+    assert found.get("reference_note") == "keep me"
+
+
+def test_update_keeps_the_scale_of_the_old_entry() -> None:
+    """Percent on record with theta 2: an update must not turn the value into a fraction and leave theta at 2."""
+    sy.record(rows(bits(150, 50)), task="t", model="m", scale="percent", theta=2.0)
+    sy.record(rows(bits(160, 40)), task="t", model="m", update=True, reason="x")
+    found = entry()
+    assert (found["scale"], found["accuracy"], found["theta"]) == ("percent", 80.0, 2.0)
+
+
+def test_update_keeps_the_metric_of_the_old_entry() -> None:
+    data = [{"id": f"q{i}", "truth": "ab"[i % 2], "prediction": "ab"[i % 3 % 2]} for i in range(60)]
+    first = sy.record(data, task="t", model="m", metric="macro_f1")
+    sy.record(data, task="t", model="m", update=True, reason="x")
+    assert entry()["macro_f1"] == pytest.approx(first.value)
+    assert entry().get("metric") == "macro_f1"
+
+
+def test_update_without_a_reason_warns() -> None:
+    sy.record(rows(bits(15, 5)), task="t", model="m")
+    result = sy.record(rows(bits(16, 4)), task="t", model="m", update=True)
+    assert any("reason" in warning for warning in result.warnings)
+    assert result.before == 0.75
+
+
+def test_update_of_nothing_records() -> None:
+    result = sy.record(rows(bits(15, 5)), task="t", model="m", update=True)
+    assert result.before is None
+    assert [change.action for change in read_changes(Path("references/t.history.jsonl"))] == ["record"]
+
+
+def test_the_first_value_is_kept_through_updates() -> None:
+    for right in (15, 14, 13):
+        sy.record(rows(bits(right, 20 - right)), task="t", model="m", update=True, reason="x")
+    assert entry()["first_value"] == 0.75
+
+
+def test_old_outcomes_are_gone_after_an_update_and_those_of_others_are_not() -> None:
+    sy.record(rows(bits(15, 5)), task="t", model="m")
+    sy.record(rows(bits(15, 5)), task="t", model="other")
+    sy.record([{**row, "id": f"new{i}"} for i, row in enumerate(rows(bits(10, 10)))], task="t", model="m", update=True, reason="new set")
+    assert sy.check(rows(bits(15, 5)), task="t", model="other").verdict == "pass"
+    assert len(list(Path("references/t.items").glob("*.outcomes"))) == 2
+    assert len(list(Path("references/t.items").glob("*.items"))) == 2
+
+
+def test_recording_the_same_again_keeps_its_outcomes() -> None:
+    for _ in range(2):
+        sy.record(rows(bits(15, 5)), task="t", model="m", update=True, reason="again")
+    assert sy.check(rows(bits(15, 5)), task="t", model="m").verdict == "pass"
+
+
+# Scale, metric, configuration
+
+
+def test_scale_is_fraction_within_0_and_1_and_raw_beyond() -> None:
+    assert sy.record(rows([0.5, 0.25]), task="a", model="m").scale == "fraction"
+    assert sy.record(rows([5.0, 2.5]), task="b", model="m").scale == "raw"
+    assert sy.record(rows(bits(3, 1)), task="c", model="m", scale="percent").value == 75
+
+
+def test_the_task_s_configuration_is_used() -> None:
+    Path("steelyard.toml").write_text('directory = "refs"\nids = "hashed"\n[tasks.t]\nscale = "percent"\nprotocol = {shots = "5"}\n', "utf-8")
+    result = sy.record(rows(bits(15, 5)), task="t", model="m")
+    assert result.value == 75
+    assert result.file == "refs/t.yaml"
+    assert b"q0" not in b"".join(path.read_bytes() for path in Path("refs/t.items").glob("*.items"))
+    assert "shots" in Path("refs/t.yaml").read_text("utf-8")
+
+
+@pytest.mark.parametrize("name", ["../t", "a/b", "/etc/passwd", "..", "", "a\x00b", "con", ".hidden", "a\nb", "t.yaml/..", "C:t", "~"])
+def test_names_of_tasks_cannot_leave_the_directory(name: str, home: Path) -> None:
+    with pytest.raises(SteelyardError):
+        sy.record(rows(bits(3, 1)), task=name, model="m")
+    assert sorted(path.name for path in home.iterdir()) in ([], ["references"])
+
+
+@pytest.mark.parametrize(
+    "model",
+    ["../../x", "a/b/c", "m: [1]", "- x", "#x", "'", '"', "\\", "null", "no", "012", "1.0", "é", "日本", "{{x}}", "a\tb", "&a", "*a", "!!x", " m ", "~"],
+)
+def test_any_model_name_comes_back_as_it_was(model: str) -> None:
+    sy.record(rows(bits(15, 5)), task="t", model=model)
+    assert sy.check(rows(bits(15, 5)), task="t", model=model).model == model
+    assert all(".." not in name.split("/") for name in snapshot())
+
+
+@pytest.mark.parametrize("model", ["", "a\nb", "a\x00b", "\x1b[31mred", "\ud800"])
+def test_model_names_that_are_no_text_are_refused_or_kept_whole(model: str) -> None:
+    try:
+        sy.record(rows(bits(15, 5)), task="t", model=model)
+    except SteelyardError:
+        assert not Path("references/t.yaml").exists()
+        return
+    assert sy.check(rows(bits(15, 5)), task="t", model=model).model == model
+
+
+@pytest.mark.parametrize("reason", ["# not a comment", "a: b\nc: d", "'quoted\"", "x" * 5000, "<script>", "\x1b[31m", "no", "2026-01-01", "- a\n- b"])
+def test_any_reason_comes_back_as_it_was_or_is_refused(reason: str) -> None:
+    try:
+        sy.record(rows(bits(15, 5)), task="t", model="m", reason=reason)
+    except SteelyardError:
+        assert not Path("references/t.yaml").exists()
+        return
+    assert sy.check(rows(bits(15, 5)), task="t", model="m").verdict == "pass"
+    assert read_changes(Path("references/t.history.jsonl"))[0].reason == reason
+
+
+def test_a_spec_value_that_looks_like_a_number_is_found_again() -> None:
+    sy.record(rows(bits(15, 5)), task="t", model="m", spec={"max_draft_len": "4", "extra_acc_spec": "012"})
+    assert sy.check(rows(bits(15, 5)), task="t", model="m", spec={"max_draft_len": "4", "extra_acc_spec": "012"}).verdict == "pass"
+    assert sy.check(rows(bits(15, 5)), task="t", model="m", spec={"max_draft_len": 4, "extra_acc_spec": "012"}).verdict == "pass"
+
+
+def test_the_answer_is_plain_json() -> None:
+    result = sy.record(rows(bits(15, 5)), task="t", model="m")
+    answer = json.loads(json.dumps(result.to_dict(), allow_nan=False))
+    assert {"kind", "schema", "task", "model", "value", "n", "runs", "warnings", "signature"} <= set(answer)
+    assert answer["kind"] == "recorded"
+
+
+def test_nothing_is_refused() -> None:
+    with pytest.raises(UsageError, match="no source"):
+        sy.record(task="t", model="m")
