@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from steelyard.version import __version__
 
 if TYPE_CHECKING:
+    from steelyard.accuracy_task import AccuracyTask
     from steelyard.errors import AmbiguityError, DataError, SourceError, SteelyardError, UsageError
     from steelyard.plans import Plan
     from steelyard.questions.compare import compare
@@ -31,6 +32,7 @@ if TYPE_CHECKING:
     from steelyard.verdicts import Recorded, Suite, Verdict
 
 _HOME = {
+    "AccuracyTask": "accuracy_task",
     "check": "questions.guard",
     "check_suite": "questions.guard_suite",
     "record": "questions.record",
@@ -63,6 +65,7 @@ _HOME = {
 }
 
 __all__ = [
+    "AccuracyTask",
     "AmbiguityError",
     "Comparison",
     "Counts",

@@ -200,7 +200,7 @@ class _Evaluation:
 
     def __init__(self, task: AccuracyTask, more: Mapping[str, Any], calling: Mapping[str, Any]) -> None:
         self.task, self.calling = task, calling
-        cls = task.EVALUATOR_CLS
+        cls = type(task).EVALUATOR_CLS  # of the class: a function there must not become a method
         self.evaluator = None if cls is None else cls(**{**task.EVALUATOR_KWARGS, **more})
         own = [name for name in ("samples", "score") if getattr(type(task), name) is getattr(AccuracyTask, name)]
         if self.evaluator is None and own:

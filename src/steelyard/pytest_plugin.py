@@ -21,7 +21,6 @@ import pytest
 if TYPE_CHECKING:
     from steelyard.pytest_session import Accuracy
 
-PROPERTY = "accuracy"
 REPORTS = (".json", ".md")
 MARKER = "accuracy(task=..., model=..., theta=..., margin=..., ...): what accuracy.check takes, for every check of the test"
 
@@ -79,6 +78,8 @@ def running() -> Accuracy | None:
 class Session:
     """What happens between the tests: on a worker nothing, on the controller the reports are gathered and told."""
 
+    PROPERTY = "accuracy"
+    WARNING = AccuracyWarning
     item: pytest.Item | None = None  # of the class: a task class asks for it without a session at hand
 
     def __init__(self, config: pytest.Config) -> None:
@@ -115,7 +116,7 @@ class Session:
         if report.failed:
             self.failed.add(report.nodeid)
         if report.when == "teardown":  # the last report of a test has the properties of all its phases
-            self.found += [json.loads(str(value)) for name, value in report.user_properties if name == PROPERTY]
+            self.found += [json.loads(str(value)) for name, value in report.user_properties if name == self.PROPERTY]
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_sessionfinish(self, session: pytest.Session, exitstatus: int) -> None:

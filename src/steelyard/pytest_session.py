@@ -24,7 +24,8 @@ from steelyard.questions.reference_place import Place, load, locate, matched
 from steelyard.reference.config import find_config
 from steelyard.reference.entry import Entry
 from steelyard.render.digits import NONE
-from steelyard.render.verdict_facts import accept_command, drop_text, flips_text, p_beside, score_text, telling_cells, who
+from steelyard.render.safe import terminal
+from steelyard.render.verdict_facts import accept_command, drop_text, flips_text, needed_text, p_beside, score_text, telling_cells, who
 from steelyard.verdicts import Verdict
 
 TELLING = 5
@@ -46,6 +47,7 @@ class Accuracy:
     def __init__(self, item: pytest.Item) -> None:
         self.item = item
         self.config = item.config
+        self.session: Any = item.config.pluginmanager.get_plugin("steelyard-session")
         self.updates = bool(self.config.option.accuracy_update)
         self.updates_new = self.updates or bool(self.config.option.accuracy_update_new)
 
@@ -67,7 +69,7 @@ class Accuracy:
             judged = self.judge(source, task=task, model=model, spec=spec, value=value, **options)
             failure = judged.failure
         except SteelyardError as error:
-            failure = f"accuracy: {error}"
+            failure = _harmless(f"accuracy: {error}".split("\n"))
         if judged is None or failure is not None:  # outside of the except, so that nothing is chained to it
             pytest.fail(failure or "", pytrace=False)
         return judged.verdict
@@ -88,19 +90,15 @@ class Accuracy:
 
     def not_verified(self, said: str, **names: Any) -> None:
         """Something was run and nothing was checked: a line of its own in the summary, never a pass."""
-        from steelyard.pytest_plugin import AccuracyWarning
-
         self.tell({"outcome": "not verified", "message": said, "properties": {"outcome": "not verified"}, **names})
-        warnings.warn(AccuracyWarning(said), stacklevel=4)
+        warnings.warn(self.session.WARNING(terminal(said)), stacklevel=4)
 
     def tell(self, finding: Mapping[str, Any]) -> None:
         """Hand a finding to the report of the test: readable properties for JUnit, and the whole as JSON."""
-        from steelyard.pytest_plugin import PROPERTY
-
         for name, value in finding.get("properties", {}).items():
-            self.item.user_properties.append((f"{PROPERTY}.{name}", "" if value is None else value))
+            self.item.user_properties.append((f"{self.session.PROPERTY}.{name}", "" if value is None else value))
         whole = {"test": self.item.nodeid, **{name: value for name, value in finding.items() if name != "properties"}}
-        self.item.user_properties.append((PROPERTY, json.dumps(whole, default=str)))
+        self.item.user_properties.append((self.session.PROPERTY, json.dumps(whole, default=str)))
 
     # ---- settings ----------------------------------------------------------------------------------------------------------
 
@@ -132,7 +130,7 @@ class Accuracy:
             config = find_config(self.item.path.parent).path
         if directory is None and config is None:
             directory = self.config.rootpath / "references"
-        return {"directory": directory, "config": config}
+        return {name: None if path is None else Path(path).absolute() for name, path in (("directory", directory), ("config", config))}
 
     # ---- judging -----------------------------------------------------------------------------------------------------------
 
@@ -166,15 +164,13 @@ class Accuracy:
 
     def _failure(self, verdict: Verdict, source: Any, options: Mapping[str, Any]) -> str | None:
         """The text that fails the test; an inconclusive verdict may only warn."""
-        from steelyard.pytest_plugin import AccuracyWarning
-
         if verdict.passed:
             return None
         policy = self.config.option.accuracy_inconclusive
         if verdict.verdict == "inconclusive" and policy != "fail":
             if policy == "warn":
                 # as a warning of the test's own line: judge, _judged and check lie between
-                warnings.warn(AccuracyWarning(f"inconclusive: {who(verdict)}: {verdict.conclusion}"), stacklevel=5)
+                warnings.warn(self.session.WARNING(terminal(f"inconclusive: {who(verdict)}: {verdict.conclusion}")), stacklevel=5)
             return None
         return short_text(verdict, source, _where_words(options))
 
@@ -194,8 +190,7 @@ class Accuracy:
 
     def _waiting(self, source: Any, options: Mapping[str, Any]) -> str:
         """A copy of the run as it is now, for the end of the session: files are overwritten, frames are changed."""
-        session: Any = self.config.pluginmanager.get_plugin("steelyard-session")
-        folder = tempfile.mkdtemp(dir=session.stash_directory())
+        folder = tempfile.mkdtemp(dir=self.session.stash_directory())
         if isinstance(source, str | os.PathLike) and os.path.isfile(source):
             source = shutil.copy2(source, folder)
         file = os.path.join(folder, "run.pickle")
@@ -255,17 +250,17 @@ def short_text(v: Verdict, source: Any = None, where: Sequence[str] = ()) -> str
     _, rows = telling_cells(v)
     lines += [f"  {'  '.join(cell for cell in row if cell)}" for row in rows[:TELLING]]
     if v.needed:
-        from steelyard.render.verdict_facts import needed_text
-
         lines.append(needed_text(v))
     lines += [f"warning: {text}" for text in v.warnings]
     if v.verdict == "regression" and v.design != "threshold":
         run = shlex.quote(os.fspath(source)) if isinstance(source, str | os.PathLike) else "RUN"
         command = " ".join([*accept_command(v), *where]).replace(" RUN ", f" {run} ", 1)
         lines += ["", f"If the drop is meant: {command}", 'or with pytest: --accuracy-update --accuracy-reason "..."']
-    from steelyard.render.safe import terminal
+    return _harmless(lines)
 
-    return "\n".join(terminal(line) for line in lines)
+
+def _harmless(lines: Sequence[str]) -> str:
+    return "\n".join(map(terminal, lines))
 
 
 def _names(options: Mapping[str, Any]) -> dict[str, Any]:
@@ -296,7 +291,7 @@ def _where_words(options: Mapping[str, Any]) -> list[str]:
     """What a command must be told so that it finds the references from where the user stands."""
     if options["directory"] is not None:
         return ["--directory", shlex.quote(_from_here(options["directory"]))]
-    if options["config"] is not None and find_config(".").path != options["config"]:
+    if options["config"] is not None and find_config().path != options["config"]:
         return ["--config", shlex.quote(_from_here(options["config"]))]
     return []
 

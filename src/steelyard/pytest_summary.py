@@ -25,8 +25,15 @@ from steelyard.render.verdict_facts import p_beside, score_text, spec_text
 from steelyard.verdicts import Recorded, Verdict
 
 HEADS = ("task", "model", "n", "reference", "run", "difference [at worst]", "p", "verdict")
-WORDS = {"error": "NOT CHECKED", "regression": "REGRESSION", "not verified": "NOT VERIFIED", "new": "recorded", "update": "replaced"}
-OUTCOMES = ("pass", "regression", "inconclusive", "new", "update", "not verified", "error")
+WORDS = {
+    "error": "NOT CHECKED",
+    "regression": "REGRESSION",
+    "not verified": "NOT VERIFIED",
+    "not recorded": "NOT RECORDED",
+    "new": "recorded",
+    "update": "replaced",
+}
+OUTCOMES = ("pass", "regression", "inconclusive", "new", "update", "not verified", "not recorded", "error")
 CAP = 900_000  # bytes of a Markdown report, below what GitHub shows
 
 
@@ -43,8 +50,9 @@ class Told:
 
     def counts(self) -> str:
         """How many checks ended how: 2 pass, 1 regression."""
-        shown = {"new": "put on record", "update": "replaced", "error": "not checked"}
         many = {name: sum(one["outcome"] == name for one in self.found) for name in OUTCOMES}
+        shown = {"new": "put on record", "update": "replaced", "error": "not checked"}
+        shown |= {"regression": "regressions"} if many["regression"] > 1 else {}
         parts = ", ".join(f"{n} {shown.get(name, name)}" for name, n in many.items() if n)
         return f"{len(self.found)} check{'s' if len(self.found) > 1 else ''}: {parts}"
 
@@ -68,7 +76,9 @@ def conclude(found: list[dict[str, Any]], failed: set[str], config: Any, *, inte
     option = config.option
     waiting = [one for one in told.found if one.get("waiting")]
     if waiting and interrupted:
-        told.notes.append(f"the session was interrupted: none of {len(waiting)} runs was put on record")
+        for one in waiting:
+            one["outcome"] = "not recorded"
+        told.notes.append("the session was interrupted: nothing was put on record")
     elif waiting:
         _put_on_record(waiting, failed, told, update=bool(option.accuracy_update), reason=option.accuracy_reason)
     told.notes += holm_note(told.found)
@@ -93,7 +103,7 @@ def _put_on_record(waiting: Sequence[dict[str, Any]], failed: set[str], told: To
     runs: dict[tuple[str, ...], list[dict[str, Any]]] = {}
     for one in waiting:
         if one["test"] in failed:
-            one["outcome"] = "error"
+            one["outcome"] = "not recorded"
             told.notes.append(f"not put on record, since its test failed: {terminal(one['test'])}")
             continue
         runs.setdefault((one["directory"], one["task"], one["model"], canonical_spec(one["spec"])), []).append(one)
@@ -102,7 +112,7 @@ def _put_on_record(waiting: Sequence[dict[str, Any]], failed: set[str], told: To
             made = _recorded(group, update=update, reason=reason)
         except (SteelyardError, OSError) as fault:
             for one in group:
-                one["outcome"] = "error"
+                one["outcome"] = "not recorded"
             told.errors.append(f"{model!r} on {task!r} was not put on record: {fault}")
             continue
         told.recorded.append(made)
@@ -112,13 +122,17 @@ def _put_on_record(waiting: Sequence[dict[str, Any]], failed: set[str], told: To
 def _recorded(group: Sequence[dict[str, Any]], *, update: bool, reason: str | None) -> Recorded:
     kept = []
     for one in group:
-        with open(one["waiting"], "rb") as file:
-            kept.append(pickle.load(file))  # noqa: S301 - written by this very session, into a directory of its own
+        try:
+            with open(one["waiting"], "rb") as file:
+                kept.append(pickle.load(file))  # noqa: S301 - written by this very session, into a directory of its own
+        except (pickle.UnpicklingError, AttributeError, ImportError, EOFError) as fault:
+            raise UsageError("cannot read the run again", got=str(fault), need="a file, a list of dictionaries or a frame") from fault
     options = kept[0]["options"]
     if any(other["options"] != options for other in kept[1:]):
         tests = ", ".join(str(one["test"]) for one in group)
         raise UsageError("cannot pool the runs", got=f"tests that read them with different options: {tests}", need="the same options")
-    with contextlib.chdir(kept[0]["cwd"]):
+    there = kept[0]["cwd"]  # what a relative name in the test meant; a directory of the test's own may be gone by now
+    with contextlib.chdir(there) if os.path.isdir(there) else contextlib.nullcontext():
         return record(*(one["source"] for one in kept), **options, update=update, reason=reason)
 
 

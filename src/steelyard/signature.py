@@ -40,6 +40,7 @@ ORDER = (
     "theta",
     "sigma",
     "discordance",
+    "churn",
     "sd",
     "within",
     "answers",

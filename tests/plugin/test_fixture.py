@@ -49,6 +49,14 @@ class TestMarked:
     def test_call_wins(self, accuracy):
         assert accuracy.check(base(), model="m", margin=0.1).margin == 0.1
 
+@pytest.fixture
+def at_the_end(accuracy):
+    yield
+    accuracy.check(base(), task="t", model="m")
+
+def test_teardown(at_the_end):
+    pass
+
 @pytest.mark.accuracy("t")
 def test_bad_marker(accuracy):
     accuracy.check(base(), model="m")
@@ -75,7 +83,7 @@ def section(told: str, name: str) -> str:
 
 def test_passes_and_fails(told: str) -> None:
     passed = set(re.findall(r"^PASSED \S+::(\w+)$", told, re.M))
-    assert passed == {"test_pass", "test_nearest_marker_wins", "test_call_wins"}
+    assert passed == {"test_pass", "test_nearest_marker_wins", "test_call_wins", "test_teardown"}
     failed = set(re.findall(r"^FAILED \S+::(\w+)", told, re.M))
     assert failed == {
         *("test_regression", "test_missing_task", "test_missing_spec", "test_missing_file", "test_other_items", "test_no_task"),
@@ -127,5 +135,5 @@ def test_failures_are_advice(told: str, test: str, words: str) -> None:
 
 
 def test_every_outcome_is_counted(told: str) -> None:
-    assert "11 checks: 3 pass, 2 regression, 6 not checked" in told
+    assert "12 checks: 4 pass, 2 regressions, 6 not checked" in told
     assert told.count("NOT CHECKED") == 6

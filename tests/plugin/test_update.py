@@ -124,3 +124,49 @@ def test_nothing_is_recorded_unasked(project: Any) -> None:
     project.write("test_it.py", "from runs import base\ndef test_it(accuracy):\n    accuracy.check(base(), task='t', model='m')\n")
     assert project.pytest().code == 1
     assert not (project.path / "references").exists()
+
+
+def test_a_recording_that_fails_makes_the_session_fail(project: Any) -> None:
+    """Somebody damages the file between the check and the end: nothing is lost, and the exit code says so."""
+    project.write(
+        "test_it.py",
+        """
+        import pathlib
+        from runs import base
+
+        def test_a(accuracy):
+            accuracy.check(base(), task="t", model="m")
+            accuracy.check(base(), task="fine", model="m")
+
+        def test_b():
+            pathlib.Path("references").mkdir(exist_ok=True)
+            pathlib.Path("references/t.yaml").write_text("other: [")
+        """,
+    )
+    answer = project.pytest("--accuracy-update")
+    assert "2 passed" in answer.out
+    assert answer.code == 1
+    assert "accuracy error: 'm' on 't' was not put on record: cannot read" in answer.out
+    assert "2 checks: 1 put on record, 1 not recorded" in answer.out
+    assert project.entries("fine") == {"m": 0.9}
+    assert (project.path / "references" / "t.yaml").read_text(encoding="utf-8") == "other: ["
+
+
+def test_an_interrupted_session_records_nothing(project: Any) -> None:
+    project.write(
+        "test_it.py",
+        """
+        from runs import base
+
+        def test_a(accuracy):
+            accuracy.check(base(), task="t", model="m")
+
+        def test_b():
+            raise KeyboardInterrupt
+        """,
+    )
+    answer = project.pytest("--accuracy-update")
+    assert answer.code == 2
+    assert "the session was interrupted: nothing was put on record" in answer.out
+    assert "1 check: 1 not recorded" in answer.out
+    assert project.entries() == {}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import json
 import math
 from pathlib import Path
 from typing import Any
@@ -171,6 +172,13 @@ def test_an_improvement_beyond_the_bound_warns() -> None:
     assert not any("better than the reference" in warning for warning in checked(rows(flipped(reference, 2, 3))).warnings)
 
 
+def test_an_improvement_warns_with_a_margin_too() -> None:
+    """The tolerated drop has nothing to do with a gain that is too good to be true."""
+    reference = bits(50, 50)
+    recorded(rows(reference), margin=0.02)
+    assert any("better than the reference" in warning for warning in checked(rows(flipped(reference, 0, 30))).warnings)
+
+
 # Margins: Tango's score test
 
 
@@ -198,7 +206,7 @@ def test_theta_with_margin_is_the_three_way_rule() -> None:
 
 def test_theta_below_the_margin_is_an_error() -> None:
     recorded(rows(bits(50, 50)))
-    with pytest.raises(UsageError, match="theta 0.01 below the margin 0.02"):
+    with pytest.raises(UsageError, match=r"theta 0.01 below the margin 0.02"):
         checked(rows(bits(50, 50)), theta=0.01, margin=0.02)
 
 
@@ -225,7 +233,10 @@ def test_few_items_are_inconclusive_theta_or_not() -> None:
 def test_few_right_answers_are_few_items() -> None:
     """Only what is right can be lost: 3 right of 100 cannot give p <= .05, whatever happens."""
     recorded(rows(bits(3, 97)))
-    assert checked(rows([0] * 100)).verdict == "inconclusive"
+    verdict = checked(rows([0] * 100))
+    assert verdict.verdict == "inconclusive"
+    assert verdict.needed is not None
+    assert verdict.needed.get("more") != 0, "0 more items would decide nothing"
 
 
 def test_few_right_answers_are_few_items_for_the_error_rate_too() -> None:
@@ -253,6 +264,8 @@ def test_few_groups_are_inconclusive() -> None:
     verdict = checked(rows([0] * 200, group=groups))
     assert verdict.design == "clustered"
     assert verdict.verdict == "inconclusive"
+    assert verdict.needed is not None
+    assert verdict.needed.get("more") != 0, "0 more items would decide nothing: groups are lacking"
 
 
 # Lower is better
@@ -341,6 +354,15 @@ def test_margin_for_scores() -> None:
     assert number(verdict.difference["upper"]) >= -0.15
 
 
+def test_a_drop_of_the_same_size_everywhere_is_judged_with_a_margin_too() -> None:
+    """Every item lost exactly .125 of its score, .02 is tolerated: all signs of d + margin are one, p = 2^-50."""
+    a = [i / 64 for i in range(14, 64)]
+    recorded(rows(a))
+    assert checked(rows([x - 0.125 for x in a])).verdict == "regression"
+    assert checked(rows([x - 0.125 for x in a]), margin=0.02).verdict == "regression"
+    assert checked(rows([x - 0.125 for x in a]), margin=0.2).verdict == "pass"
+
+
 # Repeats, groups, runs
 
 
@@ -413,6 +435,17 @@ def test_target_runs_needs_repeats_and_does_not_generalise() -> None:
     assert "nothing about new items" in verdict.claim
 
 
+@pytest.mark.parametrize("target", ["items", "runs"])
+@pytest.mark.parametrize("again", [2, 3, 5])
+def test_three_items_asked_many_times_never_contradict_their_p_value(target: str, again: int) -> None:
+    """Five runs all right, then all wrong: permuted within items that is p = 3e-6, which is not "no outcome could give it"."""
+    recorded(*[rows([1, 1, 1])] * 5)
+    verdict = checked(repeated(np.zeros((3, again))), target=target)
+    assert (verdict.verdict == "regression") == (number(verdict.p_value) <= 0.05)
+    if target == "runs":
+        assert verdict.verdict == "regression"
+
+
 def shifted_runs(seed: int, count: int, shift: float) -> list[Rows]:
     """Runs that share a shift of their own: noise that more items do not average out."""
     r = np.random.default_rng(seed)
@@ -459,7 +492,7 @@ def test_other_ids_are_refused() -> None:
     recorded(rows(bits(50, 50)))
     other = [{**row, "id": f"x{i}"} for i, row in enumerate(rows(bits(50, 50)))]
     for unmatched in ("error", "drop"):
-        with pytest.raises(SteelyardError, match="id|match|common"):
+        with pytest.raises(SteelyardError, match=r"id|match|common"):
             checked(other, unmatched=unmatched)
 
 
@@ -536,16 +569,16 @@ def test_labels_recorded_scores_checked_and_the_other_way_round() -> None:
 def test_another_metric_than_the_one_on_record_is_refused() -> None:
     """A reference pins its metric; bits on record cannot give a macro F1."""
     recorded(labelled(100, 10))
-    with pytest.raises(SteelyardError, match="metric|macro_f1|prediction|truth"):
+    with pytest.raises(SteelyardError, match=r"metric|macro_f1|prediction|truth"):
         checked(labelled(100, 10), metric="macro_f1")
 
 
 def test_another_metric_against_a_bare_number_is_refused() -> None:
     """Accuracy .9 on record, macro F1 of the run: two quantities, no difference."""
     recorded(labelled(100, 10), items=False)
-    with pytest.raises(SteelyardError, match="metric|macro_f1|accuracy"):
+    with pytest.raises(SteelyardError, match=r"metric|macro_f1|accuracy"):
         checked(labelled(100, 10), metric="macro_f1", sigma=0.5)
-    with pytest.raises(SteelyardError, match="metric|macro_f1|accuracy"):
+    with pytest.raises(SteelyardError, match=r"metric|macro_f1|accuracy"):
         sy.check(value=0.2, task="t", model="m", metric="error")
 
 
@@ -600,12 +633,12 @@ def test_scores_out_of_the_recorded_scale_are_refused() -> None:
     """On record .5 to .99 as percent 75; now somebody writes 50 to 99: one hundred times better is not a pass."""
     scores = [0.5 + i / 200 for i in range(99)]
     recorded(rows(scores), scale="percent")
-    with pytest.raises(SteelyardError, match="scale|range"):
+    with pytest.raises(SteelyardError, match=r"scale|range"):
         checked(rows([100 * s for s in scores]))
 
 
 def test_fraction_of_scores_above_one_cannot_be_recorded() -> None:
-    with pytest.raises(SteelyardError, match="fraction|scale"):
+    with pytest.raises(SteelyardError, match=r"fraction|scale"):
         recorded(rows([50.0, 60.0, 70.0]), scale="fraction")
 
 
@@ -798,3 +831,66 @@ def test_bits_by_chance_agree_with_a_comparison() -> None:
         assert verdict.p_value == plain.p_value
         assert verdict.flips == plain.to_dict()["flips"]
         assert verdict.difference["estimate"] == plain.difference.estimate
+
+
+def test_ids_are_text_whatever_their_type(tmp_path: Path) -> None:
+    """Whole numbers in JSON on record, a CSV now."""
+    sy.record([{"id": i, "score": int(i < 70)} for i in range(100)], task="t", model="m")
+    file = tmp_path / "run.csv"
+    file.write_text("id,score\n" + "".join(f"{i},{int(i < 62)}\n" for i in range(100)), encoding="utf-8")
+    verdict = sy.check(str(file), task="t", model="m")
+    assert verdict.n == 100
+    assert verdict.verdict == "regression"
+
+
+def test_duplicate_ids_in_the_run_are_refused() -> None:
+    recorded(rows(bits(50, 50)))
+    with pytest.raises(SteelyardError, match=r"q0|duplicate|twice|repeat"):
+        checked([*rows(bits(50, 50)), {"id": "q0", "score": 1}])
+
+
+@pytest.mark.parametrize("strange", [math.inf, -math.inf, "high", [1]])
+def test_scores_that_are_no_numbers_are_refused(strange: object) -> None:
+    recorded(rows(bits(50, 50)))
+    run = rows(bits(50, 50))
+    run[3]["score"] = strange
+    with pytest.raises(SteelyardError):
+        checked(run)
+
+
+def test_a_value_edited_by_hand_beside_its_items_is_told() -> None:
+    """The easy way to a green light: the number in the file is lowered, the outcomes stay. The verdict must not hide it."""
+    stored = recorded(rows(bits(80, 20)))
+    file = Path(stored.file)
+    file.write_text(file.read_text("utf-8").replace("accuracy: 0.8", "accuracy: 0.6"), encoding="utf-8")
+    try:
+        verdict = checked(rows(bits(80, 20)))
+    except SteelyardError as refusal:
+        assert "0.6" in str(refusal)  # noqa: PT017
+    else:
+        assert any("0.6" in warning for warning in verdict.warnings), verdict.warnings
+
+
+def test_whatever_comes_the_answer_is_consistent_and_finite() -> None:
+    """Random runs of every kind against random references: no NaN, one verdict, and it agrees with p and the bounds."""
+    r = np.random.default_rng(11)
+    for trial in range(30):
+        n, kind = int(r.integers(1, 40)), trial % 3
+        a, b = (r.integers(0, 2, n) if kind == 0 else np.round(r.random(n), kind) for _ in range(2))
+        b = np.where(r.random(n) < r.random(), a, b)
+        group = [f"g{i}" for i in r.integers(0, max(1, n // 3), n)] if r.random() < 0.4 else None
+        columns = {} if group is None else {"group": group}
+        recorded(rows(a.tolist(), **columns), update=True, reason="x")
+        options = {} if r.random() < 0.5 else {"theta": float(r.random()) / 5 + 0.001}
+        verdict = checked(rows(b.tolist(), **columns), **options)
+        json.dumps(verdict.to_dict(), allow_nan=False)
+        assert str(verdict)
+        p = number(verdict.p_value)
+        assert 0 <= p <= 1
+        assert verdict.verdict in ("pass", "regression", "inconclusive")
+        assert verdict.verdict != "regression" or p <= 0.05
+        assert verdict.verdict != "pass" or p > 0.05
+        lower, upper = verdict.difference["lower"], verdict.difference["upper"]
+        if lower is not None and upper is not None:
+            assert lower < upper, (trial, verdict)
+            assert (upper <= 0) if p <= 0.05 else (upper >= 0)

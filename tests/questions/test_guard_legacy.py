@@ -178,6 +178,15 @@ def test_published_offsets(
     assert found.threshold == pytest.approx(50 + offset, abs=0.06 if n == 1 else 5.1e-4)
 
 
+@pytest.mark.parametrize(("n", "theta", "offset"), [(4096, 2.747193, -1.817324), (14042, 1.483729, -0.981517)])
+def test_the_table_of_the_readme(n: int, theta: float, offset: float) -> None:
+    """Published with six digits: sigma 50, alpha .05, beta .2."""
+    entry = Entry(model="m", value=0.0, num_samples=n, sigma=50.0)
+    found = guard_number(Number(value=0.0, n=n), entry, settle_rule({"scale": "percent"}, entry, TaskDefaults()))
+    assert found.mde == pytest.approx(theta, abs=5e-7)
+    assert found.threshold == pytest.approx(offset, abs=5e-7)
+
+
 def test_word_error_rates_as_registered() -> None:
     """VoxPopuli 6.2, lower is better, 1842 samples in the entry itself: 8.910."""
     rows = yaml.safe_load((REAL / "voxpopuli.yaml").read_text(encoding="utf-8"))
@@ -412,7 +421,10 @@ def test_a_wrong_scale_is_refused_not_guessed(home: Path) -> None:
 
 def test_an_impossible_score_is_no_silent_pass(home: Path) -> None:
     """66 where the scale is fraction: somebody passed percent. 166 percent does not exist either."""
-    for text, value in (("accuracy: 0.7\n    sigma: 0.5\n    scale: fraction", 66.0), ("accuracy: 70\n    sigma: 50\n    scale: percent", 166.0)):
+    for text, value in (
+        ("accuracy: 0.7\n    sigma: 0.5\n    scale: fraction", 66.0),
+        ("accuracy: 70\n    sigma: 50\n    scale: percent", 166.0),
+    ):
         entry_file(home, f"m:\n  - {text}\n    num_samples: 400\n")
         try:
             verdict = checked("own", "m", value)

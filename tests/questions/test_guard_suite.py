@@ -201,13 +201,13 @@ def test_a_waiver_that_has_ended_is_ignored_and_said() -> None:
 @pytest.mark.parametrize(
     "waiver",
     [
-        'waiver = {until = 2027-01-01}',
+        "waiver = {until = 2027-01-01}",
         'waiver = {reason = "", until = 2027-01-01}',
         'waiver = {reason = "  ", until = 2027-01-01}',
         'waiver = {reason = "x"}',
         'waiver = {reason = "x", until = "soon"}',
         'waiver = {reason = "x", until = 20270101}',
-        'waiver = {reason = 3, until = 2027-01-01}',
+        "waiver = {reason = 3, until = 2027-01-01}",
         'waiver = {reason = "x", until = 07:32:00}',
         "waiver = true",
         'waiver = "always"',
@@ -251,7 +251,7 @@ def test_patterns_work_in_a_directory_with_brackets(home: Path) -> None:
 
 
 def test_no_match_and_two_matches_are_refused(home: Path) -> None:
-    with pytest.raises(SteelyardError, match="no file for 'runs/\\*.jsonl'"):
+    with pytest.raises(SteelyardError, match=r"no file for 'runs/\*\.jsonl'"):
         suite(BY_RESULT.format(pattern="runs/*.jsonl"))
     run_file(home / "runs" / "a.jsonl", [1, 0])
     run_file(home / "runs" / "b.jsonl", [1, 0])
@@ -262,7 +262,7 @@ def test_no_match_and_two_matches_are_refused(home: Path) -> None:
 def test_a_missing_result_stops_the_suite(home: Path) -> None:
     run_file(home / "a.jsonl", [1] * 40 + [0] * 20)
     sy.record(str(home / "a.jsonl"), task="own", model="m")
-    with pytest.raises(SteelyardError, match="missing.jsonl"):
+    with pytest.raises(SteelyardError, match=r"missing.jsonl"):
         suite(guard(0, 0.5), BY_RESULT.format(pattern="missing.jsonl"))
 
 
@@ -323,7 +323,7 @@ def test_a_suite_that_is_not_text_or_not_there() -> None:
     Path("suite.toml").write_bytes(b"\xff\xfe\x00")
     with pytest.raises(SteelyardError, match="suite"):
         check_suite("suite.toml")
-    with pytest.raises(SteelyardError, match="nothing.toml"):
+    with pytest.raises(SteelyardError, match=r"nothing.toml"):
         check_suite("nothing.toml")
     with pytest.raises(SteelyardError, match="suite"):
         check_suite(".")

@@ -83,8 +83,8 @@ def test_theta_at_n_is_what_was_asked_for(name: str) -> None:
     first = found.n if found.n_first is None else found.n_first
     assert found.n is not None
     assert first is not None
-    assert plan(**rest, n=found.n).theta <= given["theta"] * (1 + 1e-9)  # type: ignore[operator]
-    assert plan(**rest, n=first - 1).theta > given["theta"]  # type: ignore[operator]
+    assert plan(**rest, n=found.n).theta <= given["theta"] * (1 + 1e-9)
+    assert plan(**rest, n=first - 1).theta > given["theta"]
 
 
 @pytest.mark.parametrize("name", DESIGNS)
@@ -92,6 +92,9 @@ def test_theta_at_n_is_what_was_asked_for(name: str) -> None:
 def test_power_at_theta_is_what_was_asked_for(name: str, n: int) -> None:
     rest = without(DESIGNS[name], "theta")
     theta = plan(**rest, n=n, beta=0.1).theta
+    if name == "discordance, groups" and n == 150:  # the whole discordance is a drop too small for so few items
+        assert theta is None
+        return
     assert theta is not None
     reached = plan(**rest, n=n, theta=theta).power
     if name != "discordance, rule-out":
@@ -416,7 +419,7 @@ def test_whole_numbers_stay_whole() -> None:
 
 REFUSED: dict[str, tuple[dict[str, Any], tuple[str, ...]]] = {
     "nothing": ({}, ("neither n nor theta", "--theta")),
-    "no spread": ({"theta": 3}, ("exactly one of sigma, expected, sd, discordance, pilot",)),
+    "no spread": ({"theta": 3}, ("exactly one of sigma, expected, sd, discordance, churn, pilot",)),
     "no drop, no size": ({"sigma": 50}, ("neither n nor theta",)),
     "two spreads": ({"sigma": 50, "sd": 3, "theta": 3}, ("sigma and sd", "exactly one")),
     "all four": ({"sigma": 50, "n": 10, "theta": 3, "alpha": 0.05, "beta": 0.2}, ("one of them left out",)),
@@ -520,7 +523,7 @@ def test_a_low_power_is_refused_by_its_name() -> None:
 
 @pytest.mark.parametrize("name", ["alpha", "beta"])
 def test_one_half_is_a_warning(name: str) -> None:
-    found = plan(sigma=50, theta=3, **{name: 0.5})  # type: ignore[arg-type]
+    found = plan(sigma=50, theta=3, **{name: 0.5})
     assert [w for w in found.warnings if name in w and "0.5" in w]
 
 

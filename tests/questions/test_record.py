@@ -66,7 +66,7 @@ def test_an_entry_holds_value_n_and_where_it_came_from() -> None:
 def test_the_commit_is_on_record_where_there_is_one(home: Path) -> None:
     def git(*words: str) -> str:
         quiet = ["-c", "user.name=A Person", "-c", "user.email=a@b.c", "-c", "commit.gpgsign=false", "-c", "init.defaultBranch=main"]
-        run = subprocess.run(["git", *quiet, *words], cwd=home, check=True, capture_output=True, text=True)  # noqa: S603, S607
+        run = subprocess.run(["git", *quiet, *words], cwd=home, check=True, capture_output=True, text=True)
         return run.stdout.strip()
 
     git("init", "-q")
@@ -248,7 +248,9 @@ def test_an_undeclared_spec_key_is_refused_before_anything_is_written() -> None:
 def test_update_keeps_comments_and_order_and_adds_a_line_of_history() -> None:
     sy.record(rows(bits(15, 5)), task="t", model="b", reason="first")
     file = Path("references/t.yaml")
-    text = "# measured on the big machine\na:\n  - accuracy: 0.5   # by hand\n    sigma: 0.5\n\n# the model we ship\n" + file.read_text("utf-8")
+    text = "# measured on the big machine\na:\n  - accuracy: 0.5   # by hand\n    sigma: 0.5\n\n# the model we ship\n" + file.read_text(
+        "utf-8"
+    )
     text += "z:\n  # never touched\n  - accuracy: 0.125\n"
     file.write_text(text, encoding="utf-8")
     sy.record(rows(bits(16, 4)), task="t", model="b", update=True, reason="new tokenizer")
@@ -269,7 +271,9 @@ def test_update_keeps_what_a_person_set_by_hand() -> None:
     sy.record(rows(bits(15, 5)), task="t", model="m", theta=0.02)
     file = Path("references/t.yaml")
     text = file.read_text("utf-8")
-    file.write_text(text.replace("    runs: 1\n", "    higher_is_better: true\n    reference_note: keep me\n    runs: 1\n"), encoding="utf-8")
+    file.write_text(
+        text.replace("    runs: 1\n", "    higher_is_better: true\n    reference_note: keep me\n    runs: 1\n"), encoding="utf-8"
+    )
     sy.record(rows(bits(16, 4)), task="t", model="m", update=True, reason="x")
     found = entry()
     assert found["theta"] == 0.02
@@ -337,7 +341,9 @@ def test_scale_is_fraction_within_0_and_1_and_raw_beyond() -> None:
 
 
 def test_the_task_s_configuration_is_used() -> None:
-    Path("steelyard.toml").write_text('directory = "refs"\nids = "hashed"\n[tasks.t]\nscale = "percent"\nprotocol = {shots = "5"}\n', "utf-8")
+    Path("steelyard.toml").write_text(
+        'directory = "refs"\nids = "hashed"\n[tasks.t]\nscale = "percent"\nprotocol = {shots = "5"}\n', "utf-8"
+    )
     result = sy.record(rows(bits(15, 5)), task="t", model="m")
     assert result.value == 75
     assert result.file == "refs/t.yaml"
@@ -354,7 +360,29 @@ def test_names_of_tasks_cannot_leave_the_directory(name: str, home: Path) -> Non
 
 @pytest.mark.parametrize(
     "model",
-    ["../../x", "a/b/c", "m: [1]", "- x", "#x", "'", '"', "\\", "null", "no", "012", "1.0", "é", "日本", "{{x}}", "a\tb", "&a", "*a", "!!x", " m ", "~"],
+    [
+        "../../x",
+        "a/b/c",
+        "m: [1]",
+        "- x",
+        "#x",
+        "'",
+        '"',
+        "\\",
+        "null",
+        "no",
+        "012",
+        "1.0",
+        "é",
+        "日本",
+        "{{x}}",
+        "a\tb",
+        "&a",
+        "*a",
+        "!!x",
+        " m ",
+        "~",
+    ],
 )
 def test_any_model_name_comes_back_as_it_was(model: str) -> None:
     sy.record(rows(bits(15, 5)), task="t", model=model)
@@ -372,7 +400,9 @@ def test_model_names_that_are_no_text_are_refused_or_kept_whole(model: str) -> N
     assert sy.check(rows(bits(15, 5)), task="t", model=model).model == model
 
 
-@pytest.mark.parametrize("reason", ["# not a comment", "a: b\nc: d", "'quoted\"", "x" * 5000, "<script>", "\x1b[31m", "no", "2026-01-01", "- a\n- b"])
+@pytest.mark.parametrize(
+    "reason", ["# not a comment", "a: b\nc: d", "'quoted\"", "x" * 5000, "<script>", "\x1b[31m", "no", "2026-01-01", "- a\n- b"]
+)
 def test_any_reason_comes_back_as_it_was_or_is_refused(reason: str) -> None:
     try:
         sy.record(rows(bits(15, 5)), task="t", model="m", reason=reason)
@@ -399,3 +429,29 @@ def test_the_answer_is_plain_json() -> None:
 def test_nothing_is_refused() -> None:
     with pytest.raises(UsageError, match="no source"):
         sy.record(task="t", model="m")
+
+
+def test_update_over_a_number_of_undeclared_scale_is_refused() -> None:
+    """68.17 on record without a scale, scores of 0 and 1 now: a .68 in its place would be 67 points of drift."""
+    Path("references").mkdir()
+    Path("references/t.yaml").write_text("m:\n  - accuracy: 68.17\n", encoding="utf-8")
+    with pytest.raises(SteelyardError, match="scale"):
+        sy.record(rows(bits(68, 32)), task="t", model="m", update=True, reason="items")
+    sy.record(rows(bits(68, 32)), task="t", model="m", update=True, reason="items", scale="percent")
+    assert entry()["accuracy"] == 68
+    assert entry()["first_value"] == 68.17
+    assert not any("drift" in warning for warning in sy.check(rows(bits(68, 32)), task="t", model="m").warnings)
+
+
+def test_a_null_in_the_spec_is_the_default() -> None:
+    sy.record(rows(bits(15, 5)), task="t", model="m", spec={"quant_algo": None})
+    assert "quant_algo" not in entry()
+    assert sy.check(rows(bits(15, 5)), task="t", model="m").verdict == "pass"
+
+
+def test_update_keeps_the_protocol_unless_told() -> None:
+    sy.record(rows(bits(15, 5)), task="t", model="m", protocol={"shots": "5"})
+    sy.record(rows(bits(15, 5)), task="t", model="m", update=True, reason="x")
+    assert {key: str(value) for key, value in entry()["protocol"].items()} == {"shots": "5"}
+    sy.record(rows(bits(15, 5)), task="t", model="m", update=True, reason="x", protocol={"shots": "0"})
+    assert {key: str(value) for key, value in entry()["protocol"].items()} == {"shots": "0"}

@@ -6,7 +6,7 @@ from typing import Any
 
 import click
 
-from steelyard.cli.options import answer, columns_given, common, data_columns, fraction, seed_of, split
+from steelyard.cli.options import answer, choices_given, columns_given, common, data_columns, fraction, log_choices, seed_of, split
 from steelyard.errors import UsageError
 
 
@@ -23,6 +23,7 @@ from steelyard.errors import UsageError
 @click.option("--design", type=click.Choice(["paired", "unpaired"]), help="paired by id, or different items.  [default: paired]")
 @click.option("--unmatched", type=click.Choice(["error", "drop"]), default="error", show_default=True, help="Ids in one run only.")
 @data_columns
+@log_choices
 @click.option(
     "--interval",
     metavar="METHOD",
@@ -65,6 +66,7 @@ def compare(sources: tuple[str, ...], **options: Any) -> None:
       steelyard compare old.jsonl new.jsonl
       steelyard compare a.csv b.csv --metric macro_f1 --test bootstrap --alternative greater
       steelyard compare a.csv b.csv c.csv --by task
+      steelyard compare out/model-a out/model-b --filter strict-match
       steelyard compare --flips 790,58,76,76
       steelyard compare --counts 56/70 --counts 48/80
       steelyard compare --wins 40,12,28
@@ -133,6 +135,7 @@ def _ask(sources: tuple[str, ...], options: dict[str, Any]) -> Any:
         ratio=options["ratio"],
         flips_out=options["flips_out"],
         **columns_given(options),
+        **choices_given(options),
         **asked,
     )
 
@@ -143,6 +146,7 @@ def _refuse_forgotten(options: dict[str, Any]) -> None:
     if options["wins"]:
         about_items += ["metric", "positive", "design"]
     forgotten = [name for name in about_items if options.get(name) or name in columns_given(options)]
+    forgotten += ["model" if name == "model_name" else name for name in choices_given(options)]
     if forgotten:
         shown = ", ".join(f"--{name.rstrip('_').replace('_', '-')}" for name in forgotten)
         raise UsageError("cannot use these options with bare counts", got=shown, need="sources of items", hint="leave them out")

@@ -20,8 +20,10 @@ COMMANDS = {
     "compare": "is one better than the other? (three or more: a leaderboard)",
     "learners": "is one learning algorithm better? (cross-validation)",
     "plan": "how much data do we need?",
+    "init": "a commented steelyard.toml and a first reference directory",
     "record": "put a run on record as the reference (several sources: several runs)",
     "check": "has it become worse than the reference?",
+    "references": "list|show|lint|import|history|remove|rename|approve",
     "demo": "a walk through it on real data, offline",
     "doctor": "what is installed, and what an extra would add",
 }

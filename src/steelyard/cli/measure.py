@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from steelyard.cli.options import answer, columns_given, common, data_columns, fraction, seed_of, split
+from steelyard.cli.options import answer, choices_given, columns_given, common, data_columns, fraction, log_choices, seed_of, split
 from steelyard.errors import UsageError
 
 
@@ -29,6 +29,7 @@ from steelyard.errors import UsageError
 @click.option("--labels", metavar="A,B,C", help="The classes and their order; other predictions count as wrong.")
 @click.option("--by", multiple=True, metavar="COLUMN", help="Also one measurement per value of this column.")
 @data_columns
+@log_choices
 @click.option(
     "--interval",
     metavar="METHOD",
@@ -40,7 +41,8 @@ def measure(source: str | None, **options: Any) -> None:
     """How good is a model, and how sure are we?
 
     SOURCE is a CSV, TSV, JSON Lines, JSON, Parquet or Arrow file (also .gz, .zst), a directory, a glob, or - for
-    standard input, with one row per item. Columns are found by name (truth, prediction, score, ...) or given.
+    standard input, with one row per item. Columns are found by name (truth, prediction, score, ...) or given. Or it is a
+    log: samples or output directory of lm-evaluation-harness, .eval of Inspect, results of promptfoo and others.
 
     \b
     Examples:
@@ -50,6 +52,7 @@ def measure(source: str | None, **options: Any) -> None:
       steelyard measure --counts 38/40 --side lower
       steelyard measure --tp 31 --fp 5 --fn 2 --metric f1 --interval bayes
       steelyard measure asr.csv --ratio errors/words
+      steelyard measure out/my-model --task gsm8k --filter strict-match
     """
     from steelyard.questions.measure import measure as ask
 
@@ -71,6 +74,7 @@ def measure(source: str | None, **options: Any) -> None:
         missing=options["missing"],
         ratio=options["ratio"],
         **columns_given(options),
+        **choices_given(options),
     )
     output: Path | None = options["output"]
     answer(result, format_=options["format_"], output=output, no_color=options["no_color"], quiet=options["quiet"])

@@ -66,7 +66,7 @@ _DATA_OPTIONS = [
     click.option("--id", "id_", metavar="COLUMN", help="Column that names the item."),
     click.option("--truth", metavar="COLUMN", help="Column with the right answer."),
     click.option("--prediction", metavar="COLUMN", help="Column with the model's answer."),
-    click.option("--score", metavar="COLUMN", help="Column with a number per item; 0 and 1 are wrong and right."),
+    click.option("--score", metavar="COLUMN", help="Column with a number per item; 0 and 1 are wrong and right. Of a log: its metric."),
     click.option("--probability", metavar="COLUMN", help="Column with the probability of the positive class."),
     click.option("--group", metavar="COLUMN", help="Column of items that belong together; 'none' ignores a column found by name."),
     click.option("--repeat", metavar="COLUMN", help="Column that numbers the runs of the same item."),
@@ -94,6 +94,28 @@ _DATA_OPTIONS = [
         "--missing", type=click.Choice(["error", "wrong", "drop"]), default="error", show_default=True, help="Items without an answer."
     ),
 ]
+
+
+def log_choices(command: Command) -> Command:
+    """Which part of an evaluation tool's log is meant, where it holds several."""
+    for option in reversed(_LOG_OPTIONS):
+        command = option(command)
+    return command
+
+
+_LOG_OPTIONS = [
+    click.option("--task", metavar="NAME", help="Of a log with several tasks: which one."),
+    click.option("--filter", "filter_", metavar="NAME", help="Of a log with several filters: which one, as in --filter strict-match."),
+    click.option("--scorer", metavar="NAME", help="Of a log with several scorers: which one."),
+    click.option("--prompt", metavar="NAME", help="Of a log with several prompts: which one."),
+    click.option("--model", "model_name", metavar="NAME", help="Of a log with several models: which one."),
+]
+
+
+def choices_given(options: dict[str, Any]) -> dict[str, Any]:
+    """What was chosen inside a log."""
+    named = {"task": "task", "filter": "filter_", "scorer": "scorer", "prompt": "prompt", "model_name": "model_name"}
+    return {what: options[key] for what, key in named.items() if options[key] is not None}
 
 
 def run_columns(command: Command) -> Command:

@@ -18,6 +18,7 @@ from steelyard.cli.options import PLAN_FORMATS, answer, common_with, run_columns
 @click.option("--sigma", type=float, help="Standard deviation of one item's score, two separate samples; 50 is the worst case in percent.")
 @click.option("--expected", type=float, help="The accuracy instead of sigma: sigma is then sqrt(p (1 - p)).")
 @click.option("--discordance", type=float, help="Same items, right or wrong: the share that differs when the drop is there.")
+@click.option("--churn", type=float, help="Same items, right or wrong: the share that differs between two healthy runs.")
 @click.option("--sd", type=float, help="Same items, scores: standard deviation of the per-item differences.")
 @click.option("--pilot", multiple=True, metavar="SOURCE", help="A run to estimate sigma from, or two runs on the same items.")
 @click.option("--repeats", type=int, multiple=True, metavar="K", help="Answers to each item; twice for reference and new run.")
@@ -59,7 +60,21 @@ def detect(**options: Any) -> None:
     """
     from steelyard.questions.plan_detect import plan_detect
 
-    plain = ("theta", "n", "alpha", "beta", "power", "sigma", "expected", "discordance", "sd", "design_effect", "icc", "group_size")
+    plain = (
+        "theta",
+        "n",
+        "alpha",
+        "beta",
+        "power",
+        "sigma",
+        "expected",
+        "discordance",
+        "churn",
+        "sd",
+        "design_effect",
+        "icc",
+        "group_size",
+    )
     given: dict[str, Any] = {name: options[name] for name in (*plain, "n_reference", "ratio", "available", "goal", "alternative")}
     given |= {name: list(options[name]) or None for name in ("repeats", "within", "pilot")}
     result = plan_detect(**given, **run_columns_given(options))

@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from steelyard.cli.options import answer, common, fraction
+from steelyard.cli.options import PLAN_FORMATS, answer, common_with, fraction
 from steelyard.errors import UsageError
 
 INTERVALS = ("bayes", "wilson", "clopper-pearson", "jeffreys", "agresti-coull", "mid-p", "wald")
@@ -43,7 +43,7 @@ COLUMNS = ("positive", "truth", "prediction", "score", "group")
 @click.option("--prediction", metavar="COLUMN", help="Column of the pilot with the model's answer.")
 @click.option("--score", metavar="COLUMN", help="Column of the pilot with 0 and 1 for wrong and right.")
 @click.option("--group", metavar="COLUMN", help="Column of the pilot with groups; 'none' ignores one found by name.")
-@common
+@common_with(PLAN_FORMATS)
 def estimate(**options: Any) -> None:
     """How many labels until a metric is known well enough?
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from steelyard.cli.options import answer, common, seed_of, split
+from steelyard.cli.options import PLAN_FORMATS, answer, common_with, seed_of, split
 from steelyard.errors import UsageError
 
 FITTING = ("truth", "features", "group", "metric", "positive", "sizes", "repeats", "test_size", "workers")
@@ -44,7 +44,7 @@ READING = ("size", "score", "seed_column", "n_test")
 @click.option("--confidence-level", type=float, default=0.95, show_default=True, help="Of the interval, between 0 and 1.")
 @click.option("--draws", type=int, default=2000, show_default=True, help="Redrawn curves behind the interval.")
 @click.option("--seed", default="0", show_default=True, metavar="INT", help="Of everything random; 'none' draws one and prints it.")
-@common
+@common_with(PLAN_FORMATS)
 def train(curve: str | None, **options: Any) -> None:
     """How many training items reach the target?
 

@@ -221,6 +221,43 @@ def rule_out_items(discordance: float, theta: float, alpha: float, beta: float, 
     )
 
 
+def rule_out_theta(n: int, discordance: float, alpha: float, beta: float) -> float:
+    """The smallest drop that n items rule out with probability 1 - beta when nothing has changed.
+
+    The chance rises with theta, so bisection finds it. Undefined: not even a drop of the whole is ruled out (error).
+    Reference: Tango1998; Nam1997.
+
+    >>> round(rule_out_theta(2535, 0.04, 0.05, 0.2), 5)
+    0.00999
+    """
+    target = 1 - _inside("beta", beta) - ROUNDING
+    low, high = 0.0, 1.0 - 1e-9
+    if rule_out_power(n, discordance, high, alpha) < target:
+        raise UsageError(
+            f"cannot rule out any drop with {n:,} items", need=f"power {1 - beta:.4g} at alpha {alpha:.4g}", hint="take more items"
+        )
+    while high - low > 1e-9 * high:
+        middle = (low + high) / 2
+        low, high = (low, middle) if rule_out_power(n, discordance, middle, alpha) >= target else (middle, high)
+    return high
+
+
+def rule_out_alpha(n: int, discordance: float, theta: float, beta: float) -> float:
+    """The smallest alpha at which n items rule out a drop of theta with probability 1 - beta. Reference: Tango1998; Nam1997.
+
+    >>> round(rule_out_alpha(2535, 0.04, 0.01, 0.2), 3)
+    0.05
+    """
+    target = 1 - _inside("beta", beta) - ROUNDING
+    low, high = math.log(1e-300), math.log(1 - 1e-9)
+    if rule_out_power(n, discordance, theta, math.exp(high)) < target:
+        raise UsageError(f"cannot rule out {theta:g} with {n:,} items", need="more items, whatever the alpha")
+    while high - low > 1e-10 * max(1.0, -low):
+        middle = (low + high) / 2
+        low, high = (low, middle) if rule_out_power(n, discordance, theta, math.exp(middle)) >= target else (middle, high)
+    return math.exp(high)
+
+
 def passing_losses(n: int | IntArray, discordant: IntArray, theta: float, z: float) -> IntArray:
     """The largest number of losses among D disagreements with which Tango's z at -theta still exceeds z; -1 where none does.
 

@@ -19,6 +19,7 @@ from steelyard.infer.normal import STANDARD, lower_tail
 
 Variance = Callable[[float], float]
 MOST = 10**12  # items; beyond it the answer is "never"
+SMALLEST = 5e-324  # of a probability that has rounded to 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,11 +29,12 @@ class Design:
     name: str
     null: Variance
     alternative: Variance
-    fixed: float = 0.0
+    fixed: Variance = lambda _: 0.0
 
     def errors(self, n: float, theta: float) -> tuple[float, float]:
         """The standard errors of the difference at n items: under H0, under the drop."""
-        return math.sqrt(self.null(theta) / n + self.fixed), math.sqrt(max(0.0, self.alternative(theta)) / n + self.fixed)
+        fixed = self.fixed(theta)
+        return math.sqrt(self.null(theta) / n + fixed), math.sqrt(max(0.0, self.alternative(theta)) / n + fixed)
 
 
 def two_sample(sigma: float, *, ratio: float = 1.0, n_reference: int | None = None, design_effect: float = 1.0) -> Design:
@@ -48,7 +50,36 @@ def two_sample(sigma: float, *, ratio: float = 1.0, n_reference: int | None = No
     variance = sigma * sigma * design_effect
     fixed = 0.0 if n_reference is None else variance / n_reference
     each = variance if n_reference is not None else variance * (1 + 1 / ratio)
-    return Design("unpaired", lambda _: each, lambda _: each, fixed)
+    return Design("unpaired", lambda _: each, lambda _: each, lambda _: fixed)
+
+
+def two_proportions(
+    before: float,
+    after: Variance,
+    *,
+    unit: float = 1.0,
+    ratio: float = 1.0,
+    n_reference: int | None = None,
+    design_effect: float = 1.0,
+) -> Design:
+    """Two independent samples, right or wrong: accuracy `before`, and `after(theta)` when the change is there.
+
+    Formula: p (1 - p) of each side at its own accuracy, so that a drop from .9 counts the wider spread at .85. `unit` is
+    100 for percent. Assumes: independent items (or groups, by the design effect). Reference: Cohen1988, chapter 6.
+
+    >>> items(two_proportions(0.9, lambda theta: 0.9 - theta), 0.05, 0.05, 0.2)
+    538
+    """
+    scale = unit * unit * design_effect
+    old = scale * before * (1 - before)
+
+    def new(theta: float) -> float:
+        p = min(1.0, max(0.0, after(theta / unit)))
+        return scale * p * (1 - p)
+
+    if n_reference is not None:
+        return Design("unpaired", new, new, lambda _: old / n_reference)
+    return Design("unpaired", lambda t: new(t) + old / ratio, lambda t: new(t) + old / ratio)
 
 
 def paired_scores(
@@ -101,7 +132,7 @@ def z_pair(alpha: float, beta: float, two_sided: bool = False) -> tuple[float, f
     >>> [round(z, 4) for z in z_pair(0.05, 0.2)]
     [1.6449, 0.8416]
     """
-    return -STANDARD.inv_cdf(alpha / 2 if two_sided else alpha), -STANDARD.inv_cdf(beta)
+    return -STANDARD.inv_cdf(max(alpha / 2 if two_sided else alpha, SMALLEST)), -STANDARD.inv_cdf(max(beta, SMALLEST))
 
 
 def minimum_detectable(error: float, alpha: float, beta: float, two_sided: bool = False) -> float:
@@ -140,7 +171,9 @@ def items(design: Design, theta: float, alpha: float, beta: float, *, two_sided:
         return z_alpha * null + z_beta * alternative <= theta
 
     if not enough(MOST):
-        floor = (z_alpha + z_beta) * math.sqrt(design.fixed)
+        floor = (z_alpha + z_beta) * math.sqrt(design.fixed(theta))
+        if floor == 0:
+            raise UsageError("cannot plan for so small a theta", got=f"theta {theta:g}: more than {MOST:.0e} items", need="a larger theta")
         raise UsageError(
             "cannot reach theta with any number of new items",
             got=f"theta {theta:g}; the reference alone leaves {floor:.4g}",
@@ -169,9 +202,10 @@ def detectable(design: Design, n: float, alpha: float, beta: float, *, two_sided
         null, alternative = design.errors(n, theta)
         return z_alpha * null + z_beta * alternative - theta
 
-    if short(0.0) <= 0:
+    start = max(short(0.0), 1 / n)  # where nothing differs at first, the drop itself brings the variance
+    if short(start) <= 0 and short(start / 2) <= 0 and short(0.0) <= 0:
         return 0.0
-    high = max(short(0.0), 1e-300)
+    high = start
     while high < most and short(min(high, most)) > 0:
         high *= 2
     high = min(high, most)

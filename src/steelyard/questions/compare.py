@@ -83,6 +83,11 @@ def compare(
     if isinstance(baseline, (JointCounts, Counts)) or isinstance(candidate, Counts):
         if columns or by is not None or ratio is not None or more:
             raise UsageError("cannot use columns with counts", got="counts and columns", need="counts alone")
+        from steelyard.questions.measure import refuse_item_options
+
+        refuse_item_options(
+            unmatched=unmatched != "error", missing=missing != "error", range=range is not None, correction=correction != "holm"
+        )
         check_names(names, 2)
         return compare_tallies(baseline, candidate, wanted, asked, tuple(names or ("baseline", "candidate")))
     from steelyard.questions.compare_items import compare_sources

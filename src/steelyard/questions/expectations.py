@@ -128,7 +128,7 @@ def probability(name: str, value: Any) -> float:
     except (TypeError, ValueError):
         number = math.nan
     if not 0 < number < 1:  # also catches NaN
-        hint = f"write {number / 100:g}" if 1 < number < 100 else "0.9 means 90%"
+        hint = f"write {number / 100:g}" if 2 <= number < 100 else "0.9 means 90%"
         raise UsageError(f"cannot use the {name}", got=repr(value), need="a number strictly between 0 and 1", hint=hint)
     return number
 

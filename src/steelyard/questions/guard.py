@@ -29,6 +29,7 @@ def check(
     metric: str | None = None,
     positive: object = None,
     scale: str | None = None,
+    higher_is_better: bool | None = None,
     alpha: float | None = None,
     beta: float | None = None,
     sigma: float | None = None,
@@ -51,12 +52,12 @@ def check(
     pass only if a drop of theta is ruled out. Needs a recorded reference: `record`.
     """
     asked = {"metric": metric, "scale": scale, "alpha": alpha, "beta": beta, "sigma": sigma, "theta": theta, "margin": margin}
-    options = {**asked, "num_samples": num_samples, "target": target, "positive": positive}
+    options = {**asked, "num_samples": num_samples, "target": target, "positive": positive, "higher_is_better": higher_is_better}
     if (source is None) == (value is None):
         got = "neither" if value is None else "both a source and a value"
         raise UsageError("cannot tell what to check", got=got, need="one of them", hint="steelyard check RUN, or --value 66.2")
     place = locate(task, directory, config)
-    match = matched(place, model, spec, load(place))
+    match = matched(place, model, spec, load(place, model))
     entry = match.entry
     rule = settle_rule(options, entry, place.defaults)
     rule.warnings.extend(match.warnings)

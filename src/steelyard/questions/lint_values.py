@@ -180,14 +180,14 @@ def _counts(desk: Desk, entry: Entry, raw: str) -> None:
     (k, low), (more, high) = near[0]
     nearest = f"{k:,}/{answers:,} = {low:.6g} and {more:,}/{answers:,} = {high:.6g} are the nearest"
     what = f"{entry.value_key} {raw or entry.value} is no k of {answers:,}: {nearest}"
-    desk.say("warning", "not-k-of-n", f"{what}; it was rounded, averaged over runs, or guessed", entry)
+    desk.say("warning", "not-k-of-n", f"{what}; it was rounded, averaged over runs, guessed, or n is another", entry)
 
 
 def nearest_counts(value: float, unit: float, n: int) -> tuple[tuple[int, float], tuple[int, float]]:
     """The two counts on either side of a value, each with the share of n that it is.
 
-    >>> nearest_counts(50.0, 100.0, 3)
-    ((1, 33.333333333333336), (2, 66.66666666666667))
+    >>> nearest_counts(60.0, 100.0, 4)
+    ((2, 50.0), (3, 75.0))
     """
     k = min(max(math.floor(value / unit * n), 0), n - 1)
     return (k, k / n * unit), (k + 1, (k + 1) / n * unit)

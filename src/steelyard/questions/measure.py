@@ -84,6 +84,7 @@ def measure(
                 need="counts alone",
                 hint="by=, group= and the like need the items",
             )
+        refuse_item_options(missing=settings.missing != "error", range=settings.range is not None)
         if settings.labels is not None:
             raise UsageError(
                 "cannot declare labels for counts",
@@ -95,6 +96,13 @@ def measure(
     from steelyard.questions.measure_items import measure_source
 
     return measure_source(data, prediction, metrics, settings, slice_names(by), ratio, columns)
+
+
+def refuse_item_options(**given: bool) -> None:
+    """Options that speak of items mean nothing to bare counts: they are refused, not passed over."""
+    for name, there in given.items():
+        if there:
+            raise UsageError(f"cannot use {name} with counts", got=f"{name} beside bare counts", need="the items it speaks of")
 
 
 def slice_names(by: Any) -> tuple[str, ...] | Mapping[str, Any]:

@@ -243,9 +243,13 @@ def _money(asked: Asked, calls: int) -> float | None:
 
 
 def _paired_items(discordance: float, theta: float, asked: Asked) -> tuple[int, int]:
-    """The first and the stable n of McNemar's exact power."""
+    """The first and the stable n of McNemar's exact power; by the formula where the search would cost more than it moves."""
     from steelyard.infer.mcnemar_power import mcnemar_items
+    from steelyard.questions.plan_exact import EXACT_UP_TO
 
+    rough = normal.items(normal.paired_outcomes(lambda _: discordance + theta), theta, asked.alpha, asked.beta)
+    if rough > EXACT_UP_TO:
+        return rough, rough
     found = mcnemar_items(discordance + theta, theta, asked.alpha, asked.beta)
     return found.n_first, found.n_stable
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from steelyard import signature
@@ -59,6 +59,7 @@ def plan_detect(
     sigma: float | None = None,
     expected: float | None = None,
     discordance: float | None = None,
+    churn: float | None = None,
     sd: float | None = None,
     within: Any = None,
     repeats: Any = None,
@@ -76,9 +77,9 @@ def plan_detect(
     """How many items find a drop of theta with power 1 - beta; or what n items find; or with which power, or alpha.
 
     Give the spread once: sigma (two separate samples), expected (the same, from an accuracy), discordance (the same
-    items, right or wrong: the share that differs when the drop is there), sd (the same items, scores), or pilot: one run,
-    or two runs on the same items. goal="rule-out" plans for a pass instead: how many items rule out a drop of theta when
-    nothing has changed. available: how many items there are at all.
+    items, right or wrong: the share that differs when the drop is there), churn (the same, but between two healthy runs),
+    sd (the same items, scores), or pilot: one run, or two runs on the same items. goal="rule-out" plans for a pass
+    instead: how many items rule out a drop of theta when nothing has changed. available: how many items there are at all.
 
     >>> plan_detect(sigma=50, theta=3).n
     3435
@@ -89,11 +90,14 @@ def plan_detect(
     given = locals()
     wanted = _settle(n, theta, alpha, beta, power, alternative, goal)
     options = {name: given[name] for name in (*SPREADS, *DESIGN_OPTIONS)} | {"theta": wanted.theta, "columns": columns}
+    options |= {"alternative": alternative, "goal": goal}
     if columns and pilot is None:
         raise UsageError("cannot use columns", got=", ".join(columns), need="a pilot to read them from", hint="pilot=...")
     spread = given_spread(options)
     _check_drop(wanted.theta, spread, goal)
     there = None if available is None else whole("available", available)
+    if there is not None and wanted.n is not None and wanted.n > there:
+        raise UsageError("cannot use n", got=f"{wanted.n:,} items of {there:,} available", need="no more than there are")
     return _planned(wanted, spread, there)
 
 
@@ -107,7 +111,10 @@ def _settle(n: Any, theta: Any, alpha: Any, beta: Any, power: Any, alternative: 
     if power is not None:
         if beta is not None:
             raise UsageError("cannot use both beta and power", got=f"beta {beta!r}, power {power!r}", need="one of them: beta = 1 - power")
-        beta = 1 - probability("power", power)
+        found_power = probability("power", power)
+        if found_power < 0.5:
+            raise UsageError("cannot use power", got=f"{found_power:g}", need="at least 0.5", hint="power 0.8 is usual")
+        beta = 1 - found_power
     if n is None and theta is None:
         raise UsageError(
             "cannot plan without a size or a drop", got="neither n nor theta", need="one of them", hint="--theta 3 or --n 4096"
@@ -128,28 +135,32 @@ def _settle(n: Any, theta: Any, alpha: Any, beta: Any, power: Any, alternative: 
 
 
 def _check_drop(theta: float | None, spread: Spread, goal: str) -> None:
-    """A drop that can be: inside the range, and not larger than the share of items that change."""
+    """A drop that can be: inside the range, and not larger than the accuracy that can be lost or the share of items that change."""
     if theta is None:
         return
     if theta >= spread.most:
         hint = f"write {theta / 100:g} for {theta:g} points" if spread.most == 1 and theta < 100 else ""
-        raise UsageError(
-            "cannot use theta", got=f"{theta:g}", need=f"a drop below {spread.most:g}, the whole range of the scores", hint=hint
-        )
-    if goal == "detect" and spread.impossible(theta, spread.value):
-        raise UsageError(
-            "cannot have this drop",
-            got=f"a drop of {theta:g} while only {spread.value:g} of the items change",
-            need="a discordance of at least theta",
-            hint="discordance is the share of items that differ when the drop is there: that of two healthy runs plus theta",
-        )
+        raise UsageError("cannot use theta", got=f"{theta:g}", need=f"below {spread.most:g}, the range of the scores", hint=hint)
+    if theta <= spread.largest(goal):
+        return
+    if spread.kind != "discordance":
+        raise UsageError("cannot use theta", got=f"{theta:g}", need=f"at most {spread.largest(goal):.4g}: accuracy stays between 0 and 1")
+    if spread.healthy:
+        got = f"a drop of {theta:g} where {spread.value:g} of the items change anyway"
+        raise UsageError("cannot use theta", got=got, need=f"at most {spread.largest(goal):.4g}")
+    raise UsageError(
+        "cannot have this drop",
+        got=f"a drop of {theta:g} while only {spread.value:g} of the items change",
+        need="a discordance of at least theta",
+        hint="discordance is the share of items that differ when the drop is there: that of two healthy runs plus theta",
+    )
 
 
 def _planned(wanted: Wanted, spread: Spread, available: int | None) -> Plan:
     solved = solve(wanted, spread)
     n, theta, alpha, beta = solved["n"], solved["theta"], solved["alpha"], solved["beta"]
     design = spread.design(wanted.goal)
-    error = design.errors(n, theta)[0] if n is not None and theta is not None else None
+    error = spread.error(wanted.goal, n, theta) if n is not None and theta is not None else None
     details: dict[str, Any] = {
         **({"n_formula": solved["n_formula"]} if "n_formula" in solved else {}),
         **({"theta_formula": solved["theta_formula"]} if "theta_formula" in solved else {}),
@@ -161,6 +172,7 @@ def _planned(wanted: Wanted, spread: Spread, available: int | None) -> Plan:
         else "z",
         spread.kind: spread.value,
         "design_effect": spread.design_effect,
+        **({"expected": spread.expected} if spread.expected is not None else {}),
         **spread.details,
     }
     if spread.kind == "discordance" and theta is not None and wanted.goal == "detect":
@@ -171,10 +183,11 @@ def _planned(wanted: Wanted, spread: Spread, available: int | None) -> Plan:
         details["n_reference"] = -int(-n * spread.ratio // 1)
     if max(spread.answers) > 1 and n is not None:
         details |= {"answers": list(spread.answers), "calls": n * sum(spread.answers)}
-    words = list(wanted.warnings)
+    words = [*wanted.warnings, *spread.warnings, *_doubts(wanted, solved, spread)]
     conclusion = _conclusion(wanted, solved, spread, error)
     if available is not None:
-        details |= {"available": available, **reach(wanted, spread, available, n)}
+        most = solve(replace(wanted, found="theta", n=available, theta=None), spread)["theta"]
+        details |= {"available": available, **reach(wanted, spread, available, n, most)}
         if not details["reachable"]:
             conclusion = f"{details['reach'][0]} {' '.join(details['reach'][1:])}"
     return Plan(
@@ -191,8 +204,8 @@ def _planned(wanted: Wanted, spread: Spread, available: int | None) -> Plan:
         conclusion=conclusion,
         assumed=_assumed(wanted, spread),
         sensitivity=_sensitivity(wanted, spread),
-        steps=_steps(wanted, spread, n, alpha, beta),
-        curve=_curve(wanted, spread, n, theta, alpha, beta),
+        steps=_steps(wanted, spread, n),
+        curve=_curve(wanted, spread, n, theta),
         details=details,
         warnings=tuple(words),
         signature=_sign(wanted, spread),
@@ -212,16 +225,16 @@ def solve(wanted: Wanted, spread: Spread) -> dict[str, Any]:
     return solved
 
 
-def by_formula(wanted: Wanted, spread: Spread, value: float | None = None) -> dict[str, Any]:
-    """All four numbers by the normal formulas, at the spread or at another value of it."""
-    design, two = spread.design(wanted.goal, value), wanted.two_sided
+def by_formula(wanted: Wanted, spread: Spread) -> dict[str, Any]:
+    """All four numbers by the normal formulas."""
+    design, two = spread.design(wanted.goal), wanted.two_sided
     n, theta, alpha, beta = wanted.n, wanted.theta, wanted.alpha, wanted.beta
     if wanted.found == "n":
         assert theta is not None
         n = normal.items(design, theta, alpha, beta, two_sided=two)
     elif wanted.found == "theta":
         assert n is not None
-        theta = normal.detectable(design, n, alpha, beta, two_sided=two, most=spread.most)
+        theta = normal.detectable(design, n, alpha, beta, two_sided=two, most=spread.largest(wanted.goal))
     else:
         assert n is not None
         assert theta is not None
@@ -232,23 +245,33 @@ def by_formula(wanted: Wanted, spread: Spread, value: float | None = None) -> di
     return {"n": n, "theta": theta, "alpha": alpha, "beta": beta, "power": 1 - beta}
 
 
+def _doubts(wanted: Wanted, solved: Mapping[str, Any], spread: Spread) -> list[str]:
+    """What a statistician would add to the answer."""
+    out = []
+    if solved["theta"] is None:
+        out.append(f"theta is not known: {solved['n']:,} items miss even the largest {wanted.word} there can be too often")
+    if wanted.found == "alpha" and solved["alpha"] > 0.5:
+        out.append(
+            f"alpha would have to be {solved['alpha']:.3g}: most healthy runs would be called worse; take more items or a larger theta"
+        )
+    if wanted.found == "power" and solved["power"] < 0.5:
+        out.append(f"power is {solved['power']:.3g}: a {wanted.word} of theta is missed more often than found")
+    if spread.exact and solved.get("formula_only"):
+        out.append("so large a plan stays with the normal formula: the exact power moves it by less than the assumption does")
+    return out
+
+
 # ---- around the answer ---------------------------------------------------------------------------------------------------
 
 
 def _sensitivity(wanted: Wanted, spread: Spread) -> tuple[Mapping[str, Any], ...]:
     """The number that was asked for, if the spread is another. By the formulas, which is what a rough look needs."""
     rows = []
-    for words, value in spread.others():
-        if (
-            spread.kind == "discordance"
-            and wanted.theta is not None
-            and wanted.goal == "detect"
-            and not spread.healthy
-            and value < wanted.theta
-        ):
+    for words, other in spread.others():
+        if wanted.theta is not None and wanted.theta > other.largest(wanted.goal):
             continue
         try:
-            rows.append({"if": words, wanted.found: by_formula(wanted, spread, value)[wanted.found]})
+            rows.append({"if": words, wanted.found: by_formula(wanted, other)[wanted.found]})
         except UsageError:
             rows.append({"if": words, wanted.found: None})
     return tuple(rows)
@@ -266,33 +289,35 @@ def sizes(n: int) -> list[int]:
     return sorted({*steps[-ROWS + 1 :], n})
 
 
-def _steps(wanted: Wanted, spread: Spread, n: int | None, alpha: float, beta: float) -> tuple[Mapping[str, Any], ...]:
-    """theta and threshold for the sizes around the answer."""
-    if n is None or alpha > 0.5 or beta > 0.5:  # a plan nobody would follow has no neighbours worth printing
+def _steps(wanted: Wanted, spread: Spread, n: int | None) -> tuple[Mapping[str, Any], ...]:
+    """theta and threshold for the sizes around the answer, at the alpha and beta that were asked for."""
+    if n is None:
         return ()
-    design = spread.design(wanted.goal)
     rows = []
     for size in sizes(n):
-        theta = normal.detectable(design, size, alpha, beta, two_sided=wanted.two_sided, most=spread.most)
-        error = design.errors(size, theta if theta is not None else 0.0)[0]
-        rows.append({"n": size, "theta": theta, "threshold": wanted.offset(error, alpha)})
+        theta = _detectable(wanted, spread, size)
+        error = spread.error(wanted.goal, size, theta if theta is not None else min(spread.largest(wanted.goal), spread.value))
+        rows.append({"n": size, "theta": theta, "threshold": wanted.offset(error, wanted.alpha)})
     return tuple(rows)
 
 
-def _curve(wanted: Wanted, spread: Spread, n: int | None, theta: float | None, alpha: float, beta: float) -> Curve | None:
+def _detectable(wanted: Wanted, spread: Spread, n: float) -> float | None:
+    design, most = spread.design(wanted.goal), spread.largest(wanted.goal)
+    return normal.detectable(design, n, wanted.alpha, wanted.beta, two_sided=wanted.two_sided, most=most)
+
+
+def _curve(wanted: Wanted, spread: Spread, n: int | None, theta: float | None) -> Curve | None:
     """theta against n, from a sixteenth to sixteen times the answer."""
-    if n is None or alpha > 0.5 or beta > 0.5:
+    if n is None:
         return None
-    design = spread.design(wanted.goal)
     places = [n * 16 ** (2 * i / (POINTS - 1) - 1) for i in range(POINTS)]
-    drops = [normal.detectable(design, x, alpha, beta, two_sided=wanted.two_sided, most=spread.most) for x in places]
+    drops = [_detectable(wanted, spread, x) for x in places]
     kept = [(x, y) for x, y in zip(places, drops, strict=True) if y is not None and x >= 1]
     if len(kept) < 2:
         return None
-    label = f"{wanted.word} {'found' if wanted.goal == 'detect' else 'ruled out'}"
     return Curve(
         x_label="items",
-        y_label=label,
+        y_label=f"{wanted.word} {'found' if wanted.goal == 'detect' else 'ruled out'}",
         x=tuple(x for x, _ in kept),
         y=tuple(y for _, y in kept),
         goal=wanted.theta,
@@ -306,10 +331,10 @@ def _curve(wanted: Wanted, spread: Spread, n: int | None, theta: float | None, a
 def _conclusion(wanted: Wanted, solved: Mapping[str, Any], spread: Spread, error: float | None) -> str:
     n, theta, alpha, power = solved["n"], solved["theta"], solved["alpha"], 1 - solved["beta"]
     if theta is None:
-        return f"{n:,} items cannot find any {wanted.word} with power {1 - wanted.beta:g} at alpha {alpha:g}."
+        return f"{many(n)} cannot find any {wanted.word} with power {1 - wanted.beta:g} at alpha {alpha:g}."
     side = "two-sided" if wanted.two_sided else "one-sided"
     beside = f" ({solved['n_formula']:,} by the normal formula)" if "n_formula" in solved else ""
-    size = f"{n:,} items{beside}" + (" in each run" if spread.kind == "sigma" and spread.n_reference is None and spread.ratio == 1 else "")
+    size = f"{many(n)}{beside}" + (" in each run" if spread.kind == "sigma" and spread.n_reference is None and spread.ratio == 1 else "")
     if wanted.goal == "rule-out":
         told = f"{size} rule out a {wanted.word} of {theta:.4g} with probability {power:.3g}"
         return f"{told} when nothing has changed (alpha {alpha:.3g}, {side})."
@@ -317,8 +342,17 @@ def _conclusion(wanted: Wanted, solved: Mapping[str, Any], spread: Spread, error
     if error is None or wanted.two_sided:
         return f"{told}."
     offset = wanted.offset(error, alpha)
-    way = "below" if wanted.alternative == "less" else "above"
+    way = "below" if offset < 0 else "above"
     return f"{told}; a score more than {abs(offset):.4g} {way} the reference is significant." if offset else f"{told}."
+
+
+def many(n: int) -> str:
+    """So many items, in words that fit the number.
+
+    >>> many(1), many(2459)
+    ('1 item', '2,459 items')
+    """
+    return f"{n:,} item{'' if n == 1 else 's'}"
 
 
 def _assumed(wanted: Wanted, spread: Spread) -> str:
@@ -341,7 +375,8 @@ def _sign(wanted: Wanted, spread: Spread) -> str:
         "alpha": None if wanted.found == "alpha" else wanted.alpha,
         "beta": None if wanted.found == "power" else wanted.beta,
         "theta": wanted.theta,
-        spread.kind: spread.value,
+        spread.name: spread.expected if spread.expected is not None else spread.value,
+        "ratio": None if spread.ratio == 1 else spread.ratio,
         "design_effect": None if spread.design_effect == 1 else spread.design_effect,
         "n_reference": spread.n_reference,
         "answers": None if max(spread.answers) == 1 else spread.answers,

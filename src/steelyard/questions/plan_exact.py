@@ -5,7 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
+from steelyard.errors import UsageError
 from steelyard.infer import mcnemar_power as exact
+
+EXACT_UP_TO = 300_000  # items: beyond it the exact search costs seconds and moves nothing
 
 if TYPE_CHECKING:
     from steelyard.questions.plan_detect import Wanted
@@ -13,7 +16,9 @@ if TYPE_CHECKING:
 
 
 def settle_exactly(wanted: Wanted, spread: Spread, solved: Mapping[str, Any]) -> dict[str, Any]:
-    """The number that was asked for, exactly; the formula's beside it."""
+    """The number that was asked for, exactly; the formula's beside it. Very large plans stay with the formula."""
+    if (solved["n"] or 0) > EXACT_UP_TO:
+        return {"formula_only": True}
     return (_rule_out if wanted.goal == "rule-out" else _detect)(wanted, spread, solved)
 
 
@@ -25,9 +30,11 @@ def _detect(wanted: Wanted, spread: Spread, solved: Mapping[str, Any]) -> dict[s
         return {"n": found.n_stable, "n_first": found.n_first, "n_stable": found.n_stable, "n_formula": solved["n"]}
     assert wanted.n is not None
     if wanted.found == "theta":
-        if solved["theta"] is None:
-            return {}
-        theta = exact.mcnemar_theta(wanted.n, spread.psi, wanted.alpha, wanted.beta, alternative=side)
+        share = spread.psi if spread.healthy else spread.value
+        try:
+            theta = exact.mcnemar_theta(wanted.n, share, wanted.alpha, wanted.beta, alternative=side)
+        except UsageError:  # not even the largest drop there can be
+            return {"theta": None, "theta_formula": solved["theta"]}
         return {"theta": theta, "theta_formula": solved["theta"]}
     assert wanted.theta is not None
     psi = spread.psi(wanted.theta)
@@ -38,13 +45,21 @@ def _detect(wanted: Wanted, spread: Spread, solved: Mapping[str, Any]) -> dict[s
 
 
 def _rule_out(wanted: Wanted, spread: Spread, solved: Mapping[str, Any]) -> dict[str, Any]:
-    """A pass is settled for n and power; theta and alpha stay with the formula, which is said."""
-    if wanted.two_sided or wanted.theta is None:
-        return {}
+    """A pass: its power rises with n (in teeth), with theta and with alpha, so each is found from the others."""
+    psi, two = spread.value, wanted.two_sided
+    alpha = wanted.alpha / 2 if two else wanted.alpha
     if wanted.found == "n":
-        found = exact.rule_out_items(spread.value, wanted.theta, wanted.alpha, wanted.beta)
+        assert wanted.theta is not None
+        found = exact.rule_out_items(psi, wanted.theta, alpha, wanted.beta)
         return {"n": found.n_stable, "n_first": found.n_first, "n_stable": found.n_stable, "n_formula": solved["n"]}
-    if wanted.found == "power" and wanted.n is not None:
-        power = exact.rule_out_power(wanted.n, spread.value, wanted.theta, wanted.alpha)
+    assert wanted.n is not None
+    n = wanted.n
+    if wanted.found == "theta":
+        theta = exact.rule_out_theta(n, psi, alpha, wanted.beta)
+        return {"theta": theta, "theta_formula": solved["theta"]}
+    assert wanted.theta is not None
+    if wanted.found == "power":
+        power = exact.rule_out_power(n, psi, wanted.theta, alpha)
         return {"power": power, "beta": 1 - power, "power_formula": solved["power"]}
-    return {}
+    least = exact.rule_out_alpha(n, psi, wanted.theta, wanted.beta)
+    return {"alpha": min(1.0, 2 * least) if two else least}

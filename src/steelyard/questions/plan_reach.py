@@ -11,16 +11,17 @@ if TYPE_CHECKING:
     from steelyard.questions.plan_spread import Spread
 
 
-def reach(wanted: Wanted, spread: Spread, available: int, n: int | None) -> dict[str, Any]:
+def reach(wanted: Wanted, spread: Spread, available: int, n: int | None, at_most: float | None) -> dict[str, Any]:
     """reachable, the drop that all items find, and sentences on what else could: pairing, repeats, a larger set."""
-    design = spread.design(wanted.goal)
-    at_most = power.detectable(design, available, wanted.alpha, wanted.beta, two_sided=wanted.two_sided, most=spread.most)
     out: dict[str, Any] = {"theta_at_available": at_most, "reachable": n is not None and n <= available, "reach": []}
     if out["reachable"] or wanted.theta is None or n is None:
         return out
-    every = "no drop at all" if at_most is None else f"a drop of {at_most:.4g}"
-    out["reach"] = [f"No number of items of this data set finds a drop of {wanted.theta:g}: all {available:,} find {every}."]
-    out["reach"] += [f"A larger set would: {n:,} items.", *_pairing(wanted, spread, available), *_repeats(wanted, spread, available)]
+    does = "finds" if wanted.goal == "detect" else "rules out"
+    every = f"no {wanted.word} at all" if at_most is None else f"a {wanted.word} of {at_most:.4g}"
+    first = f"No number of items of this data set {does} a {wanted.word} of {wanted.theta:g}: all {available:,} {does.rstrip('s')} {every}."
+    if wanted.goal == "rule-out":
+        first = first.replace(f"{available:,} rules out", f"{available:,} rule out")
+    out["reach"] = [first, f"A larger set would: {n:,} items.", *_pairing(wanted, spread, available), *_repeats(wanted, spread, available)]
     return out
 
 
@@ -29,7 +30,8 @@ def _pairing(wanted: Wanted, spread: Spread, available: int) -> list[str]:
     if spread.kind != "sigma":
         return []
     assert wanted.theta is not None
-    largest = wanted.theta / power.minimum_detectable(available**-0.5, wanted.alpha, wanted.beta, wanted.two_sided)
+    unit = (spread.design_effect / available) ** 0.5  # groups cost a paired run as much
+    largest = wanted.theta / power.minimum_detectable(unit, wanted.alpha, wanted.beta, wanted.two_sided)
     correlation = 1 - largest * largest / (2 * spread.value * spread.value)
     return [
         f"Pairing with the recorded items would, if the per-item differences have a standard deviation of at most {largest:.4g} "

@@ -55,6 +55,7 @@ def record(
     metric: str | None = None,
     positive: object = None,
     scale: str | None = None,
+    higher_is_better: bool | None = None,
     reason: str | None = None,
     protocol: Mapping[str, str] | None = None,
     update: bool = False,
@@ -92,11 +93,15 @@ def record(
             need="--update to replace it",
             hint='--update --reason "why the new value is right"',
         )
+    if before is not None:  # an update keeps what the entry was about
+        metric, scale = metric or before.metric or before.value_key, scale or before.scale
+        deterministic = deterministic or bool(before.deterministic)
+        higher_is_better = before.higher_is_better if higher_is_better is None else higher_is_better
     runs = [read_run(source, columns, metric or place.defaults.metric or "accuracy", settings.warnings) for source in sources]
     hashed = (ids or place.config.ids) == "hashed"
     found = _measured(runs, metric or place.defaults.metric, scale or place.defaults.scale, settings, items=items, hashed=hashed)
     _warn(found, before, deterministic, reason, settings)
-    limits = {"theta": theta, "margin": margin, "alpha": alpha, "beta": beta, "sigma": sigma}
+    limits = {"higher_is_better": higher_is_better, "theta": theta, "margin": margin, "alpha": alpha, "beta": beta, "sigma": sigma}
     entry = _entry(found, place, model, spec, before, limits, reason=reason, protocol=protocol, deterministic=deterministic)
     return _written(entry, found, place, before, settings)
 
@@ -185,7 +190,7 @@ def _entry(
     model: str,
     spec: Mapping[str, Any] | None,
     before: Entry | None,
-    limits: Mapping[str, float | None],
+    limits: Mapping[str, Any],
     *,
     reason: str | None,
     protocol: Mapping[str, str] | None,

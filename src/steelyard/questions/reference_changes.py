@@ -15,7 +15,7 @@ from steelyard.reference.atomic import read_if_there
 from steelyard.reference.changes import Change, append_change, commit_of, now, who
 from steelyard.reference.entry import Entry
 from steelyard.reference.locking import Lock, update_file
-from steelyard.reference.names import history_path
+from steelyard.reference.names import history_path, items_directory
 from steelyard.reference.task_file import TaskFile, renamed, task_file_of, with_entry, without_entry
 
 
@@ -139,7 +139,7 @@ def _discarded(place: Place, entry: Entry) -> tuple[bool, tuple[str, ...]]:
         return False, ()
     from steelyard.reference import outcomes
 
-    with Lock(place.path):
+    with Lock(items_directory(place.directory, place.task)), Lock(place.path):  # in the order that `record` takes them
         left = parsed(read_if_there(place.path), place).entries
         users = [other.line for other in left if other.items == entry.items]
         if users:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shlex
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -50,14 +51,14 @@ def locate(task: str, directory: str | os.PathLike[str] | None = None, config: s
     )
 
 
-def load(place: Place) -> TaskFile:
+def load(place: Place, model: str = "MODEL") -> TaskFile:
     """The task's file, or an error with the command that makes one."""
     if not place.path.exists():
         raise SourceError(
             f"cannot find references for task {place.task!r}",
             got=f"no file {place.shown!r}",
             need="a recorded reference",
-            hint=record_command(place.task, "MODEL"),
+            hint=record_command(place.task, model),
         )
     return load_task_file(place.path, spec_keys=place.spec_keys, metric=place.defaults.metric)
 
@@ -87,5 +88,5 @@ def make_directory(directory: Path) -> None:
 
 def record_command(task: str, model: str, spec: Mapping[str, Any] | None = None) -> str:
     """The command that puts a run on record."""
-    words = "".join(f" --spec {key}={value}" for key, value in (spec or {}).items())
-    return f"steelyard record RUN --task {task} --model {model}{words}"
+    words = "".join(f" --spec {shlex.quote(f'{key}={value}')}" for key, value in (spec or {}).items())
+    return f"steelyard record RUN --task {shlex.quote(task)} --model {shlex.quote(model)}{words}"

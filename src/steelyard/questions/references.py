@@ -119,9 +119,9 @@ def plural(word: str, n: int) -> str:
 
 
 def shown_path(path: Path) -> str:
-    """A path as a person would write it: relative to where they stand, if it lies there."""
+    """A path as a person would write it: relative to where they stand, if it lies there. Links keep their names."""
     try:
-        return str(path.resolve().relative_to(Path.cwd().resolve()))
+        return str(Path(os.path.abspath(path)).relative_to(Path.cwd()))
     except ValueError:
         return str(path)
 

@@ -4,16 +4,22 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from steelyard.errors import SourceError, UsageError
+from steelyard.errors import AmbiguityError, SourceError, UsageError
 from steelyard.read.arrays import array_source
 from steelyard.read.frames import columns_table, frame_table, is_frame, rows_table
-from steelyard.read.roles import assign, may_use
+from steelyard.read.roles import LOG_CHOICES, assign, may_use, option, whole_name
 from steelyard.read.source import Source
 from steelyard.read.table import Table
 
+if TYPE_CHECKING:
+    from steelyard.read.logs.log import Choices, Log
+    from steelyard.read.opened import Opened
+
 __all__ = ["Source", "open_source"]
+
+SAME = ("doc_hash",)  # columns of a log that vouch for the content of an item: two runs must agree on them to be paired
 
 
 def open_source(data: Any, second: Any = None, *, columns: Mapping[str, object]) -> Source:
@@ -21,13 +27,15 @@ def open_source(data: Any, second: Any = None, *, columns: Mapping[str, object])
 
     data: a path (file, directory, pattern, "-", name=path), a frame, a DuckDB relation, an Arrow stream, rows, a dict
     of columns, or an array of labels or scores; with `second`, truth and prediction as two arrays. columns: role ->
-    column name (tables) or array (arrays), as the user gave them; the other roles are found by name.
+    column name (tables) or array (arrays), as the user gave them; the other roles are found by name. For the log of an
+    evaluation tool also task, filter, scorer, prompt and model_name, which of several is meant; `score` names its metric.
     """
     if isinstance(data, Source):
         raise UsageError("cannot open a source twice", got="a Source", need="a path, a frame or arrays")
     if second is None:
         if isinstance(data, (str, os.PathLike)):
             return _from_path(os.fspath(data), columns)
+        _refuse_choices(columns, "a table in memory")
         table = _table_of(data, columns)
         if table is not None:
             return Source(table, assign(table.names, columns))
@@ -37,6 +45,7 @@ def open_source(data: Any, second: Any = None, *, columns: Mapping[str, object])
             got=f"{type(data).__name__} and {type(second).__name__}",
             need="two arrays, truth and prediction",
         )
+    _refuse_choices(columns, "arrays")
     return array_source(data, second, columns)
 
 
@@ -54,24 +63,118 @@ def _table_of(data: Any, columns: Mapping[str, object]) -> Table | None:
 
 
 def _from_path(text: str | bytes, columns: Mapping[str, object]) -> Source:
-    from steelyard.read.opened import Opened, open_file
+    from steelyard.read.opened import open_file
     from steelyard.read.paths import resolve, run_name, split_name, spool_stdin
 
     if isinstance(text, bytes):
         text = os.fsdecode(text)
     name, path = split_name(text)
-    files: list[Opened]
     if path == "-":
         spool = spool_stdin()
+        if (source := _from_log([spool.path], name, columns, shown="standard input")) is not None:
+            return source
         files = [open_file(spool.path, shown="standard input", held=spool)]
+        packed = files[0].plain != spool.path
+        if packed and (source := _from_log([files[0].plain], name, columns, shown="standard input")) is not None:
+            return source
     else:
-        files = [open_file(each) for each in resolve(path)]
+        if os.path.isdir(path) and (source := _from_log([path], name, columns)) is not None:
+            return source
+        paths = resolve(path)
+        if (source := _from_log(paths, name, columns)) is not None:
+            return source
+        files = [open_file(each) for each in paths]
+        if (source := _from_packed_log(files, name, columns)) is not None:
+            return source
     formats = {file.format for file in files}
     if len(formats) > 1 and formats != {"json", "jsonl"}:
         got = "; ".join(f"{file.shown!r} is {file.format}" for file in files[:5])
         raise SourceError(f"cannot read {path!r} as one source", got=got, need="files of one format")
+    _refuse_choices(columns, f"{path!r}, a table")
     table, warnings = _read(files, columns)
     return Source(table, assign(table.names, columns), name=name or run_name(path), warnings=warnings, held=files)
+
+
+# ---- logs ------------------------------------------------------------------------------------------------------------
+
+
+def _from_log(paths: Sequence[str], name: str | None, columns: Mapping[str, object], shown: str | None = None) -> Source | None:
+    """The source of the log at a path; None if there is no log among the paths. Several logs are never one run."""
+    from steelyard.read.logs.found import is_log, read_log
+
+    if len(paths) == 1:
+        log = read_log(paths[0], _choices(columns), shown=shown)
+        return None if log is None else _source_of(log, name or log.name or _run_name(shown or paths[0]), columns)
+    if any(map(is_log, paths[:2])):
+        raise _several(paths)
+    return None
+
+
+def _from_packed_log(files: Sequence[Opened], name: str | None, columns: Mapping[str, object]) -> Source | None:
+    """Readers unpack by themselves, so that the name of a log and what lies beside it are not lost."""
+    from steelyard.read.logs.found import is_log, read_log
+
+    if len(files) > 1 or files[0].plain == files[0].shown or not is_log(files[0].plain):
+        return None
+    log = read_log(files[0].shown, _choices(columns), looked_at=files[0].plain)
+    return None if log is None else _source_of(log, name or log.name or _run_name(files[0].shown), columns)
+
+
+def _run_name(path: str) -> str | None:
+    from steelyard.read.paths import run_name
+
+    return None if path == "standard input" else run_name(path)
+
+
+def _several(paths: Sequence[str]) -> AmbiguityError:
+    listed = ", ".join(map(repr, paths[:5])) + (f" and {len(paths) - 5} more" if len(paths) > 5 else "")
+    return AmbiguityError("cannot read several logs as one run", got=f"{len(paths)} files: {listed}", need="one", hint=f"give {paths[0]}")
+
+
+def _choices(columns: Mapping[str, object]) -> Choices:
+    """What the user said that chooses among the contents of a log. The column options score and model name one of them, too."""
+    from steelyard.read.logs.log import Choices
+
+    said = {what: columns.get(what) for what in ("task", "filter", "scorer", "prompt", "score")}
+    said["model"] = columns["model_name"] if columns.get("model_name") is not None else columns.get("model")
+    for what, value in said.items():
+        if value is not None and not isinstance(value, str):
+            raise UsageError(f"cannot use {what} with a log", got=type(value).__name__, need="a name")
+    return Choices(**{what: value for what, value in said.items() if isinstance(value, str) and value != "none"})
+
+
+def _source_of(log: Log, name: str | None, columns: Mapping[str, object]) -> Source:
+    """A log as a source: its columns are called as the roles are, its other columns may be asked for without their prefix."""
+    table = columns_table(log.columns)
+    asked = {role: value for role, value in columns.items() if role not in (*LOG_CHOICES, "score", "model", "by")}
+    asked = {role: whole_name(table.names, value) for role, value in asked.items()}
+    if log.ratio is not None and asked.get("ratio") is None:
+        asked["ratio"] = log.ratio
+    by = columns.get("by") or ()
+    parts = (by,) if isinstance(by, str) else tuple(by) if isinstance(by, (tuple, list)) else (by,)
+    chosen = assign(table.names, {**asked, "by": tuple(whole_name(table.names, part) for part in parts)}, exact=True)
+    slices = dict(zip(parts, chosen.by, strict=True)) if len(parts) == len(chosen.by) else None
+    return Source(
+        table,
+        chosen,
+        name=name,
+        warnings=log.warnings,
+        slices=slices,
+        log=log,
+        same=[column for column in SAME if column in table.names],
+    )
+
+
+def _refuse_choices(columns: Mapping[str, object], shown: str) -> None:
+    """An option that chooses inside a log is a mistake where there is none, not something to pass over."""
+    given = [what for what in LOG_CHOICES if columns.get(what) is not None]
+    if given:
+        raise UsageError(
+            f"cannot use {option(given[0])}",
+            got=shown,
+            need="the log of an evaluation tool",
+            hint="a table is read whole: select its rows before, or measure it with --by COLUMN",
+        )
 
 
 def _read(files: Sequence[Any], columns: Mapping[str, object]) -> tuple[Table, list[str]]:

@@ -20,6 +20,7 @@ RECOGNISED: Mapping[str, tuple[str, ...]] = {
     "model": ("model", "model_name", "system"),
 }
 GIVEN_ONLY = ("weight",)
+LOG_CHOICES = ("task", "filter", "scorer", "prompt", "model_name")  # not columns: which part of a log is meant
 SINGLE = (*RECOGNISED, *GIVEN_ONLY)
 OFFERED = ("subject", "category", "task")
 LABEL_ROLES = frozenset({"id", "truth", "prediction", "group", "repeat", "model"})
@@ -27,8 +28,8 @@ NUMBER_ROLES = frozenset({"score", "probability", "weight"})
 
 
 def option(role: str) -> str:
-    """The option that names the column of a role."""
-    return "--model-column" if role == "model" else f"--{role}"
+    """The option that names the column of a role, or chooses inside a log."""
+    return {"model": "--model-column", "model_name": "--model"}.get(role, f"--{role}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,8 +43,8 @@ class Assignment:
     warnings: tuple[str, ...] = field(default=())
 
 
-def assign(names: Sequence[str], columns: Mapping[str, object]) -> Assignment:
-    """Decide the role of each column from what was given and from the names.
+def assign(names: Sequence[str], columns: Mapping[str, object], *, exact: bool = False) -> Assignment:
+    """Decide the role of each column from what was given and from the names. exact: a column has a role only by the role's own name.
 
     >>> assign(["id", "Gold", "pred", "subject"], {}).roles
     {'id': 'id', 'truth': 'Gold', 'prediction': 'pred'}
@@ -60,7 +61,8 @@ def assign(names: Sequence[str], columns: Mapping[str, object]) -> Assignment:
     for role in RECOGNISED:
         if role in roles:
             continue
-        found = [name for name in names if name.lower() in RECOGNISED[role] and name not in taken]
+        known = (role,) if exact else RECOGNISED[role]
+        found = [name for name in names if (name if exact else name.lower()) in known and name not in taken]
         if role in ignored:
             warnings += [_ignored(role, name) for name in found]
         elif len(found) > 1:
@@ -72,7 +74,8 @@ def assign(names: Sequence[str], columns: Mapping[str, object]) -> Assignment:
     by = _slices(names, asked.get("by", ()), roles)
     roles = {role: roles[role] for role in SINGLE if role in roles}
     used = {*roles.values(), *by, *(ratio or ())}
-    hints = tuple(f"column {name!r} could be used with --by or --group" for name in names if name.lower() in OFFERED and name not in used)
+    offered = [name for name in names if (name.rpartition(".")[2] if exact else name).lower() in OFFERED and name not in used]
+    hints = tuple(f"column {name!r} could be used with --by or --group" for name in offered)
     return Assignment(roles, by, ratio, hints, tuple(warnings))
 
 
@@ -108,6 +111,18 @@ def find(names: Sequence[str], asked: object, by_option: str) -> str:
     near = difflib.get_close_matches(asked, names, n=1, cutoff=0.5)
     hint = f"did you mean {near[0]!r}?" if near else f"name one of the columns with {by_option}"
     raise UsageError(f"cannot find the column {asked!r} of {by_option}", got=f"columns {listed(names)}", need="one of them", hint=hint)
+
+
+def whole_name(names: Sequence[str], asked: object) -> object:
+    """A column of a log by the last part of its name, if that is clear; else what was asked for, as it was.
+
+    >>> whole_name(["id", "doc.topic"], "topic")
+    'doc.topic'
+    """
+    if not isinstance(asked, str) or any(name.lower() == asked.lower() for name in names):
+        return asked
+    ends = [name for name in names if name.endswith(f".{asked}")]
+    return ends[0] if len(ends) == 1 else asked
 
 
 def listed(names: Sequence[str], most: int = 12) -> str:

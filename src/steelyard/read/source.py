@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from steelyard.errors import AmbiguityError, DataError, UsageError
 from steelyard.items import Items, Labels
@@ -13,6 +13,9 @@ from steelyard.read.quantities import NotANumber, not_a_number, number_of
 from steelyard.read.roles import NUMBER_ROLES, Assignment, listed, option
 from steelyard.read.table import Table, distinct_of
 
+if TYPE_CHECKING:
+    from steelyard.read.logs.log import Log
+
 MATCHED = ("truth", "prediction")
 
 
@@ -20,7 +23,8 @@ class Source:
     """Finished results that can be counted or read as Items.
 
     roles: role -> column as read; by, ratio: slice columns and the two columns of a ratio metric; columns: all names;
-    hints: what else could be used; warnings: what was done about the data; name: of the run, if there is one.
+    hints: what else could be used; warnings: what was done about the data; name: of the run, if there is one; log: the log of
+    an evaluation tool that it was made of, or None.
     """
 
     def __init__(
@@ -33,8 +37,13 @@ class Source:
         shown: str | None = None,
         slices: Mapping[str, str] | None = None,
         held: Iterable[object] = (),
+        log: Log | None = None,
+        same: Iterable[str] = (),
     ) -> None:
-        """shown: what to call every column (arrays have no names). slices: their names -> columns, if they differ."""
+        """shown: what to call every column (arrays have no names). slices: their names -> columns, if they differ.
+
+        log: the log that the table was made of, with what was chosen in it. same: columns that two runs must agree on.
+        """
         self.table, self.name = table, name
         self._place: dict[str, str] = chosen.roles
         self._slices: dict[str, str] = {name: name for name in chosen.by} if slices is None else dict(slices)
@@ -43,6 +52,8 @@ class Source:
         self.hints: tuple[str, ...] = chosen.hints
         self.warnings: tuple[str, ...] = (*warnings, *chosen.warnings)
         self.columns: tuple[str, ...] = table.names if shown is None else tuple(self.roles)
+        self.log = log
+        self._same = tuple(same)
         self._held = tuple(held)  # unpacked copies of files live as long as the source
         self.ids_checked = False  # a join that found them present and unique says so
         self._whole: bool | None = None
@@ -147,7 +158,8 @@ class Source:
         ratio = None
         if self.ratio is not None:
             ratio = self._numbers(self.ratio[0], "ratio"), self._numbers(self.ratio[1], "ratio")
-        slices = {name: self._encoded(column, f"slice {name!r}")[0] for name, column in self._slices.items()}
+        picked = {**{name: name for name in self._same}, **self._slices}  # pairing refuses slices that differ between two runs
+        slices = {name: self._encoded(column, f"slice {name!r}")[0] for name, column in picked.items()}
         return Items(n=self.n, **labels, **values, ratio=ratio, slices=slices)
 
     def _encoded(self, name: str, role: str) -> tuple[Labels, Distinct]:

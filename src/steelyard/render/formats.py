@@ -23,6 +23,9 @@ PAGES = {
     "Listing": ("listings", "listing"),
     "Lint": ("listings", "lint"),
     "Story": ("listings", "story"),
+    "Shown": ("listings", "shown"),
+    "Changed": ("listings", "changed"),
+    "Started": ("listings", "started"),
 }
 
 

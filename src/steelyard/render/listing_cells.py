@@ -51,7 +51,13 @@ LIST_NUMBERS = (1, 2, 3, 5, 6)
 
 def list_cells(row: Mapping[str, Any]) -> Cells:
     numbers = [figure(row["value"]), figure(row["n"]), figure(row["runs"]), figure(row["items"]), figure(row["threshold"])]
-    return [about(row["model"], row["spec"]), *numbers, figure(row["mde"]), day(row["recorded"]), row["by"] or NONE]
+    return [
+        about(row["model"], row["spec"]),
+        *numbers,
+        NONE if row["mde"] is None else f"{row['mde']:.4g}",
+        day(row["recorded"]),
+        row["by"] or NONE,
+    ]
 
 
 def by_task(result: Listing) -> dict[str, list[Mapping[str, Any]]]:
@@ -107,8 +113,9 @@ def spark(values: Sequence[float]) -> str:
     """
     if len(values) < 2 or not all(map(math.isfinite, values)):
         return ""
-    low, high = min(values), max(values)
-    return "".join(BLOCKS[round((value - low) / (high - low) * (len(BLOCKS) - 1)) if high > low else 0] for value in values)
+    halves = [value / 2 for value in values]  # the distance of two doubles may be none
+    low, high = min(halves), max(halves)
+    return "".join(BLOCKS[round((half - low) / (high - low) * (len(BLOCKS) - 1)) if high > low else 0] for half in halves)
 
 
 def changed_cells(result: Changed) -> tuple[tuple[str, ...], list[Cells]]:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+import re
+from collections.abc import Mapping, Sequence
 
 from steelyard.listings import Changed, Finding, Lint, Listing, Shown, Started, Story
 from steelyard.render import safe
@@ -42,7 +43,8 @@ def grid(heads: Sequence[str], rows: Sequence[Cells], numbers: Sequence[int], lo
     shown = [[look.name(cell) if cell else "" for cell in row] for row in rows]
     columns = [[head, *cells] for head, cells in zip(heads, zip(*shown, strict=True), strict=True)]
     for i in numbers:
-        columns[i] = [columns[i][0], *on_point(columns[i][1:])]
+        if not any("," in cell for cell in columns[i]):  # 4,096 has no point to stand on
+            columns[i] = [columns[i][0], *on_point(columns[i][1:])]
     widths = [widest(column) for column in columns]
     cut = [i for i in range(len(columns)) if i not in numbers]
     while sum(widths) + len(GAP) * len(widths) > look.width:
@@ -151,8 +153,13 @@ def started_text(r: Started, *, width: int = 80, color: bool = False, ascii_only
 def _table(heads: Sequence[str], rows: Sequence[Cells], numbers: Sequence[int], noun: str) -> Piece:
     """A table whose last rows may be left out of a page that grows too long."""
     rules = [(word(head), "---:" if i in numbers else "---") for i, head in enumerate(heads)]
-    head, rule, *lines = markdown_table(rules, [[word(cell) if cell else "" for cell in row] for row in rows]).splitlines()
+    head, rule, *lines = markdown_table(rules, [[_cell(cell) for cell in row] for row in rows]).splitlines()
     return Piece(head=f"{head}\n{rule}", rows=lines, worth=ROW, noun=noun)
+
+
+def _cell(cell: str) -> str:
+    """A cell of a table; a number needs no escape, and reads the same raw."""
+    return cell if re.fullmatch(r"[-+\d.,e]*", cell) else word(cell)
 
 
 def listing_markdown(r: Listing, *, cap: int = CAP) -> str:
@@ -226,21 +233,3 @@ def started_markdown(r: Started, *, cap: int = CAP) -> str:
         Piece(head=fenced([safe.terminal(c) for c in r.next])),
     ]
     return fitted([*pieces, *closing(r.warnings, r.signature)], cap)
-
-
-TEXT: dict[type, Callable[..., str]] = {
-    Listing: listing_text,
-    Shown: shown_text,
-    Lint: lint_text,
-    Story: story_text,
-    Changed: changed_text,
-    Started: started_text,
-}
-MARKDOWN: dict[type, Callable[..., str]] = {
-    Listing: listing_markdown,
-    Shown: shown_markdown,
-    Lint: lint_markdown,
-    Story: story_markdown,
-    Changed: changed_markdown,
-    Started: started_markdown,
-}

@@ -1,0 +1,202 @@
+"""Every Eval Ever 0.3: the instance file of an evaluation, one model, one evaluation, one result; an aggregate alone has no items.
+
+The aggregate `X.json` and its items `X_samples.jsonl` belong together: given the first, the second is read; given the
+second, the first tells whether lower is better and which score means unknown. `sample_hash` goes along as the hash of the
+document, so that two runs pair the same samples.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from steelyard.errors import SourceError
+from steelyard.read.logs.documents import document, malformed, objects, occurrences, scalars, side_by_side, text_or_none
+from steelyard.read.logs.log import Choices, Log, pick
+
+TOOL = "Every Eval Ever"
+_START = re.compile(rb'\s*\{\s*"')
+_ALWAYS = (b'"schema_version"', b'"evaluation_id"')
+_INSTANCE = (b'"sample_id"', b'"interaction_type"', b'"evaluation_name"')
+_AGGREGATE = (b'"retrieved_timestamp"', b'"source_metadata"')
+_SAMPLES = "_samples.jsonl"
+_FIELDS = ("score", "is_correct")
+_UNKNOWN = -1  # the score of the level "unknown", where a metric has one
+
+
+def looks_like(path: str, head: bytes) -> bool:
+    """Objects of the instance schema, or one of the aggregate schema."""
+    head = head.removeprefix(b"\xef\xbb\xbf")
+    if not _START.match(head) or not all(key in head for key in _ALWAYS):
+        return False
+    first = head.partition(b"\n")[0]
+    return all(key in first for key in _INSTANCE) or all(key in head for key in _AGGREGATE)
+
+
+def read(path: str, choices: Choices) -> Log:
+    """One row per sample and attempt of one model, one evaluation and one result."""
+    path, rows, aggregate = _found(path)
+    model = pick("model", choices.model, list(dict.fromkeys(str(row["model_id"]) for row in rows)), path)
+    rows = [row for row in rows if row["model_id"] == model]
+    rows, task, result, field = _chosen(path, rows, choices)
+    config = _config(aggregate, task, result)
+    values = [_value(row, field, config) for row in rows]
+    ids = [str(row["sample_id"]) for row in rows]
+    made = [
+        {"id": item, "score": value, **scalars("metadata", row.get("metadata"))} for item, value, row in zip(ids, values, rows, strict=True)
+    ]
+    columns = side_by_side(made)
+    hashes = _hashes(path, rows)
+    if hashes is not None:
+        columns["doc_hash"] = hashes
+    repeats = _repeats(ids, rows)
+    if repeats is not None:
+        columns["repeat"] = repeats
+    lower = config.get("lower_is_better")
+    return Log(
+        tool=TOOL,
+        columns=columns,
+        name=model,
+        chosen={"model": model, "task": task, "score": f"{result} {field}".strip() if field != "score" else result or field},
+        checks={"evaluation": task},
+        warnings=tuple(_missing(rows, values)),
+        higher_is_better=not lower if isinstance(lower, bool) and field == "score" else None,
+    )
+
+
+# ---- the two files ---------------------------------------------------------------------------------------------------
+
+
+def _found(path: str) -> tuple[str, list[dict[str, Any]], dict[str, Any]]:
+    """The instance file, its rows, and the aggregate beside it, if there is one."""
+    if _is_aggregate(path):
+        aggregate = document(path)
+        beside = os.path.splitext(path)[0] + _SAMPLES
+        if not os.path.isfile(beside):
+            raise _no_items(path, aggregate)
+        path = beside
+    else:
+        beside = path.removesuffix(_SAMPLES) + ".json" if path.endswith(_SAMPLES) else ""
+        aggregate = document(beside) if os.path.isfile(beside) else {}
+    rows = [_checked(path, number, row) for number, row in objects(path)]
+    if not rows:
+        raise SourceError(f"cannot measure {path!r}", got="no items", need="at least one row")
+    aggregate = aggregate if isinstance(aggregate, dict) else {}
+    details = aggregate.get("detailed_evaluation_results")
+    declared = details.get("total_rows") if isinstance(details, dict) else None
+    if isinstance(declared, int) and declared != len(rows):
+        raise malformed(path, f"{len(rows)} rows", f"the {declared} rows that its aggregate declares", "copy both files again")
+    return path, rows, aggregate
+
+
+def _is_aggregate(path: str) -> bool:
+    if path.lower().endswith((".jsonl", ".jsonl.gz", ".jsonl.zst")):
+        return False
+    try:
+        found = document(path)
+    except SourceError as error:
+        if "Extra data" in str(error):
+            return False  # JSON Lines under another name
+        raise
+    return isinstance(found, dict) and "sample_id" not in found
+
+
+def _no_items(path: str, aggregate: Any) -> SourceError:
+    results = aggregate.get("evaluation_results") if isinstance(aggregate, dict) else None
+    held = []
+    for each in results if isinstance(results, list) else []:
+        details = each.get("score_details") if isinstance(each, dict) else None
+        score = details.get("score") if isinstance(details, dict) else None
+        held.append(f"{each.get('evaluation_result_id') or each.get('evaluation_name')} {score}" if isinstance(each, dict) else "?")
+    listed = ", ".join(held[:8]) + (f" and {len(held) - 8} more" if len(held) > 8 else "")
+    return SourceError(
+        f"cannot measure {path!r} item by item",
+        got=f"an aggregate of {TOOL} without its items, {len(held)} results: {listed}",
+        need=f"the instance file {os.path.basename(os.path.splitext(path)[0])}{_SAMPLES} beside it",
+        hint="a bare number can be checked with: steelyard check --value",
+    )
+
+
+def _checked(path: str, number: int, row: dict[str, Any]) -> dict[str, Any]:
+    given = row.get("evaluation")
+    wrong = next((key for key in ("sample_id", "model_id", "evaluation_name") if not isinstance(row.get(key), str)), None)
+    if wrong is not None or not isinstance(given, dict) or not any(key in given for key in _FIELDS):
+        got = f"no {wrong or 'evaluation.score'} in line {number} (schema {row.get('schema_version')!r})"
+        raise malformed(path, got, f"the instance schema of {TOOL} 0.3")
+    return row
+
+
+# ---- choices ---------------------------------------------------------------------------------------------------------
+
+
+def _chosen(path: str, rows: list[dict[str, Any]], choices: Choices) -> tuple[list[dict[str, Any]], str, str, str]:
+    """The rows of one evaluation and one result, what these are called, and the field that is the score."""
+    asked, field = choices.score, "score"
+    results = dict.fromkeys(_result(row) for row in rows)
+    if asked in _FIELDS and asked not in results:
+        field, asked = asked, None
+    if asked is not None:
+        result = pick("result", asked, [name for name in results if name], path, option="--score")
+        rows = [row for row in rows if _result(row) == result]
+    task = pick("task", choices.task, list(dict.fromkeys(str(row["evaluation_name"]) for row in rows)), path)
+    rows = [row for row in rows if row["evaluation_name"] == task]
+    results = dict.fromkeys(_result(row) for row in rows)
+    result = pick("result", None, list(results), path, option="--score") if len(results) > 1 else next(iter(results))
+    return rows, task, result, field
+
+
+def _result(row: Mapping[str, Any]) -> str:
+    return text_or_none(row.get("evaluation_result_id")) or ""
+
+
+def _config(aggregate: Mapping[str, Any], task: str, result: str) -> Mapping[str, Any]:
+    """The metric of the chosen result, as the aggregate describes it."""
+    results = aggregate.get("evaluation_results")
+    for each in results if isinstance(results, list) else []:
+        if isinstance(each, dict) and each.get("evaluation_name") == task:
+            named = each.get("evaluation_result_id")
+            config = each.get("metric_config")
+            if named in (None, result) and isinstance(config, dict):
+                return config
+    return {}
+
+
+# ---- values ----------------------------------------------------------------------------------------------------------
+
+
+def _value(row: Mapping[str, Any], field: str, config: Mapping[str, Any]) -> Any:
+    """The score; none where an error is noted or the level is unknown, for the schema has a number there in any case."""
+    value = row["evaluation"].get(field)
+    if row.get("error") is not None or (config.get("has_unknown_level") is True and field == "score" and value == _UNKNOWN):
+        return None
+    return int(value) if isinstance(value, bool) else value
+
+
+def _hashes(path: str, rows: Sequence[Mapping[str, Any]]) -> list[str] | None:
+    """The hashes, if every row has one. One id with two hashes is two samples under one name."""
+    found: dict[str, Any] = {}
+    for row in rows:
+        given = row.get("sample_hash")
+        if given is not None and found.setdefault(row["sample_id"], given) != given:
+            raise malformed(path, f"the sample {row['sample_id']!r} with two hashes", "one content per sample_id", "rename one of them")
+    hashes = [row.get("sample_hash") for row in rows]
+    return [str(each) for each in hashes] if all(hashes) else None
+
+
+def _repeats(ids: Sequence[str], rows: Sequence[Mapping[str, Any]]) -> list[Any] | None:
+    """Attempts at one sample: by the epoch that Inspect leaves in the metadata, else in the order of the file."""
+    places = occurrences(ids)
+    if places is None:
+        return None
+    epochs = [row["metadata"].get("epoch") if isinstance(row.get("metadata"), dict) else None for row in rows]
+    named = all(isinstance(epoch, str) for epoch in epochs) and len(set(zip(ids, epochs, strict=True))) == len(ids)
+    return epochs if named else places
+
+
+def _missing(rows: Sequence[Mapping[str, Any]], values: Sequence[Any]) -> list[str]:
+    errored = [row for row in rows if row.get("error") is not None]
+    said = [f"{len(errored)} of {len(rows)} samples errored, such as: {str(errored[0]['error'])[:80]}"] if errored else []
+    unknown = values.count(None) - len(errored)
+    return [*said, f"{unknown} of {len(rows)} samples have no score"] if unknown > 0 else said

@@ -1,0 +1,129 @@
+"""The files of an Inspect log: which they are, and from an `.eval` archive or a `.json` document to a header and samples.
+
+Of an archive only the header and the summaries of the samples are unpacked. A run that died has neither, and then its journal
+tells what was finished; an archive without any summaries has the samples themselves.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+from collections import Counter
+from typing import Any
+
+from steelyard.errors import AmbiguityError, SourceError
+from steelyard.read.gate import check_text
+from steelyard.read.logs.documents import malformed
+from steelyard.read.logs.inspect_zip import MAGIC, Archive
+from steelyard.read.opened import open_file
+from steelyard.read.paths import unchanged
+
+TOOL = "Inspect AI"
+_HEADER, _SUMMARIES, _START = "header.json", "summaries.json", "_journal/start.json"
+_JOURNAL = re.compile(r"_journal/summaries/(\d+)\.json\Z")
+_SAMPLE = re.compile(r"samples/.+_epoch_\d+(?:\.json|/sample\.json)\Z")
+_STATUS = rb'"status"\s*:\s*"(?:started|success|cancelled|error)"'
+_JSON = re.compile(rb'(?:\xef\xbb\xbf)?\s*\{\s*"version"\s*:\s*\d+\s*,\s*' + _STATUS + rb'\s*,\s*"eval"\s*:\s*\{')
+
+
+def looks_like(path: str, head: bytes) -> bool:
+    """A zip with the header or the journal of a run, a JSON object that begins as Inspect's do, or a directory with such files."""
+    if os.path.isdir(path):
+        return bool(_logs_in(path))
+    if not head.startswith(MAGIC):
+        return bool(_JSON.match(head))
+    try:
+        names = Archive(path).names
+    except SourceError:
+        return path.lower().endswith(".eval")  # damaged: `read` says so
+    return _HEADER in names or _START in names
+
+
+def _logs_in(folder: str) -> list[str]:
+    """The logs in a directory, by name. Inspect keeps no other files there than its lists of them."""
+    try:
+        names = sorted(name for name in os.listdir(folder) if name.lower().endswith((".eval", ".json")))
+    except OSError:
+        return []
+    paths = [os.path.join(folder, name) for name in names]
+    return [path for path in paths if os.path.isfile(path) and os.access(path, os.R_OK) and looks_like(path, _head(path))]
+
+
+def one_log(path: str) -> str:
+    """The log itself; of a directory, the one that it has."""
+    if not os.path.isdir(path):
+        return path
+    found = _logs_in(path)
+    if len(found) == 1:
+        return found[0]
+    listed = ", ".join(os.path.basename(each) for each in found[:10]) + (f" and {len(found) - 10} more" if len(found) > 10 else "")
+    hint = f"steelyard measure {found[0]}" if found else ""
+    raise AmbiguityError(f"cannot tell which log of {path!r} is meant", got=f"{len(found)}: {listed}", need="one", hint=hint)
+
+
+def header_and_samples(path: str) -> tuple[dict[str, Any], list[Any]]:
+    """What the log says of the run, with its spec under `eval`, and its samples as they come."""
+    check = unchanged([path])
+    header, samples = _unpacked(path) if _head(path).startswith(MAGIC) else _document(path)
+    check()
+    if not isinstance(header.get("eval"), dict):
+        raise malformed(path, "a header without 'eval'", f"a log of {TOOL}")
+    return header, samples
+
+
+def _head(path: str) -> bytes:
+    with open(path, "rb") as stream:
+        return stream.read(4096)
+
+
+def _unpacked(path: str) -> tuple[dict[str, Any], list[Any]]:
+    """Header and summaries of an archive; without them, what the journal has, or the samples themselves."""
+    archive = Archive(path)
+    names = set(archive.names)
+    if not names & {_HEADER, _START}:
+        listed = ", ".join(archive.names[:5])
+        raise malformed(path, f"a zip archive of other things ({listed or 'empty'})", f"a log of {TOOL}, with {_HEADER} or {_START}")
+    name = _HEADER if _HEADER in names else _START
+    header = _parsed(path, name, archive.read(name))
+    if not isinstance(header, dict):
+        raise malformed(path, f"no object in {name!r}", f"a log of {TOOL}")
+    journal = sorted((int(found[1]), name) for name in names if (found := _JOURNAL.match(name)))
+    parts = [_SUMMARIES] if _SUMMARIES in names else [name for _, name in journal]
+    if parts:
+        return header, [row for part in parts for row in _list(path, part, _parsed(path, part, archive.read(part)))]
+    return header, [_parsed(path, name, archive.read(name)) for name in archive.names if _SAMPLE.match(name)]
+
+
+def _document(path: str) -> tuple[dict[str, Any], list[Any]]:
+    file = open_file(path)
+    check_text(file.plain, file.shown)
+    with open(file.plain, "rb") as stream:
+        whole = _parsed(path, "the file", stream.read().removeprefix(b"\xef\xbb\xbf"))
+    if not isinstance(whole, dict):
+        raise malformed(path, "no object", f"a log of {TOOL}")
+    samples = whole.pop("samples", None)
+    return whole, [] if samples is None else _list(path, "samples", samples)
+
+
+def _parsed(path: str, name: str, content: bytes) -> Any:
+    """JSON as Inspect writes it: NaN stands for a sample that could not be scored."""
+    try:
+        return json.loads(content, object_pairs_hook=_once)
+    except RecursionError:
+        raise malformed(path, f"values nested too deeply in {name!r}", "a few levels") from None
+    except (ValueError, UnicodeDecodeError) as error:
+        raise malformed(path, f"{name!r} that is damaged ({error})"[:200], "whole JSON", "did the run end early? copy it again") from None
+
+
+def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    found = dict(pairs)
+    if len(found) != len(pairs):
+        raise ValueError(f"the key {Counter(key for key, _ in pairs).most_common(1)[0][0]!r} twice in one object")
+    return found
+
+
+def _list(path: str, name: str, rows: Any) -> list[Any]:
+    if not isinstance(rows, list):
+        raise malformed(path, f"no list in {name!r}", f"a log of {TOOL}")
+    return rows

@@ -1,0 +1,125 @@
+"""lighteval: the details of a task as Parquet, one metric; the document goes along as a hash, so that two runs pair the same ones.
+
+Documents are numbered per split, so a task with several splits has a number twice; what was asked then joins the name.
+Metrics that are no number per document (corpus metrics keep texts and lists there) cannot be measured item by item.
+"""
+
+from __future__ import annotations
+
+import glob
+import os
+import re
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from steelyard.errors import UsageError
+from steelyard.read.logs.documents import digest, malformed, scalars, side_by_side
+from steelyard.read.logs.log import Choices, Log, pick
+from steelyard.read.logs.parquet_rows import has_names, parquet_rows
+
+_COLUMNS = ("doc", "metric", "model_response")
+_FIELDS = ("task_name", "gold_index", "query")
+_FILE = re.compile(r"details_(?P<task>.+)_(?P<date>\d{4}-\d\d-\d\dT[\d.:-]+)\.parquet\Z")
+
+
+def looks_like(path: str, head: bytes) -> bool:
+    """Parquet with the three structs of lighteval, or a directory of such details."""
+    if os.path.isdir(path):
+        return bool(_details(path))
+    return has_names(path, head, (*_COLUMNS, *_FIELDS))
+
+
+def read(path: str, choices: Choices) -> Log:
+    """One row per document with the score of one metric; of a directory, one task."""
+    chosen: dict[str, str] = {}
+    if os.path.isdir(path):
+        files = _details(path)
+        task = pick("task", choices.task, list(files), path)
+        path, chosen["task"] = files[task], task
+    rows = parquet_rows(path, _COLUMNS)
+    docs = [_struct(path, row, "doc", place) for place, row in enumerate(rows, 1)]
+    tasks = list(dict.fromkeys(str(doc.get("task_name")) for doc in docs))
+    if len(tasks) > 1 or (choices.task is not None and not chosen):
+        chosen["task"] = pick("task", choices.task, tasks, path)
+        kept = [place for place, doc in enumerate(docs) if str(doc.get("task_name")) == chosen["task"]]
+        rows, docs, tasks = [rows[place] for place in kept], [docs[place] for place in kept], [chosen["task"]]
+    metrics = [_struct(path, row, "metric", place) for place, row in enumerate(rows, 1)]
+    score = _score(path, metrics, choices.score)
+    values = [_number(each.get(score)) for each in metrics]
+    made = [
+        {"id": item, "score": value, "doc_hash": digest(path, _asked(doc)), **scalars("specific", doc.get("specific"))}
+        for item, value, doc in zip(_ids(path, docs), values, docs, strict=True)
+    ]
+    missing = values.count(None)
+    warnings = (f"{missing} of {len(values)} documents have no value of {score!r}",) if missing else ()
+    chosen["score"] = score
+    return Log(
+        tool="lighteval",
+        columns=side_by_side(made),
+        name=_model(path),
+        chosen=chosen,
+        checks={"task": tasks[0]},
+        warnings=warnings,
+    )
+
+
+def _details(path: str) -> dict[str, str]:
+    """Task -> file, in the directory of one run."""
+    found = (
+        (_FILE.match(os.path.basename(file)), file) for file in sorted(glob.glob(os.path.join(glob.escape(path), "details_*.parquet")))
+    )
+    return {name["task"]: file for name, file in found if name}
+
+
+def _struct(path: str, row: Mapping[str, Any], name: str, place: int) -> dict[str, Any]:
+    found = row.get(name)
+    if not isinstance(found, dict):
+        raise malformed(path, f"no {name!r} in row {place}", "details as lighteval writes them")
+    return found
+
+
+def _score(path: str, metrics: Sequence[Mapping[str, Any]], asked: str | None) -> str:
+    """The metric that was meant, among those that are one number per document."""
+    names = dict.fromkeys(name for each in metrics for name in each)
+    others = [name for name in names if any(not _is_number(each.get(name)) for each in metrics)]
+    usable = [name for name in names if name not in others]
+    if asked in others or not usable:
+        got = f"{', '.join(map(repr, others)) or 'no metric'} without one number per document"
+        raise UsageError(
+            f"cannot measure {asked or 'a metric'!r} of {path!r} item by item", got=got, need=f"one of {', '.join(usable) or 'none'}"
+        )
+    return pick("metric", asked, usable, path, option="--score")
+
+
+def _is_number(value: Any) -> bool:
+    return value is None or isinstance(value, (bool, int, float))
+
+
+def _number(value: Any) -> Any:
+    if isinstance(value, float) and value != value:
+        return None  # a metric that could not be computed
+    return int(value) if isinstance(value, bool) else value
+
+
+def _asked(doc: Mapping[str, Any]) -> list[Any]:
+    return [doc.get("query"), doc.get("choices"), doc.get("gold_index")]
+
+
+def _ids(path: str, docs: Sequence[Mapping[str, Any]]) -> list[str]:
+    """The numbers of the documents, or their places if they have none; where a number comes twice, with what was asked."""
+    given = [doc.get("id") for doc in docs]
+    if any(item in (None, "") for item in given):
+        given = [str(place) for place in range(len(docs))]
+    names = [str(item) for item in given]
+    if len(set(names)) == len(names):
+        return names
+    return [f"{name} {digest(path, _asked(doc))}" for name, doc in zip(names, docs, strict=True)]
+
+
+def _model(path: str) -> str | None:
+    """lighteval writes details/MODEL/DATE/details_TASK_DATE.parquet; the model's name may have a slash of its own."""
+    *folders, _ = os.path.abspath(path).split(os.sep)
+    if "details" not in folders[:-2]:
+        return None
+    start = len(folders) - 1 - folders[::-1].index("details")
+    return "/".join(folders[start + 1 : -1]) or None

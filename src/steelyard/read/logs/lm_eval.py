@@ -1,0 +1,293 @@
+"""lm-evaluation-harness (0.4.3 to 0.4.13): the samples of one task, through one filter, by one of its metrics.
+
+A line is a document seen through a filter, so every document comes once per filter. Before 0.4.7 the filter is not written:
+then the j-th line of a document is the j-th filter of the task. Documents are known by doc_id; `doc_hash` goes along, so that
+two runs are only paired on the same documents. Lines of several processes come in any order, so order means nothing here.
+
+What a metric is logged as decides what can be asked:
+
+    a number                              score: its mean
+    [gold, predicted] (f1, mcc)           truth and prediction: --metric f1 --positive 1
+    [log-likelihood, words or bytes]      a ratio: word_perplexity and byte_perplexity are exp of it, bits_per_byte is the ratio
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from steelyard.errors import DataError
+from steelyard.read.gate import check_text
+from steelyard.read.logs.lm_eval_files import TOOL, damaged, filters_of, looks_like, of_task, samples_of
+from steelyard.read.logs.log import Choices, Log, pick
+from steelyard.read.opened import open_file
+
+__all__ = ["looks_like", "read"]
+
+_FIXED = frozenset(
+    ("doc_id", "doc", "target", "arguments", "resps", "filtered_resps", "filter", "metrics", "doc_hash", "prompt_hash", "target_hash")
+)
+_PER = {"word_perplexity": "words", "byte_perplexity": "bytes", "bits_per_byte": "bytes"}
+_ABSENT = ("N/A", "nan", "NaN", "")
+_HASHES = ("doc_hash", "prompt_hash", "target_hash")
+_SCALAR = (str, int, float, bool)
+_CLOSE = 1e-6  # averages are written in full; beyond this they are other averages
+
+
+@dataclass(frozen=True, slots=True)
+class Sample:
+    """One line: a document through a filter. Prompts and raw responses are not kept."""
+
+    line: int
+    id: str
+    filter: str | None
+    doc: Mapping[str, Any]
+    target: Any
+    response: str | None
+    hashes: tuple[str | None, str | None, str | None]
+    metrics: Mapping[str, Any]
+
+
+def read(path: str, choices: Choices) -> Log:
+    """The samples of one task, one filter and one metric; several of a kind are an error that lists them."""
+    source, results = samples_of(path, choices)
+    task = source.task
+    samples = _with_filters(_lines(source.path), filters_of(results, task), source.path)
+    filters = list(dict.fromkeys(sample.filter or "" for sample in samples))
+    chosen = pick("filter", choices.filter, filters, path)
+    kept = [sample for sample in samples if sample.filter == chosen]
+    _refuse_duplicates(kept, chosen, source.path)
+    metric = pick("metric", choices.score, list(dict.fromkeys(name for one in kept for name in one.metrics)), path, option="--score")
+    columns, ratio, warnings = _measured(metric, kept, source.path)
+    columns = {"id": [sample.id for sample in kept], **columns, **_context(kept)}
+    warnings += _edited(samples, of_task(results, "task_hashes", task), source.path)
+    if "score" in columns:
+        warnings += _other_average(metric, columns["score"], of_task(results, "results", task), chosen)
+    warnings += _fill(columns, kept, of_task(results, "n-samples", task), source.path)
+    better = of_task(results, "higher_is_better", task)
+    name = results.get("model_name") if results is not None else None
+    return Log(
+        tool=TOOL,
+        columns=columns,
+        name=name if isinstance(name, str) and name else None,
+        ratio=ratio,
+        chosen={"task": task, "filter": chosen, "score": metric} | ({} if choices.model is None else {"model": choices.model}),
+        checks=_checks(samples, filters, of_task(results, "versions", task)),
+        warnings=tuple(warnings),
+        higher_is_better=better.get(metric) if isinstance(better, Mapping) else None,
+    )
+
+
+# ---- lines -----------------------------------------------------------------------------------------------------------
+
+
+def _lines(path: str) -> list[Sample]:
+    file = open_file(path)
+    check_text(file.plain, file.shown)
+    decoder = json.JSONDecoder(parse_constant=_constant)
+    found: list[Sample] = []
+    with open(file.plain, "rb") as stream:
+        for number, raw in enumerate(stream, 1):  # a binary file ends lines at LF, never at U+2028
+            if not raw.strip():
+                continue
+            try:
+                row = decoder.decode(raw.decode("utf-8-sig" if number == 1 else "utf-8"))
+            except (ValueError, RecursionError) as error:
+                cut = not raw.endswith(b"\n")
+                got = f"line {number}, the last, that is cut off" if cut else f"line {number}: {error}"
+                raise damaged(path, got, "whole lines of JSON", "did the run or the copy end early?" if cut else "") from None
+            found.append(_sample(row, number, path))
+    file.check_unchanged()
+    if not found:
+        raise damaged(path, "no lines", "at least one document")
+    return found
+
+
+def _constant(text: str) -> float | None:
+    """The tool writes NaN where a metric says nothing about a document: nothing is None."""
+    return None if text == "NaN" else float(text)
+
+
+def _sample(row: Any, line: int, path: str) -> Sample:
+    if not isinstance(row, dict) or type(row.get("doc_id")) not in (int, str):
+        raise damaged(path, f"no doc_id in line {line}", "a doc_id in every line")
+    names = row.get("metrics")
+    if not isinstance(names, list):
+        names = [name for name in row if name not in _FIXED]
+    doc, answers, way = row.get("doc"), row.get("filtered_resps"), row.get("filter")
+    hashes = [value if isinstance(value := row.get(key), str) else None for key in _HASHES]
+    answer = answers[0] if isinstance(answers, list) and len(answers) == 1 else None
+    return Sample(
+        line=line,
+        id=str(row["doc_id"]),
+        filter=None if way is None else str(way),
+        doc=doc if isinstance(doc, dict) else {},
+        target=row["target"] if isinstance(row.get("target"), _SCALAR) else None,
+        response=answer if isinstance(answer, str) else None,
+        hashes=(hashes[0], hashes[1], hashes[2]),
+        metrics={str(name): row.get(name) for name in names},
+    )
+
+
+def _with_filters(samples: Sequence[Sample], declared: Sequence[str], path: str) -> list[Sample]:
+    """Samples that all know their filter: written in the line, or the how-many-eth line of its document it is."""
+    written = sum(sample.filter is not None for sample in samples)
+    if written == len(samples):
+        return list(samples)
+    if written:
+        raise damaged(path, f"a filter in {written} of {len(samples)} lines", "a filter in every line or in none")
+    seen: dict[str, int] = {}
+    places = []
+    for sample in samples:
+        places.append(seen.get(sample.id, 0))
+        seen[sample.id] = places[-1] + 1
+    passes = max(places) + 1
+    if declared and passes > len(declared):
+        twice = next(sample for sample, place in zip(samples, places, strict=True) if place == len(declared))
+        raise damaged(
+            path,
+            f"doc_id {twice.id} {seen[twice.id]} times, again in line {twice.line}",
+            f"each document once per filter ({', '.join(declared)})",
+            "two runs appended to one file? keep one of them",
+        )
+    names = declared or (["none"] if passes == 1 else [f"pass {place + 1}" for place in range(passes)])
+    return [
+        Sample(s.line, s.id, names[place], s.doc, s.target, s.response, s.hashes, s.metrics)
+        for s, place in zip(samples, places, strict=True)
+    ]
+
+
+def _refuse_duplicates(samples: Sequence[Sample], chosen: str, path: str) -> None:
+    first: dict[str, Sample] = {}
+    again = [sample for sample in samples if first.setdefault(sample.id, sample) is not sample]
+    if not again:
+        return
+    other = any(sample.hashes[0] != first[sample.id].hashes[0] for sample in again)
+    raise damaged(
+        path,
+        f"{len(again)} documents again through the filter {chosen!r}, such as doc_id {again[0].id} in lines "
+        f"{first[again[0].id].line} and {again[0].line}",
+        "each document once per filter",
+        "their contents differ: the file mixes two tasks" if other else "two runs appended to one file? keep one of them",
+    )
+
+
+# ---- columns ---------------------------------------------------------------------------------------------------------
+
+
+def _measured(metric: str, samples: Sequence[Sample], path: str) -> tuple[dict[str, list[Any]], tuple[str, str] | None, list[str]]:
+    """The columns that a metric is logged as, the ratio if it is one, and what is said about it."""
+    values = [None if (value := sample.metrics.get(metric)) in _ABSENT else value for sample in samples]
+    present = [value for value in values if value is not None]
+    if all(isinstance(value, (int, float)) for value in present):
+        _refuse_infinite(metric, samples, values, path)
+        if metric == "perplexity":
+            said = "perplexity is logged as a log-likelihood per document: the score is its negative, and the tool's number is exp(mean)"
+            return {"score": [None if value is None else -float(value) for value in values]}, None, [said]
+        return {"score": [None if value is None else float(value) for value in values]}, None, []
+    if all(isinstance(value, list) and len(value) == 2 for value in present):
+        left, right = ([None if value is None else value[side] for value in values] for side in (0, 1))
+        if metric in _PER and all(type(part) in (int, float) for value in present for part in value):
+            return _per(metric, left, right)
+        if all(type(part) in (int, bool) or part is None for value in present for part in value):
+            return {"truth": left, "prediction": right}, None, []
+    numbers = sorted({name for sample in samples for name, value in sample.metrics.items() if isinstance(value, (int, float))})
+    raise DataError(
+        f"cannot use the metric {metric!r} of {path!r}",
+        got=f"{_shown(present)} for a document",
+        need="a number, a pair of labels, or a log-likelihood with its words or bytes",
+        hint=f"metrics with a number per document: {', '.join(numbers)}" if numbers else "",
+    )
+
+
+def _per(metric: str, loglik: Sequence[Any], size: Sequence[Any]) -> tuple[dict[str, list[Any]], tuple[str, str], list[str]]:
+    """Minus log-likelihood over words or bytes: the ratio whose exp is the perplexity. In bits, it is bits_per_byte itself."""
+    bits = metric == "bits_per_byte"
+    above, below = "bits" if bits else "minus_loglik", _PER[metric]
+    unit = math.log(2) if bits else 1.0
+    said = [] if bits else [f"the ratio is minus log-likelihood per {below[:-1]}: {metric} of the tool is exp(ratio)"]
+    return {above: [None if value is None else -value / unit for value in loglik], below: list(size)}, (above, below), said
+
+
+def _refuse_infinite(metric: str, samples: Sequence[Sample], values: Sequence[Any], path: str) -> None:
+    wild = [sample for sample, value in zip(samples, values, strict=True) if value is not None and math.isinf(value)]
+    if wild:
+        raise DataError(
+            f"cannot use the metric {metric!r} of {path!r}",
+            got=f"{len(wild)} infinite values, such as that of doc_id {wild[0].id}",
+            need="finite numbers",
+        )
+
+
+def _shown(present: Sequence[Any]) -> str:
+    text = repr(next((value for value in present if not isinstance(value, (int, float))), present[0]))
+    return text if len(text) <= 60 else f"{text[:57]}..."
+
+
+def _context(samples: Sequence[Sample]) -> dict[str, list[Any]]:
+    """What goes along: the hash of the document, target and answer, and the flat fields of the document as doc.NAME."""
+    columns: dict[str, list[Any]] = {}
+    if all(sample.hashes[0] is not None for sample in samples):
+        columns["doc_hash"] = [sample.hashes[0] for sample in samples]
+    columns["target"] = [sample.target for sample in samples]
+    columns["response"] = [sample.response for sample in samples]
+    fields = dict.fromkeys(name for sample in samples for name, value in sample.doc.items() if isinstance(value, _SCALAR))
+    for name in fields:
+        values = [sample.doc.get(name) for sample in samples]
+        columns[f"doc.{name}"] = [value if isinstance(value, _SCALAR) else None for value in values]
+    return columns
+
+
+def _fill(columns: dict[str, list[Any]], samples: Sequence[Sample], counted: Any, path: str) -> list[str]:
+    """Documents that the run had and the file lacks become items without an answer, so that --missing decides about them."""
+    effective = counted.get("effective") if isinstance(counted, Mapping) else None
+    if type(effective) is not int or effective <= len(samples):
+        return []
+    ids = {sample.id for sample in samples}
+    absent = [each for place in range(effective) if (each := str(place)) not in ids]
+    said = f"{effective - len(samples)} of the run's {effective} documents are not in {path!r}"
+    if len(absent) != effective - len(samples):
+        return [f"{said}, and their ids cannot be told: they are left out"]
+    for name, column in columns.items():
+        column.extend(absent if name == "id" else [None] * len(absent))
+    return [f"{said}, such as doc_id {absent[0]}: they count as items without an answer"]
+
+
+# ---- what the tool says itself -----------------------------------------------------------------------------------------
+
+
+def _checks(samples: Sequence[Sample], filters: Sequence[str], version: Any) -> dict[str, str]:
+    """The tool's own hash of the task (documents, prompts, targets), in the order of one process however many there were."""
+    place = {name: i for i, name in enumerate(filters)}
+    ordered = sorted(samples, key=lambda s: (place[s.filter or ""], len(s.id), s.id))
+    found = {} if (hashed := _task_hash(ordered)) is None else {"task_hash": hashed}
+    return found if version is None else {**found, "task_version": str(version)}
+
+
+def _task_hash(samples: Sequence[Sample]) -> str | None:
+    parts = [part for sample in samples for part in sample.hashes]
+    if None in parts:
+        return None
+    return hashlib.sha256("".join(part or "" for part in parts).encode()).hexdigest()
+
+
+def _edited(samples: Sequence[Sample], hashed: Any, path: str) -> list[str]:
+    if not isinstance(hashed, str) or _task_hash(samples) in (None, hashed):
+        return []
+    return [f"{path!r} is not as the run wrote it: its task hash is not the one in the results file"]
+
+
+def _other_average(metric: str, score: Sequence[float | None], results: Any, chosen: str) -> list[str]:
+    """Said where the tool's number is no mean of the logged scores: another aggregation, or another file."""
+    theirs = results.get(f"{metric},{chosen}") if isinstance(results, Mapping) else None
+    known = [value for value in score if value is not None]
+    if not isinstance(theirs, (int, float)) or not known or metric == "perplexity":
+        return []
+    mean = math.fsum(known) / len(known)
+    if abs(mean - theirs) <= _CLOSE * max(1.0, abs(mean)):
+        return []
+    return [f"the mean of {metric} over the logged documents is {mean:.6g}, and the results file has {theirs:.6g}: another aggregation"]

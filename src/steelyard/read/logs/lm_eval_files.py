@@ -1,0 +1,179 @@
+"""Where lm-evaluation-harness puts things: samples of a task and a date, the results beside them, a directory per model.
+
+OUTPUT/MODEL/results_DATE.json          averages, settings, hashes of one run (or NAME_DATE.json, with --output_path NAME.json)
+OUTPUT/MODEL/samples_TASK_DATE.jsonl    one line per document and filter, with --log_samples
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from steelyard.errors import AmbiguityError, SourceError
+from steelyard.read.gate import check_text
+from steelyard.read.logs.log import Choices, pick
+from steelyard.read.opened import open_file
+
+TOOL = "lm-evaluation-harness"
+_DATE = r"(?P<date>\d{4}-\d\d-\d\dT\d\d-\d\d-\d\d(?:\.\d+)?)"
+_SAMPLES = re.compile(rf"samples_(?P<task>.+)_{_DATE}\.jsonl(?:\.gz|\.zst)?\Z")
+_RESULTS = re.compile(rf".+_{_DATE}\.json\Z")
+_SAMPLE_KEYS = (b'"doc_id"', b'"filtered_resps"', b'"doc"')
+_LINE = 1 << 24  # the first line of samples holds a prompt per choice, not a book
+_MODELS = 1000  # directories to look into before saying that this is something else
+
+
+@dataclass(frozen=True, slots=True)
+class Samples:
+    """One file of samples. task and date are empty if its name does not tell."""
+
+    path: str
+    task: str = ""
+    date: str = ""
+
+
+def looks_like(path: str, head: bytes) -> bool:
+    """Samples by the keys of their first line, results by name and keys, directories by the names in them."""
+    if os.path.isdir(path):
+        return _holds_run(path) or bool(_models(path))
+    text = head.removeprefix(b"\xef\xbb\xbf").lstrip()
+    if text[:1] != b"{":
+        return False
+    if b'"doc_id"' in text:
+        with open(path, "rb") as stream:
+            line = stream.readline(_LINE)
+        return all(key in line for key in _SAMPLE_KEYS)
+    return _RESULTS.match(os.path.basename(path)) is not None and _are_results(path)
+
+
+def samples_of(path: str, choices: Choices) -> tuple[Samples, dict[str, Any] | None]:
+    """The one file of samples that is meant, and the results of the same run, if they are beside it."""
+    folder, found = _offered(path, choices)
+    if not found:
+        raise SourceError(
+            f"cannot find samples of {TOOL} in {path!r}",
+            got="results without samples: averages, no items",
+            need="samples_TASK_DATE.jsonl",
+            hint="run lm_eval with --log_samples",
+        )
+    task = pick("task", choices.task, sorted({one.task for one in found}), path)
+    dated = [one for one in found if one.task == task]
+    if len(dated) > 1:
+        raise AmbiguityError(
+            f"cannot tell which run of {task!r} in {path!r} is meant",
+            got=f"{len(dated)} dates: {', '.join(one.date for one in dated[:20])}",
+            need="one",
+            hint=f"give the file, such as {dated[-1].path}",
+        )
+    return dated[0], _results_of(folder, dated[0])
+
+
+def _offered(path: str, choices: Choices) -> tuple[str, list[Samples]]:
+    """The folder of the run, and the samples in it that the path allows."""
+    if os.path.isdir(path):
+        folder = path if _holds_run(path) else _one_model(path, choices)
+        return folder, _samples_in(folder)
+    folder, base = os.path.split(path)
+    named = _SAMPLES.match(base)
+    if named:
+        return folder, [Samples(path, named["task"], named["date"])]
+    results = _RESULTS.match(base)
+    if results and base.endswith(".json"):
+        return folder, [one for one in _samples_in(folder) if one.date == results["date"]]
+    return folder, [Samples(path, re.split(r"\.(?=[A-Za-z])", base)[0])]
+
+
+def _one_model(path: str, choices: Choices) -> str:
+    models = _models(path)
+    if choices.model is not None or len(models) == 1:
+        return os.path.join(path, pick("model", choices.model, models, path))
+    raise AmbiguityError(
+        f"cannot tell which model of {path!r} is meant",
+        got=f"{len(models)} models: {', '.join(models[:20])}",
+        need="one",
+        hint=f"give the directory of one model, such as {os.path.join(path, models[0])}",
+    )
+
+
+def _models(path: str) -> list[str]:
+    """The directories that hold a run, in a directory that holds none itself."""
+    with os.scandir(path) as entries:
+        folders = [entry.path for entry, _ in zip((e for e in entries if e.is_dir()), range(_MODELS), strict=False)]
+    return sorted(os.path.basename(folder) for folder in folders if _holds_run(folder))
+
+
+def _holds_run(folder: str) -> bool:
+    """Samples by their names; results also by their keys, since lighteval calls its own alike."""
+    try:
+        names = os.listdir(folder)
+    except OSError:
+        return False
+    if any(map(_SAMPLES.match, names)):
+        return True
+    return any(_RESULTS.match(name) and name.startswith("results_") and _are_results(os.path.join(folder, name)) for name in names)
+
+
+def _are_results(path: str) -> bool:
+    """Whether a file has the keys of results; one that is cut off has lost the last of them, but not the first."""
+    try:
+        with open(path, "rb") as stream:
+            whole = stream.read()
+    except OSError:
+        return False
+    return re.match(rb'(?:\xef\xbb\xbf)?\s*\{\s*"results"\s*:', whole) is not None and b'"config_general"' not in whole
+
+
+def _samples_in(folder: str) -> list[Samples]:
+    found = [(name, _SAMPLES.match(name)) for name in sorted(os.listdir(folder or "."))]
+    return [Samples(os.path.join(folder, name), named["task"], named["date"]) for name, named in found if named]
+
+
+def _results_of(folder: str, samples: Samples) -> dict[str, Any] | None:
+    """The results with the date of the samples. Without a date, nothing beside a file is known to belong to it."""
+    beside = [
+        os.path.join(folder, name)
+        for name in sorted(os.listdir(folder or "."))
+        if (dated := _RESULTS.match(name)) and dated["date"] == samples.date
+    ]
+    return _results(beside[0]) if len(beside) == 1 else None
+
+
+def _results(path: str) -> dict[str, Any]:
+    file = open_file(path)
+    check_text(file.plain, file.shown)
+    with open(file.plain, encoding="utf-8-sig") as stream:
+        text = stream.read()
+    try:
+        found = json.loads(text)
+    except (ValueError, RecursionError) as error:
+        raise damaged(path, str(error), "the whole file that the run wrote") from None
+    file.check_unchanged()
+    if not isinstance(found, dict) or not isinstance(found.get("results"), dict):
+        raise damaged(path, "no results in it", "the whole file that the run wrote")
+    return found
+
+
+def damaged(path: str, got: str, need: str, hint: str = "") -> SourceError:
+    """A file that looks like the tool's, and is not whole."""
+    return SourceError(f"cannot read {path!r} as a log of {TOOL}", got=got, need=need, hint=hint)
+
+
+def of_task(results: Mapping[str, Any] | None, key: str, task: str) -> Any:
+    """What a results file says about a task under a key, or None."""
+    found = results.get(key) if results is not None else None
+    return found.get(task) if isinstance(found, Mapping) else None
+
+
+def filters_of(results: Mapping[str, Any] | None, task: str) -> Sequence[str]:
+    """The filters of a task in the order in which they were applied; none known without results."""
+    config = of_task(results, "configs", task)
+    if not isinstance(config, Mapping):
+        return ()
+    listed = config.get("filter_list")
+    if not isinstance(listed, list):
+        return ("none",)
+    return [str(one.get("name", "none")) for one in listed if isinstance(one, Mapping)]

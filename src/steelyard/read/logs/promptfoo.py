@@ -1,0 +1,173 @@
+"""promptfoo: the JSON of `promptfoo eval -o results.json`, one provider, one prompt, one score; equal tests are repeats of an item.
+
+`--repeat` gives every repeat a test number of its own and keeps no repeat number, so numbers of tests cannot pair two runs
+and would count repeats as items. Here an item is what was asked and checked (vars, description, assertions), and a repeat
+is how often it came before. Two tests that are equal in all three are therefore one item, asked twice.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from steelyard.errors import AmbiguityError, UsageError
+from steelyard.read.logs.documents import digest, document, listed_in, malformed, occurrences, scalars, side_by_side, text_or_none
+from steelyard.read.logs.log import Choices, Log, pick
+
+_ERROR = 2  # failureReason: 0 none, 1 an assertion, 2 an error before anything was checked
+_OWN = ("score", "success")
+_START = re.compile(rb'\s*\{\s*"evalId"\s*:\s*("(?:[^"\\]|\\.)*"|null)\s*,\s*"results"\s*:\s*\{\s*"version"\s*:\s*\d+')
+_SHOWN = 60
+
+
+def looks_like(path: str, head: bytes) -> bool:
+    """An object that begins with an eval id and versioned results."""
+    return bool(_START.match(head.removeprefix(b"\xef\xbb\xbf")))
+
+
+def read(path: str, choices: Choices) -> Log:
+    """One row per test and repeat of one provider and one prompt. Tests that errored have no score."""
+    whole = document(path)
+    results = whole.get("results") if isinstance(whole, dict) else None
+    rows = listed_in(path, results, "results", "promptfoo")
+    model = pick("model", choices.model, list(dict.fromkeys(_provider(path, row) for row in rows)), path)
+    rows = [row for row in rows if _provider(path, row) == model]
+    prompt, label = _prompt(path, rows, _labels(results), choices.prompt)
+    rows = [row for row in rows if _prompt_of(row) == prompt]
+    score, values = _scores(path, rows, choices.score)
+    ids = [_item(path, row) for row in rows]
+    made = [
+        {"id": item, "score": value, **scalars("vars", _test(row).get("vars", row.get("vars"))), **scalars("metadata", _metadata(row))}
+        for item, value, row in zip(ids, values, rows, strict=True)
+    ]
+    columns = side_by_side(made)
+    repeats = occurrences(ids)
+    if repeats is not None:
+        columns["repeat"] = repeats
+    warnings = (*_unequal(ids), *_missing(rows, values, score))
+    chosen = {"model": model, "prompt": label, "score": score}
+    return Log(tool="promptfoo", columns=columns, name=model, chosen=chosen, warnings=warnings)
+
+
+# ---- which rows ------------------------------------------------------------------------------------------------------
+
+
+def _provider(path: str, row: Mapping[str, Any]) -> str:
+    given = row.get("provider")
+    found = given if isinstance(given, str) else given.get("label") or given.get("id") if isinstance(given, dict) else None
+    if not isinstance(found, str):
+        raise malformed(path, "a row without a provider", "rows as promptfoo writes them")
+    return found
+
+
+def _prompt_of(row: Mapping[str, Any]) -> str:
+    """What tells prompts apart: the id, a hash of the prompt; before there were ids, the text or the column."""
+    prompt = row.get("prompt")
+    given = prompt if isinstance(prompt, dict) else {}
+    found = row.get("promptId") or given.get("raw") or given.get("label") or row.get("promptIdx", "")
+    return str(found)
+
+
+def _labels(results: Any) -> dict[str, str]:
+    """Prompt -> the label its author gave it; without one, promptfoo takes the text."""
+    prompts = results.get("prompts")
+    listed = [prompt for prompt in prompts if isinstance(prompt, dict)] if isinstance(prompts, list) else []
+    return {
+        str(key): str(prompt.get("label") or prompt.get("raw") or key)
+        for prompt in listed
+        for key in (prompt.get("id"), prompt.get("raw"))
+        if key
+    }
+
+
+def _prompt(path: str, rows: Sequence[Mapping[str, Any]], labels: Mapping[str, str], asked: str | None) -> tuple[str, str]:
+    """The prompt that was meant, and its label: its id, its label, or a part that only its label has."""
+    found = {key: labels.get(key, key) for key in dict.fromkeys(map(_prompt_of, rows))}
+    shown = [_short(label) for label in found.values()]
+    if asked is None:
+        pick("prompt", None, shown, path)
+        matching = list(found)
+    else:
+        exact = [key for key, label in found.items() if asked in (key, label)]
+        matching = exact or [key for key, label in found.items() if asked in label or (len(asked) > 5 and key.startswith(asked))]
+        if not matching:
+            got = ", ".join(shown[:20])
+            hint = "--prompt takes an id, or a part of one label"
+            raise UsageError(f"cannot find the prompt {asked!r} in {path!r}", got=got, need="one of these", hint=hint)
+    if len(matching) > 1:
+        got = ", ".join(_short(found[key]) + f" ({key[:8]})" for key in matching[:20])
+        raise AmbiguityError(f"cannot tell which prompt of {path!r} is meant", got=got, need="one", hint=f"--prompt {matching[0][:8]}")
+    return matching[0], _short(found[matching[0]])
+
+
+def _short(label: str) -> str:
+    words = " ".join(label.split())
+    return words if len(words) <= _SHOWN else words[: _SHOWN - 3] + "..."
+
+
+# ---- which score -----------------------------------------------------------------------------------------------------
+
+
+def _scores(path: str, rows: Sequence[Mapping[str, Any]], asked: str | None) -> tuple[str, list[Any]]:
+    """The chosen score of each row. Unasked, it is `score` if pass, score and every named score agree on all rows."""
+    named = dict.fromkeys(name for row in rows for name in _named(row))
+    found = {name: [None if _errored(row) else row.get(name) for row in rows] for name in _OWN}
+    found["success"] = [int(value) if isinstance(value, bool) else value for value in found["success"]]
+    for name in named:
+        spelled = f"namedScores.{name}" if name in _OWN else name
+        found[spelled] = [None if _errored(row) else _named(row).get(name) for row in rows]
+    if asked is None and all(values == found["score"] for values in found.values()):
+        return "score", found["score"]
+    chosen = pick("score", asked, list(found), path)
+    return chosen, found[chosen]
+
+
+def _named(row: Mapping[str, Any]) -> Mapping[str, Any]:
+    given = row.get("namedScores")
+    return given if isinstance(given, dict) else {}
+
+
+def _errored(row: Mapping[str, Any]) -> bool:
+    return row.get("failureReason") == _ERROR
+
+
+# ---- which item ------------------------------------------------------------------------------------------------------
+
+
+def _test(row: Mapping[str, Any]) -> Mapping[str, Any]:
+    given = row.get("testCase")
+    return given if isinstance(given, dict) else {}
+
+
+def _item(path: str, row: Mapping[str, Any]) -> str:
+    """The name of the item: vars of the test as written (those of the row may have grown while it ran), description, assertions."""
+    test = _test(row)
+    given = test.get("vars", row.get("vars"))
+    return digest(path, [given or {}, text_or_none(test.get("description")), test.get("assert") or []])
+
+
+def _metadata(row: Mapping[str, Any]) -> Any:
+    return _test(row).get("metadata", row.get("metadata"))
+
+
+def _unequal(ids: Sequence[str]) -> list[str]:
+    counts = dict.fromkeys(ids, 0)
+    for each in ids:
+        counts[each] += 1
+    fewest, most = min(counts.values()), max(counts.values())
+    if fewest == most:
+        return []
+    return [f"items came {fewest} to {most} times: tests with equal vars, description and assertions are taken as repeats of one item"]
+
+
+def _missing(rows: Sequence[Mapping[str, Any]], values: Sequence[Any], score: str) -> list[str]:
+    errored = [row for row in rows if _errored(row)]
+    absent = sum(value is None for value in values) - len(errored)
+    said = []
+    if errored:
+        first = text_or_none(errored[0].get("error")) or "no message"
+        said.append(f"{len(errored)} of {len(rows)} tests errored, such as: {_short(first.partition(chr(10))[0])}")
+    if absent:
+        said.append(f"{absent} of {len(rows)} tests have no {score!r}")
+    return said
