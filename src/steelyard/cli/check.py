@@ -8,7 +8,7 @@ from typing import Any
 
 import click
 
-from steelyard.cli.options import CHECK_FORMATS, answer, common_with, pairs_given, run_columns, run_columns_given, seed_of
+from steelyard.cli.options import CHECK_FORMATS, RUN_COLUMNS, answer, common_with, pairs_given, run_columns, run_columns_given, seed_of
 from steelyard.errors import UsageError
 
 NUMBERS = ("alpha", "beta", "sigma", "theta", "margin", "num_samples", "value")
@@ -73,7 +73,7 @@ def check(source: str | None, **options: Any) -> None:
       steelyard check --task mmlu --model meta-llama/Llama-3.1-8B-Instruct --value 66.2
       steelyard check --suite suite.toml --format markdown
     """
-    result = _suite(options) if options["suite"] is not None else _one(source, options)
+    result = _suite(source, options) if options["suite"] is not None else _one(source, options)
     if options["format_"] == "github":
         _step_summary(result)
     answer(result, format_=options["format_"], output=options["output"], no_color=options["no_color"], quiet=options["quiet"])
@@ -108,12 +108,15 @@ def _one(source: str | None, options: dict[str, Any]) -> Any:
     )
 
 
-def _suite(options: dict[str, Any]) -> Any:
-    given = [name for name in ("task", "model", "value", "theta", "margin", "metric") if options[name] is not None]
+def _suite(source: str | None, options: dict[str, Any]) -> Any:
+    alone = ("task", "model", "value", "metric", "positive", "scale", "alpha", "beta", "sigma", "theta", "margin", "num_samples")
+    given = [name for name in alone if options[name] is not None] + [name for name in ("spec", "protocol") if options[name]]
+    given += [name for name in RUN_COLUMNS if options["id_" if name == "id" else name] is not None]
+    given += ["SOURCE"] if source is not None else []
     if given:
         raise UsageError(
             "cannot use a suite with options of one check",
-            got=f"--{given[0]}",
+            got=given[0] if given[0] == "SOURCE" else f"--{given[0].replace('_', '-')}",
             need="the suite file to say it",
             hint="[[checks]] in the file",
         )

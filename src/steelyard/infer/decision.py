@@ -71,7 +71,7 @@ def smallest_p(units: int, test: str) -> float:
 
 
 def mcnemar_threshold(lost: int, gained: int, alpha: float) -> int:
-    """Losses beyond gains from which the drop is significant, at this many disagreements (or as many as it takes).
+    """Losses minus gains from which the drop is significant, at this many disagreements (or as many as it takes).
 
     Reference: Fagerland2013.
 
@@ -83,7 +83,7 @@ def mcnemar_threshold(lost: int, gained: int, alpha: float) -> int:
     total = lost + gained
     while mcnemar_midp(0, total, "less") > alpha:
         total += 1
-    low, high = total // 2, total  # p falls as losses rise
+    low, high = -1, total  # p falls as losses rise
     while high - low > 1:
         middle = (low + high) // 2
         low, high = (low, middle) if mcnemar_midp(total - middle, middle, "less") <= alpha else (middle, high)

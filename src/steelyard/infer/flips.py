@@ -37,7 +37,8 @@ def mcnemar_midp(gained: int, lost: int, alternative: str = "two-sided") -> floa
 
     Formula: P(X < gained) + P(X = gained)/2 for "less", X ~ Binomial(gained + lost, 1/2). Two-sided doubles the smaller
     tail, so that gained = lost gives exactly 1 (Fagerland prints 1 - P(X = gained)/2 there, which for two identical
-    systems would be 1/2). Over all numbers of disagreements it rejects at most .05 to .054; given their number, up to .077.
+    systems would be 1/2). It rejects at most .0502 of the time at level .05 while no more than a third of the items disagree,
+    up to .06 where all of them do; given the number of disagreements, up to .077.
     Reference: Fagerland2013; Lancaster1961.
 
     >>> round(mcnemar_midp(76, 58), 6)

@@ -15,7 +15,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from steelyard.errors import UsageError
-from steelyard.infer.normal import STANDARD, lower_tail
+from steelyard.infer.normal import lower_tail, quantile
 
 Variance = Callable[[float], float]
 MOST = 10**12  # items; beyond it the answer is "never"
@@ -132,7 +132,7 @@ def z_pair(alpha: float, beta: float, two_sided: bool = False) -> tuple[float, f
     >>> [round(z, 4) for z in z_pair(0.05, 0.2)]
     [1.6449, 0.8416]
     """
-    return -STANDARD.inv_cdf(max(alpha / 2 if two_sided else alpha, SMALLEST)), -STANDARD.inv_cdf(max(beta, SMALLEST))
+    return -quantile(max(alpha / 2 if two_sided else alpha, SMALLEST)), -quantile(max(beta, SMALLEST))
 
 
 def minimum_detectable(error: float, alpha: float, beta: float, two_sided: bool = False) -> float:

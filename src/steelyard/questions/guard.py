@@ -85,6 +85,8 @@ def _of_value(value: float, entry: Entry, rule: Rule) -> Found:
             hint=f'scale = "percent" in [tasks.NAME] and a value of {100 * score:g}, if that is what you mean',
         )
     new = Number(value=score, n=rule.num_samples)
+    if entry.value is not None and rule.scale is None and abs(score) > 1 >= abs(entry.value) and rule.metric in ("accuracy", "error"):
+        raise DataError("cannot tell the scale", got=f"a value of {score:g} and a reference of {entry.value:g}", need="both in one scale")
     if rule.threshold is not None:
         return guard_floor(new, entry, rule)
     if entry.items is not None:

@@ -49,11 +49,13 @@ class Number:
     right_or_wrong: bool = False
     design_effect: float = 1.0
     same_items: bool = False
+    runs: int = 1
 
 
 def guard_floor(new: Number, entry: Entry, rule: Rule) -> Found:
     """An explicit floor: the score is above it or not. No statistics, and no claim to any."""
     assert rule.threshold is not None
+    refuse_impossible(new.value, rule)
     worse = rule.sign * (new.value - rule.threshold) < 0
     if rule.theta is not None:
         rule.warnings.append("the entry has an explicit threshold: theta cannot be ruled out by a floor and was not used")
@@ -76,6 +78,9 @@ def guard_number(new: Number, entry: Entry, rule: Rule) -> Found:
     """Two separate samples of scores: gamma = reference + z_alpha sqrt(sigma^2/n_new + sigma^2/n_ref), equality passes."""
     if entry.value is None:
         raise DataError("cannot check", got="an entry without a value", need=f"a number under {rule.metric!r}")
+    refuse_impossible(new.value, rule)
+    if new.same_items and entry.sigma_run is not None and (entry.runs or 1) > 1:
+        return _same_items(new, entry, rule)
     n_ref = entry.num_samples or rule.num_samples
     n_new = new.n or rule.num_samples
     if n_ref is None or n_new is None:
@@ -93,6 +98,57 @@ def guard_number(new: Number, entry: Entry, rule: Rule) -> Found:
     return _judged(new, entry.value, sigma, error, n_new, n_ref, rule)
 
 
+def refuse_impossible(value: float, rule: Rule) -> None:
+    """A share of right answers outside its range is a score in another scale."""
+    top = {"fraction": 1.0, "percent": 100.0}.get(rule.scale or "")
+    if top is not None and rule.metric in ("accuracy", "error") and not 0 <= value <= top:
+        raise DataError(
+            f"cannot be {rule.metric} in scale {rule.scale}",
+            got=f"{value:g}",
+            need=f"a value between 0 and {top:g}",
+            hint="percent and fraction may have been mixed up",
+        )
+
+
+def _same_items(new: Number, entry: Entry, rule: Rule) -> Found:
+    """The same items, a number alone, several runs on record: only run-to-run noise counts, and t knows how little is known of it."""
+    from scipy.special import stdtr, stdtrit
+
+    assert entry.value is not None
+    assert entry.sigma_run is not None
+    df = (entry.runs or 2) - 1
+    error = entry.sigma_run * math.sqrt(1 / new.runs + 1 / (df + 1))
+    d = rule.sign * (new.value - entry.value)
+    p = (0.0 if d + rule.margin < 0 else 1.0) if error == 0 else float(stdtr(df, (d + rule.margin) / error))
+    reach = -float(stdtrit(df, rule.alpha)) * error
+    lower, upper = agreeing_bounds(d - reach, d + reach, p, rule.alpha, rule.margin)
+    verdict = decide(p, rule.alpha, theta=rule.theta, lower=lower)
+    warn_of_gain(lower, rule)
+    return Found(
+        verdict=verdict,
+        design="unpaired",
+        test="t",
+        p_value=p,
+        n=new.n,
+        value=new.value,
+        reference=entry.value,
+        difference=d,
+        lower=lower,
+        upper=upper,
+        sigma=entry.sigma_run,
+        mde=rule.margin + power.minimum_detectable(error, rule.alpha, rule.beta),
+        threshold=entry.value - rule.sign * (reach + rule.margin),
+        claim=f"the same items: only the noise from run to run counts, known from {df + 1} runs",
+        details={"n_reference": entry.num_samples, "standard_error": error, "degrees_of_freedom": df},
+    )
+
+
+def warn_of_gain(lower: float | None, rule: Rule) -> None:
+    """An improvement beyond the same bound is worth a look too."""
+    if lower is not None and lower > 0:
+        rule.warnings.append("better than the reference beyond the same bound: a real gain, or a broken extractor looks like that")
+
+
 def _judged(new: Number, reference: float, sigma: float, error: float, n_new: int, n_ref: int, rule: Rule) -> Found:
     d = rule.sign * (new.value - reference)
     offset = power.threshold_offset(error, rule.alpha) - rule.margin
@@ -105,6 +161,9 @@ def _judged(new: Number, reference: float, sigma: float, error: float, n_new: in
     lower, upper = agreeing_bounds(d - z * error, d + z * error, p, rule.alpha, rule.margin)
     mde = rule.margin + power.minimum_detectable(error, rule.alpha, rule.beta)
     verdict = decide(p, rule.alpha, theta=rule.theta, lower=lower)
+    warn_of_gain(lower, rule)
+    if rule.higher_is_better and threshold < 0 <= reference:
+        rule.warnings.append(f"the threshold {threshold:.4g} lies below 0: no score of this task could fail this guard")
     return Found(
         verdict=verdict,
         design="unpaired",

@@ -52,7 +52,10 @@ def settle_rule(options: Mapping[str, Any], entry: Entry, task: TaskDefaults) ->
                 return place
         return default
 
-    metric = first("metric") or entry.value_key
+    _refuse_other("metric", options.get("metric"), entry.metric or entry.value_key)
+    _refuse_other("scale", options.get("scale"), entry.scale or task.scale)
+    _refuse_other("positive", options.get("positive"), getattr(entry, "positive", None))
+    metric = entry.metric or (task.metric if entry.value_key == "accuracy" else None) or entry.value_key
     margin = first("margin", 0.0)
     theta = first("theta")
     sigma, n = first("sigma"), first("num_samples")
@@ -69,7 +72,7 @@ def settle_rule(options: Mapping[str, Any], entry: Entry, task: TaskDefaults) ->
         num_samples=None if n is None else whole("num_samples", n),
         threshold=entry.threshold,
         target=_one_of("target", options.get("target") or "items", TARGETS) or "items",
-        positive=options.get("positive"),
+        positive=first("positive"),
         warnings=warnings,
     )
     if rule.theta is not None and rule.theta < rule.margin:
@@ -77,6 +80,17 @@ def settle_rule(options: Mapping[str, Any], entry: Entry, task: TaskDefaults) ->
             "cannot use theta", got=f"theta {rule.theta:g} below the margin {rule.margin:g}", need="a theta of at least the margin"
         )
     return rule
+
+
+def _refuse_other(name: str, asked: Any, recorded: Any) -> None:
+    """What a reference pins cannot be asked otherwise: the numbers would not be of one kind."""
+    if asked is not None and recorded is not None and str(asked) != str(recorded):
+        raise UsageError(
+            f"cannot check by another {name}",
+            got=f"{name} {asked!r}, where the reference has {recorded!r}",
+            need=f"the {name} on record",
+            hint="record a reference of its own for it",
+        )
 
 
 def _one_of(name: str, value: Any, words: tuple[str, ...]) -> str | None:

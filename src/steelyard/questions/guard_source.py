@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 from collections.abc import Mapping
 from dataclasses import replace
@@ -23,6 +24,7 @@ from steelyard.questions.settings import settle
 from steelyard.read.doors import open_source
 from steelyard.reference import outcomes
 from steelyard.reference.entry import Entry
+from steelyard.reference.entry_schema import is_metric
 
 NUMERIC = ("mae", "rmse", "r2", "spearman")
 
@@ -45,8 +47,9 @@ def guard_source(
     if entry.items is not None and rule.threshold is None:
         recorded = outcomes.load(place.directory, place.task, entry.items)
         past = Run("reference", outcomes.to_items(recorded))
-        run = _keyed_alike(run, recorded.hashed)
+        original, run = run, _keyed_alike(run, recorded.hashed)
         _refuse_other_contents(run, recorded)
+        names = {outcomes.hash_id(name): name for name in original.items.id.names} if recorded.hashed and original.items.id else {}
         scale, unit = scale_of(rule, metric, [past.items, run.items], entry)
         keep = _columns_of(past.items)
         found = guard_items(
@@ -59,12 +62,24 @@ def guard_source(
             missing=missing,
             draws=draws,
             seed=seed,
+            deterministic=bool(entry.deterministic),
         )
         found.details["n_reference"] = len(recorded.keys)
+        found.telling = tuple({**item, "id": names.get(item["id"], item["id"])} for item in found.telling)
+        _warn_of_edited_value(found, entry, rule)
         return found, scale
     scale, unit = scale_of(rule, metric, [run.items], entry)
     new = _number(run, metric, unit, missing, entry, rule)
     return (guard_floor if rule.threshold is not None else guard_number)(new, entry, rule), scale
+
+
+def _warn_of_edited_value(found: Found, entry: Entry, rule: Rule) -> None:
+    """The items decide; a value beside them that they do not give was written by hand."""
+    if entry.value is None or found.reference is None or found.n != found.details.get("n_reference"):
+        return
+    if not math.isclose(entry.value, found.reference, rel_tol=1e-9, abs_tol=1e-9):
+        given = f"the value on record, {entry.value:g}, is not what its items give, {found.reference:.6g}"
+        rule.warnings.append(f"{given}: the items decide")
 
 
 def read_run(source: Any, columns: Mapping[str, Any], metric: str, warnings: list[str]) -> Run:
@@ -80,7 +95,7 @@ def metric_of(name: str, items: Items) -> Metric:
     try:
         metric = parse(name)
     except SteelyardError:
-        if items.score is None:
+        if items.score is None or not is_metric(name):
             raise
         return parse("mean")
     right = items.score is None or items.truth is not None or bool(np.isin(items.score[~np.isnan(items.score)], (0.0, 1.0)).all())
@@ -101,6 +116,15 @@ def scale_of(rule: Rule, metric: Metric, runs: list[Items], entry: Entry) -> tup
                 hint='scale = "percent" in [tasks.NAME] of steelyard.toml, or --scale percent',
             )
         return ("fraction" if within else "raw"), 1.0
+    mixed = len({within_unit(metric, [one]) for one in runs}) > 1
+    if mixed or (rule.scale == "fraction" and not within):
+        shown = max(float(np.nanmax(np.abs(one.score))) for one in runs if one.score is not None)
+        raise DataError(
+            "cannot compare scores of two scales",
+            got=f"scores up to {shown:g}, where the reference is in scale {rule.scale}",
+            need="scores in the range of those on record",
+            hint="percent and fraction may have been mixed up",
+        )
     return rule.scale, 100.0 if rule.scale == "percent" and within else 1.0
 
 
@@ -182,4 +206,5 @@ def _number(run: Run, metric: Metric, unit: float, missing: str, entry: Entry, r
         right_or_wrong=metric.base in ("accuracy", "error"),
         design_effect=float(effect) if isinstance(effect, (int, float)) else 1.0,
         same_items=same,
+        runs=int(row.details.get("repeats", 1)),
     )

@@ -26,6 +26,7 @@ OF_CHECK = (
     *("task", "model", "spec", "result", "value", "tier", "waiver", "metric", "positive", "scale", "alpha", "beta", "sigma", "theta"),
     *("margin", "num_samples", "target", "unmatched", "missing", "protocol", "columns"),
 )
+RUN_COLUMNS = ("id", "truth", "prediction", "score", "probability", "group", "repeat")
 CORRECTIONS = ("holm", "bonferroni", "none")
 
 
@@ -59,7 +60,10 @@ def check_suite(
     correction = str(head.get("correction", "holm"))
     if correction not in CORRECTIONS:
         raise UsageError(f"cannot use the correction {correction!r} for a suite", need=f"one of {', '.join(CORRECTIONS)}")
-    guards = [_guard(i, one, head, file) for i, one in enumerate(plain.get("checks", ()), 1)]
+    checks = plain.get("checks", [])
+    if not isinstance(checks, list):
+        raise SourceError(f"cannot read the suite {file.name!r}", got=f"checks is {type(checks).__name__}", need="[[checks]] tables")
+    guards = [_guard(i, one, head, file) for i, one in enumerate(checks, 1)]
     if not guards:
         raise SourceError(f"cannot check the suite {file.name!r}", got="no [[checks]]", need="at least one")
     where: dict[str, Any] = {"directory": directory if directory is not None else _relative(head.get("directory"), file)}
@@ -104,7 +108,14 @@ def _guard(number: int, table: Any, head: Mapping[str, Any], file: Path) -> Guar
     if tier not in TIERS:
         raise SourceError(f"cannot read the suite {file.name!r}", got=f"tier {tier!r} in {what}", need=f"one of {', '.join(TIERS)}")
     waiver = _waiver(one.pop("waiver", None), what, file)
-    columns = one.pop("columns", {})
+    columns = _checked(f"columns of {what}", one.pop("columns", {}), RUN_COLUMNS, file)
+    for name in ("spec", "protocol"):
+        if not isinstance(one.get(name, {}), dict):
+            raise SourceError(f"cannot read the suite {file.name!r}", got=f"{name} = {one[name]!r} in {what}", need="a table")
+    if columns and "value" in one:
+        raise SourceError(
+            f"cannot read the suite {file.name!r}", got=f"columns beside a value in {what}", need="a result to read them from"
+        )
     if "result" in one:
         one["source"] = _result(str(one.pop("result")), what, file)
     return Guard(options={**one, **columns}, tier=tier, waiver=waiver)
@@ -135,9 +146,9 @@ def _waiver(table: Any, what: str, file: Path) -> dict[str, Any] | None:
 
 def _result(pattern: str, what: str, file: Path) -> str:
     """The one file that a pattern names, relative to the suite file."""
-    full = pattern if os.path.isabs(pattern) else str(file.parent / pattern)
+    full = pattern if os.path.isabs(pattern) else os.path.join(glob.escape(str(file.parent)), pattern)
     if not glob.has_magic(pattern):
-        return full
+        return pattern if os.path.isabs(pattern) else str(file.parent / pattern)
     found = sorted(glob.glob(full, recursive=True))
     if len(found) == 1:
         return found[0]
@@ -187,12 +198,13 @@ def judged(
                 "verdict": verdict.verdict,
                 "p_value": verdict.p_value,
                 "p_adjusted": p,
-                "confirmed": confirmed and verdict.verdict == "regression",
+                "confirmed": counts == "regression" or (counts == "waived" and confirmed),
                 "counts_as": counts,
                 "waiver": waiver,
             }
         )
     outcome = _outcome(rows, verdicts)
+    warnings += _doubts(rows, verdicts)
     return Suite(
         verdict=outcome,
         correction=correction,
@@ -213,7 +225,7 @@ def _counts_as(guard: Guard, verdict: Verdict, confirmed: bool, waived: bool) ->
         return "waived"
     if verdict.verdict == "regression":
         return "regression" if confirmed else "unconfirmed"
-    return "regression" if confirmed and verdict.p_value is not None else verdict.verdict
+    return verdict.verdict
 
 
 def _outcome(rows: Sequence[Mapping[str, Any]], verdicts: Sequence[Verdict]) -> str:
@@ -227,11 +239,25 @@ def _outcome(rows: Sequence[Mapping[str, Any]], verdicts: Sequence[Verdict]) -> 
     return "pass"
 
 
+def _doubts(rows: Sequence[Mapping[str, Any]], verdicts: Sequence[Verdict]) -> list[str]:
+    """What a pass of the suite leaves open."""
+    out = [
+        f"{row['task']} {row['model']} ({row['tier']}) could not rule out its theta {verdict.theta:g}"
+        for row, verdict in zip(rows, verdicts, strict=True)
+        if row["counts_as"] == "inconclusive" and row["tier"] == "supporting" and verdict.theta is not None
+    ]
+    if all(row["tier"] == "advisory" for row in rows):
+        out.append("every guard is advisory: this suite cannot fail")
+    return out
+
+
 def _shared_mde(verdict: Verdict, family: int, alpha: float, tier: str) -> float | None:
     """The drop that this guard finds as one of many: at alpha / m."""
     if verdict.mde is None or tier == "advisory" or family < 2:
         return verdict.mde
     one = minimum_detectable(1.0, verdict.alpha, verdict.beta)
+    if one <= 0:
+        return verdict.mde
     return verdict.margin + (verdict.mde - verdict.margin) * minimum_detectable(1.0, alpha / family, verdict.beta) / one
 
 

@@ -16,7 +16,7 @@ from steelyard.questions.guard_rule import Rule, is_better_higher
 from steelyard.questions.reference_gate import Gate, gate_of
 from steelyard.questions.reference_place import Place
 from steelyard.reference.config import Policy
-from steelyard.reference.entry import Entry
+from steelyard.reference.entry import ENOUGH_RUNS, Entry
 from steelyard.reference.task_file import TaskFile
 from steelyard.reference.yaml_tree import MappingNode, ScalarNode, SequenceNode
 
@@ -232,8 +232,6 @@ def _against_chance(desk: Desk, entry: Entry, rule: Rule, gate: Gate) -> None:
 def _runs(desk: Desk, entry: Entry) -> None:
     if entry.runs is None or entry.deterministic:
         return
-    from steelyard.questions.record import ENOUGH_RUNS  # NumPy: only where something was recorded
-
     if entry.runs < ENOUGH_RUNS:
         runs = f"{entry.runs} {'run' if entry.runs == 1 else 'runs'} on record"
         desk.say("warning", "few-runs", f"{runs}, and not said to be deterministic: a lucky reference alarms for ever", entry)

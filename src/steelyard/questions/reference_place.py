@@ -7,7 +7,7 @@ import shlex
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from steelyard.errors import SourceError, UsageError
 from steelyard.reference.config import Config, find_config
@@ -15,6 +15,11 @@ from steelyard.reference.entry import Entry, TaskDefaults
 from steelyard.reference.matching import Match, NoReferenceError, find_entry
 from steelyard.reference.names import task_path
 from steelyard.reference.task_file import TaskFile, load_task_file
+
+if TYPE_CHECKING:
+    from steelyard.reference.outcomes import Outcomes
+
+TRIES = 3  # looks at a reference that somebody is updating
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -30,9 +35,9 @@ class Place:
 
     @property
     def shown(self) -> str:
-        """The task's file as a person would write it: relative to where they stand, if it lies there."""
+        """The task's file as a person would write it: relative to where they stand, if it lies there. Links keep their names."""
         try:
-            return str(self.path.resolve().relative_to(Path.cwd().resolve()))
+            return str(Path(os.path.abspath(self.path)).relative_to(Path.cwd()))
         except ValueError:
             return str(self.path)
 
@@ -53,7 +58,7 @@ def locate(task: str, directory: str | os.PathLike[str] | None = None, config: s
 
 def load(place: Place, model: str = "MODEL") -> TaskFile:
     """The task's file, or an error with the command that makes one."""
-    if not place.path.exists():
+    if not os.path.lexists(place.path):
         raise SourceError(
             f"cannot find references for task {place.task!r}",
             got=f"no file {place.shown!r}",
@@ -77,12 +82,36 @@ def entry_there(place: Place, file: TaskFile, model: str, spec: Mapping[str, Any
         return None
 
 
+def with_outcomes(place: Place, entry: Entry) -> tuple[Entry, Outcomes | None]:
+    """The entry with its item outcomes (None if it has none), the two of one moment.
+
+    An update puts the new entry in place and then clears the old outcomes away. Who read the old entry just before finds
+    them gone, and looks at the entry again.
+    """
+    if entry.items is None:
+        return entry, None
+    from steelyard.reference import outcomes  # NumPy: only where there are outcomes
+
+    for _ in range(TRIES):
+        assert entry.items is not None
+        try:
+            return entry, outcomes.load(place.directory, place.task, entry.items)
+        except SourceError:
+            again = entry_there(place, load(place, entry.model), entry.model, entry.spec)
+            if again is None or again.items is None or again.items == entry.items:
+                raise
+            entry = again
+    raise SourceError(
+        f"cannot read the reference of {entry.model!r}", got=f"another one at each of {TRIES} looks", need="a moment without updates"
+    )
+
+
 def make_directory(directory: Path) -> None:
     """The directory of the references, made if it is not there."""
     try:
         directory.mkdir(parents=True, exist_ok=True)
-    except OSError as fault:
-        got = fault.strerror or str(fault)
+    except (OSError, ValueError) as fault:  # ValueError: a NUL byte in the name
+        got = getattr(fault, "strerror", None) or str(fault)
         raise UsageError(f"cannot make the directory {str(directory)!r}", got=got, need="a place that can be written to") from fault
 
 

@@ -135,17 +135,23 @@ def _choices(columns: Mapping[str, object]) -> Choices:
     """What the user said that chooses among the contents of a log. The column options score and model name one of them, too."""
     from steelyard.read.logs.log import Choices
 
-    said = {what: columns.get(what) for what in ("task", "filter", "scorer", "prompt", "score")}
-    said["model"] = columns["model_name"] if columns.get("model_name") is not None else columns.get("model")
-    for what, value in said.items():
-        if value is not None and not isinstance(value, str):
-            raise UsageError(f"cannot use {what} with a log", got=type(value).__name__, need="a name")
-    return Choices(**{what: value for what, value in said.items() if isinstance(value, str) and value != "none"})
+    for what in LOG_CHOICES:
+        if columns.get(what) is not None and not isinstance(columns[what], str):
+            raise UsageError(f"cannot use {option(what)}", got=type(columns[what]).__name__, need="a name")
+    named = {"task": "task", "filter": "filter", "scorer": "scorer", "prompt": "prompt", "model_name": "model"}
+    said = {choice: columns[what] for what, choice in named.items() if columns.get(what) is not None}
+    for role in ("score", "model"):
+        if isinstance(columns.get(role), str) and columns[role] != "none":  # none: no column; to a log that says nothing
+            said.setdefault(role, columns[role])
+    return Choices(**{choice: str(value) for choice, value in said.items()})
 
 
 def _source_of(log: Log, name: str | None, columns: Mapping[str, object]) -> Source:
     """A log as a source: its columns are called as the roles are, its other columns may be asked for without their prefix."""
     table = columns_table(log.columns)
+    for role in ("score", "model"):
+        if columns.get(role) is not None and not isinstance(columns[role], str):
+            raise UsageError(f"cannot use {option(role)} with a log", got=type(columns[role]).__name__, need="a name")
     asked = {role: value for role, value in columns.items() if role not in (*LOG_CHOICES, "score", "model", "by")}
     asked = {role: whole_name(table.names, value) for role, value in asked.items()}
     if log.ratio is not None and asked.get("ratio") is None:

@@ -23,7 +23,7 @@ def write_atomic(path: Path, data: bytes) -> None:
     The permissions of an existing file are kept; a link is followed, so that it stays a link. Temporary files have random
     names (`.NAME.HEX.tmp`): what a killed process left behind is in nobody's way, and is swept up an hour later.
     """
-    target = Path(os.path.realpath(path))
+    target = Path(_real(path))
     mode = _mode_of_existing(target, path)
     temporary = target.with_name(f".{target.name}.{secrets.token_hex(8)}.tmp")
     try:
@@ -37,6 +37,13 @@ def write_atomic(path: Path, data: bytes) -> None:
         raise _not_written(path, fault, existed=mode is not None) from fault
     sync_directory(target.parent)
     _sweep(target)
+
+
+def _real(path: Path) -> str:
+    try:
+        return os.path.realpath(path)
+    except (OSError, ValueError) as fault:  # a name with a NUL byte is no name
+        raise UsageError(f"cannot write {str(path)!r}", got=str(fault), need="the name of a file") from fault
 
 
 def _mode_of_existing(target: Path, shown: Path) -> int | None:
@@ -86,18 +93,24 @@ def sync_directory(directory: Path) -> None:
         handle = os.open(directory, os.O_RDONLY)
     except PermissionError:
         return  # a directory may be open for writing and closed for reading
+    except OSError as fault:
+        raise _not_lasting(directory, fault) from fault
     try:
         os.fsync(handle)
     except OSError as fault:
         if fault.errno not in (errno.EINVAL, errno.ENOTSUP, errno.EROFS):  # filesystems that have no such thing
-            raise UsageError(
-                f"cannot be sure that what was written to {str(directory)!r} will last",
-                got=fault.strerror or str(fault),
-                need="a disk that takes it",
-                hint="the new content is in place; look at the disk, then repeat the command",
-            ) from fault
+            raise _not_lasting(directory, fault) from fault
     finally:
         os.close(handle)
+
+
+def _not_lasting(directory: Path, fault: OSError) -> UsageError:
+    return UsageError(
+        f"cannot be sure that what was written to {str(directory)!r} will last",
+        got=fault.strerror or str(fault),
+        need="a disk that takes it",
+        hint="look at the disk, then repeat the command",
+    )
 
 
 def _not_written(path: Path, fault: OSError, *, existed: bool) -> UsageError:
@@ -132,15 +145,18 @@ def read_bytes(path: Path, *, most: int = MOST) -> bytes:
 def read_if_there(path: Path, *, most: int = MOST) -> bytes | None:
     """The content of a regular file, None if there is nothing at that path."""
     try:
-        # Looked at before it is opened: opening a pipe would wait for its other end.
-        if not stat.S_ISREG(os.stat(path).st_mode):
-            raise SourceError(f"cannot read {str(path)!r}", got="something that is not a file", need="a file")
-        with open(path, "rb") as file:
-            data = file.read(most + 1)
+        regular = stat.S_ISREG(os.stat(path).st_mode)  # looked at before it is opened: a pipe would wait for its other end
+        data = b""
+        if regular:
+            with open(path, "rb") as file:
+                data = file.read(most + 1)
     except FileNotFoundError:
         return None
-    except OSError as fault:
-        raise SourceError(f"cannot read {str(path)!r}", got=fault.strerror or str(fault), need="a file that can be read") from fault
+    except (OSError, ValueError) as fault:  # ValueError: a NUL byte in the name
+        said = getattr(fault, "strerror", None) or str(fault)
+        raise SourceError(f"cannot read {str(path)!r}", got=said, need="a file that can be read") from fault
+    if not regular:
+        raise SourceError(f"cannot read {str(path)!r}", got="something that is not a file", need="a file")
     if len(data) > most:
         raise SourceError(f"cannot read {str(path)!r}", got=f"more than {most} bytes", need=f"at most {most}", hint="is it the right file?")
     return data

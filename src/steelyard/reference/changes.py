@@ -9,7 +9,7 @@ import os
 import re
 import subprocess
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field, fields
 from pathlib import Path
 from typing import Any
@@ -20,7 +20,8 @@ from steelyard.reference.locking import PATIENCE, Lock
 from steelyard.reference.names import canonical_spec
 from steelyard.version import __version__
 
-ACTIONS = ("record", "update", "remove", "rename", "approve", "import")
+RECOVERED = "recovered"  # a change whose line was lost to a crash, told later by what its entry says
+ACTIONS = ("record", "update", "remove", "rename", "approve", "import", RECOVERED)
 TORN = "torn"  # a line that a crash cut short: kept as the reason of a change of this name, never thrown away
 GIT_PATIENCE = 10.0  # seconds
 
@@ -61,24 +62,47 @@ def now() -> str:
 
 def append_change(path: Path, change: Change, *, timeout: float = PATIENCE) -> tuple[str, ...]:
     """Add a line to the history, under its lock. Returns what there is to say: a torn line that was found and kept."""
-    if change.action not in ACTIONS:
-        raise UsageError("cannot keep the history", got=f"the action {change.action!r}", need=f"one of {', '.join(ACTIONS)}")
-    line = change.line()
+    return append_changes(path, [change], timeout=timeout)
+
+
+def append_changes(path: Path, changes: Sequence[Change], *, timeout: float = PATIENCE) -> tuple[str, ...]:
+    """Add several lines in one write: all of them or none. Returns what there is to say, as `append_change` does."""
+    for change in changes:
+        if change.action not in ACTIONS:
+            raise UsageError("cannot keep the history", got=f"the action {change.action!r}", need=f"one of {', '.join(ACTIONS)}")
+    lines = b"".join(change.line() for change in changes)
+    if not lines:
+        return ()
+    said: tuple[str, ...] = ()
     with Lock(path, timeout=timeout) as lock:
         found = read_if_there(path)
         lock.insist()
         whole, torn = _split(found or b"")
         if torn is not None:
-            write_atomic(path, whole + _mended(torn).line() + line)
-            return (f"the last line of {str(path)!r} was cut short, by a crash or a full disk: it is kept as a change named {TORN!r}",)
+            found = whole + _mended(torn).line()
+            write_atomic(path, found)
+            said = (f"the last line of {str(path)!r} was cut short, by a crash or a full disk: it is kept as a change named {TORN!r}",)
         if found and not found.endswith(b"\n"):
-            line = b"\n" + line  # a last line that is whole, saved by an editor without its end
-        _append(path, line, size=None if found is None else len(found))
-    return ()
+            lines = b"\n" + lines  # a last line that is whole, saved by an editor without its end
+        _append(path, lines, size=None if found is None else len(found))
+    return said
+
+
+def check_appendable(path: Path) -> None:
+    """An error now, if a line could not be added to the history: before what the line would tell is done."""
+    read_if_there(path)  # something that is no file; opening a pipe would wait for its other end
+    try:
+        os.close(os.open(path, os.O_WRONLY | os.O_APPEND | getattr(os, "O_BINARY", 0)))
+    except FileNotFoundError:
+        return  # to be made, where the references themselves are to be written
+    except OSError as fault:
+        raise UsageError(
+            f"cannot write {str(path)!r}", got=fault.strerror or str(fault), need="a history that can be added to", hint="nothing was changed"
+        ) from fault
 
 
 def _append(path: Path, line: bytes, *, size: int | None) -> None:
-    """One write at the end. If the disk is full, the file is cut back to what it was."""
+    """One write at the end. If the disk is full, the file is cut back to what it was: to nothing, if there was none."""
     try:
         handle = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT | getattr(os, "O_BINARY", 0), 0o666)
         try:
@@ -98,7 +122,12 @@ def _append(path: Path, line: bytes, *, size: int | None) -> None:
             hint="the history is as it was; this change is not in it",
         ) from fault
     if size is None:
-        sync_directory(path.parent)
+        try:
+            sync_directory(path.parent)
+        except UsageError:
+            with contextlib.suppress(OSError):
+                path.unlink()
+            raise
 
 
 def _split(data: bytes) -> tuple[bytes, bytes | None]:

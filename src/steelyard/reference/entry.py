@@ -15,7 +15,8 @@ SPEC_DEFAULTS: dict[str, str | None] = {
     "mtp_enabled": None,
     "max_draft_len": None,
 }
-SETTINGS = ("num_samples", "sigma", "alpha", "beta", "higher_is_better", "margin", "theta", "threshold", "scale", "metric")
+SETTINGS = ("num_samples", "sigma", "alpha", "beta", "higher_is_better", "margin", "theta", "threshold", "scale", "metric", "positive")
+ENOUGH_RUNS = 5  # below it the reference's own luck alarms for ever
 RECORDED = (
     "runs",  # how many runs are pooled
     "sigma_run",  # their run-to-run standard deviation, in the scale of the value
@@ -57,6 +58,7 @@ class Entry:
     threshold: float | None = None
     scale: str | None = None
     metric: str | None = None
+    positive: str | None = None  # the class that f1, precision, auc are about
     runs: int | None = None
     sigma_run: float | None = None
     deterministic: bool | None = None

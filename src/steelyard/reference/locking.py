@@ -15,7 +15,7 @@ from pathlib import Path
 from types import TracebackType
 
 from steelyard.errors import UsageError
-from steelyard.reference.atomic import read_if_there, write_all, write_atomic
+from steelyard.reference.atomic import read_if_there, sync_directory, write_all, write_atomic
 
 PATIENCE = 30.0  # seconds
 FOREIGN = 600.0  # a lock from another machine, whose processes we cannot see, is given up after so many seconds
@@ -140,6 +140,22 @@ def update_file(path: Path, change: Callable[[bytes | None], bytes], *, timeout:
         need="a moment without other writers",
         hint="something writes it all the time: an editor, a checkout, a file synchroniser",
     )
+
+
+def take_back(path: Path, new: bytes, old: bytes | None, *, timeout: float = PATIENCE) -> None:
+    """Undo an update: the old content again (None: no file), unless somebody has written something else since."""
+    with Lock(path, timeout=timeout) as lock:
+        if new == old or read_if_there(path) != new:
+            return
+        lock.insist()
+        if old is not None:
+            write_atomic(path, old)
+            return
+        try:
+            path.unlink()
+        except OSError as fault:
+            raise UsageError(f"cannot remove {str(path)!r}", got=fault.strerror or str(fault), need="permission") from fault
+        sync_directory(path.parent)
 
 
 def _digest(data: bytes | None) -> bytes | None:

@@ -24,7 +24,7 @@ from steelyard.reference.atomic import read_bytes, write_atomic
 from steelyard.reference.names import inside, items_directory
 from steelyard.reference.outcome_items import Outcomes, Run, hash_id, hash_ids, outcomes_of, to_items
 
-__all__ = ["Outcomes", "Run", "digest", "discard", "hash_id", "hash_ids", "load", "outcomes_of", "save", "sweep_items", "to_items"]
+__all__ = ["Outcomes", "Run", "digest", "discard", "hash_id", "hash_ids", "load", "outcomes_of", "path_of", "save", "sweep_items", "to_items"]
 
 Array = npt.NDArray[Any]
 Mask = npt.NDArray[np.bool_]
@@ -57,14 +57,11 @@ def save(directory: Path, task: str, name: str, outcomes: Outcomes) -> str:
 
 def load(directory: Path, task: str, file: str) -> Outcomes:
     """The outcomes that were saved, every byte checked."""
-    folder = items_directory(directory, task)
-    if not file.startswith(f"{folder.name}/") or not file.endswith(".outcomes"):
-        raise UsageError("cannot load item outcomes", got=repr(file), need=f"a file {folder.name}/NAME.outcomes", hint=MEND)
-    path = inside(directory, file)
+    path = path_of(directory, task, file)
     with _told(path):
         header, lines = text.outcomes_of_text(_found(path))
         shape = _Shape.of(header)
-    shared = inside(directory, f"{folder.name}/{shape.items[:12]}.items")
+    shared = inside(directory, f"{task}.items/{shape.items[:12]}.items")
     with _told(shared):
         items = _found(shared)
         if hashlib.sha256(items).hexdigest() != shape.items:
@@ -78,16 +75,36 @@ def load(directory: Path, task: str, file: str) -> Outcomes:
     return Outcomes(keys=keys, content=content, group=group, hashed=hashed, **columns)
 
 
+def path_of(directory: Path, task: str, file: str) -> Path:
+    """Where the outcomes that an entry names are: beside the task's own, and nowhere else."""
+    folder = items_directory(directory, task).name
+    if not file.startswith(f"{folder}/") or not file.endswith(".outcomes") or file.count("/") > 1:
+        raise UsageError("cannot use the file of item outcomes", got=repr(file), need=f"a file {folder}/NAME.outcomes", hint=MEND)
+    return inside(directory, file)
+
+
 def digest(outcomes: Outcomes) -> str:
     """The SHA-256 of the outcomes as they would be written: equal outcomes, equal digest."""
     items = text.items_text(outcomes.keys, outcomes.content, outcomes.group, hashed=outcomes.hashed)
     return hashlib.sha256(_outcomes_bytes(outcomes, hashlib.sha256(items).hexdigest())).hexdigest()
 
 
-def discard(directory: Path, task: str, file: str) -> None:
-    """Remove outcomes that no entry refers to any more, and the items that only they referred to."""
-    inside(directory, file).unlink(missing_ok=True)
-    sweep_items(directory, task)
+def discard(directory: Path, task: str, file: str) -> tuple[str, ...]:
+    """Remove outcomes that no entry refers to any more, and the items that only they referred to. Returns what there is to say.
+
+    The caller holds the lock of the task and has looked that no entry names the file. Damage of other outcomes is no
+    reason to fail: then all items stay, which is said.
+    """
+    path = path_of(directory, task, file)
+    try:
+        path.unlink(missing_ok=True)
+    except OSError as fault:
+        raise UsageError(f"cannot remove {str(path)!r}", got=fault.strerror or str(fault), need="permission") from fault
+    try:
+        sweep_items(directory, task)
+    except SourceError as fault:
+        return (f"items that nobody may need any more stay where they are: {fault}",)
+    return ()
 
 
 def sweep_items(directory: Path, task: str) -> tuple[str, ...]:
@@ -102,7 +119,11 @@ def sweep_items(directory: Path, task: str) -> tuple[str, ...]:
             used.add(f"{_Shape.of(text.outcomes_header(_found(path))).items[:12]}.items")
     gone = sorted(path.name for path in folder.glob("*.items") if path.name not in used)
     for name in gone:
-        inside(directory, f"{folder.name}/{name}").unlink(missing_ok=True)
+        path = inside(directory, f"{folder.name}/{name}")
+        try:
+            path.unlink(missing_ok=True)
+        except OSError as fault:
+            raise SourceError(f"cannot remove {str(path)!r}", got=fault.strerror or str(fault), need="permission") from fault
     return tuple(gone)
 
 

@@ -32,7 +32,7 @@ def scalar_text(value: object) -> str:
     if isinstance(value, float):
         if not math.isfinite(value):
             raise UsageError("cannot write a number", got=repr(value), need="a finite number")
-        return repr(value)
+        return repr(float(value))  # NumPy's own would come out as np.float64(...)
     if isinstance(value, str):
         return _text(value)
     raise UsageError("cannot write a value", got=type(value).__name__, need="a text, a number, true, false or null")

@@ -8,19 +8,13 @@ from __future__ import annotations
 
 import contextlib
 import fcntl
-import glob
 import importlib.util
 import json
 import os
-import pwd
 import secrets
 import shutil
 import signal
-import socket
-import subprocess
 import sys
-import tempfile
-import time
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
@@ -28,7 +22,17 @@ from urllib.parse import quote
 
 import pytest
 
-PATIENCE = 90  # seconds until a server that does not answer is given up
+from read.sql.servers import (
+    daemon,
+    free_port,
+    postgres_programs,
+    start_cluster,
+    start_postgres,
+    start_workers,
+    stop_cluster,
+    stop_postgres,
+    until,
+)
 
 
 def lacking(reason: str) -> None:
@@ -68,20 +72,6 @@ def shared(
                 stop(held)
 
 
-def free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])
-
-
-def until(ready: Callable[[], bool], what: str, log: Path) -> None:
-    for _ in range(5 * PATIENCE):
-        if ready():
-            return
-        time.sleep(0.2)
-    raise RuntimeError(f"{what} did not start: {log.read_text(errors='replace')[-2000:]}")
-
-
 @pytest.fixture(scope="session")
 def worker_name(request: pytest.FixtureRequest) -> str:
     return str(getattr(request.config, "workerinput", {}).get("workerid", "master"))
@@ -90,65 +80,16 @@ def worker_name(request: pytest.FixtureRequest) -> str:
 # ---- PostgreSQL --------------------------------------------------------------------------------------------------------
 
 
-def _postgres_programs() -> Path | None:
-    found = shutil.which("initdb") or next(iter(sorted(glob.glob("/usr/lib/postgresql/*/bin/initdb"), reverse=True)), None)
-    return Path(found).parent if found else None
-
-
-def _start_postgres() -> dict[str, Any]:
-    programs = _postgres_programs()
-    assert programs is not None
-    home = Path(tempfile.mkdtemp(prefix="steelyard-postgres-"))
-    password, port = secrets.token_hex(8), free_port()
-    (home / "password").write_text(password)
-    as_user: list[str] = []
-    if os.geteuid() == 0:  # the server refuses to run as root
-        owner = pwd.getpwnam("postgres")
-        for path in (home, home / "password"):
-            os.chown(path, owner.pw_uid, owner.pw_gid)
-        as_user = ["runuser", "-u", "postgres", "--"]
-    made = [
-        "--auth=scram-sha-256",
-        f"--pwfile={home / 'password'}",
-        "--username=tester",
-        "--encoding=UTF8",
-        "--locale=C.UTF-8",
-        "--no-sync",
-    ]
-    options = f"-p {port} -c listen_addresses=127.0.0.1 -c unix_socket_directories={home} -c fsync=off -c max_connections=30"
-    ctl = [*as_user, str(programs / "pg_ctl"), "-D", str(home / "data"), "-w"]
-    quiet: dict[str, Any] = {
-        "check": True,
-        "cwd": home,
-        "stdout": subprocess.DEVNULL,
-        "stderr": subprocess.PIPE,
-        "stdin": subprocess.DEVNULL,
-    }
-    subprocess.run([*as_user, str(programs / "initdb"), "-D", str(home / "data"), *made], **quiet)
-    # With a pipe the server would hold it open and the call would never end.
-    subprocess.run([*ctl, "-l", str(home / "log"), "-o", options, "start"], **{**quiet, "stderr": subprocess.DEVNULL})
-    return {
-        "home": str(home),
-        "stop": [*ctl, "-m", "immediate", "stop"],
-        "url": f"postgresql://tester:{password}@127.0.0.1:{port}/postgres",
-    }
-
-
-def _stop_postgres(held: dict[str, Any]) -> None:
-    subprocess.run(held["stop"], check=False, cwd="/", stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-    shutil.rmtree(held["home"], ignore_errors=True)
-
-
 @pytest.fixture(scope="session")
 def postgres(tmp_path_factory: pytest.TempPathFactory, worker_name: str) -> Iterator[str]:
     """The URL of a database of this process's own, without ?table=."""
-    if _postgres_programs() is None:
+    if postgres_programs() is None:
         lacking("PostgreSQL is not installed: apt-get install postgresql")
     if importlib.util.find_spec("psycopg") is None:
         lacking("psycopg is not installed: pip install 'psycopg[binary]'")
     import psycopg
 
-    with shared(tmp_path_factory, worker_name, "postgres", _start_postgres, _stop_postgres) as state:
+    with shared(tmp_path_factory, worker_name, "postgres", start_postgres, stop_postgres) as state:
         url = json.loads(state.read_text())["url"]
         own = f"tests_{os.getpid()}"
         with psycopg.connect(url, autocommit=True) as con:
@@ -157,57 +98,6 @@ def postgres(tmp_path_factory: pytest.TempPathFactory, worker_name: str) -> Iter
 
 
 # ---- Spark -------------------------------------------------------------------------------------------------------------
-
-
-def _spark_home() -> str:
-    import pyspark
-
-    return os.path.dirname(pyspark.__file__)
-
-
-def _daemon(home: Path, name: str, *arguments: str) -> int:
-    """Start a daemon of Spark; its process id."""
-    environment = {
-        **os.environ,
-        "SPARK_HOME": _spark_home(),
-        "SPARK_LOCAL_IP": "127.0.0.1",
-        "SPARK_DAEMON_MEMORY": "256m",
-        "SPARK_LOCAL_DIRS": str(home / "local"),
-        "SPARK_NO_DAEMONIZE": "1",
-        "PYSPARK_PYTHON": sys.executable,
-    }
-    program = os.path.join(_spark_home(), "bin", "spark-class")
-    with open(home / f"{name}.log", "w") as log:
-        outlets = [(os.POSIX_SPAWN_DUP2, log.fileno(), 1), (os.POSIX_SPAWN_DUP2, log.fileno(), 2)]
-        # Not Popen: it warns of a child that outlives it, and the process that stops this one may be another.
-        return os.posix_spawn(program, [program, *arguments], environment, file_actions=outlets, setsid=True)
-
-
-def _start_workers(home: Path, url: str, names: Sequence[str]) -> dict[str, int]:
-    place = ["--host", "127.0.0.1", "--webui-port", "0", "--cores", "4", "--memory", "3g", "--work-dir", str(home / "work")]
-    started = {name: _daemon(home, name, "org.apache.spark.deploy.worker.Worker", *place, url) for name in names}
-    for log in (home / f"{name}.log" for name in names):
-        until(lambda log=log: "Successfully registered with master" in log.read_text(errors="replace"), "a worker of Spark", log)  # type: ignore[misc]
-    return started
-
-
-def _start_cluster() -> dict[str, Any]:
-    home = Path(tempfile.mkdtemp(prefix="steelyard-spark-"))
-    url = f"spark://127.0.0.1:{(port := free_port())}"
-    place = ["--host", "127.0.0.1", "--port", str(port), "--webui-port", "0"]
-    processes = {"master": _daemon(home, "master", "org.apache.spark.deploy.master.Master", *place)}
-    until(lambda: "I have been elected leader" in (home / "master.log").read_text(errors="replace"), "master", home / "master.log")
-    workers = _start_workers(home, url, ("worker-0", "worker-1"))
-    return {"home": str(home), "url": url, "processes": {**processes, **workers}}
-
-
-def _stop_cluster(held: dict[str, Any]) -> None:
-    for process in held["processes"].values():
-        with contextlib.suppress(ProcessLookupError):
-            os.killpg(process, signal.SIGKILL)
-        with contextlib.suppress(ChildProcessError):
-            os.waitpid(process, 0)
-    shutil.rmtree(held["home"], ignore_errors=True)
 
 
 class Cluster:
@@ -226,7 +116,7 @@ class Cluster:
     def replace_worker(self) -> None:
         with locked(self.state.with_suffix(".lock")):
             held = json.loads(self.state.read_text())
-            held["processes"] |= _start_workers(Path(held["home"]), self.url, ("worker-0",))
+            held["processes"] |= start_workers(Path(held["home"]), self.url, ("worker-0",))
             self.state.write_text(json.dumps(held))
 
 
@@ -236,7 +126,7 @@ def cluster(tmp_path_factory: pytest.TempPathFactory, worker_name: str) -> Itera
         lacking("pyspark is not installed: pip install pyspark")
     if shutil.which("java") is None and "JAVA_HOME" not in os.environ:
         lacking("Java is not installed: apt-get install openjdk-17-jre-headless")
-    with shared(tmp_path_factory, worker_name, "spark", _start_cluster, _stop_cluster) as state:
+    with shared(tmp_path_factory, worker_name, "spark", start_cluster, stop_cluster) as state:
         yield Cluster(state)
 
 
@@ -262,6 +152,38 @@ def spark(cluster: Cluster, tmp_path_factory: pytest.TempPathFactory) -> Iterato
     session.sparkContext.setLogLevel("ERROR")
     yield session
     session.stop()
+
+
+@pytest.fixture(scope="session")
+def connect_url(cluster: Cluster, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """A Spark Connect server whose work is done by the cluster; its address. Of this process's own."""
+    if importlib.util.find_spec("grpc_status") is None:
+        lacking("the client of Spark Connect is not installed: pip install 'pyspark[connect]'")
+    home, port = tmp_path_factory.mktemp("connect"), free_port()
+    settings = {
+        "spark.connect.grpc.binding.address": "127.0.0.1",
+        "spark.connect.grpc.binding.port": str(port),
+        "spark.driver.host": "127.0.0.1",
+        "spark.executor.memory": "512m",
+        "spark.executor.cores": "1",
+        "spark.cores.max": "1",
+        "spark.sql.shuffle.partitions": "2",
+        "spark.ui.enabled": "false",
+        "spark.sql.warehouse.dir": str(home / "warehouse"),
+    }
+    flags = [flag for key, value in settings.items() for flag in ("--conf", f"{key}={value}")]
+    server = ["--class", "org.apache.spark.sql.connect.service.SparkConnectServer", "--name", "connect", "spark-internal"]
+    process = daemon(home, "server", "org.apache.spark.deploy.SparkSubmit", "--master", cluster.url, *flags, *server, memory="600m")
+    try:
+        until(
+            lambda: "Spark Connect server started" in (home / "server.log").read_text(errors="replace"),
+            "Spark Connect",
+            home / "server.log",
+        )
+        yield f"sc://127.0.0.1:{port}"
+    finally:
+        os.killpg(process, signal.SIGKILL)
+        os.waitpid(process, 0)
 
 
 # ---- the same rows on every engine -------------------------------------------------------------------------------------

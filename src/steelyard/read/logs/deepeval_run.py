@@ -57,7 +57,11 @@ def read(path: str, choices: Choices) -> Log:
 
 
 def _cases(path: str, whole: Any) -> list[dict[str, Any]]:
-    filled = [kind for kind in _KINDS if isinstance(whole, dict) and whole.get(kind)]
+    given = {kind: whole.get(kind) for kind in _KINDS} if isinstance(whole, dict) else {}
+    wrong = next((kind for kind, cases in given.items() if cases is not None and not isinstance(cases, list)), None)
+    if wrong is not None:
+        raise malformed(path, f"no list under {wrong!r}", "a whole log of deepeval")
+    filled = [kind for kind, cases in given.items() if cases]
     if len(filled) > 1:
         counts = ", ".join(f"{len(whole[kind])} {kind}" for kind in filled)
         raise AmbiguityError(

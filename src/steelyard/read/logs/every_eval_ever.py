@@ -73,13 +73,13 @@ def _found(path: str) -> tuple[str, list[dict[str, Any]], dict[str, Any]]:
     """The instance file, its rows, and the aggregate beside it, if there is one."""
     if _is_aggregate(path):
         aggregate = document(path)
-        beside = os.path.splitext(path)[0] + _SAMPLES
-        if not os.path.isfile(beside):
+        beside = _beside(path, ".json", _SAMPLES)
+        if beside is None:
             raise _no_items(path, aggregate)
         path = beside
     else:
-        beside = path.removesuffix(_SAMPLES) + ".json" if path.endswith(_SAMPLES) else ""
-        aggregate = document(beside) if os.path.isfile(beside) else {}
+        beside = _beside(path, _SAMPLES, ".json")
+        aggregate = document(beside) if beside is not None else {}
     rows = [_checked(path, number, row) for number, row in objects(path)]
     if not rows:
         raise SourceError(f"cannot measure {path!r}", got="no items", need="at least one row")
@@ -89,6 +89,15 @@ def _found(path: str) -> tuple[str, list[dict[str, Any]], dict[str, Any]]:
     if isinstance(declared, int) and declared != len(rows):
         raise malformed(path, f"{len(rows)} rows", f"the {declared} rows that its aggregate declares", "copy both files again")
     return path, rows, aggregate
+
+
+def _beside(path: str, ending: str, other: str) -> str | None:
+    """The file of the other kind with the same name, packed or not."""
+    plain = path.removesuffix(".gz").removesuffix(".zst")
+    if not plain.endswith(ending):
+        return None
+    names = [plain.removesuffix(ending) + other + packed for packed in ("", ".gz", ".zst")]
+    return next((name for name in names if os.path.isfile(name)), None)
 
 
 def _is_aggregate(path: str) -> bool:
@@ -114,7 +123,7 @@ def _no_items(path: str, aggregate: Any) -> SourceError:
     return SourceError(
         f"cannot measure {path!r} item by item",
         got=f"an aggregate of {TOOL} without its items, {len(held)} results: {listed}",
-        need=f"the instance file {os.path.basename(os.path.splitext(path)[0])}{_SAMPLES} beside it",
+        need=f"the instance file {os.path.basename(path).partition('.')[0]}{_SAMPLES} beside it",
         hint="a bare number can be checked with: steelyard check --value",
     )
 

@@ -23,6 +23,8 @@ _DATE = r"(?P<date>\d{4}-\d\d-\d\dT\d\d-\d\d-\d\d(?:\.\d+)?)"
 _SAMPLES = re.compile(rf"samples_(?P<task>.+)_{_DATE}\.jsonl(?:\.gz|\.zst)?\Z")
 _RESULTS = re.compile(rf".+_{_DATE}\.json\Z")
 _SAMPLE_KEYS = (b'"doc_id"', b'"filtered_resps"', b'"doc"')
+_RESULTS_START = re.compile(rb'(?:\xef\xbb\xbf)?\s*\{\s*"results"\s*:\s*\{')
+_RESULT_KEYS = (b'"configs"', b'"n-shot"')
 _LINE = 1 << 24  # the first line of samples holds a prompt per choice, not a book
 _MODELS = 1000  # directories to look into before saying that this is something else
 
@@ -107,7 +109,7 @@ def _models(path: str) -> list[str]:
 
 
 def _holds_run(folder: str) -> bool:
-    """Samples by their names; results also by their keys, since lighteval calls its own alike."""
+    """Samples by their names; results also by their keys, since lighteval names its own alike."""
     try:
         names = os.listdir(folder)
     except OSError:
@@ -118,13 +120,13 @@ def _holds_run(folder: str) -> bool:
 
 
 def _are_results(path: str) -> bool:
-    """Whether a file has the keys of results; one that is cut off has lost the last of them, but not the first."""
+    """Whether a file begins as results do and has keys that no other tool's results have."""
     try:
         with open(path, "rb") as stream:
             whole = stream.read()
     except OSError:
         return False
-    return re.match(rb'(?:\xef\xbb\xbf)?\s*\{\s*"results"\s*:', whole) is not None and b'"config_general"' not in whole
+    return _RESULTS_START.match(whole) is not None and all(key in whole for key in _RESULT_KEYS)
 
 
 def _samples_in(folder: str) -> list[Samples]:

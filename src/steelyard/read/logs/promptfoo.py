@@ -141,10 +141,12 @@ def _test(row: Mapping[str, Any]) -> Mapping[str, Any]:
 
 
 def _item(path: str, row: Mapping[str, Any]) -> str:
-    """The name of the item: vars of the test as written (those of the row may have grown while it ran), description, assertions."""
+    """The name of the item: a digest of the vars of the test (those of the row may have grown while it ran), its description and
+    its assertions; the description stands before it, for those who read lists of items."""
     test = _test(row)
-    given = test.get("vars", row.get("vars"))
-    return digest(path, [given or {}, text_or_none(test.get("description")), test.get("assert") or []])
+    given, described = test.get("vars", row.get("vars")), text_or_none(test.get("description"))
+    name = digest(path, [given or {}, described, test.get("assert") or []])
+    return name if described is None else f"{_short(described)} {name}"
 
 
 def _metadata(row: Mapping[str, Any]) -> Any:

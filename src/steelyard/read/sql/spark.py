@@ -20,7 +20,7 @@ from steelyard.read.sql.tables import SqlTable
 _KINDS = {
     **dict.fromkeys(("byte", "short", "integer", "long"), "int"),
     **dict.fromkeys(("float", "double"), "float"),
-    **dict.fromkeys(("string", "char", "varchar"), "text"),
+    **dict.fromkeys(("string", "char", "varchar", "void"), "text"),
     **dict.fromkeys(("decimal", "date", "timestamp", "timestamp_ntz"), "printed"),
     "boolean": "bool",
 }

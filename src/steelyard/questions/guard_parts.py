@@ -1,0 +1,227 @@
+"""The parts of a paired guard: p-value, run noise, bounds, what could be found, where the threshold lies, what is needed."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from steelyard.errors import DataError, UsageError
+from steelyard.infer import power
+from steelyard.infer.decision import mcnemar_threshold, run_excess, satterthwaite, smallest_p
+from steelyard.infer.flips import tango_z
+from steelyard.infer.normal import lower_tail
+from steelyard.items import Items
+from steelyard.metrics.catalogue import Metric
+from steelyard.questions.evidence import Evidence
+from steelyard.questions.guard_rule import Rule
+from steelyard.questions.telling import item_values
+from steelyard.tally.pairs import Pairs
+
+
+@dataclass(slots=True, kw_only=True)
+class Judged:
+    """A comparison that a rule is applied to. `error` is the standard error, in the metric's own unit, run noise included."""
+
+    found: Evidence
+    pairs: Pairs
+    metric: Metric
+    rule: Rule
+    unit: float
+    draws: int
+    deterministic: bool = False
+    error: float | None = None
+    df: float | None = field(default=None)  # degrees of freedom, where run noise widened the error
+
+    def __post_init__(self) -> None:
+        self.error = self.found.error
+        self._widen()
+
+    # ---- the p-value ---------------------------------------------------------------------------------------------------
+
+    def p_value(self) -> tuple[float, str]:
+        """H0: d >= -margin. Margin 0: the test of the comparison; above it, the score or t test at that edge."""
+        p, test = self._without_run_noise()
+        if self.df is None or not self.error:
+            return p, test
+        from scipy.special import stdtr
+
+        t = (self.rule.sign * (self.found.difference or 0.0) + self.rule.margin / self.unit) / self.error
+        return max(p, float(stdtr(self.df, t))), test
+
+    def _without_run_noise(self) -> tuple[float, str]:
+        found, rule = self.found, self.rule
+        if rule.margin == 0:
+            if found.test.p_value is None:
+                raise DataError("cannot judge the difference", got=f"no p-value by {found.test.name}", need="items that differ somewhere")
+            return found.test.p_value, found.test.name
+        margin = rule.margin / self.unit
+        if found.flips is not None:
+            lost, gained = self._lost_and_gained()
+            return lower_tail(tango_z(gained, lost, found.n, -margin)), "tango-score"
+        if self.metric.base not in ("accuracy", "error", "mean", "brier", "log_loss", "mae"):
+            raise UsageError(
+                f"cannot use a margin with {self.metric.name}", got=f"margin {rule.margin:g}", need="right or wrong, or a mean of scores"
+            )
+        away = rule.sign * (found.difference or 0.0) + margin
+        if not found.error:  # every item differs by the same: all signs of d + margin are one
+            return (smallest_p(self._units, "sign-flip"), "sign-flip") if away < 0 else (1.0, "sign-flip")
+        from scipy.special import stdtr
+
+        return float(stdtr(self._units - 1, away / found.error)), "t"
+
+    @property
+    def _units(self) -> int:
+        return int(self.found.details.get("units", self.found.n))
+
+    @property
+    def _right_is_good(self) -> bool:
+        """Right to wrong is worse, unless scores of 1 are what the user counts as bad."""
+        return self.rule.higher_is_better != (self.metric.base == "error")
+
+    def _lost_and_gained(self) -> tuple[int, int]:
+        """Items that became worse and better."""
+        flips = self.found.flips or {}
+        lost, gained = flips["baseline_only"], flips["candidate_only"]
+        return (lost, gained) if self._right_is_good else (gained, lost)
+
+    # ---- noise that whole runs share -------------------------------------------------------------------------------------
+
+    def _widen(self) -> None:
+        """With several runs: what they share beyond the noise of their items does not average out over items."""
+        if self.rule.target == "runs" or self.error is None:
+            return
+        parts = [runs_of(self.pairs.baseline, self.metric), runs_of(self.pairs.candidate, self.metric)]
+        known = [part for part in parts if part is not None and len(part[0]) > 1]
+        if not known:
+            return
+        means, within = max(known, key=lambda part: len(part[0]))
+        excess = run_excess(means, within, self.pairs.items)
+        if excess == 0:
+            return
+        runs = [1 if part is None else len(part[0]) for part in parts]
+        shared = excess * sum(1 / r for r in runs)
+        self.df = satterthwaite([(self.error**2, self.pairs.items - 1), (shared, len(means) - 1)])
+        self.error = math.sqrt(self.error**2 + shared)
+        self.rule.warnings.append(
+            f"runs differ by more than the noise of their items (run-to-run standard deviation beyond it "
+            f"{math.sqrt(excess) * self.unit:.3g}): counted in, t with {self.df:.1f} degrees of freedom"
+        )
+
+    # ---- bounds, detectable drop, threshold ------------------------------------------------------------------------------
+
+    def bounds(self, d: float) -> tuple[float | None, float | None]:
+        """One-sided bounds of level 1 - alpha: the ends of the two-sided interval of level 1 - 2 alpha, turned so that up is good."""
+        if self.df is not None and self.error:
+            from scipy.special import stdtrit
+
+            reach = -float(stdtrit(self.df, self.rule.alpha)) * self.error * self.unit
+            return d - reach, d + reach
+        interval = self.found.interval
+        if interval is None or interval.low is None or interval.high is None:
+            return None, None
+        low, high = sorted(self.rule.sign * end * self.unit for end in (interval.low, interval.high))
+        return low, high
+
+    def mde(self) -> float | None:
+        """margin + (z_alpha + z_beta) SE; for right or wrong never below the drop that n items find when nothing else changes."""
+        z = power.minimum_detectable(1.0, self.rule.alpha, self.rule.beta)
+        if self.found.flips is not None:
+            return self.rule.margin + self.unit * max(z * (self.error or 0.0), z * z / self.found.n)
+        return None if not self.error else self.rule.margin + z * self.error * self.unit
+
+    def threshold(self) -> float | None:
+        """The score below which the drop is significant, at this many disagreements: the last one that passes."""
+        found, rule = self.found, self.rule
+        assert found.baseline is not None
+        if found.flips is not None and rule.margin == 0 and found.test.name == "mcnemar-midp" and self.df is None:
+            surplus = mcnemar_threshold(*self._lost_and_gained(), rule.alpha) - 2  # at so many disagreements it moves by two
+            return (found.baseline - rule.sign * surplus / found.n) * self.unit
+        if not self.error:
+            return None
+        return found.baseline * self.unit - rule.sign * (rule.margin - power.threshold_offset(self.error, rule.alpha) * self.unit)
+
+    # ---- what could be found, and what is needed ---------------------------------------------------------------------------
+
+    def smallest(self, test: str) -> float:
+        """The smallest p that any outcome of the run could have given: everything that can be lost is lost."""
+        found = self.found
+        if found.flips is not None:
+            right = found.flips["both"] + found.flips["baseline_only"]
+            losable = right if self._right_is_good else found.n - right
+            if test == "tango-score":
+                return lower_tail(tango_z(0, losable, found.n, -self.rule.margin / self.unit))
+            return smallest_p(losable, "mcnemar-midp")
+        if test == "within-item":
+            return self._smallest_within()
+        drawn = "draws" in found.test.details and not found.test.details.get("exact") and self.rule.margin == 0
+        return max(smallest_p(self._units, "sign-flip"), 0.5 / (self.draws + 1) if drawn else 0.0)  # ties count half
+
+    def _smallest_within(self) -> float:
+        """One in so many ways to deal an item's runs to the two sides; the observed way counts half."""
+        tries = [np.bincount(item, minlength=self.pairs.items) for item in (self.pairs.baseline_item, self.pairs.candidate_item)]
+        ways = sum(math.log(math.comb(int(a + b), int(b))) for a, b in zip(*tries, strict=True))
+        return math.exp(-min(ways, 700.0)) / 2
+
+    def needed(self, smallest: float) -> dict[str, Any] | None:
+        """How many items would decide: rule theta out if nothing has changed."""
+        found, rule = self.found, self.rule
+        if smallest > rule.alpha:
+            return self._needed_units()
+        if rule.theta is None:
+            return None
+        if found.flips is not None:
+            psi = max((found.flips["baseline_only"] + found.flips["candidate_only"]) / found.n, 1 / found.n)
+            design, assumed = power.rule_out_outcomes(psi), f"{psi:.3g} of the items differ between healthy runs"
+        elif self.error:
+            design, assumed = power.paired_scores(self.error * math.sqrt(found.n)), "the differences vary as they do here"
+        else:
+            return None
+        items = power.items(design, rule.theta / self.unit, rule.alpha, rule.beta)
+        why = f"to rule out {rule.theta:g} with power {1 - rule.beta:g} if {assumed}"
+        if items <= found.n and self.df is None:  # a run that has moved already needs more than a healthy one
+            items = math.ceil(found.n * 1.5)
+            why = f"at least: the run lies below the reference, and {why}"
+        return {"items": items, "more": max(0, items - found.n), "why": why}
+
+    def _needed_units(self) -> dict[str, Any]:
+        """Too few units for any outcome to be significant: so many groups, or right answers, are the least."""
+        least = math.ceil(-math.log2(self.rule.alpha))
+        why = "no outcome on so few items (or groups, or right answers) could give p <= alpha"
+        if self.found.design == "clustered":
+            return {"groups": least, "more_groups": max(1, least - self._units), "more": None, "items": None, "why": why}
+        if self.found.flips is not None and self.rule.margin == 0:
+            right = self.found.flips["both"] + self.found.flips["baseline_only"]
+            losable = right if self._right_is_good else self.found.n - right
+            items = math.ceil(self.found.n * least / losable) if losable else None
+            return {"items": items, "more": None if items is None else max(1, items - self.found.n), "why": why}
+        items = max(least, self.found.n + 1)
+        return {"items": items, "more": items - self.found.n, "why": why}
+
+    def claim(self) -> str:
+        if self.rule.target == "runs":
+            return "the behaviour on these very items: run labels are permuted within items; says nothing about new items"
+        what = "groups" if self.found.design == "clustered" else "items"
+        said = f"the difference is exact on these {what}; p and bounds are for new {what} of this kind"
+        if self.pairs.plain and not self.deterministic:
+            said += "; one run on each side: noise that a whole run shares is not known"
+        return said
+
+
+def runs_of(items: Items, metric: Metric) -> tuple[list[float], float] | None:
+    """The mean of each run and the variance of one item's answers over runs; None where runs are not whole."""
+    values: npt.NDArray[np.float64] | None = item_values(items, metric)
+    if values is None or items.repeat is None or items.id is None:
+        return None
+    run, item = items.repeat.codes, np.unique(items.id.codes, return_inverse=True)[1]
+    size = np.bincount(run)
+    if len(size) < 2 or len(set(size.tolist())) != 1:
+        return None
+    means = np.bincount(run, weights=values) / size
+    tries = np.bincount(item)
+    own = np.bincount(item, weights=values) / tries
+    within = float(((values - own[item]) ** 2).sum() / max(1, len(values) - len(tries)))
+    return [float(m) for m in means], within
