@@ -73,7 +73,8 @@ def desk(folder: Path) -> Iterator[None]:
         shutil.copy(path, folder)
     for path in (ROOT / "docs" / "data").glob("*.toml"):
         shutil.copy(path, folder)
-    shutil.copytree(ROOT / "docs" / "data" / "references", folder / "references")
+    for name in ("references", "out"):
+        shutil.copytree(ROOT / "docs" / "data" / name, folder / name)
     for name in ("digits_logistic.csv", "digits_naive_bayes.csv"):
         (folder / name).write_bytes((files("steelyard") / "data" / name).read_bytes())
     before, there = dict(os.environ), Path.cwd()
@@ -136,6 +137,7 @@ def test_there_are_examples() -> None:
     assert by_page["learners.md"] >= 2
     assert by_page["plan.md"] >= 9
     assert by_page["guard.md"] >= 7
+    assert by_page["logs.md"] >= 2
     written = sum(page.read_text(encoding="utf-8").count("\n$ ") for page in PAGES)
     assert len(SHELL) == written, "a line that starts with `$ ` stands outside a fenced block"
 

@@ -12,6 +12,7 @@ import json
 import os
 import random
 import re
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -84,6 +85,7 @@ def parts(record: dict[str, str]) -> tuple[dict[str, Any], list[dict[str, Any]]]
 def test_the_files_are_those_that_the_validator_accepted(name: str) -> None:
     made = {str(GOLDEN / name / path): text for path, text in cases()[name].items()}
     if os.environ.get("STEELYARD_WRITE"):
+        shutil.rmtree(GOLDEN / name, ignore_errors=True)
         for path, text in made.items():
             Path(path).parent.mkdir(parents=True, exist_ok=True)
             Path(path).write_text(text)
@@ -97,11 +99,13 @@ def test_every_number_of_the_measurement_is_in_the_record() -> None:
     named = {row.name: row for row in table.rows} | {
         f"{row.name}@place={part.value}": row for part in table.slices for row in part.measurement.rows
     }
-    assert set(written) == set(named) and len(named) > 20
+    assert set(written) == set(named)
+    assert len(named) > 20
     for name, row in named.items():
         details, config = written[name]["score_details"], written[name]["metric_config"]
         assert row.interval is not None
-        assert details["score"] == row.estimate and details["uncertainty"]["num_samples"] == row.n
+        assert details["score"] == row.estimate
+        assert details["uncertainty"]["num_samples"] == row.n
         assert details["uncertainty"]["confidence_interval"] == {
             "lower": row.interval.low, "upper": row.interval.high, "confidence_level": 0.95, "method": row.interval.method,
         }  # fmt: skip
@@ -126,7 +130,8 @@ def test_items_come_back_as_they_were(tmp_path: Path, name: str) -> None:
             assert columns["score"] == [float(t == p) for t, p in zip(data["truth"], data["prediction"], strict=True)]
             assert columns["metadata.place"] == data["place"]
         else:
-            assert columns["score"] == data["score"] and columns["repeat"] == [str(run) for run in data["repeat"]]
+            assert columns["score"] == data["score"]
+            assert columns["repeat"] == [str(run) for run in data["repeat"]]
     again = sy.measure(str(tmp_path / next(iter(record))), missing="drop")
     before = measured(data, missing="drop")[0] if name == "scores" else measured(data)[0]
     assert again.rows[0].estimate == before.rows[0].estimate
@@ -138,7 +143,8 @@ def test_the_two_files_point_at_each_other() -> None:
     assert first.removesuffix(".json") + "_samples.jsonl" == second
     assert second.startswith("data/tone_calm/steel/big_model_2/")
     details = aggregate["detailed_evaluation_results"]
-    assert details["file_path"] == second and details["total_rows"] == len(samples) == 40
+    assert details["file_path"] == second
+    assert details["total_rows"] == len(samples) == 40
     assert details["checksum"] == hashlib.sha256(record[second].encode()).hexdigest()
     assert {row["evaluation_id"] for row in samples} == {aggregate["evaluation_id"]}
     assert {row["model_id"] for row in samples} == {aggregate["model_info"]["id"]}
@@ -204,4 +210,5 @@ def test_what_cannot_be_written_is_refused() -> None:
 
 def test_no_line_holds_anything_that_ends_a_line_elsewhere() -> None:
     for text in cases()["labels"].values():
-        assert text.isascii() and len(text.splitlines()) == text.count("\n")
+        assert text.isascii()
+        assert len(text.splitlines()) == text.count("\n")

@@ -8,7 +8,18 @@ from typing import Any
 
 import click
 
-from steelyard.cli.options import CHECK_FORMATS, RUN_COLUMNS, answer, common_with, pairs_given, run_columns, run_columns_given, seed_of
+from steelyard.cli.options import (
+    CHECK_FORMATS,
+    RUN_COLUMNS,
+    answer,
+    common_with,
+    log_parts,
+    pairs_given,
+    parts_given,
+    run_columns,
+    run_columns_given,
+    seed_of,
+)
 from steelyard.errors import UsageError
 
 NUMBERS = ("alpha", "beta", "sigma", "theta", "margin", "num_samples", "value")
@@ -60,6 +71,7 @@ NUMBERS = ("alpha", "beta", "sigma", "theta", "margin", "num_samples", "value")
 @click.option("--seed", default="0", show_default=True, metavar="INT", help="Of everything random.")
 @click.option("--config", type=click.Path(dir_okay=False), help="A steelyard.toml.  [default: the nearest upward]")
 @run_columns
+@log_parts
 @common_with(CHECK_FORMATS)
 def check(source: str | None, **options: Any) -> None:
     """Has a run become worse than the reference on record?
@@ -105,6 +117,7 @@ def _one(source: str | None, options: dict[str, Any]) -> Any:
         seed=seed_of(options["seed"]),
         **{name: options[name] for name in NUMBERS},
         **run_columns_given(options),
+        **parts_given(options),
     )
 
 

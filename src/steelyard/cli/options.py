@@ -112,6 +112,19 @@ _LOG_OPTIONS = [
 ]
 
 
+def log_parts(command: Command) -> Command:
+    """The same without task and model, where these name a reference."""
+    for option in reversed(_LOG_OPTIONS[1:4]):
+        command = option(command)
+    return command
+
+
+def parts_given(options: dict[str, Any]) -> dict[str, Any]:
+    """What was chosen inside the log of a run that is checked or recorded."""
+    named = {"filter": "filter_", "scorer": "scorer", "prompt": "prompt"}
+    return {what: options[key] for what, key in named.items() if options[key] is not None}
+
+
 def choices_given(options: dict[str, Any]) -> dict[str, Any]:
     """What was chosen inside a log."""
     named = {"task": "task", "filter": "filter_", "scorer": "scorer", "prompt": "prompt", "model_name": "model_name"}

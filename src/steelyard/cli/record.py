@@ -6,7 +6,7 @@ from typing import Any
 
 import click
 
-from steelyard.cli.options import answer, common, pairs_given, run_columns, run_columns_given
+from steelyard.cli.options import answer, common, log_parts, pairs_given, parts_given, run_columns, run_columns_given
 
 
 @click.command(short_help="put a run on record as the reference (several sources: several runs)")
@@ -34,6 +34,7 @@ from steelyard.cli.options import answer, common, pairs_given, run_columns, run_
 )
 @click.option("--config", type=click.Path(dir_okay=False), help="A steelyard.toml.  [default: the nearest upward]")
 @run_columns
+@log_parts
 @common
 def record(sources: tuple[str, ...], **options: Any) -> None:
     """Put one or several runs of a model on record as the reference of a task.
@@ -58,5 +59,6 @@ def record(sources: tuple[str, ...], **options: Any) -> None:
         **{name: options[name] for name in ("task", "model", "directory", "update", "reason", "metric", "positive", "scale")},
         **{name: options[name] for name in ("theta", "margin", "alpha", "beta", "sigma", "deterministic", "ids", "missing", "config")},
         **run_columns_given(options),
+        **parts_given(options),
     )
     answer(result, format_=options["format_"], output=options["output"], no_color=options["no_color"], quiet=options["quiet"])

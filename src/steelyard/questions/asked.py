@@ -42,6 +42,7 @@ class Asked:
     design: str | None = None
     unmatched: str = "error"
     correction: str = "holm"
+    higher_is_better: bool | None = None  # what a log says of its scores; None: what the metric says
 
     @property
     def level(self) -> float:

@@ -211,7 +211,7 @@ def finish(found: Evidence, metric: Metric, asked: Asked, names: tuple[str, str]
     return comparison_of(
         found,
         metric=metric.name,
-        higher_is_better=metric.facts.higher_is_better,
+        higher_is_better=metric.facts.higher_is_better if asked.higher_is_better is None else asked.higher_is_better,
         names=names,
         asked=asked,
         signature=sign(found, metric, asked),

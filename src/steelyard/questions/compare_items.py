@@ -21,6 +21,7 @@ from steelyard.questions.over_tasks import over_tasks
 from steelyard.questions.pair_evidence import pair_evidence, unpaired_evidence
 from steelyard.questions.telling import telling_items, write_flips
 from steelyard.read.doors import open_source
+from steelyard.read.logs.log import Log
 from steelyard.read.source import Source
 from steelyard.results import Comparison, Leaderboard
 from steelyard.tally.design import take
@@ -36,6 +37,7 @@ class Run:
 
     name: str
     items: Items
+    log: Log | None = None
 
 
 def compare_sources(
@@ -61,6 +63,7 @@ def compare_sources(
             return found
     runs = _runs(data, guess, asked, by, given, names)
     chosen = guess or default_metric(runs)
+    asked = _of_logs(runs, chosen, asked)
     if flips_out is not None and (len(runs) > 2 or asked.design == "unpaired"):
         raise UsageError("cannot list the flipped items", got="--flips-out", need="two systems on the same items")
     if len(runs) > 2:
@@ -68,6 +71,22 @@ def compare_sources(
 
         return leaderboard(runs, chosen, asked, by)
     return compare_runs(runs[0], runs[1], chosen, asked, by, flips_out)
+
+
+def _of_logs(runs: Sequence[Run], metric: Metric, asked: Asked) -> Asked:
+    """What the logs say besides their scores: facts that must agree, and which way their scores are good."""
+    logs = [run.log for run in runs]
+    if any(log is None for log in logs):
+        return asked
+    for kind in ("checks", "chosen"):
+        told = [getattr(log, kind) for log in logs]
+        for name in sorted(set.intersection(*(set(facts) for facts in told))):
+            values = list(dict.fromkeys(facts[name] for facts in told))
+            if len(values) > 1:
+                asked.warn(f"the logs differ in {name}: {values[0]} and {values[1]}; the difference may be one of protocol, not of systems")
+    ways = {log.higher_is_better for log in logs if log is not None}
+    known = ways.pop() if len(ways) == 1 else None
+    return replace(asked, higher_is_better=known) if known is not None and metric.base in ("mean", "accuracy", "ratio") else asked
 
 
 def compare_runs(
@@ -85,6 +104,8 @@ def compare_runs(
     telling = telling_items(pairs, metric)
     if flips_out is not None:
         write_flips(flips_out, pairs, metric)
+    if candidate.log is not None and candidate.log.chosen:
+        found.details["log"] = dict(candidate.log.chosen)
     slices, tasks = _slices(pairs, metric, asked, by, names)
     if tasks:
         found.details["over_tasks"] = tasks
@@ -139,7 +160,8 @@ def _runs(
         for sentence in sources[-1].warnings:
             asked.warn(sentence)
         read.append(_read(sources[-1], metric))
-    return [Run(name, items) for name, items in zip(run_names(sources, names), read, strict=True)]
+    named = run_names(sources, names)
+    return [Run(name, items, source.log) for name, items, source in zip(named, read, sources, strict=True)]
 
 
 def _open(data: Any, given: Mapping[str, Any], by: tuple[str, ...]) -> Source:
@@ -224,6 +246,8 @@ def default_metric(runs: Sequence[Run]) -> Metric:
         return parse("accuracy" if all(np.isin(score, (0.0, 1.0)).all() for score in known) else "mean")
     if all(one.probability is not None and one.truth is not None for one in items):
         return parse("auc")
+    if all(one.ratio is not None for one in items):
+        return parse("ratio")
     raise DataError(
         "cannot tell what to compare",
         got="runs that do not share truth and prediction, score, or truth and probability",

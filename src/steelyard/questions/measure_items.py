@@ -56,6 +56,8 @@ def measure_source(
     slices = _slices(sample, metrics, settings, source.by)
     roles = {role: name for role, name in source.roles.items() if role in _used(metrics, source)}
     facts = _facts(sample)
+    if source.log is not None:
+        roles |= {what: value for what, value in source.log.chosen.items() if what not in roles}
     if source.ratio is not None:
         roles["ratio"], facts["ratio"] = "/".join(source.ratio), source.ratio
     return Measurement(

@@ -5,45 +5,30 @@ from __future__ import annotations
 import math
 import os
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from steelyard import signature
-from steelyard.errors import DataError, UsageError
+from steelyard.errors import DataError, SteelyardError, UsageError
 from steelyard.items import Items
 from steelyard.metrics.catalogue import Metric
 from steelyard.questions.compare_items import Run, default_metric
 from steelyard.questions.guard_rule import SCALES
-from steelyard.questions.guard_source import metric_of, read_run, within_unit
+from steelyard.questions.guard_source import metric_of, read_run
 from steelyard.questions.measure import rows_of_sample
 from steelyard.questions.pair_evidence import right_or_wrong
-from steelyard.questions.reference_place import Place, entry_there, locate, make_directory
+from steelyard.questions.record_entry import Measured, entry_of, refuse_unasked, wish_of
+from steelyard.questions.record_store import stored
+from steelyard.questions.reference_changes import parsed
+from steelyard.questions.reference_place import Place, entry_there, locate
 from steelyard.questions.sample import Sample
 from steelyard.questions.settings import Settings, one_of, settle
 from steelyard.reference import outcomes
-from steelyard.reference.changes import Change, append_change, commit_of, now, who
-from steelyard.reference.entry import Entry
-from steelyard.reference.locking import Lock, update_file
-from steelyard.reference.names import history_path, items_directory, outcomes_name
-from steelyard.reference.task_file import TaskFile, task_file_of, with_entry
+from steelyard.reference.atomic import read_if_there
+from steelyard.reference.entry import ENOUGH_RUNS, Entry
 from steelyard.verdicts import Recorded
-from steelyard.version import __version__
-
-ENOUGH_RUNS = 5  # below it the reference's own luck alarms for ever
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Measured:
-    """The runs reduced: the pooled value, that of each run, and the items with what is kept of them."""
-
-    metric: Metric
-    value: float
-    by_run: tuple[float, ...]
-    n: int
-    scale: str
-    kept: outcomes.Outcomes | None
 
 
 def record(
@@ -74,58 +59,81 @@ def record(
     """Put one or several runs of a model on record as the reference of a task.
 
     Several runs are pooled, never the best of them, and every repeat is kept. An existing entry is replaced only with
-    update=True; the history keeps a line of every change. ids="hashed" stores hashes instead of ids; items=False
-    stores the value alone, which leaves `check` with the weaker unpaired test. The other numbers are written into the entry.
+    update=True, and then keeps what it was about: metric, scale, protocol, the numbers set by hand; the history keeps a
+    line of every change. ids="hashed" stores hashes instead of ids; items=False stores the value alone, which leaves
+    `check` with the weaker unpaired test. The other numbers are written into the entry.
     """
     if not sources:
         raise UsageError("cannot record nothing", got="no source", need="at least one run")
     one_of("scale", scale, SCALES)
     one_of("ids", ids, ("kept", "hashed"))
     place = locate(task, directory, config)
-    settings = settle(missing=missing, positive=positive)
     before = existing_entry(place, model, spec)
-    if before is not None and not update:
-        raise UsageError(
-            f"cannot record {model!r} on {task!r}",
-            got=f"a reference of {before.value:g} on record already ({place.shown}, line {before.line})"
-            if before.value is not None
-            else f"a threshold on record already ({place.shown}, line {before.line})",
-            need="--update to replace it",
-            hint='--update --reason "why the new value is right"',
-        )
-    if before is not None:  # an update keeps what the entry was about
-        metric, scale = metric or before.metric or before.value_key, scale or before.scale
-        deterministic = deterministic or bool(before.deterministic)
-        higher_is_better = before.higher_is_better if higher_is_better is None else higher_is_better
-    runs = [read_run(source, columns, metric or place.defaults.metric or "accuracy", settings.warnings) for source in sources]
-    hashed = (ids or place.config.ids) == "hashed"
-    found = _measured(runs, metric or place.defaults.metric, scale or place.defaults.scale, settings, items=items, hashed=hashed)
-    _warn(found, before, deterministic, reason, settings)
-    limits = {"higher_is_better": higher_is_better, "theta": theta, "margin": margin, "alpha": alpha, "beta": beta, "sigma": sigma}
-    entry = _entry(found, place, model, spec, before, limits, reason=reason, protocol=protocol, deterministic=deterministic)
-    return _written(entry, found, place, before, settings)
+    refuse_unasked(before, update, place, model)
+    about = {"model": model, "spec": spec, "metric": metric, "positive": positive, "scale": scale, "deterministic": deterministic}
+    limits = {"theta": theta, "margin": margin, "alpha": alpha, "beta": beta, "sigma": sigma, "higher_is_better": higher_is_better}
+    wish = wish_of({**about, **limits, "reason": reason, "protocol": protocol}, before, place)
+    settings = settle(missing=missing, positive=wish.positive)
+    runs = [read_run(source, columns, wish.metric or "accuracy", settings.warnings) for source in sources]
+    found = _measured(runs, wish.metric, settings, items=items, hashed=_hashed(ids, before, place))
+    entry = entry_of(wish, found, place, settings.warnings)
+    _warn(found, wish.deterministic, settings)
+    if before is not None and not reason:
+        settings.warn("a reference was replaced without a reason: the history will not say why (--reason TEXT)")
+    entry, said = stored(entry, found.kept, place, before)
+    settings.warnings.extend(said)
+    return _told(entry, place, before, settings)
 
 
-# ---- reading ---------------------------------------------------------------------------------------------------------------
+def existing_entry(place: Place, model: str, spec: Mapping[str, Any] | None) -> Entry | None:
+    """The entry of exactly this model and spec, if the task has one. An unknown spec key is an error here already."""
+    return entry_there(place, parsed(read_if_there(place.path), place), model, spec)
 
 
-def _measured(runs: Sequence[Run], name: str | None, scale: str | None, settings: Settings, *, items: bool, hashed: bool) -> Measured:
+def _hashed(ids: str | None, before: Entry | None, place: Place) -> bool:
+    """Whether ids are to be stored as hashes: as asked, else as the old outcomes have them, else as the configuration says."""
+    if ids is None and before is not None and before.items is not None:
+        try:
+            return outcomes.load(place.directory, place.task, before.items).hashed
+        except SteelyardError:
+            pass  # damaged outcomes are recorded again, as their own hint says
+    return (ids or place.config.ids) == "hashed"
+
+
+# ---- measuring -------------------------------------------------------------------------------------------------------------
+
+
+def _measured(runs: Sequence[Run], name: str | None, settings: Settings, *, items: bool, hashed: bool) -> Measured:
     metric = metric_of(name, runs[0].items) if name is not None else default_metric(runs)
-    parts = [_kept_columns(run.items, metric) for run in runs]
-    kept = None
+    if not items and len(runs) > 1:
+        raise UsageError("cannot pool runs without their items", got=f"{len(runs)} runs", need="their items, or one run")
     if items:
-        _require_ids(parts, metric)
-        kept = outcomes.outcomes_of(parts, roles=_roles(metric), hashed=hashed)
-    together = outcomes.to_items(kept) if kept is not None else parts[0]
-    if kept is None and len(parts) > 1:
-        raise UsageError("cannot pool runs without their items", got=f"{len(parts)} runs", need="their items, or one run")
+        _require_ids(runs)
+    parts = [_kept_columns(_settled(run, metric, settings, several=len(runs) > 1), metric) for run in runs]
+    kept = outcomes.outcomes_of(parts, roles=_roles(metric), hashed=hashed) if items else None
+    together = parts[0] if kept is None else outcomes.to_items(kept)
     sample = Sample(together, settings)
     value = _estimate(sample, metric, settings)
-    by_run = tuple(_estimate(Sample(one, settings.quietly()), metric, settings.quietly()) for one in _each_run(together))
-    within = within_unit(metric, [together])
-    chosen = scale or ("fraction" if within else "raw")
-    unit = 100.0 if chosen == "percent" and within else 1.0
-    return Measured(metric=metric, value=value * unit, by_run=tuple(unit * v for v in by_run), n=sample.n, scale=chosen, kept=kept)
+    quiet = settings.quietly()
+    by_run = tuple(_estimate(Sample(one, quiet), metric, quiet) for one in _each_run(together))
+    return Measured(metric=metric, value=value, by_run=by_run, n=sample.n, items=together, kept=kept)
+
+
+def _settled(run: Run, metric: Metric, settings: Settings, *, several: bool) -> Items:
+    """The run with nothing missing of what the metric needs: what is kept is what was counted."""
+    own = settings.quietly()
+    items = Sample(run.items, own, needed=_needed(run.items, metric)).items
+    for sentence in own.warnings:
+        settings.warn(f"{run.name}: {sentence}" if several else sentence)
+    return items
+
+
+def _needed(items: Items, metric: Metric) -> tuple[str, ...]:
+    """The columns that matter: scores of 0 and 1 decide right and wrong where there are any, labels elsewhere."""
+    if metric.base not in ("accuracy", "error"):
+        return (*metric.facts.needs, "group")
+    scored = items.score is not None and bool(np.isin(items.score[~np.isnan(items.score)], (0.0, 1.0)).all())
+    return ("score", "group") if scored or items.truth is None else ("truth", "prediction", "group")
 
 
 def _kept_columns(items: Items, metric: Metric) -> Items:
@@ -141,16 +149,16 @@ def _roles(metric: Metric) -> tuple[str, ...]:
     return metric.facts.needs
 
 
-def _require_ids(parts: Sequence[Items], metric: Metric) -> None:
-    for items in parts:
-        if items.id is None:
+def _require_ids(runs: Sequence[Run]) -> None:
+    for run in runs:
+        if run.items.id is None:
             raise DataError(
                 "cannot record the items",
                 got="a run without ids",
                 need="an id column, so that the next run can be paired",
                 hint="name it with --id; --no-items records the value alone",
             )
-        if items.weight is not None or items.count is not None:
+        if run.items.weight is not None or run.items.count is not None:
             raise DataError("cannot record the items", got="weights", need="one row per item (and repeat)")
 
 
@@ -171,144 +179,67 @@ def _each_run(items: Items) -> list[Items]:
     return [replace(take(items, codes == code), repeat=None) for code in np.unique(codes)]
 
 
-# ---- the entry --------------------------------------------------------------------------------------------------------------
+# ---- saying ----------------------------------------------------------------------------------------------------------------
 
 
-def existing_entry(place: Place, model: str, spec: Mapping[str, Any] | None) -> Entry | None:
-    """The entry of exactly this model and spec, if the task has one. An unknown spec key is an error here already."""
-    file = _parsed(place.path.read_bytes() if place.path.exists() else None, place)
-    return entry_there(place, file, model, spec)
-
-
-def _parsed(data: bytes | None, place: Place) -> TaskFile:
-    return task_file_of(data or b"", place.shown, spec_keys=place.spec_keys, metric=place.defaults.metric)
-
-
-def _entry(
-    found: Measured,
-    place: Place,
-    model: str,
-    spec: Mapping[str, Any] | None,
-    before: Entry | None,
-    limits: Mapping[str, Any],
-    *,
-    reason: str | None,
-    protocol: Mapping[str, str] | None,
-    deterministic: bool,
-) -> Entry:
-    """The new entry. What a person set by hand in the old one stays: alpha, theta, threshold and the like."""
-    kept = {name: getattr(before, name) for name in ("alpha", "beta", "sigma", "theta", "margin", "threshold")} if before else {}
-    spread = float(np.std(found.by_run, ddof=1)) if len(found.by_run) > 1 else None
-    if before is not None and before.protocol and protocol is None:
-        protocol = before.protocol
-    name = found.metric.name
-    fresh = Entry(
-        model=model,
-        value=found.value,
-        value_key=name,
-        spec=dict(before.spec if before else spec or {}),
-        num_samples=found.n,
-        scale=found.scale,
-        metric=None if name == "accuracy" else name,
-        runs=max(1, len(found.by_run)),
-        sigma_run=spread,
-        deterministic=True if deterministic else None,
-        recorded=now(),
-        by=who(),
-        commit=commit_of(place.directory if place.directory.exists() else place.directory.parent, except_for=place.directory),
-        tool=f"steelyard {__version__}",
-        reason=reason,
-        items_hash=None if found.kept is None else found.kept.items_hash,
-        protocol={key: str(value) for key, value in (protocol or place.defaults.protocol).items()},
-        first_value=_first_value(before),
-    )
-    return replace(fresh, **{**kept, **{key: value for key, value in limits.items() if value is not None}})
-
-
-def _first_value(before: Entry | None) -> float | None:
-    if before is None:
-        return None
-    return before.first_value if before.first_value is not None else before.value
-
-
-def _warn(found: Measured, before: Entry | None, deterministic: bool, reason: str | None, settings: Settings) -> None:
+def _warn(found: Measured, deterministic: bool, settings: Settings) -> None:
     runs = max(1, len(found.by_run))
     if runs < ENOUGH_RUNS and not deterministic:
         settings.warn(
             f"{runs} run{'s' if runs > 1 else ''} on record: unless the model is deterministic (--deterministic), a lucky reference alarms "
             f"for ever; {ENOUGH_RUNS} runs or more are pooled into a fairer one"
         )
-    if deterministic and len(found.by_run) > 1 and max(found.by_run) > min(found.by_run):
-        settings.warn("the runs differ, so the model is not deterministic")
-    if before is not None and not reason:
-        settings.warn("a reference was replaced without a reason: the history will not say why (--reason TEXT)")
+    if found.kept is None:
+        settings.warn("without its items the reference is a number alone: the next check is the weaker, unpaired one")
+        return
+    lacking = [int((~run.present).sum()) for run in found.kept.runs if run.present is not None]
+    if lacking:
+        settings.warn(
+            f"{len(lacking)} of {runs} runs lack items that others have, {sum(lacking):,} answers in all: "
+            "the value is the mean over items, not the mean of the runs"
+        )
+    differ = _differing(found.kept)
+    if deterministic and differ:
+        settings.warn(f"{differ:,} of {found.n:,} items differ between the runs, so the model is not deterministic")
 
 
-def _written(entry: Entry, found: Measured, place: Place, before: Entry | None, settings: Settings) -> Recorded:
-    """Outcomes first, under a name of their own content; then the entry that points to them, in one atomic step."""
-    make_directory(place.directory)
-    with Lock(items_directory(place.directory, place.task)):  # nobody may sweep items away between the two steps
-        entry = _saved(entry, found, place, before)
-    return _told(entry, found, place, before, settings)
+def _differing(kept: outcomes.Outcomes) -> int:
+    """How many items did not get the same answer in every run that has them."""
+    differ = np.zeros(kept.n, bool)
+    for name in outcomes.OF_RUNS:
+        columns = [getattr(run, name) for run in kept.runs]
+        if columns[0] is None:
+            continue
+        there = np.array([np.ones(kept.n, bool) if run.present is None else run.present for run in kept.runs])
+        answers = np.where(there, np.array(columns, float), np.nan)
+        first = answers[np.argmax(there, axis=0), np.arange(kept.n)]
+        differ |= (there & (answers != first)).any(axis=0)
+    return int(differ.sum())
 
 
-def _saved(entry: Entry, found: Measured, place: Place, before: Entry | None) -> Entry:
-    if found.kept is not None:
-        name = f"{outcomes_name(entry.model, entry.spec)}-{outcomes.digest(found.kept)[:8]}"
-        entry = replace(entry, items=outcomes.save(place.directory, place.task, name, found.kept))
-
-    def change(data: bytes | None) -> bytes:
-        file = _parsed(data, place)
-        now_there = entry_there(place, file, entry.model, entry.spec)
-        if (now_there is None) != (before is None) or (now_there and before and now_there.to_plain() != before.to_plain()):
-            raise UsageError(
-                f"cannot record {entry.model!r}", got="a reference that somebody else has just changed", need="another look at it"
-            )
-        return with_entry(file, entry, replace=now_there).encode()
-
-    update_file(place.path, change)
-    append_change(
-        history_path(place.directory, place.task),
-        Change(
-            action="record" if before is None else "update",
-            model=entry.model,
-            spec=dict(entry.spec),
-            old=None if before is None else before.value,
-            new=entry.value,
-            n=entry.num_samples,
-            runs=entry.runs,
-            reason=entry.reason,
-            by=entry.by,
-            commit=entry.commit,
-        ),
-    )
-    if before is not None and before.items is not None and before.items != entry.items:
-        outcomes.discard(place.directory, place.task, before.items)
-    return entry
-
-
-def _told(entry: Entry, found: Measured, place: Place, before: Entry | None, settings: Settings) -> Recorded:
+def _told(entry: Entry, place: Place, before: Entry | None, settings: Settings) -> Recorded:
     value = entry.value if entry.value is not None else math.nan
-    many = f", {entry.runs} runs" if (entry.runs or 1) > 1 else ""
+    n, runs, scale = entry.num_samples or 0, entry.runs or 1, entry.scale or "raw"
+    many = f", {runs} runs" if runs > 1 else ""
     was = f" (was {before.value:.6g})" if before is not None and before.value is not None else ""
-    what = "with its items" if found.kept is not None else "the value alone"
-    sentence = f"{entry.model} on {place.task}: {entry.value_key} {value:.6g}{was} on record, {found.n:,} items{many}, {what}."
-    facts = {"task": place.task, "model": entry.model, "metric": found.metric.name, "scale": found.scale, "n": found.n}
+    what = "the value alone" if entry.items is None else "with its items"
+    facts = {"task": place.task, "model": entry.model, "metric": entry.value_key, "positive": entry.positive, "scale": scale, "n": n}
+    missing = None if settings.missing == "error" else settings.missing
     return Recorded(
         task=place.task,
         model=entry.model,
         spec=dict(entry.spec),
-        metric=found.metric.name,
-        scale=found.scale,
+        metric=entry.value_key,
+        scale=scale,
         value=value,
-        n=found.n,
-        runs=entry.runs or 1,
+        n=n,
+        runs=runs,
         sigma_run=entry.sigma_run,
         before=None if before is None else before.value,
         file=place.shown,
         items=entry.items,
         reason=entry.reason,
-        conclusion=sentence,
+        conclusion=f"{entry.model} on {place.task}: {entry.value_key} {value:.6g}{was} on record, {n:,} items{many}, {what}.",
         warnings=tuple(settings.warnings),
-        signature=signature.write({**facts, "repeats": entry.runs}),
+        signature=signature.write({**facts, "repeats": runs, "missing": missing}),
     )

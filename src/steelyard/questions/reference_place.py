@@ -93,12 +93,13 @@ def with_outcomes(place: Place, entry: Entry) -> tuple[Entry, Outcomes | None]:
     from steelyard.reference import outcomes  # NumPy: only where there are outcomes
 
     for _ in range(TRIES):
-        assert entry.items is not None
+        if entry.items is None:
+            return entry, None
         try:
             return entry, outcomes.load(place.directory, place.task, entry.items)
         except SourceError:
             again = entry_there(place, load(place, entry.model), entry.model, entry.spec)
-            if again is None or again.items is None or again.items == entry.items:
+            if again is None or again.items == entry.items:
                 raise
             entry = again
     raise SourceError(

@@ -97,7 +97,10 @@ def check_appendable(path: Path) -> None:
         return  # to be made, where the references themselves are to be written
     except OSError as fault:
         raise UsageError(
-            f"cannot write {str(path)!r}", got=fault.strerror or str(fault), need="a history that can be added to", hint="nothing was changed"
+            f"cannot write {str(path)!r}",
+            got=fault.strerror or str(fault),
+            need="a history that can be added to",
+            hint="nothing was changed",
         ) from fault
 
 

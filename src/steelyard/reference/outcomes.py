@@ -24,7 +24,20 @@ from steelyard.reference.atomic import read_bytes, write_atomic
 from steelyard.reference.names import inside, items_directory
 from steelyard.reference.outcome_items import Outcomes, Run, hash_id, hash_ids, outcomes_of, to_items
 
-__all__ = ["Outcomes", "Run", "digest", "discard", "hash_id", "hash_ids", "load", "outcomes_of", "path_of", "save", "sweep_items", "to_items"]
+__all__ = [
+    "Outcomes",
+    "Run",
+    "digest",
+    "discard",
+    "hash_id",
+    "hash_ids",
+    "load",
+    "outcomes_of",
+    "path_of",
+    "save",
+    "sweep_items",
+    "to_items",
+]
 
 Array = npt.NDArray[Any]
 Mask = npt.NDArray[np.bool_]

@@ -58,6 +58,8 @@ def metric_name(c: Comparison, name: Callable[[str], str]) -> str:
 def facts(c: Comparison) -> list[str]:
     """What the comparison rests on, a sentence each, the same in text and in Markdown."""
     out = [test_sentence(c)]
+    if "log" in c.details:
+        out.append("log: " + ", ".join(f"{what} {value}" for what, value in c.details["log"].items()))
     if c.flips is not None:
         f = c.flips
         out.append(

@@ -146,16 +146,23 @@ def _agreed(what: str, a: Labels | None, b: Labels | None, pairs: Pairs) -> tupl
     codes = np.full(pairs.items, -1, np.int64)
     for column, item in sides:
         own = np.array([*(place[name] for name in column.names), -1], np.int64)[column.codes]  # -1 for missing is the last
-        differ = (codes[item] >= 0) & (own != codes[item])
+        differ = (codes[item] >= 0) & (own >= 0) & (own != codes[item])
         if differ.any():
             i = int(item[int(np.argmax(differ))])
             shown = pairs.names[i] if pairs.names else f"row {i + 1}"
+            if what == "slice 'doc_hash'":
+                raise DataError(
+                    "cannot pair the items",
+                    got=f"{len(np.unique(item[differ]))} id(s) that stand for different documents in the two logs, such as {shown!r}",
+                    need="the same documents",
+                    hint="the logs come from different versions of the task",
+                )
             raise DataError(
                 f"cannot tell the {what} of an item",
                 got=f"{len(np.unique(item[differ]))} items where the runs differ, such as {shown!r}",
                 need="one",
             )
-        codes[item] = own
+        codes[item] = np.where(own >= 0, own, codes[item])
     return names, codes
 
 

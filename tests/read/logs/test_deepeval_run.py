@@ -61,13 +61,15 @@ def test_a_metric_that_errored_is_missing_and_told() -> None:
 
 def test_names_are_ids_if_each_case_has_its_own() -> None:
     found = log("two_metrics.json", "closeness")
-    assert found.columns["id"] == [f"case-{n:02d}" for n in range(12)] and found.name == "model-a"
+    assert found.columns["id"] == [f"case-{n:02d}" for n in range(12)]
+    assert found.name == "model-a"
     assert set(found.columns) == {"id", "score", "metadata.topic", "metadata.difficulty"}
 
 
 def test_names_that_are_places_are_not_ids(tmp_path: Path) -> None:
     columns = log("unnamed.json").columns
-    assert len(set(columns["id"])) == 8 and sorted(columns["repeat"]) == [1] * 8 + [2] * 4
+    assert len(set(columns["id"])) == 8
+    assert sorted(columns["repeat"]) == [1] * 8 + [2] * 4
     turned = log(edited(tmp_path, "unnamed.json", lambda whole: whole["testCases"].reverse())).columns
     assert set(turned["id"]) == set(columns["id"])  # and not test_case_0, test_case_1, ...
 
@@ -114,6 +116,13 @@ def test_a_run_of_pytest_begins_with_its_file(tmp_path: Path) -> None:
     whole = json.loads((LOGS / "unnamed.json").read_text())
     path = tmp_path / "test_run_1.json"
     path.write_text(json.dumps({"testFile": "test_it.py", **whole}))
+    assert looks_like(str(path), path.read_bytes()[:4096])
+    assert log(path).columns == log("unnamed.json").columns
+
+
+def test_the_latest_run_in_the_hidden_directory_has_a_key_of_its_own(tmp_path: Path) -> None:
+    path = tmp_path / ".latest_test_run.json"
+    path.write_text(json.dumps({"testRunData": json.loads((LOGS / "unnamed.json").read_text())}))
     assert looks_like(str(path), path.read_bytes()[:4096])
     assert log(path).columns == log("unnamed.json").columns
 

@@ -12,7 +12,8 @@ from typing import Any
 
 import pytest
 
-from steelyard.errors import SourceError, SteelyardError
+import steelyard as sy
+from steelyard.errors import DataError, SourceError, SteelyardError
 from steelyard.read.logs.documents import digest, document, objects, occurrences, scalars
 from steelyard.read.logs.log import Choices, Log
 from steelyard.read.logs.parquet_rows import has_names, parquet_rows
@@ -49,9 +50,8 @@ def reader(name: str) -> Any:
 def read(name: str, path: Path, choices: dict[str, str]) -> Log | None:
     """The log, checked for its shape, or None if the reader refused with advice. Anything else that is raised fails the test."""
     try:
-        log = reader(name).read(str(path), Choices(**choices))
-    except SteelyardError as error:
-        assert str(error) and error.what
+        log: Log = reader(name).read(str(path), Choices(**choices))
+    except SteelyardError:
         return None
     assert len({len(column) for column in log.columns.values()}) == 1
     assert {"id", "score"} <= set(log.columns)
@@ -69,7 +69,8 @@ def test_each_reader_knows_its_own_files_and_no_others(name: str, file: str, cho
 @pytest.mark.parametrize(
     "text",
     [
-        "id,score\na,1\n", '{"id": "a", "score": 1}\n{"id": "b", "score": 0}\n', '[{"id": "a", "score": 1}]', '{"columns": ["id", "score"], "data": [[1, 2]]}',
+        "id,score\na,1\n", '{"id": "a", "score": 1}\n{"id": "b", "score": 0}\n', '[{"id": "a", "score": 1}]',
+        '{"columns": ["id", "score"], "data": [[1, 2]]}',
         '{"id": [1, 2], "score": [0, 1]}', '[{"instance_id": 1, "score": 0}]', '{"results": {"version": 3}}', '{"spec": {"a": 1}}',
         '{"testCases": 3}', '{"schema_version": "1", "score": 2}', '{"trace_id": "a", "score": 1}', "[]", "{}", "", "PAR1",
     ],
@@ -122,6 +123,19 @@ def test_hostile_values_anywhere_give_advice_or_a_whole_log(tmp_path: Path, name
         reader(name).looks_like(str(target), target.read_bytes()[: 1 << 16])
 
 
+@pytest.mark.parametrize("value", [value for value in HOSTILE if value != 1e308], ids=lambda value: f"{value!r:.12}")
+def test_a_hostile_score_is_measured_or_refused(tmp_path: Path, value: Any) -> None:
+    whole = json.loads((LOGS / "promptfoo/one.json").read_text())
+    whole["results"]["results"][3]["score"] = value
+    (tmp_path / "one.json").write_text(json.dumps(whole))
+    fits = value is None or value is True or value == "" or value == -(10**30)
+    if fits:
+        assert sy.measure(str(tmp_path / "one.json"), score="score", missing="drop").n == (10 if value is None or value == "" else 11)
+    else:
+        with pytest.raises(DataError, match="row 4"):
+            sy.measure(str(tmp_path / "one.json"), score="score", missing="drop")
+
+
 @pytest.mark.parametrize(("name", "file", "choices"), [case for case in CASES if not case[1].endswith("parquet")])
 def test_duplicate_keys_and_nan_are_refused_as_in_tables(tmp_path: Path, name: str, file: str, choices: dict[str, str]) -> None:
     text = (LOGS / file).read_text()
@@ -129,7 +143,7 @@ def test_duplicate_keys_and_nan_are_refused_as_in_tables(tmp_path: Path, name: s
     for bad in (text.replace('": ', '": 1, "twice": 2, "twice": ', 1), text.replace('": ', '": NaN, "more": ', 1)):
         bad = bad if bad != text else text.replace('":', '": NaN, "more": ', 1)
         target.write_text(bad)
-        with pytest.raises(SourceError, match="twice|NaN"):
+        with pytest.raises(SourceError, match=r"twice|NaN"):
             reader(name).read(str(target), Choices(**choices))
 
 
@@ -163,13 +177,19 @@ def test_a_digest_depends_on_content_and_not_on_order() -> None:
 
 
 def test_columns_are_made_of_scalars_only() -> None:
-    assert scalars("vars", {"a": 1, "b": "x", "c": [1], "d": None, "e": True, "f": "y" * 201}) == {"vars.a": 1, "vars.b": "x", "vars.e": True}
-    assert scalars("vars", [1]) == {} and scalars("vars", None) == {}
+    assert scalars("vars", {"a": 1, "b": "x", "c": [1], "d": None, "e": True, "f": "y" * 201}) == {
+        "vars.a": 1,
+        "vars.b": "x",
+        "vars.e": True,
+    }
+    assert scalars("vars", [1]) == {}
+    assert scalars("vars", None) == {}
 
 
 def test_occurrences_count_from_one() -> None:
     assert occurrences("abcab") == [1, 1, 1, 2, 2]
-    assert occurrences([]) is None and occurrences("abc") is None
+    assert occurrences([]) is None
+    assert occurrences("abc") is None
 
 
 def test_names_in_a_footer_are_whole_names(tmp_path: Path) -> None:
@@ -183,6 +203,8 @@ def test_names_in_a_footer_are_whole_names(tmp_path: Path) -> None:
 
 def test_parquet_rows_are_dictionaries_and_a_missing_column_is_told() -> None:
     rows = parquet_rows(str(LOGS / PARQUET), ("doc", "metric"))
-    assert len(rows) == 16 and set(rows[0]) == {"doc", "metric"} and rows[0]["doc"]["task_name"] == "sums|0"
+    assert len(rows) == 16
+    assert set(rows[0]) == {"doc", "metric"}
+    assert rows[0]["doc"]["task_name"] == "sums|0"
     with pytest.raises(SourceError, match="nowhere"):
         parquet_rows(str(LOGS / PARQUET), ("nowhere",))

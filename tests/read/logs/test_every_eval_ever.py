@@ -46,8 +46,10 @@ def test_means_are_the_scores_of_the_aggregate(name: str, result: dict[str, Any]
         scores = found.columns["score"]
         assert math.isclose(sum(scores) / len(scores), result["score_details"]["score"])
         assert len(scores) == result["score_details"]["uncertainty"]["num_samples"]
-        assert found.name == "steel/model-a" and found.higher_is_better is True
-        assert found.chosen["score"] == result["evaluation_result_id"] and found.checks == {"evaluation": result["evaluation_name"]}
+        assert found.name == "steel/model-a"
+        assert found.higher_is_better is True
+        assert found.chosen["score"] == result["evaluation_result_id"]
+        assert found.checks == {"evaluation": result["evaluation_name"]}
 
 
 def test_several_evaluations_results_and_models_are_refused_and_listed(tmp_path: Path) -> None:
@@ -90,22 +92,28 @@ def test_rows_must_be_as_many_as_declared(tmp_path: Path) -> None:
 def test_epochs_are_repeats_errors_and_unknown_levels_are_missing() -> None:
     found = log("levels.json")
     columns = found.columns
-    assert set(columns["repeat"]) == {"1", "2"} and len(set(columns["id"])) == 6 and len(columns["id"]) == 12
+    assert set(columns["repeat"]) == {"1", "2"}
+    assert len(set(columns["id"])) == 6
+    assert len(columns["id"]) == 12
     gone = {(item, epoch) for item, epoch, value in zip(columns["id"], columns["repeat"], columns["score"], strict=True) if value is None}
     assert gone == {("s2", "1"), ("s2", "2"), ("s4", "2")}
     assert found.warnings == ("1 of 12 samples errored, such as: timeout", "2 of 12 samples have no score")
-    assert found.higher_is_better is False and set(columns["metadata.subject"]) == {"a", "b"}
+    assert found.higher_is_better is False
+    assert set(columns["metadata.subject"]) == {"a", "b"}
 
 
 def test_without_its_aggregate_minus_one_is_a_score_like_any_other(tmp_path: Path) -> None:
     found = log(edited(tmp_path, "levels_samples.jsonl", lambda rows: None))
-    assert found.columns["score"].count(-1) == 2 and found.higher_is_better is None
+    assert found.columns["score"].count(-1) == 2
+    assert found.higher_is_better is None
 
 
 def test_is_correct_can_be_chosen() -> None:
     found = log("levels_samples.jsonl", score="is_correct")
     own = [None if row["error"] else int(row["evaluation"]["is_correct"]) for row in lines("levels_samples.jsonl")]
-    assert found.columns["score"] == own and found.chosen["score"] == "tone is_correct" and found.higher_is_better is None
+    assert found.columns["score"] == own
+    assert found.chosen["score"] == "tone is_correct"
+    assert found.higher_is_better is None
 
 
 def test_repeats_without_epochs_are_counted(tmp_path: Path) -> None:
@@ -138,7 +146,7 @@ def test_hashes_go_along_if_every_row_has_one_and_keep_other_content_from_pairin
             row["sample_hash"] = "0" * 63 + row["sample_id"][-1]
 
     path = edited(tmp_path, "arith_samples.jsonl", renamed)
-    with pytest.raises(ValueError, match="doc_hash|differ|content"):
+    with pytest.raises(ValueError, match=r"doc_hash|differ|content"):
         sy.compare(str(LOGS / "arith.json"), str(path), score="exact_match:strict-match")
 
 

@@ -51,7 +51,9 @@ def test_means_are_those_of_helm(run: str, metric: str) -> None:
 
 def test_trials_are_repeats_of_an_instance() -> None:
     columns = log("a").columns
-    assert sorted(set(columns["repeat"])) == [0, 1, 2] and len(set(columns["id"])) == 10 and len(columns["id"]) == 30
+    assert sorted(set(columns["repeat"])) == [0, 1, 2]
+    assert len(set(columns["id"])) == 10
+    assert len(columns["id"]) == 30
     assert set(columns) == {"id", "score", "repeat"}
     assert "3 repeats" in str(sy.measure(str(LOGS / "a"), score="exact_match"))
 
@@ -59,10 +61,13 @@ def test_trials_are_repeats_of_an_instance() -> None:
 def test_perturbed_copies_are_items_in_the_group_of_their_instance() -> None:
     found = log("perturbed")
     columns = found.columns
-    assert len(columns["id"]) == 20 == len(set(columns["id"])) and "repeat" not in columns
+    assert len(columns["id"]) == 20 == len(set(columns["id"]))
+    assert "repeat" not in columns
     assert all(item in (group, f"{group} lowercase") for item, group in zip(columns["id"], columns["group"], strict=True))
     assert found.warnings[0].startswith("10 of 20 rows are perturbed copies")
-    scores = {kind: [s for s, p in zip(columns["score"], columns["perturbation"], strict=True) if p == kind] for kind in ("none", "lowercase")}
+    scores = {
+        kind: [s for s, p in zip(columns["score"], columns["perturbation"], strict=True) if p == kind] for kind in ("none", "lowercase")
+    }
     assert math.isclose(sum(scores["none"]) / 10, own("perturbed", "exact_match"))
     assert math.isclose(sum(scores["lowercase"]) / 10, own("perturbed", "exact_match", "perturbed"))
 
@@ -75,7 +80,8 @@ def test_perturbations_of_one_name_are_told_apart_by_their_settings(tmp_path: Pa
         return entries + copies
 
     columns = log(edited(tmp_path, "perturbed", more)).columns
-    assert len(set(columns["id"])) == 30 and len(set(columns["perturbation"])) == 3
+    assert len(set(columns["id"])) == 30
+    assert len(set(columns["perturbation"])) == 3
     turned = log(edited(tmp_path / "turned", "perturbed", lambda entries: more(entries)[::-1])).columns
     assert set(turned["id"]) == set(columns["id"])  # the names do not depend on the order of the file
 
@@ -125,18 +131,22 @@ def test_a_metric_without_values_is_missing_and_told(tmp_path: Path) -> None:
         entries[1]["stats"] = []
 
     found = log(edited(tmp_path, "a", without))
-    assert found.columns["score"].count(None) == 2 and found.warnings == ("2 of 30 rows have no value of 'exact_match'",)
+    assert found.columns["score"].count(None) == 2
+    assert found.warnings == ("2 of 30 rows have no value of 'exact_match'",)
 
 
 def test_model_and_scenario_come_from_the_run_spec(tmp_path: Path) -> None:
     found = log("b")
-    assert found.name == "steel/b" and found.checks == {"scenario": "SimpleMCQAScenario"}
+    assert found.name == "steel/b"
+    assert found.checks == {"scenario": "SimpleMCQAScenario"}
     shutil.copy(LOGS / "b" / "per_instance_stats.json", tmp_path / "alone.json")
     alone = log(tmp_path / "alone.json")
-    assert alone.name is None and alone.checks == {}
+    assert alone.name is None
+    assert alone.checks == {}
 
 
 def test_a_run_directory_is_known(tmp_path: Path) -> None:
-    assert looks_like(str(LOGS / "a"), b"") and not looks_like(str(tmp_path), b"")
+    assert looks_like(str(LOGS / "a"), b"")
+    assert not looks_like(str(tmp_path), b"")
     found = sy.compare(str(LOGS / "a"), str(LOGS / "b"), score="exact_match")
     assert math.isclose(found.difference.estimate or 0, own("b", "exact_match") - own("a", "exact_match"), abs_tol=1e-12)

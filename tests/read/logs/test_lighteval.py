@@ -21,9 +21,7 @@ from steelyard.read.logs.log import Choices, Log
 LOGS = Path(__file__).parent / "lighteval"
 DATE = "2026-11-16T00-00-00.000000"
 FILES = {model: LOGS / "details" / "steel" / model / DATE / f"details_sums_0_{DATE}.parquet" for model in ("model-a", "model-b")}
-OWN = {
-    model: json.loads((LOGS / "results" / "steel" / model / f"results_{DATE}.json").read_text())["results"]["sums|0"] for model in FILES
-}
+OWN = {model: json.loads((LOGS / "results" / "steel" / model / f"results_{DATE}.json").read_text())["results"]["sums|0"] for model in FILES}
 
 
 def log(path: Path = FILES["model-a"], **choices: str) -> Log:
@@ -43,14 +41,17 @@ def test_means_are_those_of_lighteval(model: str, metric: str) -> None:
     found = log(FILES[model], score=metric)
     scores = found.columns["score"]
     assert math.isclose(sum(scores) / len(scores), OWN[model][metric])
-    assert found.name == f"steel/{model}" and found.checks == {"task": "sums|0"}
+    assert found.name == f"steel/{model}"
+    assert found.checks == {"task": "sums|0"}
 
 
 def test_the_interval_agrees_with_its_standard_error() -> None:
     """lighteval's own error of the mean of em is the sample standard deviation over the root of n."""
     found = sy.measure(str(FILES["model-b"]), score="em", interval="t", metric="mean")
     t_15 = 2.131449545559323  # R 4.3: qt(.975, 15)
-    assert found.interval is not None and found.interval.high is not None and found.interval.low is not None
+    assert found.interval is not None
+    assert found.interval.high is not None
+    assert found.interval.low is not None
     assert math.isclose((found.interval.high - found.interval.low) / 2, t_15 * OWN["model-b"]["em_stderr"], rel_tol=1e-9)
 
 
@@ -64,7 +65,8 @@ def test_several_metrics_are_refused_and_listed() -> None:
 def test_columns_for_slices_and_for_the_content() -> None:
     columns = log(score="em").columns
     assert set(columns) == {"id", "score", "doc_hash", "specific.kind"}
-    assert sorted(columns["id"], key=int) == [str(n) for n in range(16)] and len(set(columns["doc_hash"])) == 16
+    assert sorted(columns["id"], key=int) == [str(n) for n in range(16)]
+    assert len(set(columns["doc_hash"])) == 16
     assert columns["doc_hash"] == log(FILES["model-b"], score="em").columns["doc_hash"]
 
 
@@ -72,14 +74,15 @@ def test_two_runs_pair_by_number_and_are_refused_if_the_documents_differ(tmp_pat
     found = sy.compare(*map(str, FILES.values()), score="em")
     assert math.isclose(found.difference.estimate or 0, OWN["model-b"]["em"] - OWN["model-a"]["em"])
     other = changed(tmp_path, "SELECT struct_update(doc, query := 'other: ' || doc.query) AS doc, metric, model_response FROM t")
-    with pytest.raises(ValueError, match="doc_hash|differ|content"):
+    with pytest.raises(ValueError, match=r"doc_hash|differ|content"):
         sy.compare(str(FILES["model-b"]), str(other), score="em")
 
 
 def test_a_number_that_two_splits_share_is_told_apart_by_content(tmp_path: Path) -> None:
     select = "SELECT struct_update(doc, id := CAST(CAST(doc.id AS INTEGER) % 8 AS VARCHAR)) AS doc, metric, model_response FROM t"
     columns = log(changed(tmp_path, select), score="em").columns
-    assert len(set(columns["id"])) == 16 and {item.split()[0] for item in columns["id"]} == {str(n) for n in range(8)}
+    assert len(set(columns["id"])) == 16
+    assert {item.split()[0] for item in columns["id"]} == {str(n) for n in range(8)}
 
 
 def test_documents_without_numbers_are_known_by_their_place(tmp_path: Path) -> None:
@@ -99,7 +102,8 @@ def test_a_metric_that_is_no_number_per_document_is_refused(tmp_path: Path) -> N
 def test_missing_values_and_nan_are_missing_and_told(tmp_path: Path) -> None:
     value = "CASE doc.id WHEN '3' THEN NULL WHEN '4' THEN 'NaN'::DOUBLE ELSE metric.em::DOUBLE END"
     found = log(changed(tmp_path, f"SELECT doc, {{'em': {value}}} AS metric, model_response FROM t"))
-    assert found.columns["score"].count(None) == 2 and found.warnings == ("2 of 16 documents have no value of 'em'",)
+    assert found.columns["score"].count(None) == 2
+    assert found.warnings == ("2 of 16 documents have no value of 'em'",)
 
 
 def test_several_tasks_in_one_file_or_directory_are_refused_and_listed(tmp_path: Path) -> None:
@@ -112,11 +116,19 @@ def test_several_tasks_in_one_file_or_directory_are_refused_and_listed(tmp_path:
     run.mkdir(parents=True)
     for name in ("sums|0", "words|5"):
         shutil.copy(FILES["model-b"], run / f"details_{name}_{DATE}.parquet")
-    assert looks_like(str(run), b"") and not looks_like(str(tmp_path), b"")
+    assert looks_like(str(run), b"")
+    assert not looks_like(str(tmp_path), b"")
     with pytest.raises(AmbiguityError, match=r"2: sums\|0, words\|5.*--task"):
         log(run, score="em")
     found = log(run, score="em", task="words|5")
-    assert found.name == "model-c" and found.chosen == {"task": "words|5", "score": "em"}
+    assert found.name == "model-c"
+    assert found.chosen == {"task": "words|5", "score": "em"}
+
+
+def test_a_file_elsewhere_has_no_model(tmp_path: Path) -> None:
+    (tmp_path / "details" / "mine").mkdir(parents=True)
+    copied = shutil.copy(FILES["model-a"], tmp_path / "details" / "mine" / "a.parquet")
+    assert log(copied, score="em").name is None
 
 
 def test_rows_that_are_not_whole_are_refused(tmp_path: Path) -> None:

@@ -82,7 +82,8 @@ def test_versions_of_one_metric_have_their_versions_in_the_name(tmp_path: Path) 
 
 def test_missing_values_are_missing_and_told() -> None:
     found = log(CLASSIC, "judged")
-    assert found.columns["score"].index(None) == 4 and found.warnings == ("1 of 14 rows have no value of 'judged'",)
+    assert found.columns["score"].index(None) == 4
+    assert found.warnings == ("1 of 14 rows have no value of 'judged'",)
     assert log("genai.parquet", "close").columns["score"].count(None) == 1
 
 
@@ -95,7 +96,8 @@ def test_an_item_is_what_was_asked(tmp_path: Path) -> None:
 
     plain, other = log(CLASSIC, "exact").columns, log(edited(tmp_path, change), "exact").columns
     assert [a == b for a, b in zip(plain["id"], other["id"], strict=False)] == [True, False, *[True] * 12]
-    assert other["repeat"][-1] == 2 and "repeat" not in plain
+    assert other["repeat"][-1] == 2
+    assert "repeat" not in plain
 
 
 def test_a_column_of_ids_is_taken_if_there_is_one(tmp_path: Path) -> None:

@@ -83,7 +83,8 @@ def test_a_sample_that_was_asked_and_not_scored_is_missing(tmp_path: Path) -> No
         return [line for line in found if (line.get("sample_id"), line.get("type")) != ("steel-match.test.4", "match")]
 
     found = log(edited(tmp_path, "match_a.jsonl", without))
-    assert found.columns["score"].count(None) == 1 and found.warnings == ("1 of 12 samples have no 'match'",)
+    assert found.columns["score"].count(None) == 1
+    assert found.warnings == ("1 of 12 samples have no 'match'",)
 
 
 def test_a_run_that_did_not_end_is_told(tmp_path: Path) -> None:
@@ -96,7 +97,8 @@ def test_several_matches_of_one_sample_are_repeats_and_told(tmp_path: Path) -> N
         return found + [line for line in found if line.get("type") == "match"][:3]
 
     found = log(edited(tmp_path, "match_a.jsonl", again))
-    assert len(found.columns["id"]) == 15 and sorted(set(found.columns["repeat"])) == [1, 2]
+    assert len(found.columns["id"]) == 15
+    assert sorted(set(found.columns["repeat"])) == [1, 2]
     assert "3 of 12 samples have several values" in found.warnings[0]
 
 
@@ -108,7 +110,7 @@ def test_metrics_without_numbers_are_no_choice(tmp_path: Path) -> None:
         return found
 
     path = edited(tmp_path, "fuzzy.jsonl", words)
-    with pytest.raises(AmbiguityError, match="2: match, metrics.match"):
+    with pytest.raises(AmbiguityError, match=r"2: match, metrics\.match"):
         log(path)
     assert set(log(path, "metrics.match").columns["score"]) == {0.25}
     only = edited(tmp_path, "fuzzy.jsonl", lambda found: [line for line in words(found) if line.get("type") != "match"][:1])
@@ -127,9 +129,11 @@ def test_two_runs_in_one_file_are_refused(tmp_path: Path) -> None:
 
 def test_model_and_eval_come_from_the_spec_and_two_runs_pair() -> None:
     found = log("match_b.jsonl")
-    assert found.name == "steel/b" and found.checks == {"eval": "steel-match.test.v0"}
+    assert found.name == "steel/b"
+    assert found.checks == {"eval": "steel-match.test.v0"}
     compared = sy.compare(str(LOGS / "match_a.jsonl"), str(LOGS / "match_b.jsonl"))
-    assert compared.n == 12 and compared.flips is not None
+    assert compared.n == 12
+    assert compared.flips is not None
     right = [log(name).columns for name in ("match_a.jsonl", "match_b.jsonl")]
     pairs = [dict(zip(columns["id"], columns["score"], strict=True)) for columns in right]
     assert compared.flips["candidate_only"] == sum(pairs[1][item] > pairs[0][item] for item in pairs[0])

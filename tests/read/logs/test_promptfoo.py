@@ -53,7 +53,8 @@ def test_sums_and_counts_are_those_of_promptfoo(own: dict[str, Any]) -> None:
 
 def test_repeats_are_repeats_of_an_item_and_prompts_are_not_items() -> None:
     columns = log(model="model-a", prompt="question", score="right").columns
-    assert len(columns["id"]) == 18 and len(set(columns["id"])) == 6
+    assert len(columns["id"]) == 18
+    assert len(set(columns["id"])) == 6
     assert sorted(zip(columns["id"], columns["repeat"], strict=True)) == sorted((item, n) for item in set(columns["id"]) for n in (1, 2, 3))
     assert "repeat" not in log(LOGS / "one.json").columns
     assert set(columns["id"]) == set(log(model="model-b", prompt="completion", score="right").columns["id"])
@@ -131,19 +132,22 @@ def test_errors_are_missing_and_told() -> None:
     found = log(model="model-b", prompt="question", score="right")
     assert found.warnings == ("3 of 18 tests errored, such as: Error: the line is dead",)
     gone = {item for item, value in zip(found.columns["id"], found.columns["score"], strict=True) if value is None}
-    assert len(gone) == 1 and next(iter(gone)).startswith("capital of Nepal ")
+    assert len(gone) == 1
+    assert next(iter(gone)).startswith("capital of Nepal ")
 
 
 def test_a_named_score_that_some_tests_lack_is_missing_there(tmp_path: Path) -> None:
     path = edited(tmp_path, "one.json", lambda results: results["results"][2]["namedScores"].pop("right"))
     found = log(path, score="right")
-    assert found.columns["score"].count(None) == 1 and found.warnings == ("1 of 11 tests have no 'right'",)
+    assert found.columns["score"].count(None) == 1
+    assert found.warnings == ("1 of 11 tests have no 'right'",)
 
 
 def test_tests_that_are_equal_by_accident_are_told(tmp_path: Path) -> None:
     path = edited(tmp_path, "one.json", lambda results: results["results"].append(results["results"][0]))
     found = log(path)
-    assert max(found.columns["repeat"]) == 2 and "items came 1 to 2 times" in found.warnings[0]
+    assert max(found.columns["repeat"]) == 2
+    assert "items came 1 to 2 times" in found.warnings[0]
 
 
 def test_rows_before_there_were_prompt_ids_and_provider_objects(tmp_path: Path) -> None:
@@ -154,13 +158,16 @@ def test_rows_before_there_were_prompt_ids_and_provider_objects(tmp_path: Path) 
             row["prompt"] = {"raw": "What is the capital of {{country}}?", "label": "question"}
 
     found = log(edited(tmp_path, "one.json", older))
-    assert found.name == "openai:chat" and found.chosen["prompt"] == "question" and len(found.columns["id"]) == 11
+    assert found.name == "openai:chat"
+    assert found.chosen["prompt"] == "question"
+    assert len(found.columns["id"]) == 11
 
 
 def test_two_runs_pair_by_content() -> None:
     found = sy.compare(str(LOGS / "one.json"), str(LOGS / "two.json"))
     means = [given(log(LOGS / name).columns["score"]) for name in ("one.json", "two.json")]
-    assert math.isclose(found.difference.estimate or 0, sum(means[1]) / 11 - sum(means[0]) / 11) and found.n == 11
+    assert math.isclose(found.difference.estimate or 0, sum(means[1]) / 11 - sum(means[0]) / 11)
+    assert found.n == 11
     assert (found.baseline.name, found.candidate.name) == ("model-a", "model-b")
 
 

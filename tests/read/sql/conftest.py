@@ -25,12 +25,12 @@ import pytest
 from read.sql.servers import (
     daemon,
     free_port,
+    guard,
     postgres_programs,
     start_cluster,
     start_postgres,
     start_workers,
-    stop_cluster,
-    stop_postgres,
+    stop,
     until,
 )
 
@@ -50,16 +50,17 @@ def locked(path: Path) -> Iterator[None]:
 
 
 @contextlib.contextmanager
-def shared(
-    factory: pytest.TempPathFactory, worker: str, name: str, start: Callable[[], dict[str, Any]], stop: Callable[[dict[str, Any]], None]
-) -> Iterator[Path]:
+def shared(factory: pytest.TempPathFactory, worker: str, name: str, start: Callable[[], dict[str, Any]]) -> Iterator[Path]:
     """What one process starts and all use: the path of a file that describes it. Counted, so that the last user stops it."""
     base = factory.getbasetemp()
     root = base if worker == "master" else base.parent
     state, lock = root / f"{name}.json", root / f"{name}.lock"
     with locked(lock):
-        held = json.loads(state.read_text()) if state.exists() else {"users": 0, **start()}
+        new = not state.exists()
+        held = {"users": 0, **start()} if new else json.loads(state.read_text())
         state.write_text(json.dumps({**held, "users": held["users"] + 1}))
+        if new:
+            guard(state, os.getpid() if worker == "master" else os.getppid())
     try:
         yield state
     finally:
@@ -89,7 +90,7 @@ def postgres(tmp_path_factory: pytest.TempPathFactory, worker_name: str) -> Iter
         lacking("psycopg is not installed: pip install 'psycopg[binary]'")
     import psycopg
 
-    with shared(tmp_path_factory, worker_name, "postgres", start_postgres, stop_postgres) as state:
+    with shared(tmp_path_factory, worker_name, "postgres", start_postgres) as state:
         url = json.loads(state.read_text())["url"]
         own = f"tests_{os.getpid()}"
         with psycopg.connect(url, autocommit=True) as con:
@@ -126,7 +127,7 @@ def cluster(tmp_path_factory: pytest.TempPathFactory, worker_name: str) -> Itera
         lacking("pyspark is not installed: pip install pyspark")
     if shutil.which("java") is None and "JAVA_HOME" not in os.environ:
         lacking("Java is not installed: apt-get install openjdk-17-jre-headless")
-    with shared(tmp_path_factory, worker_name, "spark", start_cluster, stop_cluster) as state:
+    with shared(tmp_path_factory, worker_name, "spark", start_cluster) as state:
         yield Cluster(state)
 
 
@@ -144,7 +145,7 @@ def spark(cluster: Cluster, tmp_path_factory: pytest.TempPathFactory) -> Iterato
         "spark.executor.memory": "512m",
         "spark.executor.cores": "1",
         "spark.cores.max": "2",
-        "spark.sql.shuffle.partitions": "4",
+        "spark.sql.shuffle.partitions": "2",
         "spark.sql.warehouse.dir": str(tmp_path_factory.mktemp("warehouse")),
         "spark.eventLog.enabled": "false",
     }
@@ -213,7 +214,7 @@ class Engine:
             from pyspark.sql.types import StructField, StructType, _parse_datatype_string
 
             fields = [StructField(name, _parse_datatype_string(TYPES["spark"][kind])) for name, kind in types.items()]
-            self._frames[table] = self.place.createDataFrame(list(rows), StructType(fields)).repartition(3)
+            self._frames[table] = self.place.createDataFrame(list(rows), StructType(fields))
             return table
         named = self.named(table)
         declared = ", ".join(f"{self.quoted(name)} {TYPES[self.name][kind]}" for name, kind in types.items())

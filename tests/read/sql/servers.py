@@ -1,12 +1,14 @@
 """How to start and stop the real servers of these tests: PostgreSQL, and a Spark master with two workers, all on loopback.
 
-A server is described by a dict that fits into a JSON file, so that a process that did not start it can use and stop it.
+A server is described by a dict that fits into a JSON file, so that a process that did not start it can use and stop it. As a
+program, `servers.py FILE OWNER` waits for the process OWNER to end and stops what FILE describes, if it is still there then.
 """
 
 from __future__ import annotations
 
 import contextlib
 import glob
+import json
 import os
 import pwd
 import secrets
@@ -138,3 +140,31 @@ def stop_cluster(held: dict[str, Any]) -> None:
         with contextlib.suppress(ChildProcessError):
             os.waitpid(process, 0)
     shutil.rmtree(held["home"], ignore_errors=True)
+
+
+# ---- when nobody is left to stop them ------------------------------------------------------------------------------------
+
+
+def stop(held: dict[str, Any]) -> None:
+    (stop_cluster if "processes" in held else stop_postgres)(held)
+
+
+def guard(state: Path, owner: int) -> None:
+    """Start a process that stops the server if the test run dies without doing it."""
+    program = [sys.executable, __file__, str(state), str(owner)]
+    os.posix_spawn(sys.executable, program, dict(os.environ), setsid=True)
+
+
+def _wait_and_stop(state: Path, owner: int) -> None:
+    while state.exists():
+        try:
+            os.kill(owner, 0)
+        except ProcessLookupError:
+            stop(json.loads(state.read_text()))
+            state.unlink(missing_ok=True)
+            return
+        time.sleep(1)
+
+
+if __name__ == "__main__":
+    _wait_and_stop(Path(sys.argv[1]), int(sys.argv[2]))

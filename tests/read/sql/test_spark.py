@@ -66,7 +66,7 @@ def test_a_worker_killed_in_the_middle_of_a_job(spark: Any, cluster: Any) -> Non
         time.sleep(0.1)
         return f"label {x % 3}"
 
-    frame = spark.range(0, 60, 1, 60).select(
+    frame = spark.range(0, 30, 1, 30).select(
         udf(slowly, useArrow=False)("id").alias("truth"), udf(slowly, useArrow=False)("id").alias("prediction")
     )
     source = spark_source(frame, {})
@@ -90,7 +90,7 @@ def test_a_worker_killed_in_the_middle_of_a_job(spark: Any, cluster: Any) -> Non
         watch.join()
         cluster.replace_worker()
     assert killed.is_set()
-    assert cells == [(f"label {i}", f"label {i}", 20) for i in range(3)]
+    assert cells == [(f"label {i}", f"label {i}", 10) for i in range(3)]
 
 
 @pytest.mark.needs_system

@@ -15,13 +15,14 @@ from steelyard.read.logs.documents import digest, document, listed_in, malformed
 from steelyard.read.logs.log import Choices, Log, pick
 
 _START = re.compile(
-    rb'\s*\{\s*(?:"testFile"\s*:\s*(?:"(?:[^"\\]|\\.)*"|null)\s*,\s*)?"testCases"\s*:\s*\[\s*'
+    rb'\s*\{\s*(?:"testRunData"\s*:\s*\{\s*)?(?:"testFile"\s*:\s*(?:"(?:[^"\\]|\\.)*"|null)\s*,\s*)?"testCases"\s*:\s*\[\s*'
     rb'(?:\]\s*,\s*"conversationalTestCases"\s*:\s*\[\s*)?\{'
 )
 _PLACE = re.compile(r"(conversational_)?test_case_\d+\Z")
 _KINDS = ("testCases", "conversationalTestCases")
 _ASKED = ("input", "expectedOutput", "context", "scenario", "expectedOutcome", "userDescription")
 _PASSED = "success"
+_WRAPPED = "testRunData"  # the key of a run that is kept in deepeval's hidden directory
 
 
 def looks_like(path: str, head: bytes) -> bool:
@@ -33,6 +34,8 @@ def looks_like(path: str, head: bytes) -> bool:
 def read(path: str, choices: Choices) -> Log:
     """One row per test case with the score of one metric. `--score success` is the verdict of the whole case."""
     whole = document(path)
+    if isinstance(whole, dict) and _WRAPPED in whole:
+        whole = whole[_WRAPPED]
     cases = _cases(path, whole)
     metrics = [_metrics(path, case) for case in cases]
     found = list(dict.fromkeys(name for each in metrics for name in each))

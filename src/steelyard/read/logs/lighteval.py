@@ -19,6 +19,7 @@ from steelyard.read.logs.parquet_rows import has_names, parquet_rows
 
 _COLUMNS = ("doc", "metric", "model_response")
 _FIELDS = ("task_name", "gold_index", "query")
+_DATE = re.compile(r"\d{4}-\d\d-\d\dT")
 _FILE = re.compile(r"details_(?P<task>.+)_(?P<date>\d{4}-\d\d-\d\dT[\d.:-]+)\.parquet\Z")
 
 
@@ -119,7 +120,7 @@ def _ids(path: str, docs: Sequence[Mapping[str, Any]]) -> list[str]:
 def _model(path: str) -> str | None:
     """lighteval writes details/MODEL/DATE/details_TASK_DATE.parquet; the model's name may have a slash of its own."""
     *folders, _ = os.path.abspath(path).split(os.sep)
-    if "details" not in folders[:-2]:
+    if "details" not in folders[:-2] or not _DATE.match(folders[-1]):
         return None
     start = len(folders) - 1 - folders[::-1].index("details")
     return "/".join(folders[start + 1 : -1]) or None
