@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from steelyard.errors import UsageError
-from steelyard.infer import flips, search
+from steelyard.infer import flips, rule_out, search
 from steelyard.infer import mcnemar_power as power
 from steelyard.infer.normal import STANDARD
 
@@ -210,7 +210,7 @@ def test_the_smallest_alpha_is_enough_and_a_smaller_one_is_not(
 @settings(max_examples=60, deadline=None)
 def test_passing_losses_are_those_of_tango(n: int, theta: float, alpha: float) -> None:
     z = -STANDARD.inv_cdf(alpha)
-    for d, most in enumerate(power.passing_losses(n, np.arange(n + 1), theta, z).tolist()):
+    for d, most in enumerate(rule_out.passing_losses(n, np.arange(n + 1), theta, z).tolist()):
         passes = [flips.tango_z(d - lost, lost, n, -theta) > z for lost in range(d + 1)]
         assert most == sum(passes) - 1
         assert passes == sorted(passes, reverse=True)  # one cut: more losses never help
@@ -225,14 +225,14 @@ def test_ruling_out_is_the_trinomial_sum_over_all_tables(n: int, psi: float, the
             if flips.tango_z(gained, lost, n, -theta) > z:
                 ways = math.comb(n, lost) * math.comb(n - lost, gained)
                 total += ways * (psi / 2) ** (lost + gained) * max(0.0, 1 - psi) ** (n - lost - gained)
-    assert power.rule_out_power(n, psi, theta, alpha) == pytest.approx(total, abs=1e-11)
+    assert rule_out.rule_out_power(n, psi, theta, alpha) == pytest.approx(total, abs=1e-11)
 
 
 def test_simulated_runs_rule_out_as_often_as_computed() -> None:
     n, psi, theta, runs = 500, 0.08, 0.04, 1500
     draws = np.random.default_rng(21).multinomial(n, [psi / 2, psi / 2, 1 - psi], runs)
     passed = sum(flips.tango(int(gained), int(lost), n, 0.95, "lower")[0] > -theta for lost, gained, _ in draws)
-    exact = power.rule_out_power(n, psi, theta, 0.05)
+    exact = rule_out.rule_out_power(n, psi, theta, 0.05)
     assert abs(passed / runs - exact) < 4 * math.sqrt(exact * (1 - exact) / runs)
 
 
@@ -241,8 +241,8 @@ def test_items_to_rule_out_are_those_of_a_brute_scan(seed: int) -> None:
     draw = np.random.default_rng(seed)
     psi, theta = float(draw.choice([0.002, 0.05, 0.3, 1.0])), float(draw.uniform(0.08, 0.3))
     alpha, beta = float(draw.choice([0.01, 0.05, 0.2])), float(draw.choice([0.05, 0.2, 0.5]))
-    found = power.rule_out_items(psi, theta, alpha, beta)
-    values = power._rule_out_along(psi, theta, -STANDARD.inv_cdf(alpha), 1, 4 * found.n_stable + 200)  # each n on its own: below
+    found = rule_out.rule_out_items(psi, theta, alpha, beta)
+    values = rule_out._rule_out_along(psi, theta, -STANDARD.inv_cdf(alpha), 1, 4 * found.n_stable + 200)  # each n on its own: below
     met = values >= 1 - beta - 1e-12
     assert (found.n_first, found.n_stable) == (int(met.argmax()) + 1, int(np.flatnonzero(~met)[-1]) + 2)
     assert found.achieved == pytest.approx(values[found.n_stable - 1], abs=1e-12)
@@ -251,13 +251,13 @@ def test_items_to_rule_out_are_those_of_a_brute_scan(seed: int) -> None:
 def test_a_stretch_carried_along_is_each_n_on_its_own() -> None:
     z = -STANDARD.inv_cdf(0.05)
     for psi, first in [(0.1, 1500), (1.0, 40), (0.003, 1)]:  # across the end of a block
-        along = power._rule_out_along(psi, 0.03, z, first, 300)
-        alone = [power.rule_out_power(n, psi, 0.03, 0.05) for n in range(first, first + 300)]
+        along = rule_out._rule_out_along(psi, 0.03, z, first, 300)
+        alone = [rule_out.rule_out_power(n, psi, 0.03, 0.05) for n in range(first, first + 300)]
         assert along == pytest.approx(alone, abs=1e-12)
 
 
 def test_at_scale_the_teeth_are_small_and_the_stable_n_close_to_the_first() -> None:
-    found = power.rule_out_items(0.04, 0.01, 0.05, 0.2)
+    found = rule_out.rule_out_items(0.04, 0.01, 0.05, 0.2)
     assert found.n_first < found.n_stable < found.n_first * 1.02
     normal = (1.6448536 + 0.8416212) ** 2 * 0.04 / 0.01**2
     assert 1 < found.n_first / normal < 1.06
@@ -274,7 +274,7 @@ def test_impossible_questions_are_advice() -> None:
     with pytest.raises(UsageError, match="cannot use the discordance"):
         power.mcnemar_power(100, 0.0, 0.0, 0.05)
     with pytest.raises(UsageError, match="cannot use the alpha"):
-        power.rule_out_power(100, 0.1, 0.02, 0.0)
+        rule_out.rule_out_power(100, 0.1, 0.02, 0.0)
     with pytest.raises(UsageError, match="cannot use the beta"):
         power.mcnemar_items(0.1, 0.02, 0.05, 1.0)
     with pytest.raises(UsageError, match="at least one item"):
@@ -292,9 +292,9 @@ def test_impossible_questions_are_advice() -> None:
     with pytest.raises(UsageError, match="with 10,000,000 items"):
         power.mcnemar_items(0.1, 0.00001, 0.05, 0.2)
     with pytest.raises(UsageError, match="with 1,000 items"):
-        power.rule_out_items(0.1, 0.001, 0.05, 0.2, cap=1000)
+        rule_out.rule_out_items(0.1, 0.001, 0.05, 0.2, cap=1000)
     with pytest.raises(UsageError, match="cannot rule out this drop"):
-        power.rule_out_items(0.1, 0.0, 0.05, 0.2)
+        rule_out.rule_out_items(0.1, 0.0, 0.05, 0.2)
 
 
 def test_ten_million_items_are_the_default_cap() -> None:

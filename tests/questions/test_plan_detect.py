@@ -14,7 +14,8 @@ from hypothesis import strategies as st
 import steelyard as sy
 from steelyard import signature
 from steelyard.errors import UsageError
-from steelyard.infer.mcnemar_power import mcnemar_power, rule_out_power
+from steelyard.infer.mcnemar_power import mcnemar_power
+from steelyard.infer.rule_out import rule_out_power
 from steelyard.plans import Plan
 from steelyard.render.formats import FORMATS
 

@@ -13,8 +13,12 @@ import pytest
 import yaml
 
 import steelyard as sy
-from steelyard.errors import SteelyardError, UsageError
-from steelyard.reference.changes import read_changes
+from steelyard.errors import SourceError, SteelyardError, UsageError
+from steelyard.questions.record import existing_entry
+from steelyard.questions.record_store import lost_line
+from steelyard.questions.reference_place import locate, with_outcomes
+from steelyard.reference.changes import Change, read_changes
+from steelyard.reference.entry import Entry
 
 Rows = list[dict[str, Any]]
 
@@ -455,3 +459,183 @@ def test_update_keeps_the_protocol_unless_told() -> None:
     assert {key: str(value) for key, value in entry()["protocol"].items()} == {"shots": "5"}
     sy.record(rows(bits(15, 5)), task="t", model="m", update=True, reason="x", protocol={"shots": "0"})
     assert {key: str(value) for key, value in entry()["protocol"].items()} == {"shots": "0"}
+
+
+def test_update_in_another_scale_takes_the_numbers_along_and_says_so() -> None:
+    sy.record(rows(bits(150, 50)), task="t", model="m", scale="percent", theta=2.0, margin=1.0, sigma=43.0, alpha=0.01)
+    result = sy.record(rows(bits(160, 40)), task="t", model="m", update=True, reason="x", scale="fraction")
+    found = entry()
+    assert (found["scale"], found["accuracy"], found["alpha"]) == ("fraction", 0.8, 0.01)
+    assert [found[key] for key in ("theta", "margin", "sigma", "first_value")] == pytest.approx([0.02, 0.01, 0.43, 0.75])
+    assert any("theta 2" in warning and "multiplied by 0.01" in warning for warning in result.warnings)
+    assert not any("drift" in warning for warning in sy.check(rows(bits(160, 40)), task="t", model="m").warnings)
+
+
+def test_update_by_another_metric_leaves_its_numbers_behind_and_says_so() -> None:
+    sy.record(rows(bits(150, 50)), task="t", model="m", theta=0.02, alpha=0.01)
+    result = sy.record(rows(bits(160, 40)), task="t", model="m", update=True, reason="x", metric="error")
+    found = entry()
+    assert found["error"] == pytest.approx(0.2)
+    assert found["alpha"] == 0.01
+    assert "accuracy" not in found
+    assert "theta" not in found
+    assert "first_value" not in found
+    assert any("accuracy" in warning and "theta 0.02" in warning for warning in result.warnings)
+
+
+def test_a_name_that_only_the_suite_knows_stays_the_name() -> None:
+    Path("references").mkdir()
+    Path("references/t.yaml").write_text("m:\n  - wer: 7.5\n    scale: raw\n    metric: wer\n", encoding="utf-8")
+    result = sy.record(rows([5.0, 9.0]), task="t", model="m", update=True, reason="x")
+    assert (result.metric, result.value) == ("wer", 7.0)
+    assert (entry()["wer"], entry()["metric"], entry()["first_value"]) == (7.0, "wer", 7.5)
+    assert sy.check(rows([5.0, 9.0]), task="t", model="m").higher_is_better is False
+
+
+def labelled(n: int = 60) -> Rows:
+    return [{"id": f"q{i}", "truth": "ab"[i % 2], "prediction": "ab"[i % 3 % 2]} for i in range(n)]
+
+
+def test_the_positive_class_is_on_record_and_an_update_keeps_it() -> None:
+    first = sy.record(labelled(), task="t", model="m", metric="f1", positive="a")
+    assert entry()["positive"] == "a"
+    again = sy.record(labelled(), task="t", model="m", update=True, reason="x")
+    assert again.value == first.value
+    assert entry()["positive"] == "a"
+    sy.record(labelled(), task="t", model="m", update=True, reason="x", positive="b")
+    assert entry()["positive"] == "b"
+    sy.record(labelled(), task="t", model="other", positive="a")
+    assert "positive" not in entry(model="other")  # accuracy is about no class
+
+
+def test_an_update_does_not_uncover_hashed_ids() -> None:
+    sy.record(rows(bits(15, 5)), task="t", model="m", ids="hashed")
+    sy.record(rows(bits(16, 4)), task="t", model="m", update=True, reason="x")
+    assert b"q0" not in b"".join(path.read_bytes() for path in Path("references/t.items").glob("*.items"))
+
+
+@pytest.mark.parametrize(("missing", "value"), [("wrong", 0.75), ("drop", 1.0)])
+def test_missing_predictions_are_said_and_kept_as_counted(missing: str, value: float) -> None:
+    data = [{"id": f"q{i}", "truth": "ab"[i % 2], "prediction": None if i < 5 else "ab"[i % 2]} for i in range(20)]
+    with pytest.raises(SteelyardError, match="5 of 20 items without a prediction"):
+        sy.record(data, task="t", model="m")
+    result = sy.record(data, data, task="t", model="m", missing=missing)
+    assert result.value == value
+    assert sum("5 of 20 items without a prediction" in warning for warning in result.warnings) == 2  # one for each run
+    verdict = sy.check(data, task="t", model="m", missing=missing)
+    assert (verdict.reference["value"], verdict.candidate["value"]) == (value, value)
+
+
+@pytest.mark.parametrize(
+    ("scores", "scale"), [([50.0, 60.0], "fraction"), ([0.5, 1.5], "fraction"), ([50.0, 101.0], "percent"), ([-200.0, 5.0], "percent")]
+)
+def test_scores_beyond_their_scale_are_refused_before_anything_is_written(scores: list[float], scale: str) -> None:
+    with pytest.raises(SteelyardError, match=scale):
+        sy.record(rows(scores), task="t", model="m", scale=scale)
+    assert not Path("references").exists()
+
+
+def test_percentages_as_they_come_are_percent() -> None:
+    assert sy.record(rows([50.0, 100.0]), task="t", model="m", scale="percent").value == 75
+
+
+@pytest.mark.parametrize("option", ["directory", "config"])
+def test_a_nul_byte_in_a_path_is_one_line(option: str) -> None:
+    with pytest.raises(SteelyardError, match="null byte"):
+        sy.record(rows(bits(3, 1)), task="t", model="m", **{option: "a\x00b"})  # type: ignore[arg-type]
+
+
+def test_the_file_is_named_as_it_was_given_links_and_all(home: Path) -> None:
+    (home / "real").mkdir()
+    Path("references").symlink_to(home / "real")
+    assert sy.record(rows(bits(3, 1)), task="t", model="m").file == "references/t.yaml"
+
+
+def test_whoever_read_the_old_entry_gets_the_outcomes_of_the_new_one() -> None:
+    sy.record(rows(bits(15, 5)), task="t", model="m")
+    place = locate("t")
+    old = existing_entry(place, "m", None)
+    assert old is not None
+    sy.record(rows(bits(16, 4)), task="t", model="m", update=True, reason="x")
+    new, kept = with_outcomes(place, old)
+    assert new.value == 0.8
+    assert kept is not None
+    score = kept.runs[0].score
+    assert score is not None
+    assert score.sum() == 16
+    sy.record(rows(bits(16, 4)), task="t", model="m", update=True, reason="x", items=False)
+    assert with_outcomes(place, old)[1] is None
+
+
+def test_outcomes_that_are_really_gone_are_told() -> None:
+    sy.record(rows(bits(15, 5)), task="t", model="m")
+    place = locate("t")
+    old = existing_entry(place, "m", None)
+    assert old is not None
+    for path in Path("references/t.items").glob("*.outcomes"):
+        path.unlink()
+    with pytest.raises(SourceError, match="no such file"):
+        with_outcomes(place, old)
+
+
+# A line that a killed process did not write
+
+AT = "2026-01-02T03:04:05Z"
+LATER = "2026-01-02T03:04:06Z"
+ENTRY = Entry(model="m", value=0.5, num_samples=40, runs=1, recorded=AT, by="ada", tool="steelyard 0.1.0", reason="second")
+
+
+@pytest.mark.parametrize(
+    "past",
+    [
+        [Change(action="update", model="m", new=0.5, reason="second", time=AT)],
+        [Change(action="update", model="m", new=0.75, reason="second", time=AT)],  # the value was changed by hand since
+        [Change(action="update", model="m", new=0.5, reason="first", time=AT)],  # the reason was
+        [Change(action="import", model="m", new=0.5, reason="from afar", time=LATER)],
+        [Change(action="recovered", model="m", new=0.5, reason="second", time=AT)],
+    ],
+)
+def test_a_change_with_its_line_lost_none(past: list[Change]) -> None:
+    assert lost_line(ENTRY, past) is None
+
+
+@pytest.mark.parametrize(
+    ("past", "old"),
+    [
+        ([], None),
+        ([Change(action="record", model="m", new=0.75, reason="first", time=AT)], 0.75),  # within one second
+        ([Change(action="record", model="m", new=0.5, reason="second", time="2026-01-02T03:04:04Z")], 0.5),
+        ([Change(action="update", model="m", spec={"quant_algo": "FP8"}, new=0.5, reason="second", time=AT)], None),
+        ([Change(action="update", model="n", new=0.5, reason="second", time=AT)], None),
+        ([Change(action="approve", model="m", new=0.5, reason="second", time=LATER)], None),
+    ],
+)
+def test_a_change_without_its_line_is_told_by_its_entry(past: list[Change], old: float | None) -> None:
+    lost = lost_line(ENTRY, past)
+    assert lost == Change(action="recovered", model="m", old=old, new=0.5, n=40, runs=1, reason="second", time=AT, by="ada")
+
+
+def test_what_we_did_not_write_has_no_line_to_lose() -> None:
+    assert lost_line(Entry(model="m", value=0.5, recorded=AT), []) is None
+    assert lost_line(Entry(model="m", value=0.5, tool="steelyard 0.1.0"), []) is None
+
+
+def test_a_history_that_was_left_behind_is_mended_and_said() -> None:
+    sy.record(rows(bits(15, 5)), task="t", model="m", reason="first")
+    Path("references/t.history.jsonl").unlink()
+    result = sy.record(rows(bits(16, 4)), task="t", model="m", update=True, reason="second")
+    assert any("recovered" in warning for warning in result.warnings)
+    one, two = read_changes(Path("references/t.history.jsonl"))
+    assert (one.action, one.new, one.reason) == ("recovered", 0.75, "first")
+    assert (two.action, two.old, two.new) == ("update", 0.75, 0.8)
+    quiet = sy.record(rows(bits(17, 3)), task="t", model="m", update=True, reason="third")
+    assert not any("recovered" in warning for warning in quiet.warnings)
+
+
+def test_a_history_with_a_merge_conflict_is_added_to_and_said() -> None:
+    sy.record(rows(bits(15, 5)), task="t", model="m", reason="first")
+    path = Path("references/t.history.jsonl")
+    path.write_text("<<<<<<< ours\n" + path.read_text("utf-8"), encoding="utf-8")
+    result = sy.record(rows(bits(16, 4)), task="t", model="m", update=True, reason="second")
+    assert any("cannot be read" in warning for warning in result.warnings)
+    assert "second" in path.read_text("utf-8").splitlines()[-1]

@@ -7,6 +7,7 @@ import json
 import os
 import re
 import shutil
+import stat
 import subprocess
 import sys
 import textwrap
@@ -19,7 +20,7 @@ from hypothesis import strategies as st
 
 from steelyard.errors import SourceError, UsageError
 from steelyard.reference import changes
-from steelyard.reference.changes import ACTIONS, Change, append_change, commit_of, now, read_changes, who
+from steelyard.reference.changes import ACTIONS, Change, append_change, append_changes, check_appendable, commit_of, now, read_changes, who
 from steelyard.version import __version__
 
 TEXT = st.text(st.characters(exclude_categories=["Cs"]), max_size=12)
@@ -181,6 +182,55 @@ def test_what_cannot_be_kept_is_refused(tmp_path: Path) -> None:
     assert not path.exists()
     with pytest.raises(UsageError, match="cannot lock"):
         append_change(tmp_path / "nowhere" / "h", WHOLE)
+
+
+def test_several_lines_are_one_write(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = tmp_path / "h"
+    append_change(path, WHOLE)
+    synced: list[int] = []
+    real = os.fsync
+    monkeypatch.setattr(os, "fsync", lambda handle: (synced.append(handle), real(handle))[1])
+    assert append_changes(path, [Change(action="import", model=f"m{i}") for i in range(50)]) == ()
+    assert len(synced) == 1
+    assert [change.model for change in read_changes(path)][1:] == [f"m{i}" for i in range(50)]
+    before = path.read_bytes()
+    assert append_changes(path, []) == ()
+    with pytest.raises(UsageError, match="cannot keep the history"):
+        append_changes(path, [WHOLE, Change(action="delete")])
+    assert path.read_bytes() == before
+
+
+def test_a_first_line_that_may_not_last_is_taken_back(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    real = os.fsync
+
+    def fsync(handle: int) -> None:
+        if stat.S_ISDIR(os.fstat(handle).st_mode):
+            raise OSError(errno.EIO, os.strerror(errno.EIO))
+        real(handle)
+
+    monkeypatch.setattr(os, "fsync", fsync)
+    with pytest.raises(UsageError, match="will last"):
+        append_change(tmp_path / "h", WHOLE)
+    assert not (tmp_path / "h").exists()
+
+
+def test_whether_a_line_could_be_added(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = tmp_path / "h"
+    check_appendable(path)
+    assert not path.exists()  # a look makes nothing
+    append_change(path, WHOLE)
+    before = path.read_bytes()
+    check_appendable(path)
+    assert path.read_bytes() == before
+    with pytest.raises(SourceError, match="not a file"):
+        check_appendable(tmp_path)
+
+    def refused(*given: object) -> int:
+        raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
+
+    monkeypatch.setattr(os, "open", refused)
+    with pytest.raises(UsageError, match="nothing was changed"):
+        check_appendable(path)
 
 
 def test_many_processes_append(tmp_path: Path) -> None:

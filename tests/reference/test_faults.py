@@ -20,7 +20,7 @@ import yaml
 
 import steelyard as sy
 from steelyard.errors import SteelyardError
-from steelyard.reference import locking, outcomes
+from steelyard.reference import changes, locking, outcomes
 from steelyard.reference.changes import read_changes
 
 Rows = list[dict[str, Any]]
@@ -152,6 +152,56 @@ def test_a_failed_update_leaves_no_litter(name: str, monkeypatch: pytest.MonkeyP
         if litter:
             wrong.append(f"call {at}: {litter}")
     assert not wrong, "; ".join(wrong)
+
+
+@pytest.mark.parametrize("name", ["replace", "write", "fsync"])
+def test_a_failed_first_record_leaves_nothing(name: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    wrong = []
+    for at in range(20):
+        where = tmp_path / str(at)
+        where.mkdir()
+        monkeypatch.chdir(where)
+        with monkeypatch.context() as patch:
+            failing(patch, name, at, OSError(errno.ENOSPC, os.strerror(errno.ENOSPC)))
+            try:
+                first()
+                break
+            except SteelyardError:
+                pass
+        if litter := sorted(snapshot()):
+            wrong.append(f"call {at}: {litter}")
+    assert at > 2
+    assert not wrong, "; ".join(wrong)
+
+
+def test_an_entry_that_cannot_be_put_back_is_told_and_its_line_comes_later(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The disk is full from the line of history on: the old entry finds no room either."""
+    first()
+    full: list[int] = []
+    real_append, real_write = changes._append, os.write
+
+    def append(*words: Any, **options: Any) -> None:
+        full.append(1)
+        real_append(*words, **options)
+
+    def write(handle: int, data: Any) -> int:
+        if full and not bytes(data).startswith(b'{"host"'):  # the lock still fits
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+        return real_write(handle, data)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(changes, "_append", append)
+        patch.setattr(os, "write", write)
+        with pytest.raises(SteelyardError, match="without a line of history; the next record --update of it adds the line"):
+            update()
+    assert whole(history=False) == "new"
+    third = sy.record(rows(OLD), task="t", model="m", update=True, reason="third")
+    assert any("recovered" in warning for warning in third.warnings)
+    assert [(change.action, change.new) for change in read_changes(REFERENCES / "t.history.jsonl")] == [
+        ("record", 0.75),
+        ("recovered", 0.5),
+        ("update", 0.75),
+    ]
 
 
 def test_a_history_that_cannot_be_written_stops_the_update() -> None:
@@ -339,8 +389,8 @@ def test_a_torn_history_is_mended_and_kept() -> None:
     with (REFERENCES / "t.history.jsonl").open("ab") as file:
         file.write(b'{"action": "upd')
     update()
-    changes = read_changes(REFERENCES / "t.history.jsonl")
-    assert [change.action for change in changes] == ["record", "torn", "update"]
+    found = read_changes(REFERENCES / "t.history.jsonl")
+    assert [change.action for change in found] == ["record", "torn", "update"]
 
 
 # Processes that are killed
@@ -429,8 +479,8 @@ def test_the_next_record_mends_a_history_that_a_kill_left_behind() -> None:
     assert in_child(work) == signal.SIGKILL
     assert value() == 0.5
     sy.record(rows(OLD), task="t", model="m", update=True, reason="third")
-    changes = [change for change in read_changes(REFERENCES / "t.history.jsonl") if change.action != "torn"]
-    assert [change.new for change in changes] == [0.75, 0.5, 0.75]
+    found = [change for change in read_changes(REFERENCES / "t.history.jsonl") if change.action != "torn"]
+    assert [change.new for change in found] == [0.75, 0.5, 0.75]
 
 
 # Many writers at once

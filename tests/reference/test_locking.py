@@ -17,7 +17,7 @@ import pytest
 from steelyard.errors import UsageError
 from steelyard.reference import locking
 from steelyard.reference.atomic import write_atomic
-from steelyard.reference.locking import Lock, update_file
+from steelyard.reference.locking import Lock, take_back, update_file
 
 POSIX = pytest.mark.skipif(os.name == "nt", reason="signals of POSIX")
 
@@ -380,3 +380,23 @@ def test_a_forked_child_does_not_release_the_lock(tmp_path: Path) -> None:
             print(lock.held())
     """
     assert start(code, tmp_path / "f").communicate()[0] == "True\n"
+
+
+def test_an_update_is_taken_back(tmp_path: Path) -> None:
+    path = tmp_path / "f"
+    update_file(path, lambda old: b"new")
+    take_back(path, b"new", b"old")
+    assert path.read_bytes() == b"old"
+    take_back(path, b"old", None)  # there was no file
+    assert not list(tmp_path.iterdir())
+
+
+def test_what_somebody_wrote_since_is_not_taken_back(tmp_path: Path) -> None:
+    path = tmp_path / "f"
+    path.write_bytes(b"theirs")
+    for old in (b"old", None):
+        take_back(path, b"new", old)
+    assert path.read_bytes() == b"theirs"
+    path.unlink()
+    take_back(path, b"new", b"old")
+    assert not path.exists()

@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 
 from steelyard.errors import DataError, SourceError, UsageError
 from steelyard.items import Items, Labels
-from steelyard.reference.outcomes import Outcomes, hash_id, hash_ids, load, outcomes_of, save, sweep_items, to_items
+from steelyard.reference.outcomes import Outcomes, discard, hash_id, hash_ids, load, outcomes_of, save, sweep_items, to_items
 from steelyard.tally.design import take
 from steelyard.tally.pairs import match
 
@@ -459,6 +459,37 @@ def test_items_that_nobody_uses_are_swept(tmp_path: Path) -> None:
     with pytest.raises(SourceError):
         sweep_items(tmp_path, "t")
     assert len(list((tmp_path / "t.items").glob("*.items"))) == 2
+
+
+def test_outcomes_are_discarded_with_the_items_that_only_they_had(tmp_path: Path) -> None:
+    file = save(tmp_path, "t", "m", outcomes_of([bits(5)], roles={"score"}))
+    other = save(tmp_path, "t", "n", outcomes_of([bits(6)], roles={"score"}))
+    assert discard(tmp_path, "t", file) == ()
+    assert discard(tmp_path, "t", file) == ()  # gone is gone
+    assert len(list((tmp_path / "t.items").iterdir())) == 2
+    load(tmp_path, "t", other)
+
+
+def test_damage_elsewhere_leaves_all_items_and_is_said(tmp_path: Path) -> None:
+    file = save(tmp_path, "t", "m", outcomes_of([bits(5)], roles={"score"}))
+    (tmp_path / "t.items" / "n.outcomes").write_bytes(b"broken")
+    (said,) = discard(tmp_path, "t", file)
+    assert "n.outcomes" in said
+    assert not (tmp_path / file).exists()
+    assert len(list((tmp_path / "t.items").glob("*.items"))) == 1
+
+
+@pytest.mark.parametrize(
+    "file", ["o.items/m.outcomes", "t.yaml", "t.items/m", "t.items/a/m.outcomes", "t.items/../x.outcomes", "/m.outcomes"]
+)
+def test_nothing_but_the_tasks_own_outcomes_can_be_discarded(tmp_path: Path, file: str) -> None:
+    for victim in ("o.items/m.outcomes", "t.yaml", "t.items/m", "t.items/a/m.outcomes", "x.outcomes"):
+        path = tmp_path / victim
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(b"")
+    with pytest.raises(UsageError):
+        discard(tmp_path, "t", file)
+    assert len([path for path in tmp_path.rglob("*") if path.is_file()]) == 5
 
 
 def test_nothing_else_in_the_room_loads_numpy() -> None:

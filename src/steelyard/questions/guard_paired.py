@@ -9,7 +9,7 @@ from typing import Any
 from steelyard.errors import DataError
 from steelyard.infer.decision import agreeing_bounds, decide
 from steelyard.metrics.catalogue import Metric
-from steelyard.questions.asked import settle_comparison
+from steelyard.questions.asked import Asked, settle_comparison
 from steelyard.questions.compare_items import Run, paired
 from steelyard.questions.guard_number import Found, warn_of_gain
 from steelyard.questions.guard_parts import Judged
@@ -17,6 +17,7 @@ from steelyard.questions.guard_rule import Rule
 from steelyard.questions.pair_evidence import pair_evidence
 from steelyard.questions.settings import settle
 from steelyard.questions.telling import telling_items
+from steelyard.tally.pairs import Pairs
 
 WHOLE = 1e-9  # of a level 1 - 2 alpha that would be 0 at alpha = .5
 MOST_TELLING = 10
@@ -48,7 +49,7 @@ def guard_items(
         unmatched=unmatched,
         correction="holm",
     )
-    pairs, _ = paired(reference, candidate, asked)
+    pairs = _paired(reference, candidate, asked)
     if rule.target == "runs" and pairs.plain:
         raise DataError(
             "cannot ask about runs",
@@ -61,6 +62,17 @@ def guard_items(
     found = pair_evidence(pairs, metric, plain)
     rule.warnings.extend(_fitting(asked.own.warnings))
     return _written(Judged(found=found, pairs=pairs, metric=metric, rule=rule, unit=unit, draws=draws, deterministic=deterministic))
+
+
+def _paired(reference: Run, candidate: Run, asked: Asked) -> Pairs:
+    """The matched items; what stands in the way is told in the words of a guard."""
+    try:
+        return paired(reference, candidate, asked)[0]
+    except DataError as reason:
+        told = _fitting([reason.what, reason.got, reason.need])
+        hint = "--unmatched drop checks on the ids in both" if "in both, " in reason.got else "name the id column with --id"
+        kept = reason.hint if "--design" not in reason.hint else hint
+        raise DataError(told[0], got=told[1], need=told[2], hint=kept) from reason
 
 
 def _fitting(warnings: list[str]) -> list[str]:

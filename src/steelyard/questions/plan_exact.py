@@ -7,11 +7,12 @@ from typing import TYPE_CHECKING, Any
 
 from steelyard.errors import UsageError
 from steelyard.infer import mcnemar_power as exact
+from steelyard.infer import rule_out
 
 EXACT_UP_TO = 300_000  # items: beyond it the exact search costs seconds and moves nothing
 
 if TYPE_CHECKING:
-    from steelyard.questions.plan_detect import Wanted
+    from steelyard.questions.plan_solved import Wanted
     from steelyard.questions.plan_spread import Spread
 
 
@@ -50,16 +51,16 @@ def _rule_out(wanted: Wanted, spread: Spread, solved: Mapping[str, Any]) -> dict
     alpha = wanted.alpha / 2 if two else wanted.alpha
     if wanted.found == "n":
         assert wanted.theta is not None
-        found = exact.rule_out_items(psi, wanted.theta, alpha, wanted.beta)
+        found = rule_out.rule_out_items(psi, wanted.theta, alpha, wanted.beta)
         return {"n": found.n_stable, "n_first": found.n_first, "n_stable": found.n_stable, "n_formula": solved["n"]}
     assert wanted.n is not None
     n = wanted.n
     if wanted.found == "theta":
-        theta = exact.rule_out_theta(n, psi, alpha, wanted.beta)
+        theta = rule_out.rule_out_theta(n, psi, alpha, wanted.beta)
         return {"theta": theta, "theta_formula": solved["theta"]}
     assert wanted.theta is not None
     if wanted.found == "power":
-        power = exact.rule_out_power(n, psi, wanted.theta, alpha)
+        power = rule_out.rule_out_power(n, psi, wanted.theta, alpha)
         return {"power": power, "beta": 1 - power, "power_formula": solved["power"]}
-    least = exact.rule_out_alpha(n, psi, wanted.theta, wanted.beta)
+    least = rule_out.rule_out_alpha(n, psi, wanted.theta, wanted.beta)
     return {"alpha": min(1.0, 2 * least) if two else least}

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from steelyard.infer import power
 
 if TYPE_CHECKING:
-    from steelyard.questions.plan_detect import Wanted
+    from steelyard.questions.plan_solved import Wanted
     from steelyard.questions.plan_spread import Spread
 
 

@@ -109,23 +109,24 @@ def _measured(runs: Sequence[Run], name: str | None, settings: Settings, *, item
         raise UsageError("cannot pool runs without their items", got=f"{len(runs)} runs", need="their items, or one run")
     if items:
         _require_ids(runs)
-    parts = [_kept_columns(_settled(run, metric, settings, several=len(runs) > 1), metric) for run in runs]
+    named = [f"run {place}: " if len(runs) > 1 else "" for place in range(1, len(runs) + 1)]
+    parts = [_kept_columns(_settled(run.items, metric, settings, name), metric) for run, name in zip(runs, named, strict=True)]
     kept = outcomes.outcomes_of(parts, roles=_roles(metric), hashed=hashed) if items else None
     together = parts[0] if kept is None else outcomes.to_items(kept)
     sample = Sample(together, settings)
-    value = _estimate(sample, metric, settings)
-    quiet = settings.quietly()
+    quiet = settings.quietly(draws=100)  # only the estimate is wanted, and nothing that is to be said of its interval
+    value = _estimate(sample, metric, quiet)
     by_run = tuple(_estimate(Sample(one, quiet), metric, quiet) for one in _each_run(together))
     return Measured(metric=metric, value=value, by_run=by_run, n=sample.n, items=together, kept=kept)
 
 
-def _settled(run: Run, metric: Metric, settings: Settings, *, several: bool) -> Items:
+def _settled(items: Items, metric: Metric, settings: Settings, name: str) -> Items:
     """The run with nothing missing of what the metric needs: what is kept is what was counted."""
     own = settings.quietly()
-    items = Sample(run.items, own, needed=_needed(run.items, metric)).items
+    settled = Sample(items, own, needed=_needed(items, metric)).items
     for sentence in own.warnings:
-        settings.warn(f"{run.name}: {sentence}" if several else sentence)
-    return items
+        settings.warn(name + sentence)
+    return settled
 
 
 def _needed(items: Items, metric: Metric) -> tuple[str, ...]:

@@ -61,23 +61,23 @@ class _Gathered:
 
 
 def _lines(file: Opened, gathered: _Gathered) -> None:
-    decoder: Any = _decoder()
+    decoder: Any = strict_decoder()
     with open(file.plain, "rb") as stream:
         for number, raw in enumerate(stream, 1):  # a binary file ends lines at LF, never at U+2028
             text = raw.decode("utf-8-sig" if number == 1 else "utf-8")
             if not text.strip(" \t\r\n"):
                 continue
             try:
-                row = _value(decoder, text)
+                row = one_value(decoder, text)
             except (ValueError, RecursionError) as error:
-                raise _bad(file, f"line {number}", error, cut=not raw.endswith(b"\n")) from None
+                raise bad_value(file, f"line {number}", error, cut=not raw.endswith(b"\n")) from None
             if type(row) is not dict:
                 got = f"a {_called(row)} in line {number}"
                 raise SourceError(f"cannot read {file.shown!r} as JSON Lines", got=got, need="one object per line")
             gathered.add(row)
 
 
-def _value(decoder: Any, text: str) -> Any:
+def one_value(decoder: Any, text: str) -> Any:
     """decode() without its two searches for white space, which cost a third of the time; it speaks when something is wrong."""
     try:
         value, end = decoder.scan_once(text, 0)
@@ -91,13 +91,13 @@ def _document(file: Opened, gathered: _Gathered) -> bool:
     with open(file.plain, encoding="utf-8-sig", newline="") as stream:
         text = stream.read()
     try:
-        found = _decoder().decode(text)
+        found = strict_decoder().decode(text)
     except json.JSONDecodeError as error:
         if error.msg == "Extra data" and text.lstrip().startswith("{"):
             return False
-        raise _bad(file, f"line {error.lineno}", error, cut=not text[error.pos :].strip()) from None
+        raise bad_value(file, f"line {error.lineno}", error, cut=not text[error.pos :].strip()) from None
     except (ValueError, RecursionError) as error:
-        raise _bad(file, "the file", error, cut=False) from None
+        raise bad_value(file, "the file", error, cut=False) from None
     rows = found
     if isinstance(found, dict):
         if "\n" not in text.strip() and not any(isinstance(value, list) for value in found.values()):
@@ -124,11 +124,11 @@ def _turned(file: Opened, columns: Mapping[str, Any]) -> list[dict[str, Any]]:
     return [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
 
 
-def _decoder() -> json.JSONDecoder:
-    return json.JSONDecoder(object_pairs_hook=_once, parse_constant=_no_constant, parse_float=_finite)
+def strict_decoder() -> json.JSONDecoder:
+    return json.JSONDecoder(object_pairs_hook=once_each, parse_constant=_no_constant, parse_float=_finite)
 
 
-def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+def once_each(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     found = dict(pairs)
     if len(found) != len(pairs):
         keys = [key for key, _ in pairs]
@@ -147,7 +147,7 @@ def _finite(text: str) -> float:
     return number
 
 
-def _bad(file: Opened, where: str, error: Exception, *, cut: bool) -> SourceError:
+def bad_value(file: Opened, where: str, error: Exception, *, cut: bool) -> SourceError:
     what = f"cannot read {file.shown!r} as JSON"
     if isinstance(error, RecursionError):
         return SourceError(what, got=f"values nested too deeply in {where}", need="a few levels")

@@ -105,7 +105,7 @@ def check_appendable(path: Path) -> None:
 
 
 def _append(path: Path, line: bytes, *, size: int | None) -> None:
-    """One write at the end. If the disk is full, the file is cut back to what it was: to nothing, if there was none."""
+    """One write at the end. If the disk is full, the file is cut back to what it was, or removed if there was none."""
     try:
         handle = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT | getattr(os, "O_BINARY", 0), 0o666)
         try:
@@ -114,6 +114,8 @@ def _append(path: Path, line: bytes, *, size: int | None) -> None:
         except BaseException:
             with contextlib.suppress(OSError):
                 os.ftruncate(handle, size or 0)
+                if size is None:
+                    path.unlink()
             raise
         finally:
             os.close(handle)

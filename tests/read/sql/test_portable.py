@@ -18,7 +18,7 @@ from steelyard.metrics.sums import QUOTIENT
 from steelyard.read.doors import open_source
 from steelyard.read.joining import meet
 from steelyard.read.sql.meeting import meet_tables
-from steelyard.read.sql.numbers import bucket_sums, group_sums, moments, paired_bucket_sums, paired_moments
+from steelyard.read.sql.moments import bucket_sums, group_sums, moments, paired_bucket_sums, paired_moments
 from steelyard.tally.pairing import settle_pairing
 
 ID, TRUTH, PREDICTION = "item id", 'Truth-ü "x"', "pre`d.ict %s?"
@@ -249,6 +249,9 @@ def test_sums_by_group(engine: Any) -> None:
     source = engine.open(engine.put("rows", {"id": "int", "score": "float", "group": "text"}, rows))
     sums = group_sums(source)
     assert sums.units == "groups"
+    with pytest.raises(DataError, match="groups, which the buckets would tear apart"):
+        bucket_sums(source)
+    assert paired_bucket_sums(source, source) is None
     held = {name: [score for _, score, group in rows if group == name] for name in sorted({row[2] for row in rows})}
     assert np.allclose(sums.rows, [[len(each), math.fsum(each)] for each in held.values()], rtol=1e-14, atol=0)
     cells = source.tabulate(["group"])

@@ -16,7 +16,7 @@ import pytest
 from steelyard.errors import SourceError, UsageError
 from steelyard.read.doors import open_source
 from steelyard.read.joining import meet
-from steelyard.read.sql.spark import is_spark_frame, spark_compare, spark_files, spark_session, spark_source
+from steelyard.read.sql.spark import is_spark_frame, open_on_spark, spark_compare, spark_files, spark_session, spark_source
 
 ROWS = 40_000
 
@@ -54,6 +54,14 @@ def test_files_on_the_cluster_equal_the_local_answer(spark: Any, files: Path, en
     assert found.cells == local.cells
     assert found.report == local.report
     assert sum(found.cells.values()) == ROWS
+
+
+@pytest.mark.needs_system
+def test_a_path_on_the_cluster(spark: Any, cluster: Any, files: Path) -> None:
+    assert spark.sparkContext.master == cluster.url  # which the call below finds running
+    named, plain = (open_on_spark(f"{name}file://{files}/b.csv", {}, master=cluster.url) for name in ("new=", ""))
+    assert (named.name, plain.name) == ("new", "b")
+    assert named.tabulate(["truth", "prediction"]) == open_source(f"{files}/b.csv", columns={}).tabulate(["truth", "prediction"])
 
 
 @pytest.mark.needs_system

@@ -9,7 +9,7 @@ from typing import Any
 
 from steelyard.errors import SourceError
 from steelyard.read.gate import check_text
-from steelyard.read.jsons import _bad, _decoder, _value
+from steelyard.read.jsons import bad_value, one_value, strict_decoder
 from steelyard.read.opened import open_file
 
 _DIGITS = 16  # 64 bits: among a million items, two of one name have odds of 1 to 37 million
@@ -23,11 +23,11 @@ def document(path: str) -> Any:
     with open(file.plain, encoding="utf-8-sig", newline="") as stream:
         text = stream.read()
     try:
-        found = _decoder().decode(text)
+        found = strict_decoder().decode(text)
     except json.JSONDecodeError as error:
-        raise _bad(file, f"line {error.lineno}", error, cut=not text[error.pos :].strip()) from None
+        raise bad_value(file, f"line {error.lineno}", error, cut=not text[error.pos :].strip()) from None
     except (ValueError, RecursionError) as error:
-        raise _bad(file, "the file", error, cut=False) from None
+        raise bad_value(file, "the file", error, cut=False) from None
     file.check_unchanged()
     return found
 
@@ -36,16 +36,16 @@ def objects(path: str) -> Iterator[tuple[int, dict[str, Any]]]:
     """The objects of a JSON Lines file, each with the number of its line."""
     file = open_file(path)
     check_text(file.plain, file.shown)
-    decoder = _decoder()
+    decoder = strict_decoder()
     with open(file.plain, "rb") as stream:
         for number, raw in enumerate(stream, 1):  # a binary file ends lines at LF, never at U+2028
             text = raw.decode("utf-8-sig" if number == 1 else "utf-8")
             if not text.strip(" \t\r\n"):
                 continue
             try:
-                found = _value(decoder, text)
+                found = one_value(decoder, text)
             except (ValueError, RecursionError) as error:
-                raise _bad(file, f"line {number}", error, cut=not raw.endswith(b"\n")) from None
+                raise bad_value(file, f"line {number}", error, cut=not raw.endswith(b"\n")) from None
             if not isinstance(found, dict):
                 raise malformed(path, f"something else in line {number}", "one object per line")
             yield number, found

@@ -22,7 +22,7 @@ from typing import Any
 
 from steelyard.errors import DataError
 from steelyard.read.gate import check_text
-from steelyard.read.jsons import _once
+from steelyard.read.jsons import once_each
 from steelyard.read.logs.lm_eval_files import TOOL, damaged, filters_of, looks_like, of_task, samples_of
 from steelyard.read.logs.log import Choices, Log, pick
 from steelyard.read.opened import open_file
@@ -89,7 +89,7 @@ def read(path: str, choices: Choices) -> Log:
 def _lines(path: str) -> list[Sample]:
     file = open_file(path)
     check_text(file.plain, file.shown)
-    decoder = json.JSONDecoder(object_pairs_hook=_once, parse_constant=_constant)
+    decoder = json.JSONDecoder(object_pairs_hook=once_each, parse_constant=_constant)
     found: list[Sample] = []
     with open(file.plain, "rb") as stream:
         for number, raw in enumerate(stream, 1):  # a binary file ends lines at LF, never at U+2028

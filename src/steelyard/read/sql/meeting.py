@@ -33,20 +33,16 @@ class Pair:
 
     @classmethod
     def of(cls, a: Source, b: Source) -> Pair | None:
-        """None if a table lies elsewhere, or its ids have no text that all engines agree on."""
+        """None if a table lies elsewhere, its rows are not one per item, or its ids have no text that all engines agree on."""
         left, right = a.table, b.table
         if not isinstance(left, SqlTable) or not isinstance(right, SqlTable) or left.place.key != right.place.key:
             return None
-        for source, table in ((a, left), (b, right)):
-            if "id" not in source.roles:
-                raise DataError(
-                    "cannot pair the rows",
-                    got=f"no id column in {table.what}, whose rows have no order",
-                    need="an id column in both",
-                    hint="name it with --id, or compare as different items with --design unpaired",
-                )
-            if table.kind(source.roles["id"]) in _NO_IDS:
-                return None
+        need_ids(a)
+        need_ids(b)
+        if any({"group", "repeat", "weight"} & source.roles.keys() or source.by or source.ratio for source in (a, b)):
+            return None
+        if left.kind(a.roles["id"]) in _NO_IDS or right.kind(b.roles["id"]) in _NO_IDS:
+            return None
         return cls(a, b, left, right)
 
     def run(self, sql: str) -> list[tuple[Any, ...]]:
@@ -94,6 +90,17 @@ class Pair:
         return many, tuple(str(row[0]) for row in rows)
 
 
+def need_ids(source: Source) -> None:
+    """Refuse to pair the rows of an engine without ids: it hands them out in any order, so row i of one is not row i of the other."""
+    if isinstance(source.table, SqlTable) and "id" not in source.roles:
+        raise DataError(
+            "cannot pair the rows",
+            got=f"no id column in {source.table.what}, whose rows have no order",
+            need="an id column in both",
+            hint="name it with --id, or compare as different items with --design unpaired",
+        )
+
+
 def meet_tables(a: Source, b: Source, *, outcomes: bool = False) -> Meeting | None:
     """The meeting of two sources on one engine with one row per id; None if it must be made from items.
 
@@ -101,7 +108,7 @@ def meet_tables(a: Source, b: Source, *, outcomes: bool = False) -> Meeting | No
     the labels. outcomes: right and wrong of scores of 0 and 1, if the sources have scores; else, and without it, of labels.
     """
     pair = Pair.of(a, b)
-    if pair is None or any({"group", "repeat", "weight"} & source.roles.keys() or source.by or source.ratio for source in (a, b)):
+    if pair is None:
         return None
     if outcomes and ("score" in a.roles or "score" in b.roles):
         if not all("score" in source.roles and right_or_wrong(source) for source in (a, b)):

@@ -54,7 +54,7 @@ def pairing(a: str, id_a: str, b: str, id_b: str) -> str:
     """Seven numbers: rows without id in a and in b; ids in both, only in a, only in b; ids more than once in a and in b."""
     tests = ("x > 0 AND y > 0", "y = 0", "x = 0", "x > 1", "y > 1")
     sums = [f"SUM(CASE WHEN i IS NULL THEN {side} ELSE 0 END)" for side in ("x", "y")]
-    sums += [f"SUM(CASE WHEN i IS NOT NULL AND {test} THEN 1 ELSE 0 END)" for test in tests]
+    sums += [f"COUNT(CASE WHEN i IS NOT NULL AND {test} THEN 1 END)" for test in tests]
     return f"SELECT {', '.join(sums)} FROM ({_sides(a, id_a, b, id_b)}) AS g"
 
 

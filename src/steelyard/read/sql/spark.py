@@ -10,6 +10,8 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from steelyard.errors import SourceError, UsageError
+from steelyard.read.joining import Meeting
+from steelyard.read.paths import run_name, split_name
 from steelyard.read.roles import assign
 from steelyard.read.source import Source
 from steelyard.read.sql.dialects import SPARK
@@ -84,8 +86,15 @@ def spark_source(frame: Any, columns: Mapping[str, object], *, name: str | None 
     return Source(table, chosen, name=name)
 
 
-def spark_compare(frame_a: Any, frame_b: Any, columns: Mapping[str, object], *, outcomes: bool = False) -> Any:
-    """Two Spark frames met by id on the cluster: a `joining.Meeting` of cells and report, or None (see `meet_tables`)."""
+def open_on_spark(text: str, columns: Mapping[str, object], *, master: str | None = None, remote: str | None = None) -> Source:
+    """Files (a path, a pattern, name=path) read and counted by a cluster. Relative paths must mean the same to every worker."""
+    name, path = split_name(text)
+    session = spark_session(master=master, remote=remote)
+    return spark_source(spark_files(session, [path]), columns, name=name or run_name(path))
+
+
+def spark_compare(frame_a: Any, frame_b: Any, columns: Mapping[str, object], *, outcomes: bool = False) -> Meeting | None:
+    """Two Spark frames met by id on the cluster: cells and report, or None (see `meet_tables`)."""
     return meet_tables(spark_source(frame_a, columns), spark_source(frame_b, columns), outcomes=outcomes)
 
 

@@ -45,8 +45,15 @@ def paired_moments(a: Source, b: Source, role: str = "score") -> tuple[Moments, 
 
 
 def bucket_sums(source: Source, role: str = "score") -> Sums:
-    """Sums by md5 bucket of the id. Ids must be unique, which is checked."""
+    """Sums by md5 bucket of the id. Ids must be unique, which is checked; repeats of an item share its bucket."""
     table = _on_engine(source)
+    if "group" in source.roles:
+        raise DataError(
+            f"cannot deal the rows of {table.what} into buckets",
+            got="groups, which the buckets would tear apart",
+            need="independent items",
+            hint="sums by group keep them together",
+        )
     source.check_ids()
     if "id" not in source.roles:
         raise DataError(

@@ -1,0 +1,86 @@
+"""Planning: exact searches up to 100,000 items, beside scanning every n; and what a plan by the normal law costs to start."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import numpy as np
+
+from timing import Row, Wrong, at_least, below, command, cpu, duel, environment, milliseconds, run, scratch
+
+PART = "planning"
+SEARCH = 0.200  # seconds, once loaded
+
+
+def rows(*, quick: bool) -> Iterator[Row]:
+    repeats = 2 if quick else 5
+    for name, call in searches().items():
+        call()  # imports and tables
+        yield below(PART, name, cpu(call, repeats=repeats), SEARCH, milliseconds)
+    yield scanned(quick)
+    yield from started(quick)
+
+
+def searches() -> dict[str, Callable[[], object]]:
+    """Searches whose answer lies near 100,000 items."""
+    from steelyard.infer.anticipated import Anticipated
+    from steelyard.infer.assurance import items_for_assurance
+    from steelyard.infer.enough import Rule
+    from steelyard.infer.mcnemar_power import mcnemar_items, mcnemar_theta
+    from steelyard.infer.rule_out import rule_out_items
+
+    return {
+        "McNemar, n for psi .05, theta .0018": lambda: mcnemar_items(0.05, 0.0018, 0.05, 0.2),
+        "McNemar, n for psi .3, theta .0043": lambda: mcnemar_items(0.3, 0.0043, 0.05, 0.2),
+        "McNemar, theta at n = 100,000": lambda: mcnemar_theta(100_000, 0.05, 0.05, 0.2),
+        "Tango, n to rule out .0018 at psi .05": lambda: rule_out_items(0.05, 0.0018, 0.05, 0.2),
+        "accuracy .9, credible width .0037": lambda: items_for_assurance(Rule(width=0.0037), Anticipated(0.9), 0.8),
+        "accuracy .9 above .8976": lambda: items_for_assurance(Rule(threshold=0.8976), Anticipated(0.9), 0.8),
+        "F1 .8 (Jaccard 2/3), credible width .0055": lambda: items_for_assurance(
+            Rule(width=0.0055, f1=True, prior=(0.5, 1.0)), Anticipated(2 / 3), 0.8
+        ),
+    }
+
+
+def scanned(quick: bool) -> Row:
+    """The same first and stable n by computing the assurance at every n up to the worst outcome, as a user would."""
+    from scipy.special import bdtr, betaincinv
+
+    from steelyard.infer.anticipated import Anticipated
+    from steelyard.infer.assurance import items_for_assurance
+    from steelyard.infer.enough import Rule
+
+    width, top = 0.1, 400
+
+    def scan() -> tuple[int, int]:
+        good = []
+        for n in range(1, top):
+            x = np.arange(n + 1)
+            wide = betaincinv(x + 0.5, n - x + 0.5, 0.975) - betaincinv(x + 0.5, n - x + 0.5, 0.025)
+            mass = np.diff(bdtr(x.astype(float), n, 0.9), prepend=0.0)
+            good.append(float(mass[wide <= width].sum()) >= 0.8)
+        last = max(i for i, fine in enumerate(good) if not fine)
+        return good.index(True) + 1, last + 2
+
+    def ours() -> tuple[int, int]:
+        return tuple(items_for_assurance(Rule(width=width), Anticipated(0.9), 0.8))  # type: ignore[return-value]
+
+    if scan() != ours():
+        raise Wrong(f"plan: first and stable n {ours()}, by scanning {scan()}")
+    fight = duel(ours, scan, 3 if quick else 7)
+    return at_least(PART, "accuracy .9, width .1, assurance .8 (n = 161), beside scanning to the worst outcome", fight, 10)
+
+
+def started(quick: bool) -> Iterator[Row]:
+    with scratch() as folder:
+        env = environment(str(Path(folder, "bytecode")))
+        bare, plan = [], []
+        for turn in range(4 if quick else 10):
+            first = run([sys.executable, "-c", "pass"], env).cpu
+            cost = run([*command(), "plan", "detect", "--sigma", "50", "--theta", "3"], env).cpu
+            if turn:  # the first turn writes the byte code
+                bare.append(first)
+                plan.append(cost)
+        yield below(PART, "start-up of plan detect --sigma 50 --theta 3, over bare Python", min(plan) - min(bare), 0.150, milliseconds)

@@ -1,0 +1,138 @@
+"""Around the answer of a plan to detect: what if, the sizes beside it, the curve, and the sentences."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from steelyard import signature
+from steelyard.errors import UsageError
+from steelyard.infer import power as normal
+from steelyard.plans import Curve
+from steelyard.questions.plan_solved import Wanted, by_formula
+from steelyard.questions.plan_spread import Spread
+
+SMALLEST_STEP, ROWS = 32, 10
+POINTS = 41
+
+
+def sensitivity(wanted: Wanted, spread: Spread) -> tuple[Mapping[str, Any], ...]:
+    """The number that was asked for, if the spread is another. By the formulas, which is what a rough look needs."""
+    rows = []
+    for words, other in spread.others():
+        if wanted.theta is not None and wanted.theta > other.largest(wanted.goal):
+            continue
+        try:
+            rows.append({"if": words, wanted.found: by_formula(wanted, other)[wanted.found]})
+        except UsageError:
+            rows.append({"if": words, wanted.found: None})
+    return tuple(rows)
+
+
+def sizes(n: int) -> list[int]:
+    """The doubling steps of the accuracy suite's table, 32 items up, and n itself.
+
+    >>> sizes(3435)
+    [32, 64, 128, 256, 512, 1024, 2048, 3435, 4096, 8192]
+    """
+    steps = [SMALLEST_STEP]
+    while steps[-1] < 2 * n:
+        steps.append(2 * steps[-1])
+    return sorted({*steps[-ROWS + 1 :], n})
+
+
+def steps(wanted: Wanted, spread: Spread, n: int | None) -> tuple[Mapping[str, Any], ...]:
+    """theta and threshold for the sizes around the answer, at the alpha and beta that were asked for."""
+    if n is None:
+        return ()
+    rows = []
+    for size in sizes(n):
+        theta = _detectable(wanted, spread, size)
+        error = spread.error(wanted.goal, size, theta if theta is not None else min(spread.largest(wanted.goal), spread.value))
+        rows.append({"n": size, "theta": theta, "threshold": wanted.offset(error, wanted.alpha)})
+    return tuple(rows)
+
+
+def _detectable(wanted: Wanted, spread: Spread, n: float) -> float | None:
+    design, most = spread.design(wanted.goal), spread.largest(wanted.goal)
+    return normal.detectable(design, n, wanted.alpha, wanted.beta, two_sided=wanted.two_sided, most=most)
+
+
+def curve(wanted: Wanted, spread: Spread, n: int | None, theta: float | None) -> Curve | None:
+    """theta against n, from a sixteenth to sixteen times the answer."""
+    if n is None:
+        return None
+    places = [n * 16 ** (2 * i / (POINTS - 1) - 1) for i in range(POINTS)]
+    drops = [_detectable(wanted, spread, x) for x in places]
+    kept = [(x, y) for x, y in zip(places, drops, strict=True) if y is not None and x >= 1]
+    if len(kept) < 2:
+        return None
+    return Curve(
+        x_label="items",
+        y_label=f"{wanted.word} {'found' if wanted.goal == 'detect' else 'ruled out'}",
+        x=tuple(x for x, _ in kept),
+        y=tuple(y for _, y in kept),
+        goal=wanted.theta,
+        mark=None if theta is None else (float(n), theta),
+    )
+
+
+# ---- words ---------------------------------------------------------------------------------------------------------------
+
+
+def conclusion(wanted: Wanted, solved: Mapping[str, Any], spread: Spread, error: float | None) -> str:
+    n, theta, alpha, power = solved["n"], solved["theta"], solved["alpha"], 1 - solved["beta"]
+    if theta is None:
+        return f"{many(n)} cannot find any {wanted.word} with power {1 - wanted.beta:g} at alpha {alpha:g}."
+    side = "two-sided" if wanted.two_sided else "one-sided"
+    beside = f" ({solved['n_formula']:,} by the normal formula)" if "n_formula" in solved else ""
+    size = f"{many(n)}{beside}" + (" in each run" if spread.kind == "sigma" and spread.n_reference is None and spread.ratio == 1 else "")
+    if wanted.goal == "rule-out":
+        told = f"{size} rule out a {wanted.word} of {theta:.4g} with probability {power:.3g}"
+        return f"{told} when nothing has changed (alpha {alpha:.3g}, {side})."
+    told = f"{size} find a {wanted.word} of {theta:.4g} with power {power:.3g} (alpha {alpha:.3g}, {side})"
+    if error is None or wanted.two_sided:
+        return f"{told}."
+    offset = wanted.offset(error, alpha)
+    way = "below" if offset < 0 else "above"
+    return f"{told}; a score more than {abs(offset):.4g} {way} the reference is significant." if offset else f"{told}."
+
+
+def many(n: int) -> str:
+    """So many items, in words that fit the number.
+
+    >>> many(1), many(2459)
+    ('1 item', '2,459 items')
+    """
+    return f"{n:,} item{'' if n == 1 else 's'}"
+
+
+def assumed(wanted: Wanted, spread: Spread) -> str:
+    groups = f"; items come in groups, design effect {spread.design_effect:.3g}" if spread.design_effect != 1 else "; items independent"
+    reference = f"; a reference of {spread.n_reference:,} items" if spread.n_reference is not None else ""
+    if spread.ratio != 1:
+        reference = f"; {spread.ratio:g} reference items for each new one"
+    answers = ""
+    if max(spread.answers) > 1:
+        answers = f"; {spread.answers[0]} and {spread.answers[1]} answers to each item, standard deviation {spread.within[1]:g} within it"
+    words = spread.words.replace("when the drop is there", "with nothing changed") if wanted.goal == "rule-out" else spread.words
+    return f"{words}{groups}{reference}{answers}."
+
+
+def sign(wanted: Wanted, spread: Spread) -> str:
+    facts: dict[str, object] = {
+        "goal": wanted.goal,
+        "n": wanted.n,
+        "alternative": wanted.alternative,
+        "alpha": None if wanted.found == "alpha" else wanted.alpha,
+        "beta": None if wanted.found == "power" else wanted.beta,
+        "theta": wanted.theta,
+        spread.name: spread.expected if spread.expected is not None else spread.value,
+        "ratio": None if spread.ratio == 1 else spread.ratio,
+        "design_effect": None if spread.design_effect == 1 else spread.design_effect,
+        "n_reference": spread.n_reference,
+        "answers": None if max(spread.answers) == 1 else spread.answers,
+        "within": None if max(spread.within) == 0 else spread.within,
+        "pilot": spread.details.get("pilot_n"),
+    }
+    return signature.write(facts)
