@@ -111,7 +111,7 @@ def mcnemar_items(
     check_theta(discordance, theta)
     if theta == 0:
         raise UsageError("cannot plan to find a drop of 0", need="a theta above 0")
-    return mixture_search(_conditional_power(discordance, theta, alpha, test, alternative), discordance, 1 - inside("beta", beta), cap=cap)
+    return mixture_search(_conditional_power(discordance, theta, alpha, test, alternative), discordance, 1 - a_probability("beta", beta), cap=cap)
 
 
 def mcnemar_theta(
@@ -131,7 +131,7 @@ def mcnemar_theta(
     >>> round(mcnemar_theta(2471, 0.04, 0.05, 0.2), 6)
     0.009974
     """
-    target = 1 - inside("beta", beta) - ROUNDING
+    target = 1 - a_probability("beta", beta) - ROUNDING
     share = discordance if callable(discordance) else lambda theta: discordance
 
     def enough(theta: float) -> bool:  # a drop that cannot happen counts as large enough: the crossing lies below
@@ -165,7 +165,7 @@ def mcnemar_alpha(n: int, discordance: float, theta: float, beta: float, test: s
     >>> round(mcnemar_alpha(2471, 0.04, 0.01, 0.2), 4)
     0.0491
     """
-    target = 1 - inside("beta", beta) - ROUNDING
+    target = 1 - a_probability("beta", beta) - ROUNDING
     low, high = math.log(1e-300), math.log(1 - 1e-9)
     if mcnemar_power(n, discordance, theta, math.exp(high), test, alternative) < target:
         raise UsageError(f"cannot reach power {1 - beta:.4g} with {n:,} items", need="more items, whatever the alpha")
@@ -212,10 +212,10 @@ def _level(alpha: float, test: str, alternative: str) -> float:
         raise UsageError(f"cannot plan for the test {test!r}", need=f"one of {', '.join(TESTS)}")
     if alternative not in ALTERNATIVES:
         raise UsageError(f"cannot plan for the alternative {alternative!r}", need=f"one of {', '.join(ALTERNATIVES)}")
-    return inside("alpha", alpha) / (2 if alternative == "two-sided" else 1)
+    return a_probability("alpha", alpha) / (2 if alternative == "two-sided" else 1)
 
 
-def inside(name: str, value: float) -> float:
+def a_probability(name: str, value: float) -> float:
     if not 0 < value < 1:
         raise UsageError(f"cannot use the {name}", got=repr(value), need="a number strictly between 0 and 1")
     return value

@@ -10,7 +10,7 @@ import math
 import numpy as np
 
 from steelyard.errors import UsageError
-from steelyard.infer.mcnemar_power import at_least, check_theta, inside
+from steelyard.infer.mcnemar_power import a_probability, at_least, check_theta
 from steelyard.infer.normal import STANDARD
 from steelyard.infer.search import BLOCK, CAP, ROUNDING, FloatArray, Found, IntArray, binomial_weights, counts_that_matter, rough_search
 
@@ -28,7 +28,7 @@ def rule_out_power(n: int, discordance: float, theta: float, alpha: float) -> fl
     _check_rule_out(discordance, theta)
     if n < 1:
         raise UsageError("cannot compute the power", got=f"n = {n!r}", need="at least one item")
-    return float(_rule_out_along(discordance, theta, -STANDARD.inv_cdf(inside("alpha", alpha)), n, 1)[0])
+    return float(_rule_out_along(discordance, theta, -STANDARD.inv_cdf(a_probability("alpha", alpha)), n, 1)[0])
 
 
 def rule_out_items(discordance: float, theta: float, alpha: float, beta: float, cap: int = CAP) -> Found:
@@ -41,8 +41,8 @@ def rule_out_items(discordance: float, theta: float, alpha: float, beta: float, 
     (1565, 1565)
     """
     _check_rule_out(discordance, theta)
-    z = -STANDARD.inv_cdf(inside("alpha", alpha))
-    reach = max(z - STANDARD.inv_cdf(inside("beta", beta)), 1.0)
+    z = -STANDARD.inv_cdf(a_probability("alpha", alpha))
+    reach = max(z - STANDARD.inv_cdf(a_probability("beta", beta)), 1.0)
     guess = math.ceil(min(cap, reach * reach * discordance / theta**2))
     period = math.ceil(1 / theta)
     return rough_search(
@@ -59,7 +59,7 @@ def rule_out_theta(n: int, discordance: float, alpha: float, beta: float) -> flo
     >>> round(rule_out_theta(2535, 0.04, 0.05, 0.2), 5)
     0.00999
     """
-    target = 1 - inside("beta", beta) - ROUNDING
+    target = 1 - a_probability("beta", beta) - ROUNDING
     low, high = 0.0, 1.0 - 1e-9
     if rule_out_power(n, discordance, high, alpha) < target:
         raise UsageError(
@@ -77,7 +77,7 @@ def rule_out_alpha(n: int, discordance: float, theta: float, beta: float) -> flo
     >>> round(rule_out_alpha(2535, 0.04, 0.01, 0.2), 3)
     0.05
     """
-    target = 1 - inside("beta", beta) - ROUNDING
+    target = 1 - a_probability("beta", beta) - ROUNDING
     low, high = math.log(1e-300), math.log(1 - 1e-9)
     if rule_out_power(n, discordance, theta, math.exp(high)) < target:
         raise UsageError(f"cannot rule out {theta:g} with {n:,} items", need="more items, whatever the alpha")

@@ -18,7 +18,7 @@ from steelyard.questions.guard_number import Found, Number, guard_floor, guard_n
 from steelyard.questions.guard_paired import guard_items
 from steelyard.questions.guard_rule import Rule
 from steelyard.questions.measure import rows_of_sample
-from steelyard.questions.reference_place import Place
+from steelyard.questions.reference_place import Place, with_outcomes
 from steelyard.questions.sample import Sample
 from steelyard.questions.settings import settle
 from steelyard.read.doors import open_source
@@ -44,8 +44,10 @@ def guard_source(
     """The verdict and the scale it is in."""
     run = read_run(source, columns, rule.metric, rule.warnings)
     metric = metric_of(rule.metric, run.items)
-    if entry.items is not None and rule.threshold is None:
-        recorded = outcomes.load(place.directory, place.task, entry.items)
+    recorded = None
+    if rule.threshold is None:
+        entry, recorded = with_outcomes(place, entry)
+    if recorded is not None:
         past = Run("reference", outcomes.to_items(recorded))
         original, run = run, _keyed_alike(run, recorded.hashed)
         _refuse_other_contents(run, recorded)

@@ -12,7 +12,7 @@ from steelyard.listings import Changed
 from steelyard.questions.reference_place import Place, load, locate
 from steelyard.questions.references import Where, found_or_listed, nearest_model, shown_path, signed_spec
 from steelyard.reference.atomic import read_if_there
-from steelyard.reference.changes import Change, append_change, commit_of, now, who
+from steelyard.reference.changes import Change, append_changes, commit_of, now, who
 from steelyard.reference.entry import Entry
 from steelyard.reference.locking import Lock, update_file
 from steelyard.reference.names import history_path, items_directory
@@ -130,7 +130,7 @@ def parsed(data: bytes | None, place: Place) -> TaskFile:
 def keep_lines(place: Place, *changes: Change) -> tuple[str, ...]:
     """The lines in the history, with who did it and on which commit, asked once. Returns what there is to say."""
     by, commit, path = who(), commit_of(place.directory, except_for=place.directory), history_path(place.directory, place.task)
-    return tuple(said for change in changes for said in append_change(path, replace(change, by=by, commit=commit)))
+    return append_changes(path, [replace(change, by=by, commit=commit) for change in changes])
 
 
 def _discarded(place: Place, entry: Entry) -> tuple[bool, tuple[str, ...]]:
@@ -145,10 +145,10 @@ def _discarded(place: Place, entry: Entry) -> tuple[bool, tuple[str, ...]]:
         if users:
             return False, (f"the item outcomes stay: the entry in line {users[0]} refers to them as well",)
         try:
-            outcomes.discard(place.directory, place.task, entry.items)
+            told = outcomes.discard(place.directory, place.task, entry.items)
         except (SteelyardError, OSError) as fault:
             return False, (f"the entry is gone, but its item outcomes are not: {fault}",)
-    return True, ()
+    return True, tuple(told)
 
 
 def _number(entry: Entry) -> float | None:

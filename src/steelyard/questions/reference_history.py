@@ -102,7 +102,7 @@ def _summed(changes: Sequence[Mapping[str, Any]], entry: Entry | None) -> dict[s
         old, new = change.get("old"), change.get("new")
         if change["action"] == "remove":
             values = []
-        elif change["action"] in ("record", "update", "import"):
+        elif change["action"] in ("record", "update", "import", "recovered"):
             if not values and isinstance(old, int | float):
                 values.append(float(old))
             if isinstance(new, int | float):

@@ -14,7 +14,7 @@ from steelyard.read.sql import portable
 from steelyard.read.sql.dialects import Dialect
 from steelyard.read.table import MemoryTable
 
-TRAVELLERS = 5_000_000  # rows or groups that may leave an engine for one question: some 100 bytes each in Python
+TRAVELLERS = 2_000_000  # rows or groups that may leave an engine for one question: some 400 bytes each while they become columns
 
 
 class Place(Protocol):
