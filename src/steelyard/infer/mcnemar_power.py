@@ -111,7 +111,9 @@ def mcnemar_items(
     check_theta(discordance, theta)
     if theta == 0:
         raise UsageError("cannot plan to find a drop of 0", need="a theta above 0")
-    return mixture_search(_conditional_power(discordance, theta, alpha, test, alternative), discordance, 1 - a_probability("beta", beta), cap=cap)
+    return mixture_search(
+        _conditional_power(discordance, theta, alpha, test, alternative), discordance, 1 - a_probability("beta", beta), cap=cap
+    )
 
 
 def mcnemar_theta(

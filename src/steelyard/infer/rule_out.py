@@ -57,7 +57,7 @@ def rule_out_theta(n: int, discordance: float, alpha: float, beta: float) -> flo
     Reference: Tango1998; Nam1997.
 
     >>> round(rule_out_theta(2535, 0.04, 0.05, 0.2), 5)
-    0.00999
+    0.01
     """
     target = 1 - a_probability("beta", beta) - ROUNDING
     low, high = 0.0, 1.0 - 1e-9
