@@ -56,6 +56,7 @@ F1 = Plan(
     assurance=0.8,
     conclusion="Label 1,387 items: about 277 of them decide F1, and with assurance 0.8 they show it above 0.75.",
     assumed="precision 0.8, recall 0.8, 20% of the items are positive; prior 0.5",
+    details={"relevant_share": 0.2},
     steps=({"n": 139, "assurance": 0.53119}, {"n": 277, "assurance": 0.80312}, {"n": 554, "assurance": 0.98114}),
     sensitivity=({"if": "f1 is 0.78", "n": 1801, "labels": 9007}, {"if": "prevalence is 0.1", "n": 277, "labels": 2775}),
     curve=Curve(x_label="n", y_label="assurance", x=GRID, y=tuple(1 / (1 + math.exp((190 - n) / 60)) for n in GRID), goal=0.8, log_x=False),
@@ -120,7 +121,7 @@ Label 1,387 items: about 277 of them decide F1, and with assurance 0.8 they show
 it above 0.75.
 
 items          277    enough, as is every larger number; 251 is the first
-labels to buy  1,387  so that about 277 of them count
+labels to buy  1,387  of which about 277 count
 assurance      0.8    chance that so many are enough
 
 sizes around it
@@ -262,7 +263,7 @@ def test_first_and_stable() -> None:
     apart = fact(replace(WIDTH, n=100, labels=None, n_first=150))
     assert apart["first size"] == ("150", "enough, but some larger number may not be")
     assert apart["stable size"] == ("161", "enough, as is every larger number")
-    assert fact(replace(F1, n=None, n_first=None, n_stable=None))["labels to buy"] == ("1,387", "")
+    assert fact(replace(F1, n=None, n_first=None, n_stable=None))["labels to buy"] == ("1,387", "of which about 277 count")
 
 
 def cells(values: list[Any], key: str = "x") -> list[str]:

@@ -122,10 +122,12 @@ def meet_tables(a: Source, b: Source, *, outcomes: bool = False) -> Meeting | No
     if not _complete(a, pair.left, roles[0]) or not _complete(b, pair.right, roles[1]):
         return None
     found = pair.report()
-    if found.unmatched:
+    if found.unmatched:  # the labels of items without a partner are in no cell of the join
         for source, own in ((a, roles[0]), (b, roles[1])):
-            source.tabulate(own)  # for its checks of the labels: those of items without a partner are in no cell
-    return _meeting(pair, found, _cells(pair, roles, outcomes=outcomes), outcomes=outcomes)
+            if any(None in row for row in source.tabulate(own)):
+                return None
+    counted = _cells(pair, roles, outcomes=outcomes)
+    return None if counted is None else _meeting(pair, found, counted, outcomes=outcomes)
 
 
 def right_or_wrong(source: Source) -> bool:
@@ -142,13 +144,16 @@ def right_or_wrong(source: Source) -> bool:
 
 
 def _complete(source: Source, table: SqlTable, roles: tuple[str, ...]) -> bool:
-    """Whether nothing is missing in any column that plays a part; numbers beside the labels must be numbers for the engine too."""
-    labels = [role for role in ("truth", "prediction", "score", "probability") if role in source.roles]
-    numbers = [role for role in labels if table.kind(source.roles[role]) == "float"]
-    beside = [role for role in ("score", "probability") if role in source.roles and role not in roles]
-    if any(table.kind(source.roles[role]) not in ("int", "float", "bool") for role in beside):
+    """Whether nothing is missing in the columns beside the counted ones, whose cells will tell; numbers must be numbers on the engine."""
+    beside = [role for role in ("truth", "prediction", "score", "probability") if role in source.roles and role not in roles]
+    if not beside:
+        return True
+    kinds = {role: table.kind(source.roles[role]) for role in beside}
+    if any(role in ("score", "probability") and kind not in ("int", "float", "bool") for role, kind in kinds.items()):
         return False
-    columns, finite = ([table.column(source.roles[role]) for role in some] for some in (labels, numbers))
+    columns, finite = (
+        [table.column(source.roles[role]) for role in some] for some in (beside, [role for role in beside if kinds[role] == "float"])
+    )
     counted = [int(value) for value in table.place.run(portable.present(table.relation, columns, finite))[0]]
     return all(many == counted[0] for many in counted)
 
@@ -156,8 +161,8 @@ def _complete(source: Source, table: SqlTable, roles: tuple[str, ...]) -> bool:
 _Cells = dict[tuple[str, str, str], int]
 
 
-def _cells(pair: Pair, roles: tuple[tuple[str, ...], tuple[str, ...]], *, outcomes: bool) -> tuple[_Cells, int]:
-    """The joint cells in canonical texts, and how many items have two truths."""
+def _cells(pair: Pair, roles: tuple[tuple[str, ...], tuple[str, ...]], *, outcomes: bool) -> tuple[_Cells, int] | None:
+    """The joint cells in canonical texts, and how many items have two truths; None if a label is missing."""
     sides = ((pair.a, pair.left, roles[0]), (pair.b, pair.right, roles[1]))
     of_a, of_b = ([table.value(source.roles[role]) for role in own] for source, table, own in sides)
     both = pair.joined(of_a, of_b)
@@ -172,7 +177,9 @@ def _cells(pair: Pair, roles: tuple[tuple[str, ...], tuple[str, ...]], *, outcom
     total: _Cells = {}
     conflicts = 0
     for row in rows:
-        found = [each[(type(value), value)] for each, value in zip(maps, row[:-1], strict=True)]
+        found: list[Any] = [each.get((type(value), value)) for each, value in zip(maps, row[:-1], strict=True)]
+        if None in found:
+            return None
         key = ("right", _OUTCOME[found[0]], _OUTCOME[found[1]]) if outcomes else (found[0], found[1], found[-1])
         total[key] = total.get(key, 0) + row[-1]
         conflicts += row[-1] if len(found) == 4 and found[0] != found[2] else 0

@@ -7,6 +7,7 @@ import os
 import re
 import uuid
 from collections.abc import Mapping, Sequence
+from importlib import import_module
 from typing import Any
 
 from steelyard.errors import SourceError, UsageError
@@ -141,9 +142,7 @@ def _faults() -> tuple[type[Exception], ...]:
 
     faults: tuple[type[Exception], ...] = (PySparkException, OSError, RuntimeError)
     with contextlib.suppress(ImportError):
-        from py4j.protocol import Py4JError  # type: ignore[import-untyped]  # it says nothing of its types
-
-        faults = (*faults, Py4JError)
+        faults = (*faults, import_module("py4j.protocol").Py4JError)
     return faults
 
 
