@@ -1,6 +1,6 @@
 """A small model: handwritten digits, each given the class of the image most like it.
 
-    python model.py predictions.jsonl        writes what it says about the test images
+python model.py predictions.jsonl        writes what it says about the test images
 """
 
 from __future__ import annotations

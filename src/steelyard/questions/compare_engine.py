@@ -10,11 +10,16 @@ from collections.abc import Sequence
 
 from steelyard.items import Items, Labels
 from steelyard.metrics.catalogue import Metric, parse
+from steelyard.metrics.sums import QUOTIENT
 from steelyard.questions.asked import Asked
 from steelyard.questions.compare import finish, joint_evidence
 from steelyard.questions.measure_items import refuse_numeric_truth
+from steelyard.questions.paired_units import compare_units
 from steelyard.read.joining import meet
 from steelyard.read.source import Source
+from steelyard.read.sql.meeting import meet_tables
+from steelyard.read.sql.moments import paired_bucket_sums
+from steelyard.read.sql.tables import TRAVELLERS, SqlTable
 from steelyard.results import Comparison
 from steelyard.tally.pairing import settle_pairing
 
@@ -27,15 +32,18 @@ def compare_large(
 ) -> Comparison | None:
     """The comparison, or None if it must be made from items. Without a metric: accuracy, where the items would choose it too."""
     sources = baseline, candidate
-    if asked.design == "unpaired" or max(source.n for source in sources) <= LARGE:
+    if asked.design == "unpaired":
+        return None
+    there = all(isinstance(source.table, SqlTable) for source in sources)  # tables of an engine, however small, are counted on it
+    if not there and max(source.n for source in sources) <= LARGE:
         return None
     metric = wanted or parse("accuracy")
     scored = metric.base in SCORED and all("score" in source.roles for source in sources)
     if not scored and (metric.facts.family != "table" or not _holds(sources, metric.facts.needs)):
         return None
-    met = meet(baseline, candidate, outcomes=metric.base in SCORED)
+    met = (meet_tables if there else meet)(baseline, candidate, outcomes=metric.base in SCORED)
     if met is None:
-        return None
+        return _compare_buckets(baseline, candidate, metric, asked, names) if there else None
     for sentence in (*baseline.warnings, *candidate.warnings):
         asked.warn(sentence)
     if wanted is None and _holds(sources, ("truth", "prediction")):
@@ -46,6 +54,19 @@ def compare_large(
     found = joint_evidence(met.joint(asked.own.labels), metric, asked)
     called = run_names(sources, names)
     return finish(found, metric, asked, (called[0], called[1]), telling=list(met.telling), unmatched=met.report.to_dict(), slices=())
+
+
+def _compare_buckets(a: Source, b: Source, metric: Metric, asked: Asked, names: Sequence[str] | None) -> Comparison | None:
+    """Means of more rows than may travel: sums by md5 bucket of the id, resampled as units."""
+    if metric.base != "mean" or max(a.n, b.n) <= TRAVELLERS or (dealt := paired_bucket_sums(a, b)) is None:
+        return None
+    sums, report = dealt
+    for sentence in (*a.warnings, *b.warnings, *settle_pairing(report, asked.unmatched)):
+        asked.warn(sentence)
+    asked.warn(f"too many rows to move: {report.matched:,} items lie in {sums.n:,} buckets by the md5 of their ids, which are resampled")
+    found = compare_units(sums.rows[:, :2], sums.rows[:, 2:], QUOTIENT, report.matched, metric, asked, grouped=False)
+    called = run_names((a, b), names)
+    return finish(found, metric, asked, (called[0], called[1]), unmatched=report.to_dict())
 
 
 def run_names(sources: Sequence[Source], names: Sequence[str] | None) -> list[str]:

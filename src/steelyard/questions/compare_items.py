@@ -23,6 +23,8 @@ from steelyard.questions.telling import telling_items, write_flips
 from steelyard.read.doors import open_source
 from steelyard.read.logs.log import Log
 from steelyard.read.source import Source
+from steelyard.read.sql.meeting import need_ids
+from steelyard.read.sql.tables import SqlTable
 from steelyard.results import Comparison, Leaderboard
 from steelyard.tally.design import take
 from steelyard.tally.missing import settle_missing
@@ -157,6 +159,8 @@ def _runs(
     sources, read = [], []
     for one in data:
         sources.append(_open(one, given, by))
+        if asked.design != "unpaired" and isinstance(sources[-1].table, SqlTable):
+            need_ids(sources[-1])  # rows of a database come in no order that could pair them
         for sentence in sources[-1].warnings:
             asked.warn(sentence)
         read.append(_read(sources[-1], metric))

@@ -34,7 +34,18 @@ def open_source(data: Any, second: Any = None, *, columns: Mapping[str, object])
         raise UsageError("cannot open a source twice", got="a Source", need="a path, a frame or arrays")
     if second is None:
         if isinstance(data, (str, os.PathLike)):
+            if isinstance(data, str) and "://" in data:
+                from steelyard.read.sql.database import is_database, open_database
+
+                if is_database(data):
+                    _refuse_choices(columns, "a database")
+                    return open_database(data, columns)
             return _from_path(os.fspath(data), columns)
+        if type(data).__module__.startswith("pyspark.sql"):
+            from steelyard.read.sql.spark import spark_source
+
+            _refuse_choices(columns, "a Spark frame")
+            return spark_source(data, columns)
         _refuse_choices(columns, "a table in memory")
         table = _table_of(data, columns)
         if table is not None:

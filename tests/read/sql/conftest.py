@@ -1,7 +1,8 @@
 """A real PostgreSQL server and a real Spark cluster (a master and two workers) on loopback, once for the whole test run.
 
 Under pytest-xdist the first worker that needs a server starts it, the others find it in a file, and the last one stops it.
-Without the programs the tests are skipped with the reason; with STEELYARD_REQUIRE_ALL=1 that is a failure.
+Without the programs the tests are skipped with the reason; with STEELYARD_REQUIRE_ALL=1 that is a failure. Spark's tests
+take minutes of two cores and run on request, with STEELYARD_SPARK=1 (and the extra `spark` installed).
 """
 
 from __future__ import annotations
@@ -123,6 +124,8 @@ class Cluster:
 
 @pytest.fixture(scope="session")
 def cluster(tmp_path_factory: pytest.TempPathFactory, worker_name: str) -> Iterator[Cluster]:
+    if os.environ.get("STEELYARD_SPARK") != "1":
+        pytest.skip("Spark's tests take minutes: STEELYARD_SPARK=1 runs them")
     if importlib.util.find_spec("pyspark") is None:
         lacking("pyspark is not installed: pip install pyspark")
     if shutil.which("java") is None and "JAVA_HOME" not in os.environ:
