@@ -8,9 +8,23 @@ import click
 
 from steelyard.version import __version__
 
-CORE = ("click", "duckdb", "numpy", "scipy")
-EXTRAS = {"arrow": ("pyarrow",), "pandas": ("pandas",), "polars": ("polars",)}
-SERVES = {"arrow": "Arrow and Feather files", "pandas": "pandas frames", "polars": "polars frames"}
+CORE = ("click", "duckdb", "numpy", "PyYAML", "scipy")
+EXTRAS = {
+    "arrow": ("pyarrow",),
+    "learners": ("scikit-learn",),
+    "pandas": ("pandas",),
+    "polars": ("polars",),
+    "postgres": ("psycopg",),
+    "spark": ("pyspark",),
+}
+SERVES = {
+    "arrow": "Arrow and Feather files, and quicker Inspect logs",
+    "learners": "scikit-learn's estimators",
+    "pandas": "pandas frames",
+    "polars": "polars frames",
+    "postgres": "tables of PostgreSQL",
+    "spark": "frames of Spark",
+}
 
 
 @click.command(short_help="what is installed, and what an extra would add")
@@ -24,12 +38,12 @@ def doctor(debug: bool) -> None:
     """
     click.echo(f"steelyard {__version__}, Python {platform.python_version()} on {platform.system()} {platform.machine()}")
     for name in CORE:
-        click.echo(f"  {name:<10} {_version(name) or 'MISSING: pip install steelyard'}")
+        click.echo(f"  {name:<12} {_version(name) or 'MISSING: pip install steelyard'}")
     for extra, packages in EXTRAS.items():
         for name in packages:
             found = _version(name)
             click.echo(
-                f"  {name:<10} {found or 'not installed'}" + ("" if found else f"; pip install 'steelyard[{extra}]' adds {SERVES[extra]}")
+                f"  {name:<12} {found or 'not installed'}" + ("" if found else f"; pip install 'steelyard[{extra}]' adds {SERVES[extra]}")
             )
 
 

@@ -50,14 +50,17 @@ class LazyGroup(click.Group):
 @click.group(cls=LazyGroup, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
 @click.version_option(__version__, prog_name="steelyard", message="%(prog)s %(version)s")
 def steelyard() -> None:
-    """Weighs models: how good is it, and how sure are we?
+    """Weighs models: how good, better or not, how much data, worse than before, and how sure are we?
 
     \b
     Examples:
       steelyard demo
       steelyard measure preds.csv
       steelyard measure --counts 85/100
-      steelyard measure preds.csv --metric f1 --positive cat --format json
+      steelyard compare old.csv new.csv
+      steelyard plan detect --discordance .04 --theta .01
+      steelyard record run.jsonl --task gsm8k --model llama-3.1-8b
+      steelyard check new.jsonl --task gsm8k --model llama-3.1-8b
     """
 
 
