@@ -266,4 +266,9 @@ def _conclusion(outcome: str, rows: Sequence[Mapping[str, Any]]) -> str:
         return sum(row["counts_as"] == kind for row in rows)
 
     parts = [f"{many(kind)} {kind}" for kind in ("pass", "regression", "inconclusive", "unconfirmed", "waived", "advisory") if many(kind)]
-    return f"{len(rows)} guards: {', '.join(parts)}."
+    told = f"{len(rows)} guard{'' if len(rows) == 1 else 's'}: {', '.join(parts)}."
+    decided = [f"{row['task']} {row['model']}" for row in rows if row["counts_as"] == outcome and row["tier"] != "advisory"]
+    if outcome == "pass" or not decided:
+        return told
+    shown = ", ".join(decided[:3]) + (f" and {len(decided) - 3} more" if len(decided) > 3 else "")
+    return f"{told} {'Worse' if outcome == 'regression' else 'Undecided'}: {shown}."
