@@ -541,7 +541,7 @@ def test_percentages_as_they_come_are_percent() -> None:
 
 @pytest.mark.parametrize("option", ["directory", "config"])
 def test_a_nul_byte_in_a_path_is_one_line(option: str) -> None:
-    with pytest.raises(SteelyardError, match="null (byte|character)"):
+    with pytest.raises(SteelyardError, match=r"null (byte|character)"):
         sy.record(rows(bits(3, 1)), task="t", model="m", **{option: "a\x00b"})  # type: ignore[arg-type]
 
 
