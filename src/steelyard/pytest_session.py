@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import json
 import os
-import pickle
 import shlex
 import shutil
 import tempfile
@@ -18,9 +17,12 @@ from typing import Any, NoReturn
 import pytest
 
 from steelyard.errors import SteelyardError, UsageError
+from steelyard.items import Labels
 from steelyard.questions.guard import check as ask
 from steelyard.questions.record import existing_entry, record
 from steelyard.questions.reference_place import Place, load, locate, matched
+from steelyard.read.doors import open_source
+from steelyard.read.frames import is_frame
 from steelyard.reference.config import find_config
 from steelyard.reference.entry import Entry
 from steelyard.render.digits import NONE
@@ -39,6 +41,30 @@ class Judged:
 
     verdict: Verdict
     failure: str | None = None
+
+
+RUN_ROLES = ("id", "truth", "prediction", "score", "probability", "group", "repeat")
+
+
+def _plain(value: Any) -> Any:
+    """Paths as text, arrays and their numbers as Python's own."""
+    if isinstance(value, os.PathLike):
+        return os.fspath(value)
+    if hasattr(value, "tolist"):
+        return value.tolist()
+    raise TypeError(f"a {type(value).__name__} in it")
+
+
+def _columns_of(frame: Any, options: Mapping[str, Any]) -> dict[str, list[Any]]:
+    """The columns of a frame that a record reads, under their own names."""
+    source = open_source(frame, columns={role: options[role] for role in RUN_ROLES if options.get(role) is not None})
+    items = source.items()
+    columns = {name: getattr(items, role) for role, name in source.roles.items() if getattr(items, role, None) is not None}
+    return {name: _texts(column) if isinstance(column, Labels) else column.tolist() for name, column in columns.items()}
+
+
+def _texts(labels: Labels) -> list[str | None]:
+    return [labels.names[code] if code >= 0 else None for code in labels.codes.tolist()]
 
 
 class Accuracy:
@@ -193,11 +219,12 @@ class Accuracy:
         folder = tempfile.mkdtemp(dir=self.session.stash_directory())
         if isinstance(source, str | os.PathLike) and os.path.isfile(source):
             source = shutil.copy2(source, folder)
-        file = os.path.join(folder, "run.pickle")
+        file = os.path.join(folder, "run.json")
         try:
-            with open(file, "wb") as out:
-                pickle.dump({"source": source, "options": _to_record(options), "cwd": os.getcwd()}, out)
-        except (TypeError, AttributeError, pickle.PicklingError) as fault:
+            kept = {"source": _columns_of(source, options) if is_frame(source) else source, "options": _to_record(options)}
+            with open(file, "w", encoding="utf-8") as out:
+                json.dump({**kept, "cwd": os.getcwd()}, out, default=_plain)
+        except (TypeError, ValueError) as fault:
             raise UsageError(
                 "cannot keep the run until the session ends",
                 got=f"a {type(source).__name__} ({fault})",

@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import json
 import os
-import pickle
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from pathlib import Path
@@ -123,9 +122,9 @@ def _recorded(group: Sequence[dict[str, Any]], *, update: bool, reason: str | No
     kept = []
     for one in group:
         try:
-            with open(one["waiting"], "rb") as file:
-                kept.append(pickle.load(file))  # noqa: S301 - written by this very session, into a directory of its own
-        except (pickle.UnpicklingError, AttributeError, ImportError, EOFError) as fault:
+            with open(one["waiting"], encoding="utf-8") as file:
+                kept.append(json.load(file))
+        except ValueError as fault:
             raise UsageError("cannot read the run again", got=str(fault), need="a file, a list of dictionaries or a frame") from fault
     options = kept[0]["options"]
     if any(other["options"] != options for other in kept[1:]):

@@ -43,3 +43,29 @@ def test_the_header_is_not_loud_for_new_ones(project: Any) -> None:
     assert answer.code == 0
     assert "REPLACED" not in answer.out
     assert "PUT ON RECORD IN CI" in answer.out
+
+
+FRAMES = """
+import numpy as np
+import pandas as pd
+from runs import base
+
+def frame():
+    return pd.DataFrame({"item": [f"q{row['id']}" for row in base()], "hit": [np.int64(row["score"]) for row in base()], "unused": 1.5})
+
+def test_frame(accuracy):
+    accuracy.check(frame(), task="t", model="frame", score="hit", deterministic=True)
+
+def test_numbers_of_numpy(accuracy):
+    accuracy.check([{"id": row["id"], "score": np.float64(row["score"])} for row in base()], task="t", model="rows", deterministic=True)
+"""
+
+
+def test_frames_and_numbers_of_numpy_wait_as_plain_text(project: Any) -> None:
+    """Nothing that could run code lies between the test and the end of the session, and nothing of the run is lost."""
+    project.write("test_it.py", FRAMES)
+    assert project.pytest("--accuracy-update-new").code == 0
+    assert [(line["model"], line["new"], line["n"]) for line in project.history()] == [("frame", 0.9, 400), ("rows", 0.9, 400)]
+    again = project.pytest("-q")
+    assert again.code == 0
+    assert "accuracy: 2 checks: 2 pass" in again.out

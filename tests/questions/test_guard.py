@@ -894,3 +894,23 @@ def test_whatever_comes_the_answer_is_consistent_and_finite() -> None:
         if lower is not None and upper is not None:
             assert lower < upper, (trial, verdict)
             assert (upper <= 0) if p <= 0.05 else (upper >= 0)
+
+
+def test_runs_without_any_spread_are_no_proof_of_no_noise() -> None:
+    """Five equal runs behind a bare number: a deviation of 0 would make any loss certain, with bounds of no width."""
+    stored = recorded(*[rows(bits(150, 50))] * 5)
+    entry = Path(stored.file)
+    entry.write_text("".join(line for line in entry.read_text().splitlines(True) if " items:" not in line), encoding="utf-8")
+    verdict = checked(rows(flipped(bits(150, 50), 1, 0)))
+    assert verdict.verdict == "pass"
+    assert number(verdict.difference["lower"]) < number(verdict.difference["upper"])
+
+
+def test_what_is_needed_is_computed_from_where_the_run_lies() -> None:
+    """Too few for a healthy run, or enough for one but not for a run that has moved half of the way to theta: more is more than 0."""
+    reference = bits(300, 100)
+    recorded(rows(reference))
+    near = checked(rows(flipped(reference, 12, 6)), theta=0.03)
+    assert near.verdict == "inconclusive"
+    assert near.needed is not None
+    assert near.needed["more"] > 0

@@ -59,6 +59,40 @@ def two_sample_p(difference: float, error: float, margin: float = 0.0) -> float:
     return lower_tail(away / error)
 
 
+def student_p(difference: float, error: float, df: float, margin: float = 0.0) -> float:
+    """P(a difference this low or lower | the true one is -margin), by Student's t. Reference: Student1908.
+
+    >>> round(student_p(-0.02, 0.01, 4), 4)
+    0.0581
+    """
+    from scipy.special import stdtr
+
+    return float(stdtr(df, (difference + margin) / error))
+
+
+def student_reach(df: float, alpha: float) -> float:
+    """How many standard errors a one-sided bound of level 1 - alpha lies away, by Student's t. Reference: Student1908.
+
+    >>> round(student_reach(4, 0.05), 4)
+    2.1318
+    """
+    from scipy.special import stdtrit
+
+    return -float(stdtrit(df, alpha))
+
+
+def smallest_within_p(baseline: list[int], candidate: list[int]) -> float:
+    """The smallest p of runs permuted within items: one in so many ways to deal them, the observed way counting half.
+
+    Reference: Fagerland2013 for counting it half; one run on each side of n items gives McNemar's.
+
+    >>> round(smallest_within_p([1, 1, 1], [1, 1, 1]), 12), smallest_p(3, "mcnemar-midp")
+    (0.0625, 0.0625)
+    """
+    ways = math.fsum(math.log(math.comb(a + b, b)) for a, b in zip(baseline, candidate, strict=True))
+    return math.exp(-min(ways, 700.0)) / 2
+
+
 def smallest_p(units: int, test: str) -> float:
     """The smallest one-sided p that `units` differences can give: all of them losses. Reference: Fagerland2013.
 

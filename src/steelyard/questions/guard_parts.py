@@ -11,7 +11,15 @@ import numpy.typing as npt
 
 from steelyard.errors import DataError, UsageError
 from steelyard.infer import power
-from steelyard.infer.decision import mcnemar_threshold, run_excess, satterthwaite, smallest_p
+from steelyard.infer.decision import (
+    mcnemar_threshold,
+    run_excess,
+    satterthwaite,
+    smallest_p,
+    smallest_within_p,
+    student_p,
+    student_reach,
+)
 from steelyard.infer.flips import tango_z
 from steelyard.infer.normal import lower_tail
 from steelyard.items import Items
@@ -47,10 +55,8 @@ class Judged:
         p, test = self._without_run_noise()
         if self.df is None or not self.error:
             return p, test
-        from scipy.special import stdtr
-
-        t = (self.rule.sign * (self.found.difference or 0.0) + self.rule.margin / self.unit) / self.error
-        return max(p, float(stdtr(self.df, t))), test
+        d = self.rule.sign * (self.found.difference or 0.0)
+        return max(p, student_p(d, self.error, self.df, self.rule.margin / self.unit)), test
 
     def _without_run_noise(self) -> tuple[float, str]:
         found, rule = self.found, self.rule
@@ -69,9 +75,7 @@ class Judged:
         away = rule.sign * (found.difference or 0.0) + margin
         if not found.error:  # every item differs by the same: all signs of d + margin are one
             return (smallest_p(self._units, "sign-flip"), "sign-flip") if away < 0 else (1.0, "sign-flip")
-        from scipy.special import stdtr
-
-        return float(stdtr(self._units - 1, away / found.error)), "t"
+        return student_p(away, found.error, self._units - 1), "t"
 
     @property
     def _units(self) -> int:
@@ -116,9 +120,7 @@ class Judged:
     def bounds(self, d: float) -> tuple[float | None, float | None]:
         """One-sided bounds of level 1 - alpha: the ends of the two-sided interval of level 1 - 2 alpha, turned so that up is good."""
         if self.df is not None and self.error:
-            from scipy.special import stdtrit
-
-            reach = -float(stdtrit(self.df, self.rule.alpha)) * self.error * self.unit
+            reach = student_reach(self.df, self.rule.alpha) * self.error * self.unit
             return d - reach, d + reach
         interval = self.found.interval
         if interval is None or interval.low is None or interval.high is None:
@@ -163,8 +165,7 @@ class Judged:
     def _smallest_within(self) -> float:
         """One in so many ways to deal an item's runs to the two sides; the observed way counts half."""
         tries = [np.bincount(item, minlength=self.pairs.items) for item in (self.pairs.baseline_item, self.pairs.candidate_item)]
-        ways = sum(math.log(math.comb(int(a + b), int(b))) for a, b in zip(*tries, strict=True))
-        return math.exp(-min(ways, 700.0)) / 2
+        return smallest_within_p(tries[0].tolist(), tries[1].tolist())
 
     def needed(self, smallest: float) -> dict[str, Any] | None:
         """How many items would decide: rule theta out if nothing has changed."""
@@ -182,10 +183,13 @@ class Judged:
             return None
         items = power.items(design, rule.theta / self.unit, rule.alpha, rule.beta)
         why = f"to rule out {rule.theta:g} with power {1 - rule.beta:g} if {assumed}"
-        if items <= found.n and self.df is None:  # a run that has moved already needs more than a healthy one
-            items = math.ceil(found.n * 1.5)
-            why = f"at least: the run lies below the reference, and {why}"
-        return {"items": items, "more": max(0, items - found.n), "why": why}
+        if items > found.n:
+            return {"items": items, "more": items - found.n, "why": why}
+        room = rule.theta / self.unit + rule.sign * (found.difference or 0.0)  # left between the run as it is and theta
+        if room <= 0:  # then p is nearly always below alpha: only where test and formula part
+            return {"items": None, "more": None, "why": f"a healthy run needs {items:,}; this one lies beyond theta itself"}
+        moved = max(found.n + 1, power.items(design, room, rule.alpha, rule.beta))
+        return {"items": moved, "more": moved - found.n, "why": f"{why} and the run stays where it is"}
 
     def _needed_units(self) -> dict[str, Any]:
         """Too few units for any outcome to be significant: so many groups, or right answers, are the least."""

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 
 from steelyard.errors import AmbiguityError, SourceError, UsageError
 
-# The names of product.md, "Sources". Compared without case, exactly. `weight` and `ratio` are only ever given.
+# The names that are recognised. Compared without case, exactly. `weight` and `ratio` are only ever given.
 RECOGNISED: Mapping[str, tuple[str, ...]] = {
     "id": ("id", "item", "item_id", "case_id", "question_id", "doc_id", "sample_id", "example_id"),
     "truth": ("truth", "label", "target", "gold", "y_true", "expected"),
