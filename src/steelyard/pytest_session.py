@@ -12,7 +12,7 @@ import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import pytest
 
@@ -29,6 +29,9 @@ from steelyard.render.digits import NONE
 from steelyard.render.safe import terminal
 from steelyard.render.verdict_facts import accept_command, drop_text, flips_text, needed_text, p_beside, score_text, telling_cells, who
 from steelyard.verdicts import Verdict
+
+if TYPE_CHECKING:
+    from steelyard.runs import Evaluation
 
 TELLING = 5
 ONLY_RECORDED = ("deterministic", "ids")  # what a check has no use for
@@ -99,6 +102,32 @@ class Accuracy:
         if judged is None or failure is not None:  # outside of the except, so that nothing is chained to it
             pytest.fail(failure or "", pytrace=False)
         return judged.verdict
+
+    def run(self, task: Any, model: Any, *, name: str | None = None, spec: Mapping[str, Any] | None = None, **options: Any) -> Evaluation:
+        """Evaluate a model on a task now, and fail the test if it has become worse than its reference. Options are those of `sy.run`."""
+        __tracebackhide__ = True
+        from steelyard.pytest_run import evaluated
+
+        found, failure = None, None
+        try:
+            found, judged = evaluated(self, task, model, name=name, spec=spec, options=options)
+            failure = judged.failure
+        except SteelyardError as error:
+            failure = _harmless(f"accuracy: {error}".split("\n"))
+        if found is None or failure is not None:  # outside of the except, so that nothing is chained to it
+            pytest.fail(failure or "", pytrace=False)
+        return found
+
+    def judged(self, verdict: Verdict, source: Any, options: Mapping[str, Any]) -> Judged:
+        """A verdict that was made elsewhere, told and judged as any other."""
+        settled = self._settled(options)
+        self._tell_verdict(verdict, verdict.verdict, settled, locate(settled["task"], settled["directory"], settled["config"]))
+        return Judged(verdict=verdict, failure=self._failure(verdict, source, settled))
+
+    def where(self, options: Mapping[str, Any]) -> dict[str, Any]:
+        """The directory and the configuration, as this test sees them."""
+        settled = self._settled(options)
+        return {name: settled[name] for name in ("directory", "config")}
 
     def judge(self, source: Any = None, **options: Any) -> Judged:
         """The verdict, before anybody fails because of it. Every outcome is handed to the report, errors too."""
@@ -218,7 +247,10 @@ class Accuracy:
         """A copy of the run as it is now, for the end of the session: files are overwritten, frames are changed."""
         folder = tempfile.mkdtemp(dir=self.session.stash_directory())
         if isinstance(source, str | os.PathLike) and os.path.isfile(source):
+            notes = f"{os.fspath(source)}.run"  # what a run of ours says of itself goes with it
             source = shutil.copy2(source, folder)
+            if os.path.isfile(notes):
+                shutil.copy2(notes, folder)
         file = os.path.join(folder, "run.json")
         try:
             kept = {"source": _columns_of(source, options) if is_frame(source) else source, "options": _to_record(options)}

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from steelyard.errors import DataError, UsageError
+from steelyard.evaluate.order import hash_order
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -73,7 +74,7 @@ def hash_ordered(samples: Sequence[Sample], seed: str) -> list[Sample]:
 
     Subsets are nested: the first 200 are among the first 500. Samples added to the data set displace few of them.
     """
-    return sorted(samples, key=lambda sample: hashlib.sha256(f"{seed}\0{sample.id}".encode()).hexdigest())
+    return [samples[place] for place in hash_order([sample.id for sample in samples], seed)]
 
 
 def picked(samples: Sequence[Sample], ids: Collection[str], key: Any = str) -> list[Sample]:

@@ -14,6 +14,7 @@ from steelyard.questions.guard_number import Found, Number, guard_floor, guard_n
 from steelyard.questions.guard_rule import Rule, settle_rule
 from steelyard.questions.plan_checks import number
 from steelyard.questions.reference_place import Place, load, locate, matched
+from steelyard.questions.run_notes import notes_of
 from steelyard.reference.entry import Entry
 from steelyard.verdicts import Verdict
 
@@ -61,9 +62,14 @@ def check(
     entry = match.entry
     rule = settle_rule(options, entry, place.defaults)
     rule.warnings.extend(match.warnings)
-    _check_protocol(entry, place, protocol, rule)
+    notes = notes_of(source)
+    check_protocol(entry, place, protocol if notes is None else {**notes.protocol, **(protocol or {})}, rule)
     if value is not None:
         found, scale_used = _of_value(value, entry, rule), rule.scale or "raw"
+    elif notes is not None and notes.stopping is not None:
+        from steelyard.questions.guard_stopped import guard_stopped
+
+        found, rule, scale_used = guard_stopped(source, place, entry, rule, notes, columns, asked=asked, missing=missing)
     else:
         from steelyard.questions.guard_source import guard_source
 
@@ -71,7 +77,12 @@ def check(
             source, place, entry, rule, columns, unmatched=unmatched, missing=missing, draws=draws, seed=0 if seed is None else seed
         )
     _warn_of_drift(found, entry, rule)
-    return written(found, rule, task=task, model=model, spec=dict(entry.spec), entry=entry, scale=scale_used)
+    verdict = written(found, rule, task=task, model=model, spec=dict(entry.spec), entry=entry, scale=scale_used)
+    if notes is None:
+        return verdict
+    from steelyard.questions.run_rates import watch_rates
+
+    return watch_rates(verdict, entry, notes.counts)
 
 
 def _of_value(value: float, entry: Entry, rule: Rule) -> Found:
@@ -94,7 +105,7 @@ def _of_value(value: float, entry: Entry, rule: Rule) -> Found:
     return guard_number(new, entry, rule)
 
 
-def _check_protocol(entry: Entry, place: Place, protocol: Mapping[str, str] | None, rule: Rule) -> None:
+def check_protocol(entry: Entry, place: Place, protocol: Mapping[str, str] | None, rule: Rule) -> None:
     """What was recorded about the protocol must be what is said about this run."""
     recorded = dict(entry.protocol)
     given = {**{key: str(v) for key, v in place.defaults.protocol.items()}, **{key: str(v) for key, v in (protocol or {}).items()}}
@@ -165,6 +176,10 @@ def written(found: Found, rule: Rule, *, task: str, model: str, spec: Mapping[st
 
 def conclude(found: Found, rule: Rule) -> str:
     """One sentence: what was decided, on which numbers, and what it does not say."""
+    if "stopping" in found.details:
+        from steelyard.questions.guard_sequential import conclude_stopped
+
+        return conclude_stopped(found, rule)
     if found.p_value is None:
         side = "below" if rule.higher_is_better else "above"
         word = f"is {side}" if found.verdict == "regression" else f"is not {side}"

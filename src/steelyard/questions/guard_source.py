@@ -49,7 +49,7 @@ def guard_source(
         entry, recorded = with_outcomes(place, entry)
     if recorded is not None:
         past = Run("reference", outcomes.to_items(recorded))
-        original, run = run, _keyed_alike(run, recorded.hashed)
+        original, run = run, keyed_alike(run, recorded.hashed)
         _refuse_other_contents(run, recorded)
         names = {outcomes.hash_id(name): name for name in original.items.id.names} if recorded.hashed and original.items.id else {}
         scale, unit = scale_of(rule, metric, [past.items, run.items], entry)
@@ -89,7 +89,7 @@ def read_run(source: Any, columns: Mapping[str, Any], metric: str, warnings: lis
     opened = open_source(source, columns={role: column for role, column in columns.items() if column is not None})
     warnings.extend(opened.warnings)
     name = opened.name or (os.path.basename(os.fspath(source)) if isinstance(source, (str, os.PathLike)) else "run")
-    return Run(name, opened.items(numeric=metric in NUMERIC))
+    return Run(name, opened.items(numeric=metric in NUMERIC), opened.log)
 
 
 def metric_of(name: str, items: Items) -> Metric:
@@ -138,7 +138,7 @@ def within_unit(metric: Metric, runs: list[Items]) -> bool:
     return metric.facts.high == 1.0
 
 
-def _keyed_alike(run: Run, hashed: bool) -> Run:
+def keyed_alike(run: Run, hashed: bool) -> Run:
     """The run's ids as the reference keeps them."""
     return Run(run.name, outcomes.hash_ids(run.items)) if hashed and run.items.id is not None else run
 

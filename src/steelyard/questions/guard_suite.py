@@ -6,7 +6,7 @@ import datetime
 import glob
 import os
 import tomllib
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -24,7 +24,12 @@ TIERS = ("critical", "supporting", "advisory")
 OF_SUITE = ("name", "alpha", "correction", "directory", "config", "tier")
 OF_CHECK = (
     *("task", "model", "spec", "result", "value", "tier", "waiver", "metric", "positive", "scale", "alpha", "beta", "sigma", "theta"),
-    *("margin", "num_samples", "target", "unmatched", "missing", "protocol", "columns"),
+    *("margin", "num_samples", "target", "unmatched", "missing", "protocol", "columns", "run"),
+)
+# What a check that runs a model says about it, in its table `run`: `steelyard run --suite` evaluates it, `check --suite` cannot.
+OF_RUN = (
+    *("task", "model", "base_url", "api", "name", "until", "stopping", "looks", "every", "n", "seed", "repeats", "concurrency", "batch"),
+    *("timeout", "max_error_rate", "key_env", "output"),
 )
 RUN_COLUMNS = ("id", "truth", "prediction", "score", "probability", "group", "repeat")
 CORRECTIONS = ("holm", "bonferroni", "none")
@@ -37,6 +42,7 @@ class Guard:
     options: Mapping[str, Any]
     tier: str
     waiver: Mapping[str, Any] | None
+    run: Mapping[str, Any] | None = None
 
 
 def check_suite(
@@ -46,11 +52,13 @@ def check_suite(
     config: str | os.PathLike[str] | None = None,
     seed: int | None = 0,
     today: datetime.date | None = None,
+    evaluate: Callable[..., Verdict] | None = None,
 ) -> Suite:
     """The verdict on a suite file. Result paths are relative to it; a guard that cannot be asked stops the suite (exit 3).
 
     Regression: some adjusted p <= alpha among the guards that count. A guard red alone but not after the correction is
-    unconfirmed: inconclusive if it has a theta, otherwise a pass with a warning.
+    unconfirmed: inconclusive if it has a theta, otherwise a pass with a warning. `evaluate` makes the verdict of a check that
+    runs a model.
     """
     file = Path(path)
     plain = _read(file)
@@ -68,7 +76,17 @@ def check_suite(
         raise SourceError(f"cannot check the suite {file.name!r}", got="no [[checks]]", need="at least one")
     where: dict[str, Any] = {"directory": directory if directory is not None else _relative(head.get("directory"), file)}
     where["config"] = config if config is not None else _relative(head.get("config"), file)
-    verdicts = [check(**guard.options, **where, seed=seed) for guard in guards]
+    if evaluate is None and any(guard.run is not None for guard in guards):
+        raise UsageError(
+            f"cannot check the suite {file.name!r}",
+            got="a check that runs a model",
+            need="steelyard run",
+            hint=f"steelyard run --suite {file.name}",
+        )
+    verdicts = [
+        check(**guard.options, **where, seed=seed) if evaluate is None or guard.run is None else evaluate(guard, **where)
+        for guard in guards
+    ]
     return judged(guards, verdicts, alpha, correction, head.get("name"), today or datetime.datetime.now(datetime.UTC).date(), warnings)
 
 
@@ -101,9 +119,10 @@ def _guard(number: int, table: Any, head: Mapping[str, Any], file: Path) -> Guar
     lacking = [name for name in ("task", "model") if not isinstance(one.get(name), str)]
     if lacking:
         raise SourceError(f"cannot read the suite {file.name!r}", got=f"{what} without {' and '.join(lacking)}", need="both")
-    if ("result" in one) == ("value" in one):
-        got = f"{what} with {'both' if 'value' in one else 'neither'}"
-        raise SourceError(f"cannot read the suite {file.name!r}", got=got, need="result or value")
+    given = [name for name in ("result", "value", "run") if name in one]
+    if len(given) != 1:
+        got = f"{what} with {' and '.join(given) if given else 'none of them'}"
+        raise SourceError(f"cannot read the suite {file.name!r}", got=got, need="one of result, value and run")
     tier = one.pop("tier", head.get("tier", "critical"))
     if tier not in TIERS:
         raise SourceError(f"cannot read the suite {file.name!r}", got=f"tier {tier!r} in {what}", need=f"one of {', '.join(TIERS)}")
@@ -118,7 +137,20 @@ def _guard(number: int, table: Any, head: Mapping[str, Any], file: Path) -> Guar
         )
     if "result" in one:
         one["source"] = _result(str(one.pop("result")), what, file)
-    return Guard(options={**one, **columns}, tier=tier, waiver=waiver)
+    run = one.pop("run", None)
+    return Guard(options={**one, **columns}, tier=tier, waiver=waiver, run=None if run is None else _run(run, what, file))
+
+
+def _run(table: Any, what: str, file: Path) -> dict[str, Any]:
+    """What to evaluate: a task file beside the suite file, and a model."""
+    run = _checked(f"run of {what}", table, OF_RUN, file)
+    lacking = [name for name in ("task", "model") if not isinstance(run.get(name), str)]
+    if lacking:
+        raise SourceError(f"cannot read the suite {file.name!r}", got=f"the run of {what} without {' and '.join(lacking)}", need="both")
+    beside: dict[str, Any] = {
+        name: str(_relative(run[name], file)) for name in ("task", "output") if name in run and not run[name].startswith("python:")
+    }
+    return {**run, **beside}
 
 
 def _waiver(table: Any, what: str, file: Path) -> dict[str, Any] | None:

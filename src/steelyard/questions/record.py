@@ -23,6 +23,8 @@ from steelyard.questions.record_entry import Measured, entry_of, refuse_unasked,
 from steelyard.questions.record_store import stored
 from steelyard.questions.reference_changes import parsed
 from steelyard.questions.reference_place import Place, entry_there, locate
+from steelyard.questions.run_notes import Notes, notes_of
+from steelyard.questions.run_rates import pooled_rates
 from steelyard.questions.sample import Sample
 from steelyard.questions.settings import Settings, one_of, settle
 from steelyard.reference import outcomes
@@ -70,6 +72,8 @@ def record(
     place = locate(task, directory, config)
     before = existing_entry(place, model, spec)
     refuse_unasked(before, update, place, model)
+    notes = run_notes(sources, task)
+    protocol = protocol if not notes else {**notes[0].protocol, **(protocol or {})}
     about = {"model": model, "spec": spec, "metric": metric, "positive": positive, "scale": scale, "deterministic": deterministic}
     limits = {"theta": theta, "margin": margin, "alpha": alpha, "beta": beta, "sigma": sigma, "higher_is_better": higher_is_better}
     wish = wish_of({**about, **limits, "reason": reason, "protocol": protocol}, before, place)
@@ -80,9 +84,29 @@ def record(
     _warn(found, wish.deterministic, settings)
     if before is not None and not reason:
         settings.warn("a reference was replaced without a reason: the history will not say why (--reason TEXT)")
+    entry = replace(entry, rates=pooled_rates(notes))
     entry, said = stored(entry, found.kept, place, before)
     settings.warnings.extend(said)
     return _told(entry, place, before, settings)
+
+
+def run_notes(sources: Sequence[Any], task: str) -> list[Notes]:
+    """The notes of runs that steelyard made; all of them, or none. A run that stopped by its answers is no reference."""
+    found = [notes_of(source) for source in sources]
+    notes = [each for each in found if each is not None]
+    for each in notes:
+        if each.stopped_early:
+            raise DataError(
+                "cannot record a run that stopped early",
+                got=f"{each.n:,} of {each.available:,} items, stopped by their answers",
+                need="a complete run: what stops by luck is lucky",
+                hint="run again without --until",
+            )
+        if each.protocol != notes[0].protocol:
+            raise DataError(
+                "cannot pool runs of two protocols", got=f"runs of {each.task!r} that were made differently", need="one protocol"
+            )
+    return notes if len(notes) == len(found) else []
 
 
 def existing_entry(place: Place, model: str, spec: Mapping[str, Any] | None) -> Entry | None:

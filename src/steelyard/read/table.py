@@ -15,7 +15,10 @@ class Table(Protocol):
     """Columns somewhere: in an engine, or in memory."""
 
     names: tuple[str, ...]
-    n: int
+
+    @property
+    def n(self) -> int:
+        """How many rows there are."""
 
     def group(self, columns: Sequence[tuple[str, bool]], weight: str | None = None) -> list[tuple[Any, ...]]:
         """(value per column ..., count or sum of the weight) over distinct raw values. columns: (name, read as number)."""
@@ -48,6 +51,11 @@ class MemoryTable:
 
     def numbers(self, name: str, role: str) -> Any:
         return self.column(name, role).numbers()
+
+    def raw(self, name: str) -> list[Any]:
+        """One whole column as it came, whatever it holds; NaN of a frame is None."""
+        values = self._get(self.names.index(name))
+        return [None if value is None or value != value else value for value in (values.tolist() if hasattr(values, "tolist") else values)]
 
     def column(self, name: str, role: str) -> Column:
         if name not in self._columns:

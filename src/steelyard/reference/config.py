@@ -3,6 +3,7 @@
     directory = "references"           # relative to this file
     spec_keys = ["hardware"]           # spec keys of your own, beside dtype, quant_algo and the others
     ids = "hashed"                     # how item ids are stored beside a reference: kept, or hashed
+    history = "sqlite:///runs.db"      # where runs are kept: a file relative to this one, or postgresql://host/db
 
     [policy]                           # what `references lint` refuses
     max_theta = 3.0
@@ -38,6 +39,7 @@ from steelyard.reference.strict_yaml import decode
 IDS = ("kept", "hashed")
 TIERS = ("critical", "supporting", "advisory")
 _FILE, _PROJECT = "steelyard.toml", "pyproject.toml"
+_ADDRESSES = ("sqlite:///", "postgresql://", "postgres://")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -59,6 +61,7 @@ class Config:
     tasks: Mapping[str, TaskDefaults] = field(default_factory=dict)
     task_spec_keys: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     ids: str | None = None
+    history: str | None = None
     policy: Policy = field(default_factory=Policy)
 
     def task(self, name: str) -> TaskDefaults:
@@ -154,6 +157,12 @@ class _Reading:
             raise self.wrong(name, repr(value), "a text")
         return value
 
+    def address(self, value: Any, name: str) -> str:
+        """The URL of a history, which may hold a password and is never shown."""
+        if not isinstance(value, str) or not (value.strip().startswith(_ADDRESSES) or value.strip().lower() == "none"):
+            raise self.wrong(name, "something else", 'a URL, as in "sqlite:///runs.db" or "postgresql://host/db"')
+        return value.strip()
+
     def flag(self, value: Any, name: str) -> bool:
         if not isinstance(value, bool):
             raise self.wrong(name, repr(value), "true or false")
@@ -213,6 +222,7 @@ _TOP: dict[str, Callable[[_Reading, Any, str], Any]] = {
     "directory": _Reading.text,
     "spec_keys": _Reading.names,
     "ids": _one_of(IDS),
+    "history": _Reading.address,
     "policy": _Reading.table,
     "tasks": _Reading.table,
 }

@@ -30,6 +30,7 @@ RECORDED = (
     "items",  # the file of outcomes beside the task file
     "items_hash",  # of the items' keys and contents
     "protocol",
+    "rates",  # of answers that were truncated, empty, refused or without an extractable answer
     "approved",
     "first_value",  # the value first put on record: slow drift is tested against it
 )
@@ -71,6 +72,7 @@ class Entry:
     items: str | None = None
     items_hash: str | None = None
     protocol: Mapping[str, str] = field(default_factory=dict)
+    rates: Mapping[str, float] = field(default_factory=dict)
     approved: str | None = None
     first_value: float | None = None
     line: int = 0
@@ -83,7 +85,7 @@ class Entry:
         for name in (*SETTINGS, *RECORDED):
             value = getattr(self, name)
             if value is not None and value != {}:
-                out[name] = dict(value) if name == "protocol" else value
+                out[name] = dict(value) if name in ("protocol", "rates") else value
         return out
 
 

@@ -117,6 +117,8 @@ class _Reading:
     def _field(self, name: str, node: Node) -> Any:
         if name == "protocol":
             return self._protocol(node)
+        if name == "rates":
+            return self._rates(node)
         if self._scalar(name, node).value is None:
             return None
         return _READERS.get(name, _Reading._text)(self, name, node)
@@ -194,6 +196,17 @@ class _Reading:
         if isinstance(scalar.value, bool):
             return "true" if scalar.value else "false"
         return scalar.value if isinstance(scalar.value, str) else scalar.raw
+
+    def _rates(self, node: Node) -> dict[str, float]:
+        if isinstance(node, ScalarNode) and node.value is None:
+            return {}
+        if not isinstance(node, MappingNode):
+            self.refuse(node.line, "rates that are no mapping", "names with shares, as in `truncated: 0.01`")
+        found = {str(key.value): self._not_below(f"rate {key.value}", value) for key, value in node.pairs}
+        for name, share in found.items():
+            if share > 1:
+                self.refuse(node.line, f"a rate {name} of {share:g}", "a share of the answers, between 0 and 1")
+        return found
 
     def _unknown(self, name: str, line: int) -> NoReturn:
         known = [*self.spec_keys, *SETTINGS, *RECORDED, "accuracy", *KNOWN_ELSEWHERE]

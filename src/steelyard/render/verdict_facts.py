@@ -92,13 +92,15 @@ def _scores(v: Verdict) -> list[Fact]:
     shown = score_text(v)
     floor = v.design == "threshold"
     rule = f"a score {'below' if v.higher_is_better else 'above'} it is a regression" if v.threshold is not None else "not known"
-    out = [
-        (f"Reference {v.metric}", shown(v.reference.get("value")), provenance(v.reference)),
-        ("Threshold (explicit floor)", given(v.threshold), rule) if floor else ("Threshold", shown(v.threshold), rule),
-        (f"Evaluated {v.metric}", shown(v.candidate.get("value")), ""),
-    ]
+    stopped = v.details.get("stopping")
+    on_these = f"on the same {count_text(v.n)} items; " if stopped and v.n is not None else ""
+    out = [(f"Reference {v.metric}", shown(v.reference.get("value")), on_these + provenance(v.reference))]
+    if not stopped:  # a rule of looks has no one threshold
+        out.append(("Threshold (explicit floor)", given(v.threshold), rule) if floor else ("Threshold", shown(v.threshold), rule))
+    out.append((f"Evaluated {v.metric}", shown(v.candidate.get("value")), ""))
     if v.difference.get("estimate") is not None:
         turned = "run minus reference" if v.higher_is_better else "reference minus run, so that up is good"
+        turned += "; adjusted for stopping, as its bounds are" if stopped else ""
         out.append(("Difference", shown(v.difference["estimate"]), turned))
     known = [end for end in ("lower", "upper") if v.difference.get(end) is not None]
     out += [(f"  {end} bound (one-sided, {percent(1 - v.alpha)})", shown(v.difference[end]), "") for end in known]
@@ -122,6 +124,9 @@ def _rule(v: Verdict) -> list[Fact]:
         *better,
     ]
     smallest = f"smallest drop this run could find, with power {figure(1 - v.beta)}"
+    if (stopped := v.details.get("stopping")) is not None:
+        smallest = f"the drop it was planned to find, with power {figure(1 - v.beta)}"
+        out += _stopping(stopped)
     out.append(("Minimum detectable effect", drop_text(v, v.mde), smallest if v.mde is not None else "not known"))
     if v.theta is not None:
         out.append(("Theta", given(v.theta), "drop that matters"))
@@ -130,6 +135,15 @@ def _rule(v: Verdict) -> list[Fact]:
     if (bought := v.details.get("paired_would_find")) is not None:
         out.append(("A paired reference would find", drop_text(v, bought), "if it held item outcomes: steelyard record"))
     return out
+
+
+def _stopping(facts: Mapping[str, Any]) -> list[Fact]:
+    """How far a run went that could stop."""
+    return [
+        ("Looks", count_text(facts["looks_made"]), facts["design"]),
+        ("Alpha spent", figure(facts["alpha_spent"]), ""),
+        ("Items saved", count_text(facts["n_saved"]), f"of {count_text(facts['n_available'])}"),
+    ]
 
 
 def drop_text(v: Verdict, drop: float | None) -> str:
@@ -158,6 +172,9 @@ def notes(v: Verdict) -> list[tuple[str, str]]:
     out = [("design", f"{v.design}{target}; scale {v.scale}")]
     if v.flips is not None:
         out.append(("flips", flips_text(v.flips)))
+    if (stopped := v.details.get("stopping")) is not None and stopped.get("why"):
+        out.append(("stopping", stopped["why"]))
+    out += [("rate", rate_text(row)) for row in v.details.get("rates", ()) if row["risen"] or row["candidate"] or row["reference"]]
     if v.claim:
         out.append(("claimed", v.claim))
     if v.tier:
@@ -165,6 +182,12 @@ def notes(v: Verdict) -> list[tuple[str, str]]:
     if v.waiver is not None:
         out.append(("waiver", waiver_text(v.waiver)))
     return out
+
+
+def rate_text(row: Mapping[str, Any]) -> str:
+    """A rate of answers that are none, then and now."""
+    word = "risen beyond chance" if row["risen"] else "not shown to have risen"
+    return f"{row['rate']} {percent(row['reference'])} on record, {percent(row['candidate'])} now (p = {figure(row['p_value'])}): {word}"
 
 
 def flips_text(flips: Mapping[str, int]) -> str:
@@ -196,6 +219,8 @@ def next_step(v: Verdict, counted: str | None = None) -> tuple[str, list[str]]:
             where = f" at line {v.reference['line']} of the task's file" if v.reference.get("line") else ""
             return f"The floor was set by hand: if the drop is meant, change the threshold in the entry{where}.", []
         lost = "Look at the lost items below. " if any(item.get("change") == "lost" for item in v.telling) else ""
+        if v.details.get("stopping") is not None:
+            return f"{lost}If the drop is meant, run it again without --until, and put that run on record:", accept_command(v)
         return f"{lost}If the drop is meant, put it on record:", accept_command(v)
     if word == "inconclusive":
         return needed_text(v), []

@@ -1,0 +1,156 @@
+"""`steelyard run`: evaluate a model now, and stop as soon as the question is decided."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import click
+
+from steelyard.cli.options import CHECK_FORMATS, answer, common_with, pairs_given
+from steelyard.errors import UsageError
+
+PASSED_ON = (
+    *(
+        "against",
+        "directory",
+        "config",
+        "until",
+        "stopping",
+        "discordance",
+        "looks",
+        "every",
+        "theta",
+        "margin",
+        "alpha",
+        "beta",
+        "scale",
+        "n",
+        "seed",
+    ),
+    *("repeats", "missing", "unmatched", "max_error_rate", "concurrency", "base_url", "api", "batch", "timeout", "key_env"),
+)
+
+
+@click.command(short_help="evaluate a model now, and stop as soon as the question is decided")
+@click.argument("task", required=False)
+@click.option(
+    "--model",
+    multiple=True,
+    metavar="MODEL",
+    help="openai:NAME, python:pkg.mod:function, command:PROGRAM or file:PREDICTIONS. Twice: the first is the baseline.",
+)
+@click.option("--base-url", metavar="URL", help="Of an endpoint that speaks OpenAI's API, as in http://127.0.0.1:8000/v1.")
+@click.option("--api", type=click.Choice(["chat", "completions"]), default="chat", show_default=True, help="Which of its two ways to ask.")
+@click.option("--key-env", metavar="NAME", help="The environment variable with the key.  [default: OPENAI_API_KEY]")
+@click.option("--name", multiple=True, metavar="NAME", help="The model's name in references.  [default: the text after the first colon]")
+@click.option("--against", metavar="NAME", help="The reference to judge by; none: measure only.  [default: its own name, if on record]")
+@click.option("--spec", multiple=True, metavar="KEY=VALUE", help="What justifies another accuracy, such as quant_algo=FP8. Repeatable.")
+@click.option("--directory", type=click.Path(file_okay=False), help="Where the references are.  [default: references]")
+@click.option("--until", metavar="WHEN", help="decided, width=X or n=N.  [default: all items]")
+@click.option("--theta", type=float, help="The drop that matters: --until decided must find it or rule it out.")
+@click.option("--margin", type=float, help="The drop that is tolerated.  [default: 0]")
+@click.option("--alpha", type=float, help="False alarms: the share of healthy runs called worse.  [default: 0.05]")
+@click.option("--beta", type=float, help="Misses of a drop of theta; a pass rules it out at level 1 - beta.  [default: 0.2]")
+@click.option("--scale", type=click.Choice(["percent", "fraction", "raw"]), help="Of theta and margin.")
+@click.option(
+    "--stopping",
+    type=click.Choice(["mcnemar", "lan-demets", "e-process", "e-mcnemar", "sprt"]),
+    help="How it is decided.  [default: mcnemar where it fits, else lan-demets]",
+)
+@click.option("--discordance", type=float, help="For --stopping sprt: the share of items on which two healthy runs differ.")
+@click.option("--looks", type=int, default=20, show_default=True, help="Looks that are planned for.")
+@click.option("--every", type=int, default=32, show_default=True, help="Items between two looks.")
+@click.option("--n", type=int, help="How many items: a subset in hash order.  [default: what the task says, else all]")
+@click.option("--seed", type=int, help="Of the order of the items.  [default: what the task says, else 0]")
+@click.option("--repeats", type=int, default=1, show_default=True, help="How often each item is asked.")
+@click.option("--concurrency", type=int, help="Questions at once.  [default: what suits the model]")
+@click.option("--batch", type=int, help="Items per call of a Python function or command.")
+@click.option("--timeout", type=float, help="Seconds for one answer in all.")
+@click.option("--max-error-rate", type=float, default=0.02, show_default=True, help="More failed items than this share end the run.")
+@click.option(
+    "--missing", type=click.Choice(["error", "wrong", "drop"]), default="error", show_default=True, help="Items that failed in the end."
+)
+@click.option(
+    "--unmatched",
+    type=click.Choice(["error", "drop"]),
+    default="error",
+    show_default=True,
+    help="Items that are not on record, or only there.",
+)
+@click.option("--price", multiple=True, metavar="KIND=X", help="input=X and output=X: what a million tokens cost. Repeatable.")
+@click.option("--suite", type=click.Path(dir_okay=False), help="A suite file: run and check all of it, one verdict.")
+@click.option("-o", "--output", type=click.Path(dir_okay=False, path_type=Path), help="Where the rows go, one JSON object a line.")
+@click.option(
+    "--answer", "answer_", type=click.Path(dir_okay=False, path_type=Path), help="Write the answer to a file instead of standard output."
+)
+@click.option(
+    "--fail-on",
+    type=click.Choice(["inconclusive", "regression"]),
+    default="inconclusive",
+    show_default=True,
+    help="regression: an inconclusive verdict exits 0.",
+)
+@click.option("--config", type=click.Path(dir_okay=False), help="A steelyard.toml.  [default: the nearest upward]")
+@common_with(CHECK_FORMATS, output=False)
+def run(task: str | None, **options: Any) -> None:
+    """Evaluate a model on a task now, and stop as soon as the question is decided.
+
+    Exit code 0: answered, or pass, 1: regression, 2: inconclusive, 3: the question could not be asked. With -o a run that was
+    broken off goes on where it was: run the same command again.
+
+    \b
+    Examples:
+      steelyard run gsm8k.toml --model openai:llama --base-url http://127.0.0.1:8000/v1 -o out.jsonl
+      steelyard run digits.toml --model python:models:predict --against digits --until decided --theta .02
+      steelyard run digits.toml --model python:models:old --model python:models:new --until decided --theta .02
+      steelyard run task.toml --model "command:./predict --fast" --until width=.02
+    """
+    result = _suite(task, options) if options["suite"] is not None else _one(task, options)
+    answer(result, format_=options["format_"], output=options["answer_"], no_color=options["no_color"], quiet=options["quiet"])
+    code = result.exit_code
+    raise click.exceptions.Exit(0 if code == 2 and options["fail_on"] == "regression" else code)
+
+
+def _one(task: str | None, options: dict[str, Any]) -> Any:
+    lacking = [what for what, there in (("a task", task is not None), ("--model", bool(options["model"]))) if not there]
+    if lacking:
+        raise UsageError("cannot run", got=f"no {' and no '.join(lacking)}", need="a task and a model", hint="steelyard run --help")
+    from steelyard.evaluate.progress import Progress
+    from steelyard.questions.run import run as ask
+
+    with Progress(quiet=options["quiet"]) as progress:
+        try:
+            return ask(
+                task,
+                *options["model"],
+                output=options["output"],
+                name=list(options["name"]) or None,
+                spec=pairs_given(options["spec"], "--spec"),
+                prices=_prices(options["price"]),
+                progress=progress,
+                **{name: options[name] for name in PASSED_ON if options[name] is not None},
+            )
+        except KeyboardInterrupt:
+            progress.close()
+            if options["output"] is not None:
+                click.echo(f"what was answered is in {options['output']}.journal: the same command goes on from there", err=True)
+            raise
+
+
+def _prices(words: tuple[str, ...]) -> dict[str, float] | None:
+    found: dict[str, float] = {}
+    for kind, text in pairs_given(words, "--price").items():
+        try:
+            found[kind] = float(text)
+        except ValueError:
+            raise UsageError("cannot read --price", got=repr(text), need="a number", hint="--price input=0.5 --price output=1.5") from None
+    return found or None
+
+
+def _suite(task: str | None, options: dict[str, Any]) -> Any:
+    if task is not None or options["model"]:
+        raise UsageError("cannot use a suite with a task of its own", got="a task or --model", need="the suite file to say it")
+    from steelyard.questions.run_suite import run_suite
+
+    return run_suite(options["suite"], directory=options["directory"], config=options["config"])

@@ -1,0 +1,252 @@
+"""What a run comes to: rows and notes on disk, the measurement, and the verdict or the comparison."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from steelyard import signature
+from steelyard.errors import DataError
+from steelyard.evaluate.told import Price, Told
+from steelyard.infer.confidence_sequence import ConfidenceSequence
+from steelyard.questions.compare import compare
+from steelyard.questions.guard import check, written
+from steelyard.questions.guard_sequential import found_of
+from steelyard.questions.measure import measure
+from steelyard.questions.run_notes import Notes, journal_path, write_run
+from steelyard.questions.run_rates import watch_rates
+from steelyard.questions.run_watch import Decided, Narrow
+from steelyard.results import Comparison, Interval, Measurement
+from steelyard.runs import Answered, Evaluation
+from steelyard.verdicts import Verdict
+from steelyard.version import __version__
+
+if TYPE_CHECKING:
+    from steelyard.questions.run import _Run
+
+LEVEL = 0.95
+COUNTED = ("n", "answered", "unextracted", "truncated", "empty", "refused", "errors", "attempts")
+SIDES = ("baseline", "candidate")
+
+
+def answered(
+    held: _Run,
+    output: Path | None,
+    *,
+    spec: Mapping[str, Any] | None,
+    directory: str | os.PathLike[str] | None,
+    config: str | os.PathLike[str] | None,
+    unmatched: str,
+    options: Mapping[str, Any],
+    seed: int | None,
+) -> Evaluation:
+    """The answer. Rows are written first: what was paid for is kept, whatever becomes of the question."""
+    warnings = [*held.prepared.warnings, *(said for model in held.models for said in getattr(model, "warnings", ()))]
+    price = None if held.prices is None else Price.of(held.prices)
+    told = [Told.of(rows, price) for rows in held.rows]
+    failed = sum(each.errors for each in told)
+    if failed and held.missing == "error":
+        raise _failed(held, told, failed)
+    paths = _paths(output, len(held.models))
+    for place, path in enumerate(paths):
+        if path is not None:
+            write_run(path, held.rows[place], _notes(held, place, told[place]))
+    if output is not None:
+        journal_path(output).unlink(missing_ok=True)
+    where = {"directory": directory, "config": config}
+    verdict = _verdict(held, spec, where, unmatched, options, told)
+    models = tuple(
+        Answered(
+            name=held.names[place],
+            output=None if paths[place] is None else str(paths[place]),
+            counts={**counts_of(told[place]), **({"wasted": held.asked.wasted} if held.asked is not None and not place else {})},
+            usage=_usage(told[place]),
+            measurement=_measured(held, place),
+        )
+        for place in range(len(held.models))
+    )
+    comparison = None
+    if len(models) == 2 and held.watch is None:
+        a, b = (_plain(rows, held.prepared.scorer.sums) for rows in held.rows)
+        found = compare(a, b, metric=held.prepared.metric, missing=held.missing, names=list(held.names))
+        comparison = found if isinstance(found, Comparison) else None
+    return Evaluation(
+        task=held.prepared.task.name,
+        n=held.items,
+        available=len(held.prepared.cases),
+        repeats=held.repeats,
+        models=models,
+        stopping=_stopping(held, verdict),
+        verdict=verdict,
+        comparison=comparison,
+        conclusion=_conclusion(held, verdict),
+        warnings=tuple(dict.fromkeys(warnings)),
+        signature=_sign(held),
+    )
+
+
+def counts_of(told: Told) -> dict[str, int]:
+    """How many of each kind; n is all that were asked."""
+    return {name: getattr(told, name) for name in COUNTED}
+
+
+def _usage(told: Told) -> dict[str, Any]:
+    return {"tokens_in": told.tokens_in, "tokens_out": told.tokens_out, "untold": told.untold, **(told.seconds or {}), "cost": told.cost}
+
+
+def _failed(held: _Run, told: Sequence[Told], failed: int) -> DataError:
+    asked = sum(each.n for each in told)
+    kinds: dict[str, int] = {}
+    for rows in held.rows:
+        for row in rows:
+            if row["error"] is not None:
+                kinds[row["error"]] = kinds.get(row["error"], 0) + 1
+    shown = "; ".join(f"{many} x {kind}" for kind, many in sorted(kinds.items(), key=lambda one: -one[1])[:3])
+    return DataError(
+        "cannot answer: items without an answer",
+        got=f"{failed:,} of {asked:,} failed ({shown})",
+        need="an answer to every item",
+        hint="the same command asks only those again; --missing drop leaves them out, --missing wrong counts them as wrong",
+    )
+
+
+def _paths(output: Path | None, models: int) -> list[Path | None]:
+    """One file per model: the one that was named, or two beside it."""
+    if output is None:
+        return [None] * models
+    return [output] if models == 1 else [output.with_name(f"{output.stem}.{side}{output.suffix}") for side in SIDES]
+
+
+def _notes(held: _Run, place: int, told: Told) -> Notes:
+    stopping = None
+    if isinstance(held.watch, Decided):
+        stopping = {"plan": held.watch.plan.to_dict(), "looked": held.watch.looked, "last": held.items == len(held.prepared.cases)}
+    elif isinstance(held.watch, Narrow):
+        stopping = {"width": held.watch.width, "looked": held.watch.looked}
+    return Notes(
+        task=held.prepared.task.name,
+        model=held.names[place],
+        metric=held.prepared.metric,
+        protocol=held.prepared.protocol,
+        seed=held.prepared.seed,
+        order=held.prepared.order,
+        n=held.items,
+        available=len(held.prepared.cases),
+        repeats=held.repeats,
+        counts=counts_of(told),
+        stopping=stopping,
+        steelyard=__version__,
+    )
+
+
+def _plain(rows: Sequence[Mapping[str, Any]], sums: Sequence[str] | None) -> list[dict[str, Any]]:
+    """The columns of a row that are counted."""
+    keep = ("id", "repeat", "truth", "prediction", "score", "group", *(sums or ()))
+    many = any(row["repeat"] != 1 for row in rows)
+    return [{key: row[key] for key in keep if key in row and (key != "repeat" or many)} for row in rows]
+
+
+# ---- measuring ---------------------------------------------------------------------------------------------------------
+
+
+def _measured(held: _Run, place: int) -> Measurement | None:
+    """The metric of a model. After a stop that depended on the answers, its interval is one that holds whenever one stops."""
+    prepared = held.prepared
+    rows = _plain(held.rows[place], prepared.scorer.sums)
+    more: dict[str, Any] = {"range": prepared.task.range} if prepared.task.range is not None else {}
+    if prepared.scorer.sums is not None:
+        return measure(rows, metric="ratio", ratio=prepared.scorer.sums, missing=held.missing)
+    if held.watch is None:
+        return measure(rows, metric=prepared.metric, missing=held.missing, **more)
+    found = measure(rows, metric=prepared.metric, missing=held.missing, **more)
+    ends = prepared.task.range or ((0.0, 1.0) if prepared.scorer.right_or_wrong else None)
+    if ends is None:
+        row = replace(found.rows[0], interval=None)
+        said = "no interval of the metric itself: the run stopped by its answers, and the range of scores is not known"
+        return replace(found, rows=(row,), warnings=(*found.warnings, said))
+    scores = np.array(
+        [row["score"] if row["score"] is not None else 0.0 for row in rows if row["score"] is not None or held.missing == "wrong"]
+    )
+    if held.repeats > 1:
+        scores = scores.reshape(-1, held.repeats).mean(axis=1)
+    low, high = ConfidenceSequence(ends, 1 - LEVEL).look(scores)
+    interval = Interval(low=low, high=high, confidence_level=LEVEL, side="two", method="betting-sequence")
+    return replace(found, rows=(replace(found.rows[0], interval=interval),))
+
+
+# ---- judging -----------------------------------------------------------------------------------------------------------
+
+
+def _verdict(
+    held: _Run,
+    spec: Mapping[str, Any] | None,
+    where: Mapping[str, Any],
+    unmatched: str,
+    options: Mapping[str, Any],
+    told: Sequence[Told],
+) -> Verdict | None:
+    bench = held.bench
+    if bench is None:
+        return None
+    if isinstance(held.watch, Decided):
+        watch = held.watch
+        found = found_of(watch.rule, watch.series(watch.looked[-1]), watch.plan, bench.rule, bench.unit)
+        model = bench.model if len(held.models) == 1 else held.names[1]
+        verdict = written(
+            found, bench.rule, task=held.prepared.task.name, model=model, spec=dict(spec or {}), entry=bench.entry, scale=bench.scale
+        )
+    elif len(held.models) == 2 or isinstance(held.watch, Narrow):
+        return None
+    else:
+        verdict = check(
+            _plain(held.rows[0], held.prepared.scorer.sums),
+            task=held.prepared.task.name,
+            model=bench.model,
+            spec=spec,
+            protocol=held.prepared.protocol,
+            unmatched=unmatched,
+            missing=held.missing,
+            **where,
+            **{name: value for name, value in options.items() if value is not None},
+        )
+    return watch_rates(verdict, bench.entry, counts_of(told[-1])) if len(held.models) == 1 else verdict
+
+
+def _stopping(held: _Run, verdict: Verdict | None) -> Mapping[str, Any] | None:
+    if isinstance(held.watch, Narrow):
+        used, there = held.items, len(held.prepared.cases)
+        return {**held.watch.facts(), "decision": "narrow enough" if held.decided else "exhausted", "n_used": used, "n_saved": there - used}
+    return None if verdict is None else verdict.details.get("stopping")
+
+
+def _conclusion(held: _Run, verdict: Verdict | None) -> str:
+    used, there = held.items, len(held.prepared.cases)
+    if isinstance(held.watch, Narrow):
+        if held.decided:
+            return f"The interval is no wider than {held.watch.width:g} after {used:,} of {there:,} items: {there - used:,} were not asked."
+        return f"All {there:,} items were asked, and the interval is still wider than {held.watch.width:g}."
+    if verdict is not None and isinstance(held.watch, Decided):
+        saved = f": {there - used:,} items were not asked." if used < there else ": none were left to save."
+        return f"{used:,} of {there:,} items asked{saved}"
+    if verdict is None and held.bench is None:
+        return f"{used:,} items asked. No reference on record for {held.names[0]!r}, so nothing was judged."
+    return f"{used:,} items asked."
+
+
+def _sign(held: _Run) -> str:
+    return signature.write(
+        {
+            "task": held.prepared.task.name,
+            "model": list(held.names) if len(held.names) > 1 else held.names[0],
+            "metric": held.prepared.metric,
+            "n": held.items,
+            "repeats": held.repeats if held.repeats > 1 else None,
+            "seed": held.prepared.seed,
+            "missing": None if held.missing == "error" else held.missing,
+        }
+    )

@@ -1,0 +1,199 @@
+"""What a run will be judged by, settled before the first question: the reference on record, or the other model."""
+
+from __future__ import annotations
+
+import os
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from steelyard.errors import DataError, UsageError
+from steelyard.evaluate.asks import Case
+from steelyard.items import Items
+from steelyard.metrics.catalogue import Metric, parse
+from steelyard.questions.guard import check_protocol
+from steelyard.questions.guard_rule import Rule, settle_rule
+from steelyard.questions.guard_sequential import Plan, means_of
+from steelyard.questions.guard_source import scale_of
+from steelyard.questions.reference_place import Place, load, locate, matched, with_outcomes
+from steelyard.questions.run_task import Prepared
+from steelyard.reference import outcomes
+from steelyard.reference.entry import Entry
+from steelyard.reference.matching import NoReferenceError
+
+NOBODY = "none"  # --against none: measure only
+OF_RULE = ("alpha", "beta", "theta", "margin", "sigma", "scale")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Bench:
+    """The reference of a run. `past` is None where it holds no items (then it is judged as `check` would), or none yet.
+
+    `model` and `spec` name the entry; `unit` turns the metric's own number into the scale of the reference.
+    """
+
+    place: Place
+    model: str
+    entry: Entry
+    rule: Rule
+    metric: Metric
+    scale: str
+    unit: float
+    past: Mapping[str, float] | None = None
+    groups: Mapping[str, str | None] | None = None
+    hashed: bool = False
+    one_answer: bool = True
+
+    def key(self, item: str) -> str:
+        """An id as the reference has it."""
+        return outcomes.hash_id(item) if self.hashed else item
+
+
+def bench_of(
+    prepared: Prepared,
+    name: str,
+    *,
+    against: str | None,
+    must: bool,
+    spec: Mapping[str, Any] | None,
+    directory: str | os.PathLike[str] | None,
+    config: str | os.PathLike[str] | None,
+    unmatched: str,
+    options: Mapping[str, Any],
+) -> Bench | None:
+    """The reference on record of `against`, or of the model's own name; None if there is none and nobody asked for one."""
+    if against == NOBODY:
+        if must:
+            raise UsageError("cannot stop when it is decided", got="--against none", need="a reference to decide by")
+        return None
+    place = locate(prepared.task.name, directory, config)
+    try:
+        if not must and against is None and not os.path.lexists(place.path):
+            return None
+        match = matched(place, against or name, spec, load(place, against or name))
+    except NoReferenceError:
+        if must or against is not None:
+            raise
+        return None
+    asked = {**{key: options.get(key) for key in OF_RULE}, "metric": prepared.metric if match.entry.metric is None else None}
+    rule = settle_rule({**asked, "metric": None}, match.entry, place.defaults)
+    rule.warnings.extend(match.warnings)
+    _refuse_other_metric(rule, prepared)
+    check_protocol(match.entry, place, prepared.protocol, rule)
+    entry, recorded = (match.entry, None) if rule.threshold is not None else with_outcomes(place, match.entry)
+    bench = Bench(
+        place=place, model=entry.model, entry=entry, rule=rule, metric=parse(prepared.metric), scale=rule.scale or "raw", unit=1.0
+    )
+    if recorded is None:
+        return bench
+    past = outcomes.to_items(recorded)
+    scale, unit = scale_of(rule, bench.metric, [past], entry)
+    bench = replace(bench, scale=scale, unit=unit, hashed=recorded.hashed, one_answer=past.repeat is None)
+    _refuse_strangers([bench.key(case.id) for case in prepared.cases], set(recorded.keys), unmatched)
+    groups = None if recorded.group is None else dict(zip(recorded.keys, recorded.group, strict=True))
+    return replace(bench, past=_past(past, bench.metric), groups=groups)
+
+
+def _past(items: Items, metric: Metric) -> dict[str, float] | None:
+    try:
+        return means_of(items, metric)
+    except DataError:
+        return None  # a metric of the whole table: judged when the run is complete
+
+
+def _refuse_other_metric(rule: Rule, prepared: Prepared) -> None:
+    if rule.metric != prepared.metric and not {rule.metric, prepared.metric} <= {"accuracy", "mean"}:
+        raise UsageError(
+            "cannot judge the run",
+            got=f"the metric {prepared.metric!r}, where the reference has {rule.metric!r}",
+            need="the metric on record",
+            hint=f'metric = "{rule.metric}" in the task, or a reference of its own',
+        )
+
+
+def _refuse_strangers(ids: Sequence[str], known: set[str], unmatched: str) -> None:
+    """All before the first question: an item that is not on record cannot be compared."""
+    strangers = [each for each in ids if each not in known]
+    absent = len(known) - (len(ids) - len(strangers))
+    if unmatched == "drop" or not (strangers or absent):
+        return
+    said = [f"{len(strangers)} item(s) that are not on record, such as {strangers[0]!r}"] if strangers else []
+    said += [f"{absent} on record that the task does not ask"] if absent else []
+    raise DataError(
+        "cannot judge the run by the reference",
+        got=" and ".join(said),
+        need="the items on record",
+        hint="the same n and seed as then; --unmatched drop judges by the items in both",
+    )
+
+
+def beside(prepared: Prepared, names: Sequence[str], options: Mapping[str, Any], config: str | os.PathLike[str] | None) -> Bench:
+    """Two models asked side by side: the first is the reference, and nothing is on record."""
+    place = locate(prepared.task.name, None, config)
+    entry = Entry(model=names[0], value=None, value_key=prepared.metric)
+    rule = settle_rule({key: options.get(key) for key in OF_RULE}, entry, place.defaults)
+    metric = parse(prepared.metric)
+    return Bench(
+        place=place, model=names[1], entry=entry, rule=rule, metric=metric, scale=rule.scale or "fraction", unit=_unit(rule, metric)
+    )
+
+
+def _unit(rule: Rule, metric: Metric) -> float:
+    return 100.0 if rule.scale == "percent" and metric.base in ("accuracy", "error", "mean") else 1.0
+
+
+def plan_of(
+    bench: Bench,
+    prepared: Prepared,
+    *,
+    kind: str | None,
+    looks: int,
+    every: int,
+    repeats: int,
+    discordance: float | None,
+    cases: Sequence[Case],
+) -> Plan:
+    """The plan of stopping, fixed before the first look."""
+    rule = bench.rule
+    if rule.theta is None:
+        raise UsageError(
+            "cannot stop when it is decided",
+            got="no theta",
+            need="the drop that matters, which a pass must rule out",
+            hint="--theta .02, or theta in the reference or in [tasks.NAME] of steelyard.toml",
+        )
+    if bench.metric.base not in ("accuracy", "error", "mean"):
+        raise UsageError(
+            f"cannot stop early by {bench.metric.name}", got="a metric of the whole table", need="right or wrong, or the mean of a score"
+        )
+    groups = [case.group for case in cases if case.group is not None]
+    if groups and not prepared.task.whole_groups:
+        raise UsageError(
+            "cannot stop between groups",
+            got="items in groups that are asked in any order",
+            need="whole groups",
+            hint="whole_groups = true in the task, or leave the group out",
+        )
+    return Plan(
+        kind=kind,
+        theta=rule.theta / bench.unit,
+        alpha=rule.alpha,
+        beta=rule.beta,
+        margin=rule.margin / bench.unit,
+        looks=looks,
+        every=every,
+        n_max=len(cases),
+        right_or_wrong=prepared.scorer.right_or_wrong and _zero_one(bench.past),
+        one_answer=bench.one_answer and repeats == 1,
+        groups=len(set(groups)) if groups else None,
+        largest_group=max(Counter(groups).values()) if groups else None,
+        discordance=discordance,
+        score_range=prepared.task.range or ((0.0, 1.0) if prepared.scorer.right_or_wrong else None),
+    )
+
+
+def _zero_one(past: Mapping[str, float] | None) -> bool:
+    return past is None or bool(np.isin(list(past.values()), (0.0, 1.0)).all())

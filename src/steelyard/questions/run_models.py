@@ -1,0 +1,102 @@
+"""From what names a model to something that answers, and the judge that a scorer may need beside it."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
+from typing import Any, Literal
+
+from steelyard.errors import UsageError
+from steelyard.evaluate.asks import Answer, Ask, Case, Model
+from steelyard.evaluate.judge import Judge
+from steelyard.evaluate.models import model_of
+from steelyard.evaluate.scorer_options import nothing
+from steelyard.evaluate.wire import Timeouts
+from steelyard.questions.run_task import Prepared
+from steelyard.read.rows import rows_of
+
+FILE = "file:"
+KEY = "OPENAI_API_KEY"
+
+
+@contextlib.contextmanager
+def opened(
+    given: Any,
+    prepared: Prepared,
+    *,
+    concurrency: int | None = None,
+    base_url: str | None = None,
+    api: Literal["chat", "completions"] = "chat",
+    key: str | None = None,
+    key_env: str | None = None,
+    timeout: float | None = None,
+    **more: Any,
+) -> Iterator[Model]:
+    """The model, let go of at the end. The key of an endpoint is that of the environment, unless it is given."""
+    if key_env is not None and not os.environ.get(key_env):
+        raise UsageError("cannot find the key", got=f"no environment variable {key_env}", need="one that holds it")
+    rows = rows_of(given.removeprefix(FILE))[0] if isinstance(given, str) and given.startswith(FILE) else None
+    model = model_of(
+        given,
+        base_url=base_url,
+        api=api,
+        key=key if key is not None else os.environ.get(key_env or KEY),
+        timeout=timeout,
+        timeouts=None if timeout is None else Timeouts(total=timeout),
+        **_sampled(prepared),
+        rows=rows,
+        concurrency=concurrency,
+        **{name: value for name, value in more.items() if value is not None},
+    )
+    try:
+        yield model
+    finally:
+        model.close()
+
+
+def _sampled(prepared: Prepared) -> dict[str, Any]:
+    """What is sent along with every request; log-probabilities are asked for in a way of their own."""
+    sampling = dict(prepared.task.sampling)
+    wanted = sampling.pop("logprobs", None)
+    alternatives = sampling.pop("top_logprobs", 0)
+    return {"sampling": sampling} | ({} if not wanted else {"logprobs": alternatives})
+
+
+def named(given: str | Sequence[str] | None, models: Sequence[Any], opened_models: Sequence[Model]) -> list[str]:
+    """What the models are called in references: as the user says, else the text after the first colon."""
+    wished = [] if given is None else [given] if isinstance(given, str) else list(given)
+    if wished and len(wished) != len(models):
+        raise UsageError("cannot name the models", got=f"{len(wished)} name(s) for {len(models)} model(s)", need="one name each")
+    names = wished or [model.name for model in opened_models]
+    if len(set(names)) < len(names):
+        raise UsageError("cannot tell the models apart", got=f"the name {names[0]!r} twice", need="a name each", hint="--name A --name B")
+    return names
+
+
+def judging(prepared: Prepared, stack: contextlib.ExitStack, **asking: Any) -> Callable[[Ask, Answer], Answer] | None:
+    """What asks the judge about an answer, where the scorer is one. The judgement becomes a part of the answer."""
+    judge = prepared.scorer
+    if not isinstance(judge, Judge):
+        return None
+    own = {**asking, "base_url": judge.base_url or asking.get("base_url")}
+    model = stack.enter_context(opened(judge.model, replace_sampling(prepared, judge), **own))
+
+    def after(ask: Ask, answer: Answer) -> Answer:
+        if answer.error is not None or nothing(answer.said):  # an empty answer needs no judge
+            return answer
+        messages = judge.messages(ask.case, answer.said)
+        question = Case(id=ask.case.id, input=messages[-1]["content"], truth=None, row={}, messages=messages)
+        told = model.ask([Ask(case=question, repeat=ask.repeat, seed=ask.seed)])[0]
+        if told.error is not None:
+            return replace(answer, said=None, error=f"the judge failed: {told.error}")
+        cost = {"judge_tokens_in": told.tokens_in, "judge_tokens_out": told.tokens_out}
+        return replace(answer, judgement=str(told.said), more={**answer.more, **{name: n for name, n in cost.items() if n is not None}})
+
+    return after
+
+
+def replace_sampling(prepared: Prepared, judge: Judge) -> Prepared:
+    """The judge samples as its own options say, not as the model under test."""
+    return replace(prepared, task=replace(prepared.task, sampling=dict(judge.sampling)))

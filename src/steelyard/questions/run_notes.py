@@ -1,0 +1,96 @@
+"""What a run leaves beside its rows: how it was made, and how it stopped. `record` and `check` read it.
+
+out.jsonl            one object a line
+out.jsonl.run        these notes, with the digest of the rows they belong to
+out.jsonl.journal    every answer, until the run is complete
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from steelyard.errors import SourceError
+from steelyard.reference.atomic import read_bytes, write_atomic
+
+SCHEMA = 1
+ENDING, JOURNAL = ".run", ".journal"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Notes:
+    """How a run was made. `stopping` is None unless it was looked at on the way: its plan, the looks, and what they decided."""
+
+    task: str
+    model: str
+    metric: str
+    protocol: Mapping[str, str]
+    seed: int
+    order: str
+    n: int
+    available: int
+    repeats: int
+    counts: Mapping[str, int] = field(default_factory=dict)  # answered, truncated, empty, refused, unextracted, errors
+    stopping: Mapping[str, Any] | None = None
+    steelyard: str = ""
+
+    @property
+    def stopped_early(self) -> bool:
+        return self.stopping is not None and self.n < self.available
+
+
+def notes_path(output: str | os.PathLike[str]) -> Path:
+    return Path(f"{os.fspath(output)}{ENDING}")
+
+
+def journal_path(output: str | os.PathLike[str]) -> Path:
+    return Path(f"{os.fspath(output)}{JOURNAL}")
+
+
+def write_run(output: Path, rows: Sequence[Mapping[str, Any]], notes: Notes) -> None:
+    """The rows, then the notes: each whole or not at all. Notes that are older than the rows are told by their digest."""
+    text = "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows)
+    data = text.encode("utf-8", "backslashreplace")  # half a surrogate pair is no text, and must not cost a run
+    write_atomic(output, data)
+    plain = {"schema": SCHEMA, **{name: getattr(notes, name) for name in notes.__slots__}, "rows": hashlib.sha256(data).hexdigest()}
+    write_atomic(notes_path(output), (json.dumps(plain, ensure_ascii=False, indent=1) + "\n").encode("utf-8", "backslashreplace"))
+
+
+def notes_of(source: Any) -> Notes | None:
+    """The notes of a run's output; None for any other source."""
+    if not isinstance(source, str | os.PathLike) or "://" in os.fspath(source):
+        return None
+    path = notes_path(source)
+    if not path.is_file() or not Path(source).is_file():
+        return None
+    shown = str(path)
+    try:
+        plain = json.loads(read_bytes(path))
+        schema, rows = plain.pop("schema"), plain.pop("rows")
+        if schema != SCHEMA:
+            raise SourceError(
+                f"cannot read the notes {shown!r}", got=f"schema {schema!r}", need=f"schema {SCHEMA}", hint="a newer steelyard wrote them"
+            )
+        notes = Notes(**plain)
+    except (ValueError, TypeError, KeyError, AttributeError) as fault:
+        raise SourceError(
+            f"cannot read the notes {shown!r}", got=str(fault) or "no notes of a run", need="the file as it was written", hint=_HINT
+        ) from None
+    if _digest(Path(source)) != rows:
+        raise SourceError(
+            f"cannot use the notes {shown!r}", got="rows that were changed since", need="the rows they were written with", hint=_HINT
+        )
+    return notes
+
+
+_HINT = "remove the notes to use the rows as those of any other run"
+
+
+def _digest(path: Path) -> str:
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()

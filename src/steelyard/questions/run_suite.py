@@ -1,0 +1,46 @@
+"""A suite that is run: every check that names a model is evaluated now, the others are read, and one verdict is made of all."""
+
+from __future__ import annotations
+
+import os
+from typing import Any
+
+from steelyard.errors import UsageError
+from steelyard.evaluate.asking import Watcher
+from steelyard.questions.guard_suite import Guard, check_suite
+from steelyard.questions.run import run
+from steelyard.verdicts import Suite, Verdict
+
+OF_RULE = ("spec", "theta", "margin", "alpha", "beta", "scale", "missing", "unmatched")
+
+
+def run_suite(
+    path: str | os.PathLike[str],
+    *,
+    directory: str | os.PathLike[str] | None = None,
+    config: str | os.PathLike[str] | None = None,
+    seed: int | None = 0,
+    progress: Watcher | None = None,
+) -> Suite:
+    """Run and check all of a suite file. A check with a table `run` is evaluated: `run = {task = "gsm8k.toml", model = "openai:m"}`."""
+
+    def evaluate(guard: Guard, **where: Any) -> Verdict:
+        own = dict(guard.run or {})
+        task, model = own.pop("task"), own.pop("model")
+        said = {name: guard.options[name] for name in OF_RULE if name in guard.options}
+        unknown = [name for name in guard.options if name not in (*OF_RULE, "task", "model")]
+        if unknown:
+            raise UsageError(
+                f"cannot run the check of {guard.options['task']!r}",
+                got=f"{unknown[0]} beside run",
+                need="what the task file says instead",
+            )
+        found = run(task, model, against=guard.options["model"], progress=progress, **own, **said, **where)
+        assert found.verdict is not None  # against a model by name there is always one
+        if found.task != guard.options["task"]:
+            raise UsageError(
+                "cannot run the check", got=f"the task {found.task!r}, where the suite says {guard.options['task']!r}", need="one name"
+            )
+        return found.verdict
+
+    return check_suite(path, directory=directory, config=config, seed=seed, evaluate=evaluate)

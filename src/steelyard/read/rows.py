@@ -1,0 +1,75 @@
+"""The rows of a table as they are, every column of them: what a task is made of, as opposed to finished results."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from steelyard.errors import SourceError, UsageError
+from steelyard.read.engine import EngineTable
+from steelyard.read.frames import columns_table, frame_table, is_frame, rows_table
+from steelyard.read.opened import Opened, open_file
+from steelyard.read.paths import resolve, split_name, spool_stdin
+from steelyard.read.table import MemoryTable, Table
+
+
+def rows_of(data: Any) -> tuple[list[dict[str, Any]], list[str]]:
+    """Rows by column name, and what there is to warn of. An empty field of a CSV file, a key that a row lacks and null are None.
+
+    data: a path (file, directory, pattern, "-"), a frame, rows, or a dict of columns.
+    """
+    if isinstance(data, str | os.PathLike):
+        table, said = _from_path(os.fspath(data))
+        return _rows(table), said
+    if isinstance(data, Mapping):
+        return _rows(columns_table(data)), []
+    if is_frame(data):
+        return _rows(frame_table(data, _all)), []
+    if isinstance(data, list | tuple) and data and isinstance(data[0], Mapping):
+        return _rows(rows_table(data)), []
+    raise UsageError("cannot read rows", got=f"a {type(data).__name__}", need="a path, a frame, rows as dicts, or a dict of columns")
+
+
+def _from_path(text: str) -> tuple[Table, list[str]]:
+    if "://" in text:
+        raise UsageError("cannot read rows from an address", got=repr(text.partition("://")[0] + "://..."), need="a file")
+    _, path = split_name(text)
+    if path == "-":
+        spool = spool_stdin()
+        files = [open_file(spool.path, shown="standard input", held=spool)]
+    else:
+        files = [open_file(each) for each in resolve(path)]
+    formats = {file.format for file in files}
+    if len(formats) > 1 and formats != {"json", "jsonl"}:
+        got = "; ".join(f"{file.shown!r} is {file.format}" for file in files[:5])
+        raise SourceError(f"cannot read {path!r} as one table", got=got, need="files of one format")
+    return _read(files)
+
+
+def _read(files: Sequence[Opened]) -> tuple[Table, list[str]]:
+    kind = files[0].format
+    if kind in ("csv", "tsv"):
+        from steelyard.read.delimited import read_delimited
+
+        return read_delimited(files, _all)
+    if kind in ("json", "jsonl"):
+        from steelyard.read.jsons import read_json
+
+        return read_json(files, _all), []
+    from steelyard.read.columnar import read_arrow, read_parquet
+
+    return read_parquet(files) if kind == "parquet" else (read_arrow(files, _all), [])
+
+
+def _all(name: str) -> bool:
+    return True
+
+
+def _rows(table: Table) -> list[dict[str, Any]]:
+    if isinstance(table, EngineTable):
+        values = table.ask(", ".join(table.identifier(name) for name in table.names))
+        return [dict(zip(table.names, row, strict=True)) for row in values]
+    assert isinstance(table, MemoryTable)
+    columns = [table.raw(name) for name in table.names]
+    return [dict(zip(table.names, row, strict=True)) for row in zip(*columns, strict=True)]

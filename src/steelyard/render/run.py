@@ -1,0 +1,95 @@
+"""A run for people: the verdict or the measurement first, then what was asked, what came back and what it took."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from steelyard.render.comparison import comparison_markdown, comparison_text
+from steelyard.render.digits import count_text
+from steelyard.render.layout import wrap
+from steelyard.render.look import Look, warning_lines
+from steelyard.render.markdown import markdown_table, measurement_markdown
+from steelyard.render.text import measurement_text
+from steelyard.render.verdict import fact_lines, headline, joined, verdict_markdown, verdict_text, word
+from steelyard.render.verdict_facts import Fact
+from steelyard.runs import Answered, Evaluation
+
+BAD = {
+    "errors": "no answer after all attempts; never counted as wrong",
+    "truncated": "cut off by the limit of tokens",
+    "empty": "nothing was said",
+    "refused": "declined to answer",
+    "unextracted": "said something, but no answer could be found in it",
+    "wasted": "answered after the run was decided, and not used",
+}
+
+
+def run_text(e: Evaluation, *, width: int = 80, color: bool = False, ascii_only: bool = False) -> str:
+    """The run as lines of at most `width` columns where words allow."""
+    look = Look(width=width, color=color, ascii_only=ascii_only)
+    options: dict[str, Any] = {"width": width, "color": color, "ascii_only": ascii_only}
+    parts: list[list[str]] = []
+    if e.verdict is not None:
+        parts.append(verdict_text(e.verdict, **options).splitlines())
+    elif e.comparison is not None:
+        parts.append(comparison_text(e.comparison, **options).splitlines())
+    else:
+        parts += [measurement_text(m.measurement, **options).splitlines() for m in e.models if m.measurement is not None]
+    parts.append(headline("run", f"{e.task}, {' and '.join(m.name for m in e.models)}", look))
+    parts.append(wrap(look.name(e.conclusion), width) if e.conclusion else [])
+    for model in e.models:
+        parts += fact_lines([run_facts(e, model, named=len(e.models) > 1)], look)
+    parts.append([line for warning in e.warnings for line in warning_lines(warning, look)])
+    return joined(parts)
+
+
+def run_markdown(e: Evaluation) -> str:
+    """The same on a page."""
+    parts: list[str] = []
+    if e.verdict is not None:
+        parts.append(verdict_markdown(e.verdict))
+    elif e.comparison is not None:
+        parts.append(comparison_markdown(e.comparison))
+    else:
+        parts += [measurement_markdown(m.measurement) for m in e.models if m.measurement is not None]
+    parts.append(f"### Run: {word(e.task)}, {' and '.join(word(m.name) for m in e.models)}")
+    parts.append(word(e.conclusion, 2000) if e.conclusion else "")
+    for model in e.models:
+        rows = [
+            [word(name), value, word(meaning) if meaning else ""] for name, value, meaning in run_facts(e, model, named=len(e.models) > 1)
+        ]
+        parts.append(markdown_table([("", "---"), ("", "---:"), ("", "---")], rows))
+    parts += [f"- **warning:** {word(warning, 2000)}" for warning in e.warnings]
+    return "\n\n".join(part.strip("\n") for part in parts if part) + "\n"
+
+
+def run_facts(e: Evaluation, model: Answered, *, named: bool) -> list[Fact]:
+    """What one model did, as rows: a name, a number, what it means."""
+    counts, usage = model.counts, model.usage
+    times = f", {e.repeats} times each" if e.repeats > 1 else ""
+    out: list[Fact] = [("Model", "", model.name)] if named else []
+    m = model.measurement
+    if e.verdict is not None and m is not None and len(m.rows) == 1 and m.rows[0].estimate is not None:
+        row = m.rows[0]
+        ends = row.interval
+        said = (
+            ""
+            if ends is None or ends.low is None or ends.high is None
+            else f"{ends.low:.4f} to {ends.high:.4f}, {ends.confidence_level:.0%}, {ends.method}"
+        )
+        out.append((row.metric, f"{row.estimate:.4f}", said))
+    out.append(("Items asked", count_text(e.n), f"of {count_text(e.available)}{times}"))
+    if e.n_saved:
+        out.append(("Items saved", count_text(e.n_saved), "by stopping when it was decided"))
+    out += [(name.capitalize(), count_text(counts[name]), meaning) for name, meaning in BAD.items() if counts.get(name)]
+    if usage.get("tokens_in") is not None or usage.get("tokens_out") is not None:
+        into, outof = (count_text(int(usage.get(name) or 0)) for name in ("tokens_in", "tokens_out"))
+        out.append(("Tokens", into, f"in, {outof} out"))
+    if usage.get("p50") is not None:
+        slow = ", ".join(f"{usage[name]:.3g} s at the {name[1:]}th percentile" for name in ("p90", "p99") if usage.get(name) is not None)
+        out.append(("Latency", f"{usage['p50']:.3g}", f"s at the median{', ' + slow if slow else ''}"))
+    if usage.get("cost") is not None:
+        out.append(("Cost", f"{usage['cost']:.4g}", "by the prices given"))
+    if model.output is not None:
+        out.append(("Output", "", model.output))
+    return out

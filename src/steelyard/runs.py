@@ -1,0 +1,86 @@
+"""What a run answers with: what was asked, what came back, what it is worth, and the verdict if there was something to judge it by."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from steelyard.results import Comparison, Measurement
+from steelyard.verdicts import Verdict
+
+SCHEMA = 1
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Answered:
+    """What one model did: items that count, how many calls, what went wrong, what it took.
+
+    `counts` has asked, answered, errors, truncated, empty, refused, unextracted; `usage` tokens, seconds at the 50th, 90th
+    and 99th percentile, and the cost by the user's prices. `measurement` is None where errors stand in its way.
+    """
+
+    name: str
+    output: str | None
+    counts: Mapping[str, int]
+    usage: Mapping[str, float | int | None] = field(default_factory=dict)
+    measurement: Measurement | None = None
+
+    def to_dict(self) -> dict[str, Any]:
+        return {
+            "name": self.name,
+            "output": self.output,
+            "counts": dict(self.counts),
+            "usage": dict(self.usage),
+            "measurement": None if self.measurement is None else self.measurement.to_dict(),
+        }
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Evaluation:
+    """A model evaluated now, or two of them side by side. The verdict decides the exit code, where there is one."""
+
+    task: str
+    n: int
+    available: int
+    repeats: int
+    models: tuple[Answered, ...]
+    stopping: Mapping[str, Any] | None = None
+    verdict: Verdict | None = None
+    comparison: Comparison | None = None
+    conclusion: str = ""
+    warnings: tuple[str, ...] = ()
+    signature: str = ""
+
+    @property
+    def measurement(self) -> Measurement | None:
+        """Of the model; of the candidate, where two were asked."""
+        return self.models[-1].measurement
+
+    @property
+    def passed(self) -> bool:
+        """Whether there is nothing to object to: no verdict, or a pass."""
+        return self.verdict is None or self.verdict.passed
+
+    @property
+    def exit_code(self) -> int:
+        return 0 if self.verdict is None else self.verdict.exit_code
+
+    @property
+    def n_saved(self) -> int:
+        return self.available - self.n
+
+    def __str__(self) -> str:
+        from steelyard.render.run import run_text  # the listed exception: a result may ask render for its looks
+
+        return run_text(self)
+
+    def to_dict(self) -> dict[str, Any]:
+        """The answer's own keys (a verdict, a comparison or a measurement), and what the run was under `run`."""
+        found = next((each for each in (self.verdict, self.comparison, self.measurement) if each is not None), None)
+        plain: dict[str, Any] = {"kind": "run", "schema": SCHEMA, "warnings": [], "signature": self.signature}
+        plain |= {} if found is None else found.to_dict()
+        names = ("task", "n", "available", "n_saved", "repeats", "conclusion", "signature")
+        run = {name: getattr(self, name) for name in names} | {"models": [model.to_dict() for model in self.models]}
+        run["stopping"] = None if self.stopping is None else dict(self.stopping)
+        return {**plain, "warnings": [*plain["warnings"], *self.warnings], "run": run}
