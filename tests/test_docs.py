@@ -266,6 +266,16 @@ def test_guard_guide_names_every_option() -> None:
     assert sorted(name for name in names if not re.search(rf"{name}(?![-\w])", guide)) == []
 
 
+def test_run_guide_names_every_option_scorer_and_rule() -> None:
+    from steelyard.cli.run import run
+    from steelyard.evaluate.scorers import SCORERS
+    from steelyard.infer.stopping import KINDS
+
+    guide = _page("run.md")
+    assert [name for name in _options(run) if not re.search(rf"{name}(?![-\w])", guide)] == []
+    assert _missing(guide, [*SCORERS, *KINDS]) == []
+
+
 def test_learners_guide_has_the_measured_false_alarms() -> None:
     """The figures of the table are those that the command prints."""
     from steelyard.questions.learner_words import FALSE_ALARMS

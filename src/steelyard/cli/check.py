@@ -8,6 +8,7 @@ from typing import Any
 
 import click
 
+from steelyard.cli.history import history_option, keep_in_history
 from steelyard.cli.options import (
     CHECK_FORMATS,
     RUN_COLUMNS,
@@ -70,6 +71,7 @@ NUMBERS = ("alpha", "beta", "sigma", "theta", "margin", "num_samples", "value")
 @click.option("--draws", type=int, default=10_000, show_default=True, help="Resamples, where a test needs them.")
 @click.option("--seed", default="0", show_default=True, metavar="INT", help="Of everything random.")
 @click.option("--config", type=click.Path(dir_okay=False), help="A steelyard.toml.  [default: the nearest upward]")
+@history_option
 @run_columns
 @log_parts
 @common_with(CHECK_FORMATS)
@@ -87,10 +89,17 @@ def check(source: str | None, **options: Any) -> None:
     """
     result = _suite(source, options) if options["suite"] is not None else _one(source, options)
     if options["format_"] == "github":
-        _step_summary(result)
+        step_summary(result)
     answer(result, format_=options["format_"], output=options["output"], no_color=options["no_color"], quiet=options["quiet"])
+    keep_in_history(result, options, **_kept(source, options))
     code = result.exit_code
     raise click.exceptions.Exit(0 if code == 2 and options["fail_on"] == "regression" else code)
+
+
+def _kept(source: str | None, options: dict[str, Any]) -> dict[str, Any]:
+    """What the history asks beside the verdict: where the items are, and how the run was made."""
+    columns = {**run_columns_given(options), **parts_given(options)}
+    return {"sources": [] if source is None else [source], "columns": columns, "protocol": pairs_given(options["protocol"], "--protocol")}
 
 
 def _one(source: str | None, options: dict[str, Any]) -> Any:
@@ -138,7 +147,7 @@ def _suite(source: str | None, options: dict[str, Any]) -> Any:
     return check_suite(options["suite"], directory=options["directory"], config=options["config"], seed=seed_of(options["seed"]))
 
 
-def _step_summary(result: Any) -> None:
+def step_summary(result: Any) -> None:
     """GitHub shows this file as the summary of the step; it is added to, never replaced."""
     where = os.environ.get("GITHUB_STEP_SUMMARY")
     if not where:

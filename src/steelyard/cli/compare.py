@@ -6,7 +6,22 @@ from typing import Any
 
 import click
 
-from steelyard.cli.options import answer, choices_given, columns_given, common, data_columns, fraction, log_choices, seed_of, split
+from steelyard.cli.options import (
+    answer,
+    choices_given,
+    columns_given,
+    common,
+    data_columns,
+    engine_choice,
+    engine_given,
+    fraction,
+    log_choices,
+    memory_given,
+    memory_limit,
+    seed_of,
+    split,
+    told_while_reading,
+)
 from steelyard.errors import UsageError
 
 
@@ -24,6 +39,8 @@ from steelyard.errors import UsageError
 @click.option("--unmatched", type=click.Choice(["error", "drop"]), default="error", show_default=True, help="Ids in one run only.")
 @data_columns
 @log_choices
+@engine_choice
+@memory_limit
 @click.option(
     "--interval",
     metavar="METHOD",
@@ -67,12 +84,14 @@ def compare(sources: tuple[str, ...], **options: Any) -> None:
       steelyard compare a.csv b.csv --metric macro_f1 --test bootstrap --alternative greater
       steelyard compare a.csv b.csv c.csv --by task
       steelyard compare out/model-a out/model-b --filter strict-match
+      steelyard compare --engine spark --remote sc://host 's3a://bucket/a/*.parquet' 's3a://bucket/b/*.parquet'
       steelyard compare --flips 790,58,76,76
       steelyard compare --counts 56/70 --counts 48/80
       steelyard compare --wins 40,12,28
       steelyard compare a.csv b.csv --margin .01
     """
-    result = _ask(sources, options)
+    with told_while_reading(options["quiet"]):
+        result = _ask(sources, options)
     if options["cd_out"]:
         _write_diagram(result, options["cd_out"])
     answer(result, format_=options["format_"], output=options["output"], no_color=options["no_color"], quiet=options["quiet"])
@@ -136,17 +155,20 @@ def _ask(sources: tuple[str, ...], options: dict[str, Any]) -> Any:
         flips_out=options["flips_out"],
         **columns_given(options),
         **choices_given(options),
+        **engine_given(options),
+        memory=memory_given(options),
         **asked,
     )
 
 
 def _refuse_forgotten(options: dict[str, Any]) -> None:
     """Bare counts have no columns: an option about them is a mistake, not something to pass over."""
-    about_items = ["by", "labels", "flips_out", "cd_out", "ratio", "range_", "absent", *columns_given(options)]
+    about_items = ["by", "labels", "flips_out", "cd_out", "ratio", "range_", "absent", "memory", *columns_given(options)]
     if options["wins"]:
         about_items += ["metric", "positive", "design"]
     forgotten = [name for name in about_items if options.get(name) or name in columns_given(options)]
     forgotten += ["model" if name == "model_name" else name for name in choices_given(options)]
+    forgotten += list(engine_given(options))
     if forgotten:
         shown = ", ".join(f"--{name.rstrip('_').replace('_', '-')}" for name in forgotten)
         raise UsageError("cannot use these options with bare counts", got=shown, need="sources of items", hint="leave them out")

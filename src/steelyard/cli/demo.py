@@ -48,7 +48,12 @@ STEPS = [
         "... and check the other one against it, as a build would (exit code 1):",
         ["check", "digits_naive_bayes.csv", "--task", "digits", "--model", "classifier"],
     ),
+    (
+        "The same question, asked item by item in random order, stopped as soon as a drop of 5 points is found or ruled out:",
+        ["run", "digits.toml", "--model", "file:digits_naive_bayes.csv", "--against", "classifier", "--until", "decided", "--theta", ".05"],
+    ),
 ]
+TASK = '[task]\nname = "digits"\ndata = "digits_logistic.csv"\ntruth = "truth"\nscorer = "exact"\n'
 NEXT = """
 What to try next, on your own predictions (CSV files with the columns id, truth and prediction):
 
@@ -60,6 +65,7 @@ What to try next, on your own predictions (CSV files with the columns id, truth 
   steelyard plan detect --pilot old.csv --theta 0.02
   steelyard record old.csv --task mine --model m
   steelyard check new.csv --task mine --model m
+  steelyard run task.toml --model openai:NAME --base-url http://127.0.0.1:8000/v1
   steelyard measure --help
 """
 
@@ -81,6 +87,7 @@ def demo(debug: bool, no_color: bool) -> None:
         for name in DATA:
             with (files("steelyard") / "data" / name).open("rb") as packed, (Path(folder) / name).open("wb") as plain:
                 shutil.copyfileobj(packed, plain)
+        (Path(folder) / "digits.toml").write_text(TASK, encoding="utf-8")
         os.chdir(folder)
         try:
             for number, (sentence, words) in enumerate(STEPS, 1):

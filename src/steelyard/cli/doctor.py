@@ -23,7 +23,7 @@ SERVES = {
     "pandas": "pandas frames",
     "polars": "polars frames",
     "postgres": "tables of PostgreSQL",
-    "spark": "frames of Spark",
+    "spark": "frames of Spark, and files on a cluster",
 }
 
 

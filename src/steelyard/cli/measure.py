@@ -7,7 +7,26 @@ from typing import Any
 
 import click
 
-from steelyard.cli.options import answer, choices_given, columns_given, common, data_columns, fraction, log_choices, seed_of, split
+from steelyard.cli.options import (
+    MEASURE_FORMATS,
+    RECORD_FORMAT,
+    answer,
+    choices_given,
+    columns_given,
+    common_with,
+    data_columns,
+    engine_choice,
+    engine_given,
+    fraction,
+    log_choices,
+    memory_given,
+    memory_limit,
+    pairs_given,
+    seed_of,
+    split,
+    told_while_reading,
+    write_whole,
+)
 from steelyard.errors import UsageError
 
 
@@ -30,13 +49,21 @@ from steelyard.errors import UsageError
 @click.option("--by", multiple=True, metavar="COLUMN", help="Also one measurement per value of this column.")
 @data_columns
 @log_choices
+@engine_choice
+@memory_limit
 @click.option(
     "--interval",
     metavar="METHOD",
     help="wilson, clopper-pearson, jeffreys, mid-p, agresti-coull, wald, bayes, hdi, bca, percentile, delta, t, studentized, "
     "wilson-mean, betting, delong, fisher-z.  [default: the best for each metric]",
 )
-@common
+@click.option(
+    "--about",
+    multiple=True,
+    metavar="KEY=VALUE",
+    help="For --format every-eval-ever: model=DEVELOPER/NAME, evaluation=NAME, organization=NAME, relationship, dataset ... Repeat.",
+)
+@common_with(MEASURE_FORMATS)
 def measure(source: str | None, **options: Any) -> None:
     """How good is a model, and how sure are we?
 
@@ -53,13 +80,27 @@ def measure(source: str | None, **options: Any) -> None:
       steelyard measure --tp 31 --fp 5 --fn 2 --metric f1 --interval bayes
       steelyard measure asr.csv --ratio errors/words
       steelyard measure out/my-model --task gsm8k --filter strict-match
+      steelyard measure --engine spark --master spark://host:7077 's3a://bucket/run/*.parquet'
+      steelyard measure run.eval --format every-eval-ever -o run.json --about organization=Lab
     """
+    data = _data(source, options)
+    if options["format_"] == RECORD_FORMAT:
+        _write_record(data, options)
+        return
+    if options["about"]:
+        raise UsageError("cannot use --about", got=f"--format {options['format_'] or 'text'}", need=f"--format {RECORD_FORMAT}")
     from steelyard.questions.measure import measure as ask
 
-    wanted = split(options["metric"])
-    result = ask(
-        _data(source, options),
-        metric=wanted or None,
+    with told_while_reading(options["quiet"]):
+        result = ask(data, **_asked(options))
+    output: Path | None = options["output"]
+    answer(result, format_=options["format_"], output=output, no_color=options["no_color"], quiet=options["quiet"])
+
+
+def _asked(options: dict[str, Any]) -> dict[str, Any]:
+    """What `sy.measure` is given besides the data."""
+    return dict(
+        metric=split(options["metric"]) or None,
         positive=options["positive"],
         labels=split((options["labels"],)) if options["labels"] is not None else None,
         by=split(options["by"]) or None,
@@ -75,9 +116,35 @@ def measure(source: str | None, **options: Any) -> None:
         ratio=options["ratio"],
         **columns_given(options),
         **choices_given(options),
+        **engine_given(options),
+        memory=memory_given(options),
     )
+
+
+def _write_record(data: Any, options: dict[str, Any]) -> None:
+    """The aggregate and the items beside it as two files, or the aggregate alone on standard output."""
+    import time
+
+    from steelyard.questions.every_eval_ever import every_eval_ever
+    from steelyard.read.allowance import working
+
     output: Path | None = options["output"]
-    answer(result, format_=options["format_"], output=output, no_color=options["no_color"], quiet=options["quiet"])
+    if output is not None and output.suffix != ".json":
+        raise UsageError(
+            "cannot name the files of the record", got=str(output), need="-o NAME.json", hint="the items go to NAME_samples.jsonl"
+        )
+    about = {"retrieved": str(int(time.time()))} | pairs_given(options["about"], "--about")
+    asked = _asked(options)
+    with working(memory=asked.pop("memory")):
+        files = every_eval_ever(data, about=about, items=output is not None, **asked)
+    if output is None:
+        click.echo("".join(files.values()), nl=False)
+        return
+    places = [output, output.with_name(f"{output.stem}_samples.jsonl")][: len(files)]
+    for place, text in reversed([*zip(places, files.values(), strict=True)]):  # a record never points at items that are not there
+        write_whole(place, text)
+    if not options["quiet"]:
+        click.echo(f"written to {' and '.join(map(str, places))}; in the datastore: {next(iter(files))}", err=True)
 
 
 def _data(source: str | None, options: dict[str, Any]) -> Any:

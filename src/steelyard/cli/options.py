@@ -5,7 +5,8 @@ from __future__ import annotations
 import os
 import sys
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -15,10 +16,18 @@ from steelyard.errors import UsageError
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 FORMATS = ("text", "json", "markdown")
+RECORD_FORMAT = "every-eval-ever"
+MEASURE_FORMATS = (*FORMATS, RECORD_FORMAT)
 PLAN_FORMATS = (*FORMATS, "svg")
 CHECK_FORMATS = (*FORMATS, "junit", "github")
 BY_ENDING = {".json": "json", ".md": "markdown", ".markdown": "markdown", ".svg": "svg", ".xml": "junit"}
+PATIENCE = 1.0  # seconds of reading before it is told how far it is
 RUN_COLUMNS = ("id", "truth", "prediction", "score", "probability", "group", "repeat")
+
+
+_OUTPUT = click.option(
+    "-o", "--output", type=click.Path(dir_okay=False, path_type=Path), help="Write the answer to a file instead of standard output."
+)
 
 
 def common(command: Command) -> Command:
@@ -26,12 +35,12 @@ def common(command: Command) -> Command:
     return common_with(FORMATS)(command)
 
 
-def common_with(formats: tuple[str, ...]) -> Callable[[Command], Command]:
-    """The common options, for a command that can be written in other formats as well."""
-    return lambda command: _add_common(command, formats)
+def common_with(formats: tuple[str, ...], *, output: bool = True) -> Callable[[Command], Command]:
+    """The common options, for a command that can be written in other formats as well; without -o if that means something else to it."""
+    return lambda command: _add_common(command, formats, output)
 
 
-def _add_common(command: Command, formats: tuple[str, ...]) -> Command:
+def _add_common(command: Command, formats: tuple[str, ...], output: bool) -> Command:
     for option in reversed(
         [
             click.option(
@@ -40,12 +49,7 @@ def _add_common(command: Command, formats: tuple[str, ...]) -> Command:
                 type=click.Choice(formats),
                 help="How the answer is written.  [default: text, or by the ending of -o]",
             ),
-            click.option(
-                "-o",
-                "--output",
-                type=click.Path(dir_okay=False, path_type=Path),
-                help="Write the answer to a file instead of standard output.",
-            ),
+            *([_OUTPUT] if output else []),
             click.option("--no-color", is_flag=True, help="No colour, as with NO_COLOR set."),
             click.option("--quiet", is_flag=True, help="No messages on standard error but errors."),
             click.option("--debug", is_flag=True, help="Show the traceback of an error."),
@@ -110,6 +114,76 @@ _LOG_OPTIONS = [
     click.option("--prompt", metavar="NAME", help="Of a log with several prompts: which one."),
     click.option("--model", "model_name", metavar="NAME", help="Of a log with several models: which one."),
 ]
+
+
+def engine_choice(command: Command) -> Command:
+    """Who counts: the engine that holds the data, DuckDB, or a Spark cluster."""
+    for option in reversed(_ENGINE_OPTIONS):
+        command = option(command)
+    return command
+
+
+_ENGINE_OPTIONS = [
+    click.option(
+        "--engine",
+        type=click.Choice(["auto", "duckdb", "spark"]),
+        help="Who reads and counts files: DuckDB here, or a Spark cluster that can reach them.  [default: auto, where the data lies]",
+    ),
+    click.option("--master", metavar="URL", help="With --engine spark: a classic master, as in spark://host:7077."),
+    click.option("--remote", metavar="URL", help="With --engine spark: a server of Spark Connect, as in sc://host."),
+]
+
+
+def engine_given(options: dict[str, Any]) -> dict[str, Any]:
+    """What was said about the engine."""
+    return {what: options[what] for what in ("engine", "master", "remote") if options[what] is not None}
+
+
+def memory_limit(command: Command) -> Command:
+    """How much memory counting may take."""
+    return click.option(
+        "--memory",
+        metavar="SIZE",
+        help="What reading and joining large files may take, as in 2GB; the rest is spilled to disk (to TMPDIR)."
+        "  [default: 1GB, or half of a smaller machine]",
+    )(command)
+
+
+def memory_given(options: dict[str, Any]) -> str | None:
+    """The limit, which is DuckDB's: a cluster has settings of its own."""
+    if options["memory"] is not None and options["engine"] == "spark":
+        raise UsageError(
+            "cannot use --memory", got="--engine spark", need="DuckDB", hint="spark.executor.memory is set where Spark is started"
+        )
+    memory: str | None = options["memory"]
+    return memory
+
+
+@contextmanager
+def told_while_reading(quiet: bool) -> Iterator[None]:
+    """How far the reading of large files is, on a line of standard error that goes away again, if that is a terminal."""
+    if quiet or sys.stderr is None or not sys.stderr.isatty():
+        yield
+        return
+    import time
+
+    from steelyard.read.allowance import working
+
+    since = time.monotonic()
+    shown: list[str] = []
+
+    def tell(what: str, fraction: float) -> None:
+        if time.monotonic() - since > PATIENCE:  # what is short needs no progress
+            line = f"{what} {fraction:4.0%}"
+            click.echo(f"\r{line[: _width() - 1]}\x1b[K", nl=False, err=True)
+            shown.append(line)
+
+    try:
+        with working(progress=tell):
+            yield
+    finally:
+        if shown:
+            click.echo("\r\x1b[K", nl=False, err=True)
 
 
 def log_parts(command: Command) -> Command:

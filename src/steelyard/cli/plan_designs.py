@@ -8,7 +8,7 @@ import click
 
 from steelyard.cli.options import answer, common
 
-NUMBERS = ("theta", "expected", "sigma", "discordance", "repeats", "within", "alpha", "beta", "price", "batch", "available")
+NUMBERS = ("theta", "expected", "sigma", "discordance", "repeats", "within", "alpha", "beta", "price", "batch", "available", "pool")
 
 
 @click.command(short_help="the same question under several designs, side by side, with cost")
@@ -23,18 +23,21 @@ NUMBERS = ("theta", "expected", "sigma", "discordance", "repeats", "within", "al
 @click.option("--price", type=float, help="Of one call of the model, in any currency.")
 @click.option("--batch", type=int, default=32, show_default=True, help="Items between two looks of the design that stops early.")
 @click.option("--available", type=int, help="Items there are at all.")
+@click.option("--pool", type=int, help="Items the reference covers, if many more than a run asks: adds regression on them.")
 @common
 def designs(**options: Any) -> None:
     """What does each design ask for, to notice the same drop?
 
     Side by side: a reference on other items, with an assumed and with its own spread; a reference known exactly; the
-    same items on both sides; the same, stopped as soon as it is decided; the same, with several answers to each item.
+    same items on both sides; the same, stopped as soon as it is decided; the same, with several answers to each item, or with
+    a reference that covers a larger pool.
 
     \b
     Examples:
       steelyard plan designs --theta .02 --discordance .05
       steelyard plan designs --theta .02 --expected .8 --discordance .05 --price .002
       steelyard plan designs --theta .02 --discordance .05 --repeats 4 --within .15
+      steelyard plan designs --theta .02 --expected .75 --discordance .1 --pool 14000
       steelyard plan designs --theta .01 --discordance .04 --available 1319 --format json
       steelyard plan designs --theta 2 --sigma 50
     """

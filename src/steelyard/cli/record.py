@@ -6,6 +6,7 @@ from typing import Any
 
 import click
 
+from steelyard.cli.history import history_option, keep_in_history
 from steelyard.cli.options import answer, common, log_parts, pairs_given, parts_given, run_columns, run_columns_given
 
 
@@ -33,6 +34,7 @@ from steelyard.cli.options import answer, common, log_parts, pairs_given, parts_
     "--missing", type=click.Choice(["error", "wrong", "drop"]), default="error", show_default=True, help="Items without an answer."
 )
 @click.option("--config", type=click.Path(dir_okay=False), help="A steelyard.toml.  [default: the nearest upward]")
+@history_option
 @run_columns
 @log_parts
 @common
@@ -62,3 +64,5 @@ def record(sources: tuple[str, ...], **options: Any) -> None:
         **parts_given(options),
     )
     answer(result, format_=options["format_"], output=options["output"], no_color=options["no_color"], quiet=options["quiet"])
+    kept = {"sources": sources, "columns": {**run_columns_given(options), **parts_given(options)}}
+    keep_in_history(result, options, **kept, protocol=pairs_given(options["protocol"], "--protocol"))

@@ -107,8 +107,18 @@ def run(task: str | None, **options: Any) -> None:
       steelyard run task.toml --model "command:./predict --fast" --until width=.02
     """
     result = _suite(task, options) if options["suite"] is not None else _one(task, options)
-    answer(result, format_=options["format_"], output=options["answer_"], no_color=options["no_color"], quiet=options["quiet"])
     code = result.exit_code
+    if options["format_"] in ("junit", "github") and options["suite"] is None:
+        if result.verdict is None:
+            raise UsageError(
+                f"cannot write {options['format_']}", got="a run without a verdict", need="a reference to judge by", hint="--against NAME"
+            )
+        result = result.verdict
+    if options["format_"] == "github":
+        from steelyard.cli.check import step_summary
+
+        step_summary(result)
+    answer(result, format_=options["format_"], output=options["answer_"], no_color=options["no_color"], quiet=options["quiet"])
     raise click.exceptions.Exit(0 if code == 2 and options["fail_on"] == "regression" else code)
 
 

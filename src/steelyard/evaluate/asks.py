@@ -59,7 +59,8 @@ class Model(Protocol):
 
     A failed ask is an Answer with an error, never an exception; an exception means that no ask can succeed (a wrong key, a
     program that is not there) and ends the run. `identity` is all that makes its answers another model's: kind, name,
-    address without credentials, sampling. It is pinned by the journal and never contains a secret.
+    address without credentials, sampling. It is pinned by the journal and never contains a secret. A model may have `stop()`, which
+    ends waiting: it is called when a run ends early.
     """
 
     name: str

@@ -46,11 +46,12 @@ def compare(
     ratio: str | Sequence[str] | None = None,
     names: Sequence[str] | None = None,
     flips_out: Any = None,
+    memory: str | int | None = None,
     **columns: Any,
 ) -> Comparison | Leaderboard:
     """Is the candidate better than the baseline? Three or more systems: a leaderboard.
 
-    Sources are those of `measure`; items are paired by id. Counts and JointCounts are compared as they are.
+    Sources are those of `measure`, and so is memory; items are paired by id. Counts and JointCounts are compared as they are.
 
     >>> c = compare(JointCounts.flips(both=790, baseline_only=58, candidate_only=76, neither=76))
     >>> round(c.difference.estimate, 3), round(c.p_value, 6)
@@ -86,15 +87,21 @@ def compare(
         from steelyard.questions.measure import refuse_item_options
 
         refuse_item_options(
-            unmatched=unmatched != "error", missing=missing != "error", range=range is not None, correction=correction != "holm"
+            unmatched=unmatched != "error",
+            missing=missing != "error",
+            range=range is not None,
+            correction=correction != "holm",
+            memory=memory is not None,
         )
         check_names(names, 2)
         return compare_tallies(baseline, candidate, wanted, asked, tuple(names or ("baseline", "candidate")))
     from steelyard.questions.compare_items import compare_sources
     from steelyard.questions.measure import slice_names
+    from steelyard.read.allowance import working
 
     slices = tuple(slice_names(by))
-    return compare_sources([baseline, candidate, *more], wanted, asked, slices, ratio, columns, names, flips_out)
+    with working(memory=memory):
+        return compare_sources([baseline, candidate, *more], wanted, asked, slices, ratio, columns, names, flips_out)
 
 
 def check_names(names: Sequence[str] | None, systems: int) -> None:

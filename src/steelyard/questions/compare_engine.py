@@ -6,20 +6,21 @@ Used for plain paired files of more than LARGE rows and a metric of counts. The 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
 from steelyard.items import Items, Labels
 from steelyard.metrics.catalogue import Metric, parse
 from steelyard.metrics.sums import QUOTIENT
 from steelyard.questions.asked import Asked
 from steelyard.questions.compare import finish, joint_evidence
+from steelyard.questions.measure_engine import DEALT
 from steelyard.questions.measure_items import refuse_numeric_truth
 from steelyard.questions.paired_units import compare_units
 from steelyard.read.joining import meet
 from steelyard.read.source import Source
-from steelyard.read.sql.meeting import meet_tables
-from steelyard.read.sql.moments import paired_bucket_sums
+from steelyard.read.sql.meeting import meet_tables, right_or_wrong
 from steelyard.read.sql.tables import TRAVELLERS, SqlTable
+from steelyard.read.sql.units import paired_unit_sums
 from steelyard.results import Comparison
 from steelyard.tally.pairing import settle_pairing
 
@@ -43,12 +44,12 @@ def compare_large(
         return None
     met = (meet_tables if there else meet)(baseline, candidate, outcomes=metric.base in SCORED)
     if met is None:
-        return _compare_buckets(baseline, candidate, metric, asked, names) if there else None
+        return _compare_units(baseline, candidate, wanted, asked, names) if there else None
     for sentence in (*baseline.warnings, *candidate.warnings):
         asked.warn(sentence)
     if wanted is None and _holds(sources, ("truth", "prediction")):
-        for source in sources:
-            refuse_numeric_truth(_truths(source))
+        for truths in met.truths or map(_truths, sources):  # the join has seen them, unless it was one of scores
+            refuse_numeric_truth(_as_items(truths))
     for sentence in settle_pairing(met.report, asked.unmatched):
         asked.warn(sentence)
     found = joint_evidence(met.joint(asked.own.labels), metric, asked)
@@ -56,15 +57,29 @@ def compare_large(
     return finish(found, metric, asked, (called[0], called[1]), telling=list(met.telling), unmatched=met.report.to_dict(), slices=())
 
 
-def _compare_buckets(a: Source, b: Source, metric: Metric, asked: Asked, names: Sequence[str] | None) -> Comparison | None:
-    """Means of more rows than may travel: sums by md5 bucket of the id, resampled as units."""
-    if metric.base != "mean" or max(a.n, b.n) <= TRAVELLERS or (dealt := paired_bucket_sums(a, b)) is None:
+def _compare_units(a: Source, b: Source, wanted: Metric | None, asked: Asked, names: Sequence[str] | None) -> Comparison | None:
+    """Scores of more rows than may travel: sums by group, or by md5 bucket of the id; an item with repeats counts once."""
+    if not _holds((a, b), ("score",)) or max(a.n, b.n) <= TRAVELLERS:
         return None
-    sums, report = dealt
+    binary = all(map(right_or_wrong, (a, b)))
+    metric = wanted or parse("accuracy" if binary else "mean")
+    if metric.base != "mean" and not (metric.base == "accuracy" and binary):
+        return None
+    if wanted is None and not binary and _holds((a, b), ("truth", "prediction")):
+        return None  # labels would decide
+    if (dealt := paired_unit_sums(a, b)) is None:
+        return None
+    sums, kind, report = dealt
     for sentence in (*a.warnings, *b.warnings, *settle_pairing(report, asked.unmatched)):
         asked.warn(sentence)
-    asked.warn(f"too many rows to move: {report.matched:,} items lie in {sums.n:,} buckets by the md5 of their ids, which are resampled")
-    found = compare_units(sums.rows[:, :2], sums.rows[:, 2:], QUOTIENT, report.matched, metric, asked, grouped=False)
+    grouped = sums.units == "groups"
+    if kind == "buckets" and grouped:
+        asked.warn(DEALT.format(sums.n))
+    elif kind == "buckets":
+        asked.warn(
+            f"too many rows to move: {report.matched:,} items lie in {sums.n:,} buckets by the md5 of their ids, which are resampled"
+        )
+    found = compare_units(sums.rows[:, :2], sums.rows[:, 2:], QUOTIENT, report.matched, metric, asked, grouped=grouped)
     called = run_names((a, b), names)
     return finish(found, metric, asked, (called[0], called[1]), unmatched=report.to_dict())
 
@@ -80,10 +95,14 @@ def _holds(sources: Sequence[Source], roles: Sequence[str]) -> bool:
     return all(role in source.roles for source in sources for role in roles)
 
 
-def _truths(source: Source) -> Items:
-    """Each truth of a source once, for the question whether they are classes."""
+def _truths(source: Source) -> Collection[str]:
+    return [str(truth) for truth, _ in source.tabulate(["truth"])]
+
+
+def _as_items(truths: Collection[str]) -> Items:
+    """Each truth once, for the question whether they are classes."""
     import numpy as np
 
-    names = tuple(str(truth) for truth, _ in source.tabulate(["truth"]))
+    names = tuple(truths)
     truth = Labels(np.arange(len(names)), names)
     return Items(n=len(names), truth=truth, prediction=truth)

@@ -251,7 +251,8 @@ def default_metric(runs: Sequence[Run]) -> Metric:
     if all(one.probability is not None and one.truth is not None for one in items):
         return parse("auc")
     if all(one.ratio is not None for one in items):
-        return parse("ratio")
+        told = {run.log.metric if run.log is not None else None for run in runs}
+        return parse((told.pop() if len(told) == 1 else None) or "ratio")
     raise DataError(
         "cannot tell what to compare",
         got="runs that do not share truth and prediction, score, or truth and probability",

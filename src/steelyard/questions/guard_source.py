@@ -50,7 +50,7 @@ def guard_source(
     if recorded is not None:
         past = Run("reference", outcomes.to_items(recorded))
         original, run = run, keyed_alike(run, recorded.hashed)
-        _refuse_other_contents(run, recorded)
+        refuse_other_contents(run, recorded)
         names = {outcomes.hash_id(name): name for name in original.items.id.names} if recorded.hashed and original.items.id else {}
         scale, unit = scale_of(rule, metric, [past.items, run.items], entry)
         keep = _columns_of(past.items)
@@ -143,7 +143,7 @@ def keyed_alike(run: Run, hashed: bool) -> Run:
     return Run(run.name, outcomes.hash_ids(run.items)) if hashed and run.items.id is not None else run
 
 
-def _refuse_other_contents(run: Run, recorded: outcomes.Outcomes) -> None:
+def refuse_other_contents(run: Run, recorded: outcomes.Outcomes) -> None:
     """Items whose content has changed since they were recorded are other items."""
     if run.items.id is None:
         return  # the pairing says so

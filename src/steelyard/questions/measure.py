@@ -40,13 +40,14 @@ def measure(
     absent: str | None = None,
     missing: str = "error",
     ratio: str | Sequence[str] | None = None,
+    memory: str | int | None = None,
     **columns: Any,
 ) -> Measurement:
     """How good a model is, with an interval for every number.
 
     data is a path, a frame, rows, an array of scores, or truths with predictions beside them; or Counts, or an earlier
     Measurement. Columns are found by name or given: id=, truth=, prediction=, score=, probability=, group=, repeat=,
-    weight=, model= (names for tables, arrays for arrays).
+    weight=, model= (names for tables, arrays for arrays). memory: what large files may take, as in "2GB"; the rest goes to disk.
 
     >>> print(measure(Counts.of(12, 40)).row)
     accuracy 0.3 [0.180748, 0.4543] (0.95 two, wilson)
@@ -84,7 +85,7 @@ def measure(
                 need="counts alone",
                 hint="by=, group= and the like need the items",
             )
-        refuse_item_options(missing=settings.missing != "error", range=settings.range is not None)
+        refuse_item_options(missing=settings.missing != "error", range=settings.range is not None, memory=memory is not None)
         if settings.labels is not None:
             raise UsageError(
                 "cannot declare labels for counts",
@@ -94,8 +95,10 @@ def measure(
             )
         return measure_counts(data, metrics, settings)
     from steelyard.questions.measure_items import measure_source
+    from steelyard.read.allowance import working
 
-    return measure_source(data, prediction, metrics, settings, slice_names(by), ratio, columns)
+    with working(memory=memory):
+        return measure_source(data, prediction, metrics, settings, slice_names(by), ratio, columns)
 
 
 def refuse_item_options(**given: bool) -> None:

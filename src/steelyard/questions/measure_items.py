@@ -13,10 +13,12 @@ from steelyard.items import Items, Labels
 from steelyard.metrics.catalogue import Metric, parse
 from steelyard.questions.label_warnings import warn_about_labels
 from steelyard.questions.measure import OUTCOME_METRICS, rows_of_sample, sign
+from steelyard.questions.measure_engine import deal_groups, measure_units
 from steelyard.questions.sample import Sample
 from steelyard.questions.settings import Settings
 from steelyard.read.doors import open_source
 from steelyard.read.source import Source
+from steelyard.read.sql.tables import SqlTable
 from steelyard.read.table import MemoryTable
 from steelyard.results import Measurement, Row, Slice
 from steelyard.tally.design import take
@@ -35,16 +37,14 @@ def measure_source(
     columns: Mapping[str, Any],
 ) -> Measurement:
     """Everything that is not bare counts."""
-    given = {role: value for role, value in columns.items() if value is not None}
-    if by:
-        given["by"] = by
-    if ratio is not None:
-        given["ratio"] = ratio_columns(ratio)
-    source = open_source(data, prediction, columns=given)
+    source = data if isinstance(data, Source) else opened(data, prediction, by, ratio, columns)
     for sentence in source.warnings:
         settings.warn(sentence)
     asked = metrics is not None
     metrics = metrics if metrics is not None else default_metrics(source)
+    if (found := measure_units(source, metrics, settings, asked=asked)) is not None:
+        return found
+    deal_groups(source, sorted(_used(metrics, source)), settings)
     items = _items(source, metrics, source.by)
     if not asked:
         refuse_numeric_truth(items)
@@ -73,12 +73,24 @@ def measure_source(
     )
 
 
+def opened(
+    data: Any, prediction: Any, by: tuple[str, ...] | Mapping[str, Any], ratio: str | Sequence[str] | None, columns: Mapping[str, Any]
+) -> Source:
+    """The source of what `measure` was given."""
+    given = {role: value for role, value in columns.items() if value is not None}
+    if by:
+        given["by"] = by
+    if ratio is not None:
+        given["ratio"] = ratio_columns(ratio)
+    return open_source(data, prediction, columns=given)
+
+
 def default_metrics(source: Source) -> list[Metric]:
     """What is asked when nothing is: by what the source holds."""
     roles = source.roles
     names: list[str] = []
     if source.ratio is not None:
-        return [parse("ratio")]
+        return [parse((source.log and source.log.metric) or "ratio")]
     if "truth" in roles and "prediction" in roles:
         names += ["accuracy", "macro_f1", "each_precision", "each_recall", "each_f1"]
     elif "score" in roles:
@@ -135,15 +147,13 @@ def _items(source: Source, metrics: Sequence[Metric], by: tuple[str, ...]) -> It
             need="one kind at a time",
             hint=f"{', '.join(NUMERIC)} read the truth as numbers",
         )
-    by_row = (
-        numeric
-        or "ratio" in _used(metrics, source)
-        or bool({"group", "repeat"} & set(source.roles))
-        or any(m.facts.family == "repeats" for m in metrics)
-    )
+    units = {"group", "repeat"} & set(source.roles)
+    if units == {"group"} and isinstance(source.table, SqlTable) and all(m.facts.family == "table" or m.base == "mean" for m in metrics):
+        units = set()  # a group is one more column of the cells
+    by_row = numeric or "ratio" in _used(metrics, source) or bool(units) or any(m.facts.family == "repeats" for m in metrics)
     if by_row or len(by) > 1 or isinstance(source.table, MemoryTable) or ("weight" in source.roles and not source.weights_are_whole()):
         return source.items(numeric=numeric, roles=_read_roles(metrics, source))
-    roles = sorted(_read_roles(metrics, source) & {"truth", "prediction", "score", "probability"})
+    roles = sorted(_read_roles(metrics, source) & {"truth", "prediction", "score", "probability", "group"})
     return from_cells(source.tabulate(roles, by[0] if by else None), roles, by)
 
 
@@ -166,7 +176,7 @@ def from_cells(cells: Sequence[tuple[Any, ...]], roles: Sequence[str], by: tuple
     count = np.array(columns[-1], np.int64)
     named: dict[str, Any] = {}
     for role, values in zip(roles, columns[len(by) :], strict=False):
-        if role in ("truth", "prediction"):
+        if role in ("truth", "prediction", "group"):
             named[role] = _labels(values)
         else:
             named[role] = np.array([math.nan if value is None else value for value in values], float)

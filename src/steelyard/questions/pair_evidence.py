@@ -55,7 +55,8 @@ def _evidence(pairs: Pairs, metric: Metric, asked: Asked) -> Evidence:
         raise UsageError("cannot compare with weights", got="a weight column", need="one row per item", hint="leave --weight out")
     if metric.base in ("spearman", "average_precision") or metric.facts.family == "repeats":
         raise UsageError(
-            f"cannot compare {metric.name}", need="accuracy, error, a label metric, mean, auc, brier, log_loss, ece, mae, rmse, r2 or ratio"
+            f"cannot compare {metric.name}",
+            need="accuracy, error, a label metric, mean, auc, brier, log_loss, ece, mae, rmse, r2, ratio or perplexity",
         )
     if metric.base == "auc":
         return _auc(pairs, metric, asked)

@@ -14,7 +14,7 @@ from steelyard.plans import Plan
 from steelyard.questions.plan_checks import error_rate, number, probability, whole
 
 if TYPE_CHECKING:
-    from steelyard.infer.sequential_mcnemar import Operating
+    from steelyard.infer.sequential_cost import Operating
 
 WORST_SIGMA = 0.5  # of right or wrong: half of the items right
 ABOUT = 1.05  # a ratio below this is told as "about as many"
@@ -39,6 +39,7 @@ class Asked:
     price: float | None
     batch: int
     available: int | None
+    pool: int | None = None
 
     def items(self, design: normal.Design) -> int:
         return normal.items(design, self.theta, self.alpha, self.beta)
@@ -65,6 +66,7 @@ def plan_designs(
     price: float | None = None,
     batch: int = 32,
     available: int | None = None,
+    pool: int | None = None,
 ) -> Plan:
     """How many items a drop of theta asks for: unpaired, reference known, paired, stopped early, with repeats; side by side.
 
@@ -72,7 +74,8 @@ def plan_designs(
     wrong, the worst case; with a sigma above 1 theta is in its unit, and only the unpaired designs are known).
     expected: the accuracy. discordance: the share of items on which two healthy runs differ; the drop adds theta to it.
     repeats and within: answers to each item, and the standard deviation of one answer within an item. price: of one
-    call; the reference is on record, so only the calls of the new run count. batch: items between two looks.
+    call; the reference is on record, so only the calls of the new run count. batch: items between two looks. pool: items
+    that the reference covers, if they are many more than a run asks: then regression on them is among the designs.
 
     >>> plan = plan_designs(theta=0.02, discordance=0.05)
     >>> plan.n, [row["items"] for row in plan.rows[:3]]
@@ -94,6 +97,7 @@ def plan_designs(
             price=None if price is None else number("price", price, above=0, hint="of one call; leave it out if calls are free"),
             batch=whole("batch", batch),
             available=None if available is None else whole("available", available),
+            pool=None if pool is None else whole("pool", pool),
         )
     )
     rows = _unpaired_rows(asked)
@@ -102,7 +106,7 @@ def plan_designs(
         return _plan(asked, rows, None, None, warnings)
     paired = _paired_items(asked.discordance, asked.theta, asked)
     stopping = _stopping(asked)
-    rows += _paired_rows(asked, paired, stopping)
+    rows += _paired_rows(asked, paired, stopping) + _sharper_rows(asked, warnings)
     _warn(asked, rows, paired, stopping, warnings)
     return _plan(asked, rows, paired, stopping, warnings)
 
@@ -146,6 +150,8 @@ def _settle(asked: Asked) -> Asked:
             got=f"{psi:g} at an accuracy of {p:g} and a drop of {theta:g}",
             need=f"at most {most:.4g}: half of it is gained among the wrong items, half is lost among the right ones, and the drop besides",
         )
+    if asked.pool is not None and (p is None or psi is None):
+        raise UsageError("cannot adjust by a pool", got=f"pool {asked.pool}", need="expected and discordance as well")
     return _settle_repeats(asked)
 
 
@@ -213,6 +219,24 @@ def _paired_rows(asked: Asked, paired: tuple[int, int], stopping: Stopping) -> l
     return rows
 
 
+def _sharper_rows(asked: Asked, warnings: list[str]) -> list[dict[str, Any]]:
+    """More from what is on record, stopped early: several reference answers, a reference on a larger pool."""
+    from steelyard.questions.plan_sharper import adjusted, averaged
+
+    assert asked.discordance is not None
+    theta, psi, rates = asked.theta, asked.discordance, (asked.alpha, asked.beta, asked.batch)
+    found = [averaged(theta, psi, asked.within, asked.repeats, *rates)] if asked.repeats is not None and asked.within is not None else []
+    if asked.pool is not None and asked.expected is not None and psi > 0:
+        design = adjusted(theta, psi, asked.expected, asked.pool, *rates, warnings)
+        found += [] if design is None else [design]
+    rows = []
+    for design in found:
+        row = _row(asked, design.design, design.at_most, design.note)
+        row |= {"items if nothing changed": design.healthy, "items if it dropped": design.dropped}
+        rows.append(row | {"calls": design.healthy, "money": _money(asked, design.healthy)})
+    return rows
+
+
 def _undecided(stopping: Stopping) -> bool:
     return max(stopping.healthy.exhausted, stopping.dropped.exhausted) >= WORTH_SAYING
 
@@ -255,7 +279,7 @@ def _paired_items(discordance: float, theta: float, asked: Asked) -> tuple[int, 
 
 
 def _stopping(asked: Asked) -> Stopping:
-    from steelyard.infer.sequential_mcnemar import expected_items
+    from steelyard.infer.sequential_cost import expected_items
 
     assert asked.discordance is not None
     runs = [
@@ -402,6 +426,7 @@ def _sign(asked: Asked) -> str:
             "discordance": asked.discordance,
             "within": asked.within,
             "answers": asked.repeats,
+            "n_reference": asked.pool,
             "expected": asked.expected,
             "have": asked.available,
             "batch": asked.batch if paired else None,

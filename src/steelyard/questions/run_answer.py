@@ -176,7 +176,8 @@ def _measured(held: _Run, place: int) -> Measurement | None:
         scores = scores.reshape(-1, held.repeats).mean(axis=1)
     low, high = ConfidenceSequence(ends, 1 - LEVEL).look(scores)
     interval = Interval(low=low, high=high, confidence_level=LEVEL, side="two", method="betting-sequence")
-    return replace(found, rows=(replace(found.rows[0], interval=interval),))
+    used = signature.write({**signature.parse(found.signature), "interval": interval.method})
+    return replace(found, rows=(replace(found.rows[0], interval=interval),), signature=used)
 
 
 # ---- judging -----------------------------------------------------------------------------------------------------------
@@ -200,6 +201,8 @@ def _verdict(
         verdict = written(
             found, bench.rule, task=held.prepared.task.name, model=model, spec=dict(spec or {}), entry=bench.entry, scale=bench.scale
         )
+        if len(held.models) == 2:
+            verdict = replace(verdict, reference={**verdict.reference, "name": held.names[0]})
     elif len(held.models) == 2 or isinstance(held.watch, Narrow):
         return None
     else:

@@ -12,12 +12,14 @@ import numpy as np
 
 from steelyard.errors import DataError, UsageError
 from steelyard.evaluate.asks import Case
+from steelyard.evaluate.told import jsonable
 from steelyard.items import Items
 from steelyard.metrics.catalogue import Metric, parse
+from steelyard.questions.compare_items import Run
 from steelyard.questions.guard import check_protocol
 from steelyard.questions.guard_rule import Rule, settle_rule
 from steelyard.questions.guard_sequential import Plan, means_of
-from steelyard.questions.guard_source import scale_of
+from steelyard.questions.guard_source import keyed_alike, read_run, refuse_other_contents, scale_of
 from steelyard.questions.reference_place import Place, load, locate, matched, with_outcomes
 from steelyard.questions.run_task import Prepared
 from steelyard.reference import outcomes
@@ -93,8 +95,17 @@ def bench_of(
     scale, unit = scale_of(rule, bench.metric, [past], entry)
     bench = replace(bench, scale=scale, unit=unit, hashed=recorded.hashed, one_answer=past.repeat is None)
     _refuse_strangers([bench.key(case.id) for case in prepared.cases], set(recorded.keys), unmatched)
+    if prepared.task.writes_labels:
+        refuse_other_contents(keyed_alike(_asked(prepared), recorded.hashed), recorded)
     groups = None if recorded.group is None else dict(zip(recorded.keys, recorded.group, strict=True))
     return replace(bench, past=_past(past, bench.metric), groups=groups)
+
+
+def _asked(prepared: Prepared) -> Run:
+    """The items as the rows of the run will have them: a truth that has changed since is another item."""
+    truth = prepared.scorer.truth
+    rows = [{"id": case.id, "truth": jsonable(truth(case)), "score": 0} for case in prepared.cases]
+    return read_run(rows, {}, prepared.metric, [])
 
 
 def _past(items: Items, metric: Metric) -> dict[str, float] | None:

@@ -74,7 +74,8 @@ class Sample:
     def _tally(self, truth: Labels, prediction: Labels, counts: Counts) -> TableTally:
         if self.design.plain:
             return TableTally(counts, items=counts.n)
-        return TableTally(counts, table_sums(truth, prediction, self.design, counts), self.design.kind, self.n, self.details)
+        sums = replace(table_sums(truth, prediction, self.design, counts), answers=self.items.total)  # a row may stand for several
+        return TableTally(counts, sums, self.design.kind, self.n, self.details)
 
     @cached_property
     def details(self) -> dict[str, Any]:

@@ -14,7 +14,7 @@ from steelyard.infer import sums as infer_sums
 from steelyard.infer.bootstrap import Degenerate
 from steelyard.infer.grouped import FEWEST
 from steelyard.metrics.catalogue import Metric
-from steelyard.metrics.sums import QUOTIENT, STATISTICS, SumStatistic, item_rows, pass_at_k, pass_hat_k
+from steelyard.metrics.sums import QUOTIENT, STATISTICS, THROUGH, SumStatistic, item_rows, pass_at_k, pass_hat_k
 from steelyard.questions.grouped_rows import warn_few_units
 from steelyard.questions.sample import Sample
 from steelyard.questions.settings import RESAMPLING, Settings
@@ -43,7 +43,7 @@ def columns_of(metric: Metric, sample: Sample) -> tuple[FloatArray, ...]:
     if metric.base == "mean":
         assert items.score is not None
         return (items.score,)
-    if metric.base == "ratio":
+    if metric.base in ("ratio", "perplexity"):
         assert items.ratio is not None
         if items.ratio[1].sum() == 0 or np.any(items.ratio[1] < 0):
             raise DataError("cannot divide", got="a negative or all-zero column below the line", need="sums of 0 or more, not all 0")
@@ -146,9 +146,7 @@ def _row_of(
     value = float(statistic.value(sums.totals()))
     n = sample.n if n is None else n
     if not math.isfinite(value):
-        settings.warn(
-            f"{metric.name} is undefined: " + ("the truths do not vary" if metric.base == "r2" else "there is nothing to divide by")
-        )
+        settings.warn(f"{metric.name} is undefined: {_why_undefined(metric, value)}")
         return _row(metric, None, n, None, settings, {})
     details = dict(sample.details)
     if kind not in ("items", "weights"):
@@ -156,8 +154,41 @@ def _row_of(
         if sums.n < FEWEST:
             return _row(metric, value, n, None, settings, details)
     bounds = bounds or bounds_of(metric, sample, settings)
-    ends = _ends(metric, sums, statistic, settings, bounds, kind, details)
+    inner, outwards = THROUGH.get(metric.base, (statistic, None))
+    ends = _ends(metric, sums, inner, settings, bounds, kind, details)
+    if ends is not None and outwards is not None:
+        ends = outwards(ends[0]), outwards(ends[1]), ends[2]
+        if math.isinf(ends[1]):
+            settings.warn(f"{metric.name}: no interval can be given (its upper end is beyond float64); ask for --metric ratio")
+            ends = None
     return _row(metric, value, n, ends, settings, details, bounds)
+
+
+def mean_row(
+    metric: Metric,
+    sums: Sums,
+    settings: Settings,
+    *,
+    kind: str,
+    n: int,
+    bounds: tuple[float, float] | None,
+    details: dict[str, Any],
+    ends: Ends | None = None,
+) -> Row:
+    """The row of a mean that was added up by unit elsewhere, on the engine that holds the scores. ends: the interval, if known too."""
+    value = float(QUOTIENT.value(sums.totals()))
+    if kind != "items" and ends is None:
+        warn_few_units(kind, sums.n, settings)
+        if sums.n < FEWEST:
+            return _row(metric, value, n, None, settings, details, bounds)
+    ends = ends or _ends(metric, sums, QUOTIENT, settings, bounds, kind, details)
+    return _row(metric, value, n, ends, settings, details, bounds)
+
+
+def _why_undefined(metric: Metric, value: float) -> str:
+    if metric.base == "r2":
+        return "the truths do not vary"
+    return "it is beyond float64; ask for --metric ratio, its logarithm" if math.isinf(value) else "there is nothing to divide by"
 
 
 def bounds_of(metric: Metric, sample: Sample, settings: Settings) -> tuple[float, float] | None:
@@ -227,9 +258,9 @@ def _offered(metric: Metric, bounds: tuple[float, float] | None, kind: str) -> l
 
 def _default(metric: Metric, sums: Sums, bounds: tuple[float, float] | None, settings: Settings, kind: str) -> str:
     """t for a mean unless nearly all items sit on one end of the range; the bootstrap for what is not a mean."""
-    if metric.base in ("ratio", "ece"):
-        return "percentile" if metric.base == "ratio" else "bca"
-    if metric.base in ("rmse", "r2"):
+    if metric.base in ("ratio", "perplexity"):
+        return "percentile"
+    if metric.base in ("ece", "rmse", "r2"):
         return "bca"
     if kind != "items":
         return "t"

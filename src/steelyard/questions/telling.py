@@ -20,7 +20,7 @@ COLUMNS = ("id", "change", "truth", "baseline", "candidate")
 
 def telling_items(pairs: Pairs, metric: Metric) -> list[dict[str, Any]]:
     """Items that one system has right and the other wrong, losses and gains in turn; for scores, the largest gaps first."""
-    if not pairs.plain or metric.base in ("ratio", "auc"):
+    if not pairs.plain or metric.base in ("ratio", "perplexity", "auc"):
         return []
     values = [item_values(side, metric) for side in (pairs.baseline, pairs.candidate)]
     if values[0] is None or values[1] is None:

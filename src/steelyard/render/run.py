@@ -81,7 +81,9 @@ def run_facts(e: Evaluation, model: Answered, *, named: bool) -> list[Fact]:
     out.append(("Items asked", count_text(e.n), f"of {count_text(e.available)}{times}"))
     if e.n_saved:
         out.append(("Items saved", count_text(e.n_saved), "by stopping when it was decided"))
-    out += [(name.capitalize(), count_text(counts[name]), meaning) for name, meaning in BAD.items() if counts.get(name)]
+    paid = usage.get("p50") is not None  # a file of predictions is asked for nothing
+    shown = {name: meaning for name, meaning in BAD.items() if counts.get(name) and (paid or name != "wasted")}
+    out += [(name.capitalize(), count_text(counts[name]), meaning) for name, meaning in shown.items()]
     if usage.get("tokens_in") is not None or usage.get("tokens_out") is not None:
         into, outof = (count_text(int(usage.get(name) or 0)) for name in ("tokens_in", "tokens_out"))
         out.append(("Tokens", into, f"in, {outof} out"))

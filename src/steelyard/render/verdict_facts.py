@@ -93,8 +93,9 @@ def _scores(v: Verdict) -> list[Fact]:
     floor = v.design == "threshold"
     rule = f"a score {'below' if v.higher_is_better else 'above'} it is a regression" if v.threshold is not None else "not known"
     stopped = v.details.get("stopping")
-    on_these = f"on the same {count_text(v.n)} items; " if stopped and v.n is not None else ""
-    out = [(f"Reference {v.metric}", shown(v.reference.get("value")), on_these + provenance(v.reference))]
+    on_these = [f"on the same {count_text(v.n)} items"] if stopped and v.n is not None else []
+    said = "; ".join(part for part in (*on_these, provenance(v.reference)) if part)
+    out = [(f"Reference {v.metric}", shown(v.reference.get("value")), said)]
     if not stopped:  # a rule of looks has no one threshold
         out.append(("Threshold (explicit floor)", given(v.threshold), rule) if floor else ("Threshold", shown(v.threshold), rule))
     out.append((f"Evaluated {v.metric}", shown(v.candidate.get("value")), ""))
@@ -154,7 +155,7 @@ def drop_text(v: Verdict, drop: float | None) -> str:
 
 def provenance(reference: Mapping[str, Any]) -> str:
     """What the reference rests on: items, runs, when, by whom, where."""
-    parts = []
+    parts = [f"{reference['name']}, asked beside it"] if reference.get("name") else []
     if (n := reference.get("n")) is not None:
         parts.append(f"{count_text(n)} items")
     if (runs := reference.get("runs")) is not None and runs != 1:

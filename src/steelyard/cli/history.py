@@ -1,0 +1,136 @@
+"""`steelyard history`: the runs so far, what became of them, and whether they drift."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import click
+
+from steelyard.cli.options import answer, common, pairs_given
+from steelyard.errors import SteelyardError, UsageError
+
+ASKED = ("task", "model", "metric", "since", "until")
+TABLES = (".csv", ".jsonl")
+
+
+@click.command(short_help="the runs so far, and whether they drift")
+@click.option("--history", metavar="URL", help="sqlite:///runs.db or postgresql://host/db.  [default: what steelyard.toml says]")
+@click.option("--task", metavar="NAME", help="Only runs of this task.")
+@click.option("--model", metavar="NAME", help="Only runs of this model.")
+@click.option("--spec", multiple=True, metavar="KEY=VALUE", help="Only runs of exactly this spec; none: without one. Repeatable.")
+@click.option("--metric", metavar="NAME", help="Only runs of this metric.")
+@click.option("--verdict", type=click.Choice(["pass", "regression", "inconclusive"]), help="Only runs that were judged so.")
+@click.option("--since", metavar="TIME", help="Not before: a date or a time, UTC.")
+@click.option("--until", metavar="TIME", help="Before: a date or a time, UTC.")
+@click.option("--limit", type=int, help="Runs on a page.  [default: 50]")
+@click.option("--after", metavar="ID", help="The page that follows the run of this id.")
+@click.option("--export", type=click.Path(dir_okay=False, path_type=Path), help="Write all of them to a file: .csv or .jsonl.")
+@click.option("--compare", nargs=2, metavar="ID ID", help="Two runs, item by item; the beginning of an id is enough.")
+@click.option("--drift", is_flag=True, help="Have the runs of --task and --model drifted?")
+@click.option("--alpha", type=float, default=0.05, show_default=True, help="Of --drift: false alarms over all looks together.")
+@click.option("--k", type=float, default=0.5, show_default=True, help="Of --drift: what the CUSUM allows each run, in deviations.")
+@click.option("--h", type=float, default=5.0, show_default=True, help="Of --drift: where the CUSUM gives an alarm.")
+@click.option("--draws", type=int, default=9_999, show_default=True, help="Of --drift: permutations for the change point.")
+@click.option("--seed", type=int, default=0, show_default=True, help="Of --drift: of these permutations.")
+@click.option("--config", type=click.Path(dir_okay=False), help="A steelyard.toml.  [default: the nearest upward]")
+@common
+def history(**options: Any) -> None:
+    """The runs so far, newest first; with --drift, whether a series of them has become worse bit by bit.
+
+    `check`, `record` and `run` keep their runs where --history or steelyard.toml says.
+
+    \b
+    Examples:
+      steelyard history
+      steelyard history --task gsm8k --verdict regression --since 2026-11-01
+      steelyard history --task gsm8k --model llama-3.1-8b --drift
+      steelyard history --compare 0f7d63ca 9b2c11d0
+      steelyard history --export runs.csv
+    """
+    output = options["output"]
+    table = options["export"] or (output if output is not None and output.suffix.lower() in TABLES and options["format_"] is None else None)
+    modes = [name for name, on in (("--drift", options["drift"]), ("--compare", options["compare"]), ("--export", table)) if on]
+    if len(modes) > 1:
+        raise UsageError("cannot answer two questions at once", got=" and ".join(modes), need="one of them")
+    if table is not None:
+        _export(table, options)
+        return
+    result = _drift(options) if options["drift"] else _compare(options) if options["compare"] else _list(options)
+    answer(result, format_=options["format_"], output=output, no_color=options["no_color"], quiet=options["quiet"])
+
+
+def _asked(options: dict[str, Any]) -> dict[str, Any]:
+    spec = options["spec"]
+    whole = {} if spec == ("none",) else pairs_given(spec, "--spec") if spec else None
+    return {**{name: options[name] for name in ASKED}, "spec": whole}
+
+
+def _list(options: dict[str, Any]) -> Any:
+    from steelyard.questions.history import list_runs
+
+    page = {} if options["limit"] is None else {"limit": options["limit"]}
+    where = {"config": options["config"], "verdict": options["verdict"], "after": options["after"]}
+    return list_runs(options["history"], **_asked(options), **where, **page)
+
+
+def _compare(options: dict[str, Any]) -> Any:
+    from steelyard.questions.history import compare_runs
+
+    return compare_runs(*options["compare"], history=options["history"], config=options["config"])
+
+
+def _drift(options: dict[str, Any]) -> Any:
+    lacking = [f"--{name}" for name in ("task", "model") if options[name] is None]
+    if lacking:
+        raise UsageError("cannot look for drift", got=f"no {' and no '.join(lacking)}", need="a task and a model")
+    from steelyard.questions.history_drift import drift
+
+    numbers = {name: options[name] for name in ("alpha", "k", "h", "draws", "seed")}
+    return drift(options["history"], **_asked(options), **numbers, config=options["config"])
+
+
+def _export(path: Path, options: dict[str, Any]) -> None:
+    from steelyard.questions.history_export import export_runs
+
+    many = export_runs(path, options["history"], config=options["config"], verdict=options["verdict"], **_asked(options))
+    if not options["quiet"]:
+        click.echo(f"{many:,} run{'s' if many != 1 else ''} written to {path}", err=True)
+
+
+def history_option(command: Any) -> Any:
+    """--history for a command whose answer can be kept."""
+    told = "Keep the run in sqlite:///runs.db or postgresql://host/db; none: nowhere.  [default: what steelyard.toml says]"
+    return click.option("--history", metavar="URL", help=told)(command)
+
+
+def keep_in_history(result: Any, options: dict[str, Any], **facts: Any) -> None:
+    """Keep an answer that was given already. A history that fails is a warning: the answer and its exit code stay what they are."""
+    if options["history"] is None and not _configured(options):
+        return
+    try:
+        from steelyard.questions.history_keep import keep
+
+        _, warnings = keep(result, history=options["history"], config=options["config"], directory=options["directory"], **facts)
+    except SteelyardError as fault:
+        warnings = [f"the run is not in the history: {fault}"]
+    except Exception as fault:  # whatever it is, it must not cost the verdict
+        warnings = [f"the run is not in the history: {type(fault).__name__}: {fault}"]
+    for warning in warnings:
+        click.echo(f"warning: {_plain(warning)}", err=True)
+
+
+def _plain(text: str) -> str:
+    from steelyard.render.safe import terminal
+
+    return terminal(" ".join(text.split()))
+
+
+def _configured(options: dict[str, Any]) -> bool:
+    """Whether a configuration names a history: most have none, and then nothing more is loaded."""
+    from steelyard.reference.config import find_config
+
+    try:
+        return find_config(Path.cwd(), options["config"]).history is not None
+    except SteelyardError:
+        return False  # the command itself has said what is wrong with it

@@ -1,0 +1,59 @@
+"""The worked examples of examples/run: a classifier on real digits, a command, and an endpoint, as their comments say."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from evaluate.openai_server import spawned
+
+import steelyard as sy
+
+EXAMPLES = Path(__file__).parents[1] / "examples"
+
+
+@pytest.fixture
+def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    shutil.copytree(EXAMPLES / "run", tmp_path / "examples" / "run", ignore=shutil.ignore_patterns("__pycache__"))
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def steelyard(*words: str, **more: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run([sys.executable, "-m", "steelyard", *words], capture_output=True, text=True, env={**os.environ, **more}, timeout=300)
+
+
+def test_digits(here: Path) -> None:
+    """The healthy model passes early, the broken one is found after a few hundred of 1,797 items; both say what was saved."""
+    task, predict = "examples/run/digits.toml", "python:examples.run.digits:predict"
+    assert steelyard("run", task, "--model", predict, "-o", "digits.jsonl").returncode == 0
+    assert steelyard("record", "digits.jsonl", "--task", "digits", "--model", "digits", "--deterministic").returncode == 0
+    until = ("--against", "digits", "--until", "decided", "--theta", ".02")
+    broken = steelyard("run", task, "--model", "python:examples.run.digits:broken", *until, "--format", "json")
+    healthy = steelyard("run", task, "--model", "python:examples.run.digits:coarse", *until)
+    assert (broken.returncode, healthy.returncode) == (1, 0), broken.stderr + healthy.stderr
+    import json
+
+    run = json.loads(broken.stdout)["run"]
+    assert 100 < run["n"] < 600
+    assert run["n_saved"] == 1797 - run["n"]
+    assert "items were not asked" in healthy.stdout
+
+
+def test_a_command(here: Path) -> None:
+    found = sy.run("examples/run/sum.toml", f"command:{sys.executable} examples/run/adder.py", name="adder")
+    assert found.measurement is not None
+    assert (found.n, found.measurement.estimate) == (600, 1.0)
+
+
+def test_an_endpoint(here: Path) -> None:
+    with spawned("--share", "429=0.05", "--share", "500=0.03", "--times", "3", "--style", "That makes {answer}.", key="sk-example") as server:
+        words = ("run", "examples/run/sum.toml", "--model", "openai:m", "--base-url", server.url, "-o", "out.jsonl")
+        told = steelyard(*words, OPENAI_API_KEY="sk-example")
+    assert told.returncode == 0, told.stderr
+    assert len(Path("out.jsonl").read_text().splitlines()) == 600
+    assert "sk-example" not in told.stdout + told.stderr + Path("out.jsonl").read_text()
