@@ -20,10 +20,13 @@ LEVEL = {
     "items": 0,
     "errors": 0,
     "tally": 1,
+    "looks": 1,
     "metrics": 2,
     "results": 2,
     "plans": 2,
     "verdicts": 2,
+    "runs": 2,
+    "histories": 2,
     "signature": 2,
     "read": 3,
     "evaluate": 3,
@@ -41,7 +44,17 @@ LEVEL = {
     "__init__": 6,
 }
 # A result may ask render for its looks; nothing else points upward. results and metrics share a level with signature.
-EXCEPTIONS = {("results", "render"), ("plans", "render"), ("verdicts", "render"), ("listings", "render")}
+EXCEPTIONS = {
+    ("looks", "render"),
+    ("runs", "results"),
+    ("runs", "verdicts"),
+    ("runs", "render"),
+    ("results", "render"),
+    ("plans", "render"),
+    ("verdicts", "render"),
+    ("listings", "render"),
+    ("histories", "render"),
+}
 LEAVES_OF_LEVEL_0 = {"version", "items", "errors"}
 
 

@@ -9,9 +9,9 @@ import sys
 from pathlib import Path
 
 import pytest
-from evaluate.openai_server import spawned
 
 import steelyard as sy
+from evaluate.openai_server import spawned
 
 EXAMPLES = Path(__file__).parents[1] / "examples"
 
@@ -24,7 +24,9 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def steelyard(*words: str, **more: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run([sys.executable, "-m", "steelyard", *words], capture_output=True, text=True, env={**os.environ, **more}, timeout=300)
+    return subprocess.run(
+        [sys.executable, "-m", "steelyard", *words], capture_output=True, text=True, env={**os.environ, **more}, timeout=300
+    )
 
 
 def test_digits(here: Path) -> None:
@@ -51,9 +53,19 @@ def test_a_command(here: Path) -> None:
 
 
 def test_an_endpoint(here: Path) -> None:
-    with spawned("--share", "429=0.05", "--share", "500=0.03", "--times", "3", "--style", "That makes {answer}.", key="sk-example") as server:
+    with spawned(
+        "--share", "429=0.05", "--share", "500=0.03", "--times", "3", "--style", "That makes {answer}.", key="sk-example"
+    ) as server:
         words = ("run", "examples/run/sum.toml", "--model", "openai:m", "--base-url", server.url, "-o", "out.jsonl")
         told = steelyard(*words, OPENAI_API_KEY="sk-example")
     assert told.returncode == 0, told.stderr
     assert len(Path("out.jsonl").read_text().splitlines()) == 600
     assert "sk-example" not in told.stdout + told.stderr + Path("out.jsonl").read_text()
+
+
+def test_a_pytorch_module(here: Path) -> None:
+    pytest.importorskip("torch", reason="PyTorch is not installed")
+    found = sy.run("examples/run/digits.toml", "python:examples.run.torch_digits:predict")
+    assert found.measurement is not None
+    assert found.measurement.estimate is not None
+    assert found.measurement.estimate > 0.9

@@ -6,12 +6,14 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from steelyard.looks import Looks
+
 SCHEMA = 1
 LEVELS = ("error", "warning", "note")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Listing:
+class Listing(Looks):
     """The references of a directory, or of one task: a row for each entry, with the threshold that would apply."""
 
     directory: str
@@ -40,7 +42,7 @@ class Listing:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Shown:
+class Shown(Looks):
     """One reference in full: the entry, the rule with where each number comes from, and what it can find.
 
     `entry` is None if nothing matches and an explanation was asked for. `held` has every entry of the model, held against
@@ -102,7 +104,7 @@ class Finding:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Lint:
+class Lint(Looks):
     """What is wrong with the references. Errors count; with `strict` warnings count too; notes never do."""
 
     directory: str
@@ -148,7 +150,7 @@ class Lint:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Story:
+class Story(Looks):
     """How references came about. Each of `series` is one model under one spec: its changes, first to last, and their sum."""
 
     task: str
@@ -179,7 +181,7 @@ class Story:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Changed:
+class Changed(Looks):
     """What was done to references: removed, renamed, approved, imported. `rows` has one line for each entry or file."""
 
     action: str
@@ -210,7 +212,7 @@ class Changed:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Started:
+class Started(Looks):
     """What `init` wrote, what it found and left alone, and the commands that come next."""
 
     written: tuple[str, ...]

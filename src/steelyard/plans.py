@@ -6,6 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from steelyard.looks import Looks
+
 SCHEMA = 1
 
 
@@ -43,7 +45,7 @@ class Curve:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Plan:
+class Plan(Looks):
     """How much data a question takes.
 
     `goal` is detect, rule-out, width, threshold, train or designs. `n` is the number to act on; where the criterion is a

@@ -10,7 +10,8 @@ import numpy as np
 import pytest
 
 from steelyard.errors import UsageError
-from steelyard.infer.sequential_mcnemar import Look, SequentialMcNemar, expected_items
+from steelyard.infer.sequential_cost import expected_items
+from steelyard.infer.sequential_mcnemar import Look, SequentialMcNemar
 from steelyard.infer.spending import spent
 
 # ---- the prototype -----------------------------------------------------------------------------------------------------

@@ -56,7 +56,7 @@ def ask(*data: Any, **options: Any) -> sy.Measurement:
 def test_sets_are_all_here() -> None:
     assert {"brier", "log_loss", "ece"} == OF_PROBABILITIES
     assert {"mae", "rmse", "r2", "spearman"} == OF_NUMBERS
-    assert {"mean", "ratio"} == OF_SCORES
+    assert {"mean", "ratio", "perplexity"} == OF_SCORES
     assert {"auc", "average_precision"} == OF_AN_ORDER
     assert {"pass@", "pass^"} == OF_REPEATS
 

@@ -13,9 +13,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from evaluate.openai_server import Server, spawned
 
 import steelyard as sy
+from evaluate.openai_server import Server, spawned
 from steelyard.errors import DataError, SourceError, UsageError
 
 REPO = Path(__file__).parents[2]
@@ -348,7 +348,10 @@ def test_an_estimator(tmp_path: Path) -> None:
 
     digits = load_digits()
     model = GaussianNB().fit(digits.data[:900], digits.target[:900].astype(str))
-    rows = [{"id": i, "digit": str(y), **{f"p{j}": v for j, v in enumerate(x)}} for i, (x, y) in enumerate(zip(digits.data, digits.target, strict=True))]
+    rows = [
+        {"id": i, "digit": str(y), **{f"p{j}": v for j, v in enumerate(x)}}
+        for i, (x, y) in enumerate(zip(digits.data, digits.target, strict=True))
+    ]
     task = {"task": {"name": "digits", "data": rows[900:], "input": ["p*"], "truth": "digit", "scorer": "exact"}}
     found = sy.run(task, model, name="bayes")
     assert found.measurement is not None

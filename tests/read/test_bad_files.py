@@ -171,7 +171,8 @@ def test_both_readers_agree(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
 
 
 def test_the_engine_must_find_every_record(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(delimited, "_select", lambda shape, path, kept: "SELECT true" + ", 'a'" * len(kept))
+    named = "SELECT true AS k" + "".join(f", 'a' AS k{i}" for i in range(2))
+    monkeypatch.setattr(delimited, "_select", lambda shapes, kept: named)
     source = opened(tmp_path, "a.csv", GOOD)
     assert type(source.table).__name__ == "MemoryTable"
     assert source.n == 2
@@ -435,3 +436,50 @@ def test_scores_that_are_numbers(tmp_path: Path) -> None:
     source = opened(tmp_path, "a.csv", b"id,score\n1,true\n2,False\n3,\n4,0.5\n5,nan\n6,1e0\n7,+.5\n")
     assert source.tabulate(["score"]) == [(None, 2), (0.0, 1), (0.5, 2), (1.0, 2)]
     assert str(source.items().score.tolist()) == "[1.0, 0.0, nan, 0.5, nan, 1.0, 0.5]"
+
+
+# ---- what fuzzing found ----------------------------------------------------------------------------------------------
+
+
+def test_an_arrow_file_whose_offsets_point_elsewhere_is_refused(tmp_path: Path) -> None:
+    """DuckDB followed them, and the process ended: see tests/read/test_fuzz_tables.py."""
+    sink = pa.BufferOutputStream()
+    with pa.ipc.new_file(sink, pa.schema([("truth", pa.string()), ("pred", pa.string())])) as writer:
+        writer.write_table(pa.table({"truth": ["a", "bb", "ccc"], "pred": ["a", "b", "c"]}))
+    whole = sink.getvalue().to_pybytes()
+    offsets = (0).to_bytes(4, "little") + (1).to_bytes(4, "little") + (3).to_bytes(4, "little") + (6).to_bytes(4, "little")
+    assert whole.count(offsets) == 1
+    (tmp_path / "a.arrow").write_bytes(whole)
+    assert open_source(tmp_path / "a.arrow", columns={}).n == 3
+    refused(tmp_path, "a.arrow", whole.replace(offsets, offsets[:12] + (1 << 30).to_bytes(4, "little")), "need a whole Arrow file")
+
+
+def test_an_arrow_stream_that_was_cut_between_two_batches_is_refused(tmp_path: Path) -> None:
+    sink = pa.BufferOutputStream()
+    with pa.ipc.new_stream(sink, pa.schema([("truth", pa.string()), ("pred", pa.string())])) as writer:
+        writer.write_table(pa.table({"truth": ["a"] * 5, "pred": ["a"] * 5}))
+        first = sink.tell()
+        writer.write_table(pa.table({"truth": ["b"] * 5, "pred": ["a"] * 5}))
+    whole = sink.getvalue().to_pybytes()
+    (tmp_path / "a.arrow").write_bytes(whole)
+    assert open_source(tmp_path / "a.arrow", columns={}).n == 10
+    refused(tmp_path, "a.arrow", whole[:first], "got a stream without its end mark, need a whole Arrow file")
+    refused(tmp_path, "a.arrow", whole[:-8], "got a stream without its end mark")
+
+
+@pytest.mark.parametrize("weight", [2**53 + 2, 2**63, 1e30])
+def test_a_weight_that_is_no_count(tmp_path: Path, weight: float) -> None:
+    (tmp_path / "a.jsonl").write_text("".join(json.dumps({"score": 1, "w": w}) + "\n" for w in (1, weight, 2)))
+    source = open_source(tmp_path / "a.jsonl", columns={"weight": "w"})
+    with pytest.raises(DataError, match=r"cannot weigh the items: got .* in row 2, need weights up to 2\^53"):
+        source.weights_are_whole()
+
+
+@pytest.mark.parametrize("number", ["1e76", "-1e308", "1" + "0" * 80])
+@pytest.mark.parametrize("reader", ["tabulate", "items"])
+def test_a_score_whose_square_is_no_number(tmp_path: Path, number: str, reader: str) -> None:
+    source = opened(tmp_path, "a.csv", f"score\n1\n{number}\n".encode())
+    with pytest.raises(DataError, match=r"cannot use a score of this size: got .* in row 2, need numbers up to 1e\+75"):
+        source.tabulate(["score"]) if reader == "tabulate" else source.items()
+    ranks = opened(tmp_path, "b.csv", f"truth,probability\n1,{number}\n0,1\n".encode())
+    assert ranks.items().probability[0] == float(number)  # for an order, any size will do

@@ -233,7 +233,12 @@ def test_a_hole_in_a_column_beside_is_for_the_items(tmp_path: Path, bad: float |
     a, b = save(tmp_path / "a.parquet", names, rows, types), save(tmp_path / "b.parquet", names, [*rows[:4], (4, "u", "v", bad)], types)
     assert joint(opened(a), opened(a)) is not None
     assert joint(opened(a), opened(b)) is None
-    assert joint(opened(a), opened(save(tmp_path / "c.csv", names, rows, types))) is None  # a text that may be no number
+    csv = save(tmp_path / "c.csv", names, rows, types)
+    assert joint(opened(a), opened(csv)) == joint(opened(a), opened(a))  # texts that are plainly numbers
+    whole = csv.read_text()
+    for text in ("", "half", "1_000", " 0.5", "inf", "1e999", "NaN", "50%"):
+        csv.write_text(whole.replace("0.5", text, 1))
+        assert joint(opened(a), opened(csv)) is None, text
 
 
 def test_other_sources_are_for_the_items(tmp_path: Path) -> None:

@@ -10,12 +10,12 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from functools import lru_cache
 
 import numpy as np
 import numpy.typing as npt
 
-from steelyard.errors import UsageError
+from steelyard.errors import DataError, UsageError
+from steelyard.infer.losses import Law
 from steelyard.infer.spending import Boundaries, design, spent
 
 FloatArray = npt.NDArray[np.float64]
@@ -23,8 +23,6 @@ ALPHA_SPENDING = "hsd:-1"
 BETA_SPENDING = "hsd:0"
 ALLOWANCE = 1.06  # more information than a normal statistic needs: what whole counts lose, bought back
 PRIOR_DISAGREEMENTS, PRIOR_ITEMS = 2, 20  # before the first items the rate of disagreement is taken to be 10%, worth 20 items
-NOTHING = 1e-30  # of the largest term: what is smaller is not carried on
-MANY_DISAGREEMENTS, MOST_DISAGREEMENTS = 4000, 3e6  # from here on fewer courses are drawn; from here on none
 ENDS = ("regression", "pass", "exhausted")
 
 
@@ -62,12 +60,12 @@ class SequentialMcNemar:
     """
 
     def __init__(self, theta: float, alpha: float = 0.05, beta: float = 0.2, *, looks: int = 20, binding: bool = True) -> None:
-        self.theta, self.alpha, self.beta, self.binding = _check_theta(theta), alpha, beta, binding
+        self.theta, self.alpha, self.beta, self.binding = check_theta(theta), alpha, beta, binding
         self.boundaries = design(looks, alpha, beta, ALPHA_SPENDING, BETA_SPENDING, binding)
-        self.information = _information(theta, self.boundaries)
+        self.information = information_for(theta, self.boundaries)
         self.decision = "continue"
         self.history: tuple[Look, ...] = ()
-        self._course = _Course(self.boundaries, self.information)
+        self._course = Course(self.boundaries, self.information)
         self._seen = (0, 0, 0)
 
     def look(self, n: int, lost: int, gained: int, last: bool = False) -> str:
@@ -97,7 +95,7 @@ class SequentialMcNemar:
         >>> SequentialMcNemar(0.02).items_at_most(0.07)
         1888
         """
-        return _items_at_most(self.information, discordance, batch, chance)
+        return items_at_most(self.information, discordance, batch, chance)
 
     def _check(self, n: int, lost: int, gained: int) -> None:
         over = self.decision in ENDS and not (self.decision == "pass" and not self.binding and not self.history[-1].complete)
@@ -117,123 +115,7 @@ class SequentialMcNemar:
             )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Operating:
-    """What a sequential design costs and decides: mean items, and the shares of runs that end in each way.
-
-    `items_error` and `regression_error` are Monte Carlo standard errors: the courses of n and D are drawn, what the
-    losses do along each is exact.
-    """
-
-    items: float
-    items_error: float
-    regression: float
-    regression_error: float
-    passed: float
-    exhausted: float
-    at_most: int
-    paths: int
-
-
-@lru_cache(maxsize=256)
-def expected_items(
-    theta: float,
-    discordance: float,
-    drop: float,
-    alpha: float = 0.05,
-    beta: float = 0.2,
-    *,
-    looks: int = 20,
-    binding: bool = True,
-    batch: int = 32,
-    available: int | None = None,
-    paths: int = 500,
-    seed: int = 0,
-) -> Operating:
-    """Mean items and decisions of the exact sequential McNemar test when the candidate truly lost `drop`.
-
-    `discordance` is the share of items on which two healthy runs disagree; a drop adds losses to it, an improvement (a
-    negative drop) gains. Formula: the mean over drawn courses of D of the exact law of the losses along each, which is
-    binomial with share (discordance / 2 + drop) / (discordance + drop). Every `batch` items are looked at (or every
-    thousandth part of the longest run, if that is more); `available` items are all there are. Undefined: discordance +
-    |drop| outside 0..1. Reference: McNemar1947.
-
-    >>> healthy, broken = (expected_items(0.02, 0.05, drop) for drop in (0, 0.02))
-    >>> round(healthy.items, -1), round(broken.items, -1), round(broken.regression, 2)
-    (440.0, 770.0, 0.81)
-    """
-    _check_theta(theta)
-    rate = discordance + abs(drop)
-    if not (discordance >= 0 and rate <= 1):
-        raise UsageError(
-            "cannot foresee the items", got=f"discordance {discordance!r} and drop {drop!r}", need="shares of the items, together at most 1"
-        )
-    if min(batch, paths, 1 if available is None else available) < 1 or paths < 2:
-        raise UsageError(
-            "cannot foresee the items", got=f"batch {batch!r}, available {available!r}, paths {paths!r}", need="whole numbers from 1"
-        )
-    share = (discordance / 2 + max(drop, 0.0)) / rate if rate else 0.5  # nothing ever disagrees: no coin is tossed
-    boundaries = design(looks, alpha, beta, ALPHA_SPENDING, BETA_SPENDING, binding)
-    information = _information(theta, boundaries)
-    longest = _items_at_most(information, rate, batch, 0.001)
-    courses, step = _effort(longest, rate, batch, paths)
-    rng = np.random.Generator(np.random.PCG64(seed))
-    ends = np.array([_along(_Course(boundaries, information), rng, rate, share, step, available) for _ in range(courses)])
-    mean, error = ends.mean(axis=0), ends.std(axis=0, ddof=1) / math.sqrt(courses)
-    return Operating(
-        items=float(mean[0]),
-        items_error=float(error[0]),
-        regression=float(mean[1]),
-        regression_error=float(error[1]),
-        passed=float(mean[2]),
-        exhausted=float(mean[3]),
-        at_most=longest if available is None else min(longest, available),
-        paths=courses,
-    )
-
-
-def _effort(longest: int, rate: float, batch: int, paths: int) -> tuple[int, int]:
-    """How many courses to draw, and how many items to step by.
-
-    The more disagreements, the less the courses differ and the more each costs; batches that are a thousandth of the
-    longest run are as good as smaller ones.
-    """
-    disagreements = longest * rate
-    if disagreements > MOST_DISAGREEMENTS:
-        raise UsageError(
-            "cannot foresee the items of a sequential test",
-            got=f"about {disagreements:.2g} disagreements among {longest:.2g} items",
-            need=f"at most {MOST_DISAGREEMENTS:.0e}",
-            hint="a larger theta",
-        )
-    return min(paths, max(4, math.ceil(paths * MANY_DISAGREEMENTS / max(1.0, disagreements)))), batch * max(1, longest // (1000 * batch))
-
-
-def _along(
-    course: _Course, rng: np.random.Generator, rate: float, share: float, batch: int, available: int | None
-) -> tuple[float, float, float, float]:
-    """One drawn course of disagreements: mean items at the stop, and the shares of regression, pass and exhausted."""
-    law = _Law()
-    n = disagreements = tossed = 0
-    items = up = down = 0.0
-    while True:
-        size = batch if available is None else min(batch, available - n)
-        n += size
-        disagreements += int(rng.binomial(size, rate))
-        look = course.look(n, disagreements, last=n == available)
-        if look is None:
-            continue
-        law.toss(disagreements - tossed, share)
-        tossed = disagreements
-        alarm, give_up = law.at_least(look.upper), law.at_most(look.lower)
-        up, down, items = up + alarm, down + give_up, items + n * (alarm + give_up)
-        law.keep(look.lower + 1, look.upper - 1)
-        rest = law.total()
-        if n == available or look.complete or rest < 1e-12:
-            return items + n * rest, up, down, rest if n == available else 0.0
-
-
-class _Course:
+class Course:
     """The bounds along one course of (n, disagreements); what the losses are plays no part in them."""
 
     __slots__ = ("boundaries", "information", "k", "law", "spent", "tossed")
@@ -241,7 +123,7 @@ class _Course:
     def __init__(self, boundaries: Boundaries, information: float) -> None:
         self.boundaries, self.information = boundaries, information
         self.k = 0  # looks of the design that have been passed
-        self.law = _Law()
+        self.law = Law()
         self.tossed, self.spent = 0, 0.0
 
     def look(self, n: int, disagreements: int, last: bool) -> Look | None:
@@ -272,58 +154,7 @@ class _Course:
         return max(-1, math.floor((disagreements + bound * math.sqrt(max(1, disagreements))) / 2))
 
 
-class _Law:
-    """The law of the losses among the runs that go on: mass[i] is the probability of start + i losses."""
-
-    __slots__ = ("mass", "start")
-
-    def __init__(self) -> None:
-        self.start, self.mass = 0, np.ones(1)
-
-    def toss(self, count: int, share: float) -> None:
-        """Add `count` disagreements, each a loss with probability `share`."""
-        if not count:
-            return
-        first, terms = _binomial(count, share)
-        mass = np.convolve(self.mass, terms)
-        there = np.flatnonzero(mass > NOTHING * mass.max()) if mass.size else mass
-        if len(there):
-            self.start += first + int(there[0])
-            self.mass = mass[there[0] : there[-1] + 1]
-
-    def total(self) -> float:
-        return float(self.mass.sum())
-
-    def at_least(self, losses: int) -> float:
-        return float(self.mass[max(0, losses - self.start) :].sum())
-
-    def at_most(self, losses: int) -> float:
-        return float(self.mass[: max(0, losses + 1 - self.start)].sum())
-
-    def smallest_tail(self, budget: float) -> int:
-        """The smallest number of losses whose probability, or more losses, is within the budget."""
-        tails = np.cumsum(self.mass[::-1])[::-1]
-        return self.start + int(np.count_nonzero(tails > budget))
-
-    def keep(self, low: int, high: int) -> None:
-        """Only the runs with low..high losses go on."""
-        a, b = max(0, low - self.start), max(0, high + 1 - self.start)
-        self.mass = self.mass[a:b]
-        self.start += a
-
-
-@lru_cache(maxsize=4096)
-def _binomial(count: int, share: float) -> tuple[int, FloatArray]:
-    """The terms of a binomial law that are something, and the first number they are for."""
-    from scipy.special import betaln, xlog1py, xlogy
-
-    k = np.arange(count + 1)
-    terms = np.exp(xlogy(k, share) + xlog1py(count - k, -share) - betaln(k + 1, count - k + 1) - math.log(count + 1))
-    there = np.flatnonzero(terms > NOTHING * terms.max())
-    return int(there[0]), terms[there[0] : there[-1] + 1]
-
-
-def _items_at_most(information: float, rate: float, batch: int, chance: float) -> int:
+def items_at_most(information: float, rate: float, batch: int, chance: float) -> int:
     """The first batch by which P(information not complete) is at most `chance`: D ~ Binomial(n, rate) is too large still."""
     from scipy.special import bdtrc
 
@@ -348,11 +179,35 @@ def _items_at_most(information: float, rate: float, batch: int, chance: float) -
     return many * batch
 
 
-def _information(theta: float, boundaries: Boundaries) -> float:
+def outcomes(differences: npt.ArrayLike) -> FloatArray:
+    """Differences of right and wrong, checked: -1 a loss, 1 a gain, 0 no disagreement. Reference: McNemar1947."""
+    values = np.asarray(differences, float).ravel()
+    odd = values[~np.isin(values, (-1.0, 0.0, 1.0))]
+    if len(odd):
+        raise DataError(
+            "cannot count losses and gains",
+            got=f"a difference of {odd[0]:g}",
+            need="-1, 0 or 1: right or wrong, one answer each",
+            hint="the Lan-DeMets design or an e-process takes any score",
+        )
+    return values
+
+
+def counts_of(differences: npt.ArrayLike) -> tuple[int, int, int]:
+    """n, lost and gained. Reference: McNemar1947.
+
+    >>> counts_of([0, -1, 1, 0, -1])
+    (5, 2, 1)
+    """
+    values = outcomes(differences)
+    return len(values), int(np.count_nonzero(values < 0)), int(np.count_nonzero(values > 0))
+
+
+def information_for(theta: float, boundaries: Boundaries) -> float:
     return ALLOWANCE * (boundaries.drift / theta) ** 2
 
 
-def _check_theta(theta: float) -> float:
+def check_theta(theta: float) -> float:
     if isinstance(theta, bool) or not isinstance(theta, (int, float)) or not 0 < theta < 1:
         raise UsageError(
             "cannot use theta", got=repr(theta), need="a share of the items between 0 and 1", hint="0.02 is a drop of two points"

@@ -73,6 +73,22 @@ def linearised(sums: Sums, statistic: SumStatistic, confidence_level: float = 0.
     return estimate - reach, estimate + reach
 
 
+def student_mean(n: int, mean: float, squares: float, confidence_level: float = 0.95, side: str = "two") -> tuple[float, float]:
+    """Student's interval for the mean of n items, from what an engine adds up in two passes: the mean and the squares around it.
+
+    Formula: mean +- t_{n-1} sqrt(squares / (n (n - 1))), with squares = sum of (x - mean)^2: `linearised` of the items themselves.
+    Assumes: independent items, enough of them. Undefined: fewer than two items, or no spread.
+    Reference: Student1908.
+
+    >>> [round(x, 4) for x in student_mean(3, 5.0, 26.0)]
+    [-3.9567, 13.9567]
+    """
+    if n < 2 or not squares > 0:
+        raise bootstrap.Degenerate("fewer than two units" if n < 2 else "the units do not vary")
+    reach = student(1 - tail(confidence_level, side), n - 1) * math.sqrt(squares / n / (n - 1))
+    return mean - reach, mean + reach
+
+
 def resampled(
     sums: Sums, statistic: SumStatistic, method: str, confidence_level: float, side: str, *, draws: int, seed: int
 ) -> tuple[float, float, int]:

@@ -52,6 +52,9 @@ FACTS: dict[str, Facts] = {
     "ratio": Facts(
         family="sums", low=None, high=None, higher_is_better=False, needs=("ratio",), says="sum of one column over sum of another"
     ),
+    "perplexity": Facts(
+        family="sums", high=None, higher_is_better=False, needs=("ratio",), says="exp of one sum over another: minus log likelihood, words"
+    ),
     "spearman": Facts(family="ranking", low=-1.0, says="rank correlation of numbers"),
     "auc": Facts(family="ranking", needs=("truth", "probability"), says="area under the ROC curve"),
     "average_precision": Facts(family="ranking", needs=("truth", "probability"), says="area under precision against recall"),

@@ -2,6 +2,7 @@
 
 mean, brier, log_loss, mae   (1, x)               total / total
 ratio                        (below, above)       total / total, never a mean of ratios
+perplexity                   (below, above)       exp(total / total)
 rmse                         (1, e^2)             sqrt(total / total)
 r2                           (1, y, y^2, e^2)     1 - sum e^2 / sum (y - mean)^2
 ece                          (1, p - y by bin)    sum over bins |total| / n
@@ -10,6 +11,7 @@ a metric of a table          its margins          for items in groups, with weig
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
 
@@ -36,6 +38,24 @@ def _quotient(s: FloatArray) -> FloatArray:
 
 
 QUOTIENT = SumStatistic(_quotient, lambda s: np.array([-s[1] / s[0] ** 2, 1 / s[0]]))
+
+
+def _perplexity(s: FloatArray) -> FloatArray:
+    """exp(sum of minus log likelihoods / sum of words): infinite beyond float64. Reference: Jelinek1977."""
+    with np.errstate(over="ignore"):
+        return np.asarray(np.exp(_quotient(s)))
+
+
+def exponential(exponent: float) -> float:
+    """exp, infinite where float64 ends.
+
+    >>> exponential(0.0), exponential(1000.0)
+    (1.0, inf)
+    """
+    try:
+        return math.exp(exponent)
+    except OverflowError:
+        return math.inf
 
 
 def _r2(s: FloatArray) -> FloatArray:
@@ -65,14 +85,18 @@ STATISTICS: dict[str, SumStatistic] = {
     "rmse": SumStatistic(lambda s: np.sqrt(_quotient(s)), lambda s: QUOTIENT.gradient(s) / (2 * np.sqrt(s[1] / s[0]))),
     "r2": SumStatistic(_r2, _r2_gradient),
     "ece": SumStatistic(_ece, _ece_gradient),
+    "perplexity": SumStatistic(_perplexity, lambda s: QUOTIENT.gradient(s) * _perplexity(s)),
 }
+# An increasing function of another statistic. An interval is found for that one, where it is nearly symmetric, and its ends
+# are mapped: never below 0, and for percentile and BCa the same as without the detour.
+THROUGH: dict[str, tuple[SumStatistic, Callable[[float], float]]] = {"perplexity": (QUOTIENT, exponential)}
 
 
 def item_rows(base: str, *columns: FloatArray) -> FloatArray:
     """What each item adds, shape (items, k). Reference: Brier1950; Good1952 (log loss); Naeini2015 (calibration error).
 
     columns: mean (score); brier, log_loss, ece (probability of the positive class, 1 if it is positive);
-    mae, rmse, r2 (truth, prediction); ratio (above, below).
+    mae, rmse, r2 (truth, prediction); ratio, perplexity (above, below).
 
     >>> item_rows("brier", np.array([0.9]), np.array([1.0]))
     array([[1.  , 0.01]])
@@ -82,7 +106,7 @@ def item_rows(base: str, *columns: FloatArray) -> FloatArray:
     if base in ("mean", "pass@", "pass^"):
         return np.stack([ones, first], axis=1)
     second = columns[1]
-    if base == "ratio":
+    if base in ("ratio", "perplexity"):
         return np.stack([second, first], axis=1)
     if base == "brier":
         return np.stack([ones, (first - second) ** 2], axis=1)

@@ -27,13 +27,15 @@ def keep(
     config: str | os.PathLike[str] | None = None,
     sources: Sequence[Any] = (),
     columns: Mapping[str, Any] | None = None,
+    spec: Mapping[str, Any] | None = None,
     protocol: Mapping[str, str] | None = None,
     directory: str | os.PathLike[str] | None = None,
 ) -> tuple[list[PastRun], list[str]]:
     """Add an answer to the history, if there is one: the runs that were added, and what there is to say.
 
     A suite is its verdicts. `sources` are the files that were read: their items are kept as well, each with its score, where a file
-    can be read again and its items have ids. As references, by config.ids: as they are, or as hashes.
+    can be read again and its items have ids. As references, by config.ids: as they are, or as hashes. `spec` is for a result that
+    does not know its own.
     """
     found = find_config(Path.cwd(), None if config is None else Path(config))
     place = history_place(history, found)
@@ -48,7 +50,8 @@ def keep(
             own = _sources_of(each, sources)
             items = _items(each, own, columns or {}, found, directory, warnings)
             said = {**_noted(own), **(protocol or {})}
-            added.append(store.append(each, items=items, protocol=said, by=by, commit=commit))
+            own_spec = spec if isinstance(each, Evaluation) and each.verdict is None else None
+            added.append(store.append(each, items=items, spec=own_spec, protocol=said, by=by, commit=commit))
     return added, warnings
 
 
@@ -81,15 +84,15 @@ def _items(
     files = [source for source in sources if isinstance(source, str | os.PathLike) and os.path.exists(source) and not _pipe(source)]
     if not files or len(files) < len(sources):
         return None
+    if (result.n or 0) > MOST_ITEMS:
+        warnings.append(f"the history keeps the run without its {result.n:,} items: {MOST_ITEMS:,} are the most")
+        return None
     try:
         scores = _scores(files, columns, _metric(result))
     except SteelyardError as fault:
         warnings.append(f"the history keeps the run without its items: {fault}")
         return None
     if scores is None:
-        return None
-    if len(scores) > MOST_ITEMS:
-        warnings.append(f"the history keeps the run without its {len(scores):,} items: {MOST_ITEMS:,} are the most")
         return None
     return _hashed(scores) if config.ids == "hashed" or _hashed_on_record(result, config, directory) else scores
 

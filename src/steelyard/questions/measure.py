@@ -48,6 +48,7 @@ def measure(
     data is a path, a frame, rows, an array of scores, or truths with predictions beside them; or Counts, or an earlier
     Measurement. Columns are found by name or given: id=, truth=, prediction=, score=, probability=, group=, repeat=,
     weight=, model= (names for tables, arrays for arrays). memory: what large files may take, as in "2GB"; the rest goes to disk.
+    Files that a Spark cluster can reach are counted there with engine="spark" and master= or remote=.
 
     >>> print(measure(Counts.of(12, 40)).row)
     accuracy 0.3 [0.180748, 0.4543] (0.95 two, wilson)

@@ -27,6 +27,7 @@ directory = {directory}       # of the references, relative to this file
 # spec_keys = ["hardware"]       # spec keys of your own, beside dtype, quant_algo, kv_cache_quant_algo, spec_dec_algo,
                                  # extra_acc_spec, mtp_enabled and max_draft_len: what justifies another accuracy
 # ids = "hashed"                 # how item ids are stored beside a reference: "kept" (the default) or "hashed"
+# history = "sqlite:///runs.db"  # where every check and record is kept: a file relative to this one, or postgresql://host/db
 
 [policy]                         # what `steelyard references lint` holds the references to
 # max_theta = 3.0                # refuse a reference that could not find a drop of this size (in its own scale)

@@ -11,6 +11,7 @@ from steelyard.read.arrays import array_source
 from steelyard.read.frames import columns_table, frame_table, is_frame, rows_table
 from steelyard.read.roles import LOG_CHOICES, assign, may_use, option, whole_name
 from steelyard.read.source import Source
+from steelyard.read.sql.engines import open_on_engine, without_engine
 from steelyard.read.table import Table
 
 if TYPE_CHECKING:
@@ -29,9 +30,13 @@ def open_source(data: Any, second: Any = None, *, columns: Mapping[str, object])
     of columns, or an array of labels or scores; with `second`, truth and prediction as two arrays. columns: role ->
     column name (tables) or array (arrays), as the user gave them; the other roles are found by name. For the log of an
     evaluation tool also task, filter, scorer, prompt and model_name, which of several is meant; `score` names its metric.
+    Who counts: engine, and for Spark master or remote.
     """
     if isinstance(data, Source):
         raise UsageError("cannot open a source twice", got="a Source", need="a path, a frame or arrays")
+    columns, engine = without_engine(columns)
+    if engine and (source := open_on_engine(data, second, columns, engine)) is not None:
+        return source
     if second is None:
         if isinstance(data, (str, os.PathLike)):
             if isinstance(data, str) and "://" in data:
@@ -75,6 +80,7 @@ def _table_of(data: Any, columns: Mapping[str, object]) -> Table | None:
 
 def _from_path(text: str | bytes, columns: Mapping[str, object]) -> Source:
     from steelyard.read.opened import open_file
+    from steelyard.read.partitions import partition_of
     from steelyard.read.paths import resolve, run_name, split_name, spool_stdin
 
     if isinstance(text, bytes):
@@ -94,7 +100,7 @@ def _from_path(text: str | bytes, columns: Mapping[str, object]) -> Source:
         paths = resolve(path)
         if (source := _from_log(paths, name, columns)) is not None:
             return source
-        files = [open_file(each) for each in paths]
+        files = [open_file(each, partition=partition_of(path, each)) for each in paths]
         if (source := _from_packed_log(files, name, columns)) is not None:
             return source
     formats = {file.format for file in files}
@@ -207,4 +213,4 @@ def _read(files: Sequence[Any], columns: Mapping[str, object]) -> tuple[Table, l
         return read_json(files, wanted), []
     from steelyard.read.columnar import read_arrow, read_parquet
 
-    return read_parquet(files) if kind == "parquet" else (read_arrow(files, wanted), [])
+    return read_parquet(files, wanted) if kind == "parquet" else (read_arrow(files, wanted), [])

@@ -11,22 +11,30 @@ import re
 import weakref
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from steelyard.errors import DataError, SourceError
 from steelyard.items import Labels
+from steelyard.read import allowance
 from steelyard.read.columns import Column, as_column
 from steelyard.read.encode import Distinct
+
+if TYPE_CHECKING:
+    from steelyard.read.opened import Opened
 
 _INTEGER = frozenset({"TINYINT", "SMALLINT", "INTEGER", "BIGINT", "UTINYINT", "USMALLINT", "UINTEGER", "UBIGINT"})
 _RAW = frozenset({*_INTEGER, "BOOLEAN", "FLOAT", "DOUBLE", "VARCHAR"})
 _AS_TEXT = re.compile(r'DECIMAL|ENUM|U?HUGEINT|BIGNUM|DATE|TIME|TIMESTAMP|UUID|"?NULL"?\Z')
 _AS_DOUBLE = re.compile(r"DECIMAL|U?HUGEINT|BIGNUM")
+HELD = 64 << 20  # bytes of text files that become a table of DuckDB; larger ones are read where they lie
 HASHED = 1 << 24  # ids whose hashes are sorted together: 128 MB
 
 
 def connect(paths: Sequence[str] = ()) -> Any:
-    """A private in-memory DuckDB that may open the named files only (absolute paths)."""
+    """A private in-memory DuckDB that may open the named files only (absolute paths), within the memory allowed now.
+
+    What does not fit is spilled to a directory of its own under the system's temporary one (TMPDIR moves it).
+    """
     import os
     import tempfile
     import uuid
@@ -34,10 +42,14 @@ def connect(paths: Sequence[str] = ()) -> Any:
     import duckdb
 
     con = duckdb.connect(":memory:")
+    memory = allowance.memory()
     for name, value in (
         ("autoinstall_known_extensions", "false"),
         ("autoload_known_extensions", "false"),
-        ("enable_progress_bar", "false"),
+        ("enable_progress_bar", str(allowance.is_watched()).lower()),  # kept by DuckDB, shown by us
+        ("enable_progress_bar_print", "false"),
+        ("memory_limit", f"'{memory} B'"),
+        ("threads", str(allowance.threads(memory))),
     ):
         con.execute(f"SET {name} = {value}")
     con.execute("SET preserve_insertion_order = true")
@@ -72,6 +84,33 @@ def useful_line(error: BaseException) -> str:
     return re.sub(r"^[A-Za-z ]+Error: ", "", first)[:200] or type(error).__name__
 
 
+def partition_columns(files: Sequence[Opened]) -> dict[str, str]:
+    """The partition keys of files read in one list, as SQL: one look-up by the number of the file, however many files there are.
+
+    DuckDB's own partitions would guess types, and take keys from directories that the user did not name.
+    """
+    lists = {
+        key: ", ".join("NULL" if (value := file.partition[key]) is None else literal(value) for file in files) for key in files[0].partition
+    }
+    return {key: f"([{values}]::VARCHAR[])[CAST(file_index + 1 AS BIGINT)]" for key, values in lists.items()}
+
+
+def too_little(error: BaseException, what: str) -> SourceError | None:
+    """The engine ran out of memory or of disk, told as advice; None if it is something else."""
+    import duckdb
+
+    said = str(error)
+    full = "No space left" in said or "max_temp_directory_size" in said
+    if not (full or isinstance(error, duckdb.OutOfMemoryException)):
+        return None
+    allowed = f"{allowance.memory() / 1e6:,.0f} MB"
+    if full:
+        hint = "free space in the temporary directory, set TMPDIR to a larger disk, or raise --memory"
+        return SourceError(f"cannot read {what}", got="a disk too full to spill to", need="room for what is beyond the memory", hint=hint)
+    hint = "raise it: --memory 4GB"
+    return SourceError(f"cannot read {what} in {allowed} of memory", got=useful_line(error), need="more memory", hint=hint)
+
+
 @dataclass(frozen=True, slots=True)
 class Scan:
     """How another connection reads the same rows: the files it may open, the relation, and whether they are still the same."""
@@ -86,7 +125,7 @@ class EngineTable:
 
     names: all columns of the source, in order. identifiers: what DuckDB calls those that can be read, by name; without
     it, the columns of the relation in order (DuckDB renames columns that differ by case only; the place is the same).
-    scan: the way to the same rows from another connection, for a join with another table.
+    scan: the way to the same rows from another connection, for a join with another table. n: the rows, if they were counted.
     """
 
     def __init__(
@@ -99,6 +138,7 @@ class EngineTable:
         what: str = "the source",
         unchanged: Callable[[], None] | None = None,
         scan: Scan | None = None,
+        n: int | None = None,
     ) -> None:
         self.scan = scan
         self._con, self._relation, self._what, self._unchanged = con, relation, what, unchanged
@@ -107,7 +147,7 @@ class EngineTable:
         self.names = tuple(described) if names is None else tuple(names)
         self._identifier = dict(zip(self.names, described, strict=True)) if identifiers is None else dict(identifiers)
         self._type = {name: described[identifier] for name, identifier in self._identifier.items()}
-        self.n = int(self._run(f"SELECT COUNT(*) FROM {relation}")[0][0])
+        self.n = int(self._run(f"SELECT COUNT(*) FROM {relation}")[0][0]) if n is None else n
         if not self.n:
             raise SourceError(f"cannot measure {what}", got="no items", need="at least one row")
 
@@ -183,9 +223,9 @@ class EngineTable:
         """How a column leaves the engine, for an expression over it."""
         return self._shown(name, expression, number=number)
 
-    def guarded(self, query: Callable[[], Any]) -> Any:
-        """The answer of a query; an engine's fault is told as ours, and so is a file that changed meanwhile."""
-        return self._guarded(query)
+    def guarded(self, query: Callable[[], Any], con: Any = None, what: str = "") -> Any:
+        """The answer of a query, here or on another connection; an engine's fault is told as ours, and so is a file that changed."""
+        return self._guarded(query, con, what)
 
     def ask(self, select: str, rest: str = "") -> list[tuple[Any, ...]]:
         """The rows of SELECT `select` FROM this table `rest`."""
@@ -219,13 +259,15 @@ class EngineTable:
         rows: list[tuple[Any, ...]] = self._guarded(lambda: self._con.execute(sql, list(values)).fetchall())
         return rows
 
-    def _guarded(self, query: Callable[[], Any]) -> Any:
+    def _guarded(self, query: Callable[[], Any], con: Any = None, what: str = "") -> Any:
         import duckdb
 
+        what = what or self._what
         try:
-            answer = query()
+            answer = allowance.watched(self._con if con is None else con, f"reading {what}", query)
         except duckdb.Error as error:
-            raise SourceError(f"cannot read {self._what}", got=useful_line(error), need="a readable table") from None
+            fault = SourceError(f"cannot read {what}", got=useful_line(error), need="a readable table")
+            raise too_little(error, what) or fault from None
         if self._unchanged is not None:
             self._unchanged()
         return answer

@@ -25,7 +25,8 @@ def check_text(plain: str, shown: str) -> None:
             if nul >= 0:
                 hint = "this looks like UTF-16; save it as UTF-8" if chunk[:64].count(b"\0") > 8 else "the file is damaged or not text"
                 raise SourceError(f"cannot read {shown!r}", got=f"a NUL byte at offset {offset + nul}", need="UTF-8 text", hint=hint)
-            _decode(decoder, chunk, offset, shown, final=False)
+            if not (chunk.isascii() and not decoder.getstate()[0]):  # most text is ASCII, which needs no decoding
+                _decode(decoder, chunk, offset, shown, final=False)
             offset += len(chunk)
         _decode(decoder, b"", offset, shown, final=True)
 

@@ -26,6 +26,7 @@ KEPT = 10  # the smallest ids of every group, for examples
 BOTH, ONLY_A, ONLY_B, _NO_ID = range(4)
 _ELSEWHERE = ONLY_A  # in a positional join: the ids of this row differ
 _NUMBERS = ("int", "float", "bool")
+_PLAIN = r"[-+]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][-+]?[0-9]+)?"  # as in `quantities`; other texts are looked at item by item
 _PROBED = 2000
 _BUCKETS = 65536
 
@@ -73,8 +74,11 @@ class Side:
         return f"CASE WHEN {raw} THEN 'True' WHEN NOT {raw} THEN 'False' END" if self.kind("id") == "bool" else f"CAST({raw} AS VARCHAR)"
 
     def gone(self, role: str) -> str:
-        """A condition: missing, or no finite number."""
-        return f"{self.column(role)} IS NULL" + (f" OR NOT isfinite({self.column(role)})" if self.kind(role) == "float" else "")
+        """A condition: missing, or no finite number. Of a text that should be a number: not plainly one."""
+        column = self.column(role)
+        if role in ("score", "probability") and self.kind(role) == "text":
+            return f"NOT coalesce(regexp_full_match({column}, '{_PLAIN}') AND isfinite(TRY_CAST({column} AS DOUBLE)), false)"
+        return f"{column} IS NULL" + (f" OR NOT isfinite({column})" if self.kind(role) == "float" else "")
 
     def look_up(self, roles: tuple[str, ...], ids: list[str]) -> dict[str, tuple[Any, ...]]:
         """The values of a few ids."""
@@ -109,7 +113,7 @@ class Join:
 
     def groups(self) -> list[Group] | None:
         """The groups by the cheapest way there is; None if something is missing, or cannot be told from missing in SQL."""
-        if any(role in ("score", "probability") and side.kind(role) not in _NUMBERS for side, role in self.others):
+        if any(role in ("score", "probability") and side.kind(role) not in (*_NUMBERS, "text") for side, role in self.others):
             return None
         if self.outcomes and len(self.truths) == 2 and (self.a.kind("truth") != self.b.kind("truth") or self.a.kind("truth") == "printed"):
             return None
@@ -187,7 +191,7 @@ class Join:
         return [Group(row[:-6], *row[-6:]) for row in found]
 
     def _run(self, con: Any, sql: str) -> list[tuple[Any, ...]]:
-        rows: list[tuple[Any, ...]] = self.a.table.guarded(lambda: con.execute(sql).fetchall())
+        rows: list[tuple[Any, ...]] = self.a.table.guarded(lambda: con.execute(sql).fetchall(), con, "both sources")
         self.a.scan.check()
         self.b.scan.check()
         return rows

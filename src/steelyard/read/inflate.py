@@ -97,7 +97,7 @@ def _zstd_lines(path: str) -> Iterator[bytes]:
     con = connect([os.path.abspath(path)])
     name = exact_path(os.path.abspath(path))
     shape = "columns = {'line': 'VARCHAR'}, auto_detect = false, header = false, compression = 'zstd'"
-    marks = "delim = '\x01', quote = '', escape = '', max_line_size = 67108864"
+    marks = "delim = '\x01', quote = '', escape = '', max_line_size = 67108864, buffer_size = 134217728"
     try:
         con.execute(f"SELECT coalesce(line, '') FROM read_csv(?, {shape}, {marks})", [name])
         while rows := con.fetchmany(10000):

@@ -25,12 +25,16 @@ _FEW = 9
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Meeting:
-    """What two sources have in common: cells of (truth, baseline, candidate) as texts, the report, and the telling items."""
+    """What two sources have in common: cells of (truth, baseline, candidate) as texts, the report, and the telling items.
+
+    truths: of each source, those of all its rows, with and without a partner; none if the truths were not looked at.
+    """
 
     cells: Mapping[tuple[str, str, str], int]
     outcomes: bool
     report: PairingReport
     telling: tuple[dict[str, Any], ...]
+    truths: tuple[frozenset[str], ...] = ()
 
     def joint(self, labels: Sequence[str] | None = None) -> JointCounts:
         """The cells as JointCounts. Apart from the meeting, because declared labels are looked at after the pairing."""
@@ -52,8 +56,8 @@ def joint(a: Source, b: Source, labels: Sequence[str] | None = None, *, outcomes
 def meet(a: Source, b: Source, *, outcomes: bool = False) -> Meeting | None:
     """The meeting of two sources with one row per id; None if it must be made from items.
 
-    That is: a source that is no Parquet or regular CSV file, no ids or ids of floats, groups, repeats, weights, slices,
-    ratios, anything missing, probabilities or scores kept as text beside the labels, more than a million cells.
+    That is: a source that is no Parquet, regular CSV or proven JSON Lines file, no ids or ids of floats, groups, repeats,
+    weights, slices, ratios, anything missing or no plain number beside the labels, more than a million cells.
     outcomes: right and wrong of scores of 0 and 1, if the sources have scores; else, and without it, of labels.
     """
     sides = Side.of(a, "a"), Side.of(b, "b")
@@ -96,9 +100,10 @@ class _Cell:
 
 def _meeting(join: Join) -> Meeting | None:
     groups = join.groups()
-    cells = None if groups is None else _cells(join, groups)
-    if groups is None or cells is None:
+    told = None if groups is None else _cells(join, groups)
+    if groups is None or told is None:
         return None
+    cells, truths = told
     total: dict[tuple[str, str, str], int] = {}
     for cell in cells:
         key = cell.truth, cell.baseline, cell.candidate
@@ -117,12 +122,13 @@ def _meeting(join: Join) -> Meeting | None:
     telling = _telling(cells)
     if join.outcomes:
         telling = _answers(join, telling)
-    return Meeting(cells=total, outcomes=join.outcomes, report=report, telling=tuple(telling))
+    return Meeting(cells=total, outcomes=join.outcomes, report=report, telling=tuple(telling), truths=() if join.outcomes else truths)
 
 
-def _cells(join: Join, groups: Sequence[Group]) -> list[_Cell] | None:
-    """The matched groups in canonical texts; None if a label is missing anywhere. Rows without a partner are checked too."""
+def _cells(join: Join, groups: Sequence[Group]) -> tuple[list[_Cell], tuple[frozenset[str], ...]] | None:
+    """The matched groups in canonical texts, and the truths of each side; None if a label is missing, with or without a partner."""
     texts: dict[int, list[tuple[Any, ...]]] = {}
+    truths: list[frozenset[str]] = []
     start = 0
     for side, absent in ((join.a, ONLY_B), (join.b, ONLY_A)):
         roles = [role for one, role in join.keys if one is side]
@@ -136,8 +142,9 @@ def _cells(join: Join, groups: Sequence[Group]) -> list[_Cell] | None:
             if None in found:
                 return None
             texts.setdefault(place, []).append(found)
+        truths += [frozenset(each.values()) for role, each in zip(roles, maps, strict=True) if role == "truth"]
         start += len(roles)
-    return [_cell(join, group, *texts[place]) for place, group in enumerate(groups) if group.state == BOTH]
+    return [_cell(join, group, *texts[place]) for place, group in enumerate(groups) if group.state == BOTH], tuple(truths)
 
 
 def _cell(join: Join, group: Group, left: tuple[Any, ...], right: tuple[Any, ...]) -> _Cell:

@@ -4,30 +4,45 @@ from __future__ import annotations
 
 import json
 import math
+import os
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from steelyard.errors import SourceError
+from steelyard.read.allowance import tell
 from steelyard.read.gate import check_text
 from steelyard.read.opened import Opened
-from steelyard.read.table import MemoryTable
+from steelyard.read.partitions import partition_keys
+from steelyard.read.table import MemoryTable, Table
 
 
 class _Refused(ValueError):
     """Something that JSON readers accept and we do not."""
 
 
-def read_json(files: Sequence[Opened], wanted: Callable[[str], bool]) -> MemoryTable:
-    """The table of one or several files; only columns that could be asked for are kept."""
-    gathered = _Gathered(wanted)
+def read_json(files: Sequence[Opened], wanted: Callable[[str], bool]) -> Table:
+    """The table of one or several files, with the keys of their partitions; only columns that could be asked for are kept."""
+    from steelyard.read.json_lines import engine_table
+
     for file in files:
         check_text(file.plain, file.shown)
+    table: Table | None = engine_table(files, wanted)
+    return table if table is not None else _by_python(files, wanted)
+
+
+def _by_python(files: Sequence[Opened], wanted: Callable[[str], bool]) -> MemoryTable:
+    gathered = _Gathered(wanted)
+    rows: list[int] = []
+    for file in files:
+        before = gathered.n
         if file.format == "jsonl" or not _document(file, gathered):
             _lines(file, gathered)
+        rows.append(gathered.n - before)
         file.check_unchanged()
     if not gathered.n:
         raise SourceError(f"cannot measure {files[0].shown!r}", got="no items", need="at least one row")
-    return gathered.table()
+    keys = partition_keys(files, [gathered.names] * len(files))
+    return gathered.table({key: [part for file, n in zip(files, rows, strict=True) for part in [file.partition[key]] * n] for key in keys})
 
 
 class _Gathered:
@@ -53,17 +68,27 @@ class _Gathered:
             column.append(row[key])
         self.n += 1
 
-    def table(self) -> MemoryTable:
-        names = list(self._names)
+    @property
+    def names(self) -> list[str]:
+        return list(self._names)
+
+    def table(self, more: Mapping[str, list[Any]]) -> MemoryTable:
+        """The table, with more columns after those that were gathered."""
+        names = [*self._names, *more]
         for column in self._columns.values():
             column.extend([None] * (self.n - len(column)))
-        return MemoryTable(names, lambda place: self._columns[names[place]], self.n)
+        columns = {**self._columns, **more}
+        return MemoryTable(names, lambda place: columns[names[place]], self.n)
 
 
 def _lines(file: Opened, gathered: _Gathered) -> None:
     decoder: Any = strict_decoder()
+    size, place = os.path.getsize(file.plain), 0
     with open(file.plain, "rb") as stream:
         for number, raw in enumerate(stream, 1):  # a binary file ends lines at LF, never at U+2028
+            place += len(raw)
+            if not number % 65_536:
+                tell(f"reading {file.shown!r}", place / size)
             text = raw.decode("utf-8-sig" if number == 1 else "utf-8")
             if not text.strip(" \t\r\n"):
                 continue

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 
 from steelyard.errors import SourceError
 from steelyard.read.formats import compression_of, format_of
@@ -15,16 +15,19 @@ _NESTED = 3  # a gzip of a gzip of a gzip is nobody's result
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Opened:
-    """shown: the name for the user; plain: the path to read; format: csv, tsv, jsonl, json, parquet or arrow."""
+    """shown: the name for the user; plain: the path to read; format: csv, tsv, jsonl, json, parquet or arrow; partition: see there."""
 
     shown: str
     plain: str
     format: str
     check_unchanged: Callable[[], None]
     held: TemporaryFile | None = None
+    partition: Mapping[str, str | None] = field(default_factory=dict)
 
 
-def open_file(path: str, *, shown: str | None = None, held: TemporaryFile | None = None) -> Opened:
+def open_file(
+    path: str, *, shown: str | None = None, held: TemporaryFile | None = None, partition: Mapping[str, str | None] | None = None
+) -> Opened:
     """Look at the first bytes, unpack as long as they say so, and decide the format."""
     shown = path if shown is None else shown
     check = unchanged([path])
@@ -33,7 +36,7 @@ def open_file(path: str, *, shown: str | None = None, held: TemporaryFile | None
         head = _head(plain, shown)
         compression = compression_of(shown if plain == path else "", head)
         if compression is None:
-            return Opened(shown, plain, format_of(shown, head), check, held)
+            return Opened(shown, plain, format_of(shown, head), check, held, partition or {})
         unpacked = inflate(plain, compression)
         check()
         held, plain = unpacked, unpacked.path  # what was packed is no longer needed

@@ -15,6 +15,7 @@ from typing import BinaryIO
 
 from steelyard.errors import SourceError
 from steelyard.read.formats import format_of_name
+from steelyard.read.partitions import is_partition
 
 _NAMED = re.compile(r"([^=/\\*?\[\]]+)=(.+)\Z", re.DOTALL)
 _KINDS = (
@@ -41,12 +42,14 @@ def _remove(path: str) -> None:
 
 
 def split_name(text: str) -> tuple[str | None, str]:
-    """`name=path` apart; a path that exists as it stands is never taken apart.
+    """`name=path` apart; a path that exists as it stands, or a pattern that finds something, is never taken apart.
 
     >>> split_name("baseline=runs/a.csv")
     ('baseline', 'runs/a.csv')
     """
     found = None if os.path.lexists(text) else _NAMED.match(text)
+    if found and glob.has_magic(text) and "\0" not in text and next(glob.iglob(text, recursive=True), None) is not None:
+        found = None  # year=*/part-*.parquet
     return (found[1], found[2]) if found else (None, text)
 
 
@@ -71,7 +74,7 @@ def resolve(text: str) -> list[str]:
 
 
 def _in_directory(path: str) -> list[str]:
-    names = sorted(name for name in os.listdir(path) if not name.startswith("."))
+    names = _listed(path)
     by_format: dict[str, list[str]] = {}
     for name in names:
         kind = format_of_name(name)[0]
@@ -92,6 +95,18 @@ def _in_directory(path: str) -> list[str]:
             hint=f"give a pattern such as {path}/*.jsonl",
         )
     return [_regular(os.path.join(path, name)) for found in by_format.values() for name in found]
+
+
+def _listed(path: str) -> list[str]:
+    """The names in a directory, and below it as long as directories are called key=value (Hive partitions)."""
+    found: list[str] = []
+    for name in sorted(name for name in os.listdir(path) if not name.startswith(".")):
+        inside = os.path.join(path, name)
+        if is_partition(name) and os.path.isdir(inside):
+            found += [os.path.join(name, each) for each in _listed(inside) if not os.path.basename(each).startswith("_")]
+        else:
+            found.append(name)
+    return found
 
 
 def _regular(path: str) -> str:

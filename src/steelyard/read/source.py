@@ -17,6 +17,8 @@ if TYPE_CHECKING:
     from steelyard.read.logs.log import Log
 
 MATCHED = ("truth", "prediction")
+HEAVIEST = 2.0**53  # beyond it floats are no counts
+LARGEST = 1e75  # the fourth power of a number beyond this is no float64, and R^2 needs it; only the order of a probability may
 
 
 class Source:
@@ -129,6 +131,8 @@ class Source:
                 number = number_of(value)
             except NotANumber:
                 raise not_a_number(role, self.table.row_of(name, value), value) from None
+            if abs(number) > LARGEST and role != "probability":
+                raise _too_large(role, number, self.table.row_of(name, value))
             if not math.isnan(number):
                 found[type(value), value] = number + 0.0
         return found
@@ -168,7 +172,13 @@ class Source:
         return labels, found
 
     def _numbers(self, name: str, role: str) -> Any:
-        return self.table.numbers(name, role)
+        import numpy as np
+
+        numbers = self.table.numbers(name, role)
+        if role != "probability" and len(numbers) and (beyond := np.abs(numbers) > LARGEST).any():
+            row = int(np.argmax(beyond))
+            raise _too_large(role, float(numbers[row]), row + 1)
+        return numbers
 
     def _weights(self) -> Any:
         import numpy as np
@@ -182,6 +192,9 @@ class Source:
             raise DataError("cannot weigh the items", got=got, need="weights of 0 or more in every row")
         if not weights.any():
             raise DataError("cannot weigh the items", got=f"{len(weights)} weights, all zero", need="at least one weight above 0")
+        if weights.max() > HEAVIEST:
+            row = int(np.argmax(weights))
+            raise DataError("cannot weigh the items", got=f"{float(weights[row])!r} in row {row + 1}", need="weights up to 2^53")
         return weights
 
     # ---- checks ----------------------------------------------------------------------------------------------------
@@ -248,6 +261,12 @@ class Source:
             return self._place[by]
         got = f"slices {listed(self.by)}" if self.by else "no slice columns"
         raise UsageError(f"cannot slice by {by!r}", got=got, need="a column named when the source was opened", hint=f"add --by {by}")
+
+
+def _too_large(role: str, number: float, row: int) -> DataError:
+    return DataError(
+        f"cannot use a {role} of this size", got=f"{number!r} in row {row}", need=f"numbers up to {LARGEST:g}, whose powers can be added"
+    )
 
 
 def _occurring(labels: Labels, found: Distinct) -> Distinct:

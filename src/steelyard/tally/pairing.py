@@ -6,7 +6,8 @@ that it is the same whoever counted: unmatched ids and conflicting truths are er
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import unicodedata
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from steelyard.errors import DataError
@@ -34,6 +35,23 @@ class PairingReport:
         return {"matched": self.matched, "baseline_only": self.baseline_only, "candidate_only": self.candidate_only}
 
 
+_SPELLINGS: tuple[tuple[str, Callable[[str], str]], ...] = (
+    ("by spaces around them: trim them", str.strip),
+    ("in how their accents are written (composed or not): bring both to Unicode NFC", lambda text: unicodedata.normalize("NFC", text)),
+    ("by a decimal point, as in '1.0': write ids as whole numbers or as text", lambda text: text.removesuffix(".0")),
+    ("by upper and lower case: write them alike", str.casefold),
+)
+
+
+def _almost(report: PairingReport) -> str:
+    """How ids that do not match would match. Only said, never done: two items may differ by a space."""
+    ours, theirs = report.example_baseline_only, report.example_candidate_only
+    for said, spell in _SPELLINGS:
+        if {spell(one) for one in ours} & {spell(one) for one in theirs}:
+            return f"the ids differ only {said}"
+    return ""
+
+
 def settle_pairing(report: PairingReport, unmatched: str) -> list[str]:
     """What was done about a pairing, in sentences; or an error with counts, an example and the option that decides."""
     if report.conflicting_truths:
@@ -49,7 +67,7 @@ def settle_pairing(report: PairingReport, unmatched: str) -> list[str]:
             got=f"no id in common ({report.baseline_only} in the baseline, such as {_shown(report.example_baseline_only)}; "
             f"{report.candidate_only} in the candidate, such as {_shown(report.example_candidate_only)})",
             need="the same ids in both",
-            hint="name the id column with --id, or compare as different items with --design unpaired",
+            hint=_almost(report) or "name the id column with --id, or compare as different items with --design unpaired",
         )
     if not report.unmatched:
         return []

@@ -134,3 +134,12 @@ def test_it_is_measured_with_its_repeats() -> None:
 def test_no_cases_are_refused(tmp_path: Path) -> None:
     with pytest.raises(SourceError, match="no items"):
         log(edited(tmp_path, "unnamed.json", lambda whole: whole["testCases"].clear()))
+
+
+def test_cases_that_the_run_counts_and_the_file_lacks_are_told(tmp_path: Path) -> None:
+    whole = json.loads((LOGS / "two_metrics.json").read_text())
+    whole["testCases"].pop()
+    (tmp_path / "run.json").write_text(json.dumps(whole))
+    found = read(str(tmp_path / "run.json"), Choices(score="helpfulness"))
+    assert "1 of the 12 test cases that the run counts are not in the file: they are left out" in found.warnings
+    assert not any("counts" in said for said in read(str(LOGS / "two_metrics.json"), Choices(score="helpfulness")).warnings)

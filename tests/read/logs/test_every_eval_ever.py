@@ -89,6 +89,30 @@ def test_rows_must_be_as_many_as_declared(tmp_path: Path) -> None:
             log(name, score="exact_match:strict-match")
 
 
+def test_items_of_a_result_that_the_aggregate_lacks_are_refused(tmp_path: Path) -> None:
+    shutil.copy(LOGS / "arith.json", tmp_path / "arith.json")
+
+    def other(rows: list[dict[str, Any]]) -> None:
+        rows[3]["evaluation_result_id"] = "exact_match:strict"
+
+    edited(tmp_path, "arith_samples.jsonl", other)
+    with pytest.raises(SourceError, match=r"items of the result 'exact_match:strict', need results of its aggregate: exact_match:flexible"):
+        log(tmp_path / "arith.json", score="exact_match:strict-match")
+
+
+def test_items_that_were_edited_are_told(tmp_path: Path) -> None:
+    shutil.copy(LOGS / "arith.json", tmp_path / "arith.json")
+
+    def better(rows: list[dict[str, Any]]) -> None:
+        for row in rows:
+            row["evaluation"]["score"] = 1.0
+
+    edited(tmp_path, "arith_samples.jsonl", better)
+    found = log(tmp_path / "arith.json", score="exact_match:strict-match")
+    assert any("is not as it was written: its checksum" in said for said in found.warnings)
+    assert not log("arith.json", score="exact_match:strict-match").warnings
+
+
 def test_epochs_are_repeats_errors_and_unknown_levels_are_missing() -> None:
     found = log("levels.json")
     columns = found.columns

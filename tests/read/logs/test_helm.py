@@ -150,3 +150,68 @@ def test_a_run_directory_is_known(tmp_path: Path) -> None:
     assert not looks_like(str(tmp_path), b"")
     found = sy.compare(str(LOGS / "a"), str(LOGS / "b"), score="exact_match")
     assert math.isclose(found.difference.estimate or 0, own("b", "exact_match") - own("a", "exact_match"), abs_tol=1e-12)
+
+
+# ---- several runs in one directory -------------------------------------------------------------------------------------
+
+
+def suite(tmp_path: Path) -> Path:
+    """As HELM lays out a suite: one directory per run, named by scenario, settings and model. Here two tasks by two models."""
+    for task in ("mcqa:subject=sums", "mcqa:subject=words"):
+        for run in ("a", "b"):
+            folder = tmp_path / "suite" / f"{task},model=steel_{run}"
+            shutil.copytree(LOGS / run, folder)
+            spec = json.loads((folder / "run_spec.json").read_text())
+            spec["name"] = f"{task},model=steel_{run}"
+            (folder / "run_spec.json").write_text(json.dumps(spec))
+    (tmp_path / "suite" / "notes.txt").write_text("what else lies there")
+    return tmp_path / "suite"
+
+
+def test_several_runs_are_refused_and_listed_and_chosen_by_task_and_model(tmp_path: Path) -> None:
+    path = suite(tmp_path)
+    assert looks_like(str(path), b"")
+    with pytest.raises(AmbiguityError, match=r"which task of .* got 2: mcqa:subject=sums, mcqa:subject=words, need one. Hint: --task mcqa"):
+        sy.measure(str(path), score="exact_match")
+    with pytest.raises(AmbiguityError, match=r"which model of .* got 2: steel/a, steel/b, need one. Hint: --model steel/a"):
+        sy.measure(str(path), score="exact_match", task="mcqa:subject=sums")
+    with pytest.raises(AmbiguityError, match="which task"):
+        sy.measure(str(path), score="exact_match", model_name="steel/b")
+    with pytest.raises(UsageError, match=r"cannot find the task 'mmlu' in .* got mcqa:subject=sums, mcqa:subject=words"):
+        sy.measure(str(path), score="exact_match", task="mmlu")
+    with pytest.raises(UsageError, match=r"cannot find the model 'steel/c' in"):
+        sy.measure(str(path), score="exact_match", model_name="steel/c")
+    found = sy.measure(str(path), score="exact_match", task="mcqa:subject=words", model_name="steel/b")
+    assert found.estimate == sy.measure(str(LOGS / "b"), score="exact_match").estimate
+    assert found.name == "steel/b"
+    assert (found.roles["task"], found.roles["model"]) == ("mcqa:subject=words", "steel/b")
+
+
+def test_the_real_runs_side_by_side_are_one_task_by_two_models_and_one_perturbed(tmp_path: Path) -> None:
+    with pytest.raises(AmbiguityError, match="which task") as told:
+        read(str(LOGS), Choices(score="exact_match"))
+    tasks = ["simple_mcqa:num_train_trials=3,max_train_instances=2", "simple_mcqa:max_train_instances=2,data_augmentation=lower"]
+    assert all(task in str(told.value) for task in tasks)
+    found = read(str(LOGS), Choices(score="exact_match", task=tasks[0], model="steel/b"))
+    assert found.columns == log("b").columns
+    assert read(str(LOGS), Choices(score="exact_match", task=tasks[1])).columns == log("perturbed").columns
+
+
+def test_two_runs_of_one_task_and_model_are_refused(tmp_path: Path) -> None:
+    path = suite(tmp_path)
+    shutil.copytree(path / "mcqa:subject=sums,model=steel_a", path / "again")
+    with pytest.raises(AmbiguityError, match=r"which run of 'mcqa:subject=sums' .* got 2 of steel/a: again, mcqa.*give the directory"):
+        sy.measure(str(path), score="exact_match", task="mcqa:subject=sums", model_name="steel/a")
+
+
+def test_a_suite_of_one_run_needs_no_choice(tmp_path: Path) -> None:
+    shutil.copytree(LOGS / "a", tmp_path / "suite" / "only")
+    assert read(str(tmp_path / "suite"), Choices(score="exact_match")).columns == log("a").columns
+
+
+def test_a_suite_with_a_spec_that_is_cut_off_is_refused(tmp_path: Path) -> None:
+    path = suite(tmp_path)
+    spec = path / "mcqa:subject=words,model=steel_a" / "run_spec.json"
+    spec.write_text(spec.read_text()[:100])
+    with pytest.raises(SourceError, match=r"run_spec.json"):
+        sy.measure(str(path), score="exact_match", task="mcqa:subject=sums", model_name="steel/a")

@@ -117,7 +117,7 @@ def test_several_tasks_in_one_file_or_directory_are_refused_and_listed(tmp_path:
     for name in ("sums|0", "words|5"):
         shutil.copy(FILES["model-b"], run / f"details_{name}_{DATE}.parquet")
     assert looks_like(str(run), b"")
-    assert not looks_like(str(tmp_path), b"")
+    assert looks_like(str(tmp_path), b"")
     with pytest.raises(AmbiguityError, match=r"2: sums\|0, words\|5.*--task"):
         log(run, score="em")
     found = log(run, score="em", task="words|5")
@@ -136,3 +136,36 @@ def test_rows_that_are_not_whole_are_refused(tmp_path: Path) -> None:
         log(changed(tmp_path, "SELECT doc, NULL::STRUCT(em INTEGER) AS metric, model_response FROM t"))
     with pytest.raises(SourceError, match="no items"):
         log(changed(tmp_path, "SELECT doc, metric, model_response FROM t LIMIT 0"))
+
+
+# ---- directories -----------------------------------------------------------------------------------------------------------
+
+
+def test_an_output_directory_is_refused_and_lists_its_models(tmp_path: Path) -> None:
+    top = Path(__file__).parent / "lighteval"
+    for path in (top, top / "details", top / "details" / "steel"):
+        with pytest.raises(AmbiguityError, match=r"which model of .* got 2: steel/model-a, steel/model-b, need one. Hint: --model"):
+            sy.measure(str(path), score="em")
+        found = sy.measure(str(path), score="em", model_name="steel/model-b")
+        assert (found.name, found.n) == ("steel/model-b", 16)
+        assert found.roles["model"] == "steel/model-b"
+    single = sy.measure(str(top / "details" / "steel" / "model-b"), score="em")
+    assert single.estimate == found.estimate
+    with pytest.raises(UsageError, match="cannot find the model 'steel/c'"):
+        sy.measure(str(top), score="em", model_name="steel/c")
+
+
+def test_two_dates_of_one_model_are_refused_and_listed(tmp_path: Path) -> None:
+    run = Path(__file__).parent / "lighteval/details/steel/model-a/2026-11-16T00-00-00.000000"
+    for date in ("2026-11-16T00-00-00.000000", "2026-11-17T00-00-00.000000"):
+        shutil.copytree(run, tmp_path / "details/steel/model-a" / date)
+    with pytest.raises(
+        AmbiguityError, match=r"which run of 'steel/model-a' .* got 2 dates: 2026-11-16T.*, 2026-11-17T.*give the directory"
+    ):
+        sy.measure(str(tmp_path), score="em")
+
+
+def test_a_directory_called_details_without_runs_is_none(tmp_path: Path) -> None:
+    (tmp_path / "details").mkdir()
+    assert not looks_like(str(tmp_path), b"")
+    assert not looks_like(str(tmp_path / "details"), b"")

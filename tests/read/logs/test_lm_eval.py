@@ -91,15 +91,15 @@ def test_pairs_of_labels_are_a_table(folder: Path, logged: str, metric: str) -> 
 
 
 @pytest.mark.parametrize("folder", [FIRST, SECOND])
-@pytest.mark.parametrize(
-    ("metric", "of_ratio"), [("word_perplexity", math.exp), ("byte_perplexity", math.exp), ("bits_per_byte", lambda ratio: ratio)]
-)
-def test_perplexities_are_a_function_of_a_ratio(folder: Path, metric: str, of_ratio: Callable[[float], float]) -> None:
-    found = measure(str(folder), task="notes_ppl", score=metric)
-    assert found.rows[0].metric == "ratio"
-    assert of_ratio(float(found.rows[0].estimate or 0)) == pytest.approx(theirs(folder, "notes_ppl", metric), rel=1e-12)
+@pytest.mark.parametrize("metric", ["word_perplexity", "byte_perplexity", "bits_per_byte"])
+def test_perplexities_are_the_tools_own_number(folder: Path, metric: str) -> None:
+    found = measure(str(folder), task="notes_ppl", score=metric).rows[0]
+    assert found.metric == ("ratio" if metric == "bits_per_byte" else "perplexity")
+    assert found.estimate == pytest.approx(theirs(folder, "notes_ppl", metric), rel=1e-12)
+    assert found.interval is not None
+    assert found.interval.low < found.estimate < found.interval.high
+    assert found.higher_is_better is False
     assert read(str(folder), Choices(task="notes_ppl", score=metric)).higher_is_better is False
-    assert any("exp(ratio)" in said for said in found.warnings) == (metric != "bits_per_byte")
 
 
 def test_the_difference_is_that_of_the_two_means() -> None:
@@ -110,10 +110,13 @@ def test_the_difference_is_that_of_the_two_means() -> None:
     assert (found.design, found.n) == ("paired", 40)
 
 
-def test_a_ratio_can_be_compared() -> None:
+def test_perplexities_can_be_compared_and_so_can_their_logarithms() -> None:
+    own = [theirs(folder, "notes_ppl", "word_perplexity") for folder in (FIRST, SECOND)]
+    found = compare(str(FIRST), str(SECOND), task="notes_ppl", score="word_perplexity")
+    assert (found.metric, found.higher_is_better) == ("perplexity", False)
+    assert found.difference.estimate == pytest.approx(own[1] - own[0], rel=1e-9)
     found = compare(str(FIRST), str(SECOND), task="notes_ppl", score="word_perplexity", metric="ratio")
-    first, second = (math.log(theirs(folder, "notes_ppl", "word_perplexity")) for folder in (FIRST, SECOND))
-    assert found.difference.estimate == pytest.approx(second - first, rel=1e-9)
+    assert found.difference.estimate == pytest.approx(math.log(own[1]) - math.log(own[0]), rel=1e-9)
 
 
 def test_the_task_hash_is_the_tools() -> None:
@@ -423,12 +426,25 @@ def test_another_average_is_told(tmp_path: Path) -> None:
     assert any("0.575" in said and "0.5" in said and "another aggregation" in said for said in read(str(folder), STRICT).warnings)
 
 
+def test_results_with_numbers_beyond_all_measure_are_told_or_refused(tmp_path: Path) -> None:
+    folder = copy(A, tmp_path / "a")
+    path = next(folder.glob("results_*"))
+    told = results(folder)
+    told["results"]["arith_gen"]["exact_match,strict-match"] = 10**400
+    path.write_text(json.dumps(told), encoding="utf-8")
+    assert any("the results file has inf: another aggregation" in said for said in read(str(folder), STRICT).warnings)
+    told["n-samples"]["arith_gen"]["effective"] = 10**18
+    path.write_text(json.dumps(told), encoding="utf-8")
+    with pytest.raises(SourceError, match="results that promise 1000000000000000000 documents, need at most 10,000,000"):
+        read(str(folder), STRICT)
+
+
 def test_perplexity_of_single_numbers_is_exp_of_the_mean(tmp_path: Path) -> None:
     """The metric called perplexity (lambada) is logged as one log-likelihood; exp(-mean) in lm_eval/api/metrics.py."""
     folder = copy(A, tmp_path / "a", lambda row: {**row, "metrics": ["perplexity"], "perplexity": -1.0 - row["doc_id"] / 40})
     log = read(str(folder), STRICT)
-    assert log.columns["score"] == [1.0 + int(each) / 40 for each in log.columns["id"]]
-    assert any("exp(mean)" in said for said in log.warnings)
+    assert log.columns["minus_loglik"] == [1.0 + int(each) / 40 for each in log.columns["id"]]
+    assert measure(str(folder), filter="strict-match").rows[0].estimate == pytest.approx(math.exp(1 + 39 / 80), rel=1e-12)
 
 
 # ---- damage ----------------------------------------------------------------------------------------------------------------

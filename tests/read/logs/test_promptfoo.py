@@ -176,3 +176,45 @@ def test_a_log_without_rows_is_refused(tmp_path: Path) -> None:
         log(edited(tmp_path, "one.json", lambda results: results["results"].clear()))
     with pytest.raises(SourceError, match="whole log of promptfoo"):
         log(edited(tmp_path, "one.json", lambda results: results.pop("results")))
+
+
+# ---- one row per line --------------------------------------------------------------------------------------------------
+
+
+def test_lines_are_read_as_the_document_is() -> None:
+    """The same tests, provider and prompt as in full.json, which has a third repeat."""
+    lines, whole = log(LOGS / "lines.jsonl", score="right"), log(model="model-a", prompt="question", score="right")
+    assert lines.name == "model-a"
+    assert lines.chosen == whole.chosen
+    assert len(lines.columns["id"]) == 12
+    known = dict(zip(zip(whole.columns["id"], whole.columns["repeat"], strict=True), whole.columns["score"], strict=True))
+    for item, repeat, score in zip(lines.columns["id"], lines.columns["repeat"], lines.columns["score"], strict=True):
+        assert known[item, repeat] == score
+    assert lines.warnings == ("2 of 12 tests errored, such as: Error: the line is dead",)
+    found = sy.measure(str(LOGS / "lines.jsonl"), score="right", missing="drop")
+    assert (found.n, found.roles["prompt"]) == (5, "question")
+
+
+def test_lines_under_another_name_from_a_pipe_and_cut_off(tmp_path: Path) -> None:
+    text = (LOGS / "lines.jsonl").read_text()
+    (tmp_path / "lines.json").write_text(text)
+    assert log(tmp_path / "lines.json", score="sure").columns == log(LOGS / "lines.jsonl", score="sure").columns
+    (tmp_path / "lines.jsonl").write_text(text[:-40])
+    with pytest.raises(SourceError, match="line 12, the last, that is cut off"):
+        sy.measure(str(tmp_path / "lines.jsonl"), score="right")
+
+
+def test_two_providers_in_lines_are_refused_and_listed(tmp_path: Path) -> None:
+    text = (LOGS / "lines.jsonl").read_text()
+    (tmp_path / "lines.jsonl").write_text(text + text.replace('"label": "model-a"', '"label": "model-b"'))
+    with pytest.raises(AmbiguityError, match=r"which model .* got 2: model-a, model-b"):
+        sy.measure(str(tmp_path / "lines.jsonl"), score="right", missing="drop")
+    (tmp_path / "lines.jsonl").write_text(text + text.replace('"promptId": "1f50', '"promptId": "2f50').replace("question", "other"))
+    with pytest.raises(AmbiguityError, match=r"which prompt .* got 2: question, other"):
+        sy.measure(str(tmp_path / "lines.jsonl"), score="right", missing="drop")
+
+
+def test_tests_that_the_statistics_count_and_the_file_lacks_are_told(tmp_path: Path) -> None:
+    found = log(edited(tmp_path, "one.json", lambda results: results["results"].pop(4)))
+    assert found.warnings == ("1 of the 11 tests that the run counts are not in the file: they are left out",)
+    assert log(LOGS / "one.json").warnings == ()

@@ -1,8 +1,8 @@
 """A real PostgreSQL server and a real Spark cluster (a master and two workers) on loopback, once for the whole test run.
 
 Under pytest-xdist the first worker that needs a server starts it, the others find it in a file, and the last one stops it.
-Without the programs the tests are skipped with the reason; with STEELYARD_REQUIRE_ALL=1 that is a failure. Spark's tests
-take minutes of two cores and run on request, with STEELYARD_SPARK=1 (and the extra `spark` installed).
+Without the programs the tests are skipped with the reason; with STEELYARD_REQUIRE_ALL=1 that is a failure. All tests of Spark
+are one group of xdist, so that one process has the one session, whose Java serves Spark Connect as well.
 """
 
 from __future__ import annotations
@@ -13,7 +13,6 @@ import importlib.util
 import json
 import os
 import secrets
-import shutil
 import signal
 import sys
 from collections.abc import Callable, Iterator, Sequence
@@ -23,17 +22,7 @@ from urllib.parse import quote
 
 import pytest
 
-from read.sql.servers import (
-    daemon,
-    free_port,
-    guard,
-    postgres_programs,
-    start_cluster,
-    start_postgres,
-    start_workers,
-    stop,
-    until,
-)
+from read.sql.servers import BRIEF, free_port, guard, java, postgres_programs, start_cluster, start_postgres, stop
 
 
 def lacking(reason: str) -> None:
@@ -103,40 +92,38 @@ def postgres(tmp_path_factory: pytest.TempPathFactory, worker_name: str) -> Iter
 
 
 class Cluster:
-    """A master and two workers, one of which can be killed and is then replaced."""
+    """A master and two workers, one of which can be killed; Spark then puts its executors on the other."""
 
     def __init__(self, state: Path) -> None:
         self.state = state
         self.url: str = json.loads(state.read_text())["url"]
 
     def kill_worker(self) -> None:
+        """Kill a worker and what it started."""
         held = json.loads(self.state.read_text())
-        os.kill(held["processes"]["worker-0"], signal.SIGKILL)
+        os.killpg(held["processes"]["worker-0"], signal.SIGKILL)
         with contextlib.suppress(ChildProcessError):
             os.waitpid(held["processes"]["worker-0"], 0)
-
-    def replace_worker(self) -> None:
-        with locked(self.state.with_suffix(".lock")):
-            held = json.loads(self.state.read_text())
-            held["processes"] |= start_workers(Path(held["home"]), self.url, ("worker-0",))
-            self.state.write_text(json.dumps(held))
 
 
 @pytest.fixture(scope="session")
 def cluster(tmp_path_factory: pytest.TempPathFactory, worker_name: str) -> Iterator[Cluster]:
-    if os.environ.get("STEELYARD_SPARK") != "1":
-        pytest.skip("Spark's tests take minutes: STEELYARD_SPARK=1 runs them")
     if importlib.util.find_spec("pyspark") is None:
-        lacking("pyspark is not installed: pip install pyspark")
-    if shutil.which("java") is None and "JAVA_HOME" not in os.environ:
+        lacking("pyspark is not installed: pip install 'steelyard[spark]'")
+    if java() is None:
         lacking("Java is not installed: apt-get install openjdk-17-jre-headless")
     with shared(tmp_path_factory, worker_name, "spark", start_cluster) as state:
         yield Cluster(state)
 
 
 @pytest.fixture(scope="session")
-def spark(cluster: Cluster, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
-    """A session on the cluster, small, with the driver on loopback."""
+def connect_port() -> int:
+    return free_port()
+
+
+@pytest.fixture(scope="session")
+def spark(cluster: Cluster, connect_port: int, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
+    """A session on the cluster, small, with the driver on loopback; tables of a few rows are not worth compiled code."""
     from steelyard.read.sql.spark import spark_session
 
     os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
@@ -145,49 +132,34 @@ def spark(cluster: Cluster, tmp_path_factory: pytest.TempPathFactory) -> Iterato
         "spark.driver.host": "127.0.0.1",
         "spark.driver.bindAddress": "127.0.0.1",
         "spark.driver.memory": "512m",
+        "spark.driver.extraJavaOptions": BRIEF,
         "spark.executor.memory": "512m",
+        "spark.executor.extraJavaOptions": BRIEF,
         "spark.executor.cores": "1",
         "spark.cores.max": "2",
+        "spark.default.parallelism": "2",
         "spark.sql.shuffle.partitions": "2",
+        "spark.sql.adaptive.enabled": "false",
+        "spark.sql.codegen.wholeStage": "false",
+        "spark.sql.codegen.factoryMode": "NO_CODEGEN",
         "spark.sql.warehouse.dir": str(tmp_path_factory.mktemp("warehouse")),
         "spark.eventLog.enabled": "false",
+        "spark.log.level": "ERROR",
+        "spark.plugins": "org.apache.spark.sql.connect.SparkConnectPlugin",
+        "spark.connect.grpc.binding.address": "127.0.0.1",
+        "spark.connect.grpc.binding.port": str(connect_port),
     }
     session = spark_session(master=cluster.url, settings=settings)
-    session.sparkContext.setLogLevel("ERROR")
     yield session
     session.stop()
 
 
 @pytest.fixture(scope="session")
-def connect_url(cluster: Cluster, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    """A Spark Connect server whose work is done by the cluster; its address. Of this process's own."""
+def connect_url(spark: Any, connect_port: int) -> str:
+    """The address of Spark Connect, for a process of its own: a classic session and Spark Connect do not live in one."""
     if importlib.util.find_spec("grpc_status") is None:
         lacking("the client of Spark Connect is not installed: pip install 'pyspark[connect]'")
-    home, port = tmp_path_factory.mktemp("connect"), free_port()
-    settings = {
-        "spark.connect.grpc.binding.address": "127.0.0.1",
-        "spark.connect.grpc.binding.port": str(port),
-        "spark.driver.host": "127.0.0.1",
-        "spark.executor.memory": "512m",
-        "spark.executor.cores": "1",
-        "spark.cores.max": "1",
-        "spark.sql.shuffle.partitions": "2",
-        "spark.ui.enabled": "false",
-        "spark.sql.warehouse.dir": str(home / "warehouse"),
-    }
-    flags = [flag for key, value in settings.items() for flag in ("--conf", f"{key}={value}")]
-    server = ["--class", "org.apache.spark.sql.connect.service.SparkConnectServer", "--name", "connect", "spark-internal"]
-    process = daemon(home, "server", "org.apache.spark.deploy.SparkSubmit", "--master", cluster.url, *flags, *server, memory="600m")
-    try:
-        until(
-            lambda: "Spark Connect server started" in (home / "server.log").read_text(errors="replace"),
-            "Spark Connect",
-            home / "server.log",
-        )
-        yield f"sc://127.0.0.1:{port}"
-    finally:
-        os.killpg(process, signal.SIGKILL)
-        os.waitpid(process, 0)
+    return f"sc://127.0.0.1:{connect_port}"
 
 
 # ---- the same rows on every engine -------------------------------------------------------------------------------------
@@ -283,9 +255,22 @@ class Engine:
         return '"' + name.replace('"', '""') + '"'
 
 
-@pytest.fixture(params=["sqlite", "duckdb", *(pytest.param(name, marks=pytest.mark.needs_system) for name in ("postgresql", "spark"))])
+ON_SPARK = [pytest.mark.needs_system, pytest.mark.xdist_group("spark")]
+DATABASES = ["sqlite", "duckdb", pytest.param("postgresql", marks=pytest.mark.needs_system)]
+
+
+@pytest.fixture(params=DATABASES)
+def database(request: pytest.FixtureRequest, tmp_path: Path) -> Engine:
+    """Each engine but Spark, whose queries take a second: for what another test asks of Spark too."""
+    return engine_of(request.param, request, tmp_path)
+
+
+@pytest.fixture(params=[*DATABASES, pytest.param("spark", marks=ON_SPARK)])
 def engine(request: pytest.FixtureRequest, tmp_path: Path) -> Engine:
-    name = request.param
+    return engine_of(request.param, request, tmp_path)
+
+
+def engine_of(name: str, request: pytest.FixtureRequest, tmp_path: Path) -> Engine:
     if name == "postgresql":
         return Engine(name, tmp_path, request.getfixturevalue("postgres"))
     if name == "spark":

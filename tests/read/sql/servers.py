@@ -97,22 +97,34 @@ def spark_home() -> str:
     return os.path.dirname(pyspark.__file__)
 
 
-def daemon(home: Path, name: str, *arguments: str, memory: str = "256m") -> int:
-    """Start a daemon of Spark; its process id."""
+BRIEF = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC -Xss512k"  # for a Java that lives a minute: no time spent on making it fast
+OPENS = ("java.base/java.lang", "java.base/java.nio", "java.base/java.util", "java.base/sun.nio.ch", "java.base/sun.security.action")
+
+
+def java() -> str | None:
+    """The program, as JAVA_HOME or the path tells."""
+    home = os.environ.get("JAVA_HOME")
+    return os.path.join(home, "bin", "java") if home else shutil.which("java")
+
+
+def daemon(home: Path, name: str, *arguments: str, memory: str = "128m") -> int:
+    """Start a daemon of Spark; its process id. Without Spark's scripts, which start a Java to find out how to start a Java."""
+    program = java()
+    assert program is not None
     environment = {
         **os.environ,
         "SPARK_HOME": spark_home(),
+        "SPARK_SCALA_VERSION": "2.13",  # which Spark's scripts would look for
         "SPARK_LOCAL_IP": "127.0.0.1",
-        "SPARK_DAEMON_MEMORY": memory,
         "SPARK_LOCAL_DIRS": str(home / "local"),
-        "SPARK_NO_DAEMONIZE": "1",
         "PYSPARK_PYTHON": sys.executable,
     }
-    program = os.path.join(spark_home(), "bin", "spark-class")
+    flags = [*BRIEF.split(), f"-Xmx{memory}", *(flag for each in OPENS for flag in ("--add-opens", f"{each}=ALL-UNNAMED"))]
+    command = [program, *flags, "-cp", os.path.join(spark_home(), "jars", "*"), *arguments]
     with open(home / f"{name}.log", "w") as log:
         outlets = [(os.POSIX_SPAWN_DUP2, log.fileno(), 1), (os.POSIX_SPAWN_DUP2, log.fileno(), 2)]
         # Not Popen: it warns of a child that outlives it, and the process that stops this one may be another.
-        return os.posix_spawn(program, [program, *arguments], environment, file_actions=outlets, setsid=True)
+        return os.posix_spawn(program, command, environment, file_actions=outlets, setsid=True)
 
 
 def start_workers(home: Path, url: str, names: Sequence[str]) -> dict[str, int]:

@@ -193,7 +193,7 @@ def test_postgres_refuses_to_write(postgres: str) -> None:
         con.execute("CREATE TABLE w.t AS SELECT 1 AS id, 'a' AS label, 'a' AS pred")
         con.execute("CREATE FUNCTION w.add() RETURNS int LANGUAGE sql AS 'INSERT INTO w.t VALUES (2) RETURNING 2'")
     with pytest.raises(SourceError, match="read-only transaction"):
-        open_database(f"{postgres}?query=SELECT w.add() AS id, 'a' AS label, 'b' AS pred", {})
+        open_database(f"{postgres}?query=SELECT w.add() AS id, 'a' AS label, 'b' AS pred", {}).tabulate(["truth"])
     with pytest.raises(SourceError):
         open_database(f"{postgres}?query=WITH x AS (DELETE FROM w.t RETURNING *) SELECT * FROM x", {})
     with pytest.raises(SourceError, match="autocommit"):

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from steelyard.errors import DataError
+from steelyard.errors import DataError, SourceError
 from steelyard.infer.sums import resampled
 from steelyard.metrics.sums import QUOTIENT
 from steelyard.read.doors import open_source
@@ -129,8 +129,8 @@ def test_nan_is_missing_everywhere(engine: Any) -> None:
     assert source.tabulate(["score"]) == [(None, 2), (0.25, 1), (0.5, 1)]
 
 
-def test_infinite_scores_are_refused(engine: Any) -> None:
-    source = engine.open(engine.put("scores", {"id": "text", "score": "float"}, [("a", 0.5), ("b", math.inf)]))
+def test_infinite_scores_are_refused(database: Any) -> None:
+    source = database.open(database.put("scores", {"id": "text", "score": "float"}, [("a", 0.5), ("b", math.inf)]))
     with pytest.raises(DataError, match=r"1 value\(s\) that are NULL, NaN or infinite"):
         moments(source)
     with pytest.raises(DataError, match="inf in 1 row"):
@@ -183,12 +183,12 @@ def test_missing_labels_are_left_to_the_items(engine: Any) -> None:
     assert (None in [cell[1] for cell in right.tabulate(["truth", "prediction"])]) is True
 
 
-def test_rows_come_whole(engine: Any) -> None:
+def test_rows_come_whole(database: Any) -> None:
     """Columns of one row stay together, though they are asked for one by one."""
     draw = random.Random(3)
     rows = [(i, draw.choice("ab"), draw.choice("ab"), draw.random(), f"g{i % 7}") for i in range(200)]
     types = {"id": "int", "truth": "text", "prediction": "text", "score": "float", "group": "text"}
-    items = engine.open(engine.put("rows", types, rows)).items()
+    items = database.open(database.put("rows", types, rows)).items()
     columns = [[labels.names[code] for code in labels.codes] for labels in (items.id, items.truth, items.prediction, items.group)]
     got = sorted((int(i), t, p, float(s), g) for i, t, p, g, s in zip(*columns, items.score, strict=True))
     assert got == rows
@@ -243,10 +243,10 @@ def test_bootstrap_has_one_answer_for_one_seed(engine: Any) -> None:
     assert ends == pytest.approx(resampled(expected, QUOTIENT, "percentile", 0.95, "two", draws=500, seed=7)[:2], rel=1e-12)
 
 
-def test_sums_by_group(engine: Any) -> None:
+def test_sums_by_group(database: Any) -> None:
     draw = random.Random(5)
     rows = [(i, draw.random(), f"g{draw.randrange(9)}") for i in range(400)]
-    source = engine.open(engine.put("rows", {"id": "int", "score": "float", "group": "text"}, rows))
+    source = database.open(database.put("rows", {"id": "int", "score": "float", "group": "text"}, rows))
     sums = group_sums(source)
     assert sums.units == "groups"
     with pytest.raises(DataError, match="groups, which the buckets would tear apart"):
@@ -258,12 +258,18 @@ def test_sums_by_group(engine: Any) -> None:
     assert cells == [(name, len(each)) for name, each in held.items()]
 
 
-def test_text_is_no_number(engine: Any) -> None:
-    source = engine.open(engine.put("rows", {"id": "int", "score": "text"}, [(1, "0.5"), (2, "high")]))
-    with pytest.raises(DataError, match="texts in 'score'"):
-        moments(source)
-    with pytest.raises(DataError, match=r"'high' in 1 row\(s\)"):
-        source.tabulate(["score"])
+def test_text_is_no_number(database: Any) -> None:
+    """The value goes into the question how often it occurs: bound, whatever it looks like."""
+    values = ("high", "o'clock", "1' OR '1' = '1", '"; DROP TABLE rows; --', "$1 ? %s")
+    named = [database.put(f"rows {i}", {"id": "int", "score": "text"}, [(1, "0.5"), (2, value)]) for i, value in enumerate(values)]
+    for name, value in zip(named, values, strict=True):
+        source = database.open(name)
+        with pytest.raises(DataError, match="texts in 'score'"):
+            moments(source)
+        with pytest.raises(DataError) as caught:
+            source.tabulate(["score"])
+        assert f"{value!r} in 1 row(s)" in str(caught.value)
+        assert source.n == 2
 
 
 def test_no_ids_no_pairs(engine: Any) -> None:
@@ -275,26 +281,28 @@ def test_no_ids_no_pairs(engine: Any) -> None:
     assert left.tabulate(["truth", "prediction"]) == [("a", "b", 1), ("b", "b", 1)]
 
 
-def test_ids_of_floats_are_left_to_the_items(engine: Any) -> None:
+def test_ids_of_floats_are_left_to_the_items(database: Any) -> None:
     rows = [(1.5, "a", "a"), (2.5, "b", "a")]
     types = {"id": "float", "truth": "text", "prediction": "text"}
-    assert meet_tables(*engine.pair(types, rows, rows)) is None
+    assert meet_tables(*database.pair(types, rows, rows)) is None
 
 
-def test_groups_are_left_to_the_items(engine: Any) -> None:
+def test_groups_are_left_to_the_items(database: Any) -> None:
     rows = [(1, "a", "a", "g"), (2, "b", "a", "h")]
-    left, right = engine.pair({"id": "int", "truth": "text", "prediction": "text", "group": "text"}, rows, rows)
+    left, right = database.pair({"id": "int", "truth": "text", "prediction": "text", "group": "text"}, rows, rows)
     assert meet_tables(left, right) is None
     assert sorted(left.items().id.names) == ["1", "2"]
 
 
-def test_whole_weights_are_summed(engine: Any) -> None:
+def test_whole_weights_are_summed(database: Any) -> None:
     rows = [(1, "a", "a", 3), (2, "a", "b", 2), (3, "a", "a", 4)]
     types = {"id": "int", "truth": "text", "prediction": "text", "w": "int"}
-    source = engine.open(engine.put("weighted", types, rows), weight="w")
+    source = database.open(database.put("weighted", types, rows), weight="w")
     assert source.tabulate(["truth", "prediction"]) == [("a", "a", 7), ("a", "b", 2)]
 
 
 def test_an_empty_table_is_refused(engine: Any) -> None:
-    with pytest.raises(ValueError, match="no items"):
-        engine.open(engine.put("nothing", {"id": "int", "score": "float"}, []))
+    source = engine.open(engine.put("nothing", {"id": "int", "score": "float"}, []))
+    for ask in (lambda: source.n, lambda: source.tabulate(["score"]), source.items, lambda: moments(source), lambda: bucket_sums(source)):
+        with pytest.raises(SourceError, match="no items"):
+            ask()

@@ -13,12 +13,13 @@ from typing import Any
 import duckdb
 import pytest
 
+from steelyard.cli.main import main
 from steelyard.errors import SourceError, UsageError
 from steelyard.read.doors import open_source
 from steelyard.read.joining import meet
 from steelyard.read.sql.spark import is_spark_frame, open_on_spark, spark_compare, spark_files, spark_session, spark_source
 
-ROWS = 40_000
+ROWS = 4_000
 
 
 @pytest.fixture(scope="module")
@@ -43,6 +44,7 @@ def files(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.mark.needs_system
+@pytest.mark.xdist_group("spark")
 @pytest.mark.parametrize("ending", ["/*.parquet", ".csv", ".jsonl"])
 def test_files_on_the_cluster_equal_the_local_answer(spark: Any, files: Path, ending: str) -> None:
     frames = [spark_files(spark, [f"file://{files}/{run}{ending}"]) for run in "ab"]
@@ -57,6 +59,7 @@ def test_files_on_the_cluster_equal_the_local_answer(spark: Any, files: Path, en
 
 
 @pytest.mark.needs_system
+@pytest.mark.xdist_group("spark")
 def test_a_path_on_the_cluster(spark: Any, cluster: Any, files: Path) -> None:
     assert spark.sparkContext.master == cluster.url  # which the call below finds running
     named, plain = (open_on_spark(f"{name}file://{files}/b.csv", {}, master=cluster.url) for name in ("new=", ""))
@@ -65,43 +68,7 @@ def test_a_path_on_the_cluster(spark: Any, cluster: Any, files: Path) -> None:
 
 
 @pytest.mark.needs_system
-@pytest.mark.filterwarnings("ignore:PySpark does not yet fully support pandas:FutureWarning")
-def test_a_worker_killed_in_the_middle_of_a_job(spark: Any, cluster: Any) -> None:
-    """Spark runs the lost tasks again elsewhere: every row is counted, and counted once."""
-    from pyspark.sql.functions import udf
-
-    def slowly(x: int) -> str:
-        time.sleep(0.1)
-        return f"label {x % 3}"
-
-    frame = spark.range(0, 30, 1, 30).select(
-        udf(slowly, useArrow=False)("id").alias("truth"), udf(slowly, useArrow=False)("id").alias("prediction")
-    )
-    source = spark_source(frame, {})
-    killed = threading.Event()
-
-    def kill() -> None:
-        tracker = spark.sparkContext.statusTracker()
-        for _ in range(600):
-            stages = [tracker.getStageInfo(stage) for stage in tracker.getActiveStageIds()]
-            if any(stage is not None and stage.numCompletedTasks >= 4 for stage in stages):
-                cluster.kill_worker()
-                killed.set()
-                return
-            time.sleep(0.02)
-
-    watch = threading.Thread(target=kill)
-    watch.start()
-    try:
-        cells = source.tabulate(["truth", "prediction"])
-    finally:
-        watch.join()
-        cluster.replace_worker()
-    assert killed.is_set()
-    assert cells == [(f"label {i}", f"label {i}", 10) for i in range(3)]
-
-
-@pytest.mark.needs_system
+@pytest.mark.xdist_group("spark")
 def test_faults_of_the_cluster_are_told_in_a_line(spark: Any, tmp_path: Path) -> None:
     (tmp_path / "no.parquet").write_text("id,truth,prediction\n1,a,a\n")
     with pytest.raises(SourceError) as caught:
@@ -109,42 +76,77 @@ def test_faults_of_the_cluster_are_told_in_a_line(spark: Any, tmp_path: Path) ->
     assert "\n" not in str(caught.value)
     with pytest.raises(SourceError, match="PATH_NOT_FOUND"):
         spark_files(spark, [f"file://{tmp_path}/none.parquet"])
+    with pytest.raises(SourceError) as caught:
+        spark_files(spark, ["nowhere://key:verysecret@bucket/run.parquet"])
+    assert "verysecret" not in str(caught.value)
     broken = spark.range(5).selectExpr("id", "CAST(raise_error('row ' || id) AS DOUBLE) AS score")
     with pytest.raises(SourceError, match=r"row \d"):
         spark_source(broken, {}).tabulate(["score"])
 
 
 @pytest.mark.needs_system
+@pytest.mark.xdist_group("spark")
 def test_views_are_dropped_with_their_source(spark: Any) -> None:
     source = spark_source(spark.range(3).selectExpr("id", "1.0 AS score"), {})
-    named = [table.name for table in spark.catalog.listTables() if table.name.startswith("steelyard_")]
-    assert source.table.relation.strip("`") in named
-    gone = source.table.relation.strip("`")
+    view = source.table.relation.strip("`")
+    assert spark.catalog.tableExists(view)
     del source
-    assert gone not in [table.name for table in spark.catalog.listTables()]
+    assert not spark.catalog.tableExists(view)
+
+
+def said(capsys: pytest.CaptureFixture[str], *words: str) -> dict[str, Any]:
+    """What the command answers, without the names of files."""
+    with pytest.raises(SystemExit) as stop:
+        main([*words, "--format", "json"])
+    out, err = capsys.readouterr()
+    assert stop.value.code == 0, err
+    found: dict[str, Any] = json.loads(out)
+    return {key: value for key, value in found.items() if key not in ("name", "telling_items")}  # ids stay on the cluster
 
 
 @pytest.mark.needs_system
-def test_spark_connect_gives_the_same_cells(connect_url: str, files: Path) -> None:
-    """In a process of its own: a classic session and Spark Connect do not live in one."""
+@pytest.mark.xdist_group("spark")
+def test_the_command_on_a_classic_master(spark: Any, cluster: Any, files: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    asked = ["--engine", "spark", "--master", cluster.url]
+    there = said(capsys, "measure", f"file://{files}/a/*.parquet", "--metric", "macro_f1", *asked)
+    assert there == said(capsys, "measure", f"{files}/a/*.parquet", "--metric", "macro_f1")
+    both = said(capsys, "compare", f"a=file://{files}/a.csv", f"b=file://{files}/b/*.parquet", *asked)
+    assert both == said(capsys, "compare", f"a={files}/a.csv", f"b={files}/b/*.parquet")
+    with pytest.raises(UsageError, match=r"a session on spark://127.0.0.1:\d+ in this process"):
+        spark_session(master="spark://elsewhere:7077")
+
+
+@pytest.mark.needs_system
+@pytest.mark.xdist_group("spark")
+def test_spark_connect_gives_the_same_answers(connect_url: str, files: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """By the command, and in Python; in a process of its own: a classic session and Spark Connect do not live in one."""
     script = """
-import json, sys
-from steelyard.read.sql.spark import spark_compare, spark_files, spark_session, spark_source
-session = spark_session(remote=sys.argv[1])
-frames = [spark_files(session, [f"file://{sys.argv[2]}/{run}/*.parquet"]) for run in "ab"]
-found = spark_compare(frames[0], frames[1], {})
-one = spark_source(frames[0], {}).tabulate(["truth", "prediction"])
-print(json.dumps([sorted([*key, count] for key, count in found.cells.items()), found.report.matched, one]))
+import contextlib, io, json, sys
+import steelyard as sy
+from steelyard.cli.main import main
+from steelyard.read.sql.spark import spark_compare, spark_files, spark_session
+remote, home = sys.argv[1:]
+runs = [f"file://{home}/{run}/*.parquet" for run in "ab"]
+screen = io.StringIO()
+with contextlib.redirect_stdout(screen), contextlib.suppress(SystemExit):
+    main(["compare", "a=" + runs[0], "b=" + runs[1], "--engine", "spark", "--remote", remote, "--format", "json"])
+session = spark_session(remote=remote)
+met = spark_compare(*(spark_files(session, [run]) for run in runs), {})
+one = sy.measure(runs[0], engine="spark", remote=remote, metric="macro_f1")
+print(json.dumps([json.loads(screen.getvalue()), sorted([*key, count] for key, count in met.cells.items()), one.to_dict()]))
 session.stop()
 """
     done = subprocess.run([sys.executable, "-c", script, connect_url, str(files)], capture_output=True, text=True, timeout=180, check=False)
     assert done.returncode == 0, done.stderr[-3000:]
-    cells, matched, one = json.loads(done.stdout.splitlines()[-1])
+    assert "Warning" not in done.stderr
+    both, cells, one = json.loads(done.stdout.splitlines()[-1])
+    here = said(capsys, "compare", f"a={files}/a/*.parquet", f"b={files}/b/*.parquet")
+    assert {key: both[key] for key in here} == here
     local = meet(*(open_source(f"{files}/{run}/*.parquet", columns={}) for run in "ab"))
     assert local is not None
     assert cells == sorted([*key, count] for key, count in local.cells.items())
-    assert matched == ROWS
-    assert [tuple(cell) for cell in one] == open_source(f"{files}/a/*.parquet", columns={}).tabulate(["truth", "prediction"])
+    alone = said(capsys, "measure", f"{files}/a/*.parquet", "--metric", "macro_f1")
+    assert {key: one[key] for key in alone} == alone
 
 
 def test_what_cannot_be_asked_of_spark() -> None:
@@ -158,3 +160,31 @@ def test_what_cannot_be_asked_of_spark() -> None:
         spark_files(None, ["a.csv", "b.parquet"])
     with pytest.raises(SourceError, match=r"endings \.xlsx"):
         spark_files(None, ["a.xlsx"])
+
+
+@pytest.mark.needs_system
+@pytest.mark.xdist_group("spark")
+def test_a_worker_killed_in_the_middle_of_a_job(spark: Any, cluster: Any) -> None:
+    """Spark runs the lost tasks again elsewhere: every row is counted, and counted once. One worker is left then."""
+    slowly = "concat('label ', id % 3, substr(reflect('java.lang.Thread', 'sleep', 100L), 1, 0))"
+    source = spark_source(spark.range(0, 30, 1, 30).selectExpr(f"{slowly} AS truth", "concat('label ', id % 3) AS prediction"), {})
+    killed = threading.Event()
+
+    def kill() -> None:
+        tracker = spark.sparkContext.statusTracker()
+        for _ in range(3000):
+            stages = [tracker.getStageInfo(stage) for stage in tracker.getActiveStageIds()]
+            if any(stage is not None and stage.numCompletedTasks >= 4 for stage in stages):
+                cluster.kill_worker()
+                killed.set()
+                return
+            time.sleep(0.02)
+
+    watch = threading.Thread(target=kill)
+    watch.start()
+    try:
+        cells = source.tabulate(["truth", "prediction"])
+    finally:
+        watch.join()
+    assert killed.is_set()
+    assert cells == [(f"label {i}", f"label {i}", 10) for i in range(3)]

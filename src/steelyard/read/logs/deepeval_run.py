@@ -22,6 +22,7 @@ _PLACE = re.compile(r"(conversational_)?test_case_\d+\Z")
 _KINDS = ("testCases", "conversationalTestCases")
 _ASKED = ("input", "expectedOutput", "context", "scenario", "expectedOutcome", "userDescription")
 _PASSED = "success"
+_COUNTED = ("testPassed", "testFailed")
 _WRAPPED = "testRunData"  # the key of a run that is kept in deepeval's hidden directory
 
 
@@ -55,8 +56,18 @@ def read(path: str, choices: Choices) -> Log:
     if repeats is not None:
         columns["repeat"] = repeats
     missing = values.count(None)
-    warnings = (f"{missing} of {len(cases)} test cases have no score of {score!r}: the metric errored or was not asked",) if missing else ()
-    return Log(tool="deepeval", columns=columns, name=_model(whole), chosen={"score": score}, warnings=warnings)
+    warnings = [f"{missing} of {len(cases)} test cases have no score of {score!r}: the metric errored or was not asked"] if missing else []
+    warnings += _uncounted(whole, len(cases))
+    return Log(tool="deepeval", columns=columns, name=_model(whole), chosen={"score": score}, warnings=tuple(warnings))
+
+
+def _uncounted(whole: Mapping[str, Any], cases: int) -> list[str]:
+    """Said where the run counts more cases that passed or failed than there are in the file."""
+    counts = [whole.get(name) for name in _COUNTED]
+    counted = sum(count for count in counts if type(count) is int)
+    if any(type(count) is not int for count in counts) or counted <= cases:
+        return []
+    return [f"{counted - cases} of the {counted} test cases that the run counts are not in the file: they are left out"]
 
 
 def _cases(path: str, whole: Any) -> list[dict[str, Any]]:

@@ -7,6 +7,7 @@ document, so that two runs pair the same samples.
 
 from __future__ import annotations
 
+import hashlib
 import os
 import re
 from collections.abc import Mapping, Sequence
@@ -15,6 +16,7 @@ from typing import Any
 from steelyard.errors import SourceError
 from steelyard.read.logs.documents import document, malformed, objects, occurrences, scalars, side_by_side, text_or_none
 from steelyard.read.logs.log import Choices, Log, pick
+from steelyard.read.opened import open_file
 
 TOOL = "Every Eval Ever"
 _START = re.compile(rb'\s*\{\s*"')
@@ -38,6 +40,7 @@ def looks_like(path: str, head: bytes) -> bool:
 def read(path: str, choices: Choices) -> Log:
     """One row per sample and attempt of one model, one evaluation and one result."""
     path, rows, aggregate = _found(path)
+    said = _changed(path, aggregate)
     model = pick("model", choices.model, list(dict.fromkeys(str(row["model_id"]) for row in rows)), path)
     rows = [row for row in rows if row["model_id"] == model]
     rows, task, result, field = _chosen(path, rows, choices)
@@ -61,7 +64,7 @@ def read(path: str, choices: Choices) -> Log:
         name=model,
         chosen={"model": model, "task": task, "score": f"{result} {field}".strip() if field != "score" else result or field},
         checks={"evaluation": task},
-        warnings=tuple(_missing(rows, values)),
+        warnings=(*said, *_missing(rows, values)),
         higher_is_better=not lower if isinstance(lower, bool) and field == "score" else None,
     )
 
@@ -88,7 +91,31 @@ def _found(path: str) -> tuple[str, list[dict[str, Any]], dict[str, Any]]:
     declared = details.get("total_rows") if isinstance(details, dict) else None
     if isinstance(declared, int) and declared != len(rows):
         raise malformed(path, f"{len(rows)} rows", f"the {declared} rows that its aggregate declares", "copy both files again")
+    _refuse_strangers(path, rows, aggregate)
     return path, rows, aggregate
+
+
+def _refuse_strangers(path: str, rows: Sequence[Mapping[str, Any]], aggregate: Mapping[str, Any]) -> None:
+    """Items of a result that the aggregate does not have would otherwise be left out without a word."""
+    results = aggregate.get("evaluation_results")
+    known = [each.get("evaluation_result_id") for each in results if isinstance(each, dict)] if isinstance(results, list) else []
+    if not known or not all(isinstance(name, str) for name in known):
+        return  # the schema asks for no ids
+    strange = [name for name in dict.fromkeys(map(_result, rows)) if name not in known]
+    if strange:
+        need = f"results of its aggregate: {', '.join(sorted(map(str, known))[:8])}"
+        raise malformed(path, f"items of the result {strange[0]!r}", need, "copy both files again")
+
+
+def _changed(path: str, aggregate: Mapping[str, Any]) -> list[str]:
+    """Said where the items are not those whose checksum the aggregate holds."""
+    details = aggregate.get("detailed_evaluation_results")
+    if not isinstance(details, dict) or details.get("hash_algorithm") != "sha256" or not isinstance(details.get("checksum"), str):
+        return []
+    file = open_file(path)  # held until it is read: an unpacked copy goes with it
+    with open(file.plain, "rb") as stream:
+        found = hashlib.file_digest(stream, "sha256").hexdigest()
+    return [] if found == details["checksum"] else [f"{path!r} is not as it was written: its checksum is not the one in the aggregate"]
 
 
 def _beside(path: str, ending: str, other: str) -> str | None:

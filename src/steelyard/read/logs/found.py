@@ -22,7 +22,7 @@ _ZIP, _PARQUET = b"PK\x03\x04", b"PAR1"
 _WORDS: dict[str, tuple[bytes, ...] | None] = {
     "lm_eval": (b'"doc_id"', b'"results"'),
     "inspect_log": (b'"eval"',),
-    "promptfoo": (b'"evalId"',),
+    "promptfoo": (b'"evalId"', b'"cost"'),
     "helm": (b'"instance_id"',),
     "lighteval": None,
     "openai_evals": (b'"spec"',),

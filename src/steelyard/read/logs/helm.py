@@ -1,7 +1,8 @@
 """HELM: `per_instance_stats.json` of a run, one metric of one split; trials are repeats, perturbed copies stay with their instance.
 
 HELM writes one entry per instance, perturbation, trial and metric class, so an instance comes as often as it has metric
-classes; entries of one key are put together here. The model and the scenario are in `run_spec.json` beside it.
+classes; entries of one key are put together here. The model and the scenario are in `run_spec.json` beside it. A suite is a
+directory of runs, one per scenario with its settings (the task) and model: one of them is chosen, never several at once.
 """
 
 from __future__ import annotations
@@ -21,17 +22,22 @@ from steelyard.read.logs.log import Choices, Log, pick
 FILE, SPEC = "per_instance_stats.json", "run_spec.json"
 _START = re.compile(rb'\s*\[\s*\{\s*"instance_id"\s*:')
 _KEYS = (rb'"train_trial_index"\s*:\s*\d', rb'"stats"\s*:\s*\[')
+_OF_MODEL = ("model=", "model_deployment=")  # settings in the name of a run that say who answers, not what is asked
+_RUNS = 10_000  # directories to look into before saying that this is something else
 
 
 def looks_like(path: str, head: bytes) -> bool:
-    """A list of entries with instance, trial and stats; or the directory of a run that has that file."""
+    """A list of entries with instance, trial and stats; or the directory of a run that has that file; or one of such directories."""
     if os.path.isdir(path):
-        return all(os.path.isfile(os.path.join(path, name)) for name in (FILE, SPEC))
+        return _is_run(path) or bool(_runs(path))
     return bool(_START.match(head.removeprefix(b"\xef\xbb\xbf"))) and all(re.search(key, head) for key in _KEYS)
 
 
 def read(path: str, choices: Choices) -> Log:
     """The items of a run: one row per instance, perturbation and trial, with the mean of the chosen metric as score."""
+    picked: dict[str, str] = {}
+    if os.path.isdir(path) and not _is_run(path):
+        path, picked = _one_run(path, choices)
     path = os.path.join(path, FILE) if os.path.isdir(path) else path
     items = _items(path)
     metric, split = _chosen(path, items, choices.score)
@@ -55,8 +61,57 @@ def read(path: str, choices: Choices) -> Log:
     if missing:
         warnings.append(f"{missing} of {len(kept)} rows have no value of {metric!r}")
     name, checks = _spec(path)
-    chosen = {"score": metric} | ({"split": split} if split is not None else {})
+    chosen = {**picked, "score": metric} | ({"split": split} if split is not None else {})
     return Log(tool="HELM", columns=columns, name=name, chosen=chosen, checks=checks, warnings=tuple(warnings))
+
+
+# ---- a suite of runs -------------------------------------------------------------------------------------------------
+
+
+def _is_run(folder: str) -> bool:
+    return all(os.path.isfile(os.path.join(folder, name)) for name in (FILE, SPEC))
+
+
+def _runs(path: str) -> list[str]:
+    """The directories of runs in a directory, sorted."""
+    with os.scandir(path) as entries:
+        folders = [entry.path for entry, _ in zip(entries, range(_RUNS), strict=False) if entry.is_dir()]
+    return sorted(folder for folder in folders if _is_run(folder))
+
+
+def _one_run(path: str, choices: Choices) -> tuple[str, dict[str, str]]:
+    """The run of the task and the model that are meant. Of several, unasked, the tasks are listed, then the models."""
+    found = [(*_task_and_model(folder), folder) for folder in _runs(path)]
+    if choices.model is not None:
+        model = pick("model", choices.model, list(dict.fromkeys(model for _, model, _ in found)), path)
+        found = [one for one in found if one[1] == model]
+    task = pick("task", choices.task, list(dict.fromkeys(task for task, _, _ in found)), path)
+    found = [one for one in found if one[0] == task]
+    model = pick("model", choices.model, list(dict.fromkeys(model for _, model, _ in found)), path)
+    folders = [folder for _, each, folder in found if each == model]
+    if len(folders) > 1:
+        raise AmbiguityError(
+            f"cannot tell which run of {task!r} in {path!r} is meant",
+            got=f"{len(folders)} of {model}: {', '.join(os.path.basename(folder) for folder in folders[:20])}",
+            need="one",
+            hint=f"give the directory, such as {folders[0]}",
+        )
+    return folders[0], {"task": task, "model": model}
+
+
+def _task_and_model(folder: str) -> tuple[str, str]:
+    """The name of a run without its model, and the model."""
+    spec = document(os.path.join(folder, SPEC))
+    spec = spec if isinstance(spec, dict) else {}
+    adapter = spec.get("adapter_spec")
+    name = text_or_none(spec.get("name")) or os.path.basename(folder)
+    model = text_or_none(adapter.get("model")) if isinstance(adapter, dict) else None
+    scenario, _, settings = name.partition(":")
+    kept = [setting for setting in settings.split(",") if setting and not setting.startswith(_OF_MODEL)]
+    return f"{scenario}:{','.join(kept)}" if kept else scenario, model or "unknown"
+
+
+# ---- the items of a run ----------------------------------------------------------------------------------------------
 
 
 @dataclass(slots=True)

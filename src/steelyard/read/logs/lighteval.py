@@ -1,5 +1,7 @@
 """lighteval: the details of a task as Parquet, one metric; the document goes along as a hash, so that two runs pair the same ones.
 
+OUTPUT/details/MODEL/DATE/details_TASK_DATE.parquet, where a model may have a slash of its own: a run, what lies above one, or
+the output directory may be given; several models, dates or tasks in it are refused and listed.
 Documents are numbered per split, so a task with several splits has a number twice; what was asked then joins the name.
 Metrics that are no number per document (corpus metrics keep texts and lists there) cannot be measured item by item.
 """
@@ -12,11 +14,13 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from steelyard.errors import UsageError
+from steelyard.errors import AmbiguityError, UsageError
 from steelyard.read.logs.documents import digest, malformed, scalars, side_by_side
 from steelyard.read.logs.log import Choices, Log, pick
 from steelyard.read.logs.parquet_rows import has_names, parquet_rows
 
+_DETAILS = "details"
+_DEPTH, _MOST = 4, 10_000  # below details: the parts of a model's name and the date; directories to look into
 _COLUMNS = ("doc", "metric", "model_response")
 _FIELDS = ("task_name", "gold_index", "query")
 _DATE = re.compile(r"\d{4}-\d\d-\d\dT")
@@ -24,9 +28,9 @@ _FILE = re.compile(r"details_(?P<task>.+)_(?P<date>\d{4}-\d\d-\d\dT[\d.:-]+)\.pa
 
 
 def looks_like(path: str, head: bytes) -> bool:
-    """Parquet with the three structs of lighteval, or a directory of such details."""
+    """Parquet with the three structs of lighteval, or a directory of such details, or one above it."""
     if os.path.isdir(path):
-        return bool(_details(path))
+        return bool(_details(path) or _runs(path))
     return has_names(path, head, (*_COLUMNS, *_FIELDS))
 
 
@@ -34,6 +38,8 @@ def read(path: str, choices: Choices) -> Log:
     """One row per document with the score of one metric; of a directory, one task."""
     chosen: dict[str, str] = {}
     if os.path.isdir(path):
+        if not _details(path):
+            path, chosen = _one_run(path, choices)
         files = _details(path)
         task = pick("task", choices.task, list(files), path)
         path, chosen["task"] = files[task], task
@@ -62,6 +68,39 @@ def read(path: str, choices: Choices) -> Log:
         checks={"task": tasks[0]},
         warnings=warnings,
     )
+
+
+def _runs(path: str) -> list[str]:
+    """The directories of runs below the directory of details, or below a part of it, sorted."""
+    inside = os.path.join(path, _DETAILS)
+    below = inside if os.path.isdir(inside) else path if _DETAILS in os.path.abspath(path).split(os.sep) else None
+    if below is None:
+        return []
+    depth = below.rstrip(os.sep).count(os.sep)
+    found = []
+    for place, (folder, folders, names) in enumerate(os.walk(below)):
+        if place > _MOST:
+            break
+        if folder.count(os.sep) - depth >= _DEPTH:
+            folders.clear()
+        if _DATE.match(os.path.basename(folder)) and any(map(_FILE.match, names)):
+            found.append(folder)
+    return sorted(found)
+
+
+def _one_run(path: str, choices: Choices) -> tuple[str, dict[str, str]]:
+    """The run of the model that is meant; two dates of it are an error that lists them."""
+    found = {folder: _model(os.path.join(folder, "details")) or "" for folder in _runs(path)}
+    model = pick("model", choices.model, list(dict.fromkeys(found.values())), path)
+    dated = [folder for folder, each in found.items() if each == model]
+    if len(dated) > 1:
+        raise AmbiguityError(
+            f"cannot tell which run of {model!r} in {path!r} is meant",
+            got=f"{len(dated)} dates: {', '.join(map(os.path.basename, dated[:20]))}",
+            need="one",
+            hint=f"give the directory, such as {dated[-1]}",
+        )
+    return dated[0], {"model": model}
 
 
 def _details(path: str) -> dict[str, str]:
@@ -120,7 +159,7 @@ def _ids(path: str, docs: Sequence[Mapping[str, Any]]) -> list[str]:
 def _model(path: str) -> str | None:
     """lighteval writes details/MODEL/DATE/details_TASK_DATE.parquet; the model's name may have a slash of its own."""
     *folders, _ = os.path.abspath(path).split(os.sep)
-    if "details" not in folders[:-2] or not _DATE.match(folders[-1]):
+    if _DETAILS not in folders[:-2] or not _DATE.match(folders[-1]):
         return None
-    start = len(folders) - 1 - folders[::-1].index("details")
+    start = len(folders) - 1 - folders[::-1].index(_DETAILS)
     return "/".join(folders[start + 1 : -1]) or None

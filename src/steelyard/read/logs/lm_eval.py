@@ -8,7 +8,7 @@ What a metric is logged as decides what can be asked:
 
     a number                              score: its mean
     [gold, predicted] (f1, mcc)           truth and prediction: --metric f1 --positive 1
-    [log-likelihood, words or bytes]      a ratio: word_perplexity and byte_perplexity are exp of it, bits_per_byte is the ratio
+    [log-likelihood, words or bytes]      two sums: word_perplexity and byte_perplexity are exp of their ratio, bits_per_byte is it
 """
 
 from __future__ import annotations
@@ -33,9 +33,12 @@ _FIXED = frozenset(
     ("doc_id", "doc", "target", "arguments", "resps", "filtered_resps", "filter", "metrics", "doc_hash", "prompt_hash", "target_hash")
 )
 _PER = {"word_perplexity": "words", "byte_perplexity": "bytes", "bits_per_byte": "bytes"}
+_EXP = ("perplexity", "word_perplexity", "byte_perplexity")  # what the tool prints is exp of the ratio
 _ABSENT = ("N/A", "nan", "NaN", "")
 _HASHES = ("doc_hash", "prompt_hash", "target_hash")
 _SCALAR = (str, int, float, bool)
+_MOST = 10_000_000  # documents; results that promise more are not taken at their word
+_LARGEST = 1e300  # a number beyond this is taken for infinite
 _CLOSE = 1e-6  # averages are written in full; beyond this they are other averages
 
 
@@ -80,6 +83,7 @@ def read(path: str, choices: Choices) -> Log:
         checks=_checks(samples, filters, of_task(results, "versions", task)),
         warnings=tuple(warnings),
         higher_is_better=better.get(metric) if isinstance(better, Mapping) else None,
+        metric="perplexity" if metric in _EXP and ratio is not None else None,
     )
 
 
@@ -119,6 +123,8 @@ def _sample(row: Any, line: int, path: str) -> Sample:
     names = row.get("metrics")
     if not isinstance(names, list):
         names = [name for name in row if name not in _FIXED]
+    if not all(isinstance(name, str) for name in names):
+        raise damaged(path, f"something else than names as the metrics of line {line}", "a list of names")
     doc, answers, way = row.get("doc"), row.get("filtered_resps"), row.get("filter")
     hashes = [value if isinstance(value := row.get(key), str) else None for key in _HASHES]
     answer = answers[0] if isinstance(answers, list) and len(answers) == 1 else None
@@ -130,7 +136,7 @@ def _sample(row: Any, line: int, path: str) -> Sample:
         target=row["target"] if isinstance(row.get("target"), _SCALAR) else None,
         response=answer if isinstance(answer, str) else None,
         hashes=(hashes[0], hashes[1], hashes[2]),
-        metrics={str(name): row.get(name) for name in names},
+        metrics={name: row.get(name) for name in names},
     )
 
 
@@ -185,15 +191,15 @@ def _measured(metric: str, samples: Sequence[Sample], path: str) -> tuple[dict[s
     values = [None if (value := sample.metrics.get(metric)) in _ABSENT else value for sample in samples]
     present = [value for value in values if value is not None]
     if all(isinstance(value, (int, float)) for value in present):
-        _refuse_infinite(metric, samples, values, path)
+        _refuse_infinite(metric, samples, [[value] for value in values], path)
         if metric == "perplexity":
-            said = "perplexity is logged as a log-likelihood per document: the score is its negative, and the tool's number is exp(mean)"
-            return {"score": [None if value is None else -float(value) for value in values]}, None, [said]
+            return _per(metric, values, [None if value is None else 1 for value in values], "documents")
         return {"score": [None if value is None else float(value) for value in values]}, None, []
     if all(isinstance(value, list) and len(value) == 2 for value in present):
         left, right = ([None if value is None else value[side] for value in values] for side in (0, 1))
         if metric in _PER and all(type(part) in (int, float) for value in present for part in value):
-            return _per(metric, left, right)
+            _refuse_infinite(metric, samples, [value or () for value in values], path)
+            return _per(metric, left, right, _PER[metric])
         if all(type(part) in (int, bool) or part is None for value in present for part in value):
             return {"truth": left, "prediction": right}, None, []
     numbers = sorted({name for sample in samples for name, value in sample.metrics.items() if isinstance(value, (int, float))})
@@ -205,17 +211,16 @@ def _measured(metric: str, samples: Sequence[Sample], path: str) -> tuple[dict[s
     )
 
 
-def _per(metric: str, loglik: Sequence[Any], size: Sequence[Any]) -> tuple[dict[str, list[Any]], tuple[str, str], list[str]]:
-    """Minus log-likelihood over words or bytes: the ratio whose exp is the perplexity. In bits, it is bits_per_byte itself."""
+def _per(metric: str, loglik: Sequence[Any], size: Sequence[Any], below: str) -> tuple[dict[str, list[Any]], tuple[str, str], list[str]]:
+    """Minus log-likelihood over words, bytes or documents: the ratio whose exp is the perplexity. In bits, it is bits_per_byte itself."""
     bits = metric == "bits_per_byte"
-    above, below = "bits" if bits else "minus_loglik", _PER[metric]
-    unit = math.log(2) if bits else 1.0
-    said = [] if bits else [f"the ratio is minus log-likelihood per {below[:-1]}: {metric} of the tool is exp(ratio)"]
-    return {above: [None if value is None else -value / unit for value in loglik], below: list(size)}, (above, below), said
+    above, unit = ("bits", math.log(2)) if bits else ("minus_loglik", 1.0)
+    return {above: [None if value is None else -value / unit for value in loglik], below: list(size)}, (above, below), []
 
 
-def _refuse_infinite(metric: str, samples: Sequence[Sample], values: Sequence[Any], path: str) -> None:
-    wild = [sample for sample, value in zip(samples, values, strict=True) if value is not None and math.isinf(value)]
+def _refuse_infinite(metric: str, samples: Sequence[Sample], values: Sequence[Sequence[Any]], path: str) -> None:
+    """Numbers that are no float64, or so large that they cannot be added up."""
+    wild = [s for s, parts in zip(samples, values, strict=True) if any(part is not None and abs(part) > _LARGEST for part in parts)]
     if wild:
         raise DataError(
             f"cannot use the metric {metric!r} of {path!r}",
@@ -248,6 +253,8 @@ def _fill(columns: dict[str, list[Any]], samples: Sequence[Sample], counted: Any
     effective = counted.get("effective") if isinstance(counted, Mapping) else None
     if type(effective) is not int or effective <= len(samples):
         return []
+    if effective > _MOST:
+        raise damaged(path, f"results that promise {_shown([effective])} documents", f"at most {_MOST:,}")
     ids = {sample.id for sample in samples}
     absent = [each for place in range(effective) if (each := str(place)) not in ids]
     said = f"{effective - len(samples)} of the run's {effective} documents are not in {path!r}"
@@ -273,7 +280,7 @@ def _task_hash(samples: Sequence[Sample]) -> str | None:
     parts = [part for sample in samples for part in sample.hashes]
     if None in parts:
         return None
-    return hashlib.sha256("".join(part or "" for part in parts).encode()).hexdigest()
+    return hashlib.sha256("".join(part or "" for part in parts).encode(errors="surrogatepass")).hexdigest()
 
 
 def _edited(samples: Sequence[Sample], hashed: Any, path: str) -> list[str]:
@@ -286,9 +293,9 @@ def _other_average(metric: str, score: Sequence[float | None], results: Any, cho
     """Said where the tool's number is no mean of the logged scores: another aggregation, or another file."""
     theirs = results.get(f"{metric},{chosen}") if isinstance(results, Mapping) else None
     known = [value for value in score if value is not None]
-    if not isinstance(theirs, (int, float)) or not known or metric == "perplexity":
+    if not isinstance(theirs, (int, float)) or not known:
         return []
-    mean = math.fsum(known) / len(known)
+    mean, theirs = math.fsum(known) / len(known), theirs if abs(theirs) < _LARGEST else math.inf
     if abs(mean - theirs) <= _CLOSE * max(1.0, abs(mean)):
         return []
     return [f"the mean of {metric} over the logged documents is {mean:.6g}, and the results file has {theirs:.6g}: another aggregation"]

@@ -33,6 +33,7 @@ class Log:
     """columns: equal lengths, None for missing. ratio: the two columns of a corpus metric. chosen: what was picked, for the answer.
 
     checks: facts that two logs must share to be comparable (task hash, dataset revision), with the words of the tool.
+    metric: the metric of ours that is the tool's number, where its columns do not tell by themselves.
     """
 
     tool: str
@@ -43,6 +44,7 @@ class Log:
     checks: Mapping[str, str] = field(default_factory=dict)
     warnings: tuple[str, ...] = ()
     higher_is_better: bool | None = None
+    metric: str | None = None
 
 
 def pick(what: str, asked: str | None, found: Sequence[str], shown: str, *, option: str | None = None) -> str:

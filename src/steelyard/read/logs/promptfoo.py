@@ -1,4 +1,4 @@
-"""promptfoo: the JSON of `promptfoo eval -o results.json`, one provider, one prompt, one score; equal tests are repeats of an item.
+"""promptfoo: what `promptfoo eval -o` writes as .json or .jsonl, one provider, one prompt, one score; equal tests are repeats.
 
 `--repeat` gives every repeat a test number of its own and keeps no repeat number, so numbers of tests cannot pair two runs
 and would count repeats as items. Here an item is what was asked and checked (vars, description, assertions), and a repeat
@@ -11,29 +11,48 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from steelyard.errors import AmbiguityError, UsageError
-from steelyard.read.logs.documents import digest, document, listed_in, malformed, occurrences, scalars, side_by_side, text_or_none
+from steelyard.errors import AmbiguityError, SourceError, UsageError
+from steelyard.read.logs.documents import (
+    digest,
+    document,
+    listed_in,
+    malformed,
+    objects,
+    occurrences,
+    scalars,
+    side_by_side,
+    text_or_none,
+)
 from steelyard.read.logs.log import Choices, Log, pick
+from steelyard.read.opened import open_file
 
 _ERROR = 2  # failureReason: 0 none, 1 an assertion, 2 an error before anything was checked
 _OWN = ("score", "success")
 _START = re.compile(rb'\s*\{\s*"evalId"\s*:\s*("(?:[^"\\]|\\.)*"|null)\s*,\s*"results"\s*:\s*\{\s*"version"\s*:\s*\d+')
+_ROW = (b'"testIdx"', b'"promptIdx"', b'"testCase"', b'"provider"', b'"success"', b'"namedScores"')
+_LINE = 1 << 24  # the first line holds an answer and its grading, not a book
+_COUNTED = ("successes", "failures", "errors")
 _SHOWN = 60
 
 
 def looks_like(path: str, head: bytes) -> bool:
-    """An object that begins with an eval id and versioned results."""
-    return bool(_START.match(head.removeprefix(b"\xef\xbb\xbf")))
+    """An object that begins with an eval id and versioned results, or lines of results."""
+    head = head.removeprefix(b"\xef\xbb\xbf")
+    if _START.match(head):
+        return True
+    if not head.lstrip().startswith(b"{") or b'"cost"' not in head:
+        return False
+    with open(path, "rb") as stream:
+        line = stream.readline(_LINE)
+    return all(key in line for key in _ROW)
 
 
 def read(path: str, choices: Choices) -> Log:
     """One row per test and repeat of one provider and one prompt. Tests that errored have no score."""
-    whole = document(path)
-    results = whole.get("results") if isinstance(whole, dict) else None
-    rows = listed_in(path, results, "results", "promptfoo")
+    rows, labels, said = _found(path)
     model = pick("model", choices.model, list(dict.fromkeys(_provider(path, row) for row in rows)), path)
     rows = [row for row in rows if _provider(path, row) == model]
-    prompt, label = _prompt(path, rows, _labels(results), choices.prompt)
+    prompt, label = _prompt(path, rows, labels, choices.prompt)
     rows = [row for row in rows if _prompt_of(row) == prompt]
     score, values = _scores(path, rows, choices.score)
     ids = [_item(path, row) for row in rows]
@@ -45,9 +64,48 @@ def read(path: str, choices: Choices) -> Log:
     repeats = occurrences(ids)
     if repeats is not None:
         columns["repeat"] = repeats
-    warnings = (*_unequal(ids), *_missing(rows, values, score))
+    warnings = (*said, *_unequal(ids), *_missing(rows, values, score))
     chosen = {"model": model, "prompt": label, "score": score}
     return Log(tool="promptfoo", columns=columns, name=model, chosen=chosen, warnings=warnings)
+
+
+# ---- the file ----------------------------------------------------------------------------------------------------------
+
+
+def _found(path: str) -> tuple[list[dict[str, Any]], dict[str, str], list[str]]:
+    """The rows, the labels of the prompts, and what is to be said: from a document with its statistics, or from lines of rows."""
+    if path.lower().removesuffix(".gz").removesuffix(".zst").endswith(".jsonl") or _is_lines(path):
+        rows = [row for _, row in objects(path)]
+        if not rows:
+            raise SourceError(f"cannot measure {path!r}", got="no items", need="at least one row")
+        given = [(row.get("promptId"), row.get("prompt")) for row in rows]
+        return (
+            rows,
+            {str(key): str(prompt["label"]) for key, prompt in given if key and isinstance(prompt, dict) and prompt.get("label")},
+            [],
+        )
+    whole = document(path)
+    results = whole.get("results") if isinstance(whole, dict) else None
+    rows = listed_in(path, results, "results", "promptfoo")
+    return rows, _labels(results), _uncounted(results, len(rows))
+
+
+def _is_lines(path: str) -> bool:
+    """Lines of rows under another name: the first of them is a whole object."""
+    file = open_file(path)  # held until it is read: an unpacked copy goes with it
+    with open(file.plain, "rb") as stream:
+        line = stream.readline(_LINE)
+    return all(key in line for key in _ROW) and not _START.match(line.removeprefix(b"\xef\xbb\xbf"))
+
+
+def _uncounted(results: Any, rows: int) -> list[str]:
+    """Said where the statistics of the run count more tests than there are rows."""
+    stats = results.get("stats")
+    counts = [stats.get(name) for name in _COUNTED] if isinstance(stats, dict) else []
+    whole = [count for count in counts if type(count) is int]
+    if len(whole) < len(_COUNTED) or sum(whole) <= rows:
+        return []
+    return [f"{sum(whole) - rows} of the {sum(whole)} tests that the run counts are not in the file: they are left out"]
 
 
 # ---- which rows ------------------------------------------------------------------------------------------------------

@@ -7,6 +7,11 @@ from dataclasses import dataclass
 BUCKET_DIGITS = 3  # hexadecimal: 4,096 buckets
 
 
+def most_buckets() -> int:
+    """How many buckets there can be."""
+    return int(16**BUCKET_DIGITS)
+
+
 @dataclass(frozen=True, slots=True)
 class Dialect:
     """The few words that the portable text leaves open.

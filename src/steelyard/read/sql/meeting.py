@@ -32,14 +32,18 @@ class Pair:
     right: SqlTable
 
     @classmethod
-    def of(cls, a: Source, b: Source) -> Pair | None:
-        """None if a table lies elsewhere, its rows are not one per item, or its ids have no text that all engines agree on."""
+    def of(cls, a: Source, b: Source, *, grouped: bool = False) -> Pair | None:
+        """None if a table lies elsewhere, its rows are not one per item, or its ids have no text that all engines agree on.
+
+        grouped: items may belong to groups, which the caller keeps together.
+        """
         left, right = a.table, b.table
         if not isinstance(left, SqlTable) or not isinstance(right, SqlTable) or left.place.key != right.place.key:
             return None
         need_ids(a)
         need_ids(b)
-        if any({"group", "repeat", "weight"} & source.roles.keys() or source.by or source.ratio for source in (a, b)):
+        refused = {"repeat", "weight"} if grouped else {"group", "repeat", "weight"}
+        if any(refused & source.roles.keys() or source.by or source.ratio for source in (a, b)):
             return None
         if left.kind(a.roles["id"]) in _NO_IDS or right.kind(b.roles["id"]) in _NO_IDS:
             return None
@@ -59,11 +63,13 @@ class Pair:
     def report(self) -> PairingReport:
         """Who has a partner. Missing and repeated ids are refused first: a join would drop the ones and multiply the others."""
         counted = [int(value or 0) for value in self.run(portable.pairing(*self._ids))[0]]
-        for source, missing, twice in ((self.a, counted[0], counted[5]), (self.b, counted[1], counted[6])):
+        only = counted[3], counted[4]
+        sides = ((self.a, self.left, counted[0], only[0], counted[5]), (self.b, self.right, counted[1], only[1], counted[6]))
+        for source, table, missing, alone, twice in sides:
             if missing or twice:
                 source.check_ids()
+            table.found(counted[2] + alone)  # every row has an id of its own, so the ids are as many as the rows
             source.ids_checked = True
-        only = counted[3], counted[4]
         shown = [self._alone(side) if many else () for side, many in zip(("x", "y"), only, strict=True)]
         return PairingReport(
             matched=counted[2],

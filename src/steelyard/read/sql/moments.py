@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 from steelyard.errors import DataError
 from steelyard.read.source import Source
 from steelyard.read.sql import portable
+from steelyard.read.sql.dialects import most_buckets
 from steelyard.read.sql.meeting import Pair
 from steelyard.read.sql.tables import TRAVELLERS, SqlTable
 from steelyard.tally.pairing import PairingReport
@@ -29,7 +30,8 @@ class Moments(NamedTuple):
 def moments(source: Source, role: str = "score") -> Moments:
     """n, mean and M2 of a column, in two passes on the engine. M2/(n - 1) is the variance."""
     table = _on_engine(source)
-    return _moments(table, table.relation, [_number(source, table, role)], f"{role} of {table.what}")
+    number = number_of(source, table, role)
+    return _moments(table, table.relation, [number], f"{role} of {table.what}", first_pass(table, number, role))
 
 
 def paired_moments(a: Source, b: Source, role: str = "score") -> tuple[Moments, PairingReport] | None:
@@ -40,7 +42,7 @@ def paired_moments(a: Source, b: Source, role: str = "score") -> tuple[Moments, 
     report = pair.report()
     if not report.matched:
         return Moments(0, (), ()), report
-    both = pair.joined([_number(a, pair.left, role)], [_number(b, pair.right, role)])
+    both = pair.joined([number_of(a, pair.left, role)], [number_of(b, pair.right, role)])
     return _moments(pair.left, both, ["r.k0", "r.k1"], f"{role} of {pair.left.what} or {pair.right.what}"), report
 
 
@@ -62,10 +64,10 @@ def bucket_sums(source: Source, role: str = "score") -> Sums:
             need="ids, by which every engine deals alike",
             hint="name it with --id",
         )
-    number = _number(source, table, role)
-    _refuse_missing(table.place.run(portable.sums(table.relation, [number]))[0], f"{role} of {table.what}")
+    number = number_of(source, table, role)
+    first_pass(table, number, role)
     key = table.place.dialect.bucket(table.text(source.roles["id"]))
-    return _sums(table, table.relation, key, [number], "items")
+    return sums_by(table, table.relation, key, [number], "items")
 
 
 def paired_bucket_sums(a: Source, b: Source, role: str = "score") -> tuple[Sums, PairingReport] | None:
@@ -74,19 +76,19 @@ def paired_bucket_sums(a: Source, b: Source, role: str = "score") -> tuple[Sums,
     if pair is None:
         return None
     report = pair.report()
-    both = pair.joined([_number(a, pair.left, role)], [_number(b, pair.right, role)])
-    _refuse_missing(pair.run(portable.sums(both, ["r.k0", "r.k1"]))[0], f"{role} of {pair.left.what} or {pair.right.what}")
+    both = pair.joined([number_of(a, pair.left, role)], [number_of(b, pair.right, role)])
+    refuse_missing(pair.run(portable.sums(both, ["r.k0", "r.k1"]))[0], f"{role} of {pair.left.what} or {pair.right.what}")
     dialect = pair.left.place.dialect
-    return _sums(pair.left, both, dialect.bucket(dialect.as_text("r.i")), ["r.k0", "r.k1"], "items"), report
+    return sums_by(pair.left, both, dialect.bucket(dialect.as_text("r.i")), ["r.k0", "r.k1"], "items"), report
 
 
 def group_sums(source: Source, role: str = "score") -> Sums:
     """Sums by group: what cluster-robust errors and the bootstrap over groups ask for."""
     table = _on_engine(source)
-    group, number = table.value(source.roles["group"]), _number(source, table, role)
+    group, number = table.value(source.roles["group"]), number_of(source, table, role)
     table.missing(source.roles["group"])
-    _refuse_missing(table.place.run(portable.sums(table.relation, [number]))[0], f"{role} of {table.what}")
-    return _sums(table, table.relation, group, [number], "groups")
+    first_pass(table, number, role)
+    return sums_by(table, table.relation, group, [number], "groups")
 
 
 # ---- the pieces --------------------------------------------------------------------------------------------------------
@@ -98,7 +100,7 @@ def _on_engine(source: Source) -> SqlTable:
     return source.table
 
 
-def _number(source: Source, table: SqlTable, role: str) -> str:
+def number_of(source: Source, table: SqlTable, role: str) -> str:
     name = source.roles[role]
     if table.kind(name) in ("text", "mixed", "other"):
         hint = "convert the column in a query, such as CAST(... AS DOUBLE)"
@@ -106,7 +108,15 @@ def _number(source: Source, table: SqlTable, role: str) -> str:
     return table.real(name)
 
 
-def _refuse_missing(counted: Any, what: str) -> None:
+def first_pass(table: SqlTable, number: str, role: str) -> Any:
+    """Rows, finite numbers and their sum, of a table in which none is missing."""
+    first = table.place.run(portable.sums(table.relation, [number]))[0]
+    table.found(int(first[0]))
+    refuse_missing(first, f"{role} of {table.what}")
+    return first
+
+
+def refuse_missing(counted: Any, what: str) -> None:
     """Refuse what is NULL, NaN or infinite. SQLite keeps NaN as NULL, which SUM skips and COUNT(*) counts: so finite ones are counted."""
     n, finite = int(counted[0]), [int(each) for each in counted[1::2]]
     if gone := sum(n - each for each in finite):
@@ -114,10 +124,10 @@ def _refuse_missing(counted: Any, what: str) -> None:
         raise DataError(f"cannot add up the {what}", got=got, need="a finite number in every row", hint=hint)
 
 
-def _moments(table: SqlTable, relation: str, columns: list[str], what: str) -> Moments:
+def _moments(table: SqlTable, relation: str, columns: list[str], what: str, first: Any = None) -> Moments:
     """Two passes. S(x - c) over n is added to the centre c, and its products are taken off, so c need only be near the mean."""
-    first = table.place.run(portable.sums(relation, columns))[0]
-    _refuse_missing(first, what)
+    first = first or table.place.run(portable.sums(relation, columns))[0]
+    refuse_missing(first, what)
     n = int(first[0])
     centres = [float(total) / n for total in first[2::2]]
     written = [table.place.dialect.as_real(f"'{centre!r}'") for centre in centres]
@@ -128,11 +138,12 @@ def _moments(table: SqlTable, relation: str, columns: list[str], what: str) -> M
     return Moments(n, means, tuple(next(products) - off[i] * off[j] / n for i, j in pairs))
 
 
-def _sums(table: SqlTable, relation: str, key: str, columns: list[str], units: Any) -> Sums:
+def sums_by(table: SqlTable, relation: str, key: str, columns: list[str], units: Any) -> Sums:
     import numpy as np
 
-    found = table.place.run(portable.grouped_sums(relation, key, columns, TRAVELLERS + 1))
-    if len(found) > TRAVELLERS:
+    most = max(TRAVELLERS, most_buckets())
+    found = table.place.run(portable.grouped_sums(relation, key, columns, most + 1))
+    if len(found) > most:
         raise DataError(f"cannot add up {table.what}", got=f"more than {TRAVELLERS} groups", need="fewer", hint="name another --group")
     found.sort(key=lambda row: (type(row[0]).__name__, row[0]))  # one order on every engine
     parts = [[each for total in row[2:] for each in (float(row[1]), float(total))] for row in found]

@@ -21,6 +21,8 @@ _KINDS = {
     "BOOLEAN": "bool",
 }
 
+_BRIDGE = "An error occurred while calling"  # the bridge to Java, before what Java itself says
+
 
 def kind_of_type(declared: str) -> str:
     """The kind of a column from the name of its type, in PostgreSQL and DuckDB.
@@ -169,16 +171,22 @@ class Duckdb(Connection):
         return self._described[relation]
 
 
-def guarded(query: Callable[[], Any], fault: type[Exception] | tuple[type[Exception], ...], what: str, secrets: Sequence[str] = ()) -> Any:
+def guarded(
+    query: Callable[[], Any],
+    fault: type[Exception] | tuple[type[Exception], ...],
+    what: str,
+    secrets: Sequence[str] = (),
+    need: str = "a table or query that can be read",
+) -> Any:
     """The answer of an engine; its fault in our words, with the first line of its own unless that holds a secret."""
     try:
         return query()
     except fault as error:
-        lines = str(error).strip().splitlines() or [type(error).__name__]
-        said = lines[0][:300]
+        lines = [line.strip(": ") for line in str(error).splitlines() if line.strip(": ") and not line.startswith(_BRIDGE)]
+        said = (lines or [type(error).__name__])[0][:300]
         if any(secret in str(error) for secret in secrets):
             said = f"{type(error).__name__} (its text is withheld, because it holds the password)"
-        raise SourceError(f"cannot read {what}", got=said, need="a table or query that can be read") from None
+        raise SourceError(f"cannot read {what}", got=said, need=need) from None
 
 
 def check_file(path: str, magic: bytes, offset: int, what: str, need: str) -> None:

@@ -101,3 +101,15 @@ def grouped_sums(relation: str, key: str, columns: Sequence[str], limit: int) ->
     inner = ", ".join([f"{key} AS g", *(f"{each} AS c{place}" for place, each in enumerate(columns))])
     outer = "".join(f", SUM(c{place})" for place in range(len(columns)))
     return f"SELECT g, COUNT(*) AS n{outer} FROM (SELECT {inner} FROM {relation} AS r) AS t GROUP BY g LIMIT {limit}"
+
+
+def extremes(relation: str, column: str) -> str:
+    """The least and the greatest value of a column."""
+    return f"SELECT MIN({column}), MAX({column}) FROM {relation} AS r"
+
+
+def by_item(relation: str, key: str, number: str, group: str | None) -> str:
+    """One row per item as a relation: i, the mean x of its repeats, how many (tries), and g and h, its least and greatest group."""
+    inner = ", ".join([f"{key} AS i", f"{number} AS v", *([f"{group} AS c"] if group else [])])
+    groups = ", MIN(c) AS g, MAX(c) AS h" if group else ""
+    return f"(SELECT i, SUM(v) / COUNT(*) AS x, COUNT(*) AS tries{groups} FROM (SELECT {inner} FROM {relation} AS r) AS t GROUP BY i)"

@@ -7,7 +7,6 @@ import os
 import re
 import uuid
 from collections.abc import Mapping, Sequence
-from importlib import import_module
 from typing import Any
 
 from steelyard.errors import SourceError, UsageError
@@ -18,6 +17,7 @@ from steelyard.read.source import Source
 from steelyard.read.sql.dialects import SPARK
 from steelyard.read.sql.meeting import meet_tables
 from steelyard.read.sql.places import guarded
+from steelyard.read.sql.spark_session import faults, quiet, secrets_in, spark_session, without_secrets
 from steelyard.read.sql.tables import SqlTable
 
 _KINDS = {
@@ -35,8 +35,8 @@ class SparkPlace:
 
     dialect = SPARK
 
-    def __init__(self, session: Any, what: str) -> None:
-        self.key, self._session, self._what = f"spark {id(session)}", session, what
+    def __init__(self, session: Any, what: str, secrets: Sequence[str] = ()) -> None:
+        self.key, self._session, self._what, self._secrets = f"spark {id(session)}", session, what, tuple(secrets)
         self._types: dict[tuple[str, str], str] = {}
 
     def run(self, sql: str, values: Sequence[Any] = ()) -> list[tuple[Any, ...]]:
@@ -44,12 +44,13 @@ class SparkPlace:
             answer = self._session.sql(sql, args=list(values)) if values else self._session.sql(sql)
             return [tuple(row) for row in answer.collect()]
 
-        rows: list[tuple[Any, ...]] = guarded(collected, _faults(), self._what)
+        with quiet():
+            rows: list[tuple[Any, ...]] = guarded(collected, faults(), self._what, self._secrets)
         return rows
 
     def learn(self, relation: str, frame: Any) -> list[str]:
         """The columns of a frame that is known by a name."""
-        fields = guarded(lambda: list(frame.schema.fields), _faults(), self._what)
+        fields = guarded(lambda: list(frame.schema.fields), faults(), self._what, self._secrets)
         for field in fields:
             self._types[relation, field.name] = _KINDS.get(field.dataType.typeName().partition("(")[0].partition(" ")[0], "other")
         return [str(field.name) for field in fields]
@@ -66,14 +67,14 @@ def is_spark_frame(data: object) -> bool:
     return type(data).__module__.startswith("pyspark.sql") and type(data).__name__ == "DataFrame"
 
 
-def spark_source(frame: Any, columns: Mapping[str, object], *, name: str | None = None) -> Source:
+def spark_source(frame: Any, columns: Mapping[str, object], *, name: str | None = None, secrets: Sequence[str] = ()) -> Source:
     """A Spark frame as a source. It is known to the session by a name of ours as long as the source lives; rows stay there."""
     if not is_spark_frame(frame):
         raise UsageError("cannot use this as a Spark frame", got=type(frame).__name__, need="a pyspark DataFrame")
     session, what = frame.sparkSession, "the Spark frame"
     view = f"steelyard_{uuid.uuid4().hex}"
-    place = SparkPlace(session, what)
-    guarded(lambda: frame.createOrReplaceTempView(view), _faults(), what)
+    place = SparkPlace(session, what, secrets)
+    guarded(lambda: frame.createOrReplaceTempView(view), faults(), what, secrets)
 
     def let_go() -> None:
         with contextlib.suppress(Exception):  # the session may have ended before us
@@ -91,31 +92,12 @@ def open_on_spark(text: str, columns: Mapping[str, object], *, master: str | Non
     """Files (a path, a pattern, name=path) read and counted by a cluster. Relative paths must mean the same to every worker."""
     name, path = split_name(text)
     session = spark_session(master=master, remote=remote)
-    return spark_source(spark_files(session, [path]), columns, name=name or run_name(path))
+    return spark_source(spark_files(session, [path]), columns, name=name or run_name(without_secrets(path)), secrets=secrets_in(path))
 
 
 def spark_compare(frame_a: Any, frame_b: Any, columns: Mapping[str, object], *, outcomes: bool = False) -> Meeting | None:
     """Two Spark frames met by id on the cluster: cells and report, or None (see `meet_tables`)."""
     return meet_tables(spark_source(frame_a, columns), spark_source(frame_b, columns), outcomes=outcomes)
-
-
-def spark_session(*, master: str | None = None, remote: str | None = None, settings: Mapping[str, str] | None = None) -> Any:
-    """A session on a classic master (spark://host:7077, local[2], yarn) or through Spark Connect (sc://host:15002)."""
-    if (master is None) == (remote is None):
-        raise UsageError("cannot reach Spark", got="both or neither", need="--master spark://host:7077 or --remote sc://host")
-    try:
-        from pyspark.sql import SparkSession
-    except ImportError:
-        raise SourceError(
-            "cannot reach Spark", got="no Spark client", need="the package pyspark", hint='pip install "steelyard[spark]"'
-        ) from None
-    builder: Any = SparkSession.builder
-    builder = builder.remote(remote) if remote else builder.master(master).appName("steelyard").config("spark.ui.enabled", "false")
-    if master is not None:
-        builder = builder.config("spark.ui.showConsoleProgress", "false")
-    for key, value in (settings or {}).items():
-        builder = builder.config(key, value)
-    return guarded(builder.getOrCreate, _faults(), f"anything from Spark at {_address(remote or master or '')}")
 
 
 def spark_files(session: Any, paths: Sequence[str]) -> Any:
@@ -133,19 +115,7 @@ def spark_files(session: Any, paths: Sequence[str]) -> Any:
         reader = reader.options(header="true", inferSchema="false", mode="FAILFAST", escape='"', sep=separator, encoding="UTF-8")
     elif kind == "json":
         reader = reader.options(mode="FAILFAST")
-    return guarded(lambda: reader.load(list(paths)), _faults(), "the files on Spark")
-
-
-def _faults() -> tuple[type[Exception], ...]:
-    """What the two clients raise: classes of Spark, of the bridge to Java where it is used, and of a connection that is gone."""
-    from pyspark.errors import PySparkException
-
-    faults: tuple[type[Exception], ...] = (PySparkException, OSError, RuntimeError)
-    with contextlib.suppress(ImportError):
-        faults = (*faults, import_module("py4j.protocol").Py4JError)
-    return faults
-
-
-def _address(text: str) -> str:
-    """A host without what may be a token or a password."""
-    return text.partition(";")[0].rpartition("@")[2]
+    with quiet():
+        return guarded(
+            lambda: reader.load(list(paths)), faults(), "the files on Spark", [each for path in paths for each in secrets_in(path)]
+        )

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import weakref
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, Protocol
 
 from steelyard.errors import DataError, SourceError
@@ -41,16 +41,38 @@ class SqlTable:
 
     ordered = False
 
-    def __init__(self, place: Place, relation: str, names: Sequence[str], *, what: str, let_go: Callable[[], None] | None = None) -> None:
+    def __init__(
+        self,
+        place: Place,
+        relation: str,
+        names: Sequence[str],
+        *,
+        what: str,
+        let_go: Callable[[], None] | None = None,
+        kinds: Mapping[str, str] | None = None,
+    ) -> None:
         self.place, self.relation, self.what = place, relation, what
         weakref.finalize(self, let_go or place.close)
         self.names = tuple(names)
-        self._kinds: dict[str, str] = {}
+        self._kinds: dict[str, str] = dict(kinds or {})
+        self._dealt: set[str] = set()
         self._kept: tuple[str, ...] = self.names
         self._memory: MemoryTable | None = None
-        self.n = int(place.run(f"SELECT COUNT(*) FROM {relation} AS r")[0][0])
-        if not self.n:
-            raise SourceError(f"cannot measure {what}", got="no items", need="at least one row")
+        self._n: int | None = None
+
+    @property
+    def n(self) -> int:
+        """How many rows. A query that counts them anyway says so to `found`; only if none did, they are counted for it."""
+        if self._n is None:
+            self.found(int(self.place.run(f"SELECT COUNT(*) FROM {self.relation} AS r")[0][0]))
+        assert self._n is not None
+        return self._n
+
+    def found(self, n: int) -> None:
+        """The number of rows, as a query of the whole table tells it. None is refused: there is nothing to measure."""
+        if not n:
+            raise SourceError(f"cannot measure {self.what}", got="no items", need="at least one row")
+        self._n = n
 
     # ---- expressions -----------------------------------------------------------------------------------------------
 
@@ -63,8 +85,14 @@ class SqlTable:
             self._kinds[name] = self.place.kind(self.relation, name)
         return self._kinds[name]
 
+    def deal(self, name: str) -> None:
+        """From now on a column counts as the md5 bucket of its text: what has one value stays together, in at most 4,096 parts."""
+        self._dealt.add(name)
+
     def value(self, name: str) -> str:
         """The values of a column as they are counted: texts exactly, floats in full width."""
+        if name in self._dealt:
+            return self.place.dialect.bucket(self.text(name))
         kind, raw = self.kind(name), self.column(name)
         if kind == "other":
             raise DataError(
@@ -95,7 +123,16 @@ class SqlTable:
         keys = [self.value(name) for name, _ in columns]
         count = "COUNT(*)" if weight is None else self.real(weight)
         rows = self._few(portable.cells(self.relation, keys, TRAVELLERS + 1, count), f"different values of {_listed(columns)}")
+        if weight is None or not rows:
+            self.found(sum(int(row[-1]) for row in rows))
         return [(*map(plain_value, row[:-1]), int(row[-1])) for row in rows]
+
+    def fits(self, names: Sequence[str]) -> bool:
+        """Whether the different values of some columns may travel. Counted on the engine, and only as far as the limit."""
+        if self.n <= TRAVELLERS:
+            return True
+        inner = portable.cells(self.relation, [self.value(name) for name in names], TRAVELLERS + 1)
+        return int(self.place.run(f"SELECT COUNT(*) FROM ({inner}) AS g")[0][0]) <= TRAVELLERS
 
     def encoded(self, name: str, role: str) -> tuple[Labels, Distinct]:
         return self._here().encoded(name, role)
@@ -118,6 +155,7 @@ class SqlTable:
         """No column of ids may lack one; as rows have no number, the refusal is made here."""
         numbers = [self.column(name)] if self.kind(name) == "float" else []
         counted = self.place.run(portable.present(self.relation, [self.column(name)], numbers))[0]
+        self.found(int(counted[0]))
         gone = int(counted[0]) - int(counted[-1])
         if not gone:
             return 0, 0
@@ -149,6 +187,7 @@ class SqlTable:
             shown = ", ".join(f"{self.value(name)} AS k{place}" for place, name in enumerate(self._kept))
             order = ", ".join(f"k{place}" for place in range(len(self._kept)))  # the same draws for the same seed on every engine
             rows = self.place.run(f"SELECT {shown} FROM {self.relation} AS r ORDER BY {order}")
+            self.found(len(rows))
             columns = [[plain_value(value) for value in column] for column in zip(*rows, strict=True)]
             self._memory = MemoryTable(self._kept, columns.__getitem__, len(rows))
         return self._memory

@@ -1,0 +1,255 @@
+"""Connections of the history: a SQLite file with a write-ahead log, or a PostgreSQL server; faults in our words, no secret in them."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import time
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any, Protocol, TypeVar
+from urllib.parse import quote
+
+from steelyard.errors import SourceError
+from steelyard.history.address import Address
+
+PATIENCE = 30.0  # seconds that a writer waits for the others
+LOCK_KEY = 0x57EE1  # of the advisory lock around changes of the tables
+Found = TypeVar("Found")
+Rows = list[tuple[Any, ...]]
+
+
+class Place(Protocol):
+    """A database that a history lies in."""
+
+    bytes_type: str
+    shown: str
+
+    def run(self, sql: str, values: Sequence[Any] = ()) -> Rows: ...
+    def writing(self) -> contextlib.AbstractContextManager[None]: ...
+    def reading(self) -> contextlib.AbstractContextManager[None]: ...
+    def changing_tables(self) -> contextlib.AbstractContextManager[None]: ...
+    def has_table(self, name: str) -> bool: ...
+    def close(self) -> None: ...
+
+
+class Sqlite:
+    """A file. BEGIN IMMEDIATE queues writers at the door: a lock that is upgraded later is refused at once, however long one would wait."""
+
+    bytes_type = "BLOB"
+
+    def __init__(self, address: Address, *, create: bool) -> None:
+        import sqlite3
+
+        assert address.path is not None
+        self.shown, self._fault = address.shown, sqlite3.Error
+        path = os.fspath(address.path)
+        _check_file(path, address.shown, create=create)
+        mode = "ro" if address.read_only else "rwc" if create else "rw"
+        self._con = self._guarded(
+            lambda: sqlite3.connect(f"file:{quote(path)}?mode={mode}", uri=True, timeout=PATIENCE, isolation_level=None)
+        )
+        try:
+            if not address.read_only:
+                self._guarded(self._write_ahead)
+        except BaseException:
+            self._con.close()
+            raise
+
+    def _write_ahead(self) -> None:
+        """A log of its own, so that readers and writers do not wait for one another. The switch itself does not queue, so we do."""
+        import sqlite3
+
+        until = time.monotonic() + PATIENCE
+        while True:
+            try:
+                if self._con.execute("PRAGMA journal_mode").fetchone()[0] != "wal":
+                    self._con.execute("PRAGMA journal_mode = WAL")
+                self._con.execute("PRAGMA foreign_keys = ON")
+                return
+            except sqlite3.OperationalError as fault:
+                if "locked" not in str(fault) or time.monotonic() > until:
+                    raise
+                time.sleep(0.01)
+
+    def run(self, sql: str, values: Sequence[Any] = ()) -> Rows:
+        return self._guarded(lambda: self._con.execute(sql, list(values)).fetchall())
+
+    def _guarded(self, query: Callable[[], Found]) -> Found:
+        try:
+            return query()
+        except self._fault as error:
+            raise _told(str(error), self.shown) from None
+        except UnicodeEncodeError:
+            raise _told("a text with half a surrogate pair", self.shown) from None
+
+    @contextlib.contextmanager
+    def writing(self) -> Iterator[None]:
+        self.run("BEGIN IMMEDIATE")
+        with self._ended():
+            yield
+
+    @contextlib.contextmanager
+    def reading(self) -> Iterator[None]:
+        self.run("BEGIN")
+        with self._ended():
+            yield
+
+    @contextlib.contextmanager
+    def _ended(self) -> Iterator[None]:
+        try:
+            yield
+            self.run("COMMIT")
+        except BaseException:
+            if self._con.in_transaction:  # a full disk may have rolled it back already
+                with contextlib.suppress(self._fault):
+                    self._con.execute("ROLLBACK")
+            raise
+
+    def changing_tables(self) -> contextlib.AbstractContextManager[None]:
+        """A transaction in which tables are made: BEGIN IMMEDIATE lets in one at a time."""
+        return self.writing()
+
+    def has_table(self, name: str) -> bool:
+        return bool(self.run("SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = ?", [name]))
+
+    def close(self) -> None:
+        self._con.close()
+
+
+class Postgres:
+    """A server. A connection that was lost is told, and made anew for the next question."""
+
+    bytes_type = "BYTEA"
+
+    def __init__(self, address: Address) -> None:
+        try:
+            import psycopg
+        except ImportError:
+            raise SourceError(
+                f"cannot open the history {address.shown}",
+                got="no PostgreSQL driver",
+                need="the package psycopg",
+                hint='pip install "steelyard[postgres]"',
+            ) from None
+        self.shown, self._fault, self._settings = address.shown, psycopg.Error, dict(address.settings)
+        self._con: Any = None
+        self._connection()
+
+    def _connection(self) -> Any:
+        if self._con is None or self._con.closed:
+            import psycopg
+            from psycopg.conninfo import make_conninfo
+
+            given = {"connect_timeout": "10", "application_name": "steelyard", **self._settings}
+            # By a text, so that nothing in a URL can be an option of the driver.
+            self._con = self._guarded(lambda: psycopg.connect(make_conninfo("", **given)))
+            self._con.autocommit = True
+            self._guarded(lambda: self._con.execute(f"SET lock_timeout = '{PATIENCE:.0f}s'"))
+        return self._con
+
+    def run(self, sql: str, values: Sequence[Any] = ()) -> Rows:
+        con = self._connection()
+
+        def asked() -> Rows:
+            cursor = con.execute(sql.replace("?", "%s"), list(values) or None)
+            return [tuple(row) for row in cursor.fetchall()] if cursor.description else []
+
+        return self._guarded(asked)
+
+    def _guarded(self, query: Callable[[], Found]) -> Found:
+        try:
+            return query()
+        except self._fault as error:
+            password = self._settings.get("password")
+            said = str(error)
+            if password and password in said:
+                said = f"{type(error).__name__} (its text is withheld, because it holds the password)"
+            raise _told(said or type(error).__name__, self.shown) from None
+        except (UnicodeEncodeError, ValueError) as error:  # a NUL or half a surrogate pair: no text of PostgreSQL
+            raise _told(f"a text that the server cannot hold ({type(error).__name__})", self.shown) from None
+
+    @contextlib.contextmanager
+    def writing(self) -> Iterator[None]:
+        with self._transaction("BEGIN"):
+            yield
+
+    @contextlib.contextmanager
+    def reading(self) -> Iterator[None]:
+        with self._transaction("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"):
+            yield
+
+    @contextlib.contextmanager
+    def _transaction(self, begin: str) -> Iterator[None]:
+        self.run(begin)
+        try:
+            yield
+            self.run("COMMIT")
+        except BaseException:
+            if not self._con.closed:
+                with contextlib.suppress(self._fault):
+                    self._con.execute("ROLLBACK")
+            raise
+
+    @contextlib.contextmanager
+    def changing_tables(self) -> Iterator[None]:
+        """A transaction in which tables are made, one process at a time: two at once would fail with "relation already exists".
+
+        The lock comes before the transaction: within one the server may go on believing that a table is not there.
+        """
+        self.run("SELECT pg_advisory_lock(?)", [LOCK_KEY])
+        try:
+            with self.writing():
+                yield
+        finally:
+            if not self._con.closed:  # otherwise the server has let go of it
+                self.run("SELECT pg_advisory_unlock(?)", [LOCK_KEY])
+
+    def has_table(self, name: str) -> bool:
+        return self.run("SELECT to_regclass(?)::text", [name])[0][0] is not None
+
+    def close(self) -> None:
+        if self._con is not None:
+            self._con.close()
+
+
+def _told(said: str, shown: str) -> SourceError:
+    """A database's fault as advice."""
+    lines = [line.strip(": ") for line in said.splitlines() if line.strip(": ")]
+    first = (lines or ["no reason"])[0][:300]
+    low = first.lower()
+    for sign, need, hint in _FAULTS:
+        if sign in low:
+            return SourceError(f"cannot use the history {shown}", got=first, need=need, hint=hint)
+    return SourceError(f"cannot use the history {shown}", got=first, need="a database that answers")
+
+
+_FAULTS = (
+    ("disk is full", "room on the disk", "nothing of this run was kept; make room, or name another place with --history"),
+    ("readonly", "a database that can be written to", "name another place with --history, or --history none"),
+    ("read-only", "a database that can be written to", "name another place with --history, or --history none"),
+    ("not a database", "a SQLite database", "name another file with --history"),
+    ("malformed", "an undamaged database", "restore it from a backup; sqlite3 FILE .recover saves what can be read"),
+    ("database is locked", "a moment without other writers", f"it was busy for {PATIENCE:.0f} seconds; is it on a network disk?"),
+    ("unable to open database file", "a directory that can be written to", "SQLite keeps its log beside the file"),
+    ("permission denied for", "rights to make and fill tables", "GRANT CREATE, SELECT, INSERT to the user of the URL"),
+    ("authentication failed", "the right user and password", "a password can be in ~/.pgpass or PGPASSWORD instead of the URL"),
+)
+
+
+def _check_file(path: str, shown: str, *, create: bool) -> None:
+    """Refuse what is no database before SQLite speaks of it, and a file that is not there when it is only to be read."""
+    if os.path.exists(path) and not os.path.isfile(path):  # opening a pipe would wait for its other end
+        raise SourceError(f"cannot open the history {shown}", got="a directory or a device", need="a file")
+    try:
+        with open(path, "rb") as file:
+            head = file.read(16)
+    except FileNotFoundError:
+        if create and os.path.isdir(os.path.dirname(path) or "."):
+            return
+        got = "no such file" if not create else "a directory that is not there"
+        hint = "runs are kept with --history sqlite:///FILE" if not create else f"make the directory {os.path.dirname(path)!r}"
+        raise SourceError(f"cannot open the history {shown}", got=got, need="a history of runs", hint=hint) from None
+    except OSError as error:
+        raise SourceError(f"cannot open the history {shown}", got=error.strerror or str(error), need="a file") from None
+    if head and head != b"SQLite format 3\x00":
+        raise SourceError(f"cannot open the history {shown}", got="a file of another kind", need="a SQLite database")

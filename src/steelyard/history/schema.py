@@ -1,0 +1,80 @@
+"""The tables of the history, and the steps that bring an older one up to date.
+
+Version 1 had no protocol and no digest of the outcomes. Steps are only ever added; a database of a later version is refused.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+RUNS, LISTS, OUTCOMES, VERSIONS = "steelyard_runs", "steelyard_item_lists", "steelyard_outcomes", "steelyard_versions"
+
+# The order of the columns is that of a row as it is written and read.
+COLUMNS = (
+    *("id", "time", "command", "task", "model", "spec", "protocol", "metric", "scale", "higher_is_better", "n", "estimate", "tally"),
+    *("verdict", "p_value", "difference", "lower", "upper", "threshold", "theta", "margin", "alpha", "design", "reference"),
+    *("by", "commit", "tool", "signature", "outcomes", "result"),
+)
+MAPPINGS = ("spec", "protocol", "tally", "reference", "result")  # kept as JSON
+
+# SQLite and PostgreSQL understand all of it but the name of a column of bytes.
+STEPS: tuple[tuple[str, ...], ...] = (
+    (
+        f"""CREATE TABLE {RUNS} (
+            "id" TEXT NOT NULL PRIMARY KEY,
+            "time" TEXT NOT NULL,
+            "command" TEXT NOT NULL,
+            "task" TEXT NOT NULL,
+            "model" TEXT NOT NULL,
+            "spec" TEXT NOT NULL,
+            "metric" TEXT NOT NULL,
+            "scale" TEXT NOT NULL,
+            "higher_is_better" INTEGER NOT NULL,
+            "n" BIGINT,
+            "estimate" DOUBLE PRECISION,
+            "tally" TEXT,
+            "verdict" TEXT,
+            "p_value" DOUBLE PRECISION,
+            "difference" DOUBLE PRECISION,
+            "lower" DOUBLE PRECISION,
+            "upper" DOUBLE PRECISION,
+            "threshold" DOUBLE PRECISION,
+            "theta" DOUBLE PRECISION,
+            "margin" DOUBLE PRECISION,
+            "alpha" DOUBLE PRECISION,
+            "design" TEXT,
+            "reference" TEXT,
+            "by" TEXT,
+            "commit" TEXT,
+            "tool" TEXT,
+            "signature" TEXT NOT NULL,
+            "result" TEXT
+        )""",
+        f"""CREATE TABLE {LISTS} ("digest" TEXT NOT NULL PRIMARY KEY, "n" BIGINT NOT NULL, "ids" {{bytes}} NOT NULL)""",
+        f"""CREATE TABLE {OUTCOMES} (
+            "run" TEXT NOT NULL PRIMARY KEY REFERENCES {RUNS} ("id"),
+            "items" TEXT NOT NULL REFERENCES {LISTS} ("digest"),
+            "packing" TEXT NOT NULL,
+            "scores" {{bytes}} NOT NULL
+        )""",
+        f"""CREATE INDEX {RUNS}_by_time ON {RUNS} ("time", "id")""",
+        f"""CREATE INDEX {RUNS}_by_task ON {RUNS} ("task", "model", "time", "id")""",
+    ),
+    (
+        f"""ALTER TABLE {RUNS} ADD COLUMN "protocol" TEXT NOT NULL DEFAULT '{{{{}}}}'""",
+        f"""ALTER TABLE {RUNS} ADD COLUMN "outcomes" TEXT""",
+        f"""CREATE INDEX {RUNS}_by_verdict ON {RUNS} ("verdict", "time", "id")""",
+        f"""CREATE INDEX {RUNS}_by_model ON {RUNS} ("model", "time", "id")""",
+    ),
+)
+VERSION = len(STEPS)
+MAKE_VERSIONS = f'CREATE TABLE IF NOT EXISTS {VERSIONS} ("version" INTEGER NOT NULL PRIMARY KEY, "applied" TEXT NOT NULL)'
+
+
+def steps_from(version: int, *, bytes_type: str) -> Sequence[tuple[int, tuple[str, ...]]]:
+    """The statements that are still to be run, version by version.
+
+    >>> [number for number, _ in steps_from(1, bytes_type="BLOB")]
+    [2]
+    """
+    return [(number, tuple(sql.format(bytes=bytes_type) for sql in STEPS[number - 1])) for number in range(version + 1, VERSION + 1)]

@@ -1,0 +1,281 @@
+"""The history itself: runs are added, listed by pages, and read again; nothing in it is ever changed or removed."""
+
+# ruff: noqa: S608 - SQL is built here from names of our own; values of users are parameters
+from __future__ import annotations
+
+import json
+import os
+import uuid
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+from types import TracebackType
+from typing import Any
+
+from steelyard.errors import DataError, SourceError, UsageError
+from steelyard.histories import PastRun
+from steelyard.history.address import Address, parse_address
+from steelyard.history.entries import COMMANDS, canonical, entry_of, utc
+from steelyard.history.packing import Packed, pack, unpack
+from steelyard.history.places import Place, Postgres, Sqlite
+from steelyard.history.schema import COLUMNS, LISTS, MAKE_VERSIONS, MAPPINGS, OUTCOMES, RUNS, VERSION, VERSIONS, steps_from
+from steelyard.version import __version__
+
+PAGE = 50
+LARGEST_PAGE = 10_000
+LISTED = tuple(name for name in COLUMNS if name != "result")  # a page does not carry whole answers
+SHORTEST = 4  # letters of an id that is cut
+
+
+def open_history(url: str, *, base: str | os.PathLike[str] | None = None, create: bool = True) -> History:
+    """The history at sqlite:///PATH or postgresql://..., made or brought up to date if need be.
+
+    A relative path is relative to `base`. With create=False a file that is not there is an error, and tables are not made.
+    """
+    return History(parse_address(url, base), create=create)
+
+
+class History:
+    """A database of runs. Use it as a context manager, or close it."""
+
+    def __init__(self, address: Address, *, create: bool = True) -> None:
+        self.shown = address.shown
+        self._place: Place = Sqlite(address, create=create) if address.path is not None else Postgres(address)
+        try:
+            self._prepare(writable=not address.read_only, create=create)
+        except BaseException:
+            self._place.close()
+            raise
+
+    def __enter__(self) -> History:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, fault: BaseException | None, trace: TracebackType | None) -> None:
+        self.close()
+
+    def close(self) -> None:
+        self._place.close()
+
+    # ---- the tables ----------------------------------------------------------------------------------------------------
+
+    @property
+    def version(self) -> int:
+        """The version of the tables; 0 if there are none."""
+        if not self._place.has_table(VERSIONS):
+            return 0
+        return int(self._place.run(f'SELECT COALESCE(MAX("version"), 0) FROM {VERSIONS}')[0][0])
+
+    def _prepare(self, *, writable: bool, create: bool) -> None:
+        found = self.version
+        if found == 0 and not create:
+            raise SourceError(
+                f"cannot read the history {self.shown}",
+                got="a database without runs of steelyard",
+                need="a history",
+                hint="runs are kept with --history",
+            )
+        if found < VERSION and writable:
+            with self._place.changing_tables():
+                found = self.version  # another process may have been here
+                self._refuse_later(found)
+                self._place.run(MAKE_VERSIONS)
+                for number, statements in steps_from(found, bytes_type=self._place.bytes_type):
+                    for sql in statements:
+                        self._place.run(sql)
+                    self._place.run(f"INSERT INTO {VERSIONS} VALUES (?, ?)", [number, utc()])
+                    found = number
+        self._refuse_later(found)
+        if found < VERSION:
+            raise SourceError(
+                f"cannot read the history {self.shown}",
+                got=f"version {found}, which may not be brought up to date",
+                need=f"version {VERSION}",
+                hint="open it once without mode=ro",
+            )
+
+    def _refuse_later(self, found: int) -> None:
+        if found > VERSION:
+            raise SourceError(
+                f"cannot use the history {self.shown}",
+                got=f"version {found} of its tables",
+                need=f"version {VERSION} or an earlier one",
+                hint="a newer steelyard wrote it: install that one",
+            )
+
+    # ---- adding --------------------------------------------------------------------------------------------------------
+
+    def append(
+        self,
+        result: Any,
+        *,
+        items: Mapping[str, float] | None = None,
+        command: str | None = None,
+        task: str | None = None,
+        model: str | None = None,
+        metric: str | None = None,
+        spec: Mapping[str, Any] | None = None,
+        protocol: Mapping[str, Any] | None = None,
+        time: datetime | str | None = None,
+        by: str | None = None,
+        commit: str | None = None,
+    ) -> PastRun:
+        """Add a run: a `Verdict`, `Recorded`, `Evaluation` or `Measurement`, and its items as a mapping of ids to scores.
+
+        The run and its items are there together or not at all. Returns the run as it was kept.
+        """
+        if command is not None and command not in COMMANDS:
+            raise UsageError("cannot add to the history", got=f"the command {command!r}", need=f"one of {', '.join(COMMANDS)}")
+        packed = None if items is None else pack(items)
+        said = entry_of(result, task=task, model=model, metric=metric)
+        run = PastRun(
+            **{
+                **said,
+                "id": uuid.uuid4().hex,
+                "time": utc(time),
+                "command": command or said["command"],
+                "spec": json.loads(canonical(spec if spec is not None else said.get("spec"))),
+                "protocol": json.loads(canonical(protocol)),
+                "by": by,
+                "commit": commit,
+                "tool": f"steelyard {__version__}",
+                "outcomes": None if packed is None else packed.digest,
+            }
+        )
+        row = _row(run)
+        with self._place.writing():
+            self._place.run(f"INSERT INTO {RUNS} ({_names(COLUMNS)}) VALUES ({', '.join('?' * len(COLUMNS))})", row)
+            if packed is not None:
+                self._keep(run.id, packed)
+        return run
+
+    def _keep(self, run: str, packed: Packed) -> None:
+        self._place.run(
+            f'INSERT INTO {LISTS} ("digest", "n", "ids") VALUES (?, ?, ?) ON CONFLICT ("digest") DO NOTHING',
+            [packed.items, packed.n, packed.ids],
+        )
+        self._place.run(
+            f'INSERT INTO {OUTCOMES} ("run", "items", "packing", "scores") VALUES (?, ?, ?, ?)',
+            [run, packed.items, packed.packing, packed.scores],
+        )
+
+    # ---- reading -------------------------------------------------------------------------------------------------------
+
+    def runs(
+        self,
+        *,
+        task: str | None = None,
+        model: str | None = None,
+        spec: Mapping[str, Any] | None = None,
+        metric: str | None = None,
+        verdict: str | None = None,
+        command: str | None = None,
+        since: datetime | str | None = None,
+        until: datetime | str | None = None,
+        limit: int = PAGE,
+        after: str | None = None,
+    ) -> tuple[list[PastRun], str | None, int]:
+        """A page of runs, newest first; what `after` must be for the next one (None at the end); how many there are in all.
+
+        A spec is matched whole: {} finds the runs without one. `since` is the first moment that counts, `until` the first that
+        does not. `after` is the id of the last run of the page before: runs that are added meanwhile move nothing.
+        """
+        if not 1 <= limit <= LARGEST_PAGE:
+            raise UsageError("cannot list the runs", got=f"a limit of {limit}", need=f"1 to {LARGEST_PAGE:,}")
+        equal = {"task": task, "model": model, "metric": metric, "verdict": verdict, "command": command}
+        equal["spec"] = None if spec is None else canonical(spec)
+        where: list[tuple[str, Any]] = [(f'"{name}" = ?', value) for name, value in equal.items() if value is not None]
+        where += [] if since is None else [('"time" >= ?', utc(since, what="--since"))]
+        where += [] if until is None else [('"time" < ?', utc(until, what="--until"))]
+        with self._place.reading():
+            total = int(self._place.run(f"SELECT COUNT(*) FROM {RUNS}{_where(where)}", [value for _, value in where])[0][0])
+            values: list[Any] = [value for _, value in where]
+            if after is not None:
+                last = self._found(after)
+                where.append(('("time", "id") < (?, ?)', None))
+                values += [last.time, last.id]
+            rows = self._place.run(page_query(where), [*values, limit + 1])
+        found = [_run(LISTED, row) for row in rows[:limit]]
+        return found, found[-1].id if len(rows) > limit else None, total
+
+    def run(self, id_: str) -> PastRun:
+        """One run with its whole result, by its id or the beginning of it."""
+        with self._place.reading():
+            return self._found(id_, COLUMNS)
+
+    def items(self, id_: str) -> dict[str, float] | None:
+        """The scores of a run by item; None if they were not kept."""
+        with self._place.reading():
+            run = self._found(id_)
+            if run.outcomes is None:
+                return None
+            kept = f'SELECT l."n", l."ids", o."packing", o."scores" FROM {OUTCOMES} o JOIN {LISTS} l ON l."digest" = o."items"'
+            rows = self._place.run(f'{kept} WHERE o."run" = ?', [run.id])
+        if not rows:
+            raise SourceError(
+                f"cannot read the items of run {run.id[:8]}", got="none", need="what was written", hint="the history is damaged"
+            )
+        n, ids, packing, scores = rows[0]
+        return unpack(int(n), bytes(ids), str(packing), bytes(scores))
+
+    def _found(self, id_: str, names: Sequence[str] = LISTED) -> PastRun:
+        asked = id_.strip().lower().replace("-", "")
+        if len(asked) < SHORTEST or not all(char in "0123456789abcdef" for char in asked):
+            raise UsageError("cannot find the run", got=repr(id_), need=f"an id, or at least {SHORTEST} letters of its beginning")
+        rows = self._place.run(
+            f'SELECT {_names(names)} FROM {RUNS} WHERE "id" >= ? AND "id" <= ? ORDER BY "id" LIMIT 2', [asked, asked + "g"]
+        )
+        rows = [row for row in rows if str(row[0]).startswith(asked)]
+        if len(rows) != 1:
+            got = "no run" if not rows else "several runs"
+            raise DataError(
+                f"cannot find the run {id_!r}", got=f"{got} whose id begins so", need="the id of one run", hint="steelyard history"
+            )
+        return _run(names, rows[0])
+
+
+def page_query(where: Sequence[tuple[str, Any]]) -> str:
+    """The query of one page, newest first."""
+    return f'SELECT {_names(LISTED)} FROM {RUNS}{_where(where)} ORDER BY "time" DESC, "id" DESC LIMIT ?'
+
+
+def _where(where: Sequence[tuple[str, Any]]) -> str:
+    return f" WHERE {' AND '.join(condition for condition, _ in where)}" if where else ""
+
+
+def _names(names: Sequence[str]) -> str:
+    return ", ".join(f'"{name}"' for name in names)
+
+
+def _row(run: PastRun) -> list[Any]:
+    """A run as the values of its columns."""
+    out: list[Any] = []
+    for name in COLUMNS:
+        value = getattr(run, name)
+        if name in ("spec", "protocol"):
+            value = canonical(value)
+        elif name in MAPPINGS and value is not None:
+            value = _json(value)
+        elif name == "higher_is_better":
+            value = int(value)
+        elif isinstance(value, str) and ("\0" in value or (not value.isprintable() and _unsayable(value))):
+            raise UsageError("cannot add to the history", got=f"a {name} with characters that no database holds", need="plain text")
+        out.append(value)
+    return out
+
+
+def _unsayable(text: str) -> bool:
+    return any("\ud800" <= char <= "\udfff" for char in text)
+
+
+def _json(value: Any) -> str:
+    try:
+        return json.dumps(value, allow_nan=False)
+    except (TypeError, ValueError) as fault:
+        raise UsageError("cannot add to the history", got=str(fault), need="texts and finite numbers") from None
+
+
+def _run(names: Sequence[str], row: Sequence[Any]) -> PastRun:
+    found = dict(zip(names, row, strict=True))
+    for name in MAPPINGS:
+        if isinstance(found.get(name), str):
+            found[name] = {} if found[name] == "{}" else json.loads(found[name])
+    return PastRun(**{**found, "higher_is_better": bool(found["higher_is_better"])})

@@ -1,0 +1,189 @@
+"""`steelyard history`, and `--history` of check and record: what is kept, and that a verdict never depends on it."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from collections.abc import Sequence
+from importlib.resources import files
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner, Result
+
+import steelyard as sy
+from steelyard.cli.main import main, steelyard
+from steelyard.history.store import open_history
+from steelyard.version import __version__
+
+DATA = Path(__file__).parents[2] / "docs" / "data"
+CHECK = ["check", "digits_logistic.csv", "--task", "digits", "--model", "classifier"]
+WORSE = ["check", "digits_naive_bayes.csv", "--task", "digits", "--model", "classifier"]
+URL = "sqlite:///runs.db"
+
+
+@pytest.fixture(autouse=True)
+def desk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    shutil.copytree(DATA / "references", tmp_path / "references")
+    for name in ("digits_logistic.csv", "digits_naive_bayes.csv"):
+        (tmp_path / name).write_bytes((files("steelyard") / "data" / name).read_bytes())
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("COLUMNS", "100")
+    return tmp_path
+
+
+def ask(words: Sequence[str]) -> Result:
+    return CliRunner().invoke(steelyard, list(words))
+
+
+def code(words: Sequence[str]) -> int:
+    with pytest.raises(SystemExit) as stop:
+        main(list(words))
+    return int(stop.value.code or 0)
+
+
+def test_checks_and_records_are_kept_with_their_items() -> None:
+    assert code([*CHECK, "--history", URL]) == 0
+    assert code([*WORSE, "--history", URL]) == 1
+    record = ["record", "digits_logistic.csv", "--task", "new", "--model", "m", "--deterministic", "--protocol", "prompt=v3"]
+    assert ask([*record, "--history", URL]).exit_code == 0
+    found = json.loads(ask(["history", "--history", URL, "--format", "json"]).stdout)
+    assert (found["kind"], found["total"], found["next"]) == ("history", 3, None)
+    recorded, worse, same = found["runs"]
+    assert [run["command"] for run in found["runs"]] == ["record", "check", "check"]
+    assert (same["verdict"], worse["verdict"], recorded["verdict"]) == ("pass", "regression", None)
+    assert worse["difference"] == pytest.approx(-0.1346, abs=1e-4)
+    assert recorded["protocol"] == {"prompt": "v3"}
+    assert recorded["tool"] == f"steelyard {__version__}"
+    assert recorded["outcomes"] == same["outcomes"] != worse["outcomes"]
+    with open_history(URL) as history:
+        items = history.items(worse["id"])
+        whole = history.run(worse["id"]).result
+    assert items is not None
+    assert len(items) == 899
+    assert whole is not None
+    assert whole["kind"] == "verdict"
+    text = ask(["history", "--history", URL, "--task", "digits", "--compare", same["id"], worse["id"]]).stdout
+    assert "only with the baseline: 133" in text
+
+
+def test_the_list_for_people() -> None:
+    for words in (CHECK, WORSE):
+        ask([*words, "--history", URL])
+    text = ask(["history", "--history", URL]).stdout
+    assert "task: digits" in text  # said once
+    assert "regression" in text.splitlines()[4] + text.splitlines()[5]
+    assert "2 runs in sqlite:///runs.db." in text
+    page = ask(["history", "--history", URL, "--limit", "1"]).stdout
+    assert "--after" in page
+    assert ask(["history", "--history", URL, "--format", "markdown"]).stdout.startswith("## History of runs")
+    assert "1 run like that" in ask(["history", "--history", URL, "--verdict", "pass"]).stdout
+    assert "no run like that" in ask(["history", "--history", URL, "--spec", "quant_algo=FP8"]).stdout
+    assert "2 runs like that" in ask(["history", "--history", URL, "--spec", "none"]).stdout
+
+
+def test_the_configuration_keeps_every_check_and_none_does_not(desk: Path) -> None:
+    (desk / "steelyard.toml").write_text('directory = "references"\nhistory = "sqlite:///kept.db"\n')
+    assert ask(CHECK).exit_code == 0
+    assert ask([*CHECK, "--history", "none"]).exit_code == 0
+    assert "1 run in" in ask(["history"]).stdout
+
+
+def test_a_suite_is_its_verdicts(desk: Path) -> None:
+    (desk / "suite.toml").write_text(
+        '[[checks]]\ntask = "digits"\nmodel = "classifier"\nresult = "digits_logistic.csv"\n\n'
+        '[[checks]]\ntask = "digits"\nmodel = "classifier"\nresult = "digits_naive_bayes.csv"\n'
+    )
+    assert code(["check", "--suite", "suite.toml", "--history", URL]) == 1
+    assert [run.verdict for run in sy.list_runs(URL)] == ["regression", "pass"]
+
+
+@pytest.mark.parametrize(
+    ("url", "said"),
+    [
+        ("sqlite:////no/such/place/runs.db", "a directory that is not there"),
+        ("sqlite:///digits_logistic.csv", "a file of another kind"),
+        ("sqlite:///references", "a directory or a device"),
+        ("postgresql://ada:hunter2@127.0.0.1:1/team", "refused"),
+        ("mysql://ada:hunter2@db/x", "sqlite:/// or postgresql://"),
+    ],
+)
+def test_a_history_that_fails_costs_no_verdict(url: str, said: str, capfd: pytest.CaptureFixture[str]) -> None:
+    for words, expected in ((CHECK, 0), (WORSE, 1)):
+        assert code([*words, "--history", url]) == expected
+        out, err = capfd.readouterr()
+        assert out.startswith(("PASS", "REGRESSION"))
+        assert err.startswith("warning: the run is not in the history: ")
+        assert said in err
+        assert "hunter2" not in err + out
+
+
+def test_even_an_unforeseen_fault_costs_no_verdict(monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]) -> None:
+    def falls(*_: object, **__: object) -> None:
+        raise RuntimeError("never thought of")
+
+    monkeypatch.setattr("steelyard.questions.history_keep.keep", falls)
+    assert code([*WORSE, "--history", URL]) == 1
+    out, err = capfd.readouterr()
+    assert out.startswith("REGRESSION")
+    assert "RuntimeError: never thought of" in err
+
+
+def test_json_of_a_check_is_json_whatever_the_history_says(capfd: pytest.CaptureFixture[str]) -> None:
+    assert code([*CHECK, "--format", "json", "--history", "sqlite:////no/where.db"]) == 0
+    assert json.loads(capfd.readouterr().out)["kind"] == "verdict"
+
+
+def test_export_by_option_and_by_ending(desk: Path) -> None:
+    ask([*CHECK, "--history", URL])
+    assert "1 run written to runs.csv" in ask(["history", "--history", URL, "--export", "runs.csv"]).stderr
+    assert ask(["history", "--history", URL, "-o", "again.csv"]).exit_code == 0
+    assert (desk / "again.csv").read_text() == (desk / "runs.csv").read_text()
+    assert ask(["history", "--history", URL, "-o", "page.json"]).exit_code == 0
+    assert json.loads((desk / "page.json").read_text())["kind"] == "history"
+
+
+def test_drift_of_a_series(desk: Path) -> None:
+    with open_history(URL) as history:
+        for i, k in enumerate((162, 160, 161, 159, 160, 161, 150, 148, 149, 150, 147, 149)):
+            history.append(sy.measure(sy.Counts.of(k, 200)), task="t", model="m", time=f"2026-11-{i + 1:02d}")
+    words = ["history", "--history", URL, "--task", "t", "--model", "m", "--drift"]
+    found = json.loads(ask([*words, "--format", "json"]).stdout)
+    assert found["kind"] == "drift"
+    assert found["change_point"]["place"] == 7
+    assert found["drifting"] is True
+    text = ask(words).stdout
+    assert text.startswith("DRIFT  t, m, accuracy")
+    assert "a false alarm every 931 healthy runs" in " ".join(text.split())
+    assert "for one look" in text
+    narrow = ask([*words, "--h", "4", "--k", "0.5", "--alpha", ".001"]).stdout
+    assert "335 healthy runs" in " ".join(narrow.split())
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["history"], "cannot look at the history: got no history"),
+        (["history", "--history", URL], "no such file"),
+        (["history", "--history", URL, "--drift"], "got no --task and no --model"),
+        (["history", "--history", URL, "--drift", "--export", "a.csv"], "--drift and --export"),
+        (["history", "--history", "postgresql://a:hunter2@127.0.0.1:1/b"], "cannot use the history postgresql://127.0.0.1:1/b"),
+        (["history", "--history", URL, "--limit", "none"], "--limit"),
+    ],
+)
+def test_mistakes_are_told(words: list[str], said: str, capfd: pytest.CaptureFixture[str]) -> None:
+    assert code(words) == 3
+    out, err = capfd.readouterr()
+    assert out == ""
+    assert said in err
+    assert "hunter2" not in err
+
+
+def test_a_hostile_name_does_nothing_to_a_terminal() -> None:
+    with open_history(URL) as history:
+        history.append(sy.measure(sy.Counts.of(1, 2)), task="\x1b[31mt", model="m\u202e")
+        history.append(sy.measure(sy.Counts.of(1, 2)), task="<img src=x onerror=alert(1)>", model="|m|")
+    text, page = ask(["history", "--history", URL]).stdout, ask(["history", "--history", URL, "--format", "markdown"]).stdout
+    assert "\x1b" not in text + page
+    assert "\u202e" not in text + page
+    assert "<img" not in page

@@ -1,0 +1,120 @@
+"""Which rule is taken, what is refused by name, and that all rules speak alike."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import numpy as np
+import pytest
+
+from steelyard.errors import UsageError
+from steelyard.infer.sequential_mcnemar import SequentialMcNemar
+from steelyard.infer.stopping import KINDS, ExactMcNemar, Rule, choice, rule_for
+
+PLAIN: dict[str, Any] = {"right_or_wrong": True, "one_answer": True, "margin": 0.0, "grouped": False, "theta": 0.02, "n_max": 1000}
+NEEDS: dict[str, dict[str, Any]] = {"sprt": {"discordance": 0.05}}
+
+
+@pytest.mark.parametrize(
+    ("change", "kind", "words"),
+    [
+        ({}, "mcnemar", "exact test on disagreements applies"),
+        ({"right_or_wrong": False}, "lan-demets", "scores are not right or wrong"),
+        ({"one_answer": False}, "lan-demets", "several answers"),
+        ({"margin": 0.01}, "lan-demets", "margin of 0.01"),
+        ({"grouped": True}, "lan-demets", "in groups"),
+        ({"theta": None}, "lan-demets", "no early pass"),
+        ({"theta": None, "n_max": None}, "e-process", "no looks can be planned"),
+    ],
+)
+def test_the_default_and_why(change: dict[str, Any], kind: str, words: str) -> None:
+    found, why = choice(**(PLAIN | change))
+    assert found == kind
+    assert words in why
+    assert rule_for(**(PLAIN | change)).plan()["rule"] == kind
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_rules_speak_alike(kind: str) -> None:
+    rule: Rule = rule_for(kind, **PLAIN, **NEEDS.get(kind, {}))
+    assert json.loads(json.dumps(rule.plan()))["rule"] == kind
+    rng, values, decision = np.random.default_rng(1), np.zeros(0), "continue"
+    while decision == "continue":
+        values = np.concatenate([values, rng.choice([-1.0, 0.0, 1.0], p=[0.12, 0.86, 0.02], size=50)])
+        decision = rule.look(values)
+    assert decision == rule.decision == "regression"
+    assert rule.looks[-1]["n"] == len(values)
+    assert rule.looks[-1]["decision"] == "regression"
+    assert {"n", "statistic", "upper", "lower", "alpha_spent", "decision"} <= set(rule.looks[-1])
+    assert 0 < rule.alpha_spent <= 0.05
+    json.dumps(rule.looks)
+    found = rule.estimate()
+    assert found.low is not None
+    assert found.high is not None
+    assert found.low < found.estimate < found.high <= 0
+    assert found.p_value <= 0.05
+    assert found.confidence_level == pytest.approx(0.9)
+    assert (rule.pass_level is None) == (kind == "e-mcnemar")
+    with pytest.raises(UsageError, match="cannot look again"):
+        rule.look(values)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_items_that_run_out_are_no_pass(kind: str) -> None:
+    rule = rule_for(kind, **PLAIN, **NEEDS.get(kind, {}))
+    assert rule.look([1.0, -1.0, 1.0, -1.0] + [0.0] * 30, last=True) == "exhausted"
+    found = rule.estimate()
+    assert found.low < 0 < found.high  # type: ignore[operator]
+    assert found.p_value > 0.05
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_no_estimate_before_the_end(kind: str) -> None:
+    rule = rule_for(kind, **PLAIN, **NEEDS.get(kind, {}))
+    rule.look([0.0, 1.0, 0.0])
+    with pytest.raises(UsageError, match="has not ended"):
+        rule.estimate()
+
+
+def test_the_exact_rule_is_the_exact_test() -> None:
+    rng, values = np.random.default_rng(3), np.zeros(0)
+    rule, test = ExactMcNemar(theta=0.05), SequentialMcNemar(0.05)
+    while rule.decision == "continue":
+        values = np.concatenate([values, rng.choice([-1.0, 0.0, 1.0], p=[0.05, 0.9, 0.05], size=32)])
+        assert rule.look(values) == test.look(len(values), int(np.sum(values < 0)), int(np.sum(values > 0)))
+    assert [look["upper"] for look in rule.looks] == [look.upper for look in test.history]
+    assert rule.alpha_spent == test.alpha_spent
+
+
+@pytest.mark.parametrize("kind", ["mcnemar", "e-mcnemar", "sprt"])
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        ({"right_or_wrong": False}, "not right or wrong"),
+        ({"one_answer": False}, "several answers"),
+        ({"margin": 0.01}, "margin"),
+        ({"grouped": True}, "groups"),
+    ],
+)
+def test_what_does_not_fit_is_refused(kind: str, change: dict[str, Any], words: str) -> None:
+    with pytest.raises(UsageError, match=f"cannot stop by '{kind}'.*{words}"):
+        rule_for(kind, **(PLAIN | change), **NEEDS.get(kind, {}))
+
+
+@pytest.mark.parametrize(
+    ("kind", "change", "words"),
+    [
+        ("triangular", {}, "one of mcnemar, lan-demets"),
+        ("mcnemar", {"theta": None}, "need theta"),
+        ("sprt", {}, "discordance"),
+        ("e-process", {"right_or_wrong": False}, "without a range"),
+        ("e-process", {"grouped": True}, "largest group"),
+        ("lan-demets", {"n_max": 12}, "at least 20"),
+        ("lan-demets", {"n_max": 8, "grouped": True}, "8 groups"),
+        ("lan-demets", {"spending": "haybittle"}, "spending function"),
+    ],
+)
+def test_what_is_missing_is_named(kind: str, change: dict[str, Any], words: str) -> None:
+    with pytest.raises(UsageError, match=words):
+        rule_for(kind, **(PLAIN | change))
