@@ -109,10 +109,6 @@ def run(task: str | None, **options: Any) -> None:
     result = _suite(task, options) if options["suite"] is not None else _one(task, options)
     code = result.exit_code
     if options["format_"] in ("junit", "github") and options["suite"] is None:
-        if result.verdict is None:
-            raise UsageError(
-                f"cannot write {options['format_']}", got="a run without a verdict", need="a reference to judge by", hint="--against NAME"
-            )
         result = result.verdict
     if options["format_"] == "github":
         from steelyard.cli.check import step_summary
@@ -129,6 +125,10 @@ def _one(task: str | None, options: dict[str, Any]) -> Any:
     from steelyard.evaluate.progress import Progress
     from steelyard.questions.run import run as ask
 
+    if options["answer_"] is not None and options["output"] is not None and options["answer_"].absolute() == options["output"].absolute():
+        raise UsageError(
+            "cannot write the answer and the rows", got="one file for both", need="two", hint="--answer answer.json -o rows.jsonl"
+        )
     with Progress(quiet=options["quiet"]) as progress:
         try:
             return ask(
@@ -139,6 +139,7 @@ def _one(task: str | None, options: dict[str, Any]) -> Any:
                 spec=pairs_given(options["spec"], "--spec"),
                 prices=_prices(options["price"]),
                 progress=progress,
+                verdict=options["format_"] in ("junit", "github"),
                 **{name: options[name] for name in PASSED_ON if options[name] is not None},
             )
         except KeyboardInterrupt:
@@ -159,8 +160,17 @@ def _prices(words: tuple[str, ...]) -> dict[str, float] | None:
 
 
 def _suite(task: str | None, options: dict[str, Any]) -> Any:
-    if task is not None or options["model"]:
-        raise UsageError("cannot use a suite with a task of its own", got="a task or --model", need="the suite file to say it")
+    context = click.get_current_context()
+    of_suite = ("suite", "directory", "config", "fail_on", "format_", "answer_", "no_color", "quiet", "debug", "history")
+    given = [
+        option.opts[0] if isinstance(option, click.Option) else "a task"
+        for option in context.command.params
+        if option.name not in of_suite and context.get_parameter_source(option.name or "") == click.core.ParameterSource.COMMANDLINE
+    ]
+    if given:
+        raise UsageError("cannot use a suite with options of one run", got=given[0], need="the suite file to say it")
+    from steelyard.evaluate.progress import Progress
     from steelyard.questions.run_suite import run_suite
 
-    return run_suite(options["suite"], directory=options["directory"], config=options["config"])
+    with Progress(quiet=options["quiet"]) as progress:
+        return run_suite(options["suite"], directory=options["directory"], config=options["config"], progress=progress)

@@ -177,8 +177,11 @@ class Asking(Iterator[tuple[Ask, Answer]]):
         """Begin nothing new, wait for what is in flight (it is written down), and let the threads go."""
         self._begin_nothing_new()
         try:
-            while self.asked.in_flight > 0 and not self._given_up:
+            # The threads end after what they are at. Their number is no guide: an interrupt can lose an arrival on its way here.
+            while self.asked.in_flight > 0 and not self._given_up and any(desk.busy for desk in self._desks):
                 self._arrive_in_time()
+            self._settle()
+            self.asked.in_flight = 0
         except BaseException:  # a second Ctrl-C: nobody shall wait again
             self._given_up = True
             raise

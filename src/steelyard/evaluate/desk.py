@@ -24,14 +24,20 @@ class Desk:
         self.batch, self.most = max(1, model.batch), max(1, most)
         self.closed = threading.Event()
         self.waiting: queue.SimpleQueue[Batch | None] = queue.SimpleQueue()
-        self.threads = 0
+        self.threads: list[threading.Thread] = []
 
     def take(self, batch: Batch, arrivals: queue.SimpleQueue[Arrival]) -> None:
         self.waiting.put(batch)
-        if self.threads < self.most:
-            self.threads += 1
+        if len(self.threads) < self.most:
             # Daemons: who presses Ctrl-C twice does not want to wait for them.
-            threading.Thread(target=self._work, args=(arrivals,), name=f"asking {self.threads}", daemon=True).start()
+            thread = threading.Thread(target=self._work, args=(arrivals,), name=f"asking {len(self.threads)}", daemon=True)
+            self.threads.append(thread)
+            thread.start()
+
+    @property
+    def busy(self) -> bool:
+        """Whether somebody still works here."""
+        return any(thread.is_alive() for thread in self.threads)
 
     def _work(self, arrivals: queue.SimpleQueue[Arrival]) -> None:
         while (batch := self.waiting.get()) is not None:
@@ -64,5 +70,5 @@ class Desk:
 def dismiss(desks: Sequence[Desk]) -> None:
     for desk in desks:
         desk.closed.set()
-        for _ in range(desk.threads):
+        for _ in desk.threads:
             desk.waiting.put(None)

@@ -63,6 +63,8 @@ def check(
     rule = settle_rule(options, entry, place.defaults)
     rule.warnings.extend(match.warnings)
     notes = notes_of(source)
+    if notes is not None and notes.ratio is not None:
+        columns = {"ratio": tuple(notes.ratio), **columns}
     check_protocol(entry, place, protocol if notes is None else {**notes.protocol, **(protocol or {})}, rule)
     if value is not None:
         found, scale_used = _of_value(value, entry, rule), rule.scale or "raw"

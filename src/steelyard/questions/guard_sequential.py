@@ -92,8 +92,11 @@ class Plan:
     def from_dict(cls, plain: Mapping[str, Any]) -> Plan:
         try:
             ends = plain.get("score_range")
+            for name in ("theta", "alpha", "beta", "margin", "looks", "every", "n_max"):
+                if isinstance(plain[name], bool) or not isinstance(plain[name], int | float):
+                    raise TypeError(f"{name} is {plain[name]!r}")
             return cls(**{**plain, "score_range": None if ends is None else (float(ends[0]), float(ends[1]))})
-        except (TypeError, ValueError, IndexError) as fault:
+        except (TypeError, ValueError, IndexError, KeyError, AttributeError) as fault:
             raise DataError(
                 "cannot read the plan of a run that stopped early", got=str(fault), need="the notes as they were written"
             ) from None
@@ -159,6 +162,7 @@ def means_of(items: Items, metric: Metric) -> dict[str, float]:
     codes = items.id.codes
     names, first, member = np.unique(codes, return_index=True, return_inverse=True)
     means = np.bincount(member, weights=values) / np.bincount(member)
+    means = 1 - means if metric.base == "error" else means  # outcomes are right or wrong; the metric counts what is wrong
     order = np.argsort(first)
     return {items.id.names[names[i]]: float(means[i]) for i in order}
 

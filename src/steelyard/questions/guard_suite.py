@@ -53,12 +53,13 @@ def check_suite(
     seed: int | None = 0,
     today: datetime.date | None = None,
     evaluate: Callable[..., Verdict] | None = None,
+    beforehand: Callable[..., None] | None = None,
 ) -> Suite:
     """The verdict on a suite file. Result paths are relative to it; a guard that cannot be asked stops the suite (exit 3).
 
     Regression: some adjusted p <= alpha among the guards that count. A guard red alone but not after the correction is
     unconfirmed: inconclusive if it has a theta, otherwise a pass with a warning. `evaluate` makes the verdict of a check that
-    runs a model.
+    runs a model; `beforehand` sees every guard before the first is asked.
     """
     file = Path(path)
     plain = _read(file)
@@ -83,6 +84,9 @@ def check_suite(
             need="steelyard run",
             hint=f"steelyard run --suite {file.name}",
         )
+    if beforehand is not None:
+        for guard in guards:
+            beforehand(guard, **where)
     verdicts = [
         check(**guard.options, **where, seed=seed) if evaluate is None or guard.run is None else evaluate(guard, **where)
         for guard in guards

@@ -73,7 +73,10 @@ def record(
     before = existing_entry(place, model, spec)
     refuse_unasked(before, update, place, model)
     notes = run_notes(sources, task)
-    protocol = protocol if not notes else {**notes[0].protocol, **(protocol or {})}
+    if notes:
+        protocol = {**notes[0].protocol, **(protocol or {})}
+        metric = metric if metric is not None or before is not None else notes[0].metric
+        columns = {"ratio": tuple(notes[0].ratio), **columns} if notes[0].ratio is not None else columns
     about = {"model": model, "spec": spec, "metric": metric, "positive": positive, "scale": scale, "deterministic": deterministic}
     limits = {"theta": theta, "margin": margin, "alpha": alpha, "beta": beta, "sigma": sigma, "higher_is_better": higher_is_better}
     wish = wish_of({**about, **limits, "reason": reason, "protocol": protocol}, before, place)

@@ -12,7 +12,7 @@ import numpy as np
 
 from steelyard import signature
 from steelyard.errors import DataError
-from steelyard.evaluate.told import Price, Told
+from steelyard.evaluate.told import Told
 from steelyard.infer.confidence_sequence import ConfidenceSequence
 from steelyard.questions.compare import compare
 from steelyard.questions.guard import check, written
@@ -27,7 +27,7 @@ from steelyard.verdicts import Verdict
 from steelyard.version import __version__
 
 if TYPE_CHECKING:
-    from steelyard.questions.run import _Run
+    from steelyard.questions.run_course import Course
 
 LEVEL = 0.95
 COUNTED = ("n", "answered", "unextracted", "truncated", "empty", "refused", "errors", "attempts")
@@ -35,22 +35,18 @@ SIDES = ("baseline", "candidate")
 
 
 def answered(
-    held: _Run,
+    held: Course,
     output: Path | None,
     *,
     spec: Mapping[str, Any] | None,
     directory: str | os.PathLike[str] | None,
     config: str | os.PathLike[str] | None,
-    unmatched: str,
-    options: Mapping[str, Any],
-    seed: int | None,
 ) -> Evaluation:
     """The answer. Rows are written first: what was paid for is kept, whatever becomes of the question."""
     warnings = [*held.prepared.warnings, *(said for model in held.models for said in getattr(model, "warnings", ()))]
-    price = None if held.prices is None else Price.of(held.prices)
-    told = [Told.of(rows, price) for rows in held.rows]
+    told = [Told.of(rows, held.wish.price) for rows in held.rows]
     failed = sum(each.errors for each in told)
-    if failed and held.missing == "error":
+    if failed and (held.wish.missing == "error" or (held.wish.missing == "drop" and failed == sum(each.n for each in told))):
         raise _failed(held, told, failed)
     paths = _paths(output, len(held.models))
     for place, path in enumerate(paths):
@@ -59,7 +55,7 @@ def answered(
     if output is not None:
         journal_path(output).unlink(missing_ok=True)
     where = {"directory": directory, "config": config}
-    verdict = _verdict(held, spec, where, unmatched, options, told)
+    verdict = _verdict(held, spec, where, told)
     models = tuple(
         Answered(
             name=held.names[place],
@@ -73,13 +69,15 @@ def answered(
     comparison = None
     if len(models) == 2 and held.watch is None:
         a, b = (_plain(rows, held.prepared.scorer.sums) for rows in held.rows)
-        found = compare(a, b, metric=held.prepared.metric, missing=held.missing, names=list(held.names))
+        found = compare(
+            a, b, metric=held.prepared.metric, missing=held.wish.missing, names=list(held.names), ratio=held.prepared.scorer.sums
+        )
         comparison = found if isinstance(found, Comparison) else None
     return Evaluation(
         task=held.prepared.task.name,
         n=held.items,
         available=len(held.prepared.cases),
-        repeats=held.repeats,
+        repeats=held.wish.repeats,
         models=models,
         stopping=_stopping(held, verdict),
         verdict=verdict,
@@ -99,7 +97,7 @@ def _usage(told: Told) -> dict[str, Any]:
     return {"tokens_in": told.tokens_in, "tokens_out": told.tokens_out, "untold": told.untold, **(told.seconds or {}), "cost": told.cost}
 
 
-def _failed(held: _Run, told: Sequence[Told], failed: int) -> DataError:
+def _failed(held: Course, told: Sequence[Told], failed: int) -> DataError:
     asked = sum(each.n for each in told)
     kinds: dict[str, int] = {}
     for rows in held.rows:
@@ -122,7 +120,7 @@ def _paths(output: Path | None, models: int) -> list[Path | None]:
     return [output] if models == 1 else [output.with_name(f"{output.stem}.{side}{output.suffix}") for side in SIDES]
 
 
-def _notes(held: _Run, place: int, told: Told) -> Notes:
+def _notes(held: Course, place: int, told: Told) -> Notes:
     stopping = None
     if isinstance(held.watch, Decided):
         stopping = {"plan": held.watch.plan.to_dict(), "looked": held.watch.looked, "last": held.items == len(held.prepared.cases)}
@@ -137,7 +135,8 @@ def _notes(held: _Run, place: int, told: Told) -> Notes:
         order=held.prepared.order,
         n=held.items,
         available=len(held.prepared.cases),
-        repeats=held.repeats,
+        repeats=held.wish.repeats,
+        ratio=held.prepared.scorer.sums,
         counts=counts_of(told),
         stopping=stopping,
         steelyard=__version__,
@@ -154,26 +153,29 @@ def _plain(rows: Sequence[Mapping[str, Any]], sums: Sequence[str] | None) -> lis
 # ---- measuring ---------------------------------------------------------------------------------------------------------
 
 
-def _measured(held: _Run, place: int) -> Measurement | None:
+def _measured(held: Course, place: int) -> Measurement | None:
     """The metric of a model. After a stop that depended on the answers, its interval is one that holds whenever one stops."""
     prepared = held.prepared
     rows = _plain(held.rows[place], prepared.scorer.sums)
     more: dict[str, Any] = {"range": prepared.task.range} if prepared.task.range is not None else {}
     if prepared.scorer.sums is not None:
-        return measure(rows, metric="ratio", ratio=prepared.scorer.sums, missing=held.missing)
+        return measure(rows, metric="ratio", ratio=prepared.scorer.sums, missing=held.wish.missing)
     if held.watch is None:
-        return measure(rows, metric=prepared.metric, missing=held.missing, **more)
-    found = measure(rows, metric=prepared.metric, missing=held.missing, **more)
-    ends = prepared.task.range or ((0.0, 1.0) if prepared.scorer.right_or_wrong else None)
+        return measure(rows, metric=prepared.metric, missing=held.wish.missing, **more)
+    found = measure(rows, metric=prepared.metric, missing=held.wish.missing, **more)
+    ends = prepared.span
     if ends is None:
         row = replace(found.rows[0], interval=None)
         said = "no interval of the metric itself: the run stopped by its answers, and the range of scores is not known"
         return replace(found, rows=(row,), warnings=(*found.warnings, said))
     scores = np.array(
-        [row["score"] if row["score"] is not None else 0.0 for row in rows if row["score"] is not None or held.missing == "wrong"]
+        [row["score"] if row["score"] is not None else 0.0 for row in rows if row["score"] is not None or held.wish.missing == "wrong"]
     )
-    if held.repeats > 1:
-        scores = scores.reshape(-1, held.repeats).mean(axis=1)
+    if not len(scores):
+        return None
+    scores = 1 - scores if prepared.base == "error" else scores
+    if held.wish.repeats > 1:
+        scores = scores.reshape(-1, held.wish.repeats).mean(axis=1)
     low, high = ConfidenceSequence(ends, 1 - LEVEL).look(scores)
     interval = Interval(low=low, high=high, confidence_level=LEVEL, side="two", method="betting-sequence")
     used = signature.write({**signature.parse(found.signature), "interval": interval.method})
@@ -184,11 +186,9 @@ def _measured(held: _Run, place: int) -> Measurement | None:
 
 
 def _verdict(
-    held: _Run,
+    held: Course,
     spec: Mapping[str, Any] | None,
     where: Mapping[str, Any],
-    unmatched: str,
-    options: Mapping[str, Any],
     told: Sequence[Told],
 ) -> Verdict | None:
     bench = held.bench
@@ -212,22 +212,23 @@ def _verdict(
             model=bench.model,
             spec=spec,
             protocol=held.prepared.protocol,
-            unmatched=unmatched,
-            missing=held.missing,
+            unmatched=held.wish.unmatched,
+            missing=held.wish.missing,
+            **({} if held.prepared.scorer.sums is None else {"ratio": held.prepared.scorer.sums}),
             **where,
-            **{name: value for name, value in options.items() if value is not None},
+            **{name: value for name, value in held.wish.rule.items() if value is not None},
         )
     return watch_rates(verdict, bench.entry, counts_of(told[-1])) if len(held.models) == 1 else verdict
 
 
-def _stopping(held: _Run, verdict: Verdict | None) -> Mapping[str, Any] | None:
+def _stopping(held: Course, verdict: Verdict | None) -> Mapping[str, Any] | None:
     if isinstance(held.watch, Narrow):
         used, there = held.items, len(held.prepared.cases)
         return {**held.watch.facts(), "decision": "narrow enough" if held.decided else "exhausted", "n_used": used, "n_saved": there - used}
     return None if verdict is None else verdict.details.get("stopping")
 
 
-def _conclusion(held: _Run, verdict: Verdict | None) -> str:
+def _conclusion(held: Course, verdict: Verdict | None) -> str:
     used, there = held.items, len(held.prepared.cases)
     if isinstance(held.watch, Narrow):
         if held.decided:
@@ -241,15 +242,15 @@ def _conclusion(held: _Run, verdict: Verdict | None) -> str:
     return f"{used:,} items asked."
 
 
-def _sign(held: _Run) -> str:
+def _sign(held: Course) -> str:
     return signature.write(
         {
             "task": held.prepared.task.name,
             "model": list(held.names) if len(held.names) > 1 else held.names[0],
             "metric": held.prepared.metric,
             "n": held.items,
-            "repeats": held.repeats if held.repeats > 1 else None,
+            "repeats": held.wish.repeats if held.wish.repeats > 1 else None,
             "seed": held.prepared.seed,
-            "missing": None if held.missing == "error" else held.missing,
+            "missing": None if held.wish.missing == "error" else held.wish.missing,
         }
     )

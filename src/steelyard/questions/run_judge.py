@@ -11,7 +11,6 @@ from typing import Any
 import numpy as np
 
 from steelyard.errors import DataError, UsageError
-from steelyard.evaluate.asks import Case
 from steelyard.evaluate.told import jsonable
 from steelyard.items import Items
 from steelyard.metrics.catalogue import Metric, parse
@@ -22,12 +21,12 @@ from steelyard.questions.guard_sequential import Plan, means_of
 from steelyard.questions.guard_source import keyed_alike, read_run, refuse_other_contents, scale_of
 from steelyard.questions.reference_place import Place, load, locate, matched, with_outcomes
 from steelyard.questions.run_task import Prepared
+from steelyard.questions.run_wish import Wish
 from steelyard.reference import outcomes
 from steelyard.reference.entry import Entry
 from steelyard.reference.matching import NoReferenceError
 
 NOBODY = "none"  # --against none: measure only
-OF_RULE = ("alpha", "beta", "theta", "margin", "sigma", "scale")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -57,14 +56,13 @@ class Bench:
 def bench_of(
     prepared: Prepared,
     name: str,
+    wish: Wish,
     *,
     against: str | None,
     must: bool,
     spec: Mapping[str, Any] | None,
     directory: str | os.PathLike[str] | None,
     config: str | os.PathLike[str] | None,
-    unmatched: str,
-    options: Mapping[str, Any],
 ) -> Bench | None:
     """The reference on record of `against`, or of the model's own name; None if there is none and nobody asked for one."""
     if against == NOBODY:
@@ -80,8 +78,7 @@ def bench_of(
         if must or against is not None:
             raise
         return None
-    asked = {**{key: options.get(key) for key in OF_RULE}, "metric": prepared.metric if match.entry.metric is None else None}
-    rule = settle_rule({**asked, "metric": None}, match.entry, place.defaults)
+    rule = settle_rule(wish.rule, match.entry, place.defaults)
     rule.warnings.extend(match.warnings)
     _refuse_other_metric(rule, prepared)
     check_protocol(match.entry, place, prepared.protocol, rule)
@@ -94,7 +91,7 @@ def bench_of(
     past = outcomes.to_items(recorded)
     scale, unit = scale_of(rule, bench.metric, [past], entry)
     bench = replace(bench, scale=scale, unit=unit, hashed=recorded.hashed, one_answer=past.repeat is None)
-    _refuse_strangers([bench.key(case.id) for case in prepared.cases], set(recorded.keys), unmatched)
+    _refuse_strangers([bench.key(case.id) for case in prepared.cases], set(recorded.keys), wish.unmatched)
     if prepared.task.writes_labels:
         refuse_other_contents(keyed_alike(_asked(prepared), recorded.hashed), recorded)
     groups = None if recorded.group is None else dict(zip(recorded.keys, recorded.group, strict=True))
@@ -141,11 +138,11 @@ def _refuse_strangers(ids: Sequence[str], known: set[str], unmatched: str) -> No
     )
 
 
-def beside(prepared: Prepared, names: Sequence[str], options: Mapping[str, Any], config: str | os.PathLike[str] | None) -> Bench:
+def beside(prepared: Prepared, names: Sequence[str], wish: Wish, config: str | os.PathLike[str] | None) -> Bench:
     """Two models asked side by side: the first is the reference, and nothing is on record."""
     place = locate(prepared.task.name, None, config)
     entry = Entry(model=names[0], value=None, value_key=prepared.metric)
-    rule = settle_rule({key: options.get(key) for key in OF_RULE}, entry, place.defaults)
+    rule = settle_rule(wish.rule, entry, place.defaults)
     metric = parse(prepared.metric)
     return Bench(
         place=place, model=names[1], entry=entry, rule=rule, metric=metric, scale=rule.scale or "fraction", unit=_unit(rule, metric)
@@ -156,19 +153,9 @@ def _unit(rule: Rule, metric: Metric) -> float:
     return 100.0 if rule.scale == "percent" and metric.base in ("accuracy", "error", "mean") else 1.0
 
 
-def plan_of(
-    bench: Bench,
-    prepared: Prepared,
-    *,
-    kind: str | None,
-    looks: int,
-    every: int,
-    repeats: int,
-    discordance: float | None,
-    cases: Sequence[Case],
-) -> Plan:
+def plan_of(bench: Bench, prepared: Prepared, wish: Wish) -> Plan:
     """The plan of stopping, fixed before the first look."""
-    rule = bench.rule
+    rule, cases = bench.rule, prepared.cases
     if rule.theta is None:
         raise UsageError(
             "cannot stop when it is decided",
@@ -189,20 +176,20 @@ def plan_of(
             hint="whole_groups = true in the task, or leave the group out",
         )
     return Plan(
-        kind=kind,
+        kind=wish.kind,
         theta=rule.theta / bench.unit,
         alpha=rule.alpha,
         beta=rule.beta,
         margin=rule.margin / bench.unit,
-        looks=looks,
-        every=every,
+        looks=wish.looks,
+        every=wish.every,
         n_max=len(cases),
         right_or_wrong=prepared.scorer.right_or_wrong and _zero_one(bench.past),
-        one_answer=bench.one_answer and repeats == 1,
+        one_answer=bench.one_answer and wish.repeats == 1,
         groups=len(set(groups)) if groups else None,
         largest_group=max(Counter(groups).values()) if groups else None,
-        discordance=discordance,
-        score_range=prepared.task.range or ((0.0, 1.0) if prepared.scorer.right_or_wrong else None),
+        discordance=wish.discordance,
+        score_range=prepared.span,
     )
 
 

@@ -64,11 +64,18 @@ def _sampled(prepared: Prepared) -> dict[str, Any]:
     return {"sampling": sampling} | ({} if not wanted else {"logprobs": alternatives})
 
 
+def predictions_path(given: Any) -> Any:
+    """The file of a model that is one."""
+    return given.removeprefix(FILE) if isinstance(given, str) and given.startswith(FILE) else None
+
+
 def named(given: str | Sequence[str] | None, models: Sequence[Any], opened_models: Sequence[Model]) -> list[str]:
     """What the models are called in references: as the user says, else the text after the first colon."""
     wished = [] if given is None else [given] if isinstance(given, str) else list(given)
     if wished and len(wished) != len(models):
         raise UsageError("cannot name the models", got=f"{len(wished)} name(s) for {len(models)} model(s)", need="one name each")
+    if any(not isinstance(each, str) or not each.strip() for each in wished):
+        raise UsageError("cannot name the model", got="an empty name", need="a text", hint="--name NAME")
     names = wished or [model.name for model in opened_models]
     if len(set(names)) < len(names):
         raise UsageError("cannot tell the models apart", got=f"the name {names[0]!r} twice", need="a name each", hint="--name A --name B")

@@ -35,6 +35,7 @@ class Notes:
     n: int
     available: int
     repeats: int
+    ratio: Sequence[str] | None = None  # the columns of a ratio metric
     counts: Mapping[str, int] = field(default_factory=dict)  # answered, truncated, empty, refused, unextracted, errors
     stopping: Mapping[str, Any] | None = None
     steelyard: str = ""
@@ -81,11 +82,26 @@ def notes_of(source: Any) -> Notes | None:
         raise SourceError(
             f"cannot read the notes {shown!r}", got=str(fault) or "no notes of a run", need="the file as it was written", hint=_HINT
         ) from None
+    _check(notes, shown)
     if _digest(Path(source)) != rows:
         raise SourceError(
             f"cannot use the notes {shown!r}", got="rows that were changed since", need="the rows they were written with", hint=_HINT
         )
     return notes
+
+
+def _check(notes: Notes, shown: str) -> None:
+    """What a person may have spoilt by hand: kinds of values, not whether they are true."""
+    kinds: dict[str, type | tuple[type, ...]] = {"task": str, "model": str, "metric": str, "protocol": dict, "seed": int, "order": str}
+    kinds |= {"n": int, "available": int, "repeats": int, "counts": dict, "stopping": (dict, type(None)), "ratio": (list, type(None))}
+    wrong = [name for name, kind in kinds.items() if not isinstance(getattr(notes, name), kind)]
+    looked = (notes.stopping or {}).get("looked", [])
+    if not isinstance(looked, list) or not all(type(n) is int for n in looked):
+        wrong.append("stopping")
+    if wrong:
+        raise SourceError(
+            f"cannot read the notes {shown!r}", got=f"{wrong[0]} of another kind", need="the file as it was written", hint=_HINT
+        )
 
 
 _HINT = "remove the notes to use the rows as those of any other run"

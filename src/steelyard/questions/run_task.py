@@ -17,6 +17,7 @@ from steelyard.evaluate.models import load
 from steelyard.evaluate.scorer_options import Scoring
 from steelyard.evaluate.scorers import scorer_of
 from steelyard.evaluate.task import Task, task_of
+from steelyard.metrics.catalogue import parse
 from steelyard.questions.plan_checks import whole
 from steelyard.read.rows import rows_of
 from steelyard.reference import strict_yaml, yaml_tree
@@ -38,6 +39,25 @@ class Prepared:
     @property
     def metric(self) -> str:
         return self.task.metric
+
+    @property
+    def base(self) -> str:
+        """The metric without its average."""
+        return parse(self.task.metric).base
+
+    @property
+    def span(self) -> tuple[float, float] | None:
+        """The least and the greatest score, if they are known."""
+        return self.task.range or ((0.0, 1.0) if self.scorer.right_or_wrong else None)
+
+    @property
+    def source(self) -> Any:
+        """Where the items come from."""
+        return _beside(self.task, self.task.data)
+
+    def worth(self, score: float) -> float:
+        """What a score counts in the metric: an error counts what is wrong."""
+        return 1 - score if self.base == "error" else score
 
     @property
     def seed(self) -> int:
@@ -73,6 +93,14 @@ def prepare(given: Any, *, n: int | None = None, seed: int | None = None) -> Pre
             got="seed in [sampling]",
             need="a seed for every item and repeat, which comes from the task's own",
             hint="seed = 0 in [task]",
+        )
+    metric = parse(task.metric)
+    if metric.facts.of_class and metric.average is None and "prediction" in metric.facts.needs and metric.base not in ("accuracy", "error"):
+        raise UsageError(
+            f"cannot tell which class {task.metric} is about",
+            got="a task, which has no positive class",
+            need="an average",
+            hint=f'metric = "macro_{task.metric}"; or run, and measure the rows with --positive LABEL',
         )
     rows, warnings = rows_of(_beside(task, task.data))
     shots, more = (None, []) if task.shots_data is None else rows_of(_beside(task, task.shots_data))

@@ -1,0 +1,158 @@
+"""What is asked of a run, checked before anything else: when to stop, how sure to be, how much may fail, where the rows go."""
+
+from __future__ import annotations
+
+import os
+import stat
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from steelyard.errors import UsageError
+from steelyard.evaluate.told import Price
+from steelyard.infer.stopping import KINDS
+from steelyard.questions.plan_checks import error_rate, number, whole
+from steelyard.questions.run_notes import ENDING, JOURNAL
+from steelyard.questions.settings import one_of
+
+MISSING, UNMATCHED, SCALES = ("error", "wrong", "drop"), ("error", "drop"), ("percent", "fraction", "raw")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Wish:
+    """The options of a run. One of `decided`, `width` and neither; `n` is the size of a subset."""
+
+    decided: bool
+    width: float | None
+    n: int | None
+    kind: str | None
+    looks: int
+    every: int
+    discordance: float | None
+    repeats: int
+    missing: str
+    unmatched: str
+    max_error_rate: float
+    concurrency: int | None
+    price: Price | None
+    rule: Mapping[str, Any]
+
+
+def wish_of(
+    *,
+    until: str | None,
+    stopping: str | None,
+    looks: Any,
+    every: Any,
+    discordance: Any,
+    n: Any,
+    repeats: Any,
+    missing: str,
+    unmatched: str,
+    max_error_rate: Any,
+    concurrency: Any,
+    prices: Mapping[str, Any] | None,
+    rule: Mapping[str, Any],
+) -> Wish:
+    """All options, or the first that makes no sense."""
+    when = _when(until)
+    if n is not None and "n" in when:
+        raise UsageError("cannot tell how many items to ask", got="n and --until n=...", need="one of them")
+    if stopping is not None and "decided" not in when:
+        raise UsageError("cannot use --stopping", got=f"--stopping {stopping} alone", need="--until decided")
+    if stopping is not None and stopping not in KINDS:
+        raise UsageError(f"cannot stop by {stopping!r}", need=f"one of {', '.join(KINDS)}")
+    if discordance is not None and stopping != "sprt":
+        raise UsageError("cannot use --discordance", got="another rule than sprt", need="--stopping sprt", hint="the others need no guess")
+    for name, value, words in (("missing", missing, MISSING), ("unmatched", unmatched, UNMATCHED), ("scale", rule.get("scale"), SCALES)):
+        one_of(name, value, words)
+    size = when.get("n", n)
+    return Wish(
+        decided="decided" in when,
+        width=when.get("width"),
+        n=None if size is None else whole("n", size),
+        kind=stopping,
+        looks=whole("looks", looks),
+        every=whole("every", every),
+        discordance=None if discordance is None else number("the discordance", discordance, above=0, below=1),
+        repeats=whole("repeats", repeats),
+        missing=missing,
+        unmatched=unmatched,
+        max_error_rate=_share(max_error_rate),
+        concurrency=None if concurrency is None else whole("concurrency", concurrency),
+        price=None if prices is None else Price.of(prices),
+        rule=_rule(rule),
+    )
+
+
+def _when(until: str | None) -> dict[str, Any]:
+    """decided, width=X or n=N, apart."""
+    if until is None:
+        return {}
+    word, equals, text = until.partition("=")
+    try:
+        if word == "decided" and not equals:
+            return {"decided": True}
+        if word == "width":
+            return {"width": number("the width", float(text), above=0, hint="width=.02")}
+        if word == "n":
+            return {"n": whole("n", int(text))}
+    except ValueError as fault:
+        if isinstance(fault, UsageError):
+            raise
+    raise UsageError("cannot tell when to stop", got=f"--until {until}", need="decided, width=X or n=N", hint="--until width=.02")
+
+
+def _share(rate: Any) -> float:
+    share = number("the error rate", rate, least=0, hint="write 0.05 for 5%; it lies between 0 and 1")
+    if share > 1:
+        raise UsageError("cannot use the error rate", got=f"{share:g}", need="a number between 0 and 1", hint="write 0.05 for 5%")
+    return share
+
+
+def _rule(rule: Mapping[str, Any]) -> dict[str, Any]:
+    """theta, margin, alpha and beta are looked at even where nothing is on record to judge by."""
+    for name in ("alpha", "beta"):
+        if rule.get(name) is not None:
+            error_rate(name, rule[name], [])
+    if rule.get("theta") is not None:
+        number("theta", rule["theta"], above=0, hint="the drop that matters, as a positive number")
+    if rule.get("margin") is not None:
+        number("margin", rule["margin"], least=0, hint="the drop you tolerate, 0 or more")
+    return dict(rule)
+
+
+# ---- where the rows go -----------------------------------------------------------------------------------------------------
+
+
+def check_output(output: Path | None, sources: Sequence[Any]) -> None:
+    """A place that can be written, and that is none of what the run reads. Found out before the first question."""
+    if output is None:
+        return
+    if str(output).endswith((ENDING, JOURNAL)):
+        raise UsageError("cannot write the rows", got=f"the name {output.name!r}, which a run needs for itself", need="another name")
+    try:
+        mode = os.stat(output).st_mode
+        if not stat.S_ISREG(mode):
+            kind = "a directory" if stat.S_ISDIR(mode) else "a pipe or a device"
+            raise UsageError(f"cannot write the rows to {str(output)!r}", got=kind, need="a file, beside which a journal can lie")
+    except FileNotFoundError:
+        pass
+    except OSError as fault:
+        raise UsageError(f"cannot write the rows to {str(output)!r}", got=fault.strerror or str(fault), need="a file") from fault
+    home = output.absolute().parent
+    if not home.is_dir():
+        raise UsageError(f"cannot write the rows to {str(output)!r}", got=f"no directory {str(home)!r}", need="one that exists")
+    for source in sources:
+        if isinstance(source, str | os.PathLike) and _same(output, Path(source)):
+            raise UsageError(
+                f"cannot write the rows to {str(output)!r}", got="a file that the run reads", need="another file", hint="-o out.jsonl"
+            )
+
+
+def _same(one: Path, other: Path) -> bool:
+    try:
+        return os.path.samefile(one, other)
+    except OSError:
+        return os.path.abspath(one) == os.path.abspath(other)
