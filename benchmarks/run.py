@@ -1,6 +1,6 @@
 """Speed and size against peers, side by side in one run.
 
-    python benchmarks/run.py [measure|compare|plan|startup|files|logs|endpoint|stopping|all] [--quick] [-o results.json] [--write-readme]
+    python benchmarks/run.py [measure|compare|plan|startup|files|logs|endpoint|stopping|serve|all] [--quick] [-o FILE.json] [--write-readme]
 
 Needs the extra `bench` (scikit-learn, prob-conf-mat). Exit code 0: measured, whatever was reached; 1: an answer was wrong.
 """
@@ -18,7 +18,7 @@ from pathlib import Path
 
 from timing import ONE_THREAD, Row, Wrong, as_dict, machine, table
 
-PARTS = ("measure", "compare", "plan", "startup", "files", "logs", "endpoint", "stopping")
+PARTS = ("measure", "compare", "plan", "startup", "files", "logs", "endpoint", "stopping", "serve")
 README = Path(__file__).with_name("README.md")
 BEGIN, END = "<!-- results: written by run.py --write-readme -->", "<!-- end of results -->"
 

@@ -12,11 +12,18 @@ from steelyard.version import __version__
 if TYPE_CHECKING:
     from steelyard.accuracy_task import AccuracyTask
     from steelyard.errors import AmbiguityError, DataError, SourceError, SteelyardError, UsageError
+    from steelyard.evaluate.task import Task
+    from steelyard.histories import Drift, PastRun, RunList
+    from steelyard.history.store import History, open_history
     from steelyard.plans import Plan
+    from steelyard.questions.card import model_card
     from steelyard.questions.compare import compare
     from steelyard.questions.curve_rows import LearningCurve
+    from steelyard.questions.every_eval_ever import every_eval_ever
     from steelyard.questions.guard import check
     from steelyard.questions.guard_suite import check_suite
+    from steelyard.questions.history import compare_runs, list_runs
+    from steelyard.questions.history_drift import drift
     from steelyard.questions.learners import compare_learners
     from steelyard.questions.learning_curve import learning_curve
     from steelyard.questions.measure import measure
@@ -26,7 +33,11 @@ if TYPE_CHECKING:
     from steelyard.questions.plan_train import plan_train
     from steelyard.questions.posteriors import posterior
     from steelyard.questions.record import record
+    from steelyard.questions.report import report
+    from steelyard.questions.run import run
+    from steelyard.questions.run_suite import run_suite
     from steelyard.results import Comparison, Interval, Leaderboard, Measurement, Row
+    from steelyard.runs import Evaluation
     from steelyard.tally.counts import Counts
     from steelyard.tally.joint import JointCounts
     from steelyard.verdicts import Recorded, Suite, Verdict
@@ -36,12 +47,27 @@ _HOME = {
     "check": "questions.guard",
     "check_suite": "questions.guard_suite",
     "record": "questions.record",
+    "report": "questions.report",
+    "run": "questions.run",
+    "run_suite": "questions.run_suite",
+    "Evaluation": "runs",
+    "Drift": "histories",
+    "History": "history.store",
+    "PastRun": "histories",
+    "RunList": "histories",
+    "compare_runs": "questions.history",
+    "drift": "questions.history_drift",
+    "list_runs": "questions.history",
+    "open_history": "history.store",
+    "Task": "evaluate.task",
     "Recorded": "verdicts",
     "Suite": "verdicts",
     "Verdict": "verdicts",
     "compare": "questions.compare",
     "compare_learners": "questions.learners",
+    "every_eval_ever": "questions.every_eval_ever",
     "measure": "questions.measure",
+    "model_card": "questions.card",
     "learning_curve": "questions.learning_curve",
     "plan_designs": "questions.plan_designs",
     "plan_detect": "questions.plan_detect",
@@ -70,17 +96,23 @@ __all__ = [
     "Comparison",
     "Counts",
     "DataError",
+    "Drift",
+    "Evaluation",
+    "History",
     "Interval",
     "JointCounts",
     "Leaderboard",
     "LearningCurve",
     "Measurement",
+    "PastRun",
     "Plan",
     "Recorded",
     "Row",
+    "RunList",
     "SourceError",
     "SteelyardError",
     "Suite",
+    "Task",
     "UsageError",
     "Verdict",
     "__version__",
@@ -88,14 +120,23 @@ __all__ = [
     "check_suite",
     "compare",
     "compare_learners",
+    "compare_runs",
+    "drift",
+    "every_eval_ever",
     "learning_curve",
+    "list_runs",
     "measure",
+    "model_card",
+    "open_history",
     "plan_designs",
     "plan_detect",
     "plan_estimate",
     "plan_train",
     "posterior",
     "record",
+    "report",
+    "run",
+    "run_suite",
 ]
 
 

@@ -45,9 +45,12 @@ def evaluated(
 
     With --accuracy-update the run is complete, whatever `until` says, and becomes the reference at the end of the session.
     """
+    marked = guard.marked()
+    options = {**{key: value for key, value in marked.items() if key not in ("task", "model", "spec")}, **options}
     own = {key: value for key, value in options.items() if key in OF_RUN}
     rule = {key: value for key, value in options.items() if key not in OF_RUN}
-    named = name or (default_name(model) if isinstance(model, str) else called(model))
+    named = name or marked.get("model") or (default_name(model) if isinstance(model, str) else called(model))
+    spec = spec if spec is not None else marked.get("spec")
     asked = {"task": read_task(task).name, "model": named, "spec": spec, **rule}
     place = guard.place(**asked)
     entry = existing_entry(place, named, spec)
@@ -55,7 +58,7 @@ def evaluated(
     where = guard.where(asked)
     if recording:
         output = Path(own.pop("output", None) or _spare(guard))
-        complete = {key: value for key, value in own.items() if key not in ("until", "stopping", "looks", "every")}
+        complete = {key: value for key, value in own.items() if key not in ("until", "stopping", "discordance", "looks", "every")}
         found = _run(guard, asked, task, model, output=output, name=named, against="none", **complete)
         return found, guard.judge(os.fspath(output), **asked)
     if entry is None:

@@ -157,13 +157,18 @@ class Accuracy:
 
     # ---- settings ----------------------------------------------------------------------------------------------------------
 
-    def _settled(self, given: Mapping[str, Any]) -> dict[str, Any]:
-        """The call, then the markers from the nearest outward, then the command line, then steelyard.toml beside the tests."""
+    def marked(self) -> dict[str, Any]:
+        """What the markers say, the nearest last."""
         options: dict[str, Any] = {}
         for mark in reversed(list(self.item.iter_markers("accuracy"))):
             if mark.args:
                 raise UsageError("cannot use the marker accuracy", got=f"{mark.args[0]!r} without a name", need="task=..., model=..., ...")
             options.update(mark.kwargs)
+        return options
+
+    def _settled(self, given: Mapping[str, Any]) -> dict[str, Any]:
+        """The call, then the markers from the nearest outward, then the command line, then steelyard.toml beside the tests."""
+        options = self.marked()
         options.update({name: value for name, value in given.items() if value is not None})
         lacking = [name for name in ("task", "model") if not isinstance(options.get(name), str)]
         if lacking:

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from steelyard.errors import UsageError
+from steelyard.looks import Looks
 from steelyard.tally.counts import Counts
 
 SCHEMA = 1
@@ -90,7 +91,7 @@ class Slice:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Measurement:
+class Measurement(Looks):
     """How good it is and how sure we are: one row per quantity.
 
     `roles` says which column of the source was read as what; `table` is the tally where the metrics rest on one.
@@ -229,7 +230,7 @@ class Test:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Comparison:
+class Comparison(Looks):
     """Is the candidate better than the baseline? difference is candidate minus baseline, always."""
 
     design: str
@@ -294,7 +295,7 @@ class Comparison:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Leaderboard:
+class Leaderboard(Looks):
     """Many systems: each with its interval, the pairs with corrected p-values, and tiers that cannot be told apart."""
 
     metric: str

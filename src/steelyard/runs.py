@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from steelyard.looks import Looks
 from steelyard.results import Comparison, Measurement
 from steelyard.verdicts import Verdict
 
@@ -37,7 +38,7 @@ class Answered:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Evaluation:
+class Evaluation(Looks):
     """A model evaluated now, or two of them side by side. The verdict decides the exit code, where there is one."""
 
     task: str

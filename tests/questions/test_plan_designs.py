@@ -68,17 +68,52 @@ def test_repeats_by_millers_formula() -> None:
     assert items(plan)["paired, 4 answers each"] < items(plan)["paired"] < row["calls"]
 
 
+@pytest.mark.parametrize(
+    ("discordance", "answers", "healthy", "dropped"),
+    [(0.05, 4, 296, 590), (0.1, 4, 509, 912), (0.1, 16, 444, 811), (0.2, 4, 955, 1579)],
+)
+def test_answers_on_record_as_simulated(discordance: float, answers: int, healthy: float, dropped: float) -> None:
+    # benchmarks/stopping_bench.py, all disagreement noise: 8,000 and 4,000 runs; size .044 to .053, power .79 to .81.
+    plan = plan_designs(theta=0.02, discordance=discordance, repeats=answers, within=math.sqrt(discordance / 2) - 1e-9)
+    row = next(row for row in plan.rows if row["design"] == f"{answers} answers on record, stopped early")
+    assert row["items if nothing changed"] == pytest.approx(healthy, rel=0.04)
+    assert row["items if it dropped"] == pytest.approx(dropped, rel=0.05)
+
+
+@pytest.mark.parametrize(
+    ("accuracy", "discordance", "healthy", "dropped"), [(0.6, 0.15, 966, 1556), (0.75, 0.05, 391, 733), (0.75, 0.1, 675, 1149)]
+)
+def test_regression_on_a_pool_as_simulated(accuracy: float, discordance: float, healthy: float, dropped: float) -> None:
+    # benchmarks/stopping_bench.py: size .044 to .050, power .785 to .80.
+    plan = plan_designs(theta=0.02, expected=accuracy, discordance=discordance, pool=20_000)
+    row = next(row for row in plan.rows if row["design"] == "regression-adjusted, stopped early")
+    assert row["items if nothing changed"] == pytest.approx(healthy, rel=0.04)
+    assert row["items if it dropped"] == pytest.approx(dropped, rel=0.08)
+
+
+def test_regression_on_a_pool_is_not_for_every_accuracy() -> None:
+    rare = plan_designs(theta=0.02, expected=0.15, discordance=0.1, pool=20_000)
+    assert not any("regression" in row["design"] for row in rare.rows)
+    assert any("false alarms reach .07" in words for words in rare.warnings)
+    good = plan_designs(theta=0.02, expected=0.9, discordance=0.1, pool=20_000)
+    assert "1.2 times the information" in good.rows[-1]["note"]
+    with pytest.raises(UsageError, match="at least 3 times as many"):
+        plan_designs(theta=0.02, expected=0.75, discordance=0.1, pool=1000)
+    with pytest.raises(UsageError, match="expected and discordance as well"):
+        plan_designs(theta=0.02, discordance=0.1, pool=9000)
+
+
 # ---- what must hold ----------------------------------------------------------------------------------------------------
 
 
 def test_rows_are_complete() -> None:
-    plan = plan_designs(theta=0.05, expected=0.8, discordance=0.1, repeats=2, within=0.2, price=0.5)
-    assert [list(row) for row in plan.rows] == [KEYS] * 6
+    plan = plan_designs(theta=0.05, expected=0.8, discordance=0.1, repeats=2, within=0.2, price=0.5, pool=9000)
+    assert [list(row) for row in plan.rows] == [KEYS] * 8
     assert all(value is not None for row in plan.rows for value in row.values())
     for row in plan.rows:
         assert row["items if nothing changed"] <= row["at most"]
         assert row["items if it dropped"] <= row["at most"]
-        assert row["design"] == EARLY or row["items"] == row["items if nothing changed"] == row["at most"]
+        assert row["design"].endswith("stopped early") or row["items"] == row["items if nothing changed"] == row["at most"]
 
 
 def test_money_is_calls_times_price() -> None:
@@ -115,10 +150,10 @@ def test_what_if() -> None:
 
 
 def test_the_signature_repeats_the_numbers() -> None:
-    plan = plan_designs(theta=0.05, expected=0.8, discordance=0.1, repeats=2, within=0.2, batch=16, available=5000)
+    plan = plan_designs(theta=0.05, expected=0.8, discordance=0.1, repeats=2, within=0.2, batch=16, available=5000, pool=9000)
     facts = {key: values[0] for key, values in signature.parse(plan.signature).items()}
-    words = {"answers": "repeats", "have": "available"}
-    whole = ("repeats", "available", "batch")
+    words = {"answers": "repeats", "have": "available", "n_reference": "pool"}
+    whole = ("repeats", "available", "batch", "pool")
     named = {words.get(key, key): value for key, value in facts.items() if key not in ("goal", "alternative", "seed", "steelyard")}
     again = plan_designs(**{key: int(value) if key in whole else float(value) for key, value in named.items()})  # type: ignore[arg-type]
     assert again == plan

@@ -106,7 +106,7 @@ def test_an_absolute_directory_and_one_above(tmp_path: Path) -> None:
 
 WRONG = {
     'directroy = "x"': "cannot use directroy",
-    'reference = "x"\n': "one of directory, spec_keys, ids, policy, tasks",
+    'reference = "x"\n': "one of directory, spec_keys, ids, history, policy, tasks",
     "directory = 3": "got 3, need a text",
     'directory = ""': "need a text",
     'spec_keys = "x"': "a list of names",

@@ -219,7 +219,7 @@ def test_nothing_to_show_is_no_error() -> None:
 
 
 def test_formats() -> None:
-    assert list(FORMATS) == ["text", "markdown", "json", "svg", "junit", "github"]
+    assert list(FORMATS) == ["text", "markdown", "json", "svg", "junit", "github", "html"]
     assert all(SIGNATURE in FORMATS[name](SMALL) for name in ("text", "markdown", "json"))
 
 

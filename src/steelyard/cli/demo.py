@@ -5,10 +5,14 @@ from __future__ import annotations
 import os
 import shutil
 import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
 from importlib.resources import files
 from pathlib import Path
 
 import click
+
+from steelyard.errors import UsageError
 
 DATA = ("digits_logistic.csv", "digits_naive_bayes.csv")
 STEPS = [
@@ -66,22 +70,50 @@ What to try next, on your own predictions (CSV files with the columns id, truth 
   steelyard record old.csv --task mine --model m
   steelyard check new.csv --task mine --model m
   steelyard run task.toml --model openai:NAME --base-url http://127.0.0.1:8000/v1
+  steelyard check new.csv --task mine --model m --format html -o report.html
   steelyard measure --help
 """
 
 
 @click.command(short_help="a walk through it on real data, offline")
+@click.option("--html", is_flag=True, help="Write the answers as one page instead.")
+@click.option("-o", "--output", type=click.Path(dir_okay=False, path_type=Path), help="The page of --html.  [default: demo.html]")
+@click.option("--open", "open_", is_flag=True, help="With --html: open the page in a browser.")
 @click.option("--debug", is_flag=True, help="Show the traceback of an error.")
 @click.option("--no-color", is_flag=True, help="No colour, as with NO_COLOR set.")
-def demo(debug: bool, no_color: bool) -> None:
+def demo(html: bool, output: Path | None, open_: bool, debug: bool, no_color: bool) -> None:
     """A walk through steelyard on real data that ships with it. Needs no network, writes nothing that stays.
 
     \b
-    Example:
+    Examples:
       steelyard demo
+      steelyard demo --html -o demo.html
     """
+    if not html:
+        if output is not None or open_:
+            raise UsageError("cannot use -o or --open", got="a walk in the terminal", need="--html")
+        _walk(no_color)
+        return
+    from steelyard.cli.report import write_page
+
+    write_page(output or Path("demo.html"), _page(), quiet=False, open_=open_)
+
+
+def _walk(no_color: bool) -> None:
+    """Every step as a command, with its answer below it."""
     from steelyard.cli.main import steelyard
 
+    with _desk():
+        for number, (sentence, words) in enumerate(STEPS, 1):
+            click.echo(f"\n{number}. {sentence}")
+            click.echo(click.style(f"$ steelyard {' '.join(words)}\n", bold=True), color=None if not no_color else False)
+            steelyard.main(args=[*words, *(["--no-color"] if no_color else [])], standalone_mode=False)
+    click.echo(NEXT, nl=False)
+
+
+@contextmanager
+def _desk() -> Iterator[None]:
+    """A place with the data in it, that goes away again."""
     here = Path.cwd()
     with tempfile.TemporaryDirectory(prefix="steelyard-demo-") as folder:
         for name in DATA:
@@ -90,10 +122,30 @@ def demo(debug: bool, no_color: bool) -> None:
         (Path(folder) / "digits.toml").write_text(TASK, encoding="utf-8")
         os.chdir(folder)
         try:
-            for number, (sentence, words) in enumerate(STEPS, 1):
-                click.echo(f"\n{number}. {sentence}")
-                click.echo(click.style(f"$ steelyard {' '.join(words)}\n", bold=True), color=None if not no_color else False)
-                steelyard.main(args=[*words, *(["--no-color"] if no_color else [])], standalone_mode=False)
+            yield
         finally:
             os.chdir(here)
-    click.echo(NEXT, nl=False)
+
+
+def _page() -> str:
+    """The answers that make a page: the verdict first, then what led to it."""
+    from steelyard.questions.compare import compare
+    from steelyard.questions.guard import check
+    from steelyard.questions.measure import measure
+    from steelyard.questions.plan_detect import plan_detect
+    from steelyard.questions.record import record
+    from steelyard.questions.report import report
+    from steelyard.questions.run import run
+
+    better, other = DATA
+    with _desk():
+        record(better, task="digits", model="classifier", deterministic=True)
+        return report(
+            check(other, task="digits", model="classifier"),
+            compare(other, better, margin=0.02),
+            measure(better, metric=["accuracy", "macro_f1", "mcc", "each_recall"]),
+            measure(other, metric="accuracy", interval="bayes"),
+            plan_detect(discordance=0.04, theta=0.01),
+            run("digits.toml", f"file:{other}", against="classifier", until="decided", theta=0.05),
+            title="steelyard on 899 handwritten digits",
+        )

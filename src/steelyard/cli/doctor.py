@@ -8,21 +8,25 @@ import click
 
 from steelyard.version import __version__
 
-CORE = ("click", "duckdb", "numpy", "PyYAML", "scipy")
+CORE = ("click", "duckdb", "jinja2", "numpy", "PyYAML", "scipy")
 EXTRAS = {
     "arrow": ("pyarrow",),
     "learners": ("scikit-learn",),
     "pandas": ("pandas",),
+    "plots": ("matplotlib",),
     "polars": ("polars",),
     "postgres": ("psycopg",),
+    "serve": ("starlette", "uvicorn"),
     "spark": ("pyspark",),
 }
 SERVES = {
     "arrow": "Arrow and Feather files, and quicker Inspect logs",
     "learners": "scikit-learn's estimators",
     "pandas": "pandas frames",
+    "plots": "result.plot() as a matplotlib figure; without it, as SVG",
     "polars": "polars frames",
     "postgres": "tables of PostgreSQL",
+    "serve": "the dashboard, steelyard serve",
     "spark": "frames of Spark, and files on a cluster",
 }
 

@@ -26,6 +26,8 @@ COMMANDS = {
     "references": "list|show|lint|import|history|remove|rename|approve",
     "run": "evaluate a model now, and stop as soon as the question is decided",
     "history": "the runs so far, and whether they drift",
+    "report": "results as one HTML page, to look at and to pass on",
+    "serve": "a local web page over the history",
     "demo": "a walk through it on real data, offline",
     "doctor": "what is installed, and what an extra would add",
 }
@@ -63,6 +65,7 @@ def steelyard() -> None:
       steelyard plan detect --discordance .04 --theta .01
       steelyard record run.jsonl --task gsm8k --model llama-3.1-8b
       steelyard check new.jsonl --task gsm8k --model llama-3.1-8b
+      steelyard report result.json -o report.html
       steelyard run gsm8k.toml --model openai:llama --base-url http://127.0.0.1:8000/v1
     """
 

@@ -15,12 +15,12 @@ import click
 from steelyard.errors import UsageError
 
 Command = TypeVar("Command", bound=Callable[..., Any])
-FORMATS = ("text", "json", "markdown")
+FORMATS = ("text", "json", "markdown", "html")
 RECORD_FORMAT = "every-eval-ever"
 MEASURE_FORMATS = (*FORMATS, RECORD_FORMAT)
 PLAN_FORMATS = (*FORMATS, "svg")
 CHECK_FORMATS = (*FORMATS, "junit", "github")
-BY_ENDING = {".json": "json", ".md": "markdown", ".markdown": "markdown", ".svg": "svg", ".xml": "junit"}
+BY_ENDING = {".html": "html", ".htm": "html", ".json": "json", ".md": "markdown", ".markdown": "markdown", ".svg": "svg", ".xml": "junit"}
 PATIENCE = 1.0  # seconds of reading before it is told how far it is
 RUN_COLUMNS = ("id", "truth", "prediction", "score", "probability", "group", "repeat")
 
@@ -145,7 +145,7 @@ def memory_limit(command: Command) -> Command:
         "--memory",
         metavar="SIZE",
         help="What reading and joining large files may take, as in 2GB; the rest is spilled to disk (to TMPDIR)."
-        "  [default: 1GB, or half of a smaller machine]",
+        "  [default: 800MB, or half of a smaller machine]",
     )(command)
 
 
@@ -270,7 +270,12 @@ def answer(result: Any, *, format_: str | None, output: Path | None, no_color: b
             "ascii_only": output is None and not _can_draw(getattr(sys.stdout, "encoding", None)),
             "width": _width(),
         }
-    text = RENDER[chosen](result, **options)
+    if chosen == "html":  # the one format that needs more than the result: densities of what is believed
+        from steelyard.questions.report import report
+
+        text = report(result)
+    else:
+        text = RENDER[chosen](result, **options)
     if not text.endswith("\n"):
         text += "\n"
     if output is None:

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from steelyard.errors import DataError, SourceError, UsageError
+from steelyard.questions.standard_errors import with_standard_errors
 from steelyard.reference import card_page, front_matter
 from steelyard.reference.atomic import read_if_there, write_atomic
 from steelyard.reference.entry_text import Splice
@@ -38,7 +39,7 @@ class Written:
 
 def about(results: Sequence[tuple[str, Any]], *, model: str | None = None, task: str = "other", source: str | None = None) -> About:
     """What a card tells, out of results with the names of their data. A comparison and a run speak for their candidate."""
-    evaluated = tuple(Evaluated(data=data, measurement=_measured(result, data)) for data, result in results)
+    evaluated = tuple(Evaluated(data=data, measurement=with_standard_errors(_measured(result, data))) for data, result in results)
     if not evaluated or not any(each.scores for each in evaluated):
         got = "no result" if not evaluated else "no metric with a value"
         raise DataError(
@@ -91,10 +92,29 @@ def _model_of(result: Any) -> str | None:
 # ---- the card of the Hub ---------------------------------------------------------------------------------------------
 
 
+def model_card(
+    path: str | Path, results: Mapping[str, Any], *, model: str | None = None, task: str = "other", source: str | None = None
+) -> Written:
+    """Write a model card of the Hugging Face Hub, or update the one at a path: our results in it, and nothing else.
+
+    results: the name of the data -> a measurement, a comparison or a run (which speak for their candidate). model: the
+    name in the index (default: the one that is there). task: as the Hub sorts tasks. source: where the evaluation can be seen.
+
+    >>> import tempfile
+    >>> from steelyard.questions.measure import measure
+    >>> from steelyard.tally.counts import Counts
+    >>> with tempfile.TemporaryDirectory() as there:
+    ...     found = model_card(Path(there) / "README.md", {"gsm8k": measure(Counts.of(85, 100))}, model="lab/small")
+    >>> found.done, len(found.warnings)
+    ('created', 3)
+    """
+    return update_card(Path(path), about(list(results.items()), model=model, task=task, source=source))
+
+
 def update_card(path: Path, told: About) -> Written:
     """Write the card at a path, or update it: our own results and what stands between our marks, and nothing else.
 
-    Without a model's name, the one that the card's index has already. Twice gives the same bytes.
+    Twice gives the same bytes.
     """
     data = read_if_there(path, most=MOST)
     if data is None or not data.strip():
@@ -120,10 +140,11 @@ def _updated(before: str, told: About, path: Path) -> tuple[str, list[str]]:
     changed = front_matter.with_results(front.text, _results(told), new, shown, above)
     dashes = f"---{new}"
     cut = Splice(front.start, front.end, changed if front.there else f"{dashes}{changed}{dashes}")
-    body = before[front.end :]
-    ours = card_page.part_between(body, BEGIN, END, card_part(told), shown)
+    body, higher = before[front.end :], before.count("\n", 0, front.end)
+    ours = card_page.part_between(body, BEGIN, END, card_part(told), shown, higher)
     missing = card_page.unwritten(body[: ours.start] + body[ours.end :])
-    part = card_page.part_between(body, BEGIN, END, card_part(told, [name for name in missing if not _is_asked(body, name)]), shown)
+    asked = [name for name in missing if not _is_asked(body, name)]
+    part = card_page.part_between(body, BEGIN, END, card_part(told, asked), shown, higher)
     others = [name for name in known if name != told.model]
     warnings = [f"the index of {path.name} has another model as well, {others[0]!r}: the Hub takes all scores for one's"] if others else []
     return cut.applied(before[: front.end]) + part.applied(body), [*warnings, *(_ask(path, name) for name in missing)]
@@ -156,6 +177,9 @@ def _put(path: Path, new: bytes, old: bytes | None) -> str:
     """Write what changed, whole or not at all."""
     if new == old:
         return "unchanged"
+    if read_if_there(path, most=MOST) != old:
+        hint = "repeat the command"
+        raise UsageError(f"cannot write {str(path)!r}", got="a file that somebody changed meanwhile", need="it as it was read", hint=hint)
     write_atomic(path, new)
     return "created" if old is None else "updated"
 

@@ -19,6 +19,7 @@ from steelyard.questions.evidence import concluded_again
 from steelyard.questions.measure_items import NUMERIC, ratio_columns, refuse_numeric_truth
 from steelyard.questions.over_tasks import over_tasks
 from steelyard.questions.pair_evidence import pair_evidence, unpaired_evidence
+from steelyard.questions.run_notes import stopping_warning
 from steelyard.questions.telling import telling_items, write_flips
 from steelyard.read.doors import open_source
 from steelyard.read.logs.log import Log
@@ -161,7 +162,7 @@ def _runs(
         sources.append(_open(one, given, by))
         if asked.design != "unpaired" and isinstance(sources[-1].table, SqlTable):
             need_ids(sources[-1])  # rows of a database come in no order that could pair them
-        for sentence in sources[-1].warnings:
+        for sentence in (*sources[-1].warnings, *stopping_warning(one)):
             asked.warn(sentence)
         read.append(_read(sources[-1], metric))
     named = run_names(sources, names)

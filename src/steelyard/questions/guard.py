@@ -14,7 +14,7 @@ from steelyard.questions.guard_number import Found, Number, guard_floor, guard_n
 from steelyard.questions.guard_rule import Rule, settle_rule
 from steelyard.questions.plan_checks import number
 from steelyard.questions.reference_place import Place, load, locate, matched
-from steelyard.questions.run_notes import notes_of
+from steelyard.questions.run_notes import Notes, notes_of
 from steelyard.reference.entry import Entry
 from steelyard.verdicts import Verdict
 
@@ -65,10 +65,10 @@ def check(
     notes = notes_of(source)
     if notes is not None and notes.ratio is not None:
         columns = {"ratio": tuple(notes.ratio), **columns}
-    check_protocol(entry, place, protocol if notes is None else {**notes.protocol, **(protocol or {})}, rule)
+    check_protocol(entry, place, _said(notes, protocol, unmatched), rule)
     if value is not None:
         found, scale_used = _of_value(value, entry, rule), rule.scale or "raw"
-    elif notes is not None and notes.stopping is not None:
+    elif notes is not None and notes.stopping is not None and ("plan" in notes.stopping or notes.stopped_early):
         from steelyard.questions.guard_stopped import guard_stopped
 
         found, rule, scale_used = guard_stopped(source, place, entry, rule, notes, columns, asked=asked, missing=missing)
@@ -85,6 +85,15 @@ def check(
     from steelyard.questions.run_rates import watch_rates
 
     return watch_rates(verdict, entry, notes.counts)
+
+
+def _said(notes: Notes | None, protocol: Mapping[str, str] | None, unmatched: str) -> Mapping[str, str] | None:
+    """What a run says of its protocol: in its notes, and by option. The hash of all items means nothing where some are left out."""
+    if notes is None:
+        return protocol
+    looked = notes.stopping is not None and "plan" in notes.stopping  # held against this very reference before the first question
+    kept = {key: value for key, value in notes.protocol.items() if key != "items" or not (looked or unmatched == "drop")}
+    return {**kept, **(protocol or {})}
 
 
 def _of_value(value: float, entry: Entry, rule: Rule) -> Found:

@@ -44,6 +44,15 @@ def guard_stopped(
         )
     plan = Plan.from_dict(stopping["plan"])
     entry, recorded = with_outcomes(place, entry)
+    if stopping.get("reference") != entry.items:
+        raise DataError(
+            "cannot check a run that stopped early",
+            got="a run that was planned against another reference"
+            if stopping.get("reference")
+            else "a run that was planned against another model",
+            need="the reference it was looked at by",
+            hint="its own verdict was printed by the run; run again against this reference",
+        )
     if recorded is None:
         raise DataError("cannot check a run that stopped early", got="a reference without item outcomes", need="one that holds them")
     run = read_run(source, columns, rule.metric, rule.warnings)

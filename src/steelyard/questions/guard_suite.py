@@ -220,6 +220,9 @@ def judged(
             warnings.append(f"the waiver of {verdict.task} {verdict.model} ended on {guard.waiver['until']} and was not used")
         p = adjusted.get(i)
         confirmed = p <= alpha if p is not None else verdict.verdict == "regression"
+        # A rate that rose has a p-value of its own, corrected among the rates; among the guards it takes its share of alpha.
+        risen = [row["p_value"] for row in verdict.details.get("rates", ()) if row["risen"]]
+        confirmed = confirmed or (bool(risen) and min(risen) * max(1, len(family)) <= alpha)
         counts = _counts_as(guard, verdict, confirmed, live)
         if counts == "unconfirmed" and verdict.theta is None:
             warnings.append(f"{verdict.task} {verdict.model} is red alone (p = {verdict.p_value:.2g}) but not among {len(family)} guards")

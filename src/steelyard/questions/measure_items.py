@@ -14,6 +14,7 @@ from steelyard.metrics.catalogue import Metric, parse
 from steelyard.questions.label_warnings import warn_about_labels
 from steelyard.questions.measure import OUTCOME_METRICS, rows_of_sample, sign
 from steelyard.questions.measure_engine import deal_groups, measure_units
+from steelyard.questions.run_notes import stopping_warning
 from steelyard.questions.sample import Sample
 from steelyard.questions.settings import Settings
 from steelyard.read.doors import open_source
@@ -38,7 +39,7 @@ def measure_source(
 ) -> Measurement:
     """Everything that is not bare counts."""
     source = data if isinstance(data, Source) else opened(data, prediction, by, ratio, columns)
-    for sentence in source.warnings:
+    for sentence in (*source.warnings, *stopping_warning(data)):
         settings.warn(sentence)
     asked = metrics is not None
     metrics = metrics if metrics is not None else default_metrics(source)

@@ -38,7 +38,7 @@ def report(*results: Any, title: str | None = None, flips: Path_ | None = None) 
     >>> from steelyard.questions.measure import measure
     >>> from steelyard.tally.counts import Counts
     >>> page = report(measure(Counts.of(12, 40)))
-    >>> "Content-Security-Policy" in page, "0.300" in page
+    >>> "Content-Security-Policy" in page, "0.30" in page
     (True, True)
     """
     from steelyard.render.html.page import report_html

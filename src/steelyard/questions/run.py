@@ -11,6 +11,7 @@ from typing import Any
 
 from steelyard.errors import UsageError
 from steelyard.evaluate.asking import Watcher
+from steelyard.questions.plan_checks import whole
 from steelyard.questions.run_course import Course
 from steelyard.questions.run_judge import Bench, bench_of, beside, plan_of
 from steelyard.questions.run_models import judging, named, opened, predictions_path
@@ -21,6 +22,7 @@ from steelyard.runs import Evaluation
 
 EVERY = 32  # items between two looks: performance falls when it exceeds a tenth of the fixed design
 LEVEL = 0.95
+OF_MODELS = ("base_url", "api", "key", "key_env", "batch", "timeout", "seeds")
 MAX_ERROR_RATE = 0.02
 
 
@@ -79,6 +81,18 @@ def run(
     )
     if not 1 <= len(models) <= 2:
         raise UsageError("cannot run", got=f"{len(models)} models", need="one model, or two to be compared")
+    unknown = [key for key in asking if key not in OF_MODELS]
+    if unknown:
+        raise UsageError("cannot run", got=f"the option {unknown[0]!r}", need=f"options that it knows, such as {', '.join(OF_MODELS)}")
+    if seed is not None:
+        whole("seed", seed, least=0)
+    if len(models) == 2 and (against is not None or spec):
+        what = "--against" if against is not None else "--spec"
+        raise UsageError("cannot judge two models by a reference", got=f"{what} and two models", need="one model, or no reference")
+    if len(models) == 2 and wish.width is not None:
+        raise UsageError(
+            "cannot tell whose width", got="--until width and two models", need="one model", hint="--until decided compares two"
+        )
     where = {"directory": directory, "config": config}
     prepared = prepare(task, n=wish.n, seed=seed)
     out = None if output is None else Path(output)
@@ -105,7 +119,7 @@ def run(
 def _watch(wish: Wish, bench: Bench | None, prepared: Prepared) -> Watch | None:
     if wish.decided:
         assert bench is not None
-        if bench.past is None and bench.entry.value is not None:
+        if bench.past is None and not bench.live:
             raise UsageError(
                 "cannot stop when it is decided",
                 got=f"a reference of {bench.model!r} without the outcomes of single items",

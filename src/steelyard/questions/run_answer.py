@@ -18,6 +18,7 @@ from steelyard.questions.compare import compare
 from steelyard.questions.guard import check, written
 from steelyard.questions.guard_sequential import found_of
 from steelyard.questions.measure import measure
+from steelyard.questions.run_judge import comparable
 from steelyard.questions.run_notes import Notes, journal_path, write_run
 from steelyard.questions.run_rates import watch_rates
 from steelyard.questions.run_watch import Decided, Narrow
@@ -124,6 +125,7 @@ def _notes(held: Course, place: int, told: Told) -> Notes:
     stopping = None
     if isinstance(held.watch, Decided):
         stopping = {"plan": held.watch.plan.to_dict(), "looked": held.watch.looked, "last": held.items == len(held.prepared.cases)}
+        stopping["reference"] = None if len(held.models) == 2 or held.bench is None else held.bench.entry.items
     elif isinstance(held.watch, Narrow):
         stopping = {"width": held.watch.width, "looked": held.watch.looked}
     return Notes(
@@ -168,18 +170,23 @@ def _measured(held: Course, place: int) -> Measurement | None:
         row = replace(found.rows[0], interval=None)
         said = "no interval of the metric itself: the run stopped by its answers, and the range of scores is not known"
         return replace(found, rows=(row,), warnings=(*found.warnings, said))
-    scores = np.array(
-        [row["score"] if row["score"] is not None else 0.0 for row in rows if row["score"] is not None or held.wish.missing == "wrong"]
-    )
+    scores = np.array(_by_item(rows, held.wish.missing))
     if not len(scores):
         return None
     scores = 1 - scores if prepared.base == "error" else scores
-    if held.wish.repeats > 1:
-        scores = scores.reshape(-1, held.wish.repeats).mean(axis=1)
     low, high = ConfidenceSequence(ends, 1 - LEVEL).look(scores)
     interval = Interval(low=low, high=high, confidence_level=LEVEL, side="two", method="betting-sequence")
     used = signature.write({**signature.parse(found.signature), "interval": interval.method})
     return replace(found, rows=(replace(found.rows[0], interval=interval),), signature=used)
+
+
+def _by_item(rows: Sequence[Mapping[str, Any]], missing: str) -> list[float]:
+    """The mean score of each item over its repeats, in order."""
+    by: dict[str, list[float]] = {}
+    for row in rows:
+        if row["score"] is not None or missing == "wrong":
+            by.setdefault(row["id"], []).append(float(row["score"] or 0.0))
+    return [sum(scores) / len(scores) for scores in by.values()]
 
 
 # ---- judging -----------------------------------------------------------------------------------------------------------
@@ -206,15 +213,16 @@ def _verdict(
     elif len(held.models) == 2 or isinstance(held.watch, Narrow):
         return None
     else:
+        more: dict[str, Any] = {} if held.prepared.scorer.sums is None else {"ratio": held.prepared.scorer.sums}
         verdict = check(
             _plain(held.rows[0], held.prepared.scorer.sums),
             task=held.prepared.task.name,
             model=bench.model,
             spec=spec,
-            protocol=held.prepared.protocol,
+            protocol=comparable(held.prepared.protocol, held.wish.unmatched),
             unmatched=held.wish.unmatched,
             missing=held.wish.missing,
-            **({} if held.prepared.scorer.sums is None else {"ratio": held.prepared.scorer.sums}),
+            **more,
             **where,
             **{name: value for name, value in held.wish.rule.items() if value is not None},
         )

@@ -89,7 +89,14 @@ class Course:
                 self.items += 1
                 if self.watch is not None and self.watch.enough(last=self.items == len(self.prepared.cases)):
                     self.decided = True
+                    self._leave_out(self.watch.unlooked)
                     break
+
+    def _leave_out(self, cases: int) -> None:
+        """What came after the last look is not a part of the run: the first item of the next group told that one was complete."""
+        for rows in self.rows:
+            del rows[len(rows) - cases * self.wish.repeats :]
+        self.items -= cases
 
     def _by_case(self, answers: Iterator[tuple[Ask, Answer]]) -> Iterator[tuple[Case, list[tuple[Ask, Answer]]]]:
         """The answers of one case together: they come in the order of the cases."""

@@ -47,6 +47,7 @@ class Bench:
     groups: Mapping[str, str | None] | None = None
     hashed: bool = False
     one_answer: bool = True
+    live: bool = False  # the other model, asked beside this one
 
     def key(self, item: str) -> str:
         """An id as the reference has it."""
@@ -81,7 +82,7 @@ def bench_of(
     rule = settle_rule(wish.rule, match.entry, place.defaults)
     rule.warnings.extend(match.warnings)
     _refuse_other_metric(rule, prepared)
-    check_protocol(match.entry, place, prepared.protocol, rule)
+    check_protocol(match.entry, place, comparable(prepared.protocol, "drop"), rule)  # which items differ is told better below
     entry, recorded = (match.entry, None) if rule.threshold is not None else with_outcomes(place, match.entry)
     bench = Bench(
         place=place, model=entry.model, entry=entry, rule=rule, metric=parse(prepared.metric), scale=rule.scale or "raw", unit=1.0
@@ -94,8 +95,14 @@ def bench_of(
     _refuse_strangers([bench.key(case.id) for case in prepared.cases], set(recorded.keys), wish.unmatched)
     if prepared.task.writes_labels:
         refuse_other_contents(keyed_alike(_asked(prepared), recorded.hashed), recorded)
+    check_protocol(match.entry, place, comparable(prepared.protocol, wish.unmatched), rule)
     groups = None if recorded.group is None else dict(zip(recorded.keys, recorded.group, strict=True))
     return replace(bench, past=_past(past, bench.metric), groups=groups)
+
+
+def comparable(protocol: Mapping[str, str], unmatched: str) -> dict[str, str]:
+    """The protocol to hold against that on record. Where items may be left out, the hash of all of them means nothing."""
+    return {key: value for key, value in protocol.items() if key != "items" or unmatched != "drop"}
 
 
 def _asked(prepared: Prepared) -> Run:
@@ -145,7 +152,14 @@ def beside(prepared: Prepared, names: Sequence[str], wish: Wish, config: str | o
     rule = settle_rule(wish.rule, entry, place.defaults)
     metric = parse(prepared.metric)
     return Bench(
-        place=place, model=names[1], entry=entry, rule=rule, metric=metric, scale=rule.scale or "fraction", unit=_unit(rule, metric)
+        place=place,
+        model=names[1],
+        entry=entry,
+        rule=rule,
+        metric=metric,
+        scale=rule.scale or "fraction",
+        unit=_unit(rule, metric),
+        live=True,
     )
 
 
@@ -168,6 +182,13 @@ def plan_of(bench: Bench, prepared: Prepared, wish: Wish) -> Plan:
             f"cannot stop early by {bench.metric.name}", got="a metric of the whole table", need="right or wrong, or the mean of a score"
         )
     groups = [case.group for case in cases if case.group is not None]
+    if not groups and bench.groups is not None and any(group is not None for group in bench.groups.values()):
+        raise UsageError(
+            "cannot stop between items of a group",
+            got="a reference whose items lie in groups, and a task that does not know them",
+            need="the groups",
+            hint='group = "COLUMN" and whole_groups = true in the task',
+        )
     if groups and not prepared.task.whole_groups:
         raise UsageError(
             "cannot stop between groups",

@@ -90,6 +90,17 @@ def notes_of(source: Any) -> Notes | None:
     return notes
 
 
+def stopping_warning(source: Any) -> list[str]:
+    """What to say of rows whose number depended on the answers in them: an interval of a fixed number of items is too sure."""
+    notes = notes_of(source)
+    if notes is None or not notes.stopped_early:
+        return []
+    return [
+        f"this run stopped by its answers after {notes.n:,} of {notes.available:,} items: an interval or test for a fixed number of items "
+        "is too sure of itself; what the run itself printed is adjusted"
+    ]
+
+
 def _check(notes: Notes, shown: str) -> None:
     """What a person may have spoilt by hand: kinds of values, not whether they are true."""
     kinds: dict[str, type | tuple[type, ...]] = {"task": str, "model": str, "metric": str, "protocol": dict, "seed": int, "order": str}

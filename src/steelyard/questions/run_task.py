@@ -6,12 +6,12 @@ import hashlib
 import json
 import os
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from steelyard.errors import SourceError, UsageError
+from steelyard.errors import DataError, SourceError, UsageError
 from steelyard.evaluate.asks import Case
 from steelyard.evaluate.models import load
 from steelyard.evaluate.scorer_options import Scoring
@@ -24,6 +24,8 @@ from steelyard.reference import strict_yaml, yaml_tree
 from steelyard.reference.atomic import read_bytes
 from steelyard.reference.names import check_task
 
+NUMERIC = ("perplexity",)
+OF_NUMBERS = ("mae", "rmse", "r2", "spearman")
 ENDINGS = (".toml", ".yaml", ".yml")
 
 
@@ -65,7 +67,8 @@ class Prepared:
 
     @property
     def protocol(self) -> dict[str, str]:
-        return self.task.protocol
+        """What a reference pins: how it was asked and scored, and a hash of all that was asked."""
+        return {**self.task.protocol, "items": self.digest()[:16]}
 
     @property
     def order(self) -> str:
@@ -73,9 +76,9 @@ class Prepared:
         return "groups" if self.task.whole_groups else "strata" if self.task.strata is not None else "items"
 
     def digest(self) -> str:
-        """Of all that is asked, in its order: another item, prompt or truth gives another one."""
+        """Of all that is asked, whatever the order: another item, prompt or truth gives another one."""
         told = hashlib.sha256()
-        for case in self.cases:
+        for case in sorted(self.cases, key=lambda case: case.id):
             asked = case.input if case.messages is None else case.messages
             told.update(
                 json.dumps([case.id, asked, case.truth], sort_keys=True, default=str, ensure_ascii=False).encode("utf-8", "surrogatepass")
@@ -95,6 +98,14 @@ def prepare(given: Any, *, n: int | None = None, seed: int | None = None) -> Pre
             hint="seed = 0 in [task]",
         )
     metric = parse(task.metric)
+    lacking = [need for need in metric.facts.needs if need not in ("truth", "prediction", "score")]
+    if (lacking and task.scoring.sums is None) or metric.base in NUMERIC:
+        raise UsageError(
+            f"cannot run for the metric {task.metric}",
+            got="answers that are scored one by one",
+            need="accuracy, error, mean, or a metric of labels",
+            hint="run, and measure the rows",
+        )
     if metric.facts.of_class and metric.average is None and "prediction" in metric.facts.needs and metric.base not in ("accuracy", "error"):
         raise UsageError(
             f"cannot tell which class {task.metric} is about",
@@ -106,6 +117,8 @@ def prepare(given: Any, *, n: int | None = None, seed: int | None = None) -> Pre
     shots, more = (None, []) if task.shots_data is None else rows_of(_beside(task, task.shots_data))
     task = replace(task, n=task.n if n is None else whole("n", n), seed=task.seed if seed is None else seed)
     cases = task.cases(rows, shots)
+    if metric.base in OF_NUMBERS:
+        _refuse_words(task, cases)
     if task.n is not None and task.n > len(cases):
         raise UsageError(
             "cannot take the subset",
@@ -114,6 +127,18 @@ def prepare(given: Any, *, n: int | None = None, seed: int | None = None) -> Pre
             hint="leave n out for all",
         )
     return Prepared(task=task, cases=tuple(task.ordered(cases)), scorer=scorer_of(task), warnings=(*warnings, *more))
+
+
+def _refuse_words(task: Task, cases: Sequence[Case]) -> None:
+    """A metric of numbers needs truths that are numbers: found out before anything is asked."""
+    for case in cases:
+        truth = task.scoring.truth(case)
+        try:
+            float(truth)
+        except (TypeError, ValueError):
+            raise DataError(
+                f"cannot run for the metric {task.metric}", got=f"the truth {truth!r} of item {case.id!r}", need="a number for every item"
+            ) from None
 
 
 def _beside(task: Task, data: Any) -> Any:

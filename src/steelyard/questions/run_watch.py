@@ -17,6 +17,10 @@ class Watch(Protocol):
 
     looked: list[int]
 
+    @property
+    def unlooked(self) -> int:
+        """Items that came after the last look."""
+
     def add(self, case: Case, reference: float | None, candidate: float) -> None:
         """One more item."""
 
@@ -54,6 +58,10 @@ class Decided:
         self.looked.append(n)
         return self.rule.look(self.series(n).units(self._sign, grouped=self.plan.groups is not None), last=last) != "continue"
 
+    @property
+    def unlooked(self) -> int:
+        return len(self._ids) - (self.looked[-1] if self.looked else 0)
+
     def series(self, n: int) -> Series:
         """The first n items."""
         values = np.array(self._values[:n], float).reshape(-1, 2)
@@ -81,6 +89,10 @@ class Narrow:
         self.looked.append(n)
         self.interval = self.sequence.look(np.array(self._scores))
         return self.interval[1] - self.interval[0] <= self.width
+
+    @property
+    def unlooked(self) -> int:
+        return len(self._scores) - (self.looked[-1] if self.looked else 0)
 
     def facts(self) -> Mapping[str, Any]:
         """What to say of it."""

@@ -76,6 +76,13 @@ def y_scale(curve: Curve, most: int) -> Scale:
     return Scale(low, high, *_even_ticks(low, high, most))
 
 
+def even_scale(low: float, high: float, most: int) -> Scale:
+    """Exactly from `low` to `high`, with at most `most` round ticks; a single value gets some room around it."""
+    if low == high:
+        low, high = _around(low, [low])
+    return Scale(low, high, *_even_ticks(low, high, most))
+
+
 def _mark(curve: Curve) -> tuple[Place, ...]:
     return () if curve.mark is None else (curve.mark,)
 

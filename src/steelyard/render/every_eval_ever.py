@@ -27,6 +27,7 @@ _RANGE_OF_DATA = ("mean", "ratio")  # their range is that of the scores, which n
 _OF_ITEMS = ("accuracy", "mean")  # metrics that are the mean of one number per item
 _UNSAFE = re.compile(r'[<>"\\|?*\x00-\x1f]|[. ]\Z')
 _NO_ANSWER = "no answer"
+_PARTS = ("task", "filter", "scorer", "prompt", "split")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -149,10 +150,15 @@ def _result(row: Row, part: Measurement, place: str, about: About) -> dict[str, 
         "metric_config": _metric(row),
         "score_details": {
             "score": row.estimate,
-            "details": {"signature": part.signature} | _unbounded(row.interval),
+            "details": {"signature": part.signature} | _chosen(part) | _unbounded(row.interval),
             "uncertainty": _uncertainty(row, part.signature),
         },
     }
+
+
+def _chosen(part: Measurement) -> dict[str, str]:
+    """Which part of a log was measured: two filters of one run are two results."""
+    return {what: str(part.roles[what]) for what in _PARTS if what in part.roles}
 
 
 def _metric(row: Row) -> dict[str, Any]:

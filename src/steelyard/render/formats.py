@@ -20,12 +20,15 @@ PAGES = {
     "Verdict": ("verdict", "verdict"),
     "Recorded": ("verdict", "recorded"),
     "Suite": ("suite", "suite"),
+    "Evaluation": ("run", "run"),
     "Listing": ("listings", "listing"),
     "Lint": ("listings", "lint"),
     "Story": ("listings", "story"),
     "Shown": ("listings", "shown"),
     "Changed": ("listings", "changed"),
     "Started": ("listings", "started"),
+    "RunList": ("history", "history"),
+    "Drift": ("history", "drift"),
 }
 
 
@@ -63,6 +66,13 @@ def result_github(result: Any) -> str:
     return verdict_github(result)
 
 
+def result_html(result: Any) -> str:
+    """A page of its own."""
+    from steelyard.render.html.page import result_html as page
+
+    return page(result)
+
+
 FORMATS: dict[str, Callable[..., str]] = {
     "text": result_text,
     "markdown": result_markdown,
@@ -70,4 +80,5 @@ FORMATS: dict[str, Callable[..., str]] = {
     "svg": result_svg,
     "junit": result_junit,
     "github": result_github,
+    "html": result_html,
 }

@@ -11,6 +11,7 @@ from steelyard.render.digits import NONE, count_text
 from steelyard.render.layout import GAP, display_width, left, right, widest, wrap
 from steelyard.render.look import BOLD, DIM, Look, warning_lines
 from steelyard.render.markdown import markdown_table
+from steelyard.render.verdict_bar import difference_bar
 from steelyard.render.verdict_facts import (
     SAMPLES,
     Fact,
@@ -164,12 +165,13 @@ def verdict_markdown(v: Verdict, *, cap: int = CAP) -> str:
 
 
 def verdict_pieces(v: Verdict, level: str, counted: str | None = None) -> list[Piece]:
-    """The verdict without its warnings: heading, sentence, what to do, numbers, notes, and the flipped items folded away."""
+    """The verdict without its warnings: heading, sentence, picture, what to do, numbers, notes, and the flipped items folded away."""
     sentence, command = next_step(v, counted)
     brief = sum(map(len, command)) <= LONG  # a command cannot be cut and stay a command
     body = [
         f"{level} {word((counted or v.verdict).upper())}: {word(who(v))}{by_itself(v, counted)}",
         f"**{word(v.conclusion, LONG)}**" if v.conclusion else "",
+        f"`{bar[0]}`  \n{bar[1]}" if (bar := difference_bar(v))[0] else "",
         word(sentence, LONG) if sentence else "",
         fenced([line.removeprefix(GAP) for line in folded([safe.terminal(part) for part in command], 100)]) if brief else "",
         markdown_table([("", "---"), ("", "---:"), ("", "---")], [_cells(fact) for group in facts(v) for fact in group]),

@@ -1,0 +1,97 @@
+"""`steelyard serve`: a local web page over the history."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import click
+
+from steelyard.errors import UsageError
+
+PORT = 8765
+
+
+@click.command(short_help="a local web page over the history")
+@click.option("--history", metavar="URL", help="sqlite:///runs.db or postgresql://host/db.  [default: what steelyard.toml says]")
+@click.option(
+    "--host", default="127.0.0.1", show_default=True, metavar="ADDRESS", help="Where to listen. Elsewhere, reading needs the token too."
+)
+@click.option("--port", type=click.IntRange(0, 65535), default=PORT, show_default=True, help="0: any that is free.")
+@click.option(
+    "--token",
+    envvar="STEELYARD_TOKEN",
+    metavar="TEXT",
+    help="What a change requires; also from STEELYARD_TOKEN.  [default: a new one, printed]",
+)
+@click.option("--allow-host", multiple=True, metavar="NAME", help="Another name that leads here, such as that of a proxy. Repeatable.")
+@click.option("--directory", type=click.Path(file_okay=False), help="Where the references are.  [default: references]")
+@click.option("--config", type=click.Path(dir_okay=False), help="A steelyard.toml.  [default: the nearest upward]")
+@click.option("--open", "open_", is_flag=True, help="Open the page in a browser.")
+@click.option("--debug", is_flag=True, help="Show the traceback of an error.")
+def serve(**options: Any) -> None:
+    """A local web page: accuracy over time, verdicts, any two runs compared, a plan calculator, references to approve.
+
+    It listens on this machine only, and asks for the token before anything is changed. Ctrl-C ends it.
+
+    \b
+    Examples:
+      steelyard serve
+      steelyard serve --history sqlite:///runs.db --open
+      steelyard serve --host 0.0.0.0 --allow-host eval.example
+    """
+    try:
+        from steelyard.web import server
+    except ImportError as fault:
+        if (fault.name or "").partition(".")[0] not in ("starlette", "uvicorn"):
+            raise
+        raise UsageError(
+            "cannot serve pages", got=f"no package {fault.name}", need="starlette and uvicorn", hint='pip install "steelyard[serve]"'
+        ) from None
+    serving = _serving(options)
+    found = server.bound("127.0.0.1" if options["host"].lower() == "localhost" else options["host"], options["port"])
+    address = server.address_of(found)
+    server.serve(serving, found, ready=lambda: _told(serving, address, options))
+    click.echo("stopped", err=True)
+
+
+def _serving(options: dict[str, Any]) -> Any:
+    """The settings of the server; a history that cannot be opened is told now and not by the first page."""
+    from steelyard.questions.history import HINT, history_place
+    from steelyard.reference.config import find_config
+    from steelyard.web.serving import Serving, checked_token, is_local, names_of
+
+    config = None if options["config"] is None else Path(options["config"])
+    place = history_place(options["history"], find_config(Path.cwd(), config))
+    if place is None:
+        raise UsageError("cannot serve the history", got="no history", need="its place", hint=HINT)
+    names, everywhere = names_of(options["host"], options["allow_host"])
+    serving = Serving(
+        history=place[0],
+        base=place[1],
+        config=config,
+        directory=options["directory"],
+        local=is_local(options["host"]) and not options["allow_host"],  # a name that leads here may be open to others
+        names=names,
+        any_address=everywhere,
+        token=checked_token(options["token"]),
+    )
+    from dataclasses import replace
+
+    with serving.opened() as history:
+        return replace(serving, shown=history.shown)
+
+
+def _told(serving: Any, address: str, options: dict[str, Any]) -> None:
+    """Where the page is, and the token if it was made here; it is said once, and to the terminal only."""
+    click.echo(f"{serving.shown} is at {address}", err=True)
+    if options["token"] is None:
+        click.echo(f"token: {serving.token}", err=True)
+        click.echo("the page asks for it " + ("before anything is changed" if serving.local else "before it shows anything"), err=True)
+    if not serving.local:
+        click.echo(
+            "warning: this is HTTP without encryption: who can listen on the way reads the token; put a TLS proxy before it", err=True
+        )
+    click.echo("Ctrl-C ends it", err=True)
+    if options["open_"]:
+        click.launch(address)

@@ -1,0 +1,43 @@
+"""What a card tells: of which model, and what was measured on which data."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from steelyard.render import blocks
+from steelyard.results import Measurement, Row
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Evaluated:
+    """A measurement, and the name of the data it was made on."""
+
+    data: str
+    measurement: Measurement
+
+    @property
+    def scores(self) -> list[Row]:
+        """The rows that speak of all items and have a value: what forms without a place for "undefined" can hold."""
+        return [row for row in blocks.headline(self.measurement) if row.estimate is not None]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class About:
+    """model: its name. task: as the Hub sorts tasks, such as text-classification. source: where the evaluation can be seen."""
+
+    model: str
+    evaluated: tuple[Evaluated, ...]
+    task: str = "other"
+    source: str | None = None
+
+    @property
+    def rows(self) -> Iterator[tuple[Evaluated, Row]]:
+        """The headline of every measurement, undefined numbers included."""
+        return ((each, row) for each in self.evaluated for row in blocks.headline(each.measurement))
+
+
+def standard_error(row: Row) -> float | None:
+    """The standard error where one is known, in six digits: no error is known better than that."""
+    found = row.details.get("standard_error")
+    return float(f"{found:.6g}") if isinstance(found, float) else None

@@ -1,0 +1,53 @@
+"""A file of `.eval_results/`: one score per benchmark and task, as the Hub shows it on the page of a model."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+from steelyard.errors import DataError, UsageError
+from steelyard.render.cards.about import About, Evaluated
+from steelyard.render.cards.yaml_lines import item_lines
+from steelyard.render.digits import count_text, percent, row_texts
+from steelyard.results import Row
+
+HEAD = "# Written by `steelyard report --eval-results`, which replaces the whole file."
+_ID = re.compile(r"[A-Za-z0-9][\w.-]*/[A-Za-z0-9][\w.-]*\Z", re.ASCII)
+
+
+def eval_results_yaml(about: About, *, metric: str | None = None, task_id: str = "default") -> str:
+    """The text of the file. The format has no place for an interval, so the notes tell it."""
+    entries = [_entry(each, _score(each, metric), about, task_id) for each in about.evaluated]
+    return "\n".join([HEAD, *(line for entry in entries for line in item_lines(entry))]) + "\n"
+
+
+def _entry(each: Evaluated, row: Row, about: About, task_id: str) -> dict[str, Any]:
+    if not _ID.match(each.data):
+        raise UsageError(
+            "cannot name the benchmark for .eval_results",
+            got=repr(each.data),
+            need="the id of a dataset on the Hub, owner/name",
+            hint="name the result: cais/hle=result.json",
+        )
+    notes = f"{row.name}, n = {count_text(row.n)}"
+    if row.interval is not None:
+        notes += f", {percent(row.interval.confidence_level)} interval {row_texts(row)[1]} ({row.interval.method})"
+    return {
+        "dataset": {"id": each.data, "task_id": task_id},
+        "value": row.estimate,
+        **({"source": {"url": about.source, "name": "steelyard"}} if about.source else {}),
+        "notes": notes,
+    }
+
+
+def _score(each: Evaluated, metric: str | None) -> Row:
+    """The one number that the format has room for."""
+    found = [row for row in each.scores if metric in (None, row.name, row.metric)]
+    if len(found) == 1:
+        return found[0]
+    names = ", ".join(row.name for row in each.scores)
+    if not each.scores:
+        raise DataError(f"cannot write the score of {each.data!r}", got="no metric with a value", need="one")
+    raise UsageError(
+        f"cannot tell which score of {each.data!r} is meant", got=names, need="one metric", hint=f"--metric {each.scores[0].name}"
+    )

@@ -1,0 +1,184 @@
+"""The page of a measurement: its headline drawn, then class by class and slice by slice, then who was taken for whom."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from steelyard.plans import Curve
+from steelyard.render import blocks, summary
+from steelyard.render.digits import count_text, row_texts
+from steelyard.render.html.pieces import DRAWN, Beside, Block, Matrix, Part, Picture, Section, Table, capped, joined
+from steelyard.render.pictures.forest import Bar, Forest
+from steelyard.render.pictures.plane import curve_plane
+from steelyard.results import Interval, Measurement, Row
+from steelyard.tally.counts import Counts
+
+CLASSES = 24  # of a confusion table that people read; beyond, the pairs that are mixed up most
+PAIRS = 40
+Densities = Mapping[str, Curve]
+
+
+def bar(name: str, row: Row) -> Bar:
+    """A row as it is drawn: the end of a one-sided interval that only repeats the metric's range is left open."""
+    estimate, ends = row_texts(row)
+    low, high = ends_of(row.interval)
+    return Bar(name=name, estimate=row.estimate, low=low, high=high, said=estimate if row.interval is None else f"{estimate}  {ends}")
+
+
+def ends_of(interval: Interval | None) -> tuple[float | None, float | None]:
+    """The ends that are bounds."""
+    if interval is None:
+        return None, None
+    return interval.low if interval.side != "upper" else None, interval.high if interval.side != "lower" else None
+
+
+def measurement_part(m: Measurement, densities: Densities | None = None) -> Part:
+    """The measurement as a part of a page."""
+    rows = blocks.headline(m)
+    found = blocks.class_block(m)
+    by = [*([found] if found else []), *blocks.slice_blocks(m)]
+    first = rows[0] if rows else m.rows[0] if m.rows else None
+    lead = "" if first is None else f"{first.name} {' '.join(row_texts(first))}"
+    if first is not None and first.interval is not None:
+        lead += f", {summary.interval_word([first])}"
+    facts = (summary.methods(summary.all_rows(m), str), summary.design(m.rows), summary.lower_is_better(m.rows, str))
+    return Part(
+        word="measured",
+        about=m.name or f"{count_text(m.n)} items",
+        lead=lead,
+        step=summary.measured(m, str),
+        sections=joined(
+            _headline(rows),
+            _believed(densities or {}),
+            *(_by(block) for block in by),
+            confusion(m.table) if m.table is not None else None,
+        ),
+        warnings=summary.all_warnings(m),
+        hints=m.hints,
+        methods=[("how", fact) for fact in facts if fact],
+        signature=m.signature,
+    )
+
+
+def _headline(rows: Sequence[Row]) -> Section | None:
+    """Every metric on its own axis: a share and a number of errors have none in common."""
+    if not rows:
+        return None
+    table = Table(
+        caption="Metrics with their intervals",
+        heads=["metric", "estimate", summary.interval_word(rows), "n"],
+        rows=[[row.name, *row_texts(row), count_text(row.n)] for row in rows[:DRAWN]],
+        numbers=(1, 3),
+        folded="The numbers",
+    )
+    shared = [row for row in rows[:DRAWN] if _within_unit(row)]
+    others = [row for row in rows[:DRAWN] if not _within_unit(row)]
+    groups = [*([shared] if shared else []), *([row] for row in others)]
+    drawn: list[Block] = [
+        Picture(
+            drawing=Forest(title="Metrics with their intervals" if len(some) > 1 else some[0].name, bars=[bar(r.name, r) for r in some]),
+            table=table if i == len(groups) - 1 else None,
+        )
+        for i, some in enumerate(groups)
+        if any(bar(r.name, r).numbers for r in some)
+    ]
+    return Section(title="How good", blocks=drawn or [table])
+
+
+def _within_unit(row: Row) -> bool:
+    known = bar(row.name, row).numbers
+    return bool(known) and all(-1 <= x <= 1 for x in known)
+
+
+def _by(block: blocks.Block) -> Section:
+    """A small picture per metric, and one table of all."""
+    names = block.metrics
+    pictures = [
+        Picture(
+            drawing=Forest(title=f"{metric} by {block.by}", bars=[bar(name, row) for name, row in block.of(metric)[:DRAWN]], axis=metric)
+        )
+        for metric in names
+    ]
+    shown = [[name for name, _ in block.of(metric)] for metric in names]
+    table = capped(
+        f"By {block.by}",
+        [block.by, block.count, *names],
+        [
+            [entry.name, "" if entry.n is None else count_text(entry.n), *(_cell(entry.rows.get(metric)) for metric in names)]
+            for entry in block.entries
+        ],
+        numbers=(1,),
+        folded="The numbers",
+    )
+    hidden = block.hidden + max(0, max(map(len, shown), default=0) - DRAWN)
+    if block.hidden or hidden:
+        said = f"{count_text(DRAWN)} are drawn, {count_text(len(block.entries))} listed"
+        said += f", {count_text(block.hidden)} more are in --format json." if block.hidden else "."
+        table = Table(caption=table.caption, heads=table.heads, rows=table.rows, numbers=table.numbers, note=said, folded=table.folded)
+    return Section(title=f"By {block.by}", blocks=[Beside(pictures=[p for p in pictures if p.drawing.svg()]), table])
+
+
+def _cell(row: Row | None) -> str:
+    return "" if row is None else " ".join(row_texts(row)).removesuffix(" -")
+
+
+def _believed(densities: Densities) -> Section | None:
+    pictures = [Picture(drawing=curve_plane(curve, f"What is believed about {name}")) for name, curve in densities.items()]
+    return Section(title="What is believed", blocks=[Beside(pictures=pictures)]) if pictures else None
+
+
+# ---- who was taken for whom ------------------------------------------------------------------------------------------
+
+
+def confusion(counts: Counts) -> Section | None:
+    """The table of truths and predictions, or of the pairs mixed up most; nothing for bare right and wrong."""
+    if counts.kind == "outcomes" or len(counts.labels) < 2:
+        return None
+    cells = {(t, p): n for t, p, n in counts.cells()}
+    if len(counts.labels) > CLASSES:
+        return _mixed_up(counts, cells)
+    sums: dict[int, int] = {}
+    for (t, _), n in cells.items():
+        sums[t] = sums.get(t, 0) + n
+    places = range(len(counts.labels))
+    unknown = not counts.negatives_known
+    rows = [
+        (
+            counts.labels[t],
+            [
+                ("?", 0, True)
+                if unknown and t == p == 0
+                else (count_text(cells.get((t, p), 0)), _heat(cells.get((t, p), 0), sums[t]), t == p)
+                for p in places
+            ],
+        )
+        for t in places
+        if t in sums
+    ]
+    note = "Rows: truth; columns: prediction. Shaded by the share of the row; right answers are framed."
+    return Section(
+        title="Confusion",
+        blocks=[
+            Matrix(
+                caption="Items by truth and prediction", labels=counts.labels, rows=rows, note=note + (" ?: not known." if unknown else "")
+            )
+        ],
+    )
+
+
+def _heat(n: int, of: int) -> int:
+    return 0 if n == 0 else min(5, 1 + 5 * n // of)
+
+
+def _mixed_up(counts: Counts, cells: Mapping[tuple[int, int], int]) -> Section | None:
+    wrong = sorted(((n, t, p) for (t, p), n in cells.items() if t != p), key=lambda each: (-each[0], each[1], each[2]))
+    if not wrong:
+        return None
+    table = Table(
+        caption="The pairs that are mixed up most",
+        heads=["truth", "prediction", "items"],
+        rows=[[counts.labels[t], counts.labels[p], count_text(n)] for n, t, p in wrong[:PAIRS]],
+        numbers=(2,),
+        note=f"{count_text(len(counts.labels))} classes: {count_text(min(PAIRS, len(wrong)))} of {count_text(len(wrong))} pairs are shown.",
+    )
+    return Section(title="Confusion", blocks=[table])

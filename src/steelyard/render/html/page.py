@@ -1,0 +1,129 @@
+"""Parts to HTML: one file that needs nothing else, under a content security policy that allows its own style and its own search box.
+
+Every word goes through `_said` and is then escaped: what a browser would obey, and what only looks like something else (a
+character that turns the direction of writing, an invisible one), stays visible as an escape.
+"""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+from collections.abc import Sequence
+from functools import cache
+from importlib.resources import files
+from typing import TYPE_CHECKING, Any
+
+from steelyard.errors import UsageError
+from steelyard.render import safe
+from steelyard.render.html.parts import NOTHING, Extra, part_of
+from steelyard.render.html.pieces import Inside, Part, Table, aligned
+from steelyard.render.verdict import LONG, short
+from steelyard.version import __version__
+
+if TYPE_CHECKING:
+    import jinja2
+
+MARKS = {"pass": "✓", "regression": "✗", "inconclusive": "?", "plain": "•"}
+ORDER = ("regression", "inconclusive", "pass", "plain")
+
+
+def report_html(results: Sequence[Any], *, title: str | None = None, extras: Sequence[Extra] | None = None) -> str:
+    """One page of all results, in the order given; several begin with a list of them."""
+    if not results:
+        raise UsageError("cannot make a report", got="no results", need="at least one")
+    parts = [part_of(result, extra) for result, extra in zip(results, extras or [NOTHING] * len(results), strict=True)]
+    searched = any(_searched(part) for part in parts)
+    style, script = _text("style.css") + _text("page.css"), _text("search.js") if searched else ""
+    html = (
+        _environment()
+        .get_template("page.html.j2")
+        .render(
+            title=title or _headline(parts),
+            heading=title,
+            parts=parts,
+            style=_raw(style),
+            script=_raw(script),
+            policy=_policy(style, script),
+            version=__version__,
+        )
+    )
+    return html.rstrip() + "\n"
+
+
+def result_html(result: Any) -> str:
+    """The page of one result."""
+    return report_html([result])
+
+
+def fragment_html(result: Any) -> str:
+    """The same without the page around it, for a notebook: its style reaches nothing else, and it has no script."""
+    html = _environment().get_template("fragment.html.j2").render(part=part_of(result), style=_raw(_text("style.css")))
+    return html.strip() + "\n"
+
+
+def _headline(parts: Sequence[Part]) -> str:
+    first = min(parts, key=lambda part: ORDER.index(part.tone) if part.tone in ORDER else len(ORDER))
+    more = f" and {len(parts) - 1} more" if len(parts) > 1 else ""
+    return f"{first.word.upper()}: {first.about}{more}"
+
+
+def _searched(part: Part) -> bool:
+    blocks = [block for section in part.sections for block in section.blocks]
+    return any(
+        (isinstance(block, Table) and block.search) or (isinstance(block, Inside) and any(map(_searched, block.parts))) for block in blocks
+    )
+
+
+def _policy(style: str, script: str) -> str:
+    """Nothing is allowed but what is in the page itself, by its hash."""
+    allowed = [f"style-src '{_hash(style)}'", *([f"script-src '{_hash(script)}'"] if script else [])]
+    return "; ".join(["default-src 'none'", *allowed, "base-uri 'none'", "form-action 'none'"])
+
+
+def _hash(text: str) -> str:
+    return f"sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}"
+
+
+@cache
+def _text(name: str) -> str:
+    return (files("steelyard.render.html") / "templates" / name).read_text(encoding="utf-8")
+
+
+def _raw(text: str) -> Any:
+    from markupsafe import Markup
+
+    return Markup(text)  # noqa: S704  # our own file
+
+
+def _said(value: Any) -> Any:
+    """A value on its way to the page: markup of ours as it is, everything else without what a browser would obey."""
+    if hasattr(value, "__html__"):
+        return value
+    return short(safe.terminal(short(str(value), LONG)), 2 * LONG)
+
+
+@cache
+def _environment() -> jinja2.Environment:
+    import jinja2
+
+    made = jinja2.Environment(
+        loader=jinja2.FunctionLoader(_text),
+        autoescape=True,
+        finalize=_said,
+        undefined=jinja2.StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    made.filters["svg"] = lambda picture: _raw(picture.svg)
+    made.filters["columns"] = _columns
+    made.globals["marks"] = MARKS
+    return made
+
+
+def _columns(table: Table) -> list[list[str]]:
+    """The rows of a table, its numbers on their decimal points."""
+    columns = [list(column) for column in zip(*table.rows, strict=True)]
+    for i in table.numbers:
+        if i < len(columns):
+            columns[i] = aligned(columns[i])
+    return [list(row) for row in zip(*columns, strict=True)]

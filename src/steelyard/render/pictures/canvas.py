@@ -1,0 +1,56 @@
+"""What every picture here is made of: places as shares of the width, so that letters keep their size on a phone and on paper."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from steelyard.render.curve_svg import words
+
+WIDTH = 640  # of a picture that stands alone; on a page it is as wide as the page
+# Colours as attributes: a viewer that reads no styles shows the light picture. A page sets its own by the classes.
+# A halo of the paper's colour keeps words legible where a line runs behind them.
+HALO = 'class="halo" stroke="#ffffff" stroke-width="5" stroke-linejoin="round" paint-order="stroke"'
+INK, FAINT, SEEN, GOAL = "#1f2328", "#d0d7de", "#0550ae", "#953800"
+STYLE = (
+    "@media (prefers-color-scheme: dark) { .sy-pic { color: #e6edf3 } .sy-pic .paper { fill: #0d1117 } .sy-pic .grid { stroke: #30363d }"
+    " .sy-pic .line, .sy-pic .whisker { stroke: #79c0ff } .sy-pic .dot, .sy-pic .band { fill: #79c0ff }"
+    " .sy-pic .halo { stroke: #0d1117 } .sy-pic .goal { stroke: #f0a35e } .sy-pic .goal-text { fill: #f0a35e } }"
+)
+
+
+def share(x: float) -> str:
+    """A place across, as SVG writes a share of the width.
+
+    >>> share(0.25)
+    '25%'
+    """
+    return f"{100 * x:.2f}".rstrip("0").rstrip(".") + "%"
+
+
+def text(x: float, y: float, said: str, anchor: str = "start", more: str = "") -> str:
+    """Words at a share of the width."""
+    paint = "" if "fill=" in more else ' fill="currentColor"'
+    return f'<text x="{share(x)}" y="{y:g}" text-anchor="{anchor}"{paint}{more and " " + more}>{words(said)}</text>'
+
+
+def line(x1: float, y1: float, x2: float, y2: float, more: str) -> str:
+    """A straight line between shares of the width."""
+    return f'<line x1="{share(x1)}" y1="{y1:g}" x2="{share(x2)}" y2="{y2:g}" {more}/>'
+
+
+def dot(x: float, y: float, more: str, radius: float = 4.5) -> str:
+    return f'<circle cx="{share(x)}" cy="{y:g}" r="{radius:g}" {more}/>'
+
+
+def picture(title: str, told: str, height: float, parts: Sequence[str], *, alone: bool = False) -> str:
+    """The parts under a title and a description for screen readers; `alone` carries its own paper and dark colours."""
+    style = f'<style>{STYLE}</style><rect class="paper" width="100%" height="100%" fill="#ffffff"/>' if alone else ""
+    return "\n".join(
+        [
+            f'<svg xmlns="http://www.w3.org/2000/svg" class="sy-pic" width="{WIDTH}" height="{height:g}" role="img" '
+            f'aria-label="{words(title)}" color="{INK}" font-family="system-ui, sans-serif" font-size="13">',
+            f"<title>{words(title)}</title><desc>{words(told)}</desc>{style}",
+            *parts,
+            "</svg>",
+        ]
+    )

@@ -1,0 +1,198 @@
+"""One quantity against another: lines, a band around one, what was seen, a level that is wanted, the place of the answer."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from steelyard.plans import Curve
+from steelyard.render.curve_text import Place, Scale, even_scale, figure, sorted_line, x_scale, y_scale
+from steelyard.render.layout import shorten
+from steelyard.render.pictures.canvas import FAINT, GOAL, INK, SEEN, dot, line, picture, share, text
+
+HEIGHT, TOP, BELOW, KEY = 250, 26, 44, 18  # of the drawing, above it for the name of its axis, below it, and of a line of the key
+LEFT, RIGHT = 0.11, 0.98
+FINE = 1000  # units of the drawing inside, which is stretched to its place
+STROKES = {"line": ("line", SEEN, ""), "goal": ("goal", GOAL, "7 4"), "other": ("goal", GOAL, "2 4")}
+SHOWN_LETTERS = 60
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Line:
+    """Places joined; `sort` is one of STROKES, which differ by dashes as well as by colour. `dots` marks every place."""
+
+    name: str
+    places: Sequence[Place]
+    sort: str = "line"
+    dots: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Plane:
+    """Lines over one pair of axes."""
+
+    title: str
+    x_name: str
+    y_name: str
+    x: Scale
+    y: Scale
+    lines: Sequence[Line]
+    band: tuple[Sequence[Place], Sequence[Place]] | None = None
+    band_name: str = ""
+    seen: Sequence[Place] = ()
+    goal: float | None = None
+    goal_name: str = "goal"
+    mark: Place | None = None
+
+    def told(self) -> str:
+        """The picture in words."""
+        parts = []
+        for each in self.lines:
+            if each.places:
+                (x0, y0), (x1, y1) = each.places[0], each.places[-1]
+                parts.append(f"{each.name}: from {figure(y0)} at {figure(x0)} to {figure(y1)} at {figure(x1)}")
+        parts += [f"{len(self.seen):,} points seen"] if self.seen else []
+        parts += [f"{self.goal_name} {figure(self.goal)}"] if self.goal is not None else []
+        parts += [f"answer {self.x_name} {figure(self.mark[0])}"] if self.mark is not None else []
+        return "; ".join(parts) + "."
+
+    def svg(self, *, alone: bool = False) -> str:
+        """As SVG text."""
+        parts = [*self._axes(), *self._inside(), *self._over(), *self._key()]
+        return picture(self.title, self.told(), TOP + HEIGHT + BELOW + KEY * len(self._keys()), parts, alone=alone)
+
+    def across(self, x: float) -> float:
+        return LEFT + self.x.share(x) * (RIGHT - LEFT)
+
+    def down(self, y: float) -> float:
+        return TOP + HEIGHT - self.y.share(y) * HEIGHT
+
+    def _axes(self) -> list[str]:
+        faint, frame = f'class="grid" stroke="{FAINT}"', f'class="frame" stroke="{INK}" stroke-opacity="0.5"'
+        parts = [text(0.0, 14, shorten(self.y_name, SHOWN_LETTERS), more='font-size="12"')]
+        for y, said in zip(self.y.ticks, self.y.texts, strict=True):
+            parts.append(line(LEFT, self.down(y), RIGHT, self.down(y), faint))
+            parts.append(text(LEFT - 0.012, self.down(y) + 4, said, "end", 'font-size="12"'))
+        for x, said in _spaced(self.x):
+            at = self.across(x)
+            parts.append(line(at, TOP, at, TOP + HEIGHT, faint))
+            parts.append(text(at, TOP + HEIGHT + 17, said, "end" if at > 0.95 else "middle", 'font-size="12"'))
+        parts += [line(LEFT, TOP, LEFT, TOP + HEIGHT, frame), line(LEFT, TOP + HEIGHT, RIGHT, TOP + HEIGHT, frame)]
+        return [*parts, text((LEFT + RIGHT) / 2, TOP + HEIGHT + 36, shorten(self.x_name, SHOWN_LETTERS), "middle", 'font-size="12"')]
+
+    def _inside(self) -> list[str]:
+        """What is stretched with the width: band and lines, whose strokes keep their thickness."""
+        parts = [
+            f'<svg x="{share(LEFT)}" y="{TOP}" width="{share(RIGHT - LEFT)}" height="{HEIGHT}" viewBox="0 0 {FINE} {FINE}" '
+            'preserveAspectRatio="none">'
+        ]
+        if self.band is not None:
+            low, high = self.band
+            parts.append(f'<polygon class="band" points="{self._path([*high, *reversed(low)])}" fill="{SEEN}" fill-opacity="0.18"/>')
+        for each in self.lines:
+            kind, colour, dash = STROKES[each.sort]
+            dashed = f' stroke-dasharray="{dash}"' if dash else ""
+            parts.append(
+                f'<polyline class="{kind}" points="{self._path(each.places)}" fill="none" stroke="{colour}" stroke-width="2.2"'
+                f'{dashed} vector-effect="non-scaling-stroke"/>'
+            )
+        return [*parts, "</svg>"]
+
+    def _path(self, places: Sequence[Place]) -> str:
+        return " ".join(f"{self.x.share(x) * FINE:.2f},{(1 - self.y.share(y)) * FINE:.2f}" for x, y in places)
+
+    def _over(self) -> list[str]:
+        parts = []
+        if self.goal is not None:
+            y = self.down(self.goal)
+            parts.append(line(LEFT, y, RIGHT, y, f'class="goal" stroke="{GOAL}" stroke-width="1.5" stroke-dasharray="7 4"'))
+        parts += [dot(self.across(x), self.down(y), f'class="whisker" fill="none" stroke="{SEEN}"', 3) for x, y in self.seen]
+        for each in self.lines:
+            kind, colour, _ = STROKES[each.sort]
+            if each.dots:
+                paint = f'class="dot" fill="{colour}"' if kind == "line" else f'class="{kind}" fill="none" stroke="{colour}"'
+                parts += [dot(self.across(x), self.down(y), paint, 3.5) for x, y in each.places]
+        if self.mark is not None:
+            x, y = self.across(self.mark[0]), self.down(self.mark[1])
+            parts.append(line(x, y, x, TOP + HEIGHT, f'class="goal" stroke="{GOAL}" stroke-dasharray="2 4"'))
+            parts.append(dot(x, y, f'class="goal-text" fill="{GOAL}"', 5.5))
+        return parts
+
+    def _keys(self) -> list[tuple[str, str]]:
+        """What each stroke means, as (sort, words)."""
+        found = [(each.sort, each.name) for each in self.lines]
+        found += [("band", self.band_name)] if self.band is not None else []
+        found += [("seen", "seen")] if self.seen else []
+        found += [("goal", f"{self.goal_name}: {figure(self.goal)}")] if self.goal is not None else []
+        found += [("mark", f"answer: {self.x_name} = {figure(self.mark[0])}")] if self.mark is not None else []
+        return found
+
+    def _key(self) -> list[str]:
+        parts = []
+        for i, (sort, said) in enumerate(self._keys()):
+            y = TOP + HEIGHT + BELOW + KEY * i + 8
+            if sort in STROKES:
+                kind, colour, dash = STROKES[sort]
+                dashed = f' stroke-dasharray="{dash}"' if dash else ""
+                parts.append(f'<line x1="0" y1="{y}" x2="30" y2="{y}" class="{kind}" stroke="{colour}" stroke-width="2.2"{dashed}/>')
+            elif sort == "band":
+                parts.append(f'<rect x="0" y="{y - 6}" width="30" height="12" class="band" fill="{SEEN}" fill-opacity="0.18"/>')
+            elif sort == "seen":
+                parts.append(f'<circle cx="15" cy="{y}" r="3" class="whisker" fill="none" stroke="{SEEN}"/>')
+            else:
+                parts.append(f'<circle cx="15" cy="{y}" r="5.5" class="goal-text" fill="{GOAL}"/>')
+            parts.append(f'<g transform="translate(40 0)">{text(0, y + 4, shorten(said, SHOWN_LETTERS), more=_SMALL)}</g>')
+        return parts
+
+
+_SMALL = 'font-size="12"'
+
+
+def _spaced(scale: Scale) -> list[tuple[float, str]]:
+    """The ticks of the axis below, without those whose numbers would run into the one before on a phone."""
+    out, taken = [], -1.0
+    for x, said in zip(scale.ticks, scale.texts, strict=True):
+        at, half = scale.share(x), len(said) * 0.013
+        if at - half >= taken:
+            out.append((x, said))
+            taken = at + half
+    return out
+
+
+def curve_plane(curve: Curve, title: str) -> Plane:
+    """The curve of a plan."""
+    band = None
+    if curve.low is not None and curve.high is not None:
+        band = (sorted_line(curve, curve.low), sorted_line(curve, curve.high))
+    return Plane(
+        title=title,
+        x_name=curve.x_label,
+        y_name=curve.y_label,
+        x=x_scale(curve, 6),
+        y=y_scale(curve, 6),
+        lines=[Line(name=curve.y_label, places=sorted_line(curve, curve.y), dots=len(curve.x) == 1)],
+        band=band,
+        band_name="interval",
+        seen=curve.points,
+        goal=curve.goal,
+        mark=curve.mark,
+    )
+
+
+def plane_of(
+    title: str,
+    x_name: str,
+    y_name: str,
+    lines: Sequence[Line],
+    *,
+    goal: float | None = None,
+    goal_name: str = "goal",
+    zero: bool = False,
+) -> Plane:
+    """Lines over even axes that hold all their places; x counts something, so a single place stands between its neighbours."""
+    xs = [x for each in lines for x, _ in each.places]
+    ys = [y for each in lines for _, y in each.places] + ([goal] if goal is not None else []) + ([0.0] if zero else [])
+    room = (max(ys) - min(ys)) * 0.06
+    y = even_scale(min(ys) - (0 if zero and min(ys) == 0 else room), max(ys) + room, 6)
+    x = even_scale(min(xs), max(xs), 6) if min(xs) < max(xs) else even_scale(xs[0] - 1, xs[0] + 1, 3)
+    return Plane(title=title, x_name=x_name, y_name=y_name, x=x, y=y, lines=lines, goal=goal, goal_name=goal_name)

@@ -1,0 +1,235 @@
+"""Pictures of a series: small ones for the overview, and the chart with band, threshold and a shape for each verdict."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+from steelyard.histories import PastRun
+from steelyard.questions.history_chart import CHANGE, OWN, ChartPoint
+from steelyard.render.curve_svg import words
+from steelyard.render.curve_text import Scale, even_scale, figure
+from steelyard.render.pictures.canvas import FAINT, GOAL, INK, SEEN, line, picture, share, text
+
+HEIGHT, TOP, BELOW, KEY = 260, 26, 44, 20
+LEFT, RIGHT = 0.085, 0.985
+FINE = 1000
+WIDE, TALL = 170, 38  # of a small picture
+# A verdict is a shape first: a disc, a cross, an open triangle; a record is a square, a run without a verdict a ring.
+SHAPES = {
+    "pass": '<circle r="4.5" class="dot pass" fill="{seen}"/>',
+    "regression": '<path d="M-5-5L5 5M-5 5L5-5" class="mark regression" stroke="{goal}" stroke-width="3" stroke-linecap="round"/>',
+    "inconclusive": '<path d="M0-6L6 5H-6Z" class="mark inconclusive paper" fill="#fff" stroke="{seen}" stroke-width="2"/>',
+    "record": '<rect x="-4.5" y="-4.5" width="9" height="9" class="mark record paper" fill="#fff" stroke="{ink}" stroke-width="2"/>',
+    "none": '<circle r="4" class="mark none paper" fill="#fff" stroke="{seen}" stroke-width="2"/>',
+}
+BANDS = {OWN: "95% interval of each value (Wilson)", CHANGE: "bounds of the change, laid on the reference"}
+NAMES = {"pass": "pass", "regression": "regression", "inconclusive": "inconclusive", "record": "put on record", "none": "no verdict"}
+_SMALL = 'font-size="12"'
+
+
+def shape_of(run: PastRun) -> str:
+    """The name of the shape that a run has."""
+    return run.verdict if run.verdict in SHAPES else "record" if run.command == "record" else "none"
+
+
+def _shape(name: str) -> str:
+    return SHAPES[name].format(seen=SEEN, goal=GOAL, ink=INK)
+
+
+def seconds(time: str) -> float:
+    """A time of the history as a number."""
+    return datetime.fromisoformat(time).timestamp()
+
+
+# ---- small ---------------------------------------------------------------------------------------------------------------
+
+
+def small_picture(runs: Sequence[PastRun], title: str) -> str:
+    """The newest values of a series, oldest first, evenly spaced, with their threshold and what was judged a regression."""
+    known = [run for run in runs if run.estimate is not None]
+    values = [run.estimate for run in known if run.estimate is not None]
+    if not values:
+        return ""
+    levels = [run.threshold for run in known if run.threshold is not None]
+    low, high = min([*values, *levels[-1:]]), max([*values, *levels[-1:]])
+    room = (high - low) or abs(high) * 0.01 or 1.0
+
+    def down(value: float) -> float:
+        return TALL - 6 - (value - low) / room * (TALL - 12)
+
+    step = (WIDE - 12) / max(1, len(known) - 1)
+    places = [(6 + i * step, down(value)) for i, value in enumerate(values)]
+    path = " ".join(f"{x:.1f},{y:.1f}" for x, y in places)
+    parts = [f'<polyline class="line" points="{path}" fill="none" stroke="{SEEN}" stroke-width="1.8"/>']
+    if levels:
+        y = down(levels[-1])
+        parts.insert(0, f'<line x1="2" y1="{y:.1f}" x2="{WIDE - 2}" y2="{y:.1f}" class="goal" stroke="{GOAL}" stroke-dasharray="4 3"/>')
+    for run, (x, y) in zip(known, places, strict=True):
+        if run.verdict == "regression":
+            parts.append(f'<g transform="translate({x:.1f} {y:.1f}) scale(.6)">{_shape("regression")}</g>')
+    x, y = places[-1]
+    parts.append(f'<g transform="translate({x:.1f} {y:.1f}) scale(.75)">{_shape(shape_of(known[-1]))}</g>')
+    told = f"{len(values)} values from {figure(values[0])} to {figure(values[-1])}"
+    return (
+        f'<svg xmlns="http://www.w3.org/2000/svg" class="sy-pic small" width="{WIDE}" height="{TALL}" viewBox="0 0 {WIDE} {TALL}" '
+        f'role="img" aria-label="{words(title)}"><title>{words(title)}</title><desc>{words(told)}</desc>{"".join(parts)}</svg>'
+    )
+
+
+# ---- the chart -----------------------------------------------------------------------------------------------------------
+
+
+def series_picture(points: Sequence[ChartPoint], title: str, metric: str) -> str:
+    """The values over time. Every run is a shape that can be pointed at, and followed to its page."""
+    known = [point for point in points if point.run.estimate is not None]
+    if not known:
+        return ""
+    x, y = _time_scale([seconds(p.run.time) for p in known]), _value_scale(known)
+    parts = [*_axes(x, y, metric), *_stretched(known, x, y), *_marks(known, x, y), *_key(known)]
+    first, last = known[0].run, known[-1].run
+    told = f"{len(known)} runs from {first.time[:10]} to {last.time[:10]}, {metric} from {figure(_value(first))} to {figure(_value(last))}."
+    drawn = picture(title, told, TOP + HEIGHT + BELOW + KEY * len(_keys(known)), parts)
+    return drawn.replace('role="img"', 'role="group"', 1)  # its points are links, which an image cannot have
+
+
+def _value(run: PastRun) -> float:
+    return 0.0 if run.estimate is None else run.estimate
+
+
+def _value_scale(points: Sequence[ChartPoint]) -> Scale:
+    seen: list[float] = []
+    for p in points:
+        seen += [value for value in (p.run.estimate, p.low, p.high, p.run.threshold) if value is not None]
+    room = (max(seen) - min(seen)) * 0.06
+    return even_scale(min(seen) - room, max(seen) + room, 6)
+
+
+def _time_scale(times: Sequence[float]) -> Scale:
+    low, high = min(times), max(times)
+    if low == high:
+        low, high = low - 43_200, high + 43_200
+    room = (high - low) * 0.03
+    low, high = low - room, high + room
+    ticks = _moments(low, high)
+    said = "%m-%d %H:%M" if high - low < 3 * 86_400 else "%Y-%m-%d"
+    return Scale(low, high, ticks, tuple(datetime.fromtimestamp(each, UTC).strftime(said) for each in ticks))
+
+
+def _moments(low: float, high: float) -> tuple[float, ...]:
+    """Some round moments between two: whole hours or whole days."""
+    for hours in (1, 3, 6, 12, 24, 48, 24 * 7, 24 * 14, 24 * 31, 24 * 92, 24 * 183, 24 * 366):
+        step = hours * 3600.0
+        if (high - low) / step <= 5.5:
+            break
+    else:
+        step = (high - low) / 4.5
+    at = datetime.fromtimestamp(low, UTC).replace(hour=0, minute=0, second=0, microsecond=0)
+    found = []
+    while at.timestamp() <= high:
+        if at.timestamp() >= low:
+            found.append(at.timestamp())
+        at += timedelta(seconds=step)
+    return tuple(found)
+
+
+def _across(scale: Scale, x: float) -> float:
+    return LEFT + scale.share(x) * (RIGHT - LEFT)
+
+
+def _down(scale: Scale, y: float) -> float:
+    return TOP + HEIGHT - scale.share(y) * HEIGHT
+
+
+def _axes(x: Scale, y: Scale, metric: str) -> list[str]:
+    faint, frame = f'class="grid" stroke="{FAINT}"', f'class="frame" stroke="{INK}" stroke-opacity="0.5"'
+    parts = [text(0.0, 14, metric, more=_SMALL)]
+    for value, said in zip(y.ticks, y.texts, strict=True):
+        parts.append(line(LEFT, _down(y, value), RIGHT, _down(y, value), faint))
+        parts.append(text(LEFT - 0.01, _down(y, value) + 4, said, "end", _SMALL))
+    taken = -1.0
+    for value, said in zip(x.ticks, x.texts, strict=True):
+        at = _across(x, value)
+        parts.append(line(at, TOP, at, TOP + HEIGHT, faint))
+        half = len(said) * 0.012
+        if at - half >= taken and at + half <= 1.02:  # on a phone two dates would run into one another
+            parts.append(text(at, TOP + HEIGHT + 17, said, "middle", _SMALL))
+            taken = at + half
+    parts += [line(LEFT, TOP, LEFT, TOP + HEIGHT, frame), line(LEFT, TOP + HEIGHT, RIGHT, TOP + HEIGHT, frame)]
+    return [*parts, text((LEFT + RIGHT) / 2, TOP + HEIGHT + 36, "time (UTC)", "middle", _SMALL)]
+
+
+def _stretched(points: Sequence[ChartPoint], x: Scale, y: Scale) -> list[str]:
+    """What stretches with the width: band, threshold and the line through the values."""
+
+    def path(pairs: Sequence[tuple[float, float]]) -> str:
+        return " ".join(f"{x.share(a) * FINE:.2f},{(1 - y.share(b)) * FINE:.2f}" for a, b in pairs)
+
+    parts = [
+        f'<svg x="{share(LEFT)}" y="{TOP}" width="{share(RIGHT - LEFT)}" height="{HEIGHT}" viewBox="0 0 {FINE} {FINE}" '
+        'preserveAspectRatio="none">'
+    ]
+    banded = [(seconds(p.run.time), p.low, p.high) for p in points if p.low is not None and p.high is not None]
+    if len(banded) > 1:
+        ends = [*((t, high) for t, _, high in banded), *((t, low) for t, low, _ in reversed(banded))]
+        parts.append(f'<polygon class="band" points="{path(ends)}" fill="{SEEN}" fill-opacity="0.16"/>')
+    goal = [(seconds(p.run.time), p.run.threshold) for p in points if p.run.threshold is not None]
+    if goal:
+        goal = goal if len(goal) > 1 else [(x.low, goal[0][1]), (x.high, goal[0][1])]
+        stroke = f'class="goal" fill="none" stroke="{GOAL}" stroke-width="1.6" stroke-dasharray="7 4" vector-effect="non-scaling-stroke"'
+        parts.append(f'<polyline points="{path(goal)}" {stroke}/>')
+    values = [(seconds(p.run.time), _value(p.run)) for p in points]
+    thin = f'class="line" fill="none" stroke="{SEEN}" stroke-width="1.4" stroke-opacity="0.55" vector-effect="non-scaling-stroke"'
+    return [*parts, f'<polyline points="{path(values)}" {thin}/>', "</svg>"]
+
+
+def _marks(points: Sequence[ChartPoint], x: Scale, y: Scale) -> list[str]:
+    single = len([p for p in points if p.low is not None]) == 1
+    parts = []
+    for p in points:
+        across, run = _across(x, seconds(p.run.time)), p.run
+        if single and p.low is not None and p.high is not None:
+            parts.append(line(across, _down(y, p.low), across, _down(y, p.high), f'class="whisker" stroke="{SEEN}" stroke-width="1.6"'))
+        said = told(p)
+        parts.append(
+            f'<a href="/runs/{words(run.id)}" class="point" data-told="{words(said)}" aria-label="{words(said)}">'
+            f'<svg x="{share(across)}" y="{_down(y, _value(run)):.1f}" overflow="visible"><title>{words(said)}</title>'
+            f'<circle r="9" class="reach" fill="transparent"/>{_shape(shape_of(run))}</svg></a>'
+        )
+    return parts
+
+
+def told(p: ChartPoint) -> str:
+    """A point in words."""
+    run = p.run
+    parts = [f"{run.time[:16].replace('T', ' ')}", f"{run.metric} {figure(_value(run))}"]
+    if p.low is not None and p.high is not None:
+        parts[-1] += f" [{figure(p.low)}, {figure(p.high)}]"
+    parts += [f"threshold {figure(run.threshold)}"] if run.threshold is not None else []
+    parts += [NAMES[shape_of(run)]]
+    return "; ".join([*parts, *p.changed])
+
+
+def _keys(points: Sequence[ChartPoint]) -> list[tuple[str, str]]:
+    """What is drawn, as (kind, words), only what is there."""
+    there: dict[str, Any] = {shape_of(p.run): None for p in points}
+    found = [(name, NAMES[name]) for name in SHAPES if name in there]
+    bands = {p.band for p in points if p.band is not None}
+    found += [("band", "; ".join(BANDS[band] for band in sorted(bands)))] if bands else []
+    found += [("goal", "threshold: below it, a run is worse")] if any(p.run.threshold is not None for p in points) else []
+    return found
+
+
+def _key(points: Sequence[ChartPoint]) -> list[str]:
+    parts = []
+    for i, (kind, said) in enumerate(_keys(points)):
+        y = TOP + HEIGHT + BELOW + KEY * i + 8
+        if kind == "band":
+            parts.append(f'<rect x="0" y="{y - 6}" width="30" height="12" class="band" fill="{SEEN}" fill-opacity="0.18"/>')
+        elif kind == "goal":
+            parts.append(f'<line x1="0" y1="{y}" x2="30" y2="{y}" class="goal" stroke="{GOAL}" stroke-width="2" stroke-dasharray="7 4"/>')
+        else:
+            parts.append(f'<g transform="translate(15 {y})">{_shape(kind)}</g>')
+        parts.append(f'<g transform="translate(40 0)">{text(0, y + 4, said, more=_SMALL)}</g>')
+    return parts

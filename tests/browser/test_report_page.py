@@ -1,0 +1,161 @@
+"""The page in a real browser: nothing said on the console, nothing asked of the network, nothing run that was planted, no barrier."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import steelyard as sy
+from render.html.page_samples import long_table, samples
+from render.verdict_samples import PAIRED
+from steelyard.questions.report import report
+
+CHROMIUM = next((found for name in ("chromium", "chromium-browser", "google-chrome") if (found := shutil.which(name))), None)
+PLANTED = "<img src=x onerror=\"document.title='pwned'\"><script>document.title='pwned'</script>"
+PAGES = ["regression", "stopped", "suite", "comparison", "measurement", "beliefs", "leaderboard", "plan", "run", "drift", "lint"]
+pytestmark = [pytest.mark.needs_system, pytest.mark.xdist_group("browser")]
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Any]:
+    reason = "" if CHROMIUM else "no Chromium on this machine: apt-get install chromium"
+    try:
+        from playwright.sync_api import sync_playwright
+    except ImportError:
+        reason = "playwright is not installed: pip install 'steelyard[test]'"
+    if reason:
+        if os.environ.get("STEELYARD_REQUIRE_ALL") == "1":
+            pytest.fail(reason)
+        pytest.skip(reason)
+    with sync_playwright() as p:
+        made = p.chromium.launch(executable_path=CHROMIUM)
+        yield made
+        made.close()
+
+
+class Seen:
+    """A page of the browser, and what it did that it should not have done."""
+
+    def __init__(self, browser: Any, folder: Path, text: str, **options: Any) -> None:
+        self.faults: list[str] = []
+        self.context = browser.new_context(**options)
+        self.page = self.context.new_page()
+        self.page.on("console", lambda message: self.faults.append(f"console: {message.text}"))
+        self.page.on("pageerror", lambda fault: self.faults.append(f"error: {fault}"))
+        self.page.on("dialog", lambda dialog: (self.faults.append("dialog"), dialog.dismiss()))
+        self.file = folder / "page.html"
+        self.file.write_text(text, encoding="utf-8")
+        self.page.route("**/*", self._asked)
+        self.page.goto(self.file.as_uri())
+
+    def _asked(self, route: Any) -> None:
+        if route.request.url.split("#")[0] == self.file.as_uri():
+            route.continue_()
+        else:
+            self.faults.append(f"request: {route.request.url}")
+            route.abort()
+
+
+@pytest.mark.parametrize("name", ["regression", "stopped", "suite", "comparison", "measurement", "beliefs", "all"])
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_quiet_and_without_barriers(browser: Any, tmp_path: Path, name: str, scheme: str) -> None:
+    from axe_playwright_python.sync_playwright import Axe
+
+    shown = [samples()[name]] if name != "all" else list(samples().values())
+    seen = Seen(browser, tmp_path, report(*shown), color_scheme=scheme)
+    seen.page.evaluate("document.querySelectorAll('details').forEach(each => { each.open = true })")
+    found = Axe().run(seen.page)
+    seen.context.close()
+    assert found.violations_count == 0, found.generate_report()
+    assert seen.faults == []
+
+
+@pytest.mark.parametrize("name", PAGES)
+def test_fits_a_phone_and_a_sheet(browser: Any, tmp_path: Path, name: str) -> None:
+    seen = Seen(browser, tmp_path, report(samples()[name]), viewport={"width": 360, "height": 740})
+    assert seen.page.evaluate("document.documentElement.scrollWidth") <= 360
+    sheet = seen.page.pdf(format="A4")
+    seen.context.close()
+    assert sheet.startswith(b"%PDF")
+    assert seen.faults == []
+
+
+def planted() -> str:
+    table = long_table()
+    named = {**table, "truth": [PLANTED if t == "cat" else t for t in table["truth"]], "area": [PLANTED, "javascript:alert(1)"] * 30}
+    verdict = replace(
+        PAIRED, task=PLANTED, model=PLANTED, spec={PLANTED: PLANTED}, conclusion=PLANTED, warnings=(PLANTED,), signature=PLANTED
+    )
+    return report(sy.measure(named, metric=["accuracy", "each_recall"], by="area"), verdict, title=PLANTED)
+
+
+def test_a_planted_label_does_nothing(browser: Any, tmp_path: Path) -> None:
+    seen = Seen(browser, tmp_path, planted())
+    seen.page.wait_for_timeout(200)
+    assert seen.page.title() == PLANTED  # as words
+    assert seen.page.locator("img").count() == 0
+    assert seen.page.locator("script").count() == 0
+    assert seen.page.get_by_text("onerror=").count() > 5  # it is shown
+    seen.context.close()
+    assert seen.faults == []
+
+
+def test_the_policy_stops_what_slips_in(browser: Any, tmp_path: Path) -> None:
+    """Were the escaping to fail, the browser would still refuse: markup put into the finished page neither runs nor loads."""
+    page = report(samples()["regression"]).replace(
+        "</main>", "<img src=https://x.test/y onerror=\"document.title='pwned'\"><script>document.title='pwned'</script></main>"
+    )
+    seen = Seen(browser, tmp_path, page)
+    seen.page.wait_for_timeout(200)
+    title = seen.page.title()
+    seen.context.close()
+    assert title.startswith("REGRESSION")
+    assert not [fault for fault in seen.faults if fault.startswith(("request", "dialog"))]
+    assert any("Content Security Policy" in fault for fault in seen.faults)
+
+
+def test_search_narrows_the_items(browser: Any, tmp_path: Path) -> None:
+    items = tuple({"id": f"item-{i:03d}", "change": "lost", "truth": "a", "baseline": "a", "candidate": "b"} for i in range(30))
+    seen = Seen(browser, tmp_path, report(replace(PAIRED, telling=items)))
+    rows = seen.page.locator("table.searched tbody tr:visible")
+    assert rows.count() == 30
+    seen.page.get_by_role("searchbox").fill("ITEM-02")
+    assert rows.count() == 10
+    assert seen.page.locator(".search output").inner_text() == "10 of 30"
+    seen.page.get_by_role("searchbox").fill("")
+    assert rows.count() == 30
+    seen.context.close()
+    assert seen.faults == []
+
+
+def test_without_javascript_everything_is_there(browser: Any, tmp_path: Path) -> None:
+    seen = Seen(browser, tmp_path, report(samples()["suite"], samples()["comparison"]), java_script_enabled=False)
+    assert seen.page.locator(".search").first.is_hidden()
+    assert seen.page.locator("table.searched tbody tr").first.is_visible()
+    seen.page.locator("details.inside summary").first.click()
+    assert seen.page.locator("details.inside[open] .lead").first.is_visible()
+    seen.page.get_by_role("link").nth(1).click()
+    assert seen.page.url.endswith("#result-2")
+    seen.context.close()
+    assert seen.faults == []
+
+
+def test_a_piece_in_a_notebook_keeps_to_itself(browser: Any, tmp_path: Path) -> None:
+    cell = samples()["comparison"]._repr_html_()
+    theirs = "<p id=mine>text</p><table id=theirs><tr><td>1</td></tr></table>"
+    text = f"<!DOCTYPE html><html lang=en><title>n</title><body>{theirs}{cell}</body></html>"
+    seen = Seen(browser, tmp_path, text)
+    (tmp_path / "bare").mkdir()
+    bare = Seen(browser, tmp_path / "bare", text.replace(cell, ""))
+    look = "id => { const s = getComputedStyle(document.getElementById(id)); return [s.color, s.fontSize, s.margin, s.borderCollapse] }"
+    for name in ("mine", "theirs"):
+        assert seen.page.evaluate(look, name) == bare.page.evaluate(look, name)
+    seen.context.close()
+    bare.context.close()
+    assert seen.faults == []

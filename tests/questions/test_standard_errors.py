@@ -1,0 +1,85 @@
+"""Standard errors for cards: known values, redrawn tables as another way to the same number, and silence where none is known."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+
+import steelyard as sy
+from steelyard.questions.standard_errors import with_standard_errors
+from steelyard.results import Measurement, Row
+
+
+def error(row: Row) -> float | None:
+    found = row.details.get("standard_error")
+    assert found is None or isinstance(found, float)
+    return found
+
+
+def data(n: int = 400) -> dict[str, list[str]]:
+    draw = np.random.default_rng(5)
+    truth = draw.choice(["a", "b", "c"], n, p=[0.5, 0.3, 0.2])
+    said = np.where(draw.random(n) < 0.8, truth, draw.choice(["a", "b", "c"], n))
+    return {"truth": truth.tolist(), "prediction": said.tolist(), "by": draw.choice(["x", "y"], n).tolist()}
+
+
+def test_a_proportion() -> None:
+    """sqrt(.85 * .15 / 100), and what scikit-learn users know as Takahashi's error of F1, sqrt(F (1-F) (2-F) / (2 TP + FP + FN))."""
+    assert error(with_standard_errors(sy.measure(sy.Counts.of(85, 100))).row) == pytest.approx(math.sqrt(0.85 * 0.15 / 100), rel=1e-12)
+    f = 62 / 69
+    found = with_standard_errors(sy.measure(sy.Counts.binary(tp=31, fp=5, fn=2), metric="f1"))
+    assert error(found.row) == pytest.approx(math.sqrt(f * (1 - f) * (2 - f) / 69), rel=1e-12)
+
+
+def test_against_redrawn_items() -> None:
+    """The spread of 2,000 bootstrap samples of the items; four standard errors of a standard deviation are 4 / sqrt(4000)."""
+    items = data()
+    names = ["accuracy", "macro_f1", "balanced_accuracy", "mcc", "kappa"]
+    found = with_standard_errors(sy.measure(items, metric=names))
+    draw, truth, said = np.random.default_rng(0), np.array(items["truth"]), np.array(items["prediction"])
+    drawn = {name: [] for name in names}  # type: dict[str, list[float]]
+    codes = {label: i for i, label in enumerate("abc")}
+    flat = np.array([codes[t] * 3 + codes[p] for t, p in zip(truth, said, strict=True)])
+    for _ in range(2000):
+        table = np.bincount(flat[draw.integers(0, len(flat), len(flat))], minlength=9).reshape(3, 3)
+        for name, value in _values(table).items():
+            drawn[name].append(value)
+    for name in names:
+        assert error(found[name]) == pytest.approx(np.std(drawn[name]), rel=4 / math.sqrt(4000)), name
+
+
+def _values(table: np.ndarray) -> dict[str, float]:
+    """The metrics by their textbook formulas."""
+    n, hit, truth, said = table.sum(), np.diag(table), table.sum(1), table.sum(0)
+    p, chance = hit.sum() / n, truth @ said / n**2
+    mcc = (hit.sum() * n - truth @ said) / math.sqrt((n**2 - truth @ truth) * (n**2 - said @ said))
+    return {
+        "accuracy": p,
+        "macro_f1": float(np.mean(2 * hit / (truth + said))),
+        "balanced_accuracy": float(np.mean(hit / truth)),
+        "mcc": mcc,
+        "kappa": (p - chance) / (1 - chance),
+    }
+
+
+def test_slices_and_classes_have_theirs() -> None:
+    found = with_standard_errors(sy.measure(data(), by="by"))
+    assert all(error(row) is not None for row in found.rows)
+    assert all(error(row) is not None for part in found.slices for row in part.measurement.rows)
+
+
+@pytest.mark.parametrize(
+    "m",
+    [
+        sy.measure(sy.Counts.of(100, 100)),
+        sy.measure({"score": [0.1, 0.5, 0.7]}),
+        sy.measure({"group": [i // 4 for i in range(40)], "score": [i % 2 for i in range(40)]}),
+        Measurement(
+            n=3, rows=(Row(metric="my own", estimate=0.5, n=3, interval=None),), table=sy.Counts.of(2, 3), signature="n:3|design:items"
+        ),
+    ],
+)
+def test_none_where_none_is_known(m: Measurement) -> None:
+    assert with_standard_errors(m) == m

@@ -1,0 +1,160 @@
+"""One result of every kind, made once by asking real questions on small data: for the tests of pages and of pictures."""
+
+from __future__ import annotations
+
+from functools import cache
+from importlib.resources import files
+from typing import Any
+
+import steelyard as sy
+from render.verdict_samples import FLOOR, LEGACY, LOWER_IS_BETTER, NIGHTLY, PAIRED, UNSURE
+from steelyard.histories import Drift, PastRun, RunList
+from steelyard.listings import Changed, Finding, Lint, Listing, Shown, Started, Story
+from steelyard.runs import Answered, Evaluation
+from steelyard.verdicts import Recorded
+
+DIGITS = [str(files("steelyard") / "data" / name) for name in ("digits_naive_bayes.csv", "digits_logistic.csv")]
+LOOKS = [
+    {"n": 64, "statistic": 2, "upper": 3, "lower": -1, "alpha_spent": 0.0, "decision": "continue"},
+    {"n": 160, "statistic": 3, "upper": 4, "lower": 1, "alpha_spent": 0.002, "decision": "continue"},
+    {"n": 288, "statistic": 10, "upper": 9, "lower": None, "alpha_spent": 0.0107, "decision": "regression"},
+]
+STOPPING = {
+    "design": "exact group-sequential McNemar",
+    "looks": LOOKS,
+    "looks_made": 3,
+    "alpha_spent": 0.0107,
+    "n_used": 288,
+    "n_available": 1797,
+    "n_saved": 1509,
+    "why": "right or wrong, one answer each",
+}
+ROW = {
+    "task": "gsm8k",
+    "file": "references/gsm8k.yaml",
+    "model": "llama",
+    "spec": {"quant_algo": "FP8"},
+    "value": 0.7657,
+    "n": 1319,
+    "runs": 5,
+    "items": True,
+    "threshold": 0.7566,
+    "mde": 0.0136,
+    "recorded": "2026-10-30T09:12:00Z",
+    "by": "ann",
+}
+CHANGE = {"time": "2026-10-30T09:12:00Z", "action": "record", "old": None, "new": 26.48, "n": 100, "by": "ann", "reason": "first"}
+SERIES = {
+    "model": "m",
+    "spec": {},
+    "values": [26.48, 26.0],
+    "first": 26.48,
+    "last": 26.0,
+    "change": -0.48,
+    "on_file": 26.0,
+    "changes": [CHANGE, {**CHANGE, "old": 26.48, "new": 26.0}],
+}
+
+
+def long_table() -> dict[str, list[str]]:
+    """Items with a slice column and names that two systems share."""
+    truths = ["cat", "dog", "bird"] * 20
+    return {
+        "id": [f"item-{i:03d}" for i in range(60)],
+        "truth": truths,
+        "prediction": [truth if i % 5 else "dog" for i, truth in enumerate(truths)],
+        "area": ["north", "south"] * 30,
+    }
+
+
+@cache
+def samples() -> dict[str, Any]:
+    """By name. Asking takes a second or two, once."""
+    table = long_table()
+    other = {**table, "prediction": [truth if i % 7 else "cat" for i, truth in enumerate(table["truth"])]}
+    third = {**table, "prediction": ["cat"] * 60}
+    answered = Answered(name="m", output="out.jsonl", counts={"errors": 1}, usage={"p50": 0.01, "p90": 0.02}, measurement=sy.measure(table))
+    stopped = sy_replace(PAIRED, details={**PAIRED.details, "stopping": STOPPING})
+    return {
+        "measurement": sy.measure(table, metric=["accuracy", "each_recall", "macro_f1"], by="area"),
+        "counts": sy.measure(sy.Counts.of(38, 40), side="lower"),
+        "beliefs": sy.measure(sy.Counts.binary(tp=31, fp=5, fn=2), interval="bayes"),
+        "comparison": sy.compare(table, other, by="area", margin=0.05),
+        "beliefs of two": sy.compare(table, other, interval="bayes"),
+        "leaderboard": sy.compare(table, other, third, by="area"),
+        "plan": sy.plan_detect(discordance=0.04, theta=0.01),
+        "designs": sy.plan_designs(theta=0.02, discordance=0.04),
+        "regression": PAIRED,
+        "inconclusive": UNSURE,
+        "legacy": LEGACY,
+        "floor": FLOOR,
+        "lower is better": LOWER_IS_BETTER,
+        "stopped": stopped,
+        "suite": NIGHTLY,
+        "recorded": Recorded(task="t", model="m", spec={}, metric="accuracy", scale="fraction", value=0.9, n=100, runs=1, file="t.yaml"),
+        "run": Evaluation(task="t", n=288, available=1797, repeats=1, models=(answered,), stopping=STOPPING, verdict=stopped),
+        "run of two": Evaluation(
+            task="t",
+            n=60,
+            available=60,
+            repeats=1,
+            models=(answered, answered),
+            comparison=sy.compare(table, other),
+            conclusion="asked all",
+        ),
+        "run alone": Evaluation(task="t", n=60, available=60, repeats=1, models=(answered,)),
+        "references": Listing(directory="references", rows=(ROW,), conclusion="1 reference in 1 task."),
+        "reference": Shown(
+            task="t",
+            model="m",
+            file="t.yaml",
+            line=2,
+            entry={"accuracy": 0.9, "spec": {"a": 1}},
+            rule=({"name": "alpha", "value": 0.05, "source": "default"},),
+            gate={"design": "paired", "threshold": 0.88},
+            held=({"line": 2, "value": 0.9, "differ": {"dtype": {"recorded": "fp8", "asked": None}}},),
+            conclusion="this one",
+        ),
+        "lint": Lint(
+            directory="references",
+            findings=(Finding(level="error", code="E1", file="t.yaml", line=3, model="m", sentence="a value above 1"),),
+            conclusion="1 error.",
+        ),
+        "story": Story(task="t", file="t.history.jsonl", series=(SERIES,), conclusion="2 changes."),
+        "changed": Changed(action="remove", directory="references", rows=(ROW,), reason="gone", conclusion="1 removed."),
+        "started": Started(written=("steelyard.toml",), kept=("references",), next=("steelyard record RUN --task t --model m",)),
+        "history": RunList(
+            place="sqlite:///runs.db", runs=(PastRun(id="0f7d63ca", time="2026-11-01T10:00:00Z", command="check", task="t", model="m"),)
+        ),
+        "drift": Drift(
+            task="t",
+            model="m",
+            spec={},
+            metric="accuracy",
+            scale="fraction",
+            higher_is_better=True,
+            alpha=0.05,
+            drifting=True,
+            reference={"value": 0.9, "runs": 1},
+            runs=tuple(
+                {
+                    "time": "2026-11-01T10:00:00Z",
+                    "estimate": 0.9 - i / 100,
+                    "score": None,
+                    "cusum": 1.0,
+                    "first": 2.0,
+                    "pooled": None,
+                    "verdict": "pass",
+                }
+                for i in range(5)
+            ),
+            conclusion="it drifts.",
+        ),
+    }
+
+
+def sy_replace(result: Any, **changes: Any) -> Any:
+    """A frozen result with something else in it."""
+    from dataclasses import replace
+
+    return replace(result, **changes)

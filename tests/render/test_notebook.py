@@ -1,0 +1,42 @@
+"""Results in a notebook: light until asked, a figure with matplotlib and a picture without."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import steelyard as sy
+from render.html.page_samples import samples
+from steelyard.render import notebook
+
+
+def test_nothing_is_loaded_until_asked() -> None:
+    code = "import steelyard as sy, sys; str(sy.measure(sy.Counts.of(12, 40))); print(*({'jinja2', 'matplotlib'} & set(sys.modules)))"
+    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert run.stdout.split() == []
+
+
+def test_plot_is_a_figure_where_matplotlib_is() -> None:
+    figure = samples()["comparison"].plot()
+    assert type(figure).__name__ == "Figure"
+    assert figure.axes[0].get_title(loc="left").endswith("accuracy")
+
+
+def test_plot_is_a_picture_where_it_is_not(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
+    drawn = sy.measure(sy.Counts.of(12, 40)).plot()
+    assert isinstance(drawn, notebook.Drawn)
+    assert drawn._repr_svg_() == drawn.svg == str(drawn)
+    assert drawn.svg.startswith("<svg")
+    assert "prefers-color-scheme" in drawn.svg
+    drawn.save(str(tmp_path / "a.svg"))
+    assert (tmp_path / "a.svg").read_text(encoding="utf-8") == drawn.svg
+
+
+def test_the_piece_has_the_answer() -> None:
+    piece = sy.measure(sy.Counts.of(12, 40))._repr_html_()
+    assert "0.30" in piece
+    assert "MEASURED" in piece

@@ -1,0 +1,55 @@
+"""What `to_dict` wrote comes back as the same result, and what it did not write is refused with its reason."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+from render.html.page_samples import samples
+from steelyard.errors import DataError
+from steelyard.render.as_json import result_json
+from steelyard.render.plain import KINDS, result_of
+
+NAMES = sorted(samples())
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_round_trip_through_json(name: str) -> None:
+    plain = json.loads(result_json(samples()[name]))
+    again = result_of(plain)
+    assert type(again) is type(samples()[name])
+    assert json.loads(result_json(again)) == plain
+
+
+def test_every_kind_is_tried() -> None:
+    kinds = {samples()[name].to_dict()["kind"] for name in NAMES}
+    assert kinds == set(KINDS)
+
+
+@pytest.mark.parametrize(
+    ("plain", "said"),
+    [
+        ([1], "a JSON list"),
+        (3, "a JSON value"),
+        ({}, "an object without a kind"),
+        ({"kind": "pizza", "schema": 1}, "kind 'pizza'"),
+        ({"kind": ["verdict"], "schema": 1}, "kind"),
+        ({"kind": "verdict", "schema": 2}, "newer steelyard"),
+        ({"kind": "verdict", "schema": None}, "schema None"),
+        ({"kind": "verdict", "schema": 1}, "no 'verdict'"),
+        ({"kind": "verdict", "schema": 1, "verdict": "splendid"}, "'splendid'"),
+        ({"kind": "measurement", "schema": 1, "metrics": 5}, "cannot read the measurement"),
+    ],
+)
+def test_refused_with_its_reason(plain: Any, said: str) -> None:
+    with pytest.raises(DataError, match=said):
+        result_of(plain)
+
+
+def test_a_run_keeps_its_answer() -> None:
+    run = result_of(samples()["run"].to_dict())
+    assert run.verdict.verdict == "regression"
+    assert run.models[0].measurement.n == 60
+    assert run.exit_code == 1
