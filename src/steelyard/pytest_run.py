@@ -23,6 +23,7 @@ OF_RUN = (
         "output",
         "until",
         "stopping",
+        "discordance",
         "looks",
         "every",
         "n",

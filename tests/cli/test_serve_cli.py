@@ -77,6 +77,19 @@ def test_a_given_token_is_not_printed_and_another_host_is_refused(place: str) ->
         child.communicate(timeout=30)
 
 
+def test_elsewhere_it_warns_and_asks_for_the_token_first(place: str) -> None:
+    child, said, address = started("--history", place, "--host", "0.0.0.0")
+    try:
+        assert "the page asks for it before it shows anything" in said
+        assert any(line.startswith("warning: this is HTTP without encryption") for line in said)
+        with urllib.request.urlopen(address.replace("0.0.0.0", "127.0.0.1") + "runs", timeout=30) as page:
+            assert page.url.endswith("/sign-in?next=%2Fruns")
+            assert "No runs" not in page.read().decode()
+    finally:
+        child.send_signal(signal.SIGINT)
+        child.communicate(timeout=30)
+
+
 def told(capsys: pytest.CaptureFixture[str], *words: str) -> str:
     with pytest.raises(SystemExit) as end:
         main(["serve", *words])

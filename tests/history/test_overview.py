@@ -56,6 +56,21 @@ def test_every_series_once_the_newest_first_with_its_newest_runs(url: str) -> No
             assert older is None or (older.time, older.id) < (run.time, run.id)
 
 
+def test_series_by_the_verdict_of_their_last_judged_run(url: str) -> None:
+    kept = filled(url)
+    with open_history(url) as history:
+        for verdict in ("pass", "regression", "inconclusive"):
+            for asked in ({}, {"task": "a"}, {"task": "it's", "model": "ü"}):
+                lines, total = series_page(history, verdict=verdict, limit=200, **asked)  # type: ignore[arg-type]
+                expected = {
+                    key
+                    for key, runs in kept.items()
+                    if runs[-1].verdict == verdict and all(value == key[0 if name == "task" else 1] for name, value in asked.items())
+                }
+                assert {(line.task, line.model, str(dict(line.spec)), line.metric) for line in lines} == expected
+                assert total == len(expected)
+
+
 def test_the_run_before_is_of_the_same_series(sqlite_url: str) -> None:
     kept = filled(sqlite_url)
     with open_history(sqlite_url) as history:

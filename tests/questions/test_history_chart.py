@@ -29,6 +29,22 @@ def test_a_mean_over_repeats_is_not_taken_for_a_count() -> None:
     assert uncertainty(past(n=10, estimate=0.333)) == (None, None, None)
 
 
+@pytest.mark.parametrize(
+    "facts",
+    [
+        {"design": "clustered"},
+        {"signature": "metric:accuracy|n:40|design:groups|units:10"},
+        {"signature": "design:repeats"},
+        {"tally": {"stopped": True}},
+    ],
+)
+def test_items_that_are_no_single_draws_have_no_interval_of_wilson(facts: dict[str, Any]) -> None:
+    assert uncertainty(past(n=40, estimate=0.5))[2] == OWN
+    assert uncertainty(past(n=40, estimate=0.5, **facts)) == (None, None, None)
+    judged = past(n=40, estimate=0.5, reference={"value": 0.6}, lower=-0.2, upper=0.1, **facts)
+    assert uncertainty(judged) == (pytest.approx(0.4), pytest.approx(0.7), CHANGE)
+
+
 @pytest.mark.parametrize(("up", "ends"), [(True, (0.77, 0.82)), (False, (0.78, 0.83))])
 def test_another_metric_has_the_bounds_of_its_change(up: bool, ends: tuple[float, float]) -> None:
     run = past(metric="f1", n=50, estimate=0.79, reference={"value": 0.8}, lower=-0.03, upper=0.02, higher_is_better=up)
@@ -60,7 +76,7 @@ def test_what_changed_is_told_once_and_in_words() -> None:
     points = chart_points([b, a], a)
     assert points[0].changed == what_changed(a, b)
     assert points[1].changed == what_changed(b, a)
-    assert chart_points([a])[0].changed == ()
+    assert chart_points([a])[0].changed is None
 
 
 def test_items_that_changed_are_all_of_them_losses_first() -> None:

@@ -7,6 +7,7 @@ from typing import Any
 
 import click
 
+from steelyard.cli.history import history_option, keep_in_history
 from steelyard.cli.options import CHECK_FORMATS, answer, common_with, pairs_given
 from steelyard.errors import UsageError
 
@@ -92,6 +93,7 @@ PASSED_ON = (
     help="regression: an inconclusive verdict exits 0.",
 )
 @click.option("--config", type=click.Path(dir_okay=False), help="A steelyard.toml.  [default: the nearest upward]")
+@history_option
 @common_with(CHECK_FORMATS, output=False)
 def run(task: str | None, **options: Any) -> None:
     """Evaluate a model on a task now, and stop as soon as the question is decided.
@@ -107,7 +109,7 @@ def run(task: str | None, **options: Any) -> None:
       steelyard run task.toml --model "command:./predict --fast" --until width=.02
     """
     result = _suite(task, options) if options["suite"] is not None else _one(task, options)
-    code = result.exit_code
+    code, found = result.exit_code, result
     if options["format_"] in ("junit", "github") and options["suite"] is None:
         result = result.verdict
     if options["format_"] == "github":
@@ -115,6 +117,7 @@ def run(task: str | None, **options: Any) -> None:
 
         step_summary(result)
     answer(result, format_=options["format_"], output=options["answer_"], no_color=options["no_color"], quiet=options["quiet"])
+    keep_in_history(found, options, **({} if options["suite"] is not None else {"spec": pairs_given(options["spec"], "--spec")}))
     raise click.exceptions.Exit(0 if code == 2 and options["fail_on"] == "regression" else code)
 
 

@@ -14,6 +14,7 @@ from steelyard.history.entries import canonical
 from steelyard.history.schema import RUNS
 from steelyard.history.store import History
 
+SERIES = '"task", "model", "spec", "metric"'
 MOST = 200  # series on a page, and names in a list
 DRAWN = 40  # newest runs of each series
 
@@ -45,23 +46,30 @@ def series_page(
     task: str | None = None,
     model: str | None = None,
     metric: str | None = None,
+    verdict: str | None = None,
     limit: int = 25,
     skip: int = 0,
     drawn: int = DRAWN,
 ) -> tuple[list[SeriesLine], int]:
-    """A page of series, the one with the newest run first, and how many series there are in all."""
+    """A page of series, the one with the newest run first, and how many series there are in all. `verdict` is of the last judged run."""
     if not 1 <= limit <= MOST or skip < 0:
         raise UsageError("cannot list the series", got=f"a page of {limit} after {skip}", need=f"1 to {MOST} after 0 or more")
     asked = {name: value for name, value in (("task", task), ("model", model), ("metric", metric)) if value is not None}
-    where = " WHERE " + " AND ".join(f'"{name}" = ?' for name in asked) if asked else ""
-    of_series = f'FROM {RUNS}{where} GROUP BY "task", "model", "spec", "metric"'
+    conditions, values = [f'"{name}" = ?' for name in asked], list(asked.values())
+    if verdict is not None:
+        judged = " AND ".join(['"verdict" IS NOT NULL', *conditions])
+        newest = f'ROW_NUMBER() OVER (PARTITION BY {SERIES} ORDER BY "time" DESC, "id" DESC) AS place'
+        last = f'SELECT {SERIES} FROM (SELECT {SERIES}, "verdict", {newest} FROM {RUNS} WHERE {judged}) AS found'
+        conditions, values = [*conditions, f'({SERIES}) IN ({last} WHERE place = 1 AND "verdict" = ?)'], [*values, *values, verdict]
+    where = " WHERE " + " AND ".join(conditions) if conditions else ""
+    of_series = f"FROM {RUNS}{where} GROUP BY {SERIES}"
     # Times are of one length, so the largest of time and id together is the newest run. The number of series comes along.
-    sql = f'SELECT "task", "model", "spec", "metric", COUNT(*), MAX("time" || "id") AS newest, COUNT(*) OVER () {of_series}'
-    rows = history._place.run(f"{sql} ORDER BY newest DESC LIMIT ? OFFSET ?", [*asked.values(), limit, skip])
+    sql = f'SELECT {SERIES}, COUNT(*), MAX("time" || "id") AS newest, COUNT(*) OVER () {of_series}'
+    rows = history._place.run(f"{sql} ORDER BY newest DESC LIMIT ? OFFSET ?", [*values, limit, skip])
     if rows:
         total = int(rows[0][6])
     else:  # beyond the end, where nobody brings it along
-        total = int(history._place.run(f"SELECT COUNT(*) FROM (SELECT 1 {of_series}) AS found", list(asked.values()))[0][0])
+        total = int(history._place.run(f"SELECT COUNT(*) FROM (SELECT 1 {of_series}) AS found", values)[0][0])
     return [_line(history, row, drawn) for row in rows], total
 
 

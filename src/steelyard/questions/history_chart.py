@@ -3,25 +3,26 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from steelyard.histories import PastRun
 
 OWN, CHANGE = "own", "change"  # an interval of the value itself; bounds of the change, laid on the reference
 LEVEL = 0.95
+ONE_BY_ONE = (None, "items", "paired", "unpaired", "threshold")  # designs in which each item is one draw
 UNITS = {"fraction": 1.0, "percent": 100.0}
 _NEAR = 1e-6
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ChartPoint:
-    """One run in a chart. `band` says what `low` and `high` are: OWN, CHANGE, or nothing is known."""
+    """One run in a chart. `band` says what `low` and `high` are: OWN, CHANGE, or nothing is known. The first run has no `changed`."""
 
     run: PastRun
     low: float | None = None
     high: float | None = None
     band: str | None = None
-    changed: Sequence[str] = field(default=())
+    changed: Sequence[str] | None = None
 
 
 def chart_points(runs: Sequence[PastRun], first: PastRun | None = None) -> list[ChartPoint]:
@@ -30,20 +31,20 @@ def chart_points(runs: Sequence[PastRun], first: PastRun | None = None) -> list[
     last = first
     for run in runs:
         low, high, band = uncertainty(run)
-        out.append(ChartPoint(run=run, low=low, high=high, band=band, changed=() if last is None else what_changed(last, run)))
+        out.append(ChartPoint(run=run, low=low, high=high, band=band, changed=None if last is None else what_changed(last, run)))
         last = run
     return out
 
 
 def uncertainty(run: PastRun) -> tuple[float | None, float | None, str | None]:
-    """Where the value may lie. A share of items has Wilson's interval; another metric has the bounds of its change, if it was judged.
+    """Where the value may lie. A share of items has Wilson's interval; other runs have the bounds of their change, if they were judged.
 
     >>> low, high, band = uncertainty(PastRun(id="a", time="", command="check", task="t", model="m", n=40, estimate=0.3))
     >>> round(low, 4), round(high, 4), band
     (0.1807, 0.4543, 'own')
     """
     unit = UNITS.get(run.scale)
-    if run.metric == "accuracy" and unit is not None and run.estimate is not None and run.n:
+    if run.metric == "accuracy" and unit is not None and run.estimate is not None and run.n and _independent(run):
         hits = run.estimate / unit * run.n
         if abs(hits - round(hits)) < max(_NEAR, _NEAR * run.n):  # a mean over repeats is no count of items
             from steelyard.infer.normal import wilson
@@ -56,6 +57,12 @@ def uncertainty(run: PastRun) -> tuple[float | None, float | None, str | None]:
         ends = sorted((value + sign * run.lower, value + sign * run.upper))
         return ends[0], ends[1], CHANGE
     return None, None, None
+
+
+def _independent(run: PastRun) -> bool:
+    """Whether the items of a run count one by one: no groups, no repeats, and not stopped by their own answers."""
+    told = next((part.partition(":")[2] for part in run.signature.split("|") if part.startswith("design:")), None)
+    return run.design in ONE_BY_ONE and told in ONE_BY_ONE and not (run.tally or {}).get("stopped")
 
 
 def what_changed(a: PastRun, b: PastRun) -> list[str]:

@@ -5,11 +5,11 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from steelyard.errors import DataError, UsageError
+from steelyard.errors import DataError, SteelyardError, UsageError
 from steelyard.histories import PastRun
 from steelyard.history.store import History
 from steelyard.questions.record import existing_entry, record
@@ -20,6 +20,7 @@ from steelyard.reference.entry import Entry
 from steelyard.verdicts import Recorded
 
 Where = str | os.PathLike[str] | None
+UNKEPT = "the record is not in the history of runs"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -74,7 +75,10 @@ def record_past(history: History, id_: str, *, reason: str, seen: str, directory
         directory=directory,
         config=config,
     )
-    history.append(done, items=items, protocol=run.protocol, by=who(), commit=commit_of(Path.cwd()))
+    try:
+        history.append(done, items=items, protocol=run.protocol, by=who(), commit=commit_of(Path.cwd()))
+    except SteelyardError as fault:  # what is on record stays so
+        done = replace(done, warnings=(*done.warnings, f"{UNKEPT}: {fault}"))
     return done
 
 

@@ -156,7 +156,7 @@ def test_pictures_are_told_to_screen_readers() -> None:
     assert len(drawn) == 2
     assert all(a["aria-label"] for a in drawn)
     assert page.count("<desc>") == 2
-    assert "upper boundary: from 3 at 64 to 9 at 288" in page
+    assert "upper boundary (reached: regression): from 3 at 64 to 9 at 288" in page
 
 
 # ---- names that want to be more than names ---------------------------------------------------------------------------

@@ -125,6 +125,7 @@ def test_svg_and_matplotlib_agree(name: str) -> None:
         shown = [bar.estimate for bar in drawing.bars if bar.estimate is not None]
         drawn = [line.get_xdata()[0] for line in axes.get_lines() if line.get_marker() == "o"]
         assert drawn == shown
+        assert not [tick.get_text() for tick in axes.get_yticklabels() if "\\n" in tick.get_text()]
     else:
         assert isinstance(drawing, Plane)
         first: Any = axes.get_lines()[0]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 from steelyard.plans import Curve
 from steelyard.render import blocks, summary
@@ -46,7 +47,7 @@ def measurement_part(m: Measurement, densities: Densities | None = None) -> Part
         word="measured",
         about=m.name or f"{count_text(m.n)} items",
         lead=lead,
-        step=summary.measured(m, str),
+        step=summary.measured(replace(m, name=None), str),
         sections=joined(
             _headline(rows),
             _believed(densities or {}),

@@ -30,7 +30,7 @@ def verdict_part(v: Verdict, counted: str | None = None, *, flips: Flips | None 
         lead=v.conclusion,
         step=sentence,
         command=[command] if command and sum(map(len, command)) <= LONG else [],  # cut, it would be another command
-        sections=joined(_difference(v), _path(v.details.get("stopping")), changed_items(v, flips), _numbers(v)),
+        sections=joined(_difference(v), path_section(v.details.get("stopping")), changed_items(v, flips), _numbers(v)),
         warnings=v.warnings,
         methods=notes(v),
         signature=v.signature,
@@ -87,12 +87,13 @@ def fact_block(caption: str, groups: Sequence[Sequence[tuple[str, str, str]]]) -
 # ---- the path of a run that could stop -------------------------------------------------------------------------------
 
 
-def path_plane(stopping: Mapping[str, Any]) -> Plane | None:
-    """The statistic look by look between its boundaries."""
+def path_plane(stopping: Mapping[str, Any], *, judged: bool = True) -> Plane | None:
+    """The statistic look by look between its boundaries; `judged`: the upper one calls a regression, the lower one a pass."""
     looks = [look for look in stopping.get("looks") or () if look.get("statistic") is not None]
     if not looks:
         return None
-    named = (("upper", "upper boundary", "goal"), ("lower", "lower boundary", "other"))
+    ends = (" (reached: regression)", " (reached: pass)") if judged else ("", "")
+    named = (("upper", f"upper boundary{ends[0]}", "goal"), ("lower", f"lower boundary{ends[1]}", "other"))
     lines = [Line(name="statistic at each look", places=[(look["n"], look["statistic"]) for look in looks], dots=True)]
     for key, name, sort in named:
         places = [(look["n"], look[key]) for look in looks if look.get(key) is not None]
@@ -101,8 +102,9 @@ def path_plane(stopping: Mapping[str, Any]) -> Plane | None:
     return plane_of("The path of the run", "items asked", f"statistic ({stopping.get('design', 'sequential test')})", lines, zero=True)
 
 
-def _path(stopping: Mapping[str, Any] | None) -> Section | None:
-    drawing = None if stopping is None else path_plane(stopping)
+def path_section(stopping: Mapping[str, Any] | None, *, judged: bool = True) -> Section | None:
+    """The way to a decision, and the looks behind it."""
+    drawing = None if stopping is None else path_plane(stopping, judged=judged)
     if stopping is None or drawing is None:
         return None
     keys = ("n", "statistic", "lower", "upper", "alpha_spent", "decision")

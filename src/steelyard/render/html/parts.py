@@ -69,7 +69,7 @@ def _maker(name: str) -> Callable[..., Part]:
 
 def _evaluation(e: Evaluation, extra: Extra) -> Part:
     """A run: its verdict, its comparison or its measurements first, then what was asked, what came back and what it took."""
-    from steelyard.render.html.of_verdict import _path, fact_block
+    from steelyard.render.html.of_verdict import fact_block, path_section
     from steelyard.render.run import run_facts
 
     judged: list[Any] = [each for each in (e.verdict, e.comparison) if each is not None]
@@ -81,7 +81,7 @@ def _evaluation(e: Evaluation, extra: Extra) -> Part:
     if not answers:
         return Part(word="run", about=about, lead=e.conclusion, sections=[run], warnings=e.warnings, signature=e.signature)
     first = part_of(answers[0], extra)
-    path = _path(e.stopping) if e.verdict is None and e.stopping is not None else None
+    path = path_section(e.stopping, judged=False) if e.verdict is None and e.stopping is not None else None
     more = [section for other in answers[1:] for section in part_of(other).sections]
     lead = first.lead or e.conclusion
     return replace(

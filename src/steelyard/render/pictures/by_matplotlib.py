@@ -17,7 +17,7 @@ def figure_of(drawing: Forest | Plane) -> Any:
     """A Figure that belongs to no window: nothing is shown or left open by making it."""
     from matplotlib.figure import Figure
 
-    figure = Figure(figsize=(7.2, 1.6 + 0.4 * len(drawing.bars) if isinstance(drawing, Forest) else 4.0), layout="constrained")
+    figure = Figure(figsize=(7.2, 1.8 + 0.4 * len(drawing.bars) if isinstance(drawing, Forest) else 4.0), layout="constrained")
     axes = figure.add_subplot()
     if isinstance(drawing, Forest):
         _forest(axes, drawing)
@@ -45,11 +45,11 @@ def _forest(axes: Any, forest: Forest) -> None:
             axes.plot(known, [place] * len(known), "|", color=SEEN, markersize=10, markeredgewidth=2)
     for rule in forest.rules:
         axes.axvline(rule.at, color=GOAL, linestyle=STYLES[rule.sort], label=_words(rule.name or EMPTY))
-    axes.set_yticks(range(len(forest.bars)), [_words(f"{bar.name}\n{bar.said}" if bar.said else bar.name) for bar in forest.bars])
+    axes.set_yticks(range(len(forest.bars)), [_words(bar.name) + (f"\n{_words(bar.said)}" if bar.said else "") for bar in forest.bars])
     axes.set_ylim(len(forest.bars) - 0.5, -0.5)
     axes.set_xlabel(_words(forest.axis))
     if forest.rules:
-        axes.legend(loc="upper center", bbox_to_anchor=(0.5, -0.45), ncols=len(forest.rules), frameon=False, fontsize=8)
+        axes.figure.legend(loc="outside lower center", ncols=len(forest.rules), frameon=False, fontsize=8)
 
 
 def _plane(axes: Any, plane: Plane) -> None:
