@@ -30,6 +30,7 @@ def rows(*, quick: bool) -> Iterator[Row]:
         pages = {
             "overview": "/",
             "overview, page 5": "/?page=5",
+            "overview, last verdict a regression": "/?verdict=regression",
             "runs, filtered by verdict": "/runs?verdict=regression",
             "one series": plain_link("/series", task=last.task, model=last.model, spec=last.spec, metric=last.metric),
             "one run": f"/runs/{last.id}",

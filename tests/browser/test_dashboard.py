@@ -123,7 +123,7 @@ def test_quiet_without_barriers_and_nothing_planted_is_run(browser: Any, board: 
     from axe_playwright_python.sync_playwright import Axe
 
     with Seen(browser, board, known=True, **options) as seen:
-        for path in paths(board.project):
+        for place, path in enumerate(paths(board.project)):
             reply = seen.go(path)
             if reply.status >= 400:  # the browser says so on its console, and only that
                 seen.faults = [each for each in seen.faults if "the server responded with a status of" not in each]
@@ -131,8 +131,9 @@ def test_quiet_without_barriers_and_nothing_planted_is_run(browser: Any, board: 
             assert "pwned" not in seen.page.title() or PLANTED in seen.page.title()
             assert seen.page.locator("main img, main script").count() == 0
             assert seen.page.evaluate("document.documentElement.scrollWidth <= document.documentElement.clientWidth"), path
-            found = Axe().run(seen.page)
-            assert found.violations_count == 0, f"{path}\n{found.generate_report()}"
+            if not options or place % 4 == 0:  # other colours and widths: some of the pages, since all share one style
+                found = Axe().run(seen.page)
+                assert found.violations_count == 0, f"{path}\n{found.generate_report()}"
             assert seen.faults == [], path
 
 

@@ -1201,3 +1201,21 @@ def test_progress_says_no_score(steelyard: Command) -> None:
     answer = steelyard("run", "sums.toml", *RIGHT, "-o", "o.jsonl")
     assert answer.code == 0
     assert not re.search(r"accuracy|score", answer.err)
+
+
+def test_sigterm_leaves_in_order_and_the_same_command_goes_on(home: Path) -> None:
+    words = [sys.executable, "-m", "steelyard", "run", "sums.toml", "--model", "python:talk:slow", "-o", "o.jsonl"]
+    first = subprocess.Popen(words, cwd=home, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    try:
+        end = time.monotonic() + 60
+        while asked() < 20 and first.poll() is None and time.monotonic() < end:
+            time.sleep(0.01)
+        first.send_signal(signal.SIGTERM)
+        out, err = first.communicate(timeout=60)
+    finally:
+        first.kill()
+    assert first.returncode == 143, (out, err)
+    assert "Traceback" not in err
+    again = subprocess.run(words, cwd=home, capture_output=True, text=True, timeout=60, check=False)
+    assert again.returncode == 0, again.stderr
+    assert asked() == N

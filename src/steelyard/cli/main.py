@@ -6,6 +6,7 @@ A typing mistake is 3, so it never looks like a verdict.
 
 from __future__ import annotations
 
+import contextlib
 import sys
 from importlib import import_module
 from typing import NoReturn
@@ -73,6 +74,7 @@ def steelyard() -> None:
 def main(argv: list[str] | None = None) -> NoReturn:
     """Run the command and exit. Never a traceback for a user's mistake; `--debug` shows it, and keeps the exit code."""
     arguments = sys.argv[1:] if argv is None else argv
+    _end_in_order()
     try:
         said = steelyard.main(args=arguments, prog_name="steelyard", standalone_mode=False)
         code = said if isinstance(said, int) else 0  # click returns the code of an Exit instead of raising it
@@ -92,6 +94,18 @@ def main(argv: list[str] | None = None) -> NoReturn:
         told = f"internal error: {type(fault).__name__}: {_one_line(str(fault))}. Hint: {ISSUE_HINT}"
         code = _told(told, 70, arguments)
     sys.exit(code)
+
+
+def _end_in_order() -> None:
+    """Whoever ends us politely (SIGTERM) gets what Ctrl-C gets: answers written down, spilled files removed. Exit code 143."""
+    import signal
+
+    def leave(number: int, frame: object) -> None:
+        raise SystemExit(128 + number)
+
+    if hasattr(signal, "SIGTERM"):
+        with contextlib.suppress(ValueError):  # only the main thread may say so
+            signal.signal(signal.SIGTERM, leave)
 
 
 def _told(message: str, code: int, arguments: list[str]) -> int:
