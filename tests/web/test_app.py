@@ -116,6 +116,11 @@ def test_the_overview_tells_the_last_verdict_of_each_series(visitor: Visitor) ->
     assert "REGRESSION" in text
     assert "<svg" in text
     assert "PASS" in visitor.get("/?task=mmlu").text
+    worse = visitor.get("/?verdict=regression").text
+    assert "3 series" in worse
+    assert " PASS</span>" not in worse
+    assert " PASS</span>" in visitor.get("/").text
+    assert "No series like that" in visitor.get("/?verdict=inconclusive").text
 
 
 def test_a_series_says_what_changed_and_draws_shape_band_and_threshold(visitor: Visitor) -> None:
@@ -193,6 +198,7 @@ ODD = {
     "/?task=" + "a" * 3000: 400,
     "/runs?after=zz": 400,
     "/runs?after=ffffffff": 400,
+    "/?verdict=maybe": 400,
     "/runs?verdict=maybe": 400,
     "/runs?since=yesterday": 400,
     "/compare?a=%27%3B--&b=ffff": 400,
@@ -234,6 +240,11 @@ def test_a_result_that_cannot_be_read_still_has_its_page(own_project: Project) -
     reply = own_project.visitor().get(f"/runs/{run.id}")
     assert reply.status == 200
     assert "cannot show" in reply.text
+
+
+def test_the_head_of_a_page_is_that_of_the_page(visitor: Visitor) -> None:
+    assert visitor.ask("HEAD", "/").status == 200
+    assert visitor.ask("HEAD", "/nowhere").status == 404
 
 
 def test_an_empty_history_says_how_to_fill_it(tmp_path: Any) -> None:

@@ -64,13 +64,27 @@ def test_one_run_and_no_run_and_runs_of_one_moment() -> None:
     ElementTree.fromstring(small_picture([past(estimate=0.0)], "t"))
 
 
-def test_years_and_hours_have_their_ticks() -> None:
-    years = [past(0, time=f"{year}-06-01T00:00:00.000000Z") for year in (2001, 2026)]
-    hours = [past(0, time=f"2026-06-01T{hour:02d}:00:00.000000Z") for hour in (1, 7)]
-    ticks = [each.text for each in series(*years).findall(f"{SVG}text") if re.fullmatch(r"20\d\d-\d\d-\d\d", each.text or "")]
-    assert 3 <= len(ticks) <= 6
-    said = "".join(series(*hours).itertext())
-    assert "06-01 03:00" in said
+@pytest.mark.parametrize(
+    ("times", "ticks"),
+    [
+        (("2026-06-01T01", "2026-06-01T07"), ["06-01 03:00", "06-01 06:00"]),
+        (("2026-06-01T00", "2026-06-20T00"), ["2026-06-07", "2026-06-14"]),
+        (("2026-01-10T00", "2026-08-20T00"), ["2026-03-01", "2026-05-01", "2026-07-01"]),
+        (("2001-06-01T00", "2026-06-01T00"), ["2005-01-01", "2010-01-01", "2015-01-01", "2020-01-01", "2025-01-01"]),
+    ],
+)
+def test_ticks_are_round_moments(times: tuple[str, str], ticks: list[str]) -> None:
+    found = series(*(past(0, time=f"{time}:00:00.000000Z") for time in times))
+    said = [each.text for each in found.findall(f"{SVG}text") if re.search(r"\d\d-\d\d", each.text or "")]
+    assert said
+    assert [each for each in ticks if each in said] == said
+
+
+def test_the_first_and_the_last_moment_there_are() -> None:
+    ends = [past(0, time=f"{day}T00:00:00.000000Z") for day in ("0001-01-01", "9999-12-31")]
+    assert len(series(*ends).findall(f"{SVG}a")) == 2
+    assert len(series(ends[0]).findall(f"{SVG}a")) == 1
+    assert len(series(ends[1]).findall(f"{SVG}a")) == 1
 
 
 def test_planted_words_stay_words() -> None:

@@ -8,7 +8,7 @@ from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 
 from steelyard.errors import SteelyardError, UsageError
-from steelyard.questions.record_past import Proposal, mark_of, propose, record_past, refuse_other
+from steelyard.questions.record_past import UNKEPT, Proposal, mark_of, propose, record_past, refuse_other
 from steelyard.questions.reference_changes import approve_reference
 from steelyard.questions.reference_history import reference_history
 from steelyard.questions.references import list_references, show_reference
@@ -19,7 +19,11 @@ from steelyard.web.looking import found_run, id_of, serving_of
 from steelyard.web.pages import asked, asked_number, asked_spec, page, plain_link, refusal, spec_of
 
 PAGE = 100
-SAID = {"approved": "Approved. The file and its history say so.", "recorded": "This run is the reference now."}
+SAID = {
+    "approved": "Approved. The file and its history say so.",
+    "recorded": "This run is the reference now.",
+    "unkept": f"This run is the reference now, but {UNKEPT}.",
+}
 LONGEST_REASON = 1_000
 
 
@@ -138,7 +142,10 @@ def record(request: Request) -> Response:
     with serving.opened() as history:
         this = found_run(history, request)
         try:
-            record_past(history, id_of(request), reason=_reason(reason), seen=form.get("seen", ""), **where)
+            done = record_past(history, id_of(request), reason=_reason(reason), seen=form.get("seen", ""), **where)
         except SteelyardError as mistake:
             return _proposed(request, propose(history, this.id, **where), fault=str(mistake), reason=reason, status=400)
-    return RedirectResponse(plain_link("/reference", task=this.task, model=this.model, spec=this.spec, done="recorded"), 303)
+    unkept = any(warning.startswith(UNKEPT) for warning in done.warnings)
+    return RedirectResponse(
+        plain_link("/reference", task=this.task, model=this.model, spec=this.spec, done="unkept" if unkept else "recorded"), 303
+    )

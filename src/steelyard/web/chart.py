@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 from typing import Any
 
 from steelyard.histories import PastRun
@@ -26,6 +26,9 @@ SHAPES = {
 }
 BANDS = {OWN: "95% interval of each value (Wilson)", CHANGE: "bounds of the change, laid on the reference"}
 NAMES = {"pass": "pass", "regression": "regression", "inconclusive": "inconclusive", "record": "put on record", "none": "no verdict"}
+EARLIEST, LATEST = datetime.min.replace(tzinfo=UTC).timestamp(), datetime(9999, 12, 31, tzinfo=UTC).timestamp()
+MOST_TICKS = 5.5  # along the time
+HOURS, MONTHS = (1, 3, 6, 12, 24, 48, 168, 336), (1, 2, 3, 6, 12, 24, 60, 120, 600)
 _SMALL = 'font-size="12"'
 
 
@@ -111,27 +114,25 @@ def _time_scale(times: Sequence[float]) -> Scale:
     if low == high:
         low, high = low - 43_200, high + 43_200
     room = (high - low) * 0.03
-    low, high = low - room, high + room
+    low, high = max(low - room, EARLIEST), min(high + room, LATEST)
     ticks = _moments(low, high)
     said = "%m-%d %H:%M" if high - low < 3 * 86_400 else "%Y-%m-%d"
     return Scale(low, high, ticks, tuple(datetime.fromtimestamp(each, UTC).strftime(said) for each in ticks))
 
 
 def _moments(low: float, high: float) -> tuple[float, ...]:
-    """Some round moments between two: whole hours or whole days."""
-    for hours in (1, 3, 6, 12, 24, 48, 24 * 7, 24 * 14, 24 * 31, 24 * 92, 24 * 183, 24 * 366):
-        step = hours * 3600.0
-        if (high - low) / step <= 5.5:
-            break
+    """Some round moments between two: whole hours, days, weeks, or firsts of a month."""
+    first = datetime.fromtimestamp(low, UTC).replace(hour=0, minute=0, second=0, microsecond=0)
+    hours = next((each for each in HOURS if (high - low) / (3600 * each) <= MOST_TICKS), None)
+    if hours is not None:
+        many = int((high - low) / (3600 * hours)) + 26
+        found = [first.timestamp() + 3600 * hours * i for i in range(many)]
     else:
-        step = (high - low) / 4.5
-    at = datetime.fromtimestamp(low, UTC).replace(hour=0, minute=0, second=0, microsecond=0)
-    found = []
-    while at.timestamp() <= high:
-        if at.timestamp() >= low:
-            found.append(at.timestamp())
-        at += timedelta(seconds=step)
-    return tuple(found)
+        months = next((each for each in MONTHS if (high - low) / (30.4 * 86_400 * each) <= MOST_TICKS), MONTHS[-1])
+        begin = first.year * 12 + (first.month - 1) // months * months
+        ends = range(begin, begin + int((high - low) / (28 * 86_400)) + 2 * months, months)
+        found = [datetime(each // 12, each % 12 + 1, 1, tzinfo=UTC).timestamp() for each in ends if each < 9999 * 12]
+    return tuple(each for each in found if low <= each <= high)
 
 
 def _across(scale: Scale, x: float) -> float:
@@ -208,7 +209,7 @@ def told(p: ChartPoint) -> str:
         parts[-1] += f" [{figure(p.low)}, {figure(p.high)}]"
     parts += [f"threshold {figure(run.threshold)}"] if run.threshold is not None else []
     parts += [NAMES[shape_of(run)]]
-    return "; ".join([*parts, *p.changed])
+    return "; ".join([*parts, *(p.changed or ())])
 
 
 def _keys(points: Sequence[ChartPoint]) -> list[tuple[str, str]]:

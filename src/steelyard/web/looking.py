@@ -46,7 +46,9 @@ def _raw(svg: str) -> Any:
 def overview(request: Request) -> Response:
     """All series, the one with the newest run first, each with its last verdict and a small picture."""
     number = asked_number(request, "page", 1, most=MOST_PAGES)
-    wanted: dict[str, Any] = {name: asked(request, name) for name in ("task", "model")}
+    wanted: dict[str, Any] = {name: asked(request, name) for name in ("task", "model", "verdict")}
+    if wanted["verdict"] not in (None, *VERDICTS):
+        raise UsageError("cannot filter by that verdict", got=repr(wanted["verdict"]), need=f"one of {', '.join(VERDICTS)}")
     with serving_of(request).opened() as history:
         lines, total = series_page(history, **wanted, limit=SERIES_PAGE, skip=(number - 1) * SERIES_PAGE)
         names: dict[str, Any] = {"tasks": names_in(history, "task"), "models": names_in(history, "model")}
@@ -61,7 +63,18 @@ def overview(request: Request) -> Response:
         for each in lines
     ]
     pages = max(1, -(-total // SERIES_PAGE))
-    return page(request, "overview.html.j2", title="Overview", rows=rows, total=total, number=number, pages=pages, asked=wanted, **names)
+    return page(
+        request,
+        "overview.html.j2",
+        title="Overview",
+        rows=rows,
+        total=total,
+        number=number,
+        pages=pages,
+        asked=wanted,
+        verdicts=VERDICTS,
+        **names,
+    )
 
 
 # ---- runs ------------------------------------------------------------------------------------------------------------------

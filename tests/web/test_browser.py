@@ -81,6 +81,7 @@ class Seen:
             self.go("/sign-in")
             self.page.fill("#token", TOKEN)
             self.page.click("main button")
+            self.page.get_by_role("button", name="Sign out").wait_for()
 
     def _asked(self, route: Any) -> None:
         if route.request.url.startswith(self.board.address + "/"):
@@ -165,13 +166,13 @@ def test_the_whole_way_to_an_approval(browser: Any, board: Board, script: bool) 
         seen.page.get_by_text("Sign in to approve").click()
         seen.page.fill("#token", "not the token at all")
         seen.page.click("main button")
-        assert seen.page.get_by_text("that is not the token").is_visible()
+        seen.page.get_by_text("that is not the token").wait_for()
         seen.page.fill("#token", TOKEN)
         seen.page.click("main button")
-        assert seen.page.get_by_text("What will change in").is_visible()
+        seen.page.get_by_text("What will change in").wait_for()
         seen.page.fill("#reason", reason)
         seen.page.get_by_role("button", name="Approve").click()
-        assert seen.page.get_by_text("Approved. The file and its history say so.").is_visible()
+        seen.page.get_by_text("Approved. The file and its history say so.").wait_for()
         assert seen.page.get_by_text(reason).count() == 1
         assert [each for each in seen.faults if "403" not in each] == []
     lines = (board.project.root / "references" / "gsm8k.history.jsonl").read_text(encoding="utf-8")
@@ -184,7 +185,8 @@ def test_two_runs_are_picked_and_compared(browser: Any, board: Board, script: bo
         seen.go(plain_link("/series", **GSM))
         seen.page.locator('input[name="a"]').nth(9).check()
         seen.page.get_by_role("button", name="Compare a with b").click()
-        assert seen.page.get_by_role("heading", name="Items that changed").is_visible()
+        seen.page.get_by_role("heading", name="Items that changed").wait_for()
+        seen.page.wait_for_load_state("load")
         search = seen.page.locator(".search input")
         assert search.is_visible() == script
         if script:
@@ -203,7 +205,7 @@ def test_a_stranger_cannot_send_a_form_here(browser: Any, board: Board) -> None:
         with seen.page.expect_response(f"{board.address}/reference/approve") as sent:
             seen.page.click("button")
         assert sent.value.status == 403
-        assert seen.page.get_by_text("That form was not sent from here").is_visible()
+        seen.page.get_by_text("That form was not sent from here").wait_for()
 
 
 def test_a_cookie_is_out_of_the_reach_of_scripts_and_pages_of_frames(browser: Any, board: Board) -> None:
