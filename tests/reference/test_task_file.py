@@ -70,12 +70,14 @@ m:
      alpha: 0.5, beta: .2, higher_is_better: false, margin: 0, theta: 1, threshold: 7, scale: percent, metric: wer, positive: 1, runs: 5,
      sigma_run: .3, deterministic: false, recorded: 2026-11-16T01:51:56Z, by: ada, commit: 1234567, tool: steelyard 1.0,
      reason: first, reference_note: none, items: t.m.out, items_hash: ab, protocol: {shots: 5, chat: true, t: 0.50, p: x},
+     rates: {truncated: 0.01, empty: 0},
      approved: ada, first_value: 6.1}
 """
     (entry,) = read(text, spec_keys=("hardware",)).entries
     assert entry.spec == {"quant_algo": "FP8", "mtp_enabled": True, "max_draft_len": 3, "hardware": "h20"}
     assert (entry.value, entry.value_key, entry.commit, entry.positive) == (6.2, "wer", "1234567", "1")
     assert entry.protocol == {"shots": "5", "chat": "true", "t": "0.50", "p": "x"}
+    assert entry.rates == {"truncated": 0.01, "empty": 0.0}
     unread = [each.name for each in fields(Entry) if getattr(entry, each.name) in (None, {})]
     assert not unread
     assert {"model", "value", "value_key", "spec", "line", *SETTINGS, *RECORDED} == {each.name for each in fields(Entry)}

@@ -60,7 +60,7 @@ def environment() -> jinja2.Environment:
 
     from steelyard.render.html import page as report
 
-    made = report._environment().overlay(loader=jinja2.ChoiceLoader([jinja2.FunctionLoader(_own), jinja2.FunctionLoader(report._text)]))
+    made = report.environment().overlay(loader=jinja2.ChoiceLoader([jinja2.FunctionLoader(_own), jinja2.FunctionLoader(report.file_text)]))
     made.filters = {**made.filters, "exact": _exact, "moment": lambda time: str(time)[:16].replace("T", " ")}
     made.globals = {**made.globals, "link": link}
     return made
@@ -140,11 +140,11 @@ def spec_of(text: str | None) -> dict[str, str] | None:
 @cache
 def statics() -> dict[str, tuple[str, str, str]]:
     """The files beside the pages: text, type, and a mark of the content, so that a browser may keep them for ever."""
-    from steelyard.render.html.page import _text
+    from steelyard.render.html.page import file_text
 
     own = files("steelyard.web") / "static"
-    style = _text("style.css") + _text("page.css") + (own / "dashboard.css").read_text(encoding="utf-8")
-    script = _text("search.js") + (own / "charts.js").read_text(encoding="utf-8")
+    style = file_text("style.css") + file_text("page.css") + (own / "dashboard.css").read_text(encoding="utf-8")
+    script = file_text("search.js") + (own / "charts.js").read_text(encoding="utf-8")
     texts = {"page.css": (style, "text/css"), "page.js": (script, "text/javascript")}
     texts["icon.svg"] = ((own / "icon.svg").read_text(encoding="utf-8"), "image/svg+xml")
     return {name: (text, kind, hashlib.sha256(text.encode()).hexdigest()[:12]) for name, (text, kind) in texts.items()}

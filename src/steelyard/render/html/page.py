@@ -33,9 +33,9 @@ def report_html(results: Sequence[Any], *, title: str | None = None, extras: Seq
         raise UsageError("cannot make a report", got="no results", need="at least one")
     parts = [part_of(result, extra) for result, extra in zip(results, extras or [NOTHING] * len(results), strict=True)]
     searched = any(_searched(part) for part in parts)
-    style, script = _text("style.css") + _text("page.css"), _text("search.js") if searched else ""
+    style, script = file_text("style.css") + file_text("page.css"), file_text("search.js") if searched else ""
     html = (
-        _environment()
+        environment()
         .get_template("page.html.j2")
         .render(
             title=title or _headline(parts),
@@ -57,7 +57,7 @@ def result_html(result: Any) -> str:
 
 def fragment_html(result: Any) -> str:
     """The same without the page around it, for a notebook: its style reaches nothing else, and it has no script."""
-    html = _environment().get_template("fragment.html.j2").render(part=part_of(result), style=_raw(_text("style.css")))
+    html = environment().get_template("fragment.html.j2").render(part=part_of(result), style=_raw(file_text("style.css")))
     return html.strip() + "\n"
 
 
@@ -85,7 +85,7 @@ def _hash(text: str) -> str:
 
 
 @cache
-def _text(name: str) -> str:
+def file_text(name: str) -> str:
     return (files("steelyard.render.html") / "templates" / name).read_text(encoding="utf-8")
 
 
@@ -103,11 +103,11 @@ def _said(value: Any) -> Any:
 
 
 @cache
-def _environment() -> jinja2.Environment:
+def environment() -> jinja2.Environment:
     import jinja2
 
     made = jinja2.Environment(
-        loader=jinja2.FunctionLoader(_text),
+        loader=jinja2.FunctionLoader(file_text),
         autoescape=True,
         finalize=_said,
         undefined=jinja2.StrictUndefined,
