@@ -16,11 +16,10 @@ from steelyard.questions.guard_parts import Judged
 from steelyard.questions.guard_rule import Rule
 from steelyard.questions.pair_evidence import pair_evidence
 from steelyard.questions.settings import settle
-from steelyard.questions.telling import telling_items
+from steelyard.questions.telling import KEPT, telling_items
 from steelyard.tally.pairs import Pairs
 
 WHOLE = 1e-9  # of a level 1 - 2 alpha that would be 0 at alpha = .5
-MOST_TELLING = 10
 TURNED = {"lost": "gained", "gained": "lost"}
 
 
@@ -121,7 +120,7 @@ def _written(judged: Judged) -> Found:
 
 def _telling(judged: Judged) -> tuple[dict[str, Any], ...]:
     """The items that changed most; lost and gained as this rule sees them, which may count a score of 1 as bad."""
-    items = telling_items(judged.pairs, judged.metric)[:MOST_TELLING]
+    items = telling_items(judged.pairs, judged.metric)[:KEPT]
     if judged.rule.higher_is_better == judged.metric.facts.higher_is_better:
         return tuple(items)
     return tuple({**item, "change": TURNED[item["change"]]} for item in items)

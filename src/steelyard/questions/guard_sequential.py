@@ -19,11 +19,10 @@ from steelyard.items import Items, Labels
 from steelyard.metrics.catalogue import Metric
 from steelyard.questions.guard_number import Found
 from steelyard.questions.guard_rule import Rule
-from steelyard.questions.telling import item_values
+from steelyard.questions.telling import KEPT, item_values
 
 FloatArray = npt.NDArray[np.float64]
 ENDS = {"regression": "regression", "pass": "pass", "exhausted": "inconclusive", "continue": "inconclusive"}
-MOST_TELLING = 10
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -248,7 +247,7 @@ def _flips(series: Series) -> dict[str, int]:
 
 def _telling(series: Series, guard: Rule) -> tuple[dict[str, Any], ...]:
     turned = guard.sign * series.differences
-    order = np.argsort(-np.abs(turned), kind="stable")[:MOST_TELLING]
+    order = np.argsort(-np.abs(turned), kind="stable")[:KEPT]
     return tuple(
         {
             "id": series.ids[i],

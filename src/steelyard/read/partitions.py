@@ -26,7 +26,7 @@ def is_partition(name: str) -> bool:
 def partition_of(named: str, path: str) -> dict[str, str | None]:
     """The keys in the directories between what the user named (a directory or a pattern) and a file in it.
 
-    >>> partition_of("runs", "runs/year=2024/lang=en/part-0.parquet")
+    >>> partition_of("runs/*/*/*.parquet", "runs/year=2024/lang=en/part-0.parquet")
     {'year': '2024', 'lang': 'en'}
     >>> partition_of("runs/year=2024/*.csv", "runs/year=2024/a.csv")
     {}

@@ -15,6 +15,7 @@ from steelyard.render.text import Section, table_lines
 from steelyard.results import Comparison, Row
 
 MINUS = "difference"
+TELLING = 10  # items that a page of text has room for
 
 
 def comparison_text(c: Comparison, *, width: int = 80, color: bool = False, ascii_only: bool = False) -> str:
@@ -135,13 +136,13 @@ def _telling(c: Comparison, look: Look) -> list[str]:
         return []
     shown = telling_columns(c)
     lines = [["", *("item" if k == "id" else k for k in shown)]]
-    lines += [[item["change"], *(look.cut(look.name(_cell(item[k])), 24) for k in shown)] for item in c.telling]
+    lines += [[item["change"], *(look.cut(look.name(_cell(item[k])), 24) for k in shown)] for item in c.telling[:TELLING]]
     return ["items that changed, the most telling first", *columns(lines)]
 
 
 def telling_columns(c: Comparison) -> list[str]:
     """The columns of the telling items; without truths, no column for them."""
-    return ["id", *(["truth"] if any(item["truth"] is not None for item in c.telling) else []), "baseline", "candidate"]
+    return ["id", *(["truth"] if any(item["truth"] is not None for item in c.telling[:TELLING]) else []), "baseline", "candidate"]
 
 
 def _cell(value: Any) -> str:
@@ -189,7 +190,10 @@ def comparison_markdown(c: Comparison) -> str:
         "\n".join(f"- {safe.markdown(fact)}" for fact in facts(c)),
     ]
     if c.telling:
-        cells = [[item["change"], *(safe.markdown(_cell(item[k])) for k in ("id", "truth", "baseline", "candidate"))] for item in c.telling]
+        cells = [
+            [item["change"], *(safe.markdown(_cell(item[k])) for k in ("id", "truth", "baseline", "candidate"))]
+            for item in c.telling[:TELLING]
+        ]
         parts.append(markdown_table([(h, "---") for h in ("change", "item", "truth", "baseline", "candidate")], cells))
     if c.slices:
         parts.append(

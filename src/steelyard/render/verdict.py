@@ -189,7 +189,7 @@ def _cells(fact: Fact) -> list[str]:
 
 
 def _flipped(v: Verdict) -> list[Piece]:
-    heads, rows = telling_cells(v)
+    heads, rows = telling_cells(v, most=None)
     if not rows:
         return []
     lines = markdown_table(

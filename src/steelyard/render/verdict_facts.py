@@ -7,7 +7,7 @@ import shlex
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from steelyard.render.comparison import p_text
+from steelyard.render.comparison import TELLING, p_text
 from steelyard.render.curve_text import figure
 from steelyard.render.digits import NONE, count_text, percent
 from steelyard.render.safe import EMPTY
@@ -261,9 +261,10 @@ def needed_text(v: Verdict) -> str:
 # ---- the items that changed ------------------------------------------------------------------------------------------
 
 
-def telling_cells(v: Verdict) -> tuple[list[str], list[list[str]]]:
-    """Heads and rows of the items that changed; after a regression the lost ones first."""
-    items = sorted(v.telling, key=lambda item: item.get("change") == "gained") if v.verdict == "regression" else list(v.telling)
+def telling_cells(v: Verdict, most: int | None = TELLING) -> tuple[list[str], list[list[str]]]:
+    """Heads and rows of the items that changed, the most telling of them; after a regression the lost ones first."""
+    told = list(v.telling[:most])
+    items = sorted(told, key=lambda item: item.get("change") == "gained") if v.verdict == "regression" else told
     truths = any(item.get("truth") is not None for item in items)
     heads = ["", "item", *(["truth"] if truths else []), "reference -> run"]
     return heads, [_telling(item, truths) for item in items]
@@ -280,4 +281,4 @@ def _cell(value: Any) -> str:
 
 def lost_ids(v: Verdict, most: int) -> Sequence[str]:
     """The first few items that the run lost."""
-    return [str(item.get("id", "")) for item in v.telling if item.get("change") == "lost"][:most]
+    return [str(item.get("id", "")) for item in v.telling[:TELLING] if item.get("change") == "lost"][:most]

@@ -125,7 +125,7 @@ def _cell(value: Any) -> str:
 def changed_items(v: Verdict, flips: Flips | None) -> Section | None:
     """How many items went which way, and the most telling of them; all of them, if they were given."""
     blocks: list[Block] = [flip_table(v.flips, "the reference", "the run")] if v.flips is not None else []
-    heads, rows = telling_cells(v)
+    heads, rows = telling_cells(v, most=None)
     note = ""
     if flips is not None:
         heads, rows, note = list(flips[0]), [list(row) for row in flips[1]], flips[2]
