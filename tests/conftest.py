@@ -6,9 +6,32 @@
 from __future__ import annotations
 
 import os
+import re
 
+import pytest
 from hypothesis import settings
 
 settings.register_profile("steady", derandomize=True, deadline=None)
 settings.register_profile("search", deadline=None)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "steady"))
+
+# Variants of tests whose siblings run always: with the long ones (`python -m pytest -m long`), so that a build stays short.
+OFTEN_ENOUGH = re.compile(
+    r"""
+    web/test_browser\.py::test_quiet.*\[(dark|phone)\]
+    | browser/test_report_page\.py::test_quiet.*\[(dark-.*|light-(stopped|comparison|measurement|beliefs))\]
+    | cli/test_run_cli\.py::test_(a_bad_address\[words5\]|the_key_is_nowhere\[down\]|sigterm)
+    | read/sql/test_units\.py::.*\[spark(?!-None\])
+    | calibration/test_paired_tests\.py::test_(run_labels|paired_bootstrap_strict.*\[50|randomization_of_macro_f1\[greater|paired_bootstrap_of_macro)
+    | calibration/test_learning_curve\.py::test_the_intervals
+    | calibration/test_crossval_null\.py::test_false_alarms_of_a_stable_learner
+    """,
+    re.VERBOSE,
+)
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    for item in items:
+        if OFTEN_ENOUGH.search(item.nodeid):
+            item.add_marker(pytest.mark.long)
