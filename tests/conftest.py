@@ -22,7 +22,8 @@ OFTEN_ENOUGH = re.compile(
     | browser/test_report_page\.py::test_quiet.*\[(dark-.*|light-(stopped|comparison|measurement|beliefs))\]
     | cli/test_run_cli\.py::test_(a_bad_address\[words5\]|the_key_is_nowhere\[down\]|sigterm)
     | read/sql/test_units\.py::.*\[spark(?!-None\])
-    | calibration/test_paired_tests\.py::test_(run_labels|paired_bootstrap_strict.*\[50|randomization_of_macro_f1\[greater|paired_bootstrap_of_macro)
+    | calibration/test_paired_tests\.py::test_(run_labels|paired_bootstrap_strict.*\[50)
+    | calibration/test_paired_tests\.py::test_(randomization_of_macro_f1\[greater|paired_bootstrap_of_macro)
     | calibration/test_learning_curve\.py::test_the_intervals
     | calibration/test_crossval_null\.py::test_false_alarms_of_a_stable_learner
     """,
