@@ -106,7 +106,7 @@ def test_flips_from_a_file(tmp_path: Path) -> None:
     assert note == f"All {len(rows)} items."
     page = report(c, flips=flips)
     assert page.count('<th scope="row">lost</th>') == c.flips["baseline_only"]
-    assert report(c).count('<th scope="row">lost</th>') == c.flips["baseline_only"]  # a result carries 2,000 of them itself
+    assert report(c).count('<th scope="row">lost</th>') < c.flips["baseline_only"]
 
 
 def test_flips_are_capped(tmp_path: Path) -> None:

@@ -15,7 +15,7 @@ from steelyard.items import Items
 from steelyard.metrics.catalogue import Metric
 from steelyard.tally.pairs import Pairs
 
-KEPT = 2000  # items that a result carries: a report lists them, text shows the first ten
+KEPT = 2000  # items that a verdict carries: a report lists them, text shows the first ten
 COLUMNS = ("id", "change", "truth", "baseline", "candidate")
 
 
