@@ -364,3 +364,13 @@ def test_json_has_the_keys_of_its_answer_and_of_the_run(task: Path, reference: d
     assert plain["run"]["n_saved"] == plain["run"]["available"] - plain["run"]["n"] > 0
     json.dumps(plain, allow_nan=False)
     assert sy.run(task, right, name="other", **reference).to_dict()["kind"] == "measurement"
+
+
+def test_log_probabilities_are_written_if_they_were_asked_for(task: Path, tmp_path: Path) -> None:
+    task.write_text(task.read_text() + "n = 5\n[sampling]\nlogprobs = true\ntop_logprobs = 2\n")
+    with Server(say=lambda asked: "1") as server:
+        sy.run(task, "openai:m", base_url=server.url, output=tmp_path / "o.jsonl")
+        asked = [one.asked for one in server.seen]
+    assert all(one.get("logprobs") is True and one.get("top_logprobs") == 2 for one in asked)
+    rows = [json.loads(line) for line in (tmp_path / "o.jsonl").read_text().splitlines()]
+    assert all("logprobs" in row for row in rows)
