@@ -374,3 +374,41 @@ def test_log_probabilities_are_written_if_they_were_asked_for(task: Path, tmp_pa
     assert all(one.get("logprobs") is True and one.get("top_logprobs") == 2 for one in asked)
     rows = [json.loads(line) for line in (tmp_path / "o.jsonl").read_text().splitlines()]
     assert all("logprobs" in row for row in rows)
+
+
+def test_a_width_is_aimed_at_and_the_interval_is_the_one_that_stopped_the_run() -> None:
+    rows = [{"id": i, "q": str(i), "a": "1"} for i in range(3000)]
+    task = {"task": {"name": "t", "data": rows, "input": "{q}", "truth": "a", "scorer": "exact"}}
+    found = sy.run(task, lambda q: "1" if int(q) % 7 else "0", name="m", until="width=.05")
+    assert found.n < 2000  # bets that aim at no width have not got there after 3,000
+    assert found.measurement is not None
+    interval = found.measurement.interval
+    assert interval is not None
+    assert interval.low is not None
+    assert interval.high is not None
+    assert 0 < interval.high - interval.low <= 0.05
+
+
+def test_nothing_is_said_of_the_protocol_or_the_reference_that_is_not_so(task: Path, reference: dict[str, Any]) -> None:
+    decided = sy.run(task, failing(10), name="m", until="decided", theta=0.05, **reference)
+    whole = sy.run(task, failing(10), name="m", **reference)
+    assert decided.verdict is not None
+    assert whole.verdict is not None
+    assert not [said for said in (*decided.verdict.warnings, *whole.verdict.warnings) if "protocol" in said]
+    assert "as asked" in sy.run(task, failing(10), name="m", against="none", **reference).conclusion
+    assert "no reference on record" in sy.run(task, failing(10), name="nobody", **reference).conclusion
+
+
+def test_two_models_on_raw_scores_are_judged_in_their_own_scale() -> None:
+    rows = [{"id": i, "q": str(i), "a": "1"} for i in range(200)]
+
+    class Marks:
+        name, data, input, range = "marks", rows, "{q}", (0, 10)
+
+        def score(self, answer: str, row: dict[str, Any]) -> float:
+            return float(answer)
+
+    found = sy.run(Marks, lambda q: str(8 + int(q) % 2), lambda q: str(2 + int(q) % 3), name=["a", "b"], until="decided", theta=1.0)
+    assert found.verdict is not None
+    assert (found.verdict.verdict, found.verdict.scale) == ("regression", "raw")
+    assert found.verdict.reference["value"] == pytest.approx(8.5, abs=0.3)

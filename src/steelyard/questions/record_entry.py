@@ -103,12 +103,12 @@ def scale_of(wish: Wish, found: Measured) -> tuple[str, float]:
                 hint='--scale percent, or scale = "percent" in [tasks.NAME] of steelyard.toml',
             )
         return ("fraction" if within else "raw"), 1.0
-    unit = _unit(wish.scale, within)
+    unit = unit_of(wish.scale, within)
     _refuse_above(wish.scale, unit, found)
     return wish.scale, unit
 
 
-def _unit(scale: str | None, within: bool) -> float:
+def unit_of(scale: str | None, within: bool) -> float:
     return 100.0 if scale == "percent" and within else 1.0
 
 
@@ -192,7 +192,7 @@ def _kept(wish: Wish, found: Measured, place: Place, name: str, unit: float, war
         )
         return rest
     within = within_unit(found.metric, [found.items])
-    old = _unit(_scale_before(before, place), within)
+    old = unit_of(_scale_before(before, place), within)
     if old != unit:
         numbers = ", ".join(f"{key} {value:g}" for key, value in in_scale.items())
         warnings.append(f"the scale was {before.scale or 'not said'}: {numbers} were multiplied by {unit / old:g}")

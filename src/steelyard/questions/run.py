@@ -16,12 +16,11 @@ from steelyard.questions.run_course import Course
 from steelyard.questions.run_judge import Bench, bench_of, beside, plan_of
 from steelyard.questions.run_models import judging, named, opened, predictions_path
 from steelyard.questions.run_task import Prepared, prepare
-from steelyard.questions.run_watch import Decided, Narrow, Watch
+from steelyard.questions.run_watch import LEVEL, Decided, Narrow, Watch
 from steelyard.questions.run_wish import Wish, check_output, wish_of
 from steelyard.runs import Evaluation
 
 EVERY = 32  # items between two looks: performance falls when it exceeds a tenth of the fixed design
-LEVEL = 0.95
 OF_MODELS = ("base_url", "api", "key", "key_env", "batch", "timeout", "seeds")
 MAX_ERROR_RATE = 0.02
 
@@ -109,7 +108,9 @@ def run(
         if wish.unmatched == "drop" and bench is not None and bench.past is not None:
             kept = tuple(case for case in prepared.cases if bench.key(case.id) in bench.past)
             prepared = replace(prepared, cases=kept)
-        course = Course(prepared=prepared, models=asked, names=names, bench=bench, watch=_watch(wish, bench, prepared), wish=wish)
+        course = Course(
+            prepared=prepared, models=asked, names=names, bench=bench, watch=_watch(wish, bench, prepared), wish=wish, against=against
+        )
         course.ask(out, progress=progress, after=judging(prepared, stack, **asking))
     from steelyard.questions.run_answer import answered
 

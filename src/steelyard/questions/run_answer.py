@@ -18,10 +18,10 @@ from steelyard.questions.compare import compare
 from steelyard.questions.guard import check, written
 from steelyard.questions.guard_sequential import found_of
 from steelyard.questions.measure import measure
-from steelyard.questions.run_judge import comparable
+from steelyard.questions.run_judge import NOBODY, comparable
 from steelyard.questions.run_notes import Notes, journal_path, write_run
 from steelyard.questions.run_rates import watch_rates
-from steelyard.questions.run_watch import Decided, Narrow
+from steelyard.questions.run_watch import LEVEL, Decided, Narrow
 from steelyard.results import Comparison, Interval, Measurement
 from steelyard.runs import Answered, Evaluation
 from steelyard.verdicts import Verdict
@@ -30,7 +30,6 @@ from steelyard.version import __version__
 if TYPE_CHECKING:
     from steelyard.questions.run_course import Course
 
-LEVEL = 0.95
 COUNTED = ("n", "answered", "unextracted", "truncated", "empty", "refused", "errors", "attempts")
 SIDES = ("baseline", "candidate")
 
@@ -170,11 +169,13 @@ def _measured(held: Course, place: int) -> Measurement | None:
         row = replace(found.rows[0], interval=None)
         said = "no interval of the metric itself: the run stopped by its answers, and the range of scores is not known"
         return replace(found, rows=(row,), warnings=(*found.warnings, said))
-    scores = np.array(_by_item(rows, held.wish.missing))
-    if not len(scores):
-        return None
-    scores = 1 - scores if prepared.base == "error" else scores
-    low, high = ConfidenceSequence(ends, 1 - LEVEL).look(scores)
+    if isinstance(held.watch, Narrow):
+        low, high = held.watch.interval  # the very one that was narrow enough
+    else:
+        scores = np.array([prepared.worth(score) for score in _by_item(rows, held.wish.missing)])
+        if not len(scores):
+            return None
+        low, high = ConfidenceSequence(ends, 1 - LEVEL).look(scores)
     interval = Interval(low=low, high=high, confidence_level=LEVEL, side="two", method="betting-sequence")
     used = signature.write({**signature.parse(found.signature), "interval": interval.method})
     return replace(found, rows=(replace(found.rows[0], interval=interval),), signature=used)
@@ -246,7 +247,8 @@ def _conclusion(held: Course, verdict: Verdict | None) -> str:
         saved = f": {there - used:,} items were not asked." if used < there else ": none were left to save."
         return f"{used:,} of {there:,} items asked{saved}"
     if verdict is None and held.bench is None:
-        return f"{used:,} items asked. No reference on record for {held.names[0]!r}, so nothing was judged."
+        why = "as asked (--against none)" if held.against == NOBODY else f"no reference on record for {held.names[0]!r}"
+        return f"{used:,} items asked. Nothing was judged: {why}."
     return f"{used:,} items asked."
 
 

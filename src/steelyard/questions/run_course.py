@@ -32,6 +32,7 @@ class Course:
     bench: Bench | None
     watch: Watch | None
     wish: Wish
+    against: str | None = None
     rows: list[list[dict[str, Any]]] = field(default_factory=list)
     items: int = 0
     decided: bool = False

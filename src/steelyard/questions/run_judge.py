@@ -19,6 +19,7 @@ from steelyard.questions.guard import check_protocol
 from steelyard.questions.guard_rule import Rule, settle_rule
 from steelyard.questions.guard_sequential import Plan, means_of
 from steelyard.questions.guard_source import keyed_alike, read_run, refuse_other_contents, scale_of
+from steelyard.questions.record_entry import unit_of
 from steelyard.questions.reference_place import Place, load, locate, matched, with_outcomes
 from steelyard.questions.run_task import Prepared
 from steelyard.questions.run_wish import Wish
@@ -82,7 +83,8 @@ def bench_of(
     rule = settle_rule(wish.rule, match.entry, place.defaults)
     rule.warnings.extend(match.warnings)
     _refuse_other_metric(rule, prepared)
-    check_protocol(match.entry, place, comparable(prepared.protocol, "drop"), rule)  # which items differ is told better below
+    # How it was asked first, quietly: which items differ is told better below, and the whole protocol is held against it after that.
+    check_protocol(match.entry, place, comparable(prepared.protocol, "drop"), replace(rule, warnings=[]))
     entry, recorded = (match.entry, None) if rule.threshold is not None else with_outcomes(place, match.entry)
     bench = Bench(
         place=place, model=entry.model, entry=entry, rule=rule, metric=parse(prepared.metric), scale=rule.scale or "raw", unit=1.0
@@ -151,20 +153,17 @@ def beside(prepared: Prepared, names: Sequence[str], wish: Wish, config: str | o
     entry = Entry(model=names[0], value=None, value_key=prepared.metric)
     rule = settle_rule(wish.rule, entry, place.defaults)
     metric = parse(prepared.metric)
+    within = metric.base != "mean" or (prepared.span is not None and prepared.span[0] >= 0 and prepared.span[1] <= 1)
     return Bench(
         place=place,
         model=names[1],
         entry=entry,
         rule=rule,
         metric=metric,
-        scale=rule.scale or "fraction",
-        unit=_unit(rule, metric),
+        scale=rule.scale or ("fraction" if within else "raw"),
+        unit=unit_of(rule.scale, within),
         live=True,
     )
-
-
-def _unit(rule: Rule, metric: Metric) -> float:
-    return 100.0 if rule.scale == "percent" and metric.base in ("accuracy", "error", "mean") else 1.0
 
 
 def plan_of(bench: Bench, prepared: Prepared, wish: Wish) -> Plan:

@@ -11,6 +11,8 @@ from steelyard.evaluate.asks import Case
 from steelyard.infer.confidence_sequence import ConfidenceSequence
 from steelyard.questions.guard_sequential import Plan, Series
 
+LEVEL = 0.95  # of intervals that hold whenever one stops
+
 
 class Watch(Protocol):
     """Sees every item in its order and says when it is enough."""
@@ -73,7 +75,7 @@ class Narrow:
 
     def __init__(self, width: float, every: int, ends: tuple[float, float], alpha: float) -> None:
         self.width, self.every, self.looked = width, every, []
-        self.sequence = ConfidenceSequence(ends, alpha)
+        self.sequence = ConfidenceSequence(ends, alpha, width=width)  # bets that aim at it get there in a fraction of the items
         self.interval: tuple[float, float] = ends
         self._scores: list[float] = []
 
