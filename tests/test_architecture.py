@@ -36,6 +36,8 @@ LEVEL = {
     "render": 3,
     "questions": 4,
     "web": 5,
+    "proof": 5,
+    "certificates": 2,
     "pytest_plugin": 5,
     "accuracy_task": 5,
     "listings": 2,
@@ -54,6 +56,7 @@ EXCEPTIONS = {
     ("verdicts", "render"),
     ("listings", "render"),
     ("histories", "render"),
+    ("certificates", "render"),
 }
 LEAVES_OF_LEVEL_0 = {"version", "items", "errors"}
 

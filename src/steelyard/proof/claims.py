@@ -1,0 +1,95 @@
+"""What a claim is: a method, what is said of it, the settings it is tried in, and the band it may not leave.
+
+A claim is declared, never hidden in a test: its name, the sentence in the documentation, the grid of settings, and how one
+setting is worked out. Working out gives points: a share (coverage of an interval, size or power of a test) with its Monte
+Carlo error, which is 0 where outcomes can be enumerated. The seed of a setting follows from the claim and the setting alone,
+so that neither order nor interruption changes a number.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    import numpy as np
+
+KINDS = ("coverage", "size", "power")
+WITHIN = 4.0  # Monte Carlo standard errors that chance may explain
+
+Setting = Mapping[str, float | int | str]
+
+
+@dataclass(frozen=True, slots=True)
+class Point:
+    """What one setting showed: where, the share found, its Monte Carlo standard error (0: exact), the mean width of the interval."""
+
+    where: str
+    found: float
+    error: float = 0.0
+    width: float | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Band:
+    """Where the shares must lie. low, high: every point. mean_low, mean_high: their mean. fails: the worst point is at most
+    this for coverage (at least this for size): a weakness that we document, so that it is known to be still there."""
+
+    low: float | None = None
+    high: float | None = None
+    mean_low: float | None = None
+    mean_high: float | None = None
+    fails: float | None = None
+
+
+Work = Callable[[Setting, "np.random.Generator"], Iterable[Point]]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Claim:
+    """One sentence about one method, and how to check it.
+
+    family: what methods compete for ("a proportion"); within a family and a kind, the same setting gives points with the same
+    `where`, so that the default can be held against its alternatives. default: whether the code chooses the method by itself;
+    asked of the code, never typed. documented: the page that says the sentence.
+    """
+
+    family: str
+    method: str
+    kind: str
+    nominal: float
+    says: str
+    documented: str
+    band: Band
+    quick: tuple[Setting, ...]
+    full: tuple[Setting, ...]
+    work: Work
+    default: bool = False
+
+    @property
+    def name(self) -> str:
+        return f"{self.family}: {self.kind} of {self.method}"
+
+    def settings(self, grid: str) -> tuple[Setting, ...]:
+        return self.quick if grid == "quick" else self.full
+
+
+def words(setting: Setting) -> str:
+    """A setting in words: `n=20 p=0.95`."""
+    return " ".join(f"{key}={value:g}" if isinstance(value, float) else f"{key}={value}" for key, value in setting.items())
+
+
+def generator(seed: int, claim: str, setting: Setting) -> np.random.Generator:
+    """The stream of random numbers of one setting of one claim, whatever was worked out before it."""
+    import numpy as np
+
+    digest = hashlib.sha256(f"{seed}|{claim}|{words(setting)}".encode()).digest()
+    return np.random.default_rng(int.from_bytes(digest[:16], "big"))
+
+
+def share_error(share: float, runs: int) -> float:
+    """Monte Carlo standard error of a share of independent runs; never 0, since a share of 0 or 1 is not certain either."""
+    kept = (share * runs + 0.5) / (runs + 1)
+    return float((kept * (1 - kept) / runs) ** 0.5)

@@ -1,0 +1,82 @@
+"""Claims about intervals of one proportion: coverage added up over every outcome, nothing drawn."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import partial
+from typing import TYPE_CHECKING
+
+from steelyard.infer.coverage import binomial_coverage
+from steelyard.infer.posterior import proportion_posterior
+from steelyard.infer.proportion import METHODS, proportion_interval
+from steelyard.metrics.catalogue import parse
+from steelyard.metrics.proportions import as_proportion
+from steelyard.proof.claims import Band, Claim, Point, Setting, words
+from steelyard.questions.table_rows import default_method
+from steelyard.tally.counts import Counts
+
+if TYPE_CHECKING:
+    import numpy as np
+
+LEVEL = 0.95
+PAGE = "docs/methods.md"
+TRIED = 1000  # true shares: the odd multiples of 1/2000, so that those next to 0 and 1 are among them
+QUICK = tuple({"n": n} for n in (5, 10, 20, 50, 100))
+FULL = tuple({"n": n} for n in (*range(2, 51), 60, 80, 100, 150, 200, 300, 500, 700, 1000, 2000))
+
+Said = tuple[str, Band]
+TWO_SIDED: dict[str, Said] = {
+    "wilson": ("covers 0.95 on average, as little as 0.83 next to 0 and 1", Band(low=0.83, mean_low=0.949, mean_high=0.96)),
+    "agresti-coull": ("covers 0.95 or more on average, 0.89 at worst", Band(low=0.89, mean_low=0.95, mean_high=0.97)),
+    "jeffreys": ("covers 0.95 on average, 0.86 at worst", Band(low=0.86, mean_low=0.949, mean_high=0.96)),
+    "clopper-pearson": ("never covers less than it says", Band(low=0.95)),
+    "mid-p": ("covers 0.95 or more on average, 0.92 at worst", Band(low=0.92, mean_low=0.95, mean_high=0.98)),
+    "bayes": ("the equal tails of Jeffreys' prior, ends left open", Band(mean_low=0.85)),
+    "hdi": ("the shortest interval of Jeffreys' prior", Band(mean_low=0.9)),
+    "wald": ("covers nothing next to 0 and 1", Band(fails=0.05, mean_high=0.95)),
+    "percentile": ("covers nothing next to 0 and 1, as Wald", Band(fails=0.05, mean_high=0.95)),
+}
+ONE_SIDED: dict[str, Said] = {
+    "clopper-pearson": ("never covers less than it says", Band(low=0.95)),
+    "wilson": ("covers 0.95 on average, as little as 0.79", Band(low=0.79, fails=0.86, mean_low=0.949)),
+    "agresti-coull": ("covers as little as 0.85", Band(low=0.85, fails=0.93, mean_low=0.95)),
+    "jeffreys": ("covers 0.95 on average, as little as 0.83", Band(low=0.83, fails=0.87, mean_low=0.949)),
+    "mid-p": ("covers 0.95 or more on average, 0.9 at worst", Band(low=0.9, mean_low=0.949)),
+    "wald": ("covers nothing next to one end", Band(fails=0.05, mean_high=0.95)),
+    "percentile": ("covers nothing next to one end", Band(fails=0.05, mean_high=0.95)),
+}
+
+
+def claims() -> Iterator[Claim]:
+    accuracy = as_proportion(parse("accuracy"), Counts.of(1, 2), None)
+    for side, said in (("two", TWO_SIDED), ("lower", ONE_SIDED), ("upper", ONE_SIDED)):
+        for method, (sentence, band) in said.items():
+            yield Claim(
+                family="a proportion" if side == "two" else f"a {side} bound of a proportion",
+                method=method,
+                kind="coverage",
+                nominal=LEVEL,
+                says=sentence,
+                documented=PAGE,
+                band=band,
+                quick=QUICK,
+                full=FULL,
+                work=partial(coverage, method, side),
+                default=method == default_method(accuracy, side),
+            )
+
+
+def coverage(method: str, side: str, setting: Setting, rng: np.random.Generator) -> Iterator[Point]:
+    """Every outcome of n items, at a thousand true shares."""
+    import numpy as np
+
+    n, shares = int(setting["n"]), np.arange(1, 2 * TRIED, 2) / (2 * TRIED)
+    covered, width = binomial_coverage(lambda k: ends(method, side, k, n), n, shares)
+    for share, found, wide in zip(shares, covered, width, strict=True):
+        yield Point(f"{words(setting)} p={share:g}", float(found), 0.0, float(wide))
+
+
+def ends(method: str, side: str, k: int, n: int) -> tuple[float, float]:
+    if method in METHODS:
+        return proportion_interval(k, n, method, LEVEL, side)
+    return proportion_posterior(k, n).interval(LEVEL, "hdi" if method == "hdi" else "equal-tailed")
