@@ -13,30 +13,13 @@ from steelyard.evaluate.models import called, default_name
 from steelyard.questions.record import existing_entry
 from steelyard.questions.run import run
 from steelyard.questions.run_task import read_task
+from steelyard.questions.run_wish import HOW, OF_MODELS
 from steelyard.runs import Evaluation
 
 if TYPE_CHECKING:
     from steelyard.pytest_session import Accuracy, Judged
 
-OF_RUN = (
-    *(
-        "output",
-        "until",
-        "stopping",
-        "discordance",
-        "looks",
-        "every",
-        "n",
-        "seed",
-        "repeats",
-        "concurrency",
-        "batch",
-        "timeout",
-        "max_error_rate",
-        "prices",
-    ),
-    *("base_url", "api", "key", "key_env", "missing", "unmatched"),
-)
+OF_RUN = ("output", "prices", *HOW, *OF_MODELS)
 
 
 def evaluated(

@@ -11,27 +11,6 @@ from steelyard.cli.history import history_option, keep_in_history
 from steelyard.cli.options import CHECK_FORMATS, answer, common_with, pairs_given
 from steelyard.errors import UsageError
 
-PASSED_ON = (
-    *(
-        "against",
-        "directory",
-        "config",
-        "until",
-        "stopping",
-        "discordance",
-        "looks",
-        "every",
-        "theta",
-        "margin",
-        "alpha",
-        "beta",
-        "scale",
-        "n",
-        "seed",
-    ),
-    *("repeats", "missing", "unmatched", "max_error_rate", "concurrency", "base_url", "api", "batch", "timeout", "key_env"),
-)
-
 
 @click.command(short_help="evaluate a model now, and stop as soon as the question is decided")
 @click.argument("task", required=False)
@@ -127,7 +106,9 @@ def _one(task: str | None, options: dict[str, Any]) -> Any:
         raise UsageError("cannot run", got=f"no {' and no '.join(lacking)}", need="a task and a model", hint="steelyard run --help")
     from steelyard.evaluate.progress import Progress
     from steelyard.questions.run import run as ask
+    from steelyard.questions.run_wish import HOW, OF_MODELS, RULE
 
+    passed_on = ("against", "directory", "config", *HOW, *RULE, *OF_MODELS)
     if options["answer_"] is not None and options["output"] is not None and options["answer_"].absolute() == options["output"].absolute():
         raise UsageError(
             "cannot write the answer and the rows", got="one file for both", need="two", hint="--answer answer.json -o rows.jsonl"
@@ -143,7 +124,7 @@ def _one(task: str | None, options: dict[str, Any]) -> Any:
                 prices=_prices(options["price"]),
                 progress=progress,
                 verdict=options["format_"] in ("junit", "github"),
-                **{name: options[name] for name in PASSED_ON if options[name] is not None},
+                **{name: options[name] for name in passed_on if options.get(name) is not None},
             )
         except KeyboardInterrupt:
             progress.close()

@@ -17,6 +17,7 @@ from steelyard.infer.many import adjust
 from steelyard.infer.power import minimum_detectable
 from steelyard.questions.guard import check
 from steelyard.questions.plan_checks import error_rate
+from steelyard.questions.run_wish import HOW, OF_MODELS
 from steelyard.reference.near import nearest
 from steelyard.verdicts import Suite, Verdict
 
@@ -27,10 +28,8 @@ OF_CHECK = (
     *("margin", "num_samples", "target", "unmatched", "missing", "protocol", "columns", "run"),
 )
 # What a check that runs a model says about it, in its table `run`: `steelyard run --suite` evaluates it, `check --suite` cannot.
-OF_RUN = (
-    *("task", "model", "base_url", "api", "name", "until", "stopping", "looks", "every", "n", "seed", "repeats", "concurrency", "batch"),
-    *("timeout", "max_error_rate", "key_env", "output"),
-)
+# a suite keeps no keys, and says how to treat what is missing for the check, not for the run
+OF_RUN = ("task", "model", "name", "output", *(name for name in (*HOW, *OF_MODELS) if name not in ("missing", "unmatched", "key", "seeds")))
 RUN_COLUMNS = ("id", "truth", "prediction", "score", "probability", "group", "repeat")
 CORRECTIONS = ("holm", "bonferroni", "none")
 

@@ -17,11 +17,10 @@ from steelyard.questions.run_judge import Bench, bench_of, beside, plan_of
 from steelyard.questions.run_models import judging, named, opened, predictions_path
 from steelyard.questions.run_task import Prepared, prepare
 from steelyard.questions.run_watch import LEVEL, Decided, Narrow, Watch
-from steelyard.questions.run_wish import Wish, check_output, wish_of
+from steelyard.questions.run_wish import OF_MODELS, Wish, check_output, wish_of
 from steelyard.runs import Evaluation
 
 EVERY = 32  # items between two looks: performance falls when it exceeds a tenth of the fixed design
-OF_MODELS = ("base_url", "api", "key", "key_env", "batch", "timeout", "seeds")
 MAX_ERROR_RATE = 0.02
 
 
