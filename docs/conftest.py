@@ -8,6 +8,8 @@ from pathlib import Path
 
 import pytest
 
+collect_ignore = ["conf.py", "_extensions", "pictures"]  # of the site; they need the extra `docs`
+
 
 @pytest.fixture(autouse=True)
 def _beside_the_data(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

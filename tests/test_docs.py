@@ -1,7 +1,8 @@
 """Every example in README.md and docs/ is run, and what it prints is compared with what the page shows, letter by letter.
 
 A shell example is a fenced block with lines `$ steelyard ...` (or `$ head -n N FILE`), each followed by its output as a
-terminal 80 columns wide shows it, messages included. After a change of the output, paste the new one into all pages with
+terminal 80 columns wide shows it, messages included; `| head -n N` behind a command keeps its first lines. After a
+change of the output, paste the new one into all pages with
 
     python tests/test_docs.py
 
@@ -96,6 +97,7 @@ class Screen(io.StringIO):
 
 def run(command: str) -> tuple[str, int]:
     """What a command prints, and its exit code."""
+    command, _, kept = command.partition(" | head -n ")
     program, *words = shlex.split(command)
     if program == "head":
         flag, many, name = words
@@ -107,7 +109,8 @@ def run(command: str) -> tuple[str, int]:
     screen = Screen()
     with contextlib.redirect_stdout(screen), contextlib.redirect_stderr(screen), pytest.raises(SystemExit) as stop:
         main(words)
-    return screen.getvalue().rstrip("\n"), int(stop.value.code or 0)
+    lines = screen.getvalue().rstrip("\n").split("\n")
+    return "\n".join(lines[: int(kept)] if kept else lines).rstrip("\n"), int(stop.value.code or 0)
 
 
 SHELL = [example for page in PAGES for example in examples(page)]

@@ -808,3 +808,9 @@ def test_preferences() -> None:
     want = stats.binomtest(40, 68).pvalue - stats.binom.pmf(40, 68, 0.5)
     assert c.p_value == pytest.approx(want, rel=1e-6)
     identical(compare_preferences(0, 12, 0))
+
+
+def test_two_logs_of_different_models_are_no_matter_of_protocol() -> None:
+    """The model is what is compared. (Two versions of a prompt are: tests/read/logs.)"""
+    logs = Path(__file__).parents[1] / "read" / "logs" / "promptfoo"
+    assert sy.compare(logs / "one.json", logs / "two.json").warnings == ()

@@ -83,7 +83,7 @@ def _of_logs(runs: Sequence[Run], metric: Metric, asked: Asked) -> Asked:
         return asked
     for kind in ("checks", "chosen"):
         told = [getattr(log, kind) for log in logs]
-        for name in sorted(set.intersection(*(set(facts) for facts in told))):
+        for name in sorted(set.intersection(*(set(facts) for facts in told)) - {"model"}):  # the model is what is compared
             values = list(dict.fromkeys(facts[name] for facts in told))
             if len(values) > 1:
                 asked.warn(f"the logs differ in {name}: {values[0]} and {values[1]}; the difference may be one of protocol, not of systems")
