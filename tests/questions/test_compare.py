@@ -814,3 +814,14 @@ def test_two_logs_of_different_models_are_no_matter_of_protocol() -> None:
     """The model is what is compared. (Two versions of a prompt are: tests/read/logs.)"""
     logs = Path(__file__).parents[1] / "read" / "logs" / "promptfoo"
     assert sy.compare(logs / "one.json", logs / "two.json").warnings == ()
+
+
+@pytest.mark.parametrize("design", [None, "unpaired"])
+def test_zeros_beside_numbers_are_numbers(design: str | None) -> None:
+    """A baseline of only 0 beside a candidate of points is no 0 of 15 right: as a baseline of only 2, it shows no spread."""
+    points = [6, 8, 9, 10, 11, 12, 20, 21, 22, 23, 30, 31, 40, 50, 75]
+    for constant in (0.0, 2.0):
+        found = sy.compare([constant] * 15, points, design=design)
+        assert found.baseline.interval is None
+        assert found.candidate.interval.method == "t"
+    assert sy.compare([0.0] * 15, [0.0] * 5 + [1.0] * 10, design=design).baseline.interval.method == "wilson"

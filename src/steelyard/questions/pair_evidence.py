@@ -37,15 +37,21 @@ def pair_evidence(pairs: Pairs, metric: Metric, asked: Asked) -> Evidence:
     """The evidence of matched pairs; each system's own interval is the one that `measure` gives."""
     found = _evidence(pairs, metric, asked)
     if found.baseline_interval is None or found.candidate_interval is None:
-        found.baseline_interval, found.candidate_interval = (_own(side, metric, asked) for side in (pairs.baseline, pairs.candidate))
+        found.baseline_interval, found.candidate_interval = own_intervals(pairs.baseline, pairs.candidate, metric, asked)
     return found
 
 
-def _own(side: Items, metric: Metric, asked: Asked) -> Interval | None:
+def own_intervals(a: Items, b: Items, metric: Metric, asked: Asked) -> tuple[Interval | None, Interval | None]:
+    """What `measure` gives for each system, by one reading of both: 0 and 1 are right or wrong only if the other's are, too."""
+    return _own(a, b, metric, asked), _own(b, a, metric, asked)
+
+
+def _own(side: Items, beside: Items, metric: Metric, asked: Asked) -> Interval | None:
     from steelyard.questions.measure import rows_of_sample
 
     quiet = asked.own.quietly(interval=None)
-    rows = rows_of_sample([metric], Sample(side, quiet, quiet.labels), quiet)
+    scored = metric.base == "mean"  # labels of one run beside right or wrong of the other are no matter of scores
+    rows = rows_of_sample([metric], Sample(side, quiet, quiet.labels, beside=beside if scored else None), quiet)
     return rows[0].interval if len(rows) == 1 else None
 
 
@@ -237,7 +243,7 @@ def unpaired_evidence(a: Items, b: Items, metric: Metric, asked: Asked) -> Evide
         values = item_rows(metric.base, *columns_of(metric, sample))[:, 1]
         sides.append((float(values.mean()), float(values.var(ddof=1)) if len(values) > 1 else 0.0, len(values)))
     found = compare_means(sides[0], sides[1], metric, asked)
-    found.baseline_interval, found.candidate_interval = (_own(side, metric, asked) for side in (a, b))
+    found.baseline_interval, found.candidate_interval = own_intervals(a, b, metric, asked)
     return found
 
 

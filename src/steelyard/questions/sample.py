@@ -25,10 +25,18 @@ OUTCOME = ("right", "wrong")
 
 
 class Sample:
-    """Items under a design. Tallies are made when first asked for, each once."""
+    """Items under a design. Tallies are made when first asked for, each once.
+
+    beside: the run it is compared with. What scores mean is read off both: 0 beside 75 points is no wrong answer.
+    """
 
     def __init__(
-        self, items: Items, settings: Settings, labels: Sequence[str] | None = None, needed: Collection[str] | None = None
+        self,
+        items: Items,
+        settings: Settings,
+        labels: Sequence[str] | None = None,
+        needed: Collection[str] | None = None,
+        beside: Items | None = None,
     ) -> None:
         self.items, said = settle_missing(
             _whole_weights_as_counts(items), settings.missing, worst_score=_worst_score(items, settings), needed=needed
@@ -39,6 +47,7 @@ class Sample:
         self.settings = settings
         self.labels = labels
         self.design = design_of(self.items)
+        self._scores = [one.score for one in (self.items, beside) if one is not None]
 
     @property
     def n(self) -> int:
@@ -48,8 +57,13 @@ class Sample:
     @cached_property
     def binary_scores(self) -> bool:
         """Whether there are scores and all of them are 0 or 1."""
-        score = self.items.score
-        return score is not None and bool(np.isin(score, (0.0, 1.0)).all())  # a hole (of a score nobody needs) is neither
+        # a hole (of a score nobody needs) is neither
+        return all(score is not None and bool(np.isin(score, (0.0, 1.0)).all()) for score in self._scores)
+
+    @cached_property
+    def shares(self) -> bool:
+        """Whether there are scores and all of them lie within 0 and 1."""
+        return all(score is not None and score.min() >= 0 and score.max() <= 1 for score in self._scores)
 
     @cached_property
     def table(self) -> TableTally:

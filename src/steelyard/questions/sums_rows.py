@@ -197,10 +197,9 @@ def bounds_of(metric: Metric, sample: Sample, settings: Settings) -> tuple[float
         return 0.0, 1.0
     if metric.base != "mean" or sample.items.score is None:
         return None
-    low, high = float(sample.items.score.min()), float(sample.items.score.max())
     if settings.range is not None:
         return settings.range
-    return (0.0, 1.0) if low >= 0 and high <= 1 else None
+    return (0.0, 1.0) if sample.shares else None
 
 
 def _ends(
