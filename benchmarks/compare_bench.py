@@ -17,7 +17,24 @@ import numpy as np
 import numpy.typing as npt
 from sklearn.metrics import f1_score
 
-from measure_bench import labels, macro_of_table
+from benchmarks.checks import near, same_share
+from benchmarks.measure_bench import labels, macro_of_table
+from benchmarks.timing import (
+    Child,
+    Duel,
+    Row,
+    Unmeasured,
+    Wrong,
+    at_least,
+    at_most,
+    below,
+    duel,
+    environment,
+    megabytes,
+    run,
+    scratch,
+    unjudged,
+)
 from steelyard.infer.flips import mcnemar_exact, mcnemar_midp, tango
 from steelyard.infer.paired_sums import paired_resampled
 from steelyard.infer.paired_table import paired_bootstrap_test
@@ -28,7 +45,6 @@ from steelyard.metrics.table import statistic
 from steelyard.tally.joint import JointCounts
 from steelyard.tally.pairs import joint_of_codes
 from steelyard.tally.sums import sum_units
-from timing import Child, Duel, Row, Wrong, at_least, at_most, below, duel, environment, megabytes, run, scratch
 
 DRAWS, K = 1000, 10
 NAMES = tuple(map(str, range(K)))
@@ -38,7 +54,7 @@ Floats = npt.NDArray[np.float64]
 Three = tuple[Ints, Ints, Ints]
 
 
-def rows(*, quick: bool) -> Iterator[Row]:
+def rows(*, quick: bool) -> Iterator[Row | Unmeasured]:
     yield from macro_f1(quick=quick)
     yield from accuracy(quick=quick)
     yield from signs(quick=quick)
@@ -113,9 +129,9 @@ def resampled(data: Three, f1: Callable[[Ints, Ints], float]) -> Callable[[np.ra
 def macro_f1(*, quick: bool) -> Iterator[Row]:
     rounds = 2 if quick else 5
     plan = {  # N: draws of sklearn, of NumPy by hand; goals of the randomization against both, of the bootstrap against sklearn
-        10_000: (30, 300, 2000, 40, 600),
-        100_000: (12, 60, 2500, 150, 1000),
-        1_000_000: (3, 12, 10_000, 700, 5000),
+        10_000: (30, 300, "3.swap-sklearn-1e4", "3.swap-numpy-1e4", "3.redraw-sklearn-1e4"),
+        100_000: (12, 60, "3.swap-sklearn-1e5", "3.swap-numpy-1e5", "3.redraw-sklearn-1e5"),
+        1_000_000: (3, 12, "3.swap-sklearn-1e6", "3.swap-numpy-1e6", "3.redraw-sklearn-1e6"),
     }
     for n, (of_sklearn, of_hand, goal, goal_hand, goal_boot) in plan.items():
         data = two(n)
@@ -140,16 +156,8 @@ def macro_f1(*, quick: bool) -> Iterator[Row]:
             ):
                 peer = Peer(draw(data, f1), draws)
                 fight = duel(ours, peer, rounds, scale=peer.scale)
-                same_share(f"{title}: {how}", ours().p_value, float(np.mean(far(np.array(peer.drawn)))), len(peer.drawn))
-                yield at_least("compare", f"{title}, {how}: {name}", fight, aim, peer.note)
-
-
-def same_share(what: str, ours: float, theirs: float, peers: int, own: float = DRAWS) -> None:
-    """Two shares of draws differ by their Monte Carlo error; the + 1 of ours is allowed for."""
-    p = (ours + theirs) / 2
-    error = math.sqrt(max(p * (1 - p), 1 / peers) * (1 / own + 1 / peers)) + 1 / own
-    if not abs(ours - theirs) < 4.5 * error:
-        raise Wrong(f"{what}: p = {ours!r}, the peer {theirs!r}, Monte Carlo error {error:.2g}")
+                same_share(f"{title}: {how}", ours().p_value, float(np.mean(far(np.array(peer.drawn)))), len(peer.drawn), DRAWS)
+                yield at_least(aim, f"{title}, {how}: {name}", fight, peer.note)
 
 
 # ---- right or wrong, scores, groups --------------------------------------------------------------------------------
@@ -183,7 +191,7 @@ def accuracy(*, quick: bool) -> Iterator[Row]:
     for p in answers:
         same_share("accuracy", ours(), p, 9999, math.inf)
     note = "exact p of McNemar beside the peer's default 9,999 permutations, in batches of 500 (unbatched it needs 1.6 GB)"
-    yield at_least("compare", "accuracy of two systems, N=10,000, exact test: scipy.stats.permutation_test", fight, 5000, note)
+    yield at_least("3.exact-scipy", "accuracy of two systems, N=10,000, exact test: scipy.stats.permutation_test", fight, note)
 
 
 def signs(*, quick: bool) -> Iterator[Row]:
@@ -199,13 +207,13 @@ def signs(*, quick: bool) -> Iterator[Row]:
 
         peer = Peer(one, draws)
         fight = duel(ours, peer, 2 if quick else 5, scale=peer.scale)
-        same_share("sign flip", ours().p_value, float(np.mean(np.abs(peer.drawn) >= abs(gap.mean()))), len(peer.drawn))
-        yield at_least("compare", f"sign flip of real scores, N={n:,}, B=1,000: naive NumPy", fight, 50, peer.note)
+        same_share("sign flip", ours().p_value, float(np.mean(np.abs(peer.drawn) >= abs(gap.mean()))), len(peer.drawn), DRAWS)
+        yield at_least("3.sign-flip", f"sign flip of real scores, N={n:,}, B=1,000: naive NumPy", fight, peer.note)
 
 
 def groups(*, quick: bool) -> Iterator[Row]:
     """The peer draws groups and puts their items one after the other."""
-    for n, units, draws, goal in ((1_000_000, 1000, 10, 100), (100_000, 5000, 50, None)):
+    for n, units, draws, goal in ((1_000_000, 1000, 10, "3.groups"), (100_000, 5000, 50, None)):
         rng = np.random.default_rng(4)
         unit = np.arange(n) // (n // units)
         base = rng.normal(size=units)[unit]
@@ -222,16 +230,10 @@ def groups(*, quick: bool) -> Iterator[Row]:
 
         peer = Peer(one, draws)
         fight = duel(ours, peer, 2 if quick else 5, scale=peer.scale)
-        _same_ends(ours(), peer.drawn)
+        drawn = np.array(peer.drawn)
+        near("group bootstrap", ours()[:2], np.quantile(drawn, [0.025, 0.975]), float(drawn.std()), len(drawn), DRAWS)
         title = f"group bootstrap, {units:,} groups of {n // units:,}, B=1,000: concatenating items"
-        yield at_least("compare", title, fight, goal, peer.note)
-
-
-def _same_ends(ours: tuple[float, float, int], drawn: list[float]) -> None:
-    ends, error = np.quantile(drawn, [0.025, 0.975]), 2.67 * float(np.std(drawn)) * math.sqrt(1 / DRAWS + 1 / len(drawn))
-    for mine, other in zip(ours[:2], ends, strict=True):
-        if not abs(mine - other) < 4.5 * error:  # a quantile has the error sqrt(q (1 - q) / B) / density, 2.67 sd / sqrt(B)
-            raise Wrong(f"group bootstrap: an end at {mine!r}, the peer's at {other!r}")
+        yield at_least(goal, title, fight, peer.note)
 
 
 def counting(*, quick: bool) -> Iterator[Row]:
@@ -248,7 +250,7 @@ def counting(*, quick: bool) -> Iterator[Row]:
 
         fight = duel(ours, bare, 3 if quick else 5, repeats=3, peer_repeats=3)
         title = f"McNemar and Tango, N=10,000,000 {np.dtype(kind).name}: one counting pass (bincount of a joint code)"
-        yield at_most("compare", title, fight, 2)
+        yield at_most("3.mcnemar-counting", title, fight)
 
 
 # ---- files ---------------------------------------------------------------------------------------------------------
@@ -270,7 +272,7 @@ print(json.dumps(con.execute(sql).fetchall()))
 """
 
 
-def files(*, quick: bool) -> Iterator[Row]:
+def files(*, quick: bool) -> Iterator[Row | Unmeasured]:
     """Whole processes, less what they take on 1,000 rows: the joins alone."""
     n, rounds = (1_000_000 if quick else 10_000_000), 2 if quick else 5
     with scratch() as folder:
@@ -281,7 +283,7 @@ def files(*, quick: bool) -> Iterator[Row]:
             text: min(run([sys.executable, "-c", text, str(path["few_a"]), str(path["few_same"])], env).cpu for _ in range(3))
             for text in (OURS, BARE)
         }
-        for order, goal in (("shuffled", 2.5), ("same", 1.5)):
+        for order, goal in (("shuffled", "3.join-shuffled"), ("same", "3.join-same")):
             both = [str(path["a"]), str(path[order])]
             taken: dict[str, list[Child]] = {OURS: [], BARE: []}
             for _ in range(rounds):
@@ -291,9 +293,15 @@ def files(*, quick: bool) -> Iterator[Row]:
             cpu = {text: tuple(child.cpu - empty[text] for child in children) for text, children in taken.items()}
             title = f"two Parquet files of {n:,} rows, text ids, {order} order"
             note = "ids checked to be present, unique and matched, truths compared; the peer's hash join checks nothing"
-            yield at_most("compare", f"{title}: beside DuckDB's bare join and GROUP BY", Duel(cpu[OURS], cpu[BARE]), goal, note)
+            beside = at_most(goal, f"{title}: beside DuckDB's bare join and GROUP BY", Duel(cpu[OURS], cpu[BARE]), note)
             free = run([sys.executable, "-c", OURS, *both], env, one_core=False)
-            yield below("compare", f"{title}: peak resident memory", max(free.rss, *(c.rss for c in taken[OURS])), 2e9, megabytes)
+            memory = below("3.join-memory", f"{title}: peak resident memory", max(free.rss, *(c.rss for c in taken[OURS])), megabytes)
+            for row in (beside, memory):
+                yield unjudged(row) if quick else row
+    if quick:
+        yield Unmeasured(
+            ("3.join-shuffled", "3.join-same", "3.join-memory"), f"{n:,} rows were joined: ten million take too long for --quick"
+        )
 
 
 def write(path: dict[str, Path], n: int) -> None:

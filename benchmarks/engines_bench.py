@@ -1,6 +1,7 @@
 """One comparison on three engines: two tables met by id and counted on DuckDB, PostgreSQL and a Spark cluster of two workers.
 
-    python benchmarks/engines_bench.py [--rows 10000000] [--engines duckdb,postgresql,spark] [-o results.json]
+    python -m benchmarks engines          # 10,000,000 rows, about a quarter of an hour; --quick: 1,000,000
+    STEELYARD_BENCH_ENGINES=duckdb,postgresql STEELYARD_BENCH_ROWS=2500000 python -m benchmarks engines
 
 For each engine, after a run to warm up: ours, from the sources to the joint table; the SQL that ours runs (the pairing check, then
 the join), sent by hand; and the bare JOIN and GROUP BY. Seconds on the wall, because other processes do the work; the load of the
@@ -10,20 +11,19 @@ are those of the tests, started here and stopped at the end.
 
 from __future__ import annotations
 
-import argparse
-import json
 import os
 import statistics
 import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
 import duckdb
 
-from timing import Row, Wrong, machine, scratch, seconds, table
+from benchmarks.timing import Row, Unmeasured, Wrong, scratch, seconds
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
 from read.sql.servers import start_cluster, start_postgres, stop_cluster, stop_postgres
@@ -33,14 +33,20 @@ from steelyard.read.sql.database import open_database
 from steelyard.read.sql.meeting import meet_tables
 from steelyard.read.sql.spark import spark_files, spark_session, spark_source
 
-CLASSES, LIMIT, ALLOWED, FEW = 10, 1_000_000, 2.0, 2_000_000
+CLASSES, LIMIT, FEW = 10, 1_000_000, 2_000_000
 ENGINES = ("duckdb", "postgresql", "spark")
 Cells = dict[tuple[str, str, str], int]
 Run = Callable[[str], list[tuple[Any, ...]]]
 
 
-def rows(*, quick: bool, n: int | None = None, engines: tuple[str, ...] = ENGINES) -> Iterator[Row]:
-    n = n or (1_000_000 if quick else 10_000_000)
+def rows(*, quick: bool) -> Iterator[Row | Unmeasured]:
+    n = int(os.environ.get("STEELYARD_BENCH_ROWS", 1_000_000 if quick else 10_000_000))
+    engines = tuple(os.environ.get("STEELYARD_BENCH_ENGINES", ",".join(ENGINES)).split(","))
+    for engine, package in (("postgresql", "psycopg"), ("spark", "pyspark")):
+        if engine in engines and find_spec(package) is None:
+            engines = tuple(each for each in engines if each != engine)
+    if "spark" not in engines:
+        yield Unmeasured(("6.spark",), "Spark was left out, or pyspark is not installed (extra `spark`)")
     with scratch() as folder:
         home = Path(folder)
         home.chmod(0o755)  # the PostgreSQL server, which runs as another user, reads nothing here, but stat() must work
@@ -105,8 +111,8 @@ def timed(
     if counted["bare"] != counted["ours"]:
         raise Wrong(f"{engine}: our cells are not those of the bare join")
     title = f"{engine}, {n:,} rows"
-    goal = {"goal": f"<= +{ALLOWED:g} s", "reached": taken["ours"] <= taken["same"] + ALLOWED} if engine == "spark" else {}
-    words = {"part": "engines", "ours": seconds(taken["ours"])}
+    goal = {"key": "6.spark", "value": taken["ours"] - taken["same"]} if engine == "spark" else {}
+    words = {"ours": seconds(taken["ours"])}
     yield (
         Row(what=f"{title}: beside bare join + GROUP BY", peer=seconds(taken["bare"]), times=(taken["ours"] / taken["bare"],), **words),
         counted["ours"],
@@ -201,26 +207,3 @@ def on_spark(home: Path) -> Iterator[tuple[Run, list[str], Callable[[str], str],
 
 
 PLACES = {"duckdb": on_duckdb, "postgresql": on_postgresql, "spark": on_spark}
-
-
-def main() -> int:
-    parser = argparse.ArgumentParser(description="The same comparison on several engines.")
-    parser.add_argument("--rows", type=int, default=10_000_000)
-    parser.add_argument("--engines", default=",".join(ENGINES))
-    parser.add_argument("-o", "--output", type=Path)
-    asked = parser.parse_args()
-    facts = machine()
-    found = []
-    for row in rows(quick=False, n=asked.rows, engines=tuple(asked.engines.split(","))):
-        print(f"  {row.what}: {row.ours} {row.peer} {row.ratio}", file=sys.stderr, flush=True)
-        found.append(row)
-    print(f"\n{table(found)}\n\n{facts['cores']} cores, load before {facts['load']}, after {[round(x, 2) for x in os.getloadavg()]}")
-    if asked.output:
-        from timing import as_dict
-
-        asked.output.write_text(json.dumps({"machine": facts, "rows": [as_dict(row) for row in found]}, indent=1) + "\n")
-    return 0
-
-
-if __name__ == "__main__":
-    sys.exit(main())

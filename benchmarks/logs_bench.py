@@ -6,20 +6,18 @@ Without inspect_ai (`pip install inspect-ai`, best in an environment of its own)
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Iterator
 from importlib.util import find_spec
 from pathlib import Path
 
-from timing import Row, Wrong, at_least, duel, scratch
+from benchmarks.timing import Row, Unmeasured, Wrong, at_least, duel, scratch
 
-PART = "logs"
 SAMPLES = 1000
 
 
-def rows(*, quick: bool) -> Iterator[Row]:
+def rows(*, quick: bool) -> Iterator[Row | Unmeasured]:
     if find_spec("inspect_ai") is None:
-        print("  logs: inspect_ai is not installed here, so there is no row", file=sys.stderr)
+        yield Unmeasured(("6.inspect",), "inspect-ai is not installed")
         return
     from inspect_ai.log import read_eval_log, read_eval_log_sample_summaries
 
@@ -44,8 +42,8 @@ def rows(*, quick: bool) -> Iterator[Row]:
         if not sorted(ours()) == sorted(whole()) == sorted(summaries()) or len(ours()) != SAMPLES:
             raise Wrong("the scores of the log differ from inspect_ai's")
         title = f"Inspect .eval of {SAMPLES:,} samples to scores: beside"
-        yield at_least(PART, f"{title} read_eval_log", duel(ours, whole, rounds), 10)
-        yield at_least(PART, f"{title} its header and sample summaries", duel(ours, summaries, rounds), None)
+        yield at_least("6.inspect", f"{title} read_eval_log", duel(ours, whole, rounds))
+        yield at_least(None, f"{title} its header and sample summaries", duel(ours, summaries, rounds))
 
 
 def _write(path: str) -> None:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 import tracemalloc
 from collections.abc import Callable, Iterator
+from importlib.util import find_spec
 from statistics import median
 from typing import Any
 
@@ -17,13 +18,14 @@ import numpy.typing as npt
 from sklearn.metrics import accuracy_score, confusion_matrix, f1_score
 
 import steelyard as sy
+from benchmarks.checks import near, same
+from benchmarks.timing import Row, Unmeasured, Wrong, at_least, at_most, below, cpu, duel, megabytes, power, seconds
 from steelyard.infer.posterior import f1_posterior
 from steelyard.infer.table import table_bootstrap
 from steelyard.items import Labels
 from steelyard.metrics.table import statistic
 from steelyard.read.doors import open_source
 from steelyard.tally.design import count_labels
-from timing import Duel, Row, Wrong, at_least, at_most, below, cpu, duel, megabytes, power, seconds
 
 DRAWS = 1000
 LEVEL = 0.95
@@ -31,7 +33,7 @@ Ints = npt.NDArray[np.integer[Any]]
 Floats = npt.NDArray[np.float64]
 
 
-def rows(*, quick: bool) -> Iterator[Row]:
+def rows(*, quick: bool) -> Iterator[Row | Unmeasured]:
     yield from macro_f1(quick=quick)
     yield from memory()
     yield from bca(quick=quick)
@@ -97,10 +99,10 @@ def by_sklearn(truth: Ints, prediction: Ints, k: int, draws: int) -> Peer:
 def macro_f1(*, quick: bool) -> Iterator[Row]:
     rounds = 2 if quick else 5
     plan = {  # (N, K): draws of sklearn, of NumPy by hand, goals
-        (10_000, 10): (100, 1000, 400, 8),
-        (100_000, 10): (40, 250, 1000, 40),
-        (1_000_000, 10): (6, 40, 8000, 1000),
-        (1_000_000, 100): (5, 40, 250, 15),
+        (10_000, 10): (100, 1000, "2.macro-sklearn-1e4", "2.macro-numpy-1e4"),
+        (100_000, 10): (40, 250, "2.macro-sklearn-1e5", "2.macro-numpy-1e5"),
+        (1_000_000, 10): (6, 40, "2.macro-sklearn-1e6", "2.macro-numpy-1e6"),
+        (1_000_000, 100): (5, 40, "own.macro-k100-sklearn", "own.macro-k100-numpy"),
     }
     taken: dict[str, dict[int, float]] = {"ours": {}, "sklearn": {}, "hand": {}}
     for (n, k), (of_sklearn, of_hand, goal, goal_hand) in plan.items():
@@ -110,8 +112,8 @@ def macro_f1(*, quick: bool) -> Iterator[Row]:
         against_sklearn = duel(lambda t=truth, p=prediction: ours(t, p), slow, rounds, scale=slow.scale)
         against_hand = duel(lambda t=truth, p=prediction: ours(t, p), hand, rounds, scale=hand.scale)
         _verify_macro(truth, prediction, k, [*hand.drawn, *slow.drawn])
-        yield at_least("macro-F1", f"{title}: scikit-learn loop", against_sklearn, goal, slow.note)
-        yield at_least("macro-F1", f"{title}: NumPy by hand", against_hand, goal_hand, hand.note)
+        yield at_least(goal, f"{title}: scikit-learn loop", against_sklearn, slow.note)
+        yield at_least(goal_hand, f"{title}: NumPy by hand", against_hand, hand.note)
         if k == 10:
             for name, spent in (("ours", against_hand.ours), ("sklearn", against_sklearn.peer), ("hand", against_hand.peer)):
                 taken[name][n] = median(spent)
@@ -122,7 +124,7 @@ def macro_f1(*, quick: bool) -> Iterator[Row]:
 def _growth(rounds: int) -> Row:
     small, large = labels(100_000, 10), labels(1_000_000, 10)
     fight = duel(lambda: ours(*large), lambda: ours(*small), 2 * rounds, peer_repeats=5)
-    return at_most("macro-F1", "macro-F1, K=10: N=1,000,000 beside N=100,000, both ours", fight, 1.5)
+    return at_most("2.macro-growth", "macro-F1, K=10: N=1,000,000 beside N=100,000, both ours", fight)
 
 
 def _exponents(taken: dict[str, dict[int, float]], *, quick: bool) -> Iterator[Row]:
@@ -144,30 +146,22 @@ def _exponents(taken: dict[str, dict[int, float]], *, quick: bool) -> Iterator[R
     ):
         slope = float(np.polyfit(np.log(list(spent)), np.log(list(spent.values())), 1)[0])
         shown = ", ".join(f"{n:.0e}: {seconds(t)}" for n, t in spent.items())
-        yield below(
-            "macro-F1", f"macro-F1, K=10, growth with N: {name}", slope, 0.2 if name.startswith("resampling") else None, power, shown
-        )
+        key = "own.exponent" if name.startswith("resampling") else None
+        yield below(key, f"macro-F1, K=10, growth with N: {name}", slope, power, shown)
 
 
 def _verify_macro(truth: Ints, prediction: Ints, k: int, drawn: list[float]) -> None:
     found = ours(truth, prediction)
-    _same("macro-F1", found.estimate, f1_score(truth, prediction, labels=np.arange(k), average="macro"))
+    same("macro-F1", (found.estimate,), (f1_score(truth, prediction, labels=np.arange(k), average="macro"),))
     ends = np.quantile(drawn, [(1 - LEVEL) / 2, (1 + LEVEL) / 2])
-    _near(f"macro-F1 interval, N={len(truth)}, K={k}", (found.interval.low, found.interval.high), ends, float(np.std(drawn)), len(drawn))
-
-
-def _same(what: str, ours: float, theirs: float) -> None:
-    if not abs(ours - theirs) <= 1e-12 * max(1.0, abs(theirs)):
-        raise Wrong(f"{what}: {ours!r}, the peer {theirs!r}")
-
-
-def _near(what: str, ours: Any, theirs: Any, sd: float, peers: int, own: float = DRAWS) -> None:
-    """Ends of two bootstraps differ by the Monte Carlo error of a quantile, sqrt(q (1-q) (1/B + 1/B')) / density."""
-    q, z = (1 - LEVEL) / 2, 1.959964
-    error = sd * math.sqrt(q * (1 - q) * (1 / own + 1 / peers)) * math.sqrt(2 * math.pi) * math.exp(z * z / 2)
-    for mine, other in zip(ours, theirs, strict=True):
-        if not abs(mine - other) < 4.5 * error:
-            raise Wrong(f"{what}: an end at {mine!r}, the peer's at {other!r}, Monte Carlo error {error:.2g}")
+    near(
+        f"macro-F1 interval, N={len(truth)}, K={k}",
+        (found.interval.low, found.interval.high),
+        ends,
+        float(np.std(drawn)),
+        len(drawn),
+        DRAWS,
+    )
 
 
 def memory() -> Iterator[Row]:
@@ -185,7 +179,7 @@ def memory() -> Iterator[Row]:
             ours(truth, prediction, interval, draws=10_000)
             extra = tracemalloc.get_traced_memory()[1] - before
             tracemalloc.stop()
-            yield below("memory", f"peak extra memory, {title}, B=10,000, {interval}", extra, 64e6, megabytes)
+            yield below("2.extra-memory", f"peak extra memory, {title}, B=10,000, {interval}", extra, megabytes)
 
 
 # ---- BCa -----------------------------------------------------------------------------------------------------------
@@ -202,7 +196,7 @@ def bca(*, quick: bool) -> Iterator[Row]:
         return macro_of_table(np.bincount(drawn, minlength=k * k).reshape(k, k))
 
     found = ours(truth, prediction, "bca").interval
-    for name, batch, goal, rounds in (("its defaults", None, 1000, 1 if quick else 3), ("batch=100", 100, None, 3 if quick else 5)):
+    for name, batch, key, rounds in (("its defaults", None, "2.bca", 1 if quick else 3), ("batch=100", 100, None, 3 if quick else 5)):
         answers: list[Any] = []
 
         def peer(batch: int | None = batch, answers: list[Any] = answers) -> None:
@@ -212,9 +206,9 @@ def bca(*, quick: bool) -> Iterator[Row]:
         fight = duel(lambda: ours(truth, prediction, "bca"), peer, rounds)
         for answer in answers:
             ends = answer.confidence_interval
-            _near("BCa", (found.low, found.high), (ends.low, ends.high), float(answer.standard_error), DRAWS)
+            near("BCa", (found.low, found.high), (ends.low, ends.high), float(answer.standard_error), DRAWS, DRAWS)
         note = "" if batch else "its jackknife makes an N x N array (800 MB) unless batch= is given; the next row gives it"
-        yield at_least("BCa", f"BCa of macro-F1, N=10,000, K=10: scipy.stats.bootstrap, fast statistic, {name}", fight, goal, note)
+        yield at_least(key, f"BCa of macro-F1, N=10,000, K=10: scipy.stats.bootstrap, fast statistic, {name}", fight, note)
 
 
 # ---- counting ------------------------------------------------------------------------------------------------------
@@ -242,15 +236,12 @@ def counting(*, quick: bool) -> Iterator[Row]:
         for found in (kernel(), door()):
             if not np.array_equal(dense(found), expected):
                 raise Wrong(f"{title}: another table than scikit-learn's")
-        yield at_most(
-            "counting", f"{title}: codes to table, beside the two sums", duel(kernel, summed, rounds, repeats=3, peer_repeats=3), 4
-        )
-        yield at_most(
-            "counting", f"{title}: arrays to table, beside the two sums", duel(door, summed, rounds, repeats=3, peer_repeats=3), 4
-        )
+        key = "own.counting-int64" if kind is np.int64 else "2.counting-sums"
+        yield at_most(key, f"{title}: codes to table, beside the two sums", duel(kernel, summed, rounds, repeats=3, peer_repeats=3))
+        yield at_most(key, f"{title}: arrays to table, beside the two sums", duel(door, summed, rounds, repeats=3, peer_repeats=3))
         if kind is not np.int64:
             against = duel(door, lambda t=truth, p=prediction: confusion_matrix(t, p), 2 if quick else 3, repeats=3)
-            yield at_least("counting", f"{title}: arrays to table, sklearn confusion_matrix", against, 20)
+            yield at_least("2.counting-sklearn", f"{title}: arrays to table, sklearn confusion_matrix", against)
     yield from _texts(rounds=1 if quick else 3)
 
 
@@ -275,7 +266,7 @@ def _texts(rounds: int) -> Iterator[Row]:
         if not np.array_equal(dense(door()), confusion_matrix(t, p)):
             raise Wrong("texts: another table than scikit-learn's")
         fight = duel(door, lambda t=t, p=p: confusion_matrix(t, p), rounds, repeats=3)
-        yield at_least("counting", f"counting, N=1,000,000 texts ({kind}): sklearn confusion_matrix", fight, None)
+        yield at_least(None, f"counting, N=1,000,000 texts ({kind}): sklearn confusion_matrix", fight)
 
 
 # ---- accuracy ------------------------------------------------------------------------------------------------------
@@ -298,19 +289,22 @@ def accuracy(*, quick: bool) -> Iterator[Row]:
 
         fight = duel(call, peer, 3 if quick else 7, loops=20)
         found = call()
-        _same("accuracy", found.estimate, accuracy_score(truth, prediction))
+        same("accuracy", (found.estimate,), (accuracy_score(truth, prediction),))
         for answer in answers:
             ends = answer.confidence_interval
             # Wilson's ends are not the bootstrap's, but at this N they differ by far less than its Monte Carlo error
-            _near(how, (found.interval.low, found.interval.high), (ends.low, ends.high), float(answer.standard_error), DRAWS, math.inf)
+            near(how, (found.interval.low, found.interval.high), (ends.low, ends.high), float(answer.standard_error), DRAWS, math.inf)
         note = "the peer's default is 9,999 resamples; 1,000 were timed" if interval == "wilson" else ""
-        yield at_least("accuracy", f"accuracy, N=10,000, {how}: scipy.stats.bootstrap(mean), B=1,000", fight, 500, note)
+        yield at_least("own.accuracy-scipy", f"accuracy, N=10,000, {how}: scipy.stats.bootstrap(mean), B=1,000", fight, note)
 
 
 # ---- the posterior of F1 -------------------------------------------------------------------------------------------
 
 
-def f1_interval(*, quick: bool) -> Iterator[Row]:
+def f1_interval(*, quick: bool) -> Iterator[Row | Unmeasured]:
+    if find_spec("prob_conf_mat") is None:
+        yield Unmeasured(("2.posterior-time", "2.posterior-peer"), "prob-conf-mat is not installed (extra `bench`)")
+        return
     from prob_conf_mat import Study
 
     tp, fp, fn, tn = 31, 5, 2, 62
@@ -338,8 +332,8 @@ def f1_interval(*, quick: bool) -> Iterator[Row]:
     for name, call in (("sy.posterior(counts, 'f1').interval()", public), ("f1_posterior(31, 5, 2).interval()", inner)):
         fight = duel(call, peer, rounds, loops=500)
         note = "bit-equal in 100 calls each; the peer samples 10,000 values, its default"
-        yield below("posterior", f"{name}", median(fight.ours), 50e-6, seconds, note)
-        yield at_least("posterior", f"{name}: prob-conf-mat", Duel(fight.ours, fight.peer), 100)
+        yield below("2.posterior-time", f"{name}", median(fight.ours), seconds, note)
+        yield at_least("2.posterior-peer", f"{name}: prob-conf-mat", fight)
     pool = np.concatenate(drawn)
     ends = np.quantile(pool, [(1 - LEVEL) / 2, (1 + LEVEL) / 2])
-    _near("F1 posterior", public(), ends, 1.5 * float(pool.std()), len(pool), math.inf)  # a skew law: its far tail is thinner
+    near("F1 posterior", public(), ends, 1.5 * float(pool.std()), len(pool), math.inf)  # a skew law: its far tail is thinner

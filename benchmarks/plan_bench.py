@@ -8,17 +8,14 @@ from pathlib import Path
 
 import numpy as np
 
-from timing import Row, Wrong, at_least, below, command, cpu, duel, environment, milliseconds, run, scratch
-
-PART = "planning"
-SEARCH = 0.200  # seconds, once loaded
+from benchmarks.timing import Row, Wrong, at_least, below, command, cpu, duel, environment, milliseconds, run, scratch
 
 
 def rows(*, quick: bool) -> Iterator[Row]:
     repeats = 2 if quick else 5
     for name, call in searches().items():
         call()  # imports and tables
-        yield below(PART, name, cpu(call, repeats=repeats), SEARCH, milliseconds)
+        yield below("4.search", name, cpu(call, repeats=repeats), milliseconds)
     yield scanned(quick)
     yield from started(quick)
 
@@ -70,7 +67,7 @@ def scanned(quick: bool) -> Row:
     if scan() != ours():
         raise Wrong(f"plan: first and stable n {ours()}, by scanning {scan()}")
     fight = duel(ours, scan, 3 if quick else 7)
-    return at_least(PART, "accuracy .9, width .1, assurance .8 (n = 161), beside scanning to the worst outcome", fight, 10)
+    return at_least("own.scan", "accuracy .9, width .1, assurance .8 (n = 161), beside scanning to the worst outcome", fight)
 
 
 def started(quick: bool) -> Iterator[Row]:
@@ -83,4 +80,4 @@ def started(quick: bool) -> Iterator[Row]:
             if turn:  # the first turn writes the byte code
                 bare.append(first)
                 plan.append(cost)
-        yield below(PART, "start-up of plan detect --sigma 50 --theta 3, over bare Python", min(plan) - min(bare), 0.150, milliseconds)
+        yield below("4.start", "start-up of plan detect --sigma 50 --theta 3, over bare Python", min(plan) - min(bare), milliseconds)

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterator
+from importlib.util import find_spec
 from pathlib import Path
 
-from timing import Row, below, command, environment, milliseconds, run, scratch
+from benchmarks.timing import Row, below, command, environment, milliseconds, run, scratch
 
-PART = "start-up"
+PEERS = ("statsmodels.api", "errorbars", "statgate.verdict", "evalstats", "sacrebleu", "sklearn.metrics")
 
 
 def rows(*, quick: bool) -> Iterator[Row]:
@@ -20,20 +21,21 @@ def rows(*, quick: bool) -> Iterator[Row]:
         ours, python = command(), sys.executable
         counts = ["measure", "--counts", "85/100"]
         commands = {
-            "--help": ([*ours, "--help"], 0.150),
-            "measure --help": ([*ours, "measure", "--help"], 0.150),
-            "measure --counts 85/100 (Wilson)": ([*ours, *counts], 0.150),
-            "measure --counts 85/100 --interval clopper-pearson": ([*ours, *counts, "--interval", "clopper-pearson"], 0.700),
+            "--help": ([*ours, "--help"], "2.start-light"),
+            "measure --help": ([*ours, "measure", "--help"], "2.start-light"),
+            "measure --counts 85/100 (Wilson)": ([*ours, *counts], "2.start-light"),
+            "measure --counts 85/100 --interval clopper-pearson": ([*ours, *counts, "--interval", "clopper-pearson"], "2.start-special"),
             "measure --tp 31 --fp 5 --fn 2 --interval bayes": (
                 [*ours, "measure", "--tp", "31", "--fp", "5", "--fn", "2", "--metric", "f1", "--interval", "bayes"],
-                0.700,
+                "2.start-special",
             ),
-            "measure thousand.csv (1,000 rows, all default metrics)": ([*ours, "measure", str(table)], 1.000),
+            "measure thousand.csv (1,000 rows, all default metrics)": ([*ours, "measure", str(table)], "2.start-csv"),
             "import steelyard": ([python, "-c", "import steelyard"], None),
             "for comparison: import click": ([python, "-c", "import click"], None),
             "for comparison: import numpy": ([python, "-c", "import numpy"], None),
             "for comparison: import scipy.special": ([python, "-c", "import scipy.special"], None),
             "for comparison: import scipy.stats": ([python, "-c", "import scipy.stats"], None),
+            **{f"for comparison: import {peer}": ([python, "-c", f"import {peer}"], None) for peer in PEERS if find_spec(peer)},
         }
         bare = [python, "-c", "pass"]
         taken: dict[str, list[float]] = {name: [] for name in commands}
@@ -44,6 +46,6 @@ def rows(*, quick: bool) -> Iterator[Row]:
             for name, (argv, _) in commands.items():
                 cost = run(argv, env).cpu
                 taken[name] += [cost] if turn else []
-        yield below(PART, "bare Python", min(floor), None, milliseconds)
-        for name, (_, goal) in commands.items():
-            yield below(PART, name, min(taken[name]) - min(floor), goal, milliseconds)
+        yield below(None, "bare Python", min(floor), milliseconds)
+        for name, (_, key) in commands.items():
+            yield below(key, name, min(taken[name]) - min(floor), milliseconds)

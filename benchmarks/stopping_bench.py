@@ -8,12 +8,16 @@ from collections.abc import Callable, Iterator
 import numpy as np
 import numpy.typing as npt
 
-from timing import Row, Wrong
+from benchmarks.timing import Row, Wrong
 
-PART = "model calls"
 THETA = 0.02
 SEED_N = 3.0913 / THETA**2
-GOALS = {0.02: (28, 15), 0.05: (15, 9), 0.1: (8, 5), 0.2: (4, 3)}  # discordance: fewer if nothing changed, if it dropped
+GOALS = {  # discordance: fewer if nothing changed, if it dropped
+    0.02: ("7.calls-same-2", "7.calls-drop-2"),
+    0.05: ("7.calls-same-5", "7.calls-drop-5"),
+    0.1: ("7.calls-same-10", "7.calls-drop-10"),
+    0.2: ("7.calls-same-20", "7.calls-drop-20"),
+}
 FloatArray = npt.NDArray[np.float64]
 Answers = Callable[[np.random.Generator, int, int, float], tuple[FloatArray, FloatArray]]
 
@@ -25,25 +29,24 @@ def rows(*, quick: bool) -> Iterator[Row]:
     yield from sharper(2000 if quick else 8000)
 
 
-def exact(discordance: float, goals: tuple[float, float], paths: int) -> Iterator[Row]:
+def exact(discordance: float, goals: tuple[str, str], paths: int) -> Iterator[Row]:
     """The exact group-sequential McNemar test: discordance unknown to it, losses added to the churn, batches of 32."""
     from steelyard.infer.mcnemar_power import mcnemar_items
     from steelyard.infer.sequential_cost import expected_items
 
     paired = mcnemar_items(discordance + THETA, THETA, 0.05, 0.2).n_stable
-    for drop, goal, words in ((0.0, goals[0], "nothing changed"), (THETA, goals[1], "dropped by theta")):
+    for drop, key, words in ((0.0, goals[0], "nothing changed"), (THETA, goals[1], "dropped by theta")):
         found = expected_items(THETA, discordance, drop, paths=paths)
         if found.regression > 0.05 if drop == 0 else found.regression < 0.79 - 4 * found.regression_error:
             raise Wrong(f"stopping at discordance {discordance}: {found.regression:.4f} of the runs with drop {drop} alarm")
         times = SEED_N / found.items
         yield Row(
-            part=PART,
+            key=key,
+            value=times,
             what=f"theta 2 points, discordance {discordance:.0%}, {words}",
             ours=f"{found.items:,.0f} calls",
             peer=f"{SEED_N:,.0f} calls",
             times=(times,),
-            goal=f">= {goal}x",
-            reached=times >= goal,
             note=f"alarms {found.regression:.3f}; pairing {SEED_N / paired:.1f}x, stopping a further {paired / found.items:.1f}x",
         )
 
@@ -63,7 +66,6 @@ def sharper(runs: int) -> Iterator[Row]:
 
 def told(what: str, plain: list[tuple[float, float]], found: list[tuple[float, float]]) -> Row:
     return Row(
-        part=PART,
         what=what,
         ours=f"{found[0][1]:,.0f} and {found[1][1]:,.0f} calls",
         peer=f"{plain[0][1]:,.0f} and {plain[1][1]:,.0f} calls",

@@ -1,4 +1,4 @@
-"""Clocks, child processes, rows and the printed table.
+"""Clocks, child processes, and the rows that come of them.
 
 Time is CPU time of one thread, never the clock on the wall: the machine may be shared. Ours and the peer take turns, round by
 round, and a ratio is formed inside each round; the table shows the median with the least and the largest.
@@ -13,15 +13,29 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass, replace
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from statistics import median
 from typing import Any
 
+from benchmarks.goals import BY_KEY, Goal
+
 ONE_THREAD = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMEXPR_NUM_THREADS"), "1")
-PACKAGES = ("steelyard", "numpy", "scipy", "duckdb", "click", "scikit-learn", "prob-conf-mat")
+PEERS = (
+    "scikit-learn",
+    "prob-conf-mat",
+    "pandas",
+    "evalstats",
+    "statgate",
+    "errorbars",
+    "MLstatkit",
+    "statsmodels",
+    "sacrebleu",
+    "baycomp",
+)
+PACKAGES = ("steelyard", "numpy", "scipy", "duckdb", "click", *PEERS)
 
 # A child is started by a small process: ru_maxrss would otherwise begin at the memory of this one. One core, if asked.
 LAUNCHER = """
@@ -49,17 +63,24 @@ class Wrong(Exception):
     """Ours and the peer disagree by more than rounding or Monte Carlo error: then speed means nothing."""
 
 
+@dataclass(frozen=True, slots=True)
+class Unmeasured:
+    """Goals that this run cannot speak of, and why."""
+
+    keys: tuple[str, ...]
+    why: str
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Row:
-    """One line of the table. times: how many times faster (or larger, for a cost) in each round."""
+    """One line of a table. times: how many times faster (or larger, for a cost) in each round; value: what the goal judges."""
 
-    part: str
     what: str
     ours: str
     peer: str = ""
     times: tuple[float, ...] = ()
-    goal: str = ""
-    reached: bool | None = None
+    key: str | None = None
+    value: float | None = None
     note: str = ""
 
     @property
@@ -67,6 +88,14 @@ class Row:
         if not self.times:
             return ""
         return f"{short(median(self.times))} [{short(min(self.times))}..{short(max(self.times))}]"
+
+    @property
+    def goal(self) -> Goal | None:
+        return None if self.key is None else BY_KEY[self.key]
+
+    @property
+    def reached(self) -> bool | None:
+        return None if self.goal is None or self.value is None else self.goal.met(self.value)
 
 
 def cpu(call: Callable[[], Any], repeats: int = 1, loops: int = 1) -> float:
@@ -112,38 +141,29 @@ def duel(
     return Duel(tuple(o for o, _ in pairs), tuple(p for _, p in pairs))
 
 
-def at_least(part: str, what: str, fight: Duel, goal: float | None, note: str = "") -> Row:
+def at_least(key: str | None, what: str, fight: Duel, note: str = "") -> Row:
     """A row whose ratio is how many times faster ours is."""
-    return Row(
-        part=part,
-        what=what,
-        ours=seconds(median(fight.ours)),
-        peer=seconds(median(fight.peer)),
-        times=fight.faster,
-        goal="" if goal is None else f">= {goal:,g}x",
-        reached=None if goal is None else median(fight.faster) >= goal,
-        note=note,
-    )
+    return _fought(key, what, fight, fight.faster, note)
 
 
-def at_most(part: str, what: str, fight: Duel, goal: float | None, note: str = "") -> Row:
+def at_most(key: str | None, what: str, fight: Duel, note: str = "") -> Row:
     """A row whose ratio is how many times the other's time ours costs."""
-    return Row(
-        part=part,
-        what=what,
-        ours=seconds(median(fight.ours)),
-        peer=seconds(median(fight.peer)),
-        times=fight.cost,
-        goal="" if goal is None else f"<= {goal:g}x",
-        reached=None if goal is None else median(fight.cost) <= goal,
-        note=note,
-    )
+    return _fought(key, what, fight, fight.cost, note)
 
 
-def below(part: str, what: str, value: float, limit: float | None, show: Callable[[float], str], note: str = "") -> Row:
+def _fought(key: str | None, what: str, fight: Duel, times: tuple[float, ...], note: str) -> Row:
+    ours, peer = seconds(median(fight.ours)), seconds(median(fight.peer))
+    return Row(what=what, ours=ours, peer=peer, times=times, key=key, value=median(times), note=note)
+
+
+def unjudged(row: Row) -> Row:
+    """A row on less work than its goal speaks of: shown, not judged."""
+    return replace(row, key=None)
+
+
+def below(key: str | None, what: str, value: float, show: Callable[[float], str], note: str = "") -> Row:
     """A row with a limit of its own, without a peer."""
-    goal, reached = ("", None) if limit is None else (f"<= {show(limit)}", value <= limit)
-    return Row(part=part, what=what, ours=show(value), goal=goal, reached=reached, note=note)
+    return Row(what=what, ours=show(value), key=key, value=value, note=note)
 
 
 # ---- children ------------------------------------------------------------------------------------------------------
@@ -211,16 +231,6 @@ def power(x: float) -> str:
     return f"N^{x:.2f}"
 
 
-def table(rows: Iterable[Row]) -> str:
-    """Aligned columns, as GitHub's Markdown too."""
-    head = ("what", "ours", "peer", "ratio: median [min..max]", "goal", "reached")
-    said = {True: "yes", False: "**no**", None: ""}
-    lines = [(row.what, row.ours, row.peer, row.ratio, row.goal, said[row.reached]) for row in rows]
-    width = [max(len(line[i]) for line in (head, *lines)) for i in range(len(head))]
-    rule = tuple("-" * w for w in width)
-    return "\n".join("| " + " | ".join(cell.ljust(w) for cell, w in zip(line, width, strict=True)) + " |" for line in (head, rule, *lines))
-
-
 def machine() -> dict[str, Any]:
     """Facts of the machine and of the packages; no paths, no names."""
     packages = {}
@@ -248,4 +258,5 @@ def _processor() -> str:
 
 
 def as_dict(row: Row) -> dict[str, Any]:
-    return {**asdict(row), "ratio": row.ratio}
+    told = {"ratio": row.ratio, "target": row.goal.target if row.goal else None, "reached": row.reached}
+    return {**asdict(row), **told}

@@ -1,15 +1,24 @@
 """For all tests: hypothesis draws the same examples every time, so that a red run is about the change and not about luck.
 
 `HYPOTHESIS_PROFILE=search python -m pytest` looks for new ones.
+
+The core dependencies, pytest and hypothesis are enough to run the tests: those that need a package of an extra are skipped with
+its name where it is missing (`stand_ins.py`). With STEELYARD_REQUIRE_ALL=1 they fail.
 """
 
 from __future__ import annotations
 
 import os
 import re
+import shutil
+from collections.abc import Generator, Iterable, Iterator
+from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import settings
+
+from stand_ins import mark, skip_for_want_of, standing_in
 
 settings.register_profile("steady", derandomize=True, deadline=None)
 settings.register_profile("search", deadline=None)
@@ -41,3 +50,61 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
         if OFTEN_ENOUGH.search(item.nodeid):
             item.add_marker(pytest.mark.long)
+        mark(item)
+
+
+class PatientModule(pytest.Module):
+    """A test file that may name packages that are not there; the tests that use one are skipped with the reason."""
+
+    def collect(self) -> Iterable[pytest.Item | pytest.Collector]:
+        with standing_in():
+            return super().collect()
+
+
+def pytest_pycollect_makemodule(module_path: Path, parent: Any) -> pytest.Module:
+    module: pytest.Module = PatientModule.from_parent(parent, path=module_path)
+    return module
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_setup() -> Generator[None, Any, Any]:
+    try:
+        return (yield)
+    except ModuleNotFoundError as fault:
+        skip_for_want_of(fault)
+        raise
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_call() -> Generator[None, Any, Any]:
+    try:
+        return (yield)
+    except ModuleNotFoundError as fault:
+        skip_for_want_of(fault)
+        raise
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_cmdline_main(config: pytest.Config) -> None:
+    """Tests of one group stay in one process; said here, because `--dist` is an error without pytest-xdist."""
+    if config.getoption("numprocesses", None) and config.getoption("dist", None) == "no":
+        config.option.dist = "loadgroup"
+
+
+@pytest.fixture(scope="session")
+def browser() -> Iterator[Any]:
+    """Chromium, for the pages: tests that use it are in the group "browser", so that one is started."""
+    chromium = next((found for name in ("chromium", "chromium-browser", "google-chrome") if (found := shutil.which(name))), None)
+    reason = "" if chromium else "no Chromium on this machine: apt-get install chromium"
+    try:
+        from playwright.sync_api import sync_playwright
+    except ImportError:
+        reason = "playwright is not installed: pip install 'steelyard[test]'"
+    if reason:
+        if os.environ.get("STEELYARD_REQUIRE_ALL") == "1":
+            pytest.fail(reason)
+        pytest.skip(reason)
+    with sync_playwright() as p:
+        made = p.chromium.launch(executable_path=chromium)
+        yield made
+        made.close()

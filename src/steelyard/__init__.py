@@ -11,11 +11,13 @@ from steelyard.version import __version__
 
 if TYPE_CHECKING:
     from steelyard.accuracy_task import AccuracyTask
+    from steelyard.certificates import Certificate
     from steelyard.errors import AmbiguityError, DataError, SourceError, SteelyardError, UsageError
     from steelyard.evaluate.task import Task
     from steelyard.histories import Drift, PastRun, RunList
     from steelyard.history.store import History, open_history
     from steelyard.plans import Plan
+    from steelyard.proof.certify import certify
     from steelyard.questions.card import model_card
     from steelyard.questions.compare import compare
     from steelyard.questions.curve_rows import LearningCurve
@@ -44,6 +46,8 @@ if TYPE_CHECKING:
 
 _HOME = {
     "AccuracyTask": "accuracy_task",
+    "Certificate": "certificates",
+    "certify": "proof.certify",
     "check": "questions.guard",
     "check_suite": "questions.guard_suite",
     "record": "questions.record",
@@ -93,6 +97,7 @@ _HOME = {
 __all__ = [
     "AccuracyTask",
     "AmbiguityError",
+    "Certificate",
     "Comparison",
     "Counts",
     "DataError",
@@ -116,6 +121,7 @@ __all__ = [
     "UsageError",
     "Verdict",
     "__version__",
+    "certify",
     "check",
     "check_suite",
     "compare",

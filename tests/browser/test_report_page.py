@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import shutil
-from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -16,27 +13,9 @@ from render.html.page_samples import long_table, samples
 from render.verdict_samples import PAIRED
 from steelyard.questions.report import report
 
-CHROMIUM = next((found for name in ("chromium", "chromium-browser", "google-chrome") if (found := shutil.which(name))), None)
 PLANTED = "<img src=x onerror=\"document.title='pwned'\"><script>document.title='pwned'</script>"
 PAGES = ["regression", "stopped", "suite", "comparison", "measurement", "beliefs", "leaderboard", "plan", "run", "drift", "lint"]
 pytestmark = [pytest.mark.needs_system, pytest.mark.xdist_group("browser")]
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Any]:
-    reason = "" if CHROMIUM else "no Chromium on this machine: apt-get install chromium"
-    try:
-        from playwright.sync_api import sync_playwright
-    except ImportError:
-        reason = "playwright is not installed: pip install 'steelyard[test]'"
-    if reason:
-        if os.environ.get("STEELYARD_REQUIRE_ALL") == "1":
-            pytest.fail(reason)
-        pytest.skip(reason)
-    with sync_playwright() as p:
-        made = p.chromium.launch(executable_path=CHROMIUM)
-        yield made
-        made.close()
 
 
 class Seen:

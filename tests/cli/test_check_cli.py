@@ -7,44 +7,20 @@ import os
 import re
 import subprocess
 import sys
-from collections.abc import Callable
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 from xml.etree import ElementTree
 
 import pytest
 
-from steelyard.cli.main import main
+from answers import Answer, Command, command
 
 FORMATS = ("text", "json", "markdown", "junit", "github")
 HOSTILE = "a|b<script>alert(1)</script>`x`]]>&\"'%0A::error::x"
 
 
-@dataclass(frozen=True)
-class Answer:
-    code: int
-    out: str
-    err: str
-
-    @property
-    def json(self) -> dict[str, Any]:
-        found: dict[str, Any] = json.loads(self.out, parse_constant=lambda text: pytest.fail(f"{text} in the JSON"))
-        return found
-
-
-Command = Callable[..., Answer]
-
-
 @pytest.fixture
 def steelyard(capsys: pytest.CaptureFixture[str]) -> Command:
-    def run(*words: object) -> Answer:
-        with pytest.raises(SystemExit) as stop:
-            main([str(word) for word in words])
-        out, err = capsys.readouterr()
-        return Answer(int(stop.value.code or 0), out, err)
-
-    return run
+    return command(capsys)
 
 
 @pytest.fixture(autouse=True)

@@ -3,43 +3,20 @@
 from __future__ import annotations
 
 import csv
-import json
-from collections.abc import Callable
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 from xml.etree import ElementTree
 
 import numpy as np
 import pandas as pd
 import pytest
 
+from answers import Answer, Command, command
 from steelyard.cli.main import main
-
-
-@dataclass(frozen=True)
-class Answer:
-    code: int
-    out: str
-    err: str
-
-    @property
-    def json(self) -> dict[str, Any]:
-        return json.loads(self.out, parse_constant=lambda text: pytest.fail(f"{text} in the JSON"))
-
-
-Command = Callable[..., Answer]
 
 
 @pytest.fixture
 def compare(capsys: pytest.CaptureFixture[str]) -> Command:
-    def run(*words: object) -> Answer:
-        with pytest.raises(SystemExit) as stop:
-            main(["compare", *(str(word) for word in words)])
-        out, err = capsys.readouterr()
-        return Answer(int(stop.value.code or 0), out, err)
-
-    return run
+    return command(capsys, "compare")
 
 
 def refused(answer: Answer, *parts: str) -> None:

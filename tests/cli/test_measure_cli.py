@@ -698,7 +698,7 @@ def test_a_path_with_control_characters_stays_on_one_line(steelyard: Command, tm
     assert "\x1b" not in answer.err
 
 
-# ---- help, version, demo, doctor -------------------------------------------------------------------------------------
+# ---- help, version, demo ---------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("command", ["", "measure", "demo", "doctor"])
@@ -770,17 +770,3 @@ def test_demo_shows_commands_that_work_as_printed_for_counts(steelyard: Command)
     for _, words in STEPS:
         if not any(word.endswith(".csv") for word in words):
             assert steelyard(*words).code == 0
-
-
-def test_doctor(steelyard: Command) -> None:
-    answer = steelyard("doctor")
-    assert answer.code == 0
-    for name in ("steelyard", "Python", "click", "duckdb", "numpy", "scipy", "pyarrow", "pandas", "polars"):
-        assert name in answer.out
-
-
-def test_doctor_says_what_an_extra_would_add(steelyard: Command, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("steelyard.cli.doctor._version", lambda name: None if name in ("pyarrow", "scipy") else "1")
-    answer = steelyard("doctor")
-    assert "pip install 'steelyard[arrow]' adds Arrow and Feather files" in answer.out
-    assert "MISSING" in answer.out

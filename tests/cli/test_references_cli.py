@@ -4,14 +4,11 @@ from __future__ import annotations
 
 import json
 import shutil
-from collections.abc import Callable
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import pytest
 
-from steelyard.cli.main import main
+from answers import Command, command
 
 REAL = Path(__file__).parents[1] / "reference" / "trtllm"
 LLAMA = "meta-llama/Llama-3.1-8B-Instruct"
@@ -20,29 +17,9 @@ EVIL = "evil\u202e|<b>@all `x`"
 WORSE = EVIL + "\x1b[31m"  # no name at all: the file cannot be read
 
 
-@dataclass(frozen=True)
-class Answer:
-    code: int
-    out: str
-    err: str
-
-    @property
-    def json(self) -> dict[str, Any]:
-        return json.loads(self.out, parse_constant=lambda text: pytest.fail(f"{text} in the JSON"))
-
-
-Command = Callable[..., Answer]
-
-
 @pytest.fixture
 def steelyard(capsys: pytest.CaptureFixture[str]) -> Command:
-    def run(*words: object) -> Answer:
-        with pytest.raises(SystemExit) as stop:
-            main([str(word) for word in words])
-        out, err = capsys.readouterr()
-        return Answer(int(stop.value.code or 0), out, err)
-
-    return run
+    return command(capsys)
 
 
 @pytest.fixture

@@ -9,16 +9,15 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree
 
 import pytest
 
+from answers import Answer, Command, command
 from evaluate.openai_server import Server
-from steelyard.cli.main import main
 
 N = 120
 TALK = """
@@ -93,31 +92,9 @@ def breaks(answer, row): return 1 / 0
 TASK = '[task]\nname = "sums"\ndata = "sums.jsonl"\ninput = "{a} + {b} ="\ntruth = "answer"\nscorer = "number"\n'
 
 
-@dataclass(frozen=True)
-class Answer:
-    code: int
-    out: str
-    err: str
-
-    @property
-    def json(self) -> dict[str, Any]:
-        found: dict[str, Any] = json.loads(self.out, parse_constant=lambda text: pytest.fail(f"{text} in the JSON"))
-        return found
-
-
-Command = Callable[..., Answer]
-
-
 @pytest.fixture
 def steelyard(capsys: pytest.CaptureFixture[str]) -> Command:
-    def run(*words: object) -> Answer:
-        capsys.readouterr()
-        with pytest.raises(SystemExit) as stop:
-            main([str(word) for word in words])
-        out, err = capsys.readouterr()
-        return Answer(int(stop.value.code or 0), out, err)
-
-    return run
+    return command(capsys)
 
 
 @pytest.fixture(autouse=True)

@@ -61,7 +61,7 @@ def labels(values: object) -> list[str | None]:
         (pd.Series(["a", pd.NA], dtype="string"), ["a", None]),
         (pd.Series(["a", None, "a"], dtype="category"), ["a", None, "a"]),
         (pd.Series([3, 1, 3], dtype="category"), ["3", "1", "3"]),
-        (pd.Series([pd.Timestamp("2026-01-02"), pd.NaT]), ["2026-01-02T00:00:00.000000", None]),
+        (pd.Series([pd.Timestamp("2026-01-02"), pd.NaT], dtype="datetime64[us]"), ["2026-01-02T00:00:00.000000", None]),
         (pd.Series([1, None], dtype="int64[pyarrow]"), ["1", None]),
         (pd.Series(["a", None], dtype="string[pyarrow]"), ["a", None]),
         (pd.Series([1.5, None], dtype="double[pyarrow]"), ["1.5", None]),

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import shutil
 import threading
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
@@ -14,28 +12,10 @@ import pytest
 from steelyard.web.pages import plain_link
 from web.board_samples import PLANTED, TOKEN, Project, make_project
 
-CHROMIUM = next((found for name in ("chromium", "chromium-browser", "google-chrome") if (found := shutil.which(name))), None)
 pytestmark = [pytest.mark.needs_system, pytest.mark.xdist_group("browser")]
 GSM = {"task": "gsm8k", "model": "llama-3.1-8b", "spec": {"quant": "FP8"}}
 BAD = {"task": "planted", "model": PLANTED, "spec": {"quant": PLANTED}}
 PHONE = {"viewport": {"width": 360, "height": 740}}
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Any]:
-    reason = "" if CHROMIUM else "no Chromium on this machine: apt-get install chromium"
-    try:
-        from playwright.sync_api import sync_playwright
-    except ImportError:
-        reason = "playwright is not installed: pip install 'steelyard[test]'"
-    if reason:
-        if os.environ.get("STEELYARD_REQUIRE_ALL") == "1":
-            pytest.fail(reason)
-        pytest.skip(reason)
-    with sync_playwright() as p:
-        made = p.chromium.launch(executable_path=CHROMIUM)
-        yield made
-        made.close()
 
 
 @dataclass(frozen=True)

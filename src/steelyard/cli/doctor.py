@@ -3,52 +3,80 @@
 from __future__ import annotations
 
 import platform
+import re
+from typing import Any
 
 import click
 
 from steelyard.version import __version__
 
-CORE = ("click", "duckdb", "jinja2", "numpy", "PyYAML", "scipy")
+# Package and the lowest version that is allowed, as in pyproject.toml; a test compares the two.
+CORE = {"click": "8.2.1", "duckdb": "1.5", "jinja2": "3.1", "numpy": "1.26", "PyYAML": "6", "scipy": "1.13"}
 EXTRAS = {
-    "arrow": ("pyarrow",),
-    "learners": ("scikit-learn",),
-    "pandas": ("pandas",),
-    "plots": ("matplotlib",),
-    "polars": ("polars",),
-    "postgres": ("psycopg",),
-    "serve": ("starlette", "uvicorn"),
-    "spark": ("pyspark",),
+    "arrow": ("Arrow and Feather files, every text packed by zstd, quicker Inspect logs", {"pyarrow": "16"}),
+    "learners": ("scikit-learn's estimators, and fitting them on several cores", {"scikit-learn": "1.5"}),
+    "pandas": ("pandas frames", {"pandas": "2.1.1"}),
+    "plots": ("result.plot() as a matplotlib figure; without it, as SVG", {"matplotlib": "3.9"}),
+    "polars": ("polars frames", {"polars": "1.3"}),
+    "postgres": ("tables of PostgreSQL, and a team's history in it", {"psycopg": "3.2.1"}),
+    "serve": ("the dashboard, steelyard serve", {"starlette": "0.40", "uvicorn": "0.30"}),
+    "spark": ("frames of Spark, and files on a cluster", {"pyspark": "4"}),
 }
-SERVES = {
-    "arrow": "Arrow and Feather files, and quicker Inspect logs",
-    "learners": "scikit-learn's estimators",
-    "pandas": "pandas frames",
-    "plots": "result.plot() as a matplotlib figure; without it, as SVG",
-    "polars": "polars frames",
-    "postgres": "tables of PostgreSQL",
-    "serve": "the dashboard, steelyard serve",
-    "spark": "frames of Spark, and files on a cluster",
+PROGRAMS = {
+    "git": "says who changed a reference, and when (steelyard references history)",
+    "java": "runs the driver of Spark here (--master); Spark Connect (--remote) needs none",
 }
 
 
 @click.command(short_help="what is installed, and what an extra would add")
+@click.option("--format", "format_", type=click.Choice(["text", "json"]), default="text", show_default=True, help="How it is written.")
 @click.option("--debug", is_flag=True, help="Show the traceback of an error.")
-def doctor(debug: bool) -> None:
+def doctor(format_: str, debug: bool) -> None:
     """What is installed, and what an extra would add.
 
+    An extra that is missing is named with the command that installs it. Put the output into a report of a bug: it holds
+    versions and the places of two programs, nothing else.
+
     \b
-    Example:
+    Examples:
       steelyard doctor
+      steelyard doctor --format json
     """
-    click.echo(f"steelyard {__version__}, Python {platform.python_version()} on {platform.system()} {platform.machine()}")
-    for name in CORE:
-        click.echo(f"  {name:<12} {_version(name) or 'MISSING: pip install steelyard'}")
-    for extra, packages in EXTRAS.items():
-        for name in packages:
-            found = _version(name)
-            click.echo(
-                f"  {name:<12} {found or 'not installed'}" + ("" if found else f"; pip install 'steelyard[{extra}]' adds {SERVES[extra]}")
-            )
+    found = examined()
+    if format_ == "json":
+        import json
+
+        click.echo(json.dumps(found, indent=2))
+        return
+    click.echo("\n".join(_lines(found)))
+
+
+def examined() -> dict[str, Any]:
+    """What there is, in plain values: the machine, the core, the extras, the programs."""
+    import shutil
+
+    return {
+        "kind": "doctor",
+        "schema": 1,
+        "steelyard": __version__,
+        "python": platform.python_version(),
+        "system": f"{platform.system()} {platform.machine()}",
+        "core": {name: _package(name, lowest) for name, lowest in CORE.items()},
+        "extras": {
+            extra: {
+                "adds": adds,
+                "install": f"pip install 'steelyard[{extra}]'",
+                "packages": {name: _package(name, lowest) for name, lowest in packages.items()},
+            }
+            for extra, (adds, packages) in EXTRAS.items()
+        },
+        "programs": {name: {"found": shutil.which(name), "serves": serves} for name, serves in PROGRAMS.items()},
+    }
+
+
+def _package(name: str, lowest: str) -> dict[str, Any]:
+    version = _version(name)
+    return {"version": version, "lowest": lowest, "ok": version is not None and _numbers(version) >= _numbers(lowest)}
 
 
 def _version(name: str) -> str | None:
@@ -58,3 +86,32 @@ def _version(name: str) -> str | None:
         return version(name)
     except PackageNotFoundError:
         return None
+
+
+def _numbers(version: str) -> tuple[int, ...]:
+    """The release of a version: 2.0.0rc1 is taken for 2.0.0, which is near enough to ask whether it is too old."""
+    start = re.match(r"[\d.]+", version)
+    return tuple(int(part) for part in start.group().split(".") if part) if start else ()
+
+
+def _lines(found: dict[str, Any]) -> list[str]:
+    lines = [f"steelyard {found['steelyard']}, Python {found['python']} on {found['system']}", "", "core"]
+    for name, package in found["core"].items():
+        lines.append(f"  {name:<10} {_said(package, 'MISSING: pip install steelyard', 'pip install --upgrade steelyard')}")
+    lines += ["", "extras, and what each adds"]
+    for extra, told in found["extras"].items():
+        packages = told["packages"]
+        there = ", ".join(f"{name} {_said(package, 'not installed', told['install'])}" for name, package in packages.items())
+        lines.append(f"  {extra:<10} {there:<34} {told['adds']}")
+        if not all(package["version"] for package in packages.values()):
+            lines.append(f"  {'':<10} {told['install']}")
+    lines += ["", "programs, for those who need them"]
+    for name, program in found["programs"].items():
+        lines.append(f"  {name:<10} {program['found'] or 'not found':<34} {program['serves']}")
+    return lines
+
+
+def _said(package: dict[str, Any], missing: str, remedy: str) -> str:
+    if package["version"] is None:
+        return missing
+    return package["version"] if package["ok"] else f"{package['version']} is older than {package['lowest']}: {remedy}"

@@ -7,6 +7,7 @@ A typing mistake is 3, so it never looks like a verdict.
 from __future__ import annotations
 
 import contextlib
+import os
 import sys
 from importlib import import_module
 from typing import NoReturn
@@ -29,8 +30,10 @@ COMMANDS = {
     "history": "the runs so far, and whether they drift",
     "report": "results as one HTML page, to look at and to pass on",
     "serve": "a local web page over the history",
+    "certify": "recompute our claims about coverage, error rates and precision",
     "demo": "a walk through it on real data, offline",
     "doctor": "what is installed, and what an extra would add",
+    "completion": "the script with which your shell completes steelyard",
 }
 ISSUE_HINT = "this is a bug in steelyard, not in your data; run again with --debug for the traceback"
 
@@ -74,6 +77,10 @@ def steelyard() -> None:
 def main(argv: list[str] | None = None) -> NoReturn:
     """Run the command and exit. Never a traceback for a user's mistake; `--debug` shows it, and keeps the exit code."""
     arguments = sys.argv[1:] if argv is None else argv
+    if asked := os.environ.get("_STEELYARD_COMPLETE"):  # a shell that completes, not a user
+        from steelyard.cli.completion import answer_shell
+
+        sys.exit(answer_shell(steelyard, asked))
     _end_in_order()
     try:
         said = steelyard.main(args=arguments, prog_name="steelyard", standalone_mode=False)

@@ -19,6 +19,7 @@ from steelyard.tally.sums import Sums, sum_units
 
 FloatArray = npt.NDArray[np.float64]
 BUCKETS = 4096
+FEW = 4  # columns up to which picking units one by one is cheaper than counting them
 
 
 def student(p: float, df: float) -> float:
@@ -106,11 +107,14 @@ def resampled(
     values, errors = [], []
     rows = max(1, BLOCK // len(units.rows))
     for start in range(0, draws, rows):
-        weights = redraw(units.count, min(rows, draws - start), rng)
+        block = min(rows, draws - start)
+        if method != "studentized":
+            values.append(statistic.value(_redrawn(units, block, rng)))
+            continue
+        weights = redraw(units.count, block, rng)
         totals = weights @ units.rows
         values.append(statistic.value(totals))
-        if method == "studentized":
-            errors.append(_errors(units, weights, totals, statistic))
+        errors.append(_errors(units, weights, totals, statistic))
     drawn = np.concatenate(values)
     defined = np.isfinite(drawn)
     if method == "percentile":
@@ -142,6 +146,20 @@ def bucketed(sums: Sums, rng: np.random.Generator) -> Sums:
     rows = np.repeat(sums.rows, sums.count, axis=0)
     bucket = rng.permutation(len(rows)) % BUCKETS
     return Sums(rows=sum_units(rows, bucket, BUCKETS), count=np.ones(BUCKETS, np.int64), answers=sums.answers, units=sums.units)
+
+
+def _redrawn(units: Sums, draws: int, rng: np.random.Generator) -> FloatArray:
+    """The totals of redrawn samples, one row each. Where most units are one of a kind they are picked one by one and added up, which
+    costs a fraction of counting how often each came; else a multinomial counts. The law is the same."""
+    n = units.n
+    varying = np.flatnonzero(np.ptp(units.rows, axis=0) > 0)
+    if n > min(2 * len(units.rows), BUCKETS) or len(varying) > FEW:
+        return redraw(units.count, draws, rng) @ units.rows
+    picked = rng.integers(0, n, size=(draws, n), dtype=np.uint16)
+    totals = np.tile(units.rows[0] * n, (draws, 1))
+    for column in varying:
+        totals[:, column] = np.repeat(units.rows[:, column], units.count)[picked].sum(axis=1)
+    return totals
 
 
 def _errors(units: Sums, weights: npt.NDArray[np.int64], totals: FloatArray, statistic: SumStatistic) -> FloatArray:

@@ -66,9 +66,8 @@ def compare_units(
 
 
 def _interval(a: FloatArray, b: FloatArray, statistic: SumStatistic, metric: Metric, asked: Asked, grouped: bool) -> Interval | None:
-    """BCa over items; over groups the linearised interval with t(G-1), as for one system."""
-    offered = ("delta", "bca", "percentile") if grouped else ("bca", "percentile", "delta")
-    method = asked.choose("interval", asked.interval, offered, f"{metric.name} over units")
+    """The linearised interval with t(G-1) for G units, items or groups, as for one system in groups."""
+    method = asked.choose("interval", asked.interval, ("delta", "bca", "percentile"), f"{metric.name} over units")
     if grouped:
         warn_few_units("groups", len(a), asked.own)
         if len(a) < FEWEST:

@@ -21,7 +21,6 @@ from steelyard.results import Interval, Row
 from steelyard.tally.scores import ScoreTable
 
 Ends = tuple[float, float, str]
-MANY_SCORES = 20_000  # distinct scores beyond which redrawing average precision costs more than it tells
 
 
 def ranking_row(metric: Metric, sample: Sample, settings: Settings) -> Row:
@@ -51,8 +50,8 @@ def ranking_row(metric: Metric, sample: Sample, settings: Settings) -> Row:
 
 def _ends(metric: Metric, table: ScoreTable, settings: Settings, details: dict[str, Any]) -> Ends | None:
     is_auc = metric.base == "auc"
-    allowed = ["delong", "percentile", "bca"] if is_auc else ["bca", "percentile", "delta"]
-    method = settings.interval or ("delong" if is_auc else "bca" if len(table.score) <= MANY_SCORES else "delta")
+    allowed = ["delong", "percentile", "bca"] if is_auc else ["delta", "bca", "percentile"]
+    method = settings.interval or allowed[0]
     if method not in allowed:
         raise UsageError(f"cannot use the interval {method!r} for {metric.name}", need=f"one of {', '.join(allowed)}")
     level, side = settings.confidence_level, settings.side

@@ -259,7 +259,9 @@ def _default(metric: Metric, sums: Sums, bounds: tuple[float, float] | None, set
     """t for a mean unless nearly all items sit on one end of the range; the bootstrap for what is not a mean."""
     if metric.base in ("ratio", "perplexity"):
         return "percentile"
-    if metric.base in ("ece", "rmse", "r2"):
+    if metric.base == "ece":  # a biased estimate with a spread that depends on it: the others cover next to nothing where it is small
+        return "studentized"
+    if metric.base in ("rmse", "r2"):
         return "bca"
     if kind != "items":
         return "t"

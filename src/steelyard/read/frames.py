@@ -8,6 +8,7 @@ from typing import Any
 
 from steelyard.errors import DataError, SourceError
 from steelyard.read.engine import EngineTable, connect, quoted, useful_line
+from steelyard.read.roles import refuse_duplicates
 from steelyard.read.table import MemoryTable, Table
 
 
@@ -34,6 +35,8 @@ def frame_table(data: Any, wanted: Callable[[str], bool]) -> Table:
         return MemoryTable([str(name) for name in data.columns], lambda place: data.iloc[:, place], len(data))
     if _is(data, "polars", "LazyFrame"):
         data = data.collect()
+    if _is(data, "pyarrow", "Table"):
+        refuse_duplicates(list(data.schema.names))  # before DuckDB 1.5 stumbles over them in its own words
     con = connect()
     import duckdb
 

@@ -129,7 +129,7 @@ def _proven(
 ) -> dict[str, str] | None:
     """The kind of every column that could be asked for; None without proof."""
     lines = sum(each.lines for each in seen)
-    objects = f"read_ndjson_objects({_listed(files)}, hive_partitioning = false, filename = false, compression = 'none')"
+    objects = f"read_ndjson_objects({_listed(files)}, hive_partitioning = false, filename = false, compression = 'uncompressed')"
 
     def always(condition: str) -> bool:
         ask = f"SELECT COUNT(*), COUNT(*) FILTER (WHERE {condition}) FROM {objects}"
@@ -206,7 +206,7 @@ def _listed(files: Sequence[Opened]) -> str:
 def _read(files: Sequence[Opened], types: dict[str, str]) -> str:
     """read_json with everything said, so that nothing is guessed."""
     columns = ", ".join(f"{quoted(key)}: '{kind}'" for key, kind in types.items())
-    options = "format = 'newline_delimited', records = 'true', ignore_errors = false, compression = 'none'"
+    options = "format = 'newline_delimited', records = 'true', ignore_errors = false, compression = 'uncompressed'"
     return f"read_json({_listed(files)}, columns = {{{columns}}}, {options}, hive_partitioning = false, filename = false)"
 
 

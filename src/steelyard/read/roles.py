@@ -49,7 +49,7 @@ def assign(names: Sequence[str], columns: Mapping[str, object], *, exact: bool =
     >>> assign(["id", "Gold", "pred", "subject"], {}).roles
     {'id': 'id', 'truth': 'Gold', 'prediction': 'pred'}
     """
-    _refuse_duplicates(names)
+    refuse_duplicates(names)
     asked = {role: value for role, value in columns.items() if value is not None and value != ()}
     if unknown := set(asked) - {*SINGLE, "by", "ratio"}:
         raise UsageError(f"cannot use the role {sorted(unknown)[0]!r}", need=f"one of {', '.join((*SINGLE, 'by', 'ratio'))}")
@@ -151,7 +151,8 @@ def _pair(names: Sequence[str], asked: object) -> tuple[str, str]:
     return find(names, asked[0], "--ratio"), find(names, asked[1], "--ratio")
 
 
-def _refuse_duplicates(names: Sequence[str]) -> None:
+def refuse_duplicates(names: Sequence[str]) -> None:
+    """Two columns of one name cannot be told apart."""
     twice = [name for name in dict.fromkeys(names) if name and names.count(name) > 1] if len(set(names)) < len(names) else []
     if twice:
         raise SourceError(

@@ -29,6 +29,7 @@ PAGES = {
     "Started": ("listings", "started"),
     "RunList": ("history", "history"),
     "Drift": ("history", "drift"),
+    "Certificate": ("certificate", "certificate"),
 }
 
 

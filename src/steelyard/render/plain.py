@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import MISSING, fields
 from typing import Any
 
+from steelyard.certificates import Certificate, Held, Precise, Preferred, Tried
 from steelyard.errors import DataError
 from steelyard.histories import Drift, PastRun, RunList
 from steelyard.listings import Changed, Finding, Lint, Listing, Shown, Started, Story
@@ -148,6 +149,15 @@ def _history(plain: Plain) -> RunList:
     return runs
 
 
+def _certificate(plain: Plain) -> Certificate:
+    claims = tuple(_filled(Held, each, settings=tuple(_filled(Tried, tried) for tried in each["settings"])) for each in plain["claims"])
+    parts = {"preferences": Preferred, "accuracy": Precise}
+    made: Certificate = _filled(
+        Certificate, plain, claims=claims, **{name: tuple(_filled(cls, each) for each in plain[name]) for name, cls in parts.items()}
+    )
+    return made
+
+
 def _simple(cls: type) -> Callable[[Plain], Any]:
     return lambda plain: _filled(cls, plain)
 
@@ -168,4 +178,5 @@ KINDS: dict[str, Callable[[Plain], Any]] = {
     "init": _simple(Started),
     "history": _history,
     "drift": _simple(Drift),
+    "certificate": _certificate,
 }

@@ -8,6 +8,7 @@ from typing import Any
 
 import steelyard as sy
 from render.verdict_samples import FLOOR, LEGACY, LOWER_IS_BETTER, NIGHTLY, PAIRED, UNSURE
+from steelyard.certificates import Certificate, Held, Precise, Preferred, Tried
 from steelyard.histories import Drift, PastRun, RunList
 from steelyard.listings import Changed, Finding, Lint, Listing, Shown, Started, Story
 from steelyard.runs import Answered, Evaluation
@@ -54,6 +55,40 @@ SERIES = {
     "on_file": 26.0,
     "changes": [CHANGE, {**CHANGE, "old": 26.48, "new": 26.0}],
 }
+
+TRIED = Tried(
+    setting="n=5",
+    points=1000,
+    least=0.8347,
+    least_at="n=5 p=0.0355",
+    least_error=0.0,
+    most=1.0,
+    most_at="n=5 p=0.5",
+    most_error=0.0,
+    mean=0.955,
+    mean_error=0.0,
+    off=0.004,
+    width=0.558,
+)
+CLAIM = Held(
+    name="a proportion: coverage of wilson",
+    family="a proportion",
+    method="wilson",
+    kind="coverage",
+    nominal=0.95,
+    says="covers 0.95 on average",
+    documented="docs/methods.md",
+    default=True,
+    band={"low": 0.83, "mean_low": 0.949},
+    worst=0.8347,
+    worst_at="n=5 p=0.0355",
+    worst_error=0.0,
+    mean=0.955,
+    mean_error=0.0,
+    width=0.558,
+    points=1000,
+    settings=(TRIED,),
+)
 
 
 def long_table() -> dict[str, list[str]]:
@@ -149,6 +184,16 @@ def samples() -> dict[str, Any]:
                 for i in range(5)
             ),
             conclusion="it drifts.",
+        ),
+        "certificate": Certificate(
+            grid="quick",
+            seed=0,
+            claims=(CLAIM, sy_replace(CLAIM, name="a proportion: coverage of wald", method="wald", default=False, faults=("too low.",))),
+            preferences=(Preferred(family="a proportion", default="wilson", alternative="wald", advantages=("is narrower",), reason=None),),
+            accuracy=(Precise(name="accuracy: wilson", worst=5e-15, worst_at="1/1319", limit=1e-12, cases=420),),
+            coverage={"claim": CLAIM.name, "worst": 0.8347, "at": "n=5 p=0.0355", "error": 0.0, "claimed": 0.83},
+            faults=("too low.",),
+            conclusion="1 fault: too low.",
         ),
     }
 

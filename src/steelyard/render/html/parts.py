@@ -43,6 +43,7 @@ _HOME = {
     "Started": "of_listing.started",
     "RunList": "of_listing.history",
     "Drift": "of_listing.drift",
+    "Certificate": "of_certificate.certificate",
 }
 
 
@@ -102,7 +103,7 @@ def _evaluation(e: Evaluation, extra: Extra) -> Part:
 
 def drawing_of(result: Any) -> Forest | Plane:
     """The one picture that says a result best."""
-    from steelyard.render.html import of_comparison, of_listing, of_measurement, of_verdict
+    from steelyard.render.html import of_certificate, of_comparison, of_listing, of_measurement, of_verdict
     from steelyard.render.pictures.forest import Forest
     from steelyard.render.pictures.plane import curve_plane
 
@@ -124,6 +125,7 @@ def drawing_of(result: Any) -> Forest | Plane:
             "Verdict": of_verdict.gap_forest,
             "Suite": of_verdict.suite_forest,
             "Drift": of_listing.drift_plane,
+            "Certificate": of_certificate.certificate_forest,
         }
         found = draws[name](result) if name in draws else None
     if found is None or (isinstance(found, Forest) and found.scale is None):

@@ -1,0 +1,30 @@
+"""Why a goal is missed, where we know: one sentence a goal, printed only when a run misses it. Figures are of the machine in README.md."""
+
+from __future__ import annotations
+
+CAUSES = {
+    "2.macro-numpy-1e4": "four fifths of the time is NumPy's Generator.multinomial, 70 ns per cell and draw; another bit generator "
+    "does not change it, only compiled code would",
+    "2.macro-numpy-1e6": "the gather by hand takes 8 s here and took 18 s on the machine where the goal was set; ours costs the same",
+    "2.bca": "SciPy's jackknife fills an array of N x N: 3 to 7 s in the first call of a process, 1.2 to 2.3 s later, 11 s on the machine "
+    "where the goal was set",
+    "2.counting-sklearn": "int8 labels lie at the goal itself and fall to either side from run to run",
+    "2.posterior-time": "30 us in quiet runs; a busy machine slows ours and the peer alike",
+    "2.file-group-by": "ids must be unique, and sorted hashes prove it in about 0.75 s, where a GROUP BY over the ids took 2.8 s; "
+    "without an id column the ratio is 1",
+    "3.redraw-sklearn-1e4": "multinomial draws over some 270 joint cells are 90% of the time; the goal came from compiled code",
+    "3.sign-flip": "one matrix product of packed signs; the goal came from compiled code",
+    "4.search": "the exact size of Tango's interval is enumerated near 100,000 items; searches by McNemar's test stay below the goal",
+    "6.join-csv-memory": "DuckDB's join fills the memory it may use: with --memory 800MB, the default, the goal is met on a quiet machine",
+    "6.join-jsonl-cpu": "the file is parsed twice: once to prove that the strict reader would agree, once to join",
+    "7.throughput": "the only goal on the clock besides pages and reports: on a busy machine the threads wait for a core",
+    "8.first-paint": "server time on the clock: the overview groups over the whole table, and a busy machine doubles it",
+    "9.errorbars": "`sy.compare` matches ids, checks, warns and computes what the report needs; errorbars takes two arrays as they come; "
+    "the functions inside `sy.compare` are faster than errorbars' (the row without a target)",
+    "9.scipy-bootstrap": "real scores have as many cells as items, so counting first buys nothing, and a multinomial draw over 1,000 units "
+    "costs twice an index and a gather",
+    "9.statgate": "its BCa gathers by index, ours draws multinomials over the units, which costs more for a few hundred items",
+    "9.importance": "ours solves for both ends to 1e-12; the sampler's draws are worth a thousand, an error in the second digit",
+    "own.accuracy-scipy": "ours is a whole `sy.measure` (roles, checks, warnings, signature) of 0.3 to 0.7 ms with a flat profile; "
+    "SciPy's time jumps between 80 and 200 ms with the state of the memory allocator",
+}

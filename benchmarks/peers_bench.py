@@ -1,0 +1,35 @@
+"""The packages that answer the same questions, each on one of its own tasks: the answers are held against each other, then timed.
+
+Ours is the public call (`sy.measure`, `sy.compare`) wherever the peer's is one too, and a function of `infer` where the peer's is a
+function of a few numbers; the row says which. The target of every row is our own: not to be slower.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from importlib.util import find_spec
+
+from benchmarks.peers_evaluation import errorbars, evalstats, mlstatkit, statgate
+from benchmarks.peers_statistics import baycomp, importance, sacrebleu, scipy_bootstrap, statsmodels
+from benchmarks.timing import Row, Unmeasured, at_least, duel
+
+
+def rows(*, quick: bool) -> Iterator[Row | Unmeasured]:
+    rounds = 2 if quick else 5
+    for name, key, package, part in (
+        ("evalstats", "9.evalstats", "evalstats", evalstats),
+        ("statgate", "9.statgate", "statgate", statgate),
+        ("errorbars", "9.errorbars", "errorbars", errorbars),
+        ("MLstatkit", "9.mlstatkit", "MLstatkit", mlstatkit),
+        ("SciPy", "9.scipy-bootstrap", "scipy", scipy_bootstrap),
+        ("statsmodels", "9.statsmodels", "statsmodels", statsmodels),
+        ("sacrebleu", "9.sacrebleu", "sacrebleu", sacrebleu),
+        ("baycomp", "9.baycomp", "baycomp", baycomp),
+        ("importance sampling", "9.importance", "numpy", importance),
+    ):
+        if find_spec(package) is None:
+            yield Unmeasured((key,), f"{name} is not installed (extra `bench`)")
+            continue
+        for what, ours, peer, how in part():
+            fight = duel(ours, peer, rounds, repeats=3, loops=how.get("loops", 1), scale=how.get("scale", 1.0))
+            yield at_least(None if how.get("inner") else key, f"{name}, {what}", fight, how.get("note", ""))

@@ -1,0 +1,133 @@
+"""`steelyard certify`: does everything we claim about coverage, error rates and precision still hold?"""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from steelyard.cli.options import BY_ENDING, _width, answer, common, write_whole
+from steelyard.errors import UsageError
+
+if TYPE_CHECKING:
+    from steelyard.certificates import Certificate
+
+DONE = Callable[[int, int, float], None]
+
+
+@click.command(short_help="recompute our claims about coverage, error rates and precision")
+@click.option("--quick/--full", "quick", default=True, show_default=True, help="A few settings in two minutes, or many in about an hour.")
+@click.option("--only", multiple=True, metavar="NAME", help="Only what has this in its name, or fits a pattern with *. Repeat.")
+@click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True, help="Of what is simulated.")
+@click.option("--jobs", type=click.IntRange(min=1), help="Processes.  [default: one per core]")
+@click.option(
+    "--state",
+    type=click.Path(dir_okay=False, path_type=Path),
+    help="Finished settings are kept here, and a run that was interrupted goes on from it."
+    "  [default with --full: steelyard-certify.state; else none]",
+)
+@click.option("--csv", "csv_", type=click.Path(dir_okay=False, path_type=Path), help="Also one line per setting into this file.")
+@click.option("--times", is_flag=True, help="Say how many seconds each claim took, the longest first, on standard error.")
+@common
+def certify(quick: bool, **options: Any) -> None:
+    """Does everything we claim about coverage, error rates and precision still hold?
+
+    Recomputes the coverage of every interval, the size and power of every test, guard and stopping rule, and the
+    accuracy of closed forms, on declared grids; holds each against its documented band, and each default against its
+    alternatives. Exit code 0: all holds; 1: something does not, and the setting is named.
+
+    \b
+    Examples:
+      steelyard certify
+      steelyard certify --only wilson
+      steelyard certify --only 'a proportion: *' --format json
+      steelyard certify --full -o certificate.md --csv certificate.csv
+    """
+    from steelyard.proof.certify import LONG, STATE
+    from steelyard.proof.certify import certify as ask
+
+    quiet, state = options["quiet"], options["state"]
+    state = Path(STATE) if state is None and not quick else state
+    if quick and not quiet and not options["only"]:
+        click.echo(LONG, err=True)
+    told = _Told(quiet)
+    try:
+        result = ask(
+            "quick" if quick else "full",
+            only=options["only"],
+            seed=options["seed"],
+            jobs=options["jobs"] or os.cpu_count() or 1,
+            state=state,
+            progress=told,
+        )
+    except KeyboardInterrupt:
+        told.clear()
+        if state is not None and not quiet:
+            click.echo(f"finished settings are kept in {state}; the same command goes on from there", err=True)
+        raise
+    finally:
+        told.clear()
+    _write(result, options)
+    raise click.exceptions.Exit(result.exit_code)
+
+
+def _write(result: Certificate, options: dict[str, Any]) -> None:
+    """The answer, its figures beside it where it is a page of Markdown, and the CSV."""
+    from steelyard.render.certificate import certificate_csv
+
+    output, format_, quiet = options["output"], options["format_"], options["quiet"]
+    if options["csv_"] is not None:
+        if output is not None and options["csv_"].resolve() == output.resolve():
+            raise UsageError("cannot write two answers", got=f"--csv and -o {output}", need="two files")
+        write_whole(options["csv_"], certificate_csv(result))
+    if options["times"]:
+        for claim in sorted(result.claims, key=lambda each: -each.seconds):
+            click.echo(f"{claim.seconds:8.2f} s  {claim.name}", err=True)
+    chosen = format_ or (BY_ENDING.get(output.suffix.lower(), "text") if output else "text")
+    if chosen == "markdown" and output is not None:
+        _write_page(result, output, quiet)
+    else:
+        answer(result, format_=format_, output=output, no_color=options["no_color"], quiet=quiet)
+
+
+def _write_page(result: Certificate, output: Path, quiet: bool) -> None:
+    """`page.md` and `page-FAMILY.svg`: many viewers of Markdown refuse pictures inside the text. The page comes last."""
+    from steelyard.render.certificate import certificate_markdown, figure_names, figures
+
+    drawn, names = figures(result), figure_names(result, output.stem)
+    for family, svg in drawn.items():
+        write_whole(output.with_name(names[family]), svg + "\n")
+    write_whole(output, certificate_markdown(result, names))
+    if not quiet:
+        click.echo(f"written to {output} and {len(drawn)} figure{'' if len(drawn) == 1 else 's'} beside it", err=True)
+
+
+class _Told:
+    """How far it is, on a line of standard error that goes away again; silent where nobody looks."""
+
+    def __init__(self, quiet: bool) -> None:
+        self.shows = not quiet and sys.stderr is not None and sys.stderr.isatty()
+        self.dirty = False
+
+    def __call__(self, done: int, total: int, seconds: float) -> None:
+        if not self.shows:
+            return
+        self.first = getattr(self, "first", done)  # what an earlier run had done says nothing about this one's speed
+        here = done - self.first
+        left = f", {_clock(seconds / here * (total - done))} left" if here else ""
+        click.echo(f"\r{f'{done}/{total} settings{left}'[: _width() - 1]}\x1b[K", nl=False, err=True)
+        self.dirty = True
+
+    def clear(self) -> None:
+        if self.dirty:
+            click.echo("\r\x1b[K", nl=False, err=True)
+            self.dirty = False
+
+
+def _clock(seconds: float) -> str:
+    minutes, rest = divmod(round(seconds), 60)
+    return f"{minutes // 60}:{minutes % 60:02d}:{rest:02d}" if minutes >= 60 else f"{minutes}:{rest:02d}"

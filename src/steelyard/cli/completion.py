@@ -1,0 +1,135 @@
+"""`steelyard completion`: the script with which a shell completes commands, options and the names of metrics and methods."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING, Any
+
+import click
+from click.types import StringParamType
+
+if TYPE_CHECKING:
+    from click.shell_completion import CompletionItem
+
+SHELLS = ("bash", "zsh", "fish")
+VARIABLE = "_STEELYARD_COMPLETE"  # click's protocol: the script calls `steelyard` with this set, and reads what it prints
+FILES = ("SOURCE", "SOURCES", "BASELINE", "CANDIDATE", "CURVE")
+PARTS = {"fbeta": "fbeta:2", "pass@": "pass@5", "pass^": "pass^5"}  # a name that needs a number is shown with one
+
+
+@click.command(short_help="the script with which your shell completes steelyard")
+@click.argument("shell", type=click.Choice(SHELLS))
+@click.option("--debug", is_flag=True, help="Show the traceback of an error.")
+def completion(shell: str, debug: bool) -> None:
+    """Print the script with which SHELL completes commands, options, and the names of metrics, intervals and tests.
+
+    Install it once, then open a new shell.
+
+    \b
+    bash (with the package bash-completion):
+      steelyard completion bash > ~/.local/share/bash-completion/completions/steelyard
+    bash (without it), at the end of ~/.bashrc:
+      eval "$(steelyard completion bash)"
+    zsh, at the end of ~/.zshrc, after compinit:
+      eval "$(steelyard completion zsh)"
+    fish:
+      steelyard completion fish > ~/.config/fish/completions/steelyard.fish
+
+    \b
+    Examples:
+      steelyard completion bash
+      steelyard completion fish
+    """
+    from click.shell_completion import ShellComplete, get_completion_class
+
+    kind = get_completion_class(shell)
+    if kind is None:  # click knows all three; another answer would be a version we have not met
+        raise click.ClickException(f"this click cannot complete {shell}")
+    # not kind.source(), which starts bash to ask for its version: the script may be meant for another machine
+    click.echo(ShellComplete.source(kind(click.Command("steelyard"), {}, "steelyard", VARIABLE)), nl=False)
+
+
+def answer_shell(group: click.Group, instruction: str) -> int:
+    """What a shell is told when it asks for completions; the exit code."""
+    from click.shell_completion import shell_complete
+
+    return shell_complete(Completing(group), {}, "steelyard", VARIABLE, instruction)
+
+
+class Completing(click.Group):
+    """The same commands, with free words that are completed where we know which there are."""
+
+    def __init__(self, group: click.Group) -> None:
+        super().__init__(group.name, params=group.params, context_settings=group.context_settings)
+        self.plain = group
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return self.plain.list_commands(ctx)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        command = self.plain.get_command(ctx, cmd_name)
+        if command is None or isinstance(command, click.Group):
+            return command and Completing(command)
+        for parameter in command.params:
+            if type(parameter.type) is StringParamType:
+                parameter.type = Word(cmd_name)
+        return command
+
+
+class Word(StringParamType):
+    """A word that the command line leaves free: a metric, a method, a file, or anything else."""
+
+    def __init__(self, command: str) -> None:
+        self.command = command
+
+    def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
+        from click.shell_completion import CompletionItem
+
+        if isinstance(param, click.Argument):
+            named = (param.metavar or param.name or "").strip("[].").upper()
+            task_file = self.command == "run" and param.name == "task"
+            return [CompletionItem(incomplete, type="file")] if named in FILES or task_file else []
+        if param.metavar == "SOURCE":
+            return [CompletionItem(incomplete, type="file")]
+        names = NAMES.get(param.opts[0])
+        if names is None:
+            return []
+        before, comma, begun = incomplete.rpartition(",")  # several, joined
+        return [CompletionItem(before + comma + name, help=says) for name, says in names(self.command) if name.startswith(begun)]
+
+
+def _metrics(command: str) -> Iterator[tuple[str, str]]:
+    from steelyard.metrics.catalogue import AVERAGES, EACH, FACTS
+
+    if command == "estimate":
+        from steelyard.questions.expectations import RELEVANT
+
+        yield from ((name, FACTS[name].says) for name in RELEVANT)
+        return
+    for name, facts in FACTS.items():
+        shown = PARTS.get(name, name)
+        yield shown, facts.says
+        for average in (*AVERAGES, EACH) if facts.of_class else ():
+            yield f"{average}_{shown}", f"{facts.says}; {'every class' if average == EACH else average + ' average'}"
+
+
+def _intervals(command: str) -> Iterator[tuple[str, str]]:
+    if command == "compare":
+        from steelyard.questions.asked import PAIRED_INTERVALS, UNPAIRED_INTERVALS
+
+        for name in dict.fromkeys(PAIRED_INTERVALS + UNPAIRED_INTERVALS):
+            designs = [design for design, names in (("paired", PAIRED_INTERVALS), ("unpaired", UNPAIRED_INTERVALS)) if name in names]
+            yield name, " or ".join(designs)
+    else:
+        from steelyard.questions.settings import INTERVALS
+
+        yield from ((name, "") for name in INTERVALS)
+
+
+def _tests(command: str) -> Iterator[tuple[str, str]]:
+    from steelyard.questions.asked import TESTS
+
+    yield from ((name, "") for name in TESTS)
+
+
+NAMES: dict[str, Callable[[str], Iterator[tuple[str, Any]]]] = {"--metric": _metrics, "--interval": _intervals, "--test": _tests}

@@ -1,0 +1,130 @@
+"""certify: everything we claim, worked out again and judged; the answer is a Certificate."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from steelyard import signature
+from steelyard.certificates import UP_IS_BAD, Certificate, Held
+from steelyard.errors import UsageError
+from steelyard.proof import accuracy as forms
+from steelyard.proof.catalogue import every_claim, picked, refuse_unknown
+from steelyard.proof.judging import held
+from steelyard.proof.preferences import preference_faults, preferences
+from steelyard.proof.running import work_out
+
+GRIDS = ("quick", "full")
+STATE = "steelyard-certify.state"  # what the full grid is resumed from, unless another file is named
+LONG = "the quick grid; `steelyard certify --full` tries many more settings: about an hour on two cores, and it can be resumed"
+
+
+def certify(
+    grid: str = "quick",
+    *,
+    only: str | Sequence[str] | None = None,
+    seed: int = 0,
+    jobs: int = 1,
+    state: str | Path | None = None,
+    progress: Callable[[int, int, float], None] = lambda *_: None,
+) -> Certificate:
+    """Recompute what we claim about coverage, error rates and precision, and hold it against the documented bands.
+
+    grid: quick (two minutes) or full (about an hour). only: parts of names, or patterns with *; None is everything. jobs:
+    processes; more than 1 in a script needs its `if __name__ == "__main__":`, as everything that starts processes. state: a file
+    that finished settings are written to and read back from, so that an interrupted run is resumed. progress is told
+    (done, in all, seconds).
+
+    >>> found = certify(only="a proportion: coverage of clopper*")
+    >>> found.exit_code, found.claims[0].worst >= 0.95
+    (0, True)
+    """
+    if grid not in GRIDS:
+        raise UsageError(f"cannot use the grid {grid!r}", need=f"one of {', '.join(GRIDS)}")
+    if isinstance(jobs, bool) or not isinstance(jobs, int) or jobs < 1:
+        raise UsageError("cannot use the number of jobs", got=repr(jobs), need="a whole number of at least 1")
+    if isinstance(seed, bool) or not isinstance(seed, int) or seed < 0:
+        raise UsageError("cannot use the seed", got=repr(seed), need="a whole number of 0 or more")
+    asked = [only] if isinstance(only, str) else list(only or ())
+    claims = every_claim()
+    refuse_unknown(asked, [*(claim.name for claim in claims), *(form.name for form in forms.FORMS)])
+    chosen = [claim for claim in claims if picked(claim.name, asked)]
+    place = None if state is None else Path(state)
+    found = work_out(chosen, grid, seed=seed, jobs=jobs, state=place, done=progress) if chosen else {}
+    return certificate([held(claim, found[claim.name]) for claim in chosen], grid=grid, seed=seed, only=asked)
+
+
+def certificate(claims: Sequence[Held], *, grid: str, seed: int, only: Sequence[str] = ()) -> Certificate:
+    """The claims, the defaults and the accuracy put together, and the last line."""
+    better = preferences(claims)
+    precise = forms.accuracy(only) if forms.there() else []
+    asked_for = [form.name for form in forms.FORMS if picked(form.name, only)]
+    left_out = None if forms.there() or not asked_for else forms.LEFT_OUT
+    faults = [fault for claim in claims for fault in claim.faults]
+    faults += preference_faults(better, complete=grid == "full" and not only)
+    faults += [
+        f"{form.name} at {form.worst_at}: found an error of {form.worst:.2g}, documented at most {form.limit:g}"
+        for form in precise
+        if not form.holds
+    ]
+    coverage, size = worst_of(claims, "coverage"), worst_of(claims, "size")
+    return Certificate(
+        grid=grid,
+        seed=seed,
+        only=tuple(only),
+        claims=tuple(claims),
+        preferences=tuple(better),
+        accuracy=tuple(precise),
+        accuracy_left_out=left_out,
+        coverage=coverage,
+        size=size,
+        faults=tuple(faults),
+        conclusion=_conclusion(len(claims), len(precise), coverage, size, faults),
+        warnings=(left_out,) if left_out else (),
+        versions=_versions(),
+        signature=signature.write({"goal": f"certify-{grid}", "seed": seed}),
+    )
+
+
+def worst_of(claims: Sequence[Held], kind: str) -> Mapping[str, Any] | None:
+    """The worst share among the methods that are claimed to be valid: those with a bound for every point and no documented failure."""
+    bound = "high" if kind in UP_IS_BAD else "low"
+    valid = [claim for claim in claims if claim.kind == kind and bound in claim.band and "fails" not in claim.band]
+    if not valid:
+        return None
+    way = max if kind in UP_IS_BAD else min
+    claim = way(valid, key=lambda each: each.worst)
+    return {"claim": claim.name, "worst": claim.worst, "at": claim.worst_at, "error": claim.worst_error, "claimed": claim.band[bound]}
+
+
+def _conclusion(
+    claims: int, precise: int, coverage: Mapping[str, Any] | None, size: Mapping[str, Any] | None, faults: Sequence[str]
+) -> str:
+    said = []
+    for name, sign, found in (("worst coverage", ">=", coverage), ("worst size", "<=", size)):
+        if found is not None:
+            family, _, method = found["claim"].partition(": ")
+            chance = f" +-{found['error']:.4f}" if found["error"] else ""
+            where = f"{family}, {method.rpartition(' of ')[2]}, {found['at']}"
+            said.append(f"{name} {found['worst']:.4f}{chance}, claimed {sign}{found['claimed']:g} ({where})")
+    whole = [f"all {claims} claims hold" if claims > 1 else "the claim holds"] if claims else []
+    whole += (
+        [f"all {precise} closed forms are within their limits" if precise > 1 else "the closed form is within its limit"] if precise else []
+    )
+    end = f"{len(faults)} {'fault' if len(faults) == 1 else 'faults'}: {faults[0]}" if faults else " and ".join(whole)
+    return "; ".join([*said, end])
+
+
+def _versions() -> dict[str, str]:
+    """What the numbers were worked out with."""
+    import platform
+    from importlib.metadata import PackageNotFoundError, version
+
+    found = {"python": platform.python_version()}
+    for name in ("numpy", "scipy", "mpmath"):
+        try:
+            found[name] = version(name)
+        except PackageNotFoundError:
+            continue
+    return found

@@ -1,0 +1,135 @@
+"""Claims about intervals of items that come in groups: proportions, means and macro F1 over groups of unequal size."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+import numpy.typing as npt
+
+from steelyard.metrics.catalogue import parse
+from steelyard.proof.claims import Band, Claim, Setting
+from steelyard.proof.simulation import DRAWS, Said, Study, runs_of, simulated
+from steelyard.proof.tables import LAWS, truth
+from steelyard.questions.settings import Settings
+from steelyard.questions.sums_rows import mean_row
+from steelyard.questions.table_rows import TableTally, table_row
+from steelyard.results import Interval
+from steelyard.tally.counts import Counts
+from steelyard.tally.sums import Sums
+
+FloatArray = npt.NDArray[np.float64]
+UNITS = {"percentile": 4, "bca": 4, "studentized": 4}
+
+
+def at(*laws: tuple[int, float, float]) -> tuple[Setting, ...]:
+    return tuple({"groups": groups, "likeness": likeness, "p": p} for groups, likeness, p in laws)
+
+
+SHARES = at((20, 0.1, 0.9), (50, 0.3, 0.5), (10, 0.3, 0.9), (5, 0.3, 0.5), (5, 0.3, 0.9), (20, 0.1, 0.5), (50, 0.3, 0.9), (200, 0.6, 0.9))
+NUMBERS: tuple[Setting, ...] = tuple(
+    {"groups": groups, "likeness": r} for groups, r in ((20, 0.3), (50, 0.1), (5, 0.3), (10, 0.6), (200, 0.3))
+)
+TABLES: tuple[Setting, ...] = tuple({"groups": groups, "table": "three classes"} for groups in (20, 50, 10, 200))
+
+OF_SHARES: dict[str, Said] = {
+    "wilson": ("covers 0.94 on average, 0.9 with ten groups of a share of 0.9", Band(low=0.9, mean_low=0.93)),
+    "delta": ("covers 0.81 with ten groups", Band(low=0.81, fails=0.92, mean_low=0.89)),
+    "percentile": (f"covers 0.81 with ten groups; {DRAWS} draws", Band(low=0.8, fails=0.92, mean_low=0.88)),
+    "bca": (f"covers 0.83 with ten groups; {DRAWS} draws", Band(low=0.81, fails=0.92, mean_low=0.88)),
+    "studentized": (f"covers 0.91 or more, half as wide again as Wilson with few groups; {DRAWS} draws", Band(low=0.91, mean_low=0.93)),
+}
+OF_NUMBERS: dict[str, Said] = {
+    "t": ("covers 0.94 with 50 groups, 0.85 with five to ten groups of skewed scores", Band(low=0.84, fails=0.93, mean_low=0.89)),
+    "percentile": (f"covers 0.79 with five groups; {DRAWS} draws", Band(low=0.78, fails=0.93, mean_low=0.88)),
+    "bca": (f"covers 0.79 with five groups; {DRAWS} draws", Band(low=0.78, fails=0.93, mean_low=0.88)),
+    "studentized": (f"covers 0.93 or more, two thirds wider than t with few groups; {DRAWS} draws", Band(low=0.93, mean_low=0.94)),
+}
+OF_TABLES: dict[str, Said] = {
+    "delta": ("covers 0.93 with 50 groups, 0.87 with ten", Band(low=0.86, mean_low=0.91)),
+    "percentile": (f"covers 0.93 with 50 groups, 0.87 with ten; {DRAWS} draws", Band(low=0.86, mean_low=0.91)),
+    "bca": (f"covers 0.93 with 50 groups, 0.83 with ten; {DRAWS} draws", Band(low=0.82, mean_low=0.9)),
+    "studentized": (f"covers 0.93 with 50 groups, 0.85 with ten; {DRAWS} draws", Band(low=0.83, mean_low=0.91)),
+}
+
+
+def claims() -> Iterator[Claim]:
+    rng = np.random.default_rng(0)
+    for study, laws, said in (
+        (
+            Study(family="a proportion of groups", draw=shares, truth=lambda s: float(s["p"]), interval=of_shares, slow=UNITS),
+            SHARES,
+            OF_SHARES,
+        ),
+        (Study(family="a mean of groups", draw=numbers, truth=lambda s: 0.8, interval=of_numbers, slow=UNITS), NUMBERS, OF_NUMBERS),
+        (
+            Study(
+                family="macro F1 of groups",
+                draw=tables,
+                truth=lambda s: truth("macro_f1", s),
+                interval=of_tables,
+                slow={**UNITS, "studentized": 20},
+            ),
+            TABLES,
+            OF_TABLES,
+        ),
+    ):
+        probe = study.interval("", study.draw(laws[0], rng), 0)
+        assert probe is not None
+        yield from simulated(study, said, probe.method, quick=runs_of(laws[:2], 800), full=runs_of(laws, 6000))
+
+
+def shares(setting: Setting, rng: np.random.Generator) -> tuple[FloatArray, FloatArray]:
+    """(right, items) of groups of 2 to 18 items, whose own shares follow a Beta law with this correlation of two of its items."""
+    groups, likeness, p = int(setting["groups"]), float(setting["likeness"]), float(setting["p"])
+    items = rng.integers(2, 19, groups)
+    own = rng.beta(p * (1 - likeness) / likeness, (1 - p) * (1 - likeness) / likeness, groups)
+    return rng.binomial(items, own).astype(float), items.astype(float)
+
+
+def of_shares(method: str, sample: tuple[FloatArray, FloatArray], seed: int) -> Interval | None:
+    right, items = sample
+    zero, n = np.zeros(len(items)), int(items.sum())
+    rows = np.stack([right, zero, items, zero, right, items - right, items], axis=1)
+    units = Sums(rows=rows, count=np.ones(len(rows), np.int64), answers=n, units="groups")
+    tally = TableTally(Counts.of(int(right.sum()), n), units, "groups", n)
+    return table_row(parse("accuracy"), None, tally, Settings(interval=method or None, draws=DRAWS, seed=seed)).interval
+
+
+def numbers(setting: Setting, rng: np.random.Generator) -> FloatArray:
+    """Rows (items, sum of scores) of groups of 2 to 18 skewed scores in 0 to 1, mean 0.8, alike within groups."""
+    groups, likeness = int(setting["groups"]), float(setting["likeness"])
+    items = rng.integers(2, 19, groups)
+    own = rng.beta(0.8 * (1 - likeness) / likeness, 0.2 * (1 - likeness) / likeness, groups)
+    mean = np.clip(np.repeat(own, items), 1e-9, 1 - 1e-9)
+    scores = rng.beta(4 * mean, 4 * (1 - mean))
+    return np.stack([items, np.bincount(np.repeat(np.arange(groups), items), weights=scores)], axis=1)
+
+
+def of_numbers(method: str, rows: FloatArray, seed: int) -> Interval | None:
+    n = int(rows[:, 0].sum())
+    sums = Sums(rows=rows, count=np.ones(len(rows), np.int64), answers=n, units="groups")
+    settings = Settings(interval=method or None, draws=DRAWS, seed=seed)
+    return mean_row(parse("mean"), sums, settings, kind="groups", n=n, bounds=(0.0, 1.0), details={}).interval
+
+
+def tables(setting: Setting, rng: np.random.Generator) -> npt.NDArray[np.int64]:
+    """truth x prediction of groups of 2 to 18 items; half of the items of a group repeat the cell of its first."""
+    cells = np.array(LAWS[str(setting["table"])], float)
+    groups, items = int(setting["groups"]), rng.integers(2, 19, int(setting["groups"]))
+    kinds = rng.choice(cells.size, size=(groups, 18), p=(cells / cells.sum()).ravel())
+    kinds = np.where(rng.random(kinds.shape) < 0.5, kinds[:, :1], kinds)
+    found = np.zeros((groups, cells.size), np.int64)
+    for place in range(18):
+        here = place < items
+        found[np.flatnonzero(here), kinds[here, place]] += 1
+    return found.reshape(groups, *cells.shape)
+
+
+def of_tables(method: str, cells: npt.NDArray[np.int64], seed: int) -> Interval | None:
+    counts = Counts.table(cells.sum(axis=0).tolist())
+    diagonal, n = np.diagonal(cells, axis1=1, axis2=2), cells.sum(axis=(1, 2))
+    rows = np.concatenate([diagonal, cells.sum(axis=2), cells.sum(axis=1), n[:, None]], axis=1).astype(float)
+    units = Sums(rows=rows, count=np.ones(len(rows), np.int64), answers=int(n.sum()), units="groups")
+    settings = Settings(interval=method or None, draws=DRAWS, seed=seed, absent="zero")
+    return table_row(parse("macro_f1"), None, TableTally(counts, units, "groups", counts.n), settings).interval

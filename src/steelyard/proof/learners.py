@@ -1,0 +1,108 @@
+"""Claims about tests of learning algorithms: false alarms with one learner on exchangeable halves of the features, split by split."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Iterator
+from functools import partial
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from steelyard.evaluate.folds import Answer
+from steelyard.proof.claims import Band, Claim, Setting
+from steelyard.proof.trials import Said, Trial, significant
+from steelyard.questions.learner_design import METHODS, Piece, Scheme, cut, judge, make_splits, settle_scheme
+from steelyard.questions.learners import compare_learners
+
+FloatArray = npt.NDArray[np.float64]
+IntArray = npt.NDArray[np.int64]
+Predict = Callable[[FloatArray, IntArray, IntArray, IntArray], IntArray]
+PAGE = "docs/learners.md"
+HALF = 5  # features of each learner
+SAID: dict[str, Said] = {
+    "corrected-repeated-kfold": ("equal learners told apart in 2 to 11% of cases", Band(high=0.11)),
+    "corrected-resampled": ("equal learners told apart in 2 to 9% of cases", Band(high=0.09)),
+    "5x2cv-t": ("equal learners told apart in 4 to 12% of cases", Band(high=0.12)),
+    "5x2cv-f": ("equal learners told apart in 4 to 15% of cases", Band(high=0.15)),
+    "kfold": ("equal learners told apart in 5 to 15% of cases", Band(high=0.15)),
+    "disjoint-sets": ("about these two models; equal recipes told apart in 5 to 7% of cases", Band(high=0.07)),
+}
+
+
+def claims() -> Iterator[Claim]:
+    yield from _null().claims()
+    yield from _repeated_naively().claims()
+
+
+# ---- two equal learners ----------------------------------------------------------------------------------------------------------
+
+
+def data(rng: np.random.Generator, setting: Setting) -> tuple[Any, ...]:
+    """The label depends on both halves of the features alike: what sees the first half cannot be better than what sees the second."""
+    n = int(setting["n"])
+    x = rng.normal(size=(n, 2 * HALF))
+    signal = x[:, 0] + x[:, HALF] + 0.5 * (x[:, 1] + x[:, HALF + 1])
+    y = (signal + rng.normal(size=n) > 0).astype(np.int64)
+    return x, y, str(setting["learner"]), int(rng.integers(2**31))
+
+
+def ridge(x: FloatArray, y: IntArray, train: IntArray, test: IntArray) -> IntArray:
+    """Ridge regression on +-1: stable."""
+    seen = np.column_stack([np.ones(len(train)), x[train]])
+    w = np.linalg.solve(seen.T @ seen + np.eye(seen.shape[1]), seen.T @ (2.0 * y[train] - 1))
+    return np.asarray(w[0] + x[test] @ w[1:] > 0, np.int64)
+
+
+def nearest(x: FloatArray, y: IntArray, train: IntArray, test: IntArray) -> IntArray:
+    """The nearest neighbour: as unstable as can be."""
+    square = (x * x).sum(1)
+    return np.asarray(y[train[(square[train] - 2 * x[test] @ x[train].T).argmin(1)]])
+
+
+LEARNERS: dict[str, Predict] = {"ridge": ridge, "nearest neighbour": nearest}
+
+
+def told_apart(scheme: Scheme, x: FloatArray, y: IntArray, learner: str, seed: int) -> bool:
+    """The splits, the cutting and the test are those of `compare_learners`; fitting and scoring are done here, for speed."""
+    fit = LEARNERS[learner]
+    pieces = []
+    for split in make_splits(scheme, len(y), seed, y, None):
+        said = [Answer(fit(x[:, half : half + HALF], y, split.train, split.test)) for half in (0, HALF)]
+        pieces.append(Piece(split, split.test, (said[0], said[1])))
+    if scheme.method == "disjoint-sets":
+        pieces = cut(pieces[0], scheme, seed, y, None)
+    right = [[float(np.mean(answer.prediction == y[piece.rows])) for answer in piece.answers] for piece in pieces]
+    delta = np.array([b - a for a, b in right])
+    delta[np.abs(delta) < 1e-12] = 0.0
+    return significant(judge(scheme, delta, [piece.split for piece in pieces], "two-sided", 0.95, "two").p_value)
+
+
+def _null() -> Trial:
+    return Trial(
+        family="equal learners, split by split",
+        draw=data,
+        methods={method: partial(told_apart, settle_scheme(method, None, None, None)) for method in METHODS},
+        said={(method, "size"): SAID[method] for method in METHODS},
+        settings=({"learner": "ridge", "n": 100}, {"learner": "nearest neighbour", "n": 100}),
+        more=tuple({"learner": learner, "n": n} for learner in LEARNERS for n in (60, 300)),
+        default=str(inspect.signature(compare_learners).parameters["method"].default),
+        page=PAGE,
+        runs=(150, 800),
+    )
+
+
+def _repeated_naively() -> Trial:
+    """The textbook's t over ten times ten folds, as if they were a hundred experiments."""
+    return Trial(
+        family="equal learners, folds repeated as if they were new data",
+        draw=data,
+        methods={"kfold": partial(told_apart, settle_scheme("kfold", None, 10, None))},
+        said={("kfold", "size"): ("equal learners told apart in 27 to 65% of cases", Band(fails=0.27, high=0.7))},
+        settings=({"learner": "ridge", "n": 100},),
+        more=({"learner": "nearest neighbour", "n": 100},),
+        default="",
+        page=PAGE,
+        runs=(150, 800),
+    )

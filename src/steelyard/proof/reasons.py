@@ -1,0 +1,61 @@
+"""Why an alternative that is better somewhere is still not the default: a sentence for each, printed beside its numbers.
+
+Each follows the words "Not the default:". A test keeps them to claims that exist; the full grid keeps them to those that are needed.
+"""
+
+from __future__ import annotations
+
+TEXTBOOK = "next to 0 and 1 it covers nothing; offered by name because it is taught everywhere"
+PROMISE = "below nominal in places, and a bound is a promise"
+LESS = "narrower because it covers less than the default"
+PRIOR = "it rests on a prior, which is the user's to choose"
+WIDE = "wider by a fifth or more with few items"
+NO_TEST = "Tango's interval and the test of a margin always agree; this one has no such test"
+FEWER = "it finds less, and the default exceeds alpha only where most items disagree"
+DRAWN = "it needs draws where the default is a formula"
+
+PROPORTION = "a proportion"
+BOUNDS = ("a lower bound of a proportion", "a upper bound of a proportion")
+TABLES = ("macro F1", "MCC", "Cohen's kappa", "balanced accuracy", "F2 of one class")
+PAIRED, MANY = "a paired difference", "a paired difference of many items"
+UNPAIRED, UNPAIRED_BOUND = "an unpaired difference", "a lower bound of an unpaired difference"
+FLIPS, ONE_SIDE = "right or wrong on the same items", "right or wrong on the same items, one side"
+SUITE = "a suite of guards, broken ones called"
+
+REASONS: dict[tuple[str, str], str] = {
+    (PROPORTION, "agresti-coull"): "wider, and before it is cut it reaches beyond 0 and 1",
+    (PROPORTION, "jeffreys"): "its plain ends exclude 0 when nothing is right, and 1 when all is",
+    (PROPORTION, "clopper-pearson"): "an eighth wider with 20 items; it is the default of one-sided bounds",
+    (PROPORTION, "mid-p"): "wider with few items, and no formula to check by hand",
+    (PROPORTION, "bayes"): "the ends of jeffreys; for whoever wants the meaning of a posterior",
+    (PROPORTION, "hdi"): "the shortest pays with coverage, which is below nominal on average",
+    **{(PROPORTION, method): TEXTBOOK for method in ("wald", "percentile")},
+    **{(bound, method): PROMISE for bound in BOUNDS for method in ("wilson", "agresti-coull", "jeffreys", "mid-p")},
+    **{(bound, method): TEXTBOOK for bound in BOUNDS for method in ("wald", "percentile")},
+    **{("F1 of one class", method): WIDE for method in ("clopper-pearson", "mid-p")},
+    **{(bound, method): PROMISE for bound in ("a lower bound of F1", "an upper bound of F1") for method in ("wilson", "mid-p")},
+    **{(table, method): LESS for table in TABLES for method in ("percentile", "delta")},
+    **{(table, method): PRIOR for table in TABLES for method in ("bayes", "hdi")},
+    **{("a mean of bounded scores", method): LESS for method in ("t", "percentile", "bca")},
+    ("a mean of bounded scores", "studentized"): "below nominal in places, and it needs draws where the rule is a formula",
+    **{("a proportion of groups", method): LESS for method in ("percentile", "bca")},
+    **{(groups, method): DRAWN for groups in ("a mean of groups", "macro F1 of groups") for method in ("percentile", "bca")},
+    ("average precision", "percentile"): "over the full grid it covers less",
+    **{(family, method): LESS for family in (PAIRED, MANY) for method in ("newcombe", "wald", "percentile", "bca", "delta")},
+    **{(family, "bonett-price"): NO_TEST for family in (PAIRED, MANY)},
+    **{(family, "bayes"): PRIOR for family in (PAIRED, MANY, UNPAIRED)},
+    ("a paired difference of scores", "percentile"): LESS,
+    **{(f, "miettinen-nurminen"): "found by iteration, where Newcombe's is a formula to check by hand" for f in (UNPAIRED, UNPAIRED_BOUND)},
+    (UNPAIRED, "agresti-caffo"): "it lies around a difference shrunk towards 0, not around the one that was seen",
+    (UNPAIRED, "wald"): LESS,
+    **{(family, test): FEWER for family in (FLIPS, ONE_SIDE) for test in ("mcnemar-exact", "randomization", "sign-flip")},
+    ("a guard on a bare number, other items", "declared sigma"): "far below alpha for good models, so it finds less",
+    (SUITE, "bh"): "it bounds the share of false calls, not the chance of any: a gate should not stop a healthy night",
+    (SUITE, "none"): "it alarms in most healthy nights of twenty guards",
+    ("stopping early, right or wrong", "e-mcnemar"): "it never stops for a pass, and pays in items; the default stops for either answer",
+    ("each end of the interval after stopping early, right or wrong", "lan-demets"): "asymptotic, where the default is exact",
+    ("the mean of bounded scores, at every item at once", "betting sequence for a width"): "tuned to one width, known beforehand",
+}
+
+# Needed on the quick grid only, where few settings and few runs show what more of them take back.
+ON_QUICK_ONLY: frozenset[tuple[str, str]] = frozenset()

@@ -1,0 +1,220 @@
+"""Working out a grid: every setting of every claim in some process, each finished one written down, so that work can be resumed.
+
+Settings are worked out in the order of a hash, so that cheap and dear ones are mixed and the time left can be told. A number
+depends on the claim, the setting and the seed alone: neither the order nor the number of processes nor a resumption changes it.
+"""
+
+from __future__ import annotations
+
+import functools
+import hashlib
+import json
+import math
+import time
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from steelyard.certificates import UP_IS_BAD, Tried
+from steelyard.errors import SourceError
+from steelyard.proof.claims import Claim, Point, Setting, generator, words
+from steelyard.version import __version__
+
+Done = Callable[[int, int, float], None]  # settings done, settings in all, seconds since the start
+CODE = ("tally", "metrics", "infer", "questions")  # the rooms whose code the numbers come from
+
+
+@dataclass(frozen=True, slots=True)
+class Task:
+    """One setting of one claim, by its place in the grid: what a worker is told."""
+
+    claim: str
+    grid: str
+    index: int
+    seed: int
+
+
+def summary(claim: Claim, setting: Setting, points: Iterable[Point]) -> Tried:
+    """The points of a setting as one Tried. Points of one setting rest on equally many runs, so the extreme one is the telling one."""
+    seen = list(points)
+    if not seen or not all(math.isfinite(p.found) and math.isfinite(p.error) for p in seen):
+        raise ValueError("a share is missing or not finite")
+    least, most = min(seen, key=lambda p: p.found), max(seen, key=lambda p: p.found)
+    bad = 1 if claim.kind in UP_IS_BAD else -1
+    widths = [p.width for p in seen if p.width is not None]
+    many = len(seen)
+    return Tried(
+        setting=words(setting),
+        points=many,
+        least=least.found,
+        least_at=least.where,
+        least_error=least.error,
+        most=most.found,
+        most_at=most.where,
+        most_error=most.error,
+        mean=math.fsum(p.found for p in seen) / many,
+        mean_error=math.sqrt(math.fsum(p.error**2 for p in seen)) / many,
+        off=math.fsum(max(0.0, bad * (p.found - claim.nominal)) for p in seen) / many,
+        width=math.fsum(widths) / many if len(widths) == many else None,
+    )
+
+
+def tried(claim: Claim, setting: Setting, seed: int) -> Tried:
+    """Work out one setting, here and now. A method that raises does not hold what is claimed; that is an answer, not our end."""
+    begun = time.process_time()
+    try:
+        made = summary(claim, setting, claim.work(setting, generator(seed, claim.name, setting)))
+    except Exception as fault:
+        share = 1.0 if claim.kind in UP_IS_BAD else 0.0
+        made = summary(claim, setting, [Point(words(setting), share)])
+        made = replace(made, broken=f"{type(fault).__name__}: {fault}")
+    return replace(made, seconds=time.process_time() - begun)
+
+
+def work_out(
+    claims: Sequence[Claim], grid: str, *, seed: int = 0, jobs: int = 1, state: Path | None = None, done: Done = lambda *_: None
+) -> dict[str, list[Tried]]:
+    """All settings of the claims, by the name of the claim, in the order of its grid. One job works in this process."""
+    tasks = {Task(c.name, grid, i, seed): (c, s) for c in claims for i, s in enumerate(c.settings(grid))}
+    keys = {task: key_of(claim, setting, seed) for task, (claim, setting) in tasks.items()} if state is not None else {}
+    known = read_state(state) if state is not None else {}
+    found: dict[Task, Tried] = {task: known[keys[task]] for task in tasks if task in keys and keys[task] in known}
+    open_tasks = sorted((task for task in tasks if task not in found), key=_mixed)
+    begun = time.monotonic()
+    done(len(found), len(tasks), 0.0)
+    for task, made in _in_order(open_tasks, tasks) if jobs <= 1 else _in_processes(open_tasks, jobs):
+        found[task] = made
+        if state is not None and made.broken is None:
+            write_state(state, keys[task], task.claim, made)
+        done(len(found), len(tasks), time.monotonic() - begun)
+    return {c.name: [found[Task(c.name, grid, i, seed)] for i in range(len(c.settings(grid)))] for c in claims}
+
+
+def _mixed(task: Task) -> bytes:
+    return hashlib.sha256(f"{task.claim}|{task.index}".encode()).digest()
+
+
+def _in_order(order: Sequence[Task], tasks: dict[Task, tuple[Claim, Setting]]) -> Iterator[tuple[Task, Tried]]:
+    for task in order:
+        yield task, tried(*tasks[task], task.seed)
+
+
+def _in_processes(order: Sequence[Task], jobs: int) -> Iterator[tuple[Task, Tried]]:
+    """The tasks in worker processes, as they finish. Whatever ends this (Ctrl-C, a fault) ends the workers at once."""
+    import multiprocessing
+    from concurrent.futures import ProcessPoolExecutor, as_completed
+
+    others = set(multiprocessing.active_children())
+    # Spawned, not forked: the same on every system, and no thread of this process is copied in the middle of its work.
+    pool = ProcessPoolExecutor(min(jobs, max(1, len(order))), multiprocessing.get_context("spawn"), initializer=_deaf)
+    finished = False
+    try:
+        for future in as_completed([pool.submit(_worked, task) for task in order]):
+            yield future.result()
+        finished = True
+    finally:
+        pool.shutdown(wait=finished, cancel_futures=True)
+        if not finished:
+            for child in set(multiprocessing.active_children()) - others:
+                child.terminate()
+
+
+def _deaf() -> None:
+    """A worker leaves Ctrl-C to the process that started it."""
+    import signal
+
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+
+
+@functools.cache
+def _catalogue() -> dict[str, Claim]:
+    from steelyard.proof.catalogue import every_claim
+
+    return {claim.name: claim for claim in every_claim()}
+
+
+def _worked(task: Task) -> tuple[Task, Tried]:
+    """What a worker does: claims hold functions and are looked up by name, so nothing but names and numbers travels."""
+    claim = _catalogue()[task.claim]
+    return task, tried(claim, claim.settings(task.grid)[task.index], task.seed)
+
+
+# ---- the state file --------------------------------------------------------------------------------------------------
+
+
+def key_of(claim: Claim, setting: Setting, seed: int) -> str:
+    """What a result is kept under: version, code, claim, setting and seed. The band is judged afresh and is no part of it."""
+    declared = [__version__, code_digest(), claim.name, f"{claim.nominal!r}", _work_text(claim.work), _source(claim.work)]
+    return hashlib.sha256("\n".join([*declared, words(setting), repr(sorted(setting.items())), str(seed)]).encode()).hexdigest()[:32]
+
+
+def _work_text(work: Any) -> str:
+    """A way of working out, by name and arguments: no address in memory, which changes from run to run."""
+    if isinstance(work, functools.partial):
+        parts = [*map(_work_text, work.args), *(f"{k}={_work_text(v)}" for k, v in sorted(work.keywords.items()))]
+        return f"{_work_text(work.func)}({', '.join(parts)})"
+    return f"{work.__module__}.{work.__qualname__}" if hasattr(work, "__qualname__") else repr(work)
+
+
+def _source(work: Any) -> str:
+    """The digest of the file that declares the claim."""
+    import inspect
+
+    while isinstance(work, functools.partial):
+        work = work.func
+    return _digest_of(Path(inspect.getfile(work)))
+
+
+@functools.cache
+def code_digest() -> str:
+    """The digest of the code that the numbers come from; comments, docstrings and layout do not count."""
+    here = Path(__file__).parents[1]
+    paths = sorted(path for room in CODE for path in (here / room).glob("*.py"))
+    return hashlib.sha256("".join(f"{path.name}{_digest_of(path)}" for path in paths).encode()).hexdigest()
+
+
+@functools.cache
+def _digest_of(path: Path) -> str:
+    import ast
+
+    tree = ast.parse(path.read_text(encoding="utf-8"))
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef) and node.body and ast.get_docstring(node) is not None:
+            node.body = node.body[1:]
+    return hashlib.sha256(ast.dump(tree).encode()).hexdigest()
+
+
+def read_state(path: Path) -> dict[str, Tried]:
+    """What was worked out before. A line that is torn or not ours counts as not worked out."""
+    found: dict[str, Tried] = {}
+    try:
+        lines = path.read_text(encoding="utf-8", errors="replace").splitlines() if path.exists() else []
+    except OSError as fault:
+        raise SourceError(f"cannot read the state {str(path)!r}", got=fault.strerror or str(fault), need="a file, or none") from fault
+    for line in lines:
+        try:
+            plain = json.loads(line)
+            found[plain["key"]] = Tried(**plain["tried"])
+        except (ValueError, TypeError, KeyError):
+            continue
+    return found
+
+
+def write_state(path: Path, key: str, claim: str, made: Tried) -> None:
+    """Append one line, on a line of its own even after a torn one."""
+    try:
+        with path.open("a+b") as file:
+            torn = file.tell() > 0 and _last_byte(file) != b"\n"
+            file.write((b"\n" if torn else b"") + json.dumps({"key": key, "claim": claim, "tried": asdict(made)}).encode() + b"\n")
+    except OSError as fault:
+        hint = "--state FILE names another place"
+        raise SourceError(
+            f"cannot write the state {str(path)!r}", got=fault.strerror or str(fault), need="room and permission", hint=hint
+        ) from fault
+
+
+def _last_byte(file: Any) -> bytes:
+    file.seek(-1, 2)
+    last: bytes = file.read(1)
+    return last

@@ -1,0 +1,82 @@
+"""Coverage by seeded simulation: every method of a family sees the same samples, each drawn from a stream of its own."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from steelyard.proof.claims import Band, Claim, Point, Setting, generator, share_error, words
+from steelyard.results import Interval
+
+LEVEL = 0.95
+DRAWS = 399  # of each bootstrap: ends at the 10th value from either side, at a twentieth of the cost of the default
+PAGE = "docs/methods.md"
+TWO_PAGE = "docs/compare.md"
+
+Said = tuple[str, Band]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Study:
+    """What methods compete for where outcomes cannot be enumerated.
+
+    draw: a sample of a setting. truth: what the interval should contain. interval: of a sample by the name of a method, with a
+    seed for its draws, through the code that answers the user, fall-backs included; None where that code gives no interval.
+    slow: methods that see every so many-th sample only.
+    """
+
+    family: str
+    draw: Callable[[Setting, np.random.Generator], Any]
+    truth: Callable[[Setting], float]
+    interval: Callable[[str, Any, int], Interval | None]
+    slow: Mapping[str, int]
+
+
+def simulated(
+    study: Study, said: Mapping[str, Said], default: str, *, quick: tuple[Setting, ...], full: tuple[Setting, ...], page: str = PAGE
+) -> Iterator[Claim]:
+    """A claim for each method of a study. Settings name the number of samples as `runs`."""
+    for method, (sentence, band) in said.items():
+        yield Claim(
+            family=study.family,
+            method=method,
+            kind="coverage",
+            nominal=LEVEL,
+            says=sentence,
+            documented=page,
+            band=band,
+            quick=quick,
+            full=full,
+            work=partial(coverage, study, method),
+            default=method == default,
+        )
+
+
+def coverage(study: Study, method: str, setting: Setting, rng: np.random.Generator) -> Iterator[Point]:
+    """The share of samples whose interval contains the truth, among those that have one.
+
+    The samples follow from the family and the setting alone, so that methods are compared on equal data; hence no use of rng.
+    """
+    truth, every = study.truth(setting), study.slow.get(method, 1)
+    law = {key: value for key, value in setting.items() if key != "runs"}
+    covered, widths = 0, []
+    for run in range(0, int(setting["runs"]), every):
+        sample = study.draw(law, generator(0, f"{study.family}, sample {run}", law))
+        found = study.interval(method, sample, run)
+        if found is None:
+            continue
+        low, high = (-math.inf if found.low is None else found.low), (math.inf if found.high is None else found.high)
+        covered += low <= truth <= high
+        widths.append(high - low)
+    share = covered / len(widths)
+    yield Point(words(law), share, share_error(share, len(widths)), math.fsum(widths) / len(widths))
+
+
+def runs_of(settings: tuple[Setting, ...], runs: int) -> tuple[Setting, ...]:
+    """The settings with this many samples each."""
+    return tuple({**setting, "runs": runs} for setting in settings)

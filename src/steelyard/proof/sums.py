@@ -1,0 +1,102 @@
+"""Claims about intervals of what is no mean: a ratio of sums, RMSE, R2, calibration error; simulated samples."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from functools import partial
+
+import numpy as np
+import numpy.typing as npt
+
+from steelyard.metrics.catalogue import parse
+from steelyard.metrics.sums import STATISTICS, item_rows
+from steelyard.proof.claims import Band, Claim, Setting
+from steelyard.proof.simulation import DRAWS, LEVEL, Said, Study, runs_of, simulated
+from steelyard.questions.settings import Settings
+from steelyard.questions.sums_rows import _ends
+from steelyard.results import Interval
+from steelyard.tally.sums import tally_items
+
+Columns = tuple[npt.NDArray[np.float64], ...]
+SLOW = {"percentile": 2, "bca": 2, "studentized": 2}
+
+
+@dataclass(frozen=True, slots=True)
+class Quantity:
+    """A metric of sums: its name in the catalogue, a sample of a setting, its true value, the settings."""
+
+    name: str
+    draw: Callable[[Setting, np.random.Generator], Columns]
+    truth: Callable[[Setting], float]
+    settings: tuple[Setting, ...]
+
+
+def words_of_texts(setting: Setting, rng: np.random.Generator) -> Columns:
+    """Errors in texts of very unequal length: one in ten words, more unequal between texts than chance makes them."""
+    n = int(setting["n"])
+    length = 1 + rng.geometric(0.05, n)
+    return rng.binomial(length, rng.beta(1, 9, n)).astype(float), length.astype(float)
+
+
+def half_explained(setting: Setting, rng: np.random.Generator) -> Columns:
+    """A prediction that explains half of the variance of the truth: R2 = 1/2, RMSE = 1."""
+    explained, rest = rng.normal(size=(2, int(setting["n"])))
+    return explained + rest, explained
+
+
+def too_sure(setting: Setting, rng: np.random.Generator) -> Columns:
+    """Probabilities in the middles of ten bins, nearer to the ends than the truth by a constant: the calibration error."""
+    p = (np.floor(10 * rng.random(int(setting["n"]))) + 0.5) / 10
+    off = float(setting["off"])
+    return p, (rng.random(len(p)) < np.where(p > 0.5, p - off, p + off)).astype(float)
+
+
+SIZES: tuple[Setting, ...] = tuple({"n": n} for n in (100, 30, 500))
+CALIBRATED: tuple[Setting, ...] = tuple({"n": n, "off": off} for n, off in ((100, 0.1), (500, 0.1), (30, 0.1), (100, 0.03), (1000, 0.03)))
+QUANTITIES = {
+    "a ratio of sums": Quantity("ratio", words_of_texts, lambda s: 0.1, SIZES),
+    "RMSE": Quantity("rmse", half_explained, lambda s: 1.0, SIZES),
+    "R2": Quantity("r2", half_explained, lambda s: 0.5, SIZES),
+    "calibration error": Quantity("ece", too_sure, lambda s: float(s["off"]), CALIBRATED),
+}
+SAID: dict[str, dict[str, Said]] = {
+    "a ratio of sums": {
+        "percentile": (f"covers 0.9 with 30 texts of unequal length; {DRAWS} draws", Band(low=0.9, mean_low=0.915)),
+        "bca": (f"covers 0.9 with 30 texts of unequal length; {DRAWS} draws", Band(low=0.9, mean_low=0.915)),
+        "studentized": (f"covers 0.935 or more, a quarter wider; {DRAWS} draws", Band(low=0.935, mean_low=0.94)),
+        "delta": ("covers 0.91 with 30 texts of unequal length", Band(low=0.905, mean_low=0.92)),
+    },
+    "RMSE": {
+        "percentile": (f"covers 0.89 with 30 items; {DRAWS} draws", Band(low=0.89, mean_low=0.91)),
+        "bca": (f"covers 0.9 with 30 items; {DRAWS} draws", Band(low=0.895, mean_low=0.915)),
+        "studentized": (f"covers 0.935 or more, a seventh wider; {DRAWS} draws", Band(low=0.935, mean_low=0.94)),
+        "delta": ("covers 0.925 or more", Band(low=0.925, mean_low=0.935)),
+    },
+    "R2": {
+        "percentile": (f"covers 0.9 with 30 items; {DRAWS} draws", Band(low=0.89, mean_low=0.91)),
+        "bca": (f"covers 0.92 or more; {DRAWS} draws", Band(low=0.91, mean_low=0.92)),
+        "studentized": (f"covers 0.92 or more; {DRAWS} draws", Band(low=0.92, mean_low=0.93)),
+        "delta": ("covers 0.92 or more", Band(low=0.92, mean_low=0.93)),
+    },
+    "calibration error": {  # the estimate itself is too high, by more than the interval is wide where items are few
+        "percentile": (f"covers nothing where the error is small and items are few; {DRAWS} draws", Band(fails=0.5)),
+        "bca": (f"covers nothing where the error is small and items are few; {DRAWS} draws", Band(fails=0.87, mean_low=0.5)),
+        "studentized": (f"covers 0.75 or more; {DRAWS} draws", Band(low=0.75, mean_low=0.85)),
+        "delta": ("covers 0.94 where the error is large, 0.55 where it is small and items are few", Band(low=0.52, mean_low=0.81)),
+    },
+}
+
+
+def claims() -> Iterator[Claim]:
+    for family, of in QUANTITIES.items():
+        probe = interval(of.name, "", of.draw(of.settings[0], np.random.default_rng(0)), 0)
+        assert probe is not None
+        study = Study(family=family, draw=of.draw, truth=of.truth, interval=partial(interval, of.name), slow=SLOW)
+        yield from simulated(study, SAID[family], probe.method, quick=runs_of(of.settings[:1], 400), full=runs_of(of.settings, 4000))
+
+
+def interval(name: str, method: str, columns: Columns, seed: int) -> Interval | None:
+    settings, tally = Settings(interval=method or None, draws=DRAWS, seed=seed), tally_items(item_rows(name, *columns))
+    ends = _ends(parse(name), tally, STATISTICS[name], settings, None, "items", {})
+    return None if ends is None else Interval(low=ends[0], high=ends[1], confidence_level=LEVEL, side="two", method=ends[2])

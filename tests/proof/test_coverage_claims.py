@@ -1,0 +1,200 @@
+"""The claims about coverage: complete, comparable, honest about defaults, and able to fail."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from functools import cache, partial
+
+import numpy as np
+import pytest
+
+from steelyard.metrics.catalogue import parse
+from steelyard.metrics.proportions import as_proportion
+from steelyard.proof import grouped, jaccard, means, paired, priors, ranking, sums, tables, unpaired
+from steelyard.proof.claims import Claim, Point, Setting
+from steelyard.proof.judging import held
+from steelyard.proof.running import tried
+from steelyard.proof.simulation import Study, coverage, simulated
+from steelyard.questions import paired_flips, paired_table
+from steelyard.questions import unpaired as different_items
+from steelyard.questions.sums_rows import _offered
+from steelyard.questions.table_rows import offered
+from steelyard.results import Interval
+from steelyard.tally.counts import Counts
+
+ROOMS = (jaccard, tables, means, grouped, ranking, paired, unpaired, priors)
+ALONE = "drawn from its prior"  # posteriors only: nothing competes
+
+
+@cache
+def every() -> tuple[Claim, ...]:
+    return tuple(claim for room in ROOMS for claim in room.claims())
+
+
+@cache
+def families() -> dict[str, list[Claim]]:
+    found: dict[str, list[Claim]] = {}
+    for claim in every():
+        found.setdefault(claim.family, []).append(claim)
+    return found
+
+
+def test_names_sentences_bands_and_grids() -> None:
+    names = [claim.name for claim in every()]
+    assert len(set(names)) == len(names)
+    for claim in every():
+        assert claim.says, claim.name
+        assert claim.quick, claim.name
+        assert claim.full, claim.name
+        bounds = (claim.band.low, claim.band.high, claim.band.mean_low, claim.band.mean_high, claim.band.fails)
+        assert any(bound is not None for bound in bounds), claim.name
+
+
+def test_each_family_has_one_default_and_one_grid() -> None:
+    """Methods compete on the same settings, or a comparison would compare settings."""
+    for family, claims in families().items():
+        assert sum(claim.default for claim in claims) == (0 if ALONE in family else 1), family
+        assert len({(str(claim.quick), str(claim.full)) for claim in claims}) == 1, family
+
+
+def methods(family: str) -> set[str]:
+    return {claim.method for claim in families()[family]}
+
+
+def test_every_method_that_is_offered_has_its_claim() -> None:
+    table = Counts.binary(tp=1, fp=1, fn=1, tn=1)
+    f1, macro = parse("f1"), parse("macro_f1")
+    assert methods("F1 of one class") == set(offered(f1, as_proportion(f1, table, 1)))
+    for family in tables.FAMILIES:
+        assert methods(family) == set(offered(macro, None))
+    assert methods("a mean of bounded scores") - {means.RULE} == set(_offered(parse("mean"), (0.0, 1.0), "items"))
+    for family, of in sums.QUANTITIES.items():
+        assert methods(family) == set(_offered(parse(of.name), None, "items"))
+    assert methods("a paired difference") == {*paired_flips.INTERVALS, *paired.DRAWN}
+    assert methods("a paired difference of F1") == set(paired_table.INTERVALS)
+    assert methods("an unpaired difference") == set(different_items.PROPORTIONS)
+
+
+def test_the_default_is_asked_of_the_code(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(paired_flips, "INTERVALS", ("newcombe", "tango"))
+    assert next(claim.method for claim in paired.claims() if claim.default) == "newcombe"
+
+
+def point(claim: Claim, setting: Setting) -> Point:
+    (found,) = claim.work(setting, np.random.default_rng(0))
+    return found
+
+
+def test_methods_of_a_family_see_the_same_samples_whatever_the_seed() -> None:
+    seen: dict[str, list[float]] = {"one": [], "other": []}
+
+    def interval(method: str, sample: float, seed: int) -> Interval:
+        seen[method].append(sample)
+        return Interval(low=0.0, high=sample, confidence_level=0.95, side="two", method=method)
+
+    study = Study(family="a draw", draw=lambda s, rng: float(rng.random()), truth=lambda s: 0.5, interval=interval, slow={"other": 3})
+    said = dict.fromkeys(seen, ("", jaccard.TWO_SIDED["wilson"][1]))
+    one, other = simulated(study, said, "one", quick=({"n": 3, "runs": 30},), full=({"n": 3, "runs": 30},))
+    first, second = point(one, one.quick[0]), point(other, other.quick[0])
+    assert first.where == second.where == "n=3"
+    assert seen["one"][::3] == seen["other"]
+    assert len(set(seen["one"])) == 30
+    assert first.found == np.mean([sample >= 0.5 for sample in seen["one"]])
+    assert first.error > 0
+    (again,) = coverage(study, "one", one.quick[0], np.random.default_rng(99))
+    assert again == first
+
+
+def test_samples_without_an_interval_are_left_out_of_the_share() -> None:
+    def interval(method: str, sample: float, seed: int) -> Interval | None:
+        return None if seed % 2 else Interval(low=None, high=1.0, confidence_level=0.95, side="upper", method=method)
+
+    study = Study(family="a draw", draw=lambda s, rng: 0.0, truth=lambda s: 0.5, interval=interval, slow={})
+    (found,) = coverage(study, "any", {"runs": 10}, np.random.default_rng(0))
+    assert found.found == 1.0
+    assert found.width == np.inf
+
+
+def judged(claim: Claim, *settings: Setting) -> list[str]:
+    return list(held(claim, [tried(claim, setting, 0) for setting in settings or claim.quick]).faults)
+
+
+def by_name(name: str) -> Claim:
+    return next(claim for claim in every() if claim.name == name)
+
+
+EXACT = [
+    "F1 of one class: coverage of wilson",
+    "F1 of one class: coverage of jeffreys",
+    "an upper bound of F1: coverage of wilson",
+    "a paired difference: coverage of tango",
+    "a paired difference: coverage of wald",
+    "an unpaired difference: coverage of newcombe",
+    "an unpaired difference: coverage of wald",
+    "a proportion drawn from its prior: coverage of hdi",
+]
+
+
+@pytest.mark.parametrize("name", EXACT)
+def test_exact_claims_hold_on_the_quick_grid(name: str) -> None:
+    assert judged(by_name(name)) == []
+
+
+def test_f1_at_20_items_is_what_its_calibration_test_knows() -> None:
+    """tests/calibration/test_f1.py: mean .9563 and least .9206 of the twelve settings, added up in another way."""
+    found = tried(by_name("F1 of one class: coverage of wilson"), {"n": 20}, 0)
+    assert (found.mean, found.least) == pytest.approx((0.9563, 0.9206), abs=6e-5)
+
+
+def narrower(method: str, side: str, *cells: int, of: object) -> tuple[float, float]:
+    low, high = of(method, side, *cells)  # type: ignore[operator]
+    return low + 0.2 * (high - low), high - 0.2 * (high - low)
+
+
+@pytest.mark.parametrize(
+    ("room", "name"),
+    [
+        (jaccard, "F1 of one class: coverage of wilson"),
+        (paired, "a paired difference: coverage of tango"),
+        (unpaired, "an unpaired difference: coverage of newcombe"),
+    ],
+)
+def test_a_method_broken_on_purpose_is_found_out(room: object, name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(room, "ends", partial(narrower, of=room.ends))  # type: ignore[attr-defined]
+    faults = judged(by_name(name), by_name(name).quick[0])
+    assert any("claimed at least" in fault for fault in faults)
+
+
+def test_a_mended_weakness_is_told() -> None:
+    claim = by_name("an unpaired difference: coverage of wald")
+    assert claim.band.fails is not None
+    mended = replace(claim, work=partial(unpaired.coverage, "miettinen-nurminen", "two"))
+    assert any("which is gone" in fault for fault in judged(mended))
+
+
+def cheap() -> Iterator[tuple[str, str]]:
+    for family in ("macro F1", "a mean of bounded scores", "RMSE", "a mean of groups", "macro F1 of groups", "AUC", "rank correlation"):
+        yield family, next(claim.method for claim in families()[family] if claim.default)
+    yield from (("a paired difference of scores", "t"), ("a paired difference of ratios", "delta"), ("a paired difference of F1", "delta"))
+    yield from (
+        ("an unpaired difference of means", "t"),
+        ("an unpaired difference of AUCs", "delong"),
+        ("a proportion of groups", "wilson"),
+    )
+
+
+@pytest.mark.parametrize(("family", "method"), list(cheap()))
+def test_simulated_claims_hold_on_a_part_of_the_quick_grid(family: str, method: str) -> None:
+    claim = by_name(f"{family}: coverage of {method}")
+    found = held(claim, [tried(claim, {**setting, "runs": 60}, 0) for setting in claim.quick])
+    assert found.faults == ()
+    assert found.worst_error > 0
+    assert found.width is not None
+    assert found.width > 0
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("name", sorted(claim.name for claim in every()))
+def test_every_claim_holds_on_the_quick_grid(name: str) -> None:
+    assert judged(by_name(name)) == []

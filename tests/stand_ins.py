@@ -1,0 +1,123 @@
+"""What stands in for a package that is not installed: a test file can name it, and whoever uses it is skipped with the reason.
+
+So the core dependencies, pytest and hypothesis are enough for the tests that need no more, even in a file where others do.
+The stand-ins are there only while a test file is imported: steelyard itself never meets them.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+import re
+import sys
+import traceback
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from importlib.machinery import ModuleSpec
+from pathlib import Path
+from types import ModuleType
+from typing import Any, NoReturn
+
+import pytest
+
+# The packages of extras that tests import, and what installs them. A package that is not here is a mistake when it is missing.
+EXTRA_OF = {
+    "axe_playwright_python": "test",
+    "huggingface_hub": "test",
+    "jsonschema": "test",
+    "matplotlib": "plots",
+    "mpmath": "test",
+    "pandas": "pandas",
+    "playwright": "test",
+    "polars": "polars",
+    "psycopg": "postgres",
+    "pyarrow": "arrow",
+    "pyspark": "spark",
+    "sklearn": "learners",
+    "starlette": "serve",
+    "statsmodels": "test",
+    "uvicorn": "serve",
+    "xdist": "test",
+}
+# Tests that meet the package through steelyard, so that no import of theirs says so.
+THROUGH_STEELYARD = {
+    "matplotlib": re.compile(r"render/pictures/test_pictures\.py::test_(svg_and_matplotlib_agree|words_are_harmless)"),
+    "pandas": re.compile(r"questions/test_measure\.py::test_missing_labels_are_refused_or_counted"),
+    "sklearn": re.compile(r"cli/test_learners_cli\.py::"),
+    "starlette": re.compile(r"cli/test_serve_cli\.py::"),
+}
+HERE = Path(__file__).parent
+ALL_MUST_RUN = os.environ.get("STEELYARD_REQUIRE_ALL") == "1"
+MISSING = frozenset(package for package in EXTRA_OF if not ALL_MUST_RUN and importlib.util.find_spec(package) is None)
+
+
+def lack(name: str) -> NoReturn:
+    """Skip the test that needs this package, or the file if it needs it at once."""
+    pytest.skip(reason(name.partition(".")[0]), allow_module_level=True)
+
+
+def reason(package: str) -> str:
+    return f"needs {package}: pip install 'steelyard[{EXTRA_OF[package]}]'"
+
+
+def mark(item: pytest.Item) -> None:
+    """Mark a test that meets a missing package through steelyard as one to skip."""
+    for package, tests in THROUGH_STEELYARD.items():
+        if package in MISSING and tests.search(item.nodeid):
+            item.add_marker(pytest.mark.skip(reason=reason(package)))
+
+
+class StandIn(ModuleType):
+    """A missing package, a module of it, or a name in it."""
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("_"):  # pytest and Python look for these everywhere
+            raise AttributeError(name)
+        return StandIn(f"{self.__name__}.{name}")
+
+    def __call__(self, *values: Any, **options: Any) -> NoReturn:
+        lack(self.__name__)
+
+    def __getitem__(self, key: Any) -> NoReturn:
+        lack(self.__name__)
+
+    def __mro_entries__(self, bases: Any) -> NoReturn:
+        lack(self.__name__)
+
+    def __instancecheck__(self, value: Any) -> NoReturn:
+        lack(self.__name__)
+
+
+class Finder:
+    """Finds a stand-in for every module of a missing package."""
+
+    def find_spec(self, name: str, path: Sequence[str] | None = None, target: ModuleType | None = None) -> ModuleSpec | None:
+        return ModuleSpec(name, self, is_package=True) if name.partition(".")[0] in MISSING else None  # type: ignore[arg-type]
+
+    def create_module(self, spec: ModuleSpec) -> ModuleType:
+        return StandIn(spec.name)
+
+    def exec_module(self, module: ModuleType) -> None:
+        """There is nothing in it."""
+
+
+@contextmanager
+def standing_in() -> Iterator[None]:
+    """While a test file is imported."""
+    finder = Finder()
+    if MISSING:
+        sys.meta_path.append(finder)
+    try:
+        yield
+    finally:
+        if MISSING:
+            sys.meta_path.remove(finder)
+            for name in [name for name, module in sys.modules.items() if isinstance(module, StandIn)]:
+                del sys.modules[name]
+
+
+def skip_for_want_of(fault: ModuleNotFoundError) -> None:
+    """Skip if it was a file of the tests that asked for a missing package; what steelyard itself asks for in vain is a fault."""
+    files = [frame.filename for frame in traceback.extract_tb(fault.__traceback__) if not frame.filename.startswith("<frozen")]
+    if (fault.name or "").partition(".")[0] in MISSING and files and Path(files[-1]).is_relative_to(HERE):
+        lack(str(fault.name))
