@@ -86,7 +86,7 @@ def point(claim: Claim, setting: Setting) -> Point:
     return found
 
 
-def test_methods_of_a_family_see_the_same_samples_whatever_the_seed() -> None:
+def test_methods_of_a_family_see_the_same_samples() -> None:
     seen: dict[str, list[float]] = {"one": [], "other": []}
 
     def interval(method: str, sample: float, seed: int) -> Interval:
@@ -103,7 +103,7 @@ def test_methods_of_a_family_see_the_same_samples_whatever_the_seed() -> None:
     assert first.found == np.mean([sample >= 0.5 for sample in seen["one"]])
     assert first.error > 0
     (again,) = coverage(study, "one", one.quick[0], np.random.default_rng(99))
-    assert again == first
+    assert again != first  # another seed, other samples
 
 
 def test_samples_without_an_interval_are_left_out_of_the_share() -> None:

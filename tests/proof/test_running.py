@@ -83,12 +83,13 @@ def test_a_method_that_raises_is_an_answer() -> None:
     assert nothing.broken is not None
 
 
-def test_seed_of_a_setting_follows_from_claim_and_setting_alone() -> None:
+def test_data_of_a_setting_follow_from_seed_family_and_setting_alone() -> None:
     one, other = claim("one"), claim("other")
     together = without_seconds(work_out([one, other], "full"))
     alone = without_seconds(work_out([other], "full"))
     assert together[other.name] == alone[other.name]
-    assert together[one.name] != together[other.name]
+    assert together[one.name] == together[other.name]  # methods of a family see the same data
+    assert tried(replace(one, family="cards"), SETTINGS[3], 0).mean != tried(one, SETTINGS[3], 0).mean
     assert without_seconds(work_out([other], "full", seed=1)) != alone
     assert [each.setting for each in alone[other.name]] == [words(s) for s in SETTINGS]
 
@@ -134,7 +135,6 @@ def test_key_changes_with_what_matters_and_with_nothing_else(monkeypatch: pytest
     base = key_of(one, SETTINGS[0], 0)
     assert key_of(replace(one, band=Band(low=0.1), says="other words", default=True), SETTINGS[0], 0) == base
     changed = [
-        key_of(claim(sides=7), SETTINGS[0], 0),
         key_of(claim("other"), SETTINGS[0], 0),
         key_of(replace(one, nominal=0.6), SETTINGS[0], 0),
         key_of(one, SETTINGS[1], 0),
@@ -149,8 +149,12 @@ def test_key_changes_with_what_matters_and_with_nothing_else(monkeypatch: pytest
     assert len({base, *changed}) == len(changed) + 1
 
 
-def test_digest_knows_code_from_comments(tmp_path: Path) -> None:
-    texts = {"a": '"""Doc."""\nx = 1\n', "b": '"""Other."""\n\nx = 1  # why\n', "c": '"""Doc."""\nx = 2\n'}
+def test_digest_knows_code_from_comments_and_from_what_is_said(tmp_path: Path) -> None:
+    texts = {
+        "a": '"""Doc."""\nx = {"wald": ("fails", Band(low=0.1)), "n": 1}\n',
+        "b": '"""Other."""\n\nx = {"wald": ("covers", Band(low=0.9)), "n": 1}  # why\n',
+        "c": '"""Doc."""\nx = {"wald": ("fails", Band(low=0.1)), "n": 2}\n',
+    }
     for name, text in texts.items():
         (tmp_path / name).write_text(text, encoding="utf-8")
     a, b, c = (running._digest_of(tmp_path / name) for name in texts)

@@ -17,13 +17,13 @@ from steelyard.infer.coverage import rejected_flips, rejected_pairs
 from steelyard.infer.decision import decide
 from steelyard.infer.many import CORRECTIONS
 from steelyard.proof import drifts, guards, guards_runs, learners, plans, suites, tests, tests_apart, tests_labels, tests_scores
-from steelyard.proof.claims import Band, Claim, Point, Setting
+from steelyard.proof.claims import Band, Claim, Point, Setting, generator
 from steelyard.proof.trials import Trial, alike
 from steelyard.questions.asked import TESTS
 from steelyard.questions.learner_design import METHODS
 
 MODULES = (tests, tests_scores, tests_labels, tests_apart, guards, guards_runs, suites, drifts, learners, plans)
-RNG = np.random.default_rng(0)  # claims draw their own streams; what they are handed plays no part
+RNG = np.random.default_rng(0)  # for what is enumerated and draws nothing
 
 
 def all_claims(*modules: ModuleType) -> Iterator[Claim]:
@@ -32,7 +32,9 @@ def all_claims(*modules: ModuleType) -> Iterator[Claim]:
 
 
 def points(claim: Claim, **changed: Any) -> list[Point]:
-    return [point for setting in claim.quick[:1] for point in claim.work({**setting, **changed}, RNG)]
+    """As the certificate would find them: the stream follows from the family and the setting."""
+    settings = [{**setting, **changed} for setting in claim.quick[:1]]
+    return [point for setting in settings for point in claim.work(setting, generator(0, claim.family, setting))]
 
 
 # ---- the sums ------------------------------------------------------------------------------------------------------------------

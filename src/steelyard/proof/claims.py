@@ -2,8 +2,8 @@
 
 A claim is declared, never hidden in a test: its name, the sentence in the documentation, the grid of settings, and how one
 setting is worked out. Working out gives points: a share (coverage of an interval, size or power of a test) with its Monte
-Carlo error, which is 0 where outcomes can be enumerated. The seed of a setting follows from the claim and the setting alone,
-so that neither order nor interruption changes a number.
+Carlo error, which is 0 where outcomes can be enumerated. The random numbers of a setting follow from the seed, the family and
+the setting alone: all methods of a family see the same data, and neither order nor interruption changes a number.
 """
 
 from __future__ import annotations
@@ -81,11 +81,11 @@ def words(setting: Setting) -> str:
     return " ".join(f"{key}={value:g}" if isinstance(value, float) else f"{key}={value}" for key, value in setting.items())
 
 
-def generator(seed: int, claim: str, setting: Setting) -> np.random.Generator:
-    """The stream of random numbers of one setting of one claim, whatever was worked out before it."""
+def generator(seed: int, name: str, setting: Setting) -> np.random.Generator:
+    """The stream of random numbers of one setting of one family, whatever was worked out before it."""
     import numpy as np
 
-    digest = hashlib.sha256(f"{seed}|{claim}|{words(setting)}".encode()).digest()
+    digest = hashlib.sha256(f"{seed}|{name}|{words(setting)}".encode()).digest()
     return np.random.default_rng(int.from_bytes(digest[:16], "big"))
 
 

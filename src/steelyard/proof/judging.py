@@ -76,7 +76,7 @@ def faults(claim: Claim, settings: Sequence[Tried]) -> list[str]:
         up = claim.kind in UP_IS_BAD
         if share + room(error) < band.fails if up else share - room(error) > band.fails:
             bound = f"a documented weakness of {'at least' if up else 'at most'} {band.fails:g}, which is gone"
-            found.append(_said(claim, f"at worst, at {where}", share, error, bound, band.fails))
+            found.append(_said(claim, f"{where}, its worst", share, error, bound, band.fails))
     return found
 
 

@@ -10,7 +10,7 @@ import numpy as np
 from steelyard.infer.coverage import averaged_coverage, binomial_pair_coverage, multinomial_coverage, tables_of
 from steelyard.infer.posterior import f1_posterior, proportion_posterior
 from steelyard.proof import paired, unpaired
-from steelyard.proof.claims import Band, Claim, Point, Setting, generator, words
+from steelyard.proof.claims import Band, Claim, Point, Setting, words
 from steelyard.proof.simulation import LEVEL, PAGE, TWO_PAGE
 from steelyard.questions.settings import Settings
 
@@ -74,7 +74,7 @@ def of_flips(setting: Setting, rng: np.random.Generator) -> Iterator[Point]:
     """Exact coverage at each of a thousand laws of who is right, drawn from the prior of the four cells."""
     tables = tables_of(int(setting["n"]), 4)
     low, high = np.array([paired.ends("bayes", "two", *map(int, row)) for row in tables]).T
-    truths = generator(0, "laws of who is right", setting).dirichlet([PRIOR] * 4, TRUTHS)
+    truths = rng.dirichlet([PRIOR] * 4, TRUTHS)
     covered, _ = multinomial_coverage(low, high, tables, truths, truths[:, 2] - truths[:, 3])
     yield Point(words(setting), float(covered.mean()), float(covered.std(ddof=1) / np.sqrt(TRUTHS)))
 
@@ -82,6 +82,6 @@ def of_flips(setting: Setting, rng: np.random.Generator) -> Iterator[Point]:
 def of_pair(setting: Setting, rng: np.random.Generator) -> Iterator[Point]:
     n1, n2 = int(setting["n1"]), int(setting["n2"])
     found = np.array([[unpaired.ends("bayes", "two", k1, n1, k2, n2) for k2 in range(n2 + 1)] for k1 in range(n1 + 1)])
-    truths = generator(0, "pairs of shares", setting).beta(PRIOR, PRIOR, (TRUTHS, 2))
+    truths = rng.beta(PRIOR, PRIOR, (TRUTHS, 2))
     covered, _ = binomial_pair_coverage(found[:, :, 0], found[:, :, 1], truths)
     yield Point(words(setting), float(covered.mean()), float(covered.std(ddof=1) / np.sqrt(TRUTHS)))

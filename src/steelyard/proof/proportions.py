@@ -52,7 +52,7 @@ def claims() -> Iterator[Claim]:
     for side, said in (("two", TWO_SIDED), ("lower", ONE_SIDED), ("upper", ONE_SIDED)):
         for method, (sentence, band) in said.items():
             yield Claim(
-                family="a proportion" if side == "two" else f"a {side} bound of a proportion",
+                family="a proportion" if side == "two" else f"{'an' if side == 'upper' else 'a'} {side} bound of a proportion",
                 method=method,
                 kind="coverage",
                 nominal=LEVEL,

@@ -12,10 +12,10 @@ PRIOR = "it rests on a prior, which is the user's to choose"
 WIDE = "wider by a fifth or more with few items"
 NO_TEST = "Tango's interval and the test of a margin always agree; this one has no such test"
 FEWER = "it finds less, and the default exceeds alpha only where most items disagree"
-DRAWN = "it needs draws where the default is a formula"
+DRAWN = "it covers no more, and needs draws where the default is a formula"
 
 PROPORTION = "a proportion"
-BOUNDS = ("a lower bound of a proportion", "a upper bound of a proportion")
+BOUNDS = ("a lower bound of a proportion", "an upper bound of a proportion")
 TABLES = ("macro F1", "MCC", "Cohen's kappa", "balanced accuracy", "F2 of one class")
 PAIRED, MANY = "a paired difference", "a paired difference of many items"
 UNPAIRED, UNPAIRED_BOUND = "an unpaired difference", "a lower bound of an unpaired difference"
@@ -40,7 +40,7 @@ REASONS: dict[tuple[str, str], str] = {
     ("a mean of bounded scores", "studentized"): "below nominal in places, and it needs draws where the rule is a formula",
     **{("a proportion of groups", method): LESS for method in ("percentile", "bca")},
     **{(groups, method): DRAWN for groups in ("a mean of groups", "macro F1 of groups") for method in ("percentile", "bca")},
-    ("average precision", "percentile"): "over the full grid it covers less",
+    **{("calibration error", method): LESS for method in ("percentile", "bca")},
     **{(family, method): LESS for family in (PAIRED, MANY) for method in ("newcombe", "wald", "percentile", "bca", "delta")},
     **{(family, "bonett-price"): NO_TEST for family in (PAIRED, MANY)},
     **{(family, "bayes"): PRIOR for family in (PAIRED, MANY, UNPAIRED)},

@@ -6,6 +6,7 @@ depends on the claim, the setting and the seed alone: neither the order nor the 
 
 from __future__ import annotations
 
+import ast
 import functools
 import hashlib
 import json
@@ -22,7 +23,8 @@ from steelyard.proof.claims import Claim, Point, Setting, generator, words
 from steelyard.version import __version__
 
 Done = Callable[[int, int, float], None]  # settings done, settings in all, seconds since the start
-CODE = ("tally", "metrics", "infer", "questions")  # the rooms whose code the numbers come from
+CODE = ("tally", "metrics", "infer", "questions", "proof")  # the rooms whose code the numbers come from
+JUDGING = ("judging", "preferences", "reasons", "catalogue", "certify", "accuracy", "many_digits")  # what comes after them
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,7 +66,7 @@ def tried(claim: Claim, setting: Setting, seed: int) -> Tried:
     """Work out one setting, here and now. A method that raises does not hold what is claimed; that is an answer, not our end."""
     begun = time.process_time()
     try:
-        made = summary(claim, setting, claim.work(setting, generator(seed, claim.name, setting)))
+        made = summary(claim, setting, claim.work(setting, generator(seed, claim.family, setting)))
     except Exception as fault:
         share = 1.0 if claim.kind in UP_IS_BAD else 0.0
         made = summary(claim, setting, [Point(words(setting), share)])
@@ -144,45 +146,33 @@ def _worked(task: Task) -> tuple[Task, Tried]:
 
 
 def key_of(claim: Claim, setting: Setting, seed: int) -> str:
-    """What a result is kept under: version, code, claim, setting and seed. The band is judged afresh and is no part of it."""
-    declared = [__version__, code_digest(), claim.name, f"{claim.nominal!r}", _work_text(claim.work), _source(claim.work)]
-    return hashlib.sha256("\n".join([*declared, words(setting), repr(sorted(setting.items())), str(seed)]).encode()).hexdigest()[:32]
-
-
-def _work_text(work: Any) -> str:
-    """A way of working out, by name and arguments: no address in memory, which changes from run to run."""
-    if isinstance(work, functools.partial):
-        parts = [*map(_work_text, work.args), *(f"{k}={_work_text(v)}" for k, v in sorted(work.keywords.items()))]
-        return f"{_work_text(work.func)}({', '.join(parts)})"
-    return f"{work.__module__}.{work.__qualname__}" if hasattr(work, "__qualname__") else repr(work)
-
-
-def _source(work: Any) -> str:
-    """The digest of the file that declares the claim."""
-    import inspect
-
-    while isinstance(work, functools.partial):
-        work = work.func
-    return _digest_of(Path(inspect.getfile(work)))
+    """What a result is kept under: version, code, claim, setting and seed. What is said and its band are judged afresh, no part of it."""
+    declared = [__version__, code_digest(), claim.name, repr(claim.nominal), words(setting), repr(sorted(setting.items())), str(seed)]
+    return hashlib.sha256("\n".join(declared).encode()).hexdigest()[:32]
 
 
 @functools.cache
 def code_digest() -> str:
-    """The digest of the code that the numbers come from; comments, docstrings and layout do not count."""
+    """The digest of the code that the numbers come from; comments, docstrings, layout, sentences and bands do not count."""
     here = Path(__file__).parents[1]
-    paths = sorted(path for room in CODE for path in (here / room).glob("*.py"))
+    paths = sorted(path for room in CODE for path in (here / room).glob("*.py") if path.stem not in JUDGING)
     return hashlib.sha256("".join(f"{path.name}{_digest_of(path)}" for path in paths).encode()).hexdigest()
 
 
-@functools.cache
-def _digest_of(path: Path) -> str:
-    import ast
+class _Unsaid(ast.NodeTransformer):
+    """Without docstrings, and without pairs of a sentence and its Band."""
 
-    tree = ast.parse(path.read_text(encoding="utf-8"))
-    for node in ast.walk(tree):
-        if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef) and node.body and ast.get_docstring(node) is not None:
-            node.body = node.body[1:]
-    return hashlib.sha256(ast.dump(tree).encode()).hexdigest()
+    def visit_Tuple(self, node: ast.Tuple) -> ast.AST:
+        if len(node.elts) == 2 and isinstance(node.elts[1], ast.Call) and getattr(node.elts[1].func, "id", "") == "Band":
+            return ast.Constant("said")
+        return self.generic_visit(node)
+
+    def visit_Expr(self, node: ast.Expr) -> ast.AST | None:
+        return None if isinstance(node.value, ast.Constant) else self.generic_visit(node)
+
+
+def _digest_of(path: Path) -> str:
+    return hashlib.sha256(ast.dump(_Unsaid().visit(ast.parse(path.read_text(encoding="utf-8")))).encode()).hexdigest()
 
 
 def read_state(path: Path) -> dict[str, Tried]:

@@ -10,8 +10,8 @@ import numpy as np
 
 from steelyard.infer.confidence_sequence import ConfidenceSequence
 from steelyard.infer.stopping import KINDS
-from steelyard.proof.claims import Band, Claim, Point, Setting, generator, share_error
-from steelyard.proof.stopping import OUTCOMES, PAGE, THETA, default_rule, differences, followed, planned
+from steelyard.proof.claims import Band, Claim, Point, Setting, share_error
+from steelyard.proof.stopping import PAGE, THETA, default_rule, differences, followed, planned
 from steelyard.proof.trials import ALPHA, Said, told
 
 
@@ -47,7 +47,7 @@ def _ends() -> Iterator[Claim]:
 
 def ends_held(kind: str, setting: Setting, rng: np.random.Generator) -> Iterator[Point]:
     """How often the truth lies above the lower end, and below the upper one."""
-    rng, runs = generator(0, OUTCOMES, setting), int(setting["runs"])
+    runs = int(setting["runs"])
     truth = -float(setting["drop"])
     found = []
     for _ in range(runs):
@@ -78,7 +78,7 @@ def _sequences() -> Iterator[Claim]:
 
 def sequence_held(width: float | None, setting: Setting, rng: np.random.Generator) -> Iterator[Point]:
     """Every interval lies inside the earlier ones: the truth was always in if it is in the last."""
-    rng, runs, n = generator(0, "a sequence", setting), int(setting["runs"]), int(setting["items"])
+    runs, n = int(setting["runs"]), int(setting["items"])
     held, wide = 0, 0.0
     for _ in range(runs):
         scores = (rng.random(n) < 0.9).astype(float) if setting["law"] == "right or wrong" else rng.beta(0.9, 0.1, n)

@@ -12,7 +12,7 @@ import numpy.typing as npt
 
 from steelyard.infer.decision import decide
 from steelyard.infer.many import CORRECTIONS
-from steelyard.proof.claims import Band, Claim, Point, Setting, generator, share_error
+from steelyard.proof.claims import Band, Claim, Point, Setting, share_error
 from steelyard.proof.trials import ALPHA, POWER, Said, told
 from steelyard.questions.asked import Asked
 from steelyard.questions.guard_suite import Guard, judged
@@ -71,7 +71,6 @@ def claims() -> Iterator[Claim]:
 
 def called(family: str, correction: str, setting: Setting, rng: np.random.Generator) -> Iterator[Point]:
     """Suites of guards that may share noise, some of them broken by 3 standard errors, judged by the suite itself."""
-    rng = generator(0, "a suite of guards", setting)  # the same nights for every correction and every way of counting
     m, broken, runs = (int(setting[key]) for key in ("guards", "broken", "runs"))
     shared = float(setting["shared"])
     shares = []

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from steelyard.proof.claims import Band, Claim, Point, Setting, generator, share_error, words
+from steelyard.proof.claims import Band, Claim, Point, Setting, share_error, words
 
 ALPHA, POWER = 0.05, 0.8
 Draw = Callable[[np.random.Generator, Setting], tuple[Any, ...]]
@@ -53,8 +53,8 @@ class Trial:
             )
 
     def found(self, method: str, setting: Setting, rng: np.random.Generator) -> Iterator[Point]:
-        """The share of the data sets on which the method calls. The stream follows from family and setting, so that all see the same."""
-        rng, runs, calls = generator(0, self.family, setting), int(setting["runs"]), self.methods[method]
+        """The share of the data sets on which the method calls. All methods of a family are given the same stream."""
+        runs, calls = int(setting["runs"]), self.methods[method]
         hits = sum(calls(*self.draw(rng, setting)) for _ in range(runs))
         yield Point(told(setting), hits / runs, share_error(hits / runs, runs))
 

@@ -71,7 +71,7 @@ def y_scale(curve: Curve, most: int) -> Scale:
     if band:
         room = (high - low) or math.inf
         low, high = min(low, max(min(band), low - room)), max(high, min(max(band), high + room))
-    if low == high:
+    if high - low <= 1e-12 * max(1.0, abs(low), abs(high)):  # rounding, which no axis can show
         low, high = _around(low, values)
     return Scale(low, high, *_even_ticks(low, high, most))
 
