@@ -21,9 +21,8 @@ CAUSES = {
     "8.first-paint": "server time on the clock: the overview groups over the whole table, and a busy machine doubles it",
     "9.errorbars": "`sy.compare` matches ids, checks, warns and computes what the report needs; errorbars takes two arrays as they come; "
     "the functions inside `sy.compare` are faster than errorbars' (the row without a target)",
-    "9.scipy-bootstrap": "real scores have as many cells as items, so counting first buys nothing, and a multinomial draw over 1,000 units "
-    "costs twice an index and a gather",
-    "9.statgate": "its BCa gathers by index, ours draws multinomials over the units, which costs more for a few hundred items",
+    "9.scipy-bootstrap": "real scores have as many cells as items, so counting first buys nothing: both pick units by index",
+    "9.statgate": "for a few hundred real scores both pick units by index, and ours also matches ids and checks",
     "9.importance": "ours solves for both ends to 1e-12; the sampler's draws are worth a thousand, an error in the second digit",
     "own.accuracy-scipy": "ours is a whole `sy.measure` (roles, checks, warnings, signature) of 0.3 to 0.7 ms with a flat profile; "
     "SciPy's time jumps between 80 and 200 ms with the state of the memory allocator",

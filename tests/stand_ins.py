@@ -92,7 +92,17 @@ class Finder:
     """Finds a stand-in for every module of a missing package."""
 
     def find_spec(self, name: str, path: Sequence[str] | None = None, target: ModuleType | None = None) -> ModuleSpec | None:
-        return ModuleSpec(name, self, is_package=True) if name.partition(".")[0] in MISSING else None  # type: ignore[arg-type]
+        if name.partition(".")[0] not in MISSING or not self._asked_by_a_test():
+            return None
+        return ModuleSpec(name, self, is_package=True)  # type: ignore[arg-type]
+
+    @staticmethod
+    def _asked_by_a_test() -> bool:
+        """A package that is there and looks for another (pandas for pyarrow) must find that it is missing."""
+        frame = sys._getframe(2)
+        while frame.f_back is not None and "importlib" in frame.f_code.co_filename:
+            frame = frame.f_back
+        return Path(frame.f_code.co_filename).is_relative_to(HERE)
 
     def create_module(self, spec: ModuleSpec) -> ModuleType:
         return StandIn(spec.name)
