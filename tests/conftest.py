@@ -24,7 +24,7 @@ settings.register_profile("steady", derandomize=True, deadline=None)
 settings.register_profile("search", deadline=None)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "steady"))
 
-# Variants of tests whose siblings run always, and drawn-out calibrations: with the long ones (`python -m pytest -m long`), so that a
+# Variants of tests whose siblings run always, and calibrations that `steelyard certify` repeats: with the long ones (`-m long`), so that a
 # build stays short.
 OFTEN_ENOUGH = re.compile(
     r"""
@@ -33,8 +33,7 @@ OFTEN_ENOUGH = re.compile(
     | cli/test_run_cli\.py::test_(a_bad_address\[words5\]|the_key_is_nowhere\[down\]|sigterm)
     | read/sql/test_units\.py::.*\[spark
     | read/sql/test_portable\.py::(?!test_joint_cells).*\[spark
-    | calibration/test_(paired_tests|learning_curve|crossval_null)\.py::
-    | calibration/test_guard\.py::test_healthy_suites.*\[20\]
+    | calibration/test_(paired_tests|learning_curve|crossval_null|guard|stopping_rules)\.py::
     | infer/test_paired_posterior\.py::test_the_loss_has_a_closed_form
     | infer/test_assurance\.py::test_equal_to_brute_force.*\[threshold-mid-p\]
     | plugin/test_run_plugin\.py::test_(under_xdist|doubt_fails|an_output_that|a_metric_of_its_own)
