@@ -49,7 +49,7 @@ def test_table_against_scipy(ours: str, theirs: str) -> None:
         vectorized=True,
         n_resamples=DRAWS,
         method=theirs,
-        rng=np.random.default_rng(1),
+        random_state=np.random.default_rng(1),
         batch=2000,
     )
     low, high, undefined = table_bootstrap(TABLE, statistic("f1", average_of="macro"), ours, draws=DRAWS)
@@ -61,7 +61,9 @@ def test_table_against_scipy(ours: str, theirs: str) -> None:
 @pytest.mark.parametrize(("ours", "theirs"), [("percentile", "percentile"), ("bca", "BCa")])
 @pytest.mark.parametrize("level", [0.8, 0.95])
 def test_mean_against_scipy(ours: str, theirs: str, level: float) -> None:
-    wanted = stats.bootstrap((SKEWED,), np.mean, confidence_level=level, n_resamples=DRAWS, method=theirs, rng=np.random.default_rng(1))
+    wanted = stats.bootstrap(
+        (SKEWED,), np.mean, confidence_level=level, n_resamples=DRAWS, method=theirs, random_state=np.random.default_rng(1)
+    )
     low, high, _ = resampled(tally_items(item_rows("mean", SKEWED)), QUOTIENT, ours, level, "two", draws=DRAWS, seed=0)
     tolerance = monte_carlo(wanted.standard_error, (1 - level) / 2)
     assert (low, high) == pytest.approx((wanted.confidence_interval.low, wanted.confidence_interval.high), abs=tolerance)
@@ -192,7 +194,7 @@ def test_functions_of_sums_against_scipy(name: str) -> None:
         return sum(np.abs(np.where(bins == b, first - second, 0.0).sum(axis)) for b in range(10)) / first.shape[axis]  # type: ignore[return-value]
 
     wanted = stats.bootstrap(
-        columns, of_items, paired=True, vectorized=True, n_resamples=10_000, method="BCa", rng=np.random.default_rng(1), batch=2000
+        columns, of_items, paired=True, vectorized=True, n_resamples=10_000, method="BCa", random_state=np.random.default_rng(1), batch=2000
     )
     sums = Sums(rows=rows, count=np.ones(60, np.int64), answers=60)
     low, high, _ = resampled(sums, STATISTICS[name], "bca", 0.95, "two", draws=10_000, seed=0)

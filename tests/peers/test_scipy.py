@@ -72,7 +72,7 @@ def test_the_mean_is_not_tested_by_ranks() -> None:
 def test_bootstrap() -> None:
     """BCa of the mean of Darwin's differences, 50,000 draws each: equal within the error of two quantiles."""
     wanted = stats.bootstrap(
-        (CORN,), np.mean, method="BCa", n_resamples=50_000, rng=np.random.default_rng(3), batch=5000
+        (CORN,), np.mean, method="BCa", n_resamples=50_000, random_state=np.random.default_rng(3), batch=5000
     ).confidence_interval
     found = sy.compare([0.0] * 15, CORN, interval="bca", draws=50_000)
     assert isinstance(found, sy.Comparison)
