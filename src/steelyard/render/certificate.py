@@ -151,7 +151,8 @@ def _grid(heads: Sequence[str], rows: Sequence[Sequence[str]], numbers: Sequence
 
 def certificate_markdown(c: Certificate, pictures: Mapping[str, str] | None = None) -> str:
     """A page: tables with their figures (file names by family; without files, bars of letters)."""
-    parts = ["\n".join(wrap(f"**{safe.markdown(c.conclusion)}**", PAGE)), safe.markdown(opening(c)) + "."]
+    title = f"# The {c.grid} certificate"
+    parts = [title, "\n".join(wrap(f"**{safe.markdown(c.conclusion)}**", PAGE)), safe.markdown(opening(c)) + "."]
     parts.append(_list([f"FAILS: {fault}" for fault in c.faults]))
     for family, claims in families(c).items():
         heads = [(head or "holds", "---:" if i in NUMBERS else "---") for i, head in enumerate(HEADS)]
