@@ -28,6 +28,8 @@ from pathlib import Path
 import click
 import pytest
 
+from stand_ins import as_printed
+
 ROOT = Path(__file__).resolve().parent.parent
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
 WIDTH = 80
@@ -116,6 +118,7 @@ def run(command: str) -> tuple[str, int]:
 SHELL = [example for page in PAGES for example in examples(page)]
 
 
+@as_printed
 @pytest.mark.parametrize("example", SHELL, ids=str)
 def test_shell_example(example: Example, tmp_path: Path) -> None:
     with desk(tmp_path):

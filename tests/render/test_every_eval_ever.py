@@ -19,6 +19,7 @@ from typing import Any
 import pytest
 
 import steelyard as sy
+from stand_ins import as_printed
 from steelyard.errors import DataError, UsageError
 from steelyard.items import Items
 from steelyard.read.doors import open_source
@@ -81,6 +82,7 @@ def parts(record: dict[str, str]) -> tuple[dict[str, Any], list[dict[str, Any]]]
     return json.loads(aggregate), [json.loads(line) for line in samples.splitlines()]
 
 
+@as_printed
 @pytest.mark.parametrize("name", ["labels", "scores", "counts"])
 def test_the_files_are_those_that_the_validator_accepted(name: str) -> None:
     made = {str(GOLDEN / name / path): text for path, text in cases()[name].items()}
