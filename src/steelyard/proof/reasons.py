@@ -40,6 +40,7 @@ REASONS: dict[tuple[str, str], str] = {
     ("a mean of bounded scores", "studentized"): "below nominal in places, and it needs draws where the rule is a formula",
     **{("a proportion of groups", method): LESS for method in ("percentile", "bca")},
     **{(groups, method): DRAWN for groups in ("a mean of groups", "macro F1 of groups") for method in ("percentile", "bca")},
+    ("average precision", "percentile"): LESS,
     **{("calibration error", method): LESS for method in ("percentile", "bca")},
     **{(family, method): LESS for family in (PAIRED, MANY) for method in ("newcombe", "wald", "percentile", "bca", "delta")},
     **{(family, "bonett-price"): NO_TEST for family in (PAIRED, MANY)},
