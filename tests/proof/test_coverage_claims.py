@@ -169,7 +169,7 @@ def test_a_method_broken_on_purpose_is_found_out(room: object, name: str, monkey
 def test_a_mended_weakness_is_told() -> None:
     claim = by_name("an unpaired difference: coverage of wald")
     assert claim.band.fails is not None
-    mended = replace(claim, work=partial(unpaired.coverage, "miettinen-nurminen", "two"))
+    mended = replace(claim, work=partial(unpaired.coverage, "two", "miettinen-nurminen"))
     assert any("which is gone" in fault for fault in judged(mended))
 
 

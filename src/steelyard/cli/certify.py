@@ -20,7 +20,13 @@ DONE = Callable[[int, int, float], None]
 
 
 @click.command(short_help="recompute our claims about coverage, error rates and precision")
-@click.option("--quick/--full", "quick", default=True, show_default=True, help="A few settings in two minutes, or many in about an hour.")
+@click.option(
+    "--quick/--full",
+    "quick",
+    default=True,
+    show_default=True,
+    help="A few settings in two minutes, or many in about half an hour on two cores.",
+)
 @click.option("--only", multiple=True, metavar="NAME", help="Only what has this in its name, or fits a pattern with *. Repeat.")
 @click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True, help="Of what is simulated.")
 @click.option("--jobs", type=click.IntRange(min=1), help="Processes.  [default: one per core]")

@@ -145,8 +145,9 @@ def rejected_flips(region: Callable[[int], npt.NDArray[np.bool_]], n: int, lost:
     """
     rate = lost + gained
     share = lost / rate if rate else 0.5
-    chance = _number_law(n, rate)
-    return float(sum(chance[d] * (_number_law(int(d), share) @ region(int(d))) for d in np.flatnonzero(chance > RAREST)))
+    chance = _chances(n, np.array([rate]))[0]
+    losses = np.array([share])
+    return float(sum(chance[d] * (_chances(int(d), losses)[0] @ region(int(d))) for d in np.flatnonzero(chance > RAREST)))
 
 
 def rejected_pairs(rejected: npt.NDArray[np.bool_], p1: float, p2: float) -> float:
@@ -160,12 +161,4 @@ def rejected_pairs(rejected: npt.NDArray[np.bool_], p1: float, p2: float) -> flo
     0.0414
     """
     n1, n2 = (size - 1 for size in rejected.shape)
-    return float(_number_law(n1, p1) @ rejected @ _number_law(n2, p2))
-
-
-def _number_law(n: int, p: float) -> FloatArray:
-    """P(Binomial(n, p) = k) for k = 0..n."""
-    from scipy.special import gammaln, xlog1py, xlogy
-
-    k = np.arange(n + 1)
-    return np.asarray(np.exp(gammaln(n + 1) - gammaln(k + 1) - gammaln(n - k + 1) + xlogy(k, p) + xlog1py(n - k, -p)))
+    return float(_chances(n1, np.array([p1]))[0] @ rejected @ _chances(n2, np.array([p2]))[0])

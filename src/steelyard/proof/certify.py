@@ -17,7 +17,7 @@ from steelyard.proof.running import work_out
 
 GRIDS = ("quick", "full")
 STATE = "steelyard-certify.state"  # what the full grid is resumed from, unless another file is named
-LONG = "the quick grid; `steelyard certify --full` tries many more settings: about an hour on two cores, and it can be resumed"
+LONG = "the quick grid; `steelyard certify --full` tries many more settings: about half an hour on two cores, and it can be resumed"
 
 
 def certify(
@@ -31,7 +31,7 @@ def certify(
 ) -> Certificate:
     """Recompute what we claim about coverage, error rates and precision, and hold it against the documented bands.
 
-    grid: quick (two minutes) or full (about an hour). only: parts of names, or patterns with *; None is everything. jobs:
+    grid: quick (two minutes) or full (about half an hour on two cores). only: parts of names, or patterns with *; None is everything. jobs:
     processes; more than 1 in a script needs its `if __name__ == "__main__":`, as everything that starts processes. state: a file
     that finished settings are written to and read back from, so that an interrupted run is resumed. progress is told
     (done, in all, seconds).

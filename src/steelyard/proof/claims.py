@@ -9,14 +9,18 @@ the setting alone: all methods of a family see the same data, and neither order 
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     import numpy as np
 
 KINDS = ("coverage", "size", "power")
+LEVEL = 0.95  # of every interval that a claim is about
+PAGE = "docs/methods.md"
+TWO_PAGE = "docs/compare.md"
 WITHIN = 4.0  # Monte Carlo standard errors that chance may explain
 
 Setting = Mapping[str, float | int | str]
@@ -45,6 +49,7 @@ class Band:
 
 
 Work = Callable[[Setting, "np.random.Generator"], Iterable[Point]]
+Said = tuple[str, Band]  # what is said of a method, and the band that keeps it
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -74,6 +79,33 @@ class Claim:
 
     def settings(self, grid: str) -> tuple[Setting, ...]:
         return self.quick if grid == "quick" else self.full
+
+
+def covering(
+    family: str,
+    said: Mapping[str, Said],
+    default: str,
+    work: Callable[[str, Setting, np.random.Generator], Iterable[Point]],
+    *,
+    quick: tuple[Setting, ...],
+    full: tuple[Setting, ...],
+    page: str = PAGE,
+) -> Iterator[Claim]:
+    """A claim of coverage for each method of a family, which `work` takes by its name."""
+    for method, (sentence, band) in said.items():
+        yield Claim(
+            family=family,
+            method=method,
+            kind="coverage",
+            nominal=LEVEL,
+            says=sentence,
+            documented=page,
+            band=band,
+            quick=quick,
+            full=full,
+            work=partial(work, method),
+            default=method == default,
+        )
 
 
 def words(setting: Setting) -> str:

@@ -8,8 +8,8 @@ import numpy as np
 import numpy.typing as npt
 
 from steelyard.metrics.catalogue import parse
-from steelyard.proof.claims import Band, Claim, Setting
-from steelyard.proof.simulation import DRAWS, Said, Study, runs_of, simulated
+from steelyard.proof.claims import Band, Claim, Said, Setting
+from steelyard.proof.simulation import DRAWS, Study, runs_of, simulated
 from steelyard.proof.tables import LAWS, truth
 from steelyard.questions.settings import Settings
 from steelyard.questions.sums_rows import mean_row

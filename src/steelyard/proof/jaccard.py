@@ -10,8 +10,8 @@ import numpy as np
 from steelyard.infer.coverage import multinomial_coverage, tables_of
 from steelyard.metrics.catalogue import parse
 from steelyard.metrics.proportions import as_proportion
-from steelyard.proof.claims import Band, Claim, Point, Setting, words
-from steelyard.proof.simulation import DRAWS, LEVEL, PAGE, Said
+from steelyard.proof.claims import Band, Claim, Point, Said, Setting, covering, words
+from steelyard.proof.simulation import DRAWS
 from steelyard.questions.settings import Settings
 from steelyard.questions.table_rows import TableTally, default_method, table_row
 from steelyard.tally.counts import Counts
@@ -56,23 +56,10 @@ def claims() -> Iterator[Claim]:
         ("a lower bound of F1", "lower", LOWER),
         ("an upper bound of F1", "upper", UPPER),
     ):
-        for method, (sentence, band) in said.items():
-            yield Claim(
-                family=family,
-                method=method,
-                kind="coverage",
-                nominal=LEVEL,
-                says=sentence,
-                documented=PAGE,
-                band=band,
-                quick=QUICK,
-                full=FULL,
-                work=partial(coverage, method, side),
-                default=method == default_method(proportion, side),
-            )
+        yield from covering(family, said, default_method(proportion, side), partial(coverage, side), quick=QUICK, full=FULL)
 
 
-def coverage(method: str, side: str, setting: Setting, rng: np.random.Generator) -> Iterator[Point]:
+def coverage(side: str, method: str, setting: Setting, rng: np.random.Generator) -> Iterator[Point]:
     """Every table of n items, at twelve laws of truth and prediction; given that F1 has a value."""
     tables = tables_of(int(setting["n"]), 3)
     low, high = np.array([ends(method, side, *map(int, row)) for row in tables]).T

@@ -10,8 +10,8 @@ import numpy.typing as npt
 from steelyard.metrics.catalogue import parse
 from steelyard.metrics.sums import item_rows
 from steelyard.proof import sums
-from steelyard.proof.claims import Band, Claim, Setting
-from steelyard.proof.simulation import DRAWS, Said, Study, runs_of, simulated
+from steelyard.proof.claims import Band, Claim, Said, Setting
+from steelyard.proof.simulation import DRAWS, Study, runs_of, simulated
 from steelyard.questions.settings import Settings
 from steelyard.questions.sums_rows import mean_row
 from steelyard.results import Interval

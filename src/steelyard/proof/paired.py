@@ -11,8 +11,8 @@ import numpy.typing as npt
 from steelyard.infer.coverage import multinomial_coverage, tables_of
 from steelyard.metrics.catalogue import parse
 from steelyard.proof import paired_scores, paired_tables
-from steelyard.proof.claims import Band, Claim, Point, Setting, words
-from steelyard.proof.simulation import DRAWS, LEVEL, TWO_PAGE, Said, Study, runs_of, simulated
+from steelyard.proof.claims import TWO_PAGE, Band, Claim, Point, Said, Setting, covering, words
+from steelyard.proof.simulation import DRAWS, Study, runs_of, simulated
 from steelyard.questions.asked import Asked
 from steelyard.questions.evidence import Evidence
 from steelyard.questions.paired_flips import _interval
@@ -63,28 +63,15 @@ LARGER: dict[str, Said] = {
 
 def claims() -> Iterator[Claim]:
     default = interval("", "two", 30, 12, 5, 3).method
-    for side, said in (("two", TWO_SIDED), ("lower", LOWER)):
-        for method, (sentence, band) in said.items():
-            yield Claim(
-                family="a paired difference" if side == "two" else "a lower bound of a paired difference",
-                method=method,
-                kind="coverage",
-                nominal=LEVEL,
-                says=sentence,
-                documented=TWO_PAGE,
-                band=band,
-                quick=QUICK,
-                full=FULL,
-                work=partial(coverage, method, side),
-                default=method == default,
-            )
+    for family, side, said in (("a paired difference", "two", TWO_SIDED), ("a lower bound of a paired difference", "lower", LOWER)):
+        yield from covering(family, said, default, partial(coverage, side), quick=QUICK, full=FULL, page=TWO_PAGE)
     study = Study(family="a paired difference of many items", draw=draw, truth=truth, interval=of_sample, slow=SLOW)
     yield from simulated(study, LARGER, default, quick=runs_of(MORE[3:4], 400), full=runs_of(MORE, 4000), page=TWO_PAGE)
     yield from paired_scores.claims()
     yield from paired_tables.claims()
 
 
-def coverage(method: str, side: str, setting: Setting, rng: np.random.Generator) -> Iterator[Point]:
+def coverage(side: str, method: str, setting: Setting, rng: np.random.Generator) -> Iterator[Point]:
     """Every table of n items, at ninety laws of who is right."""
     n = int(setting["n"])
     tables = tables_of(n, 4)

@@ -11,8 +11,8 @@ from steelyard.infer.bootstrap import Degenerate
 from steelyard.infer.delong_pair import delong_interval, delong_pair
 from steelyard.metrics.catalogue import parse
 from steelyard.metrics.sums import QUOTIENT, item_rows
-from steelyard.proof.claims import Band, Claim, Setting
-from steelyard.proof.simulation import DRAWS, LEVEL, TWO_PAGE, Said, Study, runs_of, simulated
+from steelyard.proof.claims import LEVEL, TWO_PAGE, Band, Claim, Said, Setting
+from steelyard.proof.simulation import DRAWS, Study, runs_of, simulated
 from steelyard.questions.asked import Asked
 from steelyard.questions.evidence import Evidence
 from steelyard.questions.paired_scores import _interval

@@ -8,8 +8,8 @@ from functools import cache, partial
 import numpy as np
 
 from steelyard.metrics.catalogue import Metric, parse
-from steelyard.proof.claims import Band, Claim, Setting
-from steelyard.proof.simulation import DRAWS, TWO_PAGE, Said, Study, runs_of, simulated
+from steelyard.proof.claims import TWO_PAGE, Band, Claim, Said, Setting
+from steelyard.proof.simulation import DRAWS, Study, runs_of, simulated
 from steelyard.proof.tables import LAWS
 from steelyard.questions.asked import Asked
 from steelyard.questions.evidence import Evidence

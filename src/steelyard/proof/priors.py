@@ -10,8 +10,7 @@ import numpy as np
 from steelyard.infer.coverage import averaged_coverage, binomial_pair_coverage, multinomial_coverage, tables_of
 from steelyard.infer.posterior import f1_posterior, proportion_posterior
 from steelyard.proof import paired, unpaired
-from steelyard.proof.claims import Band, Claim, Point, Setting, words
-from steelyard.proof.simulation import LEVEL, PAGE, TWO_PAGE
+from steelyard.proof.claims import LEVEL, PAGE, TWO_PAGE, Band, Claim, Point, Setting, words
 from steelyard.questions.settings import Settings
 
 EXACTLY = Band(low=LEVEL - 1e-9, high=LEVEL + 1e-9)

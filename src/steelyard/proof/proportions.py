@@ -11,20 +11,17 @@ from steelyard.infer.posterior import proportion_posterior
 from steelyard.infer.proportion import METHODS, proportion_interval
 from steelyard.metrics.catalogue import parse
 from steelyard.metrics.proportions import as_proportion
-from steelyard.proof.claims import Band, Claim, Point, Setting, words
+from steelyard.proof.claims import LEVEL, Band, Claim, Point, Said, Setting, covering, words
 from steelyard.questions.table_rows import default_method
 from steelyard.tally.counts import Counts
 
 if TYPE_CHECKING:
     import numpy as np
 
-LEVEL = 0.95
-PAGE = "docs/methods.md"
 TRIED = 1000  # true shares: the odd multiples of 1/2000, so that those next to 0 and 1 are among them
 QUICK = tuple({"n": n} for n in (5, 10, 20, 50, 100))
 FULL = tuple({"n": n} for n in (*range(2, 51), 60, 80, 100, 150, 200, 300, 500, 700, 1000, 2000))
 
-Said = tuple[str, Band]
 TWO_SIDED: dict[str, Said] = {
     "wilson": (
         "covers 0.95 on average; next to 0 and 1 as little as 0.82 with two items, 0.83 from five on",
@@ -55,24 +52,16 @@ ONE_SIDED: dict[str, Said] = {
 
 def claims() -> Iterator[Claim]:
     accuracy = as_proportion(parse("accuracy"), Counts.of(1, 2), None)
-    for side, said in (("two", TWO_SIDED), ("lower", ONE_SIDED), ("upper", ONE_SIDED)):
-        for method, (sentence, band) in said.items():
-            yield Claim(
-                family="a proportion" if side == "two" else f"{'an' if side == 'upper' else 'a'} {side} bound of a proportion",
-                method=method,
-                kind="coverage",
-                nominal=LEVEL,
-                says=sentence,
-                documented=PAGE,
-                band=band,
-                quick=QUICK,
-                full=FULL,
-                work=partial(coverage, method, side),
-                default=method == default_method(accuracy, side),
-            )
+    for family, side, said in (
+        ("a proportion", "two", TWO_SIDED),
+        ("a lower bound of a proportion", "lower", ONE_SIDED),
+        ("an upper bound of a proportion", "upper", ONE_SIDED),
+    ):
+        default = default_method(accuracy, side)
+        yield from covering(family, said, default, partial(coverage, side), quick=QUICK, full=FULL)
 
 
-def coverage(method: str, side: str, setting: Setting, rng: np.random.Generator) -> Iterator[Point]:
+def coverage(side: str, method: str, setting: Setting, rng: np.random.Generator) -> Iterator[Point]:
     """Every outcome of n items, at a thousand true shares."""
     import numpy as np
 

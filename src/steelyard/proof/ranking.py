@@ -12,8 +12,8 @@ import numpy.typing as npt
 from steelyard.infer.ranking import spearman_interval
 from steelyard.metrics.catalogue import parse
 from steelyard.metrics.ranking import spearman
-from steelyard.proof.claims import Band, Claim, Setting
-from steelyard.proof.simulation import DRAWS, LEVEL, Said, Study, runs_of, simulated
+from steelyard.proof.claims import LEVEL, Band, Claim, Said, Setting
+from steelyard.proof.simulation import DRAWS, Study, runs_of, simulated
 from steelyard.questions.ranking_rows import _ends
 from steelyard.questions.settings import Settings
 from steelyard.results import Interval

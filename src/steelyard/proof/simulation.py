@@ -10,15 +10,10 @@ from typing import Any
 
 import numpy as np
 
-from steelyard.proof.claims import Band, Claim, Point, Setting, generator, share_error, words
+from steelyard.proof.claims import PAGE, Claim, Point, Said, Setting, covering, generator, share_error, words
 from steelyard.results import Interval
 
-LEVEL = 0.95
 DRAWS = 399  # of each bootstrap: ends at the 10th value from either side, at a twentieth of the cost of the default
-PAGE = "docs/methods.md"
-TWO_PAGE = "docs/compare.md"
-
-Said = tuple[str, Band]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -41,20 +36,7 @@ def simulated(
     study: Study, said: Mapping[str, Said], default: str, *, quick: tuple[Setting, ...], full: tuple[Setting, ...], page: str = PAGE
 ) -> Iterator[Claim]:
     """A claim for each method of a study. Settings name the number of samples as `runs`."""
-    for method, (sentence, band) in said.items():
-        yield Claim(
-            family=study.family,
-            method=method,
-            kind="coverage",
-            nominal=LEVEL,
-            says=sentence,
-            documented=page,
-            band=band,
-            quick=quick,
-            full=full,
-            work=partial(coverage, study, method),
-            default=method == default,
-        )
+    yield from covering(study.family, said, default, partial(coverage, study), quick=quick, full=full, page=page)
 
 
 def coverage(study: Study, method: str, setting: Setting, rng: np.random.Generator) -> Iterator[Point]:

@@ -11,8 +11,8 @@ import numpy.typing as npt
 
 from steelyard.metrics.catalogue import parse
 from steelyard.metrics.sums import STATISTICS, item_rows
-from steelyard.proof.claims import Band, Claim, Setting
-from steelyard.proof.simulation import DRAWS, LEVEL, Said, Study, runs_of, simulated
+from steelyard.proof.claims import LEVEL, Band, Claim, Said, Setting
+from steelyard.proof.simulation import DRAWS, Study, runs_of, simulated
 from steelyard.questions.settings import Settings
 from steelyard.questions.sums_rows import _ends
 from steelyard.results import Interval

@@ -8,8 +8,8 @@ from functools import cache, partial
 import numpy as np
 
 from steelyard.metrics.catalogue import Metric, parse
-from steelyard.proof.claims import Band, Claim, Setting
-from steelyard.proof.simulation import DRAWS, LEVEL, Said, Study, runs_of, simulated
+from steelyard.proof.claims import LEVEL, Band, Claim, Said, Setting
+from steelyard.proof.simulation import DRAWS, Study, runs_of, simulated
 from steelyard.questions.settings import Settings
 from steelyard.questions.table_rows import TableTally, posterior_of, table_row
 from steelyard.results import Interval

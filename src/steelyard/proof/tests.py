@@ -57,11 +57,17 @@ def claims() -> Iterator[Claim]:
 
 
 def plainly(
-    test: str | None = None, alternative: str = "two-sided", *, interval: str | None = None, draws: int = DRAWS, positive: str | None = None
+    test: str | None = None,
+    alternative: str = "two-sided",
+    *,
+    interval: str | None = None,
+    draws: int = DRAWS,
+    positive: str | None = None,
+    absent: str | None = None,
 ) -> Asked:
     """The options of a comparison that asks for nothing but its test."""
     return settle_comparison(
-        settle(draws=draws, confidence_level=1 - ALPHA, positive=positive),
+        settle(draws=draws, confidence_level=1 - ALPHA, positive=positive, absent=absent),
         interval=interval,
         test=test,
         alternative=alternative,

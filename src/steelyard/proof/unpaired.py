@@ -14,8 +14,8 @@ from steelyard.infer.ranking import delong_error
 from steelyard.metrics.catalogue import parse
 from steelyard.metrics.ranking import auc
 from steelyard.proof import means, ranking, tables
-from steelyard.proof.claims import Band, Claim, Point, Setting, words
-from steelyard.proof.simulation import LEVEL, TWO_PAGE, Said, Study, runs_of, simulated
+from steelyard.proof.claims import TWO_PAGE, Band, Claim, Point, Said, Setting, covering, words
+from steelyard.proof.simulation import Study, runs_of, simulated
 from steelyard.questions.asked import Asked
 from steelyard.questions.settings import Settings
 from steelyard.questions.unpaired import _by_delta, _ends, compare_means, compare_proportions, from_errors
@@ -52,21 +52,8 @@ OF_CURVES: dict[str, Said] = {"delong": ("covers 0.94 or more", Band(low=0.94, m
 def claims() -> Iterator[Claim]:
     found = compare_proportions((20, 50), (30, 50), ACCURACY, Asked(own=Settings())).interval
     assert found is not None
-    for side, said in (("two", SAID), ("lower", LOWER)):
-        for method, (sentence, band) in said.items():
-            yield Claim(
-                family="an unpaired difference" if side == "two" else "a lower bound of an unpaired difference",
-                method=method,
-                kind="coverage",
-                nominal=LEVEL,
-                says=sentence,
-                documented=TWO_PAGE,
-                band=band,
-                quick=QUICK,
-                full=FULL,
-                work=partial(coverage, method, side),
-                default=method == found.method,
-            )
+    for family, side, said in (("an unpaired difference", "two", SAID), ("a lower bound of an unpaired difference", "lower", LOWER)):
+        yield from covering(family, said, found.method, partial(coverage, side), quick=QUICK, full=FULL, page=TWO_PAGE)
     for study, said, default, laws in (
         (
             Study(family="an unpaired difference of means", draw=two_samples, truth=lambda s: gap(s, means_of), interval=of_means, slow={}),
@@ -90,7 +77,7 @@ def claims() -> Iterator[Claim]:
         yield from simulated(study, said, default, quick=runs_of(laws[:2], 400), full=runs_of(laws, 4000), page=TWO_PAGE)
 
 
-def coverage(method: str, side: str, setting: Setting, rng: np.random.Generator) -> Iterator[Point]:
+def coverage(side: str, method: str, setting: Setting, rng: np.random.Generator) -> Iterator[Point]:
     """Every k1 of n1 and k2 of n2, at 49 pairs of true shares."""
     n1, n2 = int(setting["n1"]), int(setting["n2"])
     found = np.array([[ends(method, side, k1, n1, k2, n2) for k2 in range(n2 + 1)] for k1 in range(n1 + 1)])
