@@ -33,6 +33,7 @@ class Tried:
     mean_error: float
     off: float
     width: float | None = None
+    width_error: float = 0.0
     broken: str | None = None
     seconds: float = 0.0
 

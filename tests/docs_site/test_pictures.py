@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.util
 from itertools import pairwise
 from pathlib import Path
 from types import ModuleType
@@ -10,17 +9,14 @@ from xml.etree import ElementTree
 
 import pytest
 
+from scripts import script
+
 PICTURES = Path(__file__).parents[2] / "docs" / "pictures"
 
 
 @pytest.fixture(scope="module")
 def why() -> ModuleType:
-    spec = importlib.util.spec_from_file_location("why", PICTURES / "why.py")
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
+    return script(PICTURES / "why.py")
 
 
 def test_the_picture_is_up_to_date(why: ModuleType) -> None:

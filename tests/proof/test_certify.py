@@ -76,7 +76,7 @@ def test_a_default_without_a_reason_is_a_fault(monkeypatch: pytest.MonkeyPatch) 
     found = certify(only=TINY)
     assert found.exit_code == 1
     assert len(found.faults) == 1
-    assert found.faults[0].startswith("a proportion: mid-p covers 0.929 at worst, not 0.835 and falls short by ")
+    assert found.faults[0].startswith("a proportion: mid-p covers 0.929 at worst, not 0.833 and falls short by ")
     assert found.faults[0].endswith("; no reason is given why wilson is the default")
 
 

@@ -11,20 +11,20 @@ import pytest
 
 from steelyard.metrics.catalogue import parse
 from steelyard.metrics.proportions import as_proportion
-from steelyard.proof import grouped, jaccard, means, paired, priors, ranking, sums, tables, unpaired
+from steelyard.proof import bounds, designs, grouped, jaccard, means, paired, priors, ranking, sums, tables, taught, unpaired
 from steelyard.proof.claims import Claim, Point, Setting
 from steelyard.proof.judging import held
 from steelyard.proof.running import tried
-from steelyard.proof.simulation import Study, coverage, simulated
+from steelyard.proof.simulation import RULE, Study, coverage, simulated
 from steelyard.questions import paired_flips, paired_table
 from steelyard.questions import unpaired as different_items
-from steelyard.questions.sums_rows import _offered
+from steelyard.questions.sums_rows import offered_for_sums
 from steelyard.questions.table_rows import offered
 from steelyard.results import Interval
 from steelyard.tally.counts import Counts
 
-ROOMS = (jaccard, tables, means, grouped, ranking, paired, unpaired, priors)
-ALONE = "drawn from its prior"  # posteriors only: nothing competes
+ROOMS = (jaccard, tables, means, grouped, designs, ranking, bounds, paired, unpaired, priors, taught)
+ALONE = ("drawn from its prior", "not offered")  # nothing competes
 
 
 @cache
@@ -54,8 +54,12 @@ def test_names_sentences_bands_and_grids() -> None:
 def test_each_family_has_one_default_and_one_grid() -> None:
     """Methods compete on the same settings, or a comparison would compare settings."""
     for family, claims in families().items():
-        assert sum(claim.default for claim in claims) == (0 if ALONE in family else 1), family
+        assert sum(claim.default for claim in claims) == (0 if any(part in family for part in ALONE) else 1), family
         assert len({(str(claim.quick), str(claim.full)) for claim in claims}) == 1, family
+
+
+def grouped_offered(proportion: bool) -> list[str]:
+    return [*(["wilson"] if proportion else []), "delta", "percentile", "bca", "studentized"]
 
 
 def methods(family: str) -> set[str]:
@@ -68,12 +72,60 @@ def test_every_method_that_is_offered_has_its_claim() -> None:
     assert methods("F1 of one class") == set(offered(f1, as_proportion(f1, table, 1)))
     for family in tables.FAMILIES:
         assert methods(family) == set(offered(macro, None))
-    assert methods("a mean of bounded scores") - {means.RULE} == set(_offered(parse("mean"), (0.0, 1.0), "items"))
+    assert methods("a mean of bounded scores") - {RULE} == set(offered_for_sums(parse("mean"), (0.0, 1.0), "items"))
     for family, of in sums.QUANTITIES.items():
-        assert methods(family) == set(_offered(parse(of.name), None, "items"))
+        assert methods(family) == set(offered_for_sums(parse(of.metric), None, "items"))
     assert methods("a paired difference") == {*paired_flips.INTERVALS, *paired.DRAWN}
     assert methods("a paired difference of F1") == set(paired_table.INTERVALS)
     assert methods("an unpaired difference") == set(different_items.PROPORTIONS)
+
+
+def test_every_method_that_is_offered_for_a_design_or_a_bound_has_its_claim() -> None:
+    for family, of in designs.QUANTITIES.items():
+        metric = parse(of.metric)
+        if metric.facts.family == "table":
+            assert methods(family) == set(grouped_offered(True))
+        elif metric.facts.family != "ranking":
+            kind = "weights" if "weighted" in family else "items"
+            bounded = (0.0, 1.0) if metric.base in ("mean", "pass@", "brier") else None
+            assert methods(family) - {RULE} == set(offered_for_sums(metric, bounded, kind))
+    f1 = parse("f1")
+    two_sided = set(offered(f1, as_proportion(f1, Counts.binary(tp=1, fp=1, fn=1, tn=1), 1)))
+    for bound in ("a lower bound", "an upper bound"):
+        assert methods(f"{bound} of F1") == two_sided - {"hdi"}  # the shortest interval has two sides
+        assert methods(f"{bound} of a mean of bounded scores") == methods("a mean of bounded scores")
+    assert methods("a lower bound of macro F1") == methods("macro F1") - {"bayes", "hdi"}
+    assert methods("a lower bound of a proportion of groups") == set(grouped_offered(True))
+    for family in ("a mean of groups", "AUC", "a paired difference of scores"):
+        assert methods(f"a lower bound of {family}") == methods(family)
+
+
+def test_a_bound_is_judged_by_its_own_end_alone() -> None:
+    """A lower bound far below the truth covers, and one above it does not, whatever the other end is."""
+    for low, covers in ((0.1, 1.0), (0.6, 0.0)):
+        found = Interval(low=low, high=0.2, confidence_level=0.95, side="lower", method="any")
+        study = Study(family="a draw", draw=lambda s, rng: 0.0, truth=lambda s: 0.5, interval=lambda *_, found=found: found, slow={})
+        (point_found,) = coverage(study, "any", {"runs": 3}, np.random.default_rng(0))
+        assert point_found.found == covers
+
+
+def test_ties_lost_call_two_systems_that_never_differ_different() -> None:
+    """With no disagreement every exchange ties: none differs by more, so p is 0."""
+    assert taught.ties_lost(20)(0).tolist() == [True]
+    assert taught.ties_lost(20)(5).tolist() == [True, False, False, False, False, True]  # 1/16 counted, 0 lost
+
+
+def test_the_truths_of_designs_are_those_of_many_items() -> None:
+    """The law of large numbers as the oracle: one huge sample of each design, within five standard errors of what it should be."""
+    for family, of in designs.QUANTITIES.items():
+        many = {"groups": 20_000} if "groups" in of.settings[0] else {"n": 100_000}
+        items = of.draw(many, np.random.default_rng(1))
+        found = designs.interval(of.metric, "delong" if of.metric == "auc" else "", items, 0)
+        assert found is not None
+        assert found.low is not None
+        assert found.high is not None
+        middle, half = (found.low + found.high) / 2, (found.high - found.low) / 2
+        assert abs(middle - of.truth(many)) < 2.5 * half, family
 
 
 def test_the_default_is_asked_of_the_code(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -113,7 +165,7 @@ def test_samples_without_an_interval_are_left_out_of_the_share() -> None:
     study = Study(family="a draw", draw=lambda s, rng: 0.0, truth=lambda s: 0.5, interval=interval, slow={})
     (found,) = coverage(study, "any", {"runs": 10}, np.random.default_rng(0))
     assert found.found == 1.0
-    assert found.width == np.inf
+    assert found.width == 0.5  # the distance of a bound from the truth
 
 
 def judged(claim: Claim, *settings: Setting) -> list[str]:

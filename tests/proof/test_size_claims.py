@@ -18,9 +18,11 @@ from steelyard.infer.decision import decide
 from steelyard.infer.many import CORRECTIONS
 from steelyard.proof import drifts, guards, guards_runs, learners, plans, suites, tests, tests_apart, tests_labels, tests_scores
 from steelyard.proof.claims import Band, Claim, Point, Setting, generator
-from steelyard.proof.trials import Trial, alike
+from steelyard.proof.trials import Trial, alike, significant
+from steelyard.questions import paired_flips
 from steelyard.questions.asked import TESTS
 from steelyard.questions.learner_design import METHODS
+from steelyard.tally.joint import Flips
 
 MODULES = (tests, tests_scores, tests_labels, tests_apart, guards, guards_runs, suites, drifts, learners, plans)
 RNG = np.random.default_rng(0)  # for what is enumerated and draws nothing
@@ -78,8 +80,8 @@ def test_nothing_disagrees() -> None:
 )
 def test_sizes_that_another_program_simulated(test: str, n: int, known: float, within: float) -> None:
     """research/validity.md, section 1.7 (another program, simulated, worst over a disagreement of .02 to .3)."""
-    found = [p.found for p in tests.flips_found(test, "two-sided", "size", {"n": n}, RNG) if float(p.where.split("disagree=")[1]) <= 0.3]
-    assert max(found) == pytest.approx(known, abs=within)
+    found = max(point.found for point in tests.flips_found("two-sided", "size", test, {"n": n}, RNG))
+    assert found == pytest.approx(known, abs=within)
 
 
 def test_the_comparison_is_what_is_claimed_of() -> None:
@@ -88,6 +90,15 @@ def test_the_comparison_is_what_is_claimed_of() -> None:
         region = tests.flips_region(test, "two-sided", 15)
         for d in range(16):
             assert region(d).tolist() == [p_value(d - k, k) <= 0.05 for k in range(d + 1)]
+
+
+@pytest.mark.parametrize("alternative", ["two-sided", "less"])
+@pytest.mark.parametrize("test", paired_flips.TESTS)
+def test_the_search_for_the_first_call_finds_what_asking_for_every_table_does(test: str, alternative: str) -> None:
+    n, region, asked = 12, tests.flips_region(test, alternative, 12), tests.plainly(test, alternative)
+    for d in range(n + 1):
+        p_values = [paired_flips.compare_flips(Flips(n - d, lost, d - lost, 0), asked).test.p_value for lost in range(d + 1)]
+        assert region(d).tolist() == [significant(p) for p in p_values]
 
 
 def test_the_guard_is_what_is_claimed_of() -> None:
@@ -163,10 +174,10 @@ def test_a_broken_test_leaves_its_band(monkeypatch: pytest.MonkeyPatch) -> None:
     whole: Callable[..., float] = flips.mcnemar_exact
     claim = next(c for c in tests.claims() if (c.method, c.kind) == ("mcnemar-exact", "size"))
     assert claim.band.high is not None
-    assert max(point.found for point in points(claim)) <= claim.band.high
+    assert max(point.found for point in claim.work({"n": 50}, RNG)) <= claim.band.high
     tests.flips_region.cache_clear()
     monkeypatch.setattr(flips, "mcnemar_exact", lambda *counts: whole(*counts) / 4)
-    assert max(point.found for point in points(claim)) > claim.band.high
+    assert max(point.found for point in claim.work({"n": 50}, RNG)) > claim.band.high
     tests.flips_region.cache_clear()
 
 

@@ -16,7 +16,9 @@ FAMILIES = (
     "tables",
     "means",
     "grouped",
+    "designs",
     "ranking",
+    "bounds",
     "priors",
     "paired",
     "unpaired",
@@ -32,6 +34,7 @@ FAMILIES = (
     "drifts",
     "learners",
     "plans",
+    "taught",
 )
 
 # Methods that the code offers and no claim is about, each with its reason; a test holds this list against the code.

@@ -9,16 +9,18 @@ the setting alone: all methods of a family see the same data, and neither order 
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     import numpy as np
+    import numpy.typing as npt
 
-KINDS = ("coverage", "size", "power")
-LEVEL = 0.95  # of every interval that a claim is about
+LEVEL, ALPHA, POWER = 0.95, 0.05, 0.8  # of every interval, test and plan that a claim is about
+NOMINAL = {"coverage": LEVEL, "size": ALPHA, "power": POWER}
+KINDS = tuple(NOMINAL)
 PAGE = "docs/methods.md"
 TWO_PAGE = "docs/compare.md"
 WITHIN = 4.0  # Monte Carlo standard errors that chance may explain
@@ -28,12 +30,13 @@ Setting = Mapping[str, float | int | str]
 
 @dataclass(frozen=True, slots=True)
 class Point:
-    """What one setting showed: where, the share found, its Monte Carlo standard error (0: exact), the mean width of the interval."""
+    """What one setting showed: where, the share found and the mean width of the interval, with Monte Carlo standard errors (0: exact)."""
 
     where: str
     found: float
     error: float = 0.0
     width: float | None = None
+    width_error: float = 0.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -81,7 +84,8 @@ class Claim:
         return self.quick if grid == "quick" else self.full
 
 
-def covering(
+def declared(
+    kind: str,
     family: str,
     said: Mapping[str, Said],
     default: str,
@@ -90,14 +94,15 @@ def covering(
     quick: tuple[Setting, ...],
     full: tuple[Setting, ...],
     page: str = PAGE,
+    nominal: float | None = None,
 ) -> Iterator[Claim]:
-    """A claim of coverage for each method of a family, which `work` takes by its name."""
+    """A claim of one kind for each method of a family, which `work` takes by its name."""
     for method, (sentence, band) in said.items():
         yield Claim(
             family=family,
             method=method,
-            kind="coverage",
-            nominal=LEVEL,
+            kind=kind,
+            nominal=NOMINAL[kind] if nominal is None else nominal,
             says=sentence,
             documented=page,
             band=band,
@@ -125,3 +130,10 @@ def share_error(share: float, runs: int) -> float:
     """Monte Carlo standard error of a share of independent runs; never 0, since a share of 0 or 1 is not certain either."""
     kept = (share * runs + 0.5) / (runs + 1)
     return float((kept * (1 - kept) / runs) ** 0.5)
+
+
+def averaged(values: Sequence[float] | npt.NDArray[np.float64]) -> tuple[float, float]:
+    """(mean, its Monte Carlo standard error)."""
+    import numpy as np
+
+    return float(np.mean(values)), float(np.std(values)) / len(values) ** 0.5

@@ -11,8 +11,8 @@ import numpy.typing as npt
 
 from steelyard.infer.change_point import e_process_pooled
 from steelyard.infer.drift import cusum, cusum_run_length, self_starting
-from steelyard.proof.claims import Band, Claim, Setting
-from steelyard.proof.trials import ALPHA, Trial
+from steelyard.proof.claims import ALPHA, Band, Claim, Setting
+from steelyard.proof.trials import Trial
 from steelyard.questions.history_drift import TAU, drift
 
 FloatArray = npt.NDArray[np.float64]

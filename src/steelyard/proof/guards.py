@@ -12,8 +12,7 @@ import numpy.typing as npt
 from steelyard.infer.coverage import rejected_flips, rejected_pairs
 from steelyard.items import Items, Labels
 from steelyard.metrics.catalogue import parse
-from steelyard.proof.claims import Band, Claim, Point, Setting, words
-from steelyard.proof.trials import ALPHA, POWER, Said
+from steelyard.proof.claims import Band, Claim, Point, Said, Setting, declared, words
 from steelyard.questions.compare_items import Run
 from steelyard.questions.guard_number import Number, guard_number
 from steelyard.questions.guard_paired import guard_items
@@ -52,29 +51,20 @@ def verdict(reference: Items, run: Items, metric: str, draws: int = 10_000, **op
 
 def _outcomes() -> Iterator[Claim]:
     """The guard as it is with outcomes on record, and the same runs judged by their bare scores with a sigma of 50."""
-    said: dict[tuple[str, str], Said] = {
-        ("paired guard", "size"): ("a healthy run is called worse in at most 5% of cases", Band(high=0.05)),
-        ("bare number", "size"): ("next to no false alarms on the same items, and no power either", Band(high=0.02)),
-        ("paired guard", "power"): ("finds a drop of 2.8 standard errors four times in five, with 30 items twice in three", Band(low=0.64)),
-        ("bare number", "power"): ("misses most of the drops that pairing finds", Band(mean_high=0.4)),
+    sizes: dict[str, Said] = {
+        "paired guard": ("a healthy run is called worse in at most 5% of cases", Band(high=0.05)),
+        "bare number": ("next to no false alarms on the same items, and no power either", Band(high=0.02)),
     }
-    for (method, kind), (sentence, band) in said.items():
-        yield Claim(
-            family="a guard on the same items, right or wrong",
-            method=method,
-            kind=kind,
-            nominal=ALPHA if kind == "size" else POWER,
-            says=sentence,
-            documented=PAGE,
-            band=band,
-            quick=({"n": 100},),
-            full=tuple({"n": n} for n in (30, 100, 300, 1000)),
-            work=partial(outcomes, method, kind),
-            default=method == "paired guard",
-        )
+    powers: dict[str, Said] = {
+        "paired guard": ("finds a drop of 2.8 standard errors four times in five, with 30 items twice in three", Band(low=0.64)),
+        "bare number": ("misses most of the drops that pairing finds", Band(mean_high=0.4)),
+    }
+    family, full = "a guard on the same items, right or wrong", tuple({"n": n} for n in (30, 100, 300, 1000))
+    for kind, said in (("size", sizes), ("power", powers)):
+        yield from declared(kind, family, said, "paired guard", partial(outcomes, kind), quick=({"n": 100},), full=full, page=PAGE)
 
 
-def outcomes(method: str, kind: str, setting: Setting, rng: np.random.Generator) -> Iterator[Point]:
+def outcomes(kind: str, method: str, setting: Setting, rng: np.random.Generator) -> Iterator[Point]:
     """Every number of losses and gains, judged by the guard. A drop comes on top of what changes between healthy runs."""
     n = int(setting["n"])
     region = _red(method, n)
@@ -111,32 +101,23 @@ def _red(method: str, n: int) -> Callable[[int], npt.NDArray[np.bool_]]:
 
 def _numbers() -> Iterator[Claim]:
     """Two separate samples, k of n each: sigma declared as the seed does it, or pooled from the two scores."""
-    said = {
+    sizes: dict[str, Said] = {
         "declared sigma": ("never far above 5%, and far below it for good models: sigma of 50 is the worst case", Band(high=0.065)),
         "pooled sigma": ("near 5%", Band(high=0.065)),
     }
-    for method, (sentence, band) in said.items():
-        sigma = 50.0 if method == "declared sigma" else None
-        for kind, shares in (("size", (0.5, 0.8, 0.9, 0.95)), ("power", (0.5, 0.8, 0.9))):
-            yield Claim(
-                family="a guard on a bare number, other items",
-                method=method,
-                kind=kind,
-                nominal=ALPHA if kind == "size" else POWER,
-                says=sentence if kind == "size" else "finds 2.5 standard errors about four times in five; declared sigma, near 50% only",
-                documented=PAGE,
-                band=band if kind == "size" else Band(low=0.35, mean_high=0.7) if sigma else Band(low=0.62, mean_low=0.72),
-                quick=({"n": 50},),
-                full=({"n": 50}, {"n": 100}, {"n": 200}),
-                work=partial(numbers, sigma, shares, kind),
-                default=method == "pooled sigma",
-            )
+    powers: dict[str, Said] = {
+        "declared sigma": ("finds 2.5 standard errors about four times in five near 50% only", Band(low=0.35, mean_high=0.7)),
+        "pooled sigma": ("finds 2.5 standard errors about four times in five", Band(low=0.62, mean_low=0.72)),
+    }
+    family, full = "a guard on a bare number, other items", tuple({"n": n} for n in (50, 100, 200))
+    for kind, said in (("size", sizes), ("power", powers)):
+        yield from declared(kind, family, said, "pooled sigma", partial(numbers, kind), quick=full[:1], full=full, page=PAGE)
 
 
-def numbers(sigma: float | None, shares: tuple[float, ...], kind: str, setting: Setting, rng: np.random.Generator) -> Iterator[Point]:
+def numbers(kind: str, method: str, setting: Setting, rng: np.random.Generator) -> Iterator[Point]:
     n = int(setting["n"])
-    rejected = below(n, sigma)
-    for share in shares:
+    rejected = below(n, 50.0 if method == "declared sigma" else None)
+    for share in (0.5, 0.8, 0.9, 0.95) if kind == "size" else (0.5, 0.8, 0.9):
         drop = 0.0 if kind == "size" else 2.4865 * (2 * share * (1 - share) / n) ** 0.5
         found = rejected_pairs(rejected, share, share - drop)
         yield Point(f"{words(setting)} p={share:g}" + (f" drop={drop:.3f}" if drop else ""), found)

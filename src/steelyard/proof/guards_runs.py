@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -10,9 +11,10 @@ import numpy.typing as npt
 
 from steelyard.infer.coverage import rejected_pairs
 from steelyard.infer.unpaired import exact_midp
-from steelyard.proof.claims import Band, Claim, Point, Setting, words
+from steelyard.proof.claims import ALPHA, Band, Claim, Point, Setting, declared, words
 from steelyard.proof.guards import PAGE, rule_of, run_of, verdict
-from steelyard.proof.trials import ALPHA, Trial, alike
+from steelyard.proof.tests import REACH
+from steelyard.proof.trials import Trial, alike
 from steelyard.questions.guard_number import Number, guard_number
 from steelyard.reference.entry import Entry
 
@@ -101,23 +103,28 @@ def _several_runs() -> Trial:
 
 
 def _rates() -> Iterator[Claim]:
-    yield Claim(
-        family="a guard on rates of answers that are none",
-        method="exact mid-p",
-        kind="size",
-        nominal=ALPHA,
-        says="a rate that has not risen is called risen in about 5% of cases or fewer",
-        documented="docs/run.md",
-        band=Band(high=0.055),
-        quick=({"n": 50},),
-        full=({"n": 50}, {"n": 100}, {"n": 200}),
-        work=rates,
-        default=True,
-    )
+    said = {
+        "size": ("a rate that has not risen is called risen in about 5% of cases or fewer", Band(high=0.055)),
+        "power": ("finds a rise of 2.8 standard errors in three of five cases or more", Band(low=0.62)),
+    }
+    full = tuple({"n": n} for n in (50, 100, 200))
+    for kind, of_midp in said.items():
+        yield from declared(
+            kind,
+            "a guard on rates of answers that are none",
+            {"exact mid-p": of_midp},
+            "exact mid-p",
+            partial(rates, kind),
+            quick=full[:1],
+            full=full,
+            page="docs/run.md",
+        )
 
 
-def rates(setting: Setting, rng: np.random.Generator) -> Iterator[Point]:
+def rates(kind: str, method: str, setting: Setting, rng: np.random.Generator) -> Iterator[Point]:
     n = int(setting["n"])
     rejected = np.array([[exact_midp(new, n, old, n) <= ALPHA for old in range(n + 1)] for new in range(n + 1)])
-    for share in (0.005, 0.01, 0.02, 0.05, 0.1, 0.3):
-        yield Point(f"{words(setting)} rate={share:g}", rejected_pairs(rejected, share, share))
+    for share in (0.005, 0.01, 0.02, 0.05, 0.1, 0.3) if kind == "size" else (0.05, 0.1, 0.3):
+        rise = 0.0 if kind == "size" else REACH * (2 * share * (1 - share) / n) ** 0.5
+        found = rejected_pairs(rejected, share + rise, share)
+        yield Point(f"{words(setting)} rate={share:g}" + (f" rise={rise:.3f}" if rise else ""), found)

@@ -11,7 +11,7 @@ from steelyard.metrics.catalogue import parse
 from steelyard.metrics.sums import item_rows
 from steelyard.proof import sums
 from steelyard.proof.claims import Band, Claim, Said, Setting
-from steelyard.proof.simulation import DRAWS, Study, runs_of, simulated
+from steelyard.proof.simulation import DRAWS, RULE, Study, runs_of, simulated
 from steelyard.questions.settings import Settings
 from steelyard.questions.sums_rows import mean_row
 from steelyard.results import Interval
@@ -19,7 +19,6 @@ from steelyard.tally.sums import tally_items
 
 FloatArray = npt.NDArray[np.float64]
 Draw = Callable[[np.random.Generator, int], FloatArray]
-RULE = "t or wilson-mean, by rule"  # what the code chooses: t where enough items are off the commonest end
 
 
 def mostly(share: float, value: float) -> Draw:
@@ -65,7 +64,7 @@ def draw(setting: Setting, rng: np.random.Generator) -> FloatArray:
     return LAWS[str(setting["scores"])][0](rng, int(setting["n"]))
 
 
-def of_mean(method: str, scores: FloatArray, seed: int) -> Interval | None:
-    settings = Settings(interval=None if method == RULE else method, draws=DRAWS, seed=seed)
+def of_mean(method: str, scores: FloatArray, seed: int, side: str = "two") -> Interval | None:
+    settings = Settings(interval=None if method in ("", RULE) else method, draws=DRAWS, seed=seed, side=side)
     tally = tally_items(item_rows("mean", scores))
     return mean_row(parse("mean"), tally, settings, kind="items", n=len(scores), bounds=(0.0, 1.0), details={}).interval

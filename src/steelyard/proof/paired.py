@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from functools import cache, partial
 
 import numpy as np
@@ -11,14 +11,14 @@ import numpy.typing as npt
 from steelyard.infer.coverage import multinomial_coverage, tables_of
 from steelyard.metrics.catalogue import parse
 from steelyard.proof import paired_scores, paired_tables
-from steelyard.proof.claims import TWO_PAGE, Band, Claim, Point, Said, Setting, covering, words
+from steelyard.proof.claims import TWO_PAGE, Band, Claim, Point, Said, Setting, declared, words
 from steelyard.proof.simulation import DRAWS, Study, runs_of, simulated
 from steelyard.questions.asked import Asked
-from steelyard.questions.evidence import Evidence
-from steelyard.questions.paired_flips import _interval
+from steelyard.questions.evidence import nothing_yet
+from steelyard.questions.paired_flips import flips_interval
 from steelyard.questions.paired_table import outcome_interval
 from steelyard.questions.settings import Settings
-from steelyard.results import Interval, Test
+from steelyard.results import Interval
 from steelyard.tally.joint import JointCounts
 
 ACCURACY = parse("accuracy")
@@ -64,7 +64,7 @@ LARGER: dict[str, Said] = {
 def claims() -> Iterator[Claim]:
     default = interval("", "two", 30, 12, 5, 3).method
     for family, side, said in (("a paired difference", "two", TWO_SIDED), ("a lower bound of a paired difference", "lower", LOWER)):
-        yield from covering(family, said, default, partial(coverage, side), quick=QUICK, full=FULL, page=TWO_PAGE)
+        yield from declared("coverage", family, said, default, partial(coverage, side), quick=QUICK, full=FULL, page=TWO_PAGE)
     study = Study(family="a paired difference of many items", draw=draw, truth=truth, interval=of_sample, slow=SLOW)
     yield from simulated(study, LARGER, default, quick=runs_of(MORE[3:4], 400), full=runs_of(MORE, 4000), page=TWO_PAGE)
     yield from paired_scores.claims()
@@ -73,13 +73,16 @@ def claims() -> Iterator[Claim]:
 
 def coverage(side: str, method: str, setting: Setting, rng: np.random.Generator) -> Iterator[Point]:
     """Every table of n items, at ninety laws of who is right."""
-    n = int(setting["n"])
-    tables = tables_of(n, 4)
-    low, high = np.array([ends(method, side, *map(int, row)) for row in tables]).T
+    return covered(partial(ends, method, side), setting)
+
+
+def covered(ends_of: Callable[[int, int, int, int], tuple[float, float]], setting: Setting) -> Iterator[Point]:
+    tables = tables_of(int(setting["n"]), 4)
+    low, high = np.array([ends_of(*map(int, row)) for row in tables]).T
     laws = [(q, tilt, easy) for q in DISAGREE for tilt in TILTS for easy in EASY]
     truths = np.array([cells(*law) for law in laws])
-    covered, width = multinomial_coverage(low, high, tables, truths, truths[:, 2] - truths[:, 3])
-    for (q, tilt, easy), found, wide in zip(laws, covered, width, strict=True):
+    shares, width = multinomial_coverage(low, high, tables, truths, truths[:, 2] - truths[:, 3])
+    for (q, tilt, easy), found, wide in zip(laws, shares, width, strict=True):
         yield Point(words({**setting, "disagree": q, "tilt": tilt, "easy": easy}), float(found), 0.0, float(wide))
 
 
@@ -108,15 +111,9 @@ def _ends(method: str, side: str, both: int, neither: int, gained: int, lost: in
 def interval(method: str, side: str, both: int, neither: int, gained: int, lost: int, seed: int = 0) -> Interval:
     asked = Asked(own=Settings(side=side, draws=DRAWS, seed=seed), interval=method or None)
     if method not in DRAWN:
-        return _interval(both, gained, lost, neither, asked)
+        return flips_interval(both, gained, lost, neither, asked)
     joint = JointCounts.flips(both=both, baseline_only=lost, candidate_only=gained, neither=neither)
-    return outcome_interval(joint, ACCURACY, nothing_yet(joint.n), asked)
-
-
-def nothing_yet(n: int) -> Evidence:
-    """A comparison of which nothing but the number of items is known: the code of one interval writes its notes on it."""
-    unknown = Test(name="none", alternative="two-sided", statistic=None, p_value=None)
-    return Evidence(design="paired", n=n, baseline=None, candidate=None, difference=0.0, interval=None, test=unknown)
+    return outcome_interval(joint, ACCURACY, nothing_yet(joint.n, 0.0), asked)
 
 
 def draw(setting: Setting, rng: np.random.Generator) -> npt.NDArray[np.int64]:

@@ -12,13 +12,13 @@ from steelyard.infer.delong_pair import delong_interval, delong_pair
 from steelyard.metrics.catalogue import parse
 from steelyard.metrics.sums import QUOTIENT, item_rows
 from steelyard.proof.claims import LEVEL, TWO_PAGE, Band, Claim, Said, Setting
-from steelyard.proof.simulation import DRAWS, Study, runs_of, simulated
+from steelyard.proof.simulation import DRAWS, Study, default_of, runs_of, simulated
 from steelyard.questions.asked import Asked
-from steelyard.questions.evidence import Evidence
-from steelyard.questions.paired_scores import _interval
-from steelyard.questions.paired_units import _interval as _over_units
+from steelyard.questions.evidence import nothing_yet
+from steelyard.questions.paired_scores import scores_interval
+from steelyard.questions.paired_units import units_interval
 from steelyard.questions.settings import Settings
-from steelyard.results import Interval, Test
+from steelyard.results import Interval
 from steelyard.tally.sums import tally_items
 
 FloatArray = npt.NDArray[np.float64]
@@ -60,7 +60,6 @@ OF_CURVES: dict[str, Said] = {"delong": ("covers 0.94 or more", Band(low=0.94, m
 
 
 def claims() -> Iterator[Claim]:
-    rng = np.random.default_rng(0)
     for study, laws, said, few in (
         (
             Study(family="a paired difference of scores", draw=scores, truth=lambda s: 0.0, interval=of_scores, slow=SLOW),
@@ -76,20 +75,19 @@ def claims() -> Iterator[Claim]:
         ),
         (Study(family="a paired difference of AUCs", draw=curves, truth=between, interval=of_curves, slow=SLOW), CURVES, OF_CURVES, 1),
     ):
-        probe = study.interval("", study.draw(laws[0], rng), 0)
-        assert probe is not None
-        yield from simulated(study, said, probe.method, quick=runs_of(laws[:few], 400), full=runs_of(laws, 6000), page=TWO_PAGE)
+        yield from simulated(
+            study, said, default_of(study, laws[0], said), quick=runs_of(laws[:few], 400), full=runs_of(laws, 6000), page=TWO_PAGE
+        )
 
 
 def scores(setting: Setting, rng: np.random.Generator) -> FloatArray:
     return DIFFERENCES[str(setting["differences"])](rng, int(setting["n"]))
 
 
-def of_scores(method: str, d: FloatArray, seed: int) -> Interval | None:
-    asked = Asked(own=Settings(draws=DRAWS, seed=seed), interval=method or None)
-    test = Test(name="none", alternative="two-sided", statistic=None, p_value=None)
-    found = Evidence(design="paired", n=len(d), baseline=None, candidate=None, difference=float(d.mean()), interval=None, test=test)
-    return _interval(tally_items(item_rows("mean", d)), found, parse("mean"), asked, (0.0, 1.0), False, d)
+def of_scores(method: str, d: FloatArray, seed: int, side: str = "two") -> Interval | None:
+    asked = Asked(own=Settings(draws=DRAWS, seed=seed, side=side), interval=method or None)
+    found = nothing_yet(len(d), float(d.mean()))
+    return scores_interval(tally_items(item_rows("mean", d)), found, parse("mean"), asked, (0.0, 1.0), False, d)
 
 
 def ratios(setting: Setting, rng: np.random.Generator) -> tuple[FloatArray, FloatArray]:
@@ -103,7 +101,7 @@ def ratios(setting: Setting, rng: np.random.Generator) -> tuple[FloatArray, Floa
 
 def of_ratios(method: str, sample: tuple[FloatArray, FloatArray], seed: int) -> Interval | None:
     asked = Asked(own=Settings(draws=DRAWS, seed=seed), interval=method or None)
-    return _over_units(*sample, QUOTIENT, parse("ratio"), asked, False)
+    return units_interval(*sample, QUOTIENT, parse("ratio"), asked, False)
 
 
 def curves(setting: Setting, rng: np.random.Generator) -> tuple[FloatArray, FloatArray, npt.NDArray[np.bool_]]:

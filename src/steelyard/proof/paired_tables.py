@@ -9,14 +9,14 @@ import numpy as np
 
 from steelyard.metrics.catalogue import Metric, parse
 from steelyard.proof.claims import TWO_PAGE, Band, Claim, Said, Setting
-from steelyard.proof.simulation import DRAWS, Study, runs_of, simulated
+from steelyard.proof.simulation import DRAWS, Study, default_of, runs_of, simulated
 from steelyard.proof.tables import LAWS
 from steelyard.questions.asked import Asked
-from steelyard.questions.evidence import Evidence
-from steelyard.questions.paired_table import _interval
+from steelyard.questions.evidence import nothing_yet
+from steelyard.questions.paired_table import table_interval
 from steelyard.questions.settings import Settings
 from steelyard.questions.table_rows import TableTally, statistic_of, table_row
-from steelyard.results import Interval, Test
+from steelyard.results import Interval
 from steelyard.tally.joint import JointCounts, joint_table
 
 SAME = 0.7  # the share of items to which the candidate gives the baseline's answer
@@ -43,13 +43,11 @@ SAID: dict[str, dict[str, Said]] = {
 
 
 def claims() -> Iterator[Claim]:
-    rng = np.random.default_rng(0)
     for family, name in FAMILIES.items():
         metric, laws = parse(name), SETTINGS[name]
         study = Study(family=family, draw=draw, truth=partial(truth, name), interval=partial(interval, metric), slow=SLOW)
-        probe = interval(metric, "", draw(laws[1], rng), 0)
-        assert probe is not None
-        yield from simulated(study, SAID[family], probe.method, quick=runs_of(laws[:1], 200), full=runs_of(laws, 2000), page=TWO_PAGE)
+        default = default_of(study, laws[1], SAID[family])
+        yield from simulated(study, SAID[family], default, quick=runs_of(laws[:1], 200), full=runs_of(laws, 2000), page=TWO_PAGE)
 
 
 @cache
@@ -97,6 +95,4 @@ def label_of(metric: Metric) -> int | None:
 
 def interval(metric: Metric, method: str, joint: JointCounts, seed: int) -> Interval | None:
     asked = Asked(own=Settings(draws=DRAWS, seed=seed, absent="zero"), interval=method or None)
-    test = Test(name="none", alternative="two-sided", statistic=None, p_value=None)
-    found = Evidence(design="paired", n=joint.n, baseline=None, candidate=None, difference=None, interval=None, test=test)
-    return _interval(joint, statistic_of(metric, label_of(metric), asked.own), metric, found, asked)
+    return table_interval(joint, statistic_of(metric, label_of(metric), asked.own), metric, nothing_yet(joint.n), asked)

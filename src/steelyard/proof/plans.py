@@ -10,10 +10,9 @@ from steelyard.infer.coverage import rejected_flips, rejected_pairs
 from steelyard.infer.equivalence import equivalence_of_flips
 from steelyard.infer.posterior import proportion_posterior
 from steelyard.plans import Plan
-from steelyard.proof.claims import Band, Claim, Point, Setting, Work, words
+from steelyard.proof.claims import ALPHA, LEVEL, POWER, Band, Claim, Point, Said, Setting, declared, words
 from steelyard.proof.guards import below
 from steelyard.proof.tests import flips_region
-from steelyard.proof.trials import ALPHA, POWER
 from steelyard.questions.plan_detect import plan_detect
 from steelyard.questions.plan_estimate import plan_estimate
 
@@ -22,44 +21,38 @@ if TYPE_CHECKING:
     import numpy.typing as npt
 
 PAGE = "docs/plan.md"
-LEVEL = 0.95
 DROPS = tuple({"discordance": psi, "theta": theta} for psi, theta in ((0.06, 0.03), (0.2, 0.08)))
 MORE_DROPS = tuple({"discordance": psi, "theta": theta} for psi, theta in ((0.04, 0.02), (0.06, 0.02), (0.1, 0.04), (0.3, 0.05)))
+APART = tuple({"expected": p, "theta": theta} for p, theta in ((0.8, 0.2), (0.5, 0.2)))
+MORE_APART = tuple({"expected": p, "theta": theta} for p, theta in ((0.9, 0.1), (0.8, 0.1)))
 WIDTHS = tuple({"expected": p, "width": w} for p, w in ((0.9, 0.1), (0.8, 0.2)))
+MORE_WIDTHS = ({"expected": 0.95, "width": 0.05},)
 BARS = tuple({"expected": p, "threshold": t} for p, t in ((0.95, 0.9), (0.8, 0.7)))
 MORE_BARS = tuple({"expected": p, "threshold": t} for p, t in ((0.99, 0.97), (0.9, 0.85), (0.6, 0.5)))
 
 
 def claims() -> Iterator[Claim]:
     at_least = Band(low=POWER, high=POWER + 0.03)
-    finds = "the drop is found with the power that was planned for"
-    yield _claim("a plan to find a drop, the same items", "mcnemar", finds, at_least, DROPS, MORE_DROPS, found_by_mcnemar)
-    rules = "the drop is ruled out with the power that was planned for, if nothing changed"
-    yield _claim("a plan to rule a drop out, the same items", "tango", rules, at_least, DROPS, MORE_DROPS, ruled_out)
-    two = tuple({"expected": p, "theta": theta} for p, theta in ((0.8, 0.2), (0.5, 0.2)))
-    more = tuple({"expected": p, "theta": theta} for p, theta in ((0.9, 0.1), (0.8, 0.1)))
-    yield _claim(
-        "a plan to find a drop, different items", "normal formula", "near the power planned for", Band(low=0.77), two, more, found_apart
-    )
+    found = ("the drop is found with the power that was planned for", at_least)
+    yield from _of("a plan to find a drop, the same items", "mcnemar", found, DROPS, MORE_DROPS, found_by_mcnemar)
+    ruled = ("the drop is ruled out with the power that was planned for, if nothing changed", at_least)
+    yield from _of("a plan to rule a drop out, the same items", "tango", ruled, DROPS, MORE_DROPS, ruled_out)
+    near = ("near the power planned for", Band(low=0.77))
+    yield from _of("a plan to find a drop, different items", "normal formula", near, APART, MORE_APART, found_apart)
     enough = "so many labels are enough with the assurance that was asked for"
-    yield _claim("a plan for a width", "bayes", enough, Band(low=POWER), WIDTHS, ({"expected": 0.95, "width": 0.05},), narrow_enough)
-    yield _claim("a plan for a threshold", "bayes", enough, Band(low=POWER, high=0.9), BARS, MORE_BARS, clears)
+    yield from _of("a plan for a width", "bayes", (enough, Band(low=POWER)), WIDTHS, MORE_WIDTHS, narrow_enough)
+    yield from _of("a plan for a threshold", "bayes", (enough, Band(low=POWER, high=0.9)), BARS, MORE_BARS, clears)
 
 
-def _claim(family: str, method: str, says: str, band: Band, quick: tuple[Setting, ...], more: tuple[Setting, ...], work: Work) -> Claim:
-    return Claim(
-        family=family,
-        method=method,
-        kind="power",
-        nominal=POWER,
-        says=says,
-        documented=PAGE,
-        band=band,
-        quick=quick,
-        full=(*quick, *more),
-        work=work,
-        default=True,
-    )
+def _of(
+    family: str,
+    method: str,
+    said: Said,
+    quick: tuple[Setting, ...],
+    more: tuple[Setting, ...],
+    work: Callable[[str, Setting, np.random.Generator], Iterator[Point]],
+) -> Iterator[Claim]:
+    yield from declared("power", family, {method: said}, method, work, quick=quick, full=(*quick, *more), page=PAGE)
 
 
 def _n(plan: Plan) -> int:
@@ -70,14 +63,14 @@ def _n(plan: Plan) -> int:
 # ---- to detect -----------------------------------------------------------------------------------------------------------------
 
 
-def found_by_mcnemar(setting: Setting, rng: np.random.Generator) -> Iterator[Point]:
+def found_by_mcnemar(method: str, setting: Setting, rng: np.random.Generator) -> Iterator[Point]:
     """Every outcome at the planned n, judged by the test that a guard takes."""
     psi, theta = float(setting["discordance"]), float(setting["theta"])
     n = _n(plan_detect(discordance=psi, theta=theta))
     yield Point(f"{words(setting)} n={n}", rejected_flips(flips_region(None, "less", n), n, (psi + theta) / 2, (psi - theta) / 2))
 
 
-def ruled_out(setting: Setting, rng: np.random.Generator) -> Iterator[Point]:
+def ruled_out(method: str, setting: Setting, rng: np.random.Generator) -> Iterator[Point]:
     import numpy as np
 
     psi, theta = float(setting["discordance"]), float(setting["theta"])
@@ -90,7 +83,7 @@ def ruled_out(setting: Setting, rng: np.random.Generator) -> Iterator[Point]:
     yield Point(f"{words(setting)} n={n}", rejected_flips(region, n, psi / 2, psi / 2))
 
 
-def found_apart(setting: Setting, rng: np.random.Generator) -> Iterator[Point]:
+def found_apart(method: str, setting: Setting, rng: np.random.Generator) -> Iterator[Point]:
     """Two binomial counts at the planned n, judged by the guard on a bare number without a declared sigma."""
     expected, theta = float(setting["expected"]), float(setting["theta"])
     n = _n(plan_detect(expected=expected, theta=theta))
@@ -100,14 +93,14 @@ def found_apart(setting: Setting, rng: np.random.Generator) -> Iterator[Point]:
 # ---- to estimate -----------------------------------------------------------------------------------------------------------------
 
 
-def narrow_enough(setting: Setting, rng: np.random.Generator) -> Iterator[Point]:
+def narrow_enough(method: str, setting: Setting, rng: np.random.Generator) -> Iterator[Point]:
     """P(the interval is at most so wide), over every number of right answers."""
     expected, width = float(setting["expected"]), float(setting["width"])
     n = _n(plan_estimate(expected=expected, width=width, assurance=POWER))
     yield _enough(f"{words(setting)} n={n}", n, expected, lambda low, high: high - low <= width, "equal-tailed")
 
 
-def clears(setting: Setting, rng: np.random.Generator) -> Iterator[Point]:
+def clears(method: str, setting: Setting, rng: np.random.Generator) -> Iterator[Point]:
     """P(the lower bound is not below the threshold), over every number of right answers."""
     expected, threshold = float(setting["expected"]), float(setting["threshold"])
     n = _n(plan_estimate(expected=expected, threshold=threshold, assurance=POWER))

@@ -11,11 +11,11 @@ import math
 from collections.abc import Callable, Iterator, Sequence
 
 from steelyard.certificates import Held, Preferred, Tried
-from steelyard.proof.claims import WITHIN
 from steelyard.proof.judging import mean_share, worst
 from steelyard.proof.reasons import ON_QUICK_ONLY, REASONS
 
 SHARE, NARROWER, POWER = 0.005, 0.02, 0.01  # what counts: of a share, of a width, of power
+SURE = 3.0  # Monte Carlo errors of a difference; methods of a family see the same data, so it varies by less than this allows
 
 
 def preferences(claims: Sequence[Held]) -> list[Preferred]:
@@ -50,15 +50,17 @@ def advantages(default: Held, other: Held) -> list[str]:
 
 
 def _interval(default: Held, mine: Sequence[Tried], its: Sequence[Tried]) -> Iterator[str]:
-    ours, _, our_error = worst(default.kind, mine)
-    theirs, _, their_error = worst(default.kind, its)
+    (ours, _, our_error), (theirs, _, their_error) = worst(default.kind, mine), worst(default.kind, its)
     if theirs - ours > SHARE + _chance(our_error, their_error):
         yield f"covers {theirs:.3f} at worst, not {ours:.3f}"
     our_off, their_off = _mean_off(mine), _mean_off(its)
     if our_off - their_off > SHARE + _chance(mean_share(mine)[1], mean_share(its)[1]):
         yield f"falls short by {their_off:.3f} on average, not {our_off:.3f}"
-    our_width, their_width = _mean_width(mine), _mean_width(its)
-    if our_width is not None and their_width is not None and their_width < our_width * (1 - NARROWER):
+    our_width, our_error = _mean_width(mine)
+    their_width, their_error = _mean_width(its)
+    if our_width is None or their_width is None:
+        return
+    if our_width * (1 - NARROWER) - their_width > _chance(our_error, their_error):
         yield f"is {1 - their_width / our_width:.1%} narrower"
 
 
@@ -84,16 +86,18 @@ _BETTER: dict[str, Callable[[Held, Sequence[Tried], Sequence[Tried]], Iterator[s
 
 
 def _chance(one: float, other: float) -> float:
-    return WITHIN * math.hypot(one, other)
+    return SURE * math.hypot(one, other)
 
 
 def _mean_off(settings: Sequence[Tried]) -> float:
     return math.fsum(t.off * t.points for t in settings) / sum(t.points for t in settings)
 
 
-def _mean_width(settings: Sequence[Tried]) -> float | None:
+def _mean_width(settings: Sequence[Tried]) -> tuple[float | None, float]:
+    """(mean, its Monte Carlo error), each setting counted once; no mean where one has no width."""
     widths = [t.width for t in settings if t.width is not None]
-    return math.fsum(widths) / len(widths) if len(widths) == len(settings) else None
+    error = math.sqrt(math.fsum(t.width_error**2 for t in settings)) / len(settings)
+    return (math.fsum(widths) / len(widths) if len(widths) == len(settings) else None), error
 
 
 def preference_faults(found: Sequence[Preferred], *, complete: bool) -> list[str]:

@@ -11,14 +11,14 @@ from steelyard.infer.posterior import proportion_posterior
 from steelyard.infer.proportion import METHODS, proportion_interval
 from steelyard.metrics.catalogue import parse
 from steelyard.metrics.proportions import as_proportion
-from steelyard.proof.claims import LEVEL, Band, Claim, Point, Said, Setting, covering, words
+from steelyard.proof.claims import LEVEL, Band, Claim, Point, Said, Setting, declared, words
 from steelyard.questions.table_rows import default_method
 from steelyard.tally.counts import Counts
 
 if TYPE_CHECKING:
     import numpy as np
 
-TRIED = 1000  # true shares: the odd multiples of 1/2000, so that those next to 0 and 1 are among them
+TRIED = 2000  # true shares: the multiples of 1/2000 between 0 and 1
 QUICK = tuple({"n": n} for n in (5, 10, 20, 50, 100))
 FULL = tuple({"n": n} for n in (*range(2, 51), 60, 80, 100, 150, 200, 300, 500, 700, 1000, 2000))
 
@@ -58,14 +58,14 @@ def claims() -> Iterator[Claim]:
         ("an upper bound of a proportion", "upper", ONE_SIDED),
     ):
         default = default_method(accuracy, side)
-        yield from covering(family, said, default, partial(coverage, side), quick=QUICK, full=FULL)
+        yield from declared("coverage", family, said, default, partial(coverage, side), quick=QUICK, full=FULL)
 
 
 def coverage(side: str, method: str, setting: Setting, rng: np.random.Generator) -> Iterator[Point]:
-    """Every outcome of n items, at a thousand true shares."""
+    """Every outcome of n items, at two thousand true shares."""
     import numpy as np
 
-    n, shares = int(setting["n"]), np.arange(1, 2 * TRIED, 2) / (2 * TRIED)
+    n, shares = int(setting["n"]), np.arange(1, TRIED) / TRIED
     covered, width = binomial_coverage(lambda k: ends(method, side, k, n), n, shares)
     for share, found, wide in zip(shares, covered, width, strict=True):
         yield Point(f"{words(setting)} p={share:g}", float(found), 0.0, float(wide))

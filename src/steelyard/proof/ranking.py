@@ -13,10 +13,10 @@ from steelyard.infer.ranking import spearman_interval
 from steelyard.metrics.catalogue import parse
 from steelyard.metrics.ranking import spearman
 from steelyard.proof.claims import LEVEL, Band, Claim, Said, Setting
-from steelyard.proof.simulation import DRAWS, Study, runs_of, simulated
-from steelyard.questions.ranking_rows import _ends
+from steelyard.proof.simulation import DRAWS, Study, default_of, runs_of, simulated
+from steelyard.questions.ranking_rows import ranking_ends
 from steelyard.questions.settings import Settings
-from steelyard.results import Interval
+from steelyard.results import Interval, Side
 from steelyard.tally.scores import ScoreTable, tally_scores
 
 SLOW = {"percentile": 4, "bca": 4}
@@ -44,15 +44,12 @@ OF_RANKS: dict[str, Said] = {"fisher-z": ("covers 0.94 or more on normal numbers
 
 
 def claims() -> Iterator[Claim]:
-    probe = draw(LAWS[0], np.random.default_rng(0))
     for family, name, said, true in (
         ("AUC", "auc", OF_AREA, area),
         ("average precision", "average_precision", OF_PRECISION, precision),
     ):
-        found = interval(name, "", probe, 0)
-        assert found is not None
         study = Study(family=family, draw=draw, truth=true, interval=partial(interval, name), slow=SLOW)
-        yield from simulated(study, said, found.method, quick=runs_of(LAWS[:2], 400), full=runs_of(LAWS, 4000))
+        yield from simulated(study, said, default_of(study, LAWS[0], said), quick=runs_of(LAWS[:2], 400), full=runs_of(LAWS, 4000))
     study = Study(family="rank correlation", draw=pairs, truth=ranks, interval=of_ranks, slow={})
     yield from simulated(study, OF_RANKS, "fisher-z", quick=runs_of(CORRELATED[:2], 800), full=runs_of(CORRELATED, 8000))
 
@@ -82,9 +79,11 @@ def precision(setting: Setting) -> float:
     return _precision(positives / (positives + negatives), float(setting["shift"]))
 
 
-def interval(name: str, method: str, table: ScoreTable, seed: int) -> Interval | None:
-    ends = _ends(parse(name), table, Settings(interval=method or None, draws=DRAWS, seed=seed), {})
-    return None if ends is None else Interval(low=ends[0], high=ends[1], confidence_level=LEVEL, side="two", method=ends[2])
+def interval(name: str, method: str, table: ScoreTable, seed: int, side: Side = "two") -> Interval | None:
+    ends = ranking_ends(parse(name), table, Settings(interval=method or None, draws=DRAWS, seed=seed, side=side), {})
+    if ends is None:
+        return None
+    return Interval(low=ends[0], high=ends[1], confidence_level=LEVEL, side=side, method=ends[2])
 
 
 def pairs(setting: Setting, rng: np.random.Generator) -> npt.NDArray[np.float64]:

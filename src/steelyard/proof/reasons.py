@@ -13,6 +13,7 @@ WIDE = "wider by a fifth or more with few items"
 NO_TEST = "Tango's interval and the test of a margin always agree; this one has no such test"
 FEWER = "it finds less, and the default exceeds alpha only where most items disagree"
 DRAWN = "it covers no more, and needs draws where the default is a formula"
+FEW_OFF = "narrower because it covers less where few items are off an end; the rule takes t where there are enough"
 
 PROPORTION = "a proportion"
 BOUNDS = ("a lower bound of a proportion", "an upper bound of a proportion")
@@ -35,7 +36,8 @@ REASONS: dict[tuple[str, str], str] = {
     **{(bound, method): TEXTBOOK for bound in BOUNDS for method in ("wald", "percentile")},
     **{("F1 of one class", method): WIDE for method in ("clopper-pearson", "mid-p")},
     **{(bound, "wilson"): PROMISE for bound in ("a lower bound of F1", "an upper bound of F1")},
-    ("a lower bound of F1", "mid-p"): PROMISE,
+    **{("a lower bound of F1", method): PROMISE for method in ("mid-p", "agresti-coull", "jeffreys", "bca", "percentile", "delta")},
+    **{(bound, "bayes"): PRIOR for bound in ("a lower bound of F1", "an upper bound of F1")},
     **{(table, method): LESS for table in TABLES for method in ("percentile", "delta")},
     **{(table, method): PRIOR for table in TABLES for method in ("bayes", "hdi")},
     **{("a mean of bounded scores", method): LESS for method in ("t", "percentile", "bca")},
@@ -43,6 +45,12 @@ REASONS: dict[tuple[str, str], str] = {
     **{("a proportion of groups", method): LESS for method in ("percentile", "bca")},
     **{(groups, method): DRAWN for groups in ("a mean of groups", "macro F1 of groups") for method in ("percentile", "bca")},
     ("a mean of bounded scores", "betting"): "half as wide again; it is there for whoever needs a guarantee at any n",
+    ("a proportion of groups", "studentized"): "half as wide again with few groups, and its width varies wildly there",
+    ("a proportion of groups", "wilson, groups ignored"): "it takes the items of a group for independent; --group none asks for it",
+    ("a ratio of sums", "studentized"): "a quarter wider with 30 texts",
+    ("RMSE", "studentized"): "a seventh wider with 30 items",
+    ("two learners, split by split", "disjoint-sets"): "it speaks of two trained models, not of the recipes, and finds less",
+    **{("pass@2", method): FEW_OFF for method in ("t", "percentile", "bca", "studentized")},
     ("a mean of groups", "studentized"): "wider by more than half with ten groups, and its width varies wildly there",
     **{(family, "percentile"): LESS for family in ("average precision", "AUC")},
     ("a paired difference of scores", "bca"): LESS,

@@ -59,6 +59,7 @@ def summary(claim: Claim, setting: Setting, points: Iterable[Point]) -> Tried:
         mean_error=math.sqrt(math.fsum(p.error**2 for p in seen)) / many,
         off=math.fsum(max(0.0, bad * (p.found - claim.nominal)) for p in seen) / many,
         width=math.fsum(widths) / many if len(widths) == many else None,
+        width_error=math.sqrt(math.fsum(p.width_error**2 for p in seen)) / many,
     )
 
 

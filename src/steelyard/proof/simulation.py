@@ -10,9 +10,12 @@ from typing import Any
 
 import numpy as np
 
-from steelyard.proof.claims import PAGE, Claim, Point, Said, Setting, covering, generator, share_error, words
+from steelyard.proof.claims import PAGE, Claim, Point, Said, Setting, averaged, declared, generator, share_error, words
 from steelyard.results import Interval
 
+Draw = Callable[[Setting, np.random.Generator], Any]
+Truth = Callable[[Setting], float]
+RULE = "t or wilson-mean, by rule"  # what the code chooses for a mean: t where enough items are off the commonest end
 DRAWS = 399  # of each bootstrap: ends at the 10th value from either side, at a twentieth of the cost of the default
 
 
@@ -26,21 +29,40 @@ class Study:
     """
 
     family: str
-    draw: Callable[[Setting, np.random.Generator], Any]
-    truth: Callable[[Setting], float]
+    draw: Draw
+    truth: Truth
     interval: Callable[[str, Any, int], Interval | None]
     slow: Mapping[str, int]
+
+
+@dataclass(frozen=True, slots=True)
+class Quantity:
+    """A metric by its name, a sample of a setting, its true value, the settings."""
+
+    metric: str
+    draw: Draw
+    truth: Truth
+    settings: tuple[Setting, ...]
+
+
+def default_of(study: Study, setting: Setting, said: Mapping[str, Said]) -> str:
+    """The method that the code chooses by itself on a sample, or the name of the rule where it chooses by the sample."""
+    if RULE in said:
+        return RULE
+    probe = study.interval("", study.draw(setting, np.random.default_rng(0)), 0)
+    assert probe is not None
+    return probe.method
 
 
 def simulated(
     study: Study, said: Mapping[str, Said], default: str, *, quick: tuple[Setting, ...], full: tuple[Setting, ...], page: str = PAGE
 ) -> Iterator[Claim]:
     """A claim for each method of a study. Settings name the number of samples as `runs`."""
-    yield from covering(study.family, said, default, partial(coverage, study), quick=quick, full=full, page=page)
+    yield from declared("coverage", study.family, said, default, partial(coverage, study), quick=quick, full=full, page=page)
 
 
 def coverage(study: Study, method: str, setting: Setting, rng: np.random.Generator) -> Iterator[Point]:
-    """The share of samples whose interval contains the truth, among those that have one.
+    """The share of samples whose interval contains the truth, among those that have one. The width of a bound is its distance from it.
 
     Each sample has a stream of its own, so that a slow method that skips some sees the same ones as the others.
     """
@@ -52,11 +74,12 @@ def coverage(study: Study, method: str, setting: Setting, rng: np.random.Generat
         found = study.interval(method, sample, run)
         if found is None:
             continue
-        low, high = (-math.inf if found.low is None else found.low), (math.inf if found.high is None else found.high)
+        low = -math.inf if found.low is None or found.side == "upper" else found.low
+        high = math.inf if found.high is None or found.side == "lower" else found.high
         covered += low <= truth <= high
-        widths.append(high - low)
-    share = covered / len(widths)
-    yield Point(words(law), share, share_error(share, len(widths)), math.fsum(widths) / len(widths))
+        widths.append(high - low if found.side == "two" else abs(truth - (low if found.side == "lower" else high)))
+    share, runs = covered / len(widths), len(widths)
+    yield Point(words(law), share, share_error(share, runs), *averaged(widths))
 
 
 def runs_of(settings: tuple[Setting, ...], runs: int) -> tuple[Setting, ...]:

@@ -11,11 +11,10 @@ import numpy.typing as npt
 
 from steelyard.infer.sequential_cost import expected_items
 from steelyard.infer.stopping import KINDS, Rule, choice, rule_for
-from steelyard.proof.claims import Band, Claim, Point, Setting, words
-from steelyard.proof.trials import ALPHA, POWER, Said, Trial, alike
+from steelyard.proof.claims import PAGE, Band, Claim, Point, Said, Setting, declared, words
+from steelyard.proof.trials import Trial, alike
 
 FloatArray = npt.NDArray[np.float64]
-PAGE = "docs/methods.md"
 THETA, BATCH = 0.05, 32
 OUTCOMES = "stopping early, right or wrong"
 SIZES: dict[str, Said] = {
@@ -45,24 +44,20 @@ def claims() -> Iterator[Claim]:
 
 def _exact() -> Iterator[Claim]:
     """The law of the losses along each drawn course of disagreements is exact; the courses alone are drawn."""
-    for kind, (sentence, band) in (("size", SIZES["mcnemar"]), ("power", POWERS["mcnemar"])):
+    for kind, said in (("size", SIZES), ("power", POWERS)):
         drop = 0.0 if kind == "size" else 0.02
-        yield Claim(
-            family="the exact sequential McNemar test, theta of 2 points",
-            method="mcnemar",
-            kind=kind,
-            nominal=ALPHA if kind == "size" else POWER,
-            says=sentence,
-            documented=PAGE,
-            band=band,
+        yield from declared(
+            kind,
+            "the exact sequential McNemar test, theta of 2 points",
+            {"mcnemar": said["mcnemar"]},
+            "mcnemar",
+            along_courses,
             quick=tuple({"discordance": psi, "drop": drop, "courses": 40} for psi in (0.02, 0.05)),
             full=tuple({"discordance": psi, "drop": drop, "courses": 1000} for psi in (0.01, 0.02, 0.05, 0.1, 0.2, 0.4)),
-            work=along_courses,
-            default=True,
         )
 
 
-def along_courses(setting: Setting, rng: np.random.Generator) -> Iterator[Point]:
+def along_courses(method: str, setting: Setting, rng: np.random.Generator) -> Iterator[Point]:
     psi, drop, courses = float(setting["discordance"]), float(setting["drop"]), int(setting["courses"])
     found = expected_items(0.02, psi, drop, batch=BATCH, paths=courses)
     where = words({"discordance": psi, "drop": drop})

@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from functools import partial
-from typing import Any
 
 import numpy as np
 
 from steelyard.infer.confidence_sequence import ConfidenceSequence
-from steelyard.infer.stopping import KINDS
-from steelyard.proof.claims import Band, Claim, Point, Setting, share_error
-from steelyard.proof.stopping import PAGE, THETA, default_rule, differences, followed, planned
-from steelyard.proof.trials import ALPHA, Said, told
+from steelyard.proof.claims import ALPHA, Band, Claim, Point, Said, Setting, averaged, declared, share_error
+from steelyard.proof.stopping import THETA, default_rule, differences, followed, planned
+from steelyard.proof.trials import told
+
+SEQUENCES: dict[str, float | None] = {"betting sequence": None, "betting sequence for a width": 0.1}  # and the width they are tuned to
 
 
 def claims() -> Iterator[Claim]:
@@ -28,21 +27,15 @@ def _ends() -> Iterator[Claim]:
         "e-mcnemar": ("holds whenever one stops, but for Wilson's interval of the discordance", Band(low=0.94)),
         "sprt": ("each end misses the truth in 3 to 5% of the runs", Band(low=0.94)),
     }
-    base: dict[str, Any] = {"items": 1500, "discordance": 0.1}
-    for kind in KINDS:
-        yield Claim(
-            family="each end of the interval after stopping early, right or wrong",
-            method=kind,
-            kind="coverage",
-            nominal=1 - ALPHA,
-            says=said[kind][0],
-            documented=PAGE,
-            band=said[kind][1],
-            quick=tuple({**base, "drop": drop, "runs": 150} for drop in (THETA,)),
-            full=tuple({**base, "discordance": psi, "drop": drop, "runs": 1000} for psi in (0.04, 0.1, 0.2) for drop in (0.0, THETA)),
-            work=partial(ends_held, kind),
-            default=kind == default_rule(True),
-        )
+    yield from declared(
+        "coverage",
+        "each end of the interval after stopping early, right or wrong",
+        said,
+        default_rule(True),
+        ends_held,
+        quick=({"items": 1500, "discordance": 0.1, "drop": THETA, "runs": 150},),
+        full=tuple({"items": 1500, "discordance": psi, "drop": drop, "runs": 1000} for psi in (0.04, 0.1, 0.2) for drop in (0.0, THETA)),
+    )
 
 
 def ends_held(kind: str, setting: Setting, rng: np.random.Generator) -> Iterator[Point]:
@@ -56,32 +49,28 @@ def ends_held(kind: str, setting: Setting, rng: np.random.Generator) -> Iterator
     low, high = np.array(found).T
     for end, held in (("lower", low <= truth), ("upper", truth <= high)):
         share = float(np.mean(held))
-        yield Point(f"{told(setting)} {end}", share, share_error(share, runs), float(np.mean(high - low)))
+        yield Point(f"{told(setting)} {end}", share, share_error(share, runs), *averaged(high - low))
 
 
 def _sequences() -> Iterator[Claim]:
-    for method, width in (("betting sequence", None), ("betting sequence for a width", 0.1)):
-        yield Claim(
-            family="the mean of bounded scores, at every item at once",
-            method=method,
-            kind="coverage",
-            nominal=1 - ALPHA,
-            says="the interval holds at every item at once",
-            documented=PAGE,
-            band=Band(low=0.95),
-            quick=({"law": "right or wrong", "items": 200, "runs": 100},),
-            full=tuple({"law": law, "items": 1000, "runs": 1000} for law in ("right or wrong", "skewed")),
-            work=partial(sequence_held, width),
-            default=width is None,
-        )
+    yield from declared(
+        "coverage",
+        "the mean of bounded scores, at every item at once",
+        {method: ("the interval holds at every item at once", Band(low=0.95)) for method in SEQUENCES},
+        "betting sequence",
+        sequence_held,
+        quick=({"law": "right or wrong", "items": 200, "runs": 100},),
+        full=tuple({"law": law, "items": 1000, "runs": 1000} for law in ("right or wrong", "skewed")),
+    )
 
 
-def sequence_held(width: float | None, setting: Setting, rng: np.random.Generator) -> Iterator[Point]:
+def sequence_held(method: str, setting: Setting, rng: np.random.Generator) -> Iterator[Point]:
     """Every interval lies inside the earlier ones: the truth was always in if it is in the last."""
     runs, n = int(setting["runs"]), int(setting["items"])
-    held, wide = 0, 0.0
+    held, widths = 0, []
     for _ in range(runs):
         scores = (rng.random(n) < 0.9).astype(float) if setting["law"] == "right or wrong" else rng.beta(0.9, 0.1, n)
-        low, high = ConfidenceSequence((0.0, 1.0), ALPHA, width=width).look(scores)
-        held, wide = held + (low <= 0.9 <= high), wide + high - low
-    yield Point(told(setting), held / runs, share_error(held / runs, runs), wide / runs)
+        low, high = ConfidenceSequence((0.0, 1.0), ALPHA, width=SEQUENCES[method]).look(scores)
+        held += low <= 0.9 <= high
+        widths.append(high - low)
+    yield Point(told(setting), held / runs, share_error(held / runs, runs), *averaged(widths))

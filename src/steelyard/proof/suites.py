@@ -12,8 +12,8 @@ import numpy.typing as npt
 
 from steelyard.infer.decision import decide
 from steelyard.infer.many import CORRECTIONS
-from steelyard.proof.claims import Band, Claim, Point, Setting, share_error
-from steelyard.proof.trials import ALPHA, POWER, Said, told
+from steelyard.proof.claims import ALPHA, Band, Claim, Point, Said, Setting, averaged, declared, share_error
+from steelyard.proof.trials import told
 from steelyard.questions.asked import Asked
 from steelyard.questions.guard_suite import Guard, judged
 from steelyard.questions.settings import settle
@@ -37,36 +37,31 @@ DISCOVERY: dict[str, Said] = {
     "bh": ("at most 5% of the calls are false, on average", Band(high=0.05)),
     "none": ("bounds neither", Band(fails=0.1)),
 }
-POWERS: dict[str, Band] = {"holm": Band(low=0.4), "bonferroni": Band(low=0.4), "bh": Band(low=0.45), "none": Band(low=0.8)}
+POWERS: dict[str, Said] = {
+    "holm": ("finds 3 standard errors in two of five guards or more", Band(low=0.4)),
+    "bonferroni": ("finds 3 standard errors in two of five guards or more", Band(low=0.4)),
+    "bh": ("finds 3 standard errors in nearly half of the guards or more", Band(low=0.45)),
+    "none": ("finds 3 standard errors in four of five guards", Band(low=0.8)),
+}
 
 
 def claims() -> Iterator[Claim]:
     for family, kind, bands in (
         ("a suite of guards, any false call", "size", FAMILYWISE),
         ("a suite of guards, the share of false calls", "size", DISCOVERY),
-        ("a suite of guards, broken ones called", "power", {name: ("finds 3 standard errors", band) for name, band in POWERS.items()}),
+        ("a suite of guards, broken ones called", "power", POWERS),
     ):
-        for correction in CORRECTIONS:
-            sentence, band = bands[correction]
-            yield Claim(
-                family=family,
-                method=correction,
-                kind=kind,
-                nominal=ALPHA if kind == "size" else POWER,
-                says=sentence,
-                documented=PAGE,
-                band=band,
-                quick=tuple({"guards": 20, "broken": b, "shared": 0.0, "runs": 500} for b in (0, 5) if b or kind == "size"),
-                full=tuple(
-                    {"guards": m, "broken": b, "shared": shared, "runs": 2000}
-                    for m in (5, 20, 50)
-                    for b in (0, m // 4)
-                    for shared in (0.0, 0.5)
-                    if b or kind == "size"
-                ),
-                work=partial(called, family, correction),
-                default=correction == Asked(own=settle()).correction,
-            )
+        quick = tuple({"guards": 20, "broken": b, "shared": 0.0, "runs": 500} for b in (0, 5) if b or kind == "size")
+        full = tuple(
+            {"guards": m, "broken": b, "shared": shared, "runs": 2000}
+            for m in (5, 20, 50)
+            for b in (0, m // 4)
+            for shared in (0.0, 0.5)
+            if b or kind == "size"
+        )
+        said = {correction: bands[correction] for correction in CORRECTIONS}
+        default = Asked(own=settle()).correction
+        yield from declared(kind, family, said, default, partial(called, family), quick=quick, full=full, page=PAGE)
 
 
 def called(family: str, correction: str, setting: Setting, rng: np.random.Generator) -> Iterator[Point]:
@@ -85,7 +80,7 @@ def called(family: str, correction: str, setting: Setting, rng: np.random.Genera
                 "a suite of guards, broken ones called": float(red[:broken].mean()) if broken else 0.0,
             }[family]
         )
-    mean, spread = float(np.mean(shares)), float(np.std(shares)) / runs**0.5
+    mean, spread = averaged(shares)
     yield Point(told(setting), mean, max(spread, share_error(mean, runs)) if "any" in family else max(spread, 0.5 / runs))
 
 

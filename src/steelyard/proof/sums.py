@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator
 from functools import partial
 
 import numpy as np
@@ -12,24 +11,14 @@ import numpy.typing as npt
 from steelyard.metrics.catalogue import parse
 from steelyard.metrics.sums import STATISTICS, item_rows
 from steelyard.proof.claims import LEVEL, Band, Claim, Said, Setting
-from steelyard.proof.simulation import DRAWS, Study, runs_of, simulated
+from steelyard.proof.simulation import DRAWS, Quantity, Study, default_of, runs_of, simulated
 from steelyard.questions.settings import Settings
-from steelyard.questions.sums_rows import _ends
+from steelyard.questions.sums_rows import sums_ends
 from steelyard.results import Interval
 from steelyard.tally.sums import tally_items
 
 Columns = tuple[npt.NDArray[np.float64], ...]
 SLOW = {"percentile": 2, "bca": 2, "studentized": 2}
-
-
-@dataclass(frozen=True, slots=True)
-class Quantity:
-    """A metric of sums: its name in the catalogue, a sample of a setting, its true value, the settings."""
-
-    name: str
-    draw: Callable[[Setting, np.random.Generator], Columns]
-    truth: Callable[[Setting], float]
-    settings: tuple[Setting, ...]
 
 
 def words_of_texts(setting: Setting, rng: np.random.Generator) -> Columns:
@@ -90,13 +79,12 @@ SAID: dict[str, dict[str, Said]] = {
 
 def claims() -> Iterator[Claim]:
     for family, of in QUANTITIES.items():
-        probe = interval(of.name, "", of.draw(of.settings[0], np.random.default_rng(0)), 0)
-        assert probe is not None
-        study = Study(family=family, draw=of.draw, truth=of.truth, interval=partial(interval, of.name), slow=SLOW)
-        yield from simulated(study, SAID[family], probe.method, quick=runs_of(of.settings[:1], 400), full=runs_of(of.settings, 4000))
+        study = Study(family=family, draw=of.draw, truth=of.truth, interval=partial(interval, of.metric), slow=SLOW)
+        default = default_of(study, of.settings[0], SAID[family])
+        yield from simulated(study, SAID[family], default, quick=runs_of(of.settings[:1], 400), full=runs_of(of.settings, 4000))
 
 
 def interval(name: str, method: str, columns: Columns, seed: int) -> Interval | None:
     settings, tally = Settings(interval=method or None, draws=DRAWS, seed=seed), tally_items(item_rows(name, *columns))
-    ends = _ends(parse(name), tally, STATISTICS[name], settings, None, "items", {})
+    ends = sums_ends(parse(name), tally, STATISTICS[name], settings, None, "items", {})
     return None if ends is None else Interval(low=ends[0], high=ends[1], confidence_level=LEVEL, side="two", method=ends[2])

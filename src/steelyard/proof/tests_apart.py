@@ -12,10 +12,10 @@ import numpy.typing as npt
 from steelyard.infer.coverage import rejected_pairs
 from steelyard.items import Items, Labels
 from steelyard.metrics.catalogue import parse
-from steelyard.proof.claims import Band, Claim, Point, Setting, words
+from steelyard.proof.claims import Band, Claim, Point, Said, Setting, declared, words
 from steelyard.proof.tests import PAGE, REACH, plainly
 from steelyard.proof.tests_labels import FINDS, labelled, ranked
-from steelyard.proof.trials import ALPHA, POWER, Trial, alike, significant
+from steelyard.proof.trials import Trial, alike, significant
 from steelyard.questions import unpaired
 from steelyard.questions.pair_evidence import unpaired_evidence
 from steelyard.tally.counts import Counts
@@ -33,35 +33,25 @@ def claims() -> Iterator[Claim]:
 
 
 def _proportions() -> Iterator[Claim]:
-    said: dict[str, tuple[str, Band, Any]] = {
-        "size": ("false alarms of 6% or fewer", Band(high=0.06), (0.5, 0.7, 0.8, 0.9, 0.95, 0.99)),
-        "power": ("finds 2.8 standard errors about four times in five", Band(low=0.62, mean_low=0.75), (0.5, 0.7, 0.8)),
+    said: dict[str, Said] = {
+        "size": ("false alarms of 6% or fewer", Band(high=0.06)),
+        "power": ("finds 2.8 standard errors about four times in five", Band(low=0.62, mean_low=0.75)),
     }
-    default = _unpaired_test()
-    for kind, (sentence, band, shares) in said.items():
-        yield Claim(
-            family="right or wrong on different items",
-            method=default,
-            kind=kind,
-            nominal=ALPHA if kind == "size" else POWER,
-            says=sentence,
-            documented=PAGE,
-            band=band,
-            quick=({"baseline": 20, "candidate": 20}, {"baseline": 10, "candidate": 50}),
-            full=tuple({"baseline": m, "candidate": n} for m, n in ((10, 10), (20, 20), (30, 30), (50, 50), (10, 50), (20, 50), (50, 20))),
-            work=partial(proportions, default, shares, kind),
-            default=True,
-        )
+    test, family = _unpaired_test(), "right or wrong on different items"
+    quick = ({"baseline": 20, "candidate": 20}, {"baseline": 10, "candidate": 50})
+    full = tuple({"baseline": m, "candidate": n} for m, n in ((10, 10), (20, 20), (30, 30), (50, 50), (10, 50), (20, 50), (50, 20)))
+    for kind, of_test in said.items():
+        yield from declared(kind, family, {test: of_test}, test, partial(proportions, kind), quick=quick, full=full, page=PAGE)
 
 
 def _unpaired_test() -> str:
     return unpaired.compare_proportions((8, 10), (7, 10), parse("accuracy"), plainly()).test.name
 
 
-def proportions(test: str, shares: tuple[float, ...], kind: str, setting: Setting, rng: np.random.Generator) -> Iterator[Point]:
+def proportions(kind: str, test: str, setting: Setting, rng: np.random.Generator) -> Iterator[Point]:
     m, n = int(setting["baseline"]), int(setting["candidate"])
     rejected = _region(test, m, n)
-    for share in shares:
+    for share in (0.5, 0.7, 0.8, 0.9, 0.95, 0.99) if kind == "size" else (0.5, 0.7, 0.8):
         drop = 0.0 if kind == "size" else REACH * (share * (1 - share) * (1 / m + 1 / n)) ** 0.5
         if share - drop > 0:
             found = rejected_pairs(rejected, share, share - drop)

@@ -11,9 +11,9 @@ import numpy.typing as npt
 
 from steelyard.items import Items, Labels
 from steelyard.metrics.catalogue import parse
-from steelyard.proof.claims import Band, Claim, Setting
+from steelyard.proof.claims import Band, Claim, Said, Setting
 from steelyard.proof.tests import PAGE, plainly
-from steelyard.proof.trials import Calls, Said, Trial, alike, significant
+from steelyard.proof.trials import Calls, Trial, alike, significant
 from steelyard.questions.paired_scores import compare_scores
 from steelyard.tally.pairs import Pairs
 

@@ -4,17 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
-from functools import partial
 from typing import Any
 
 import numpy as np
 
-from steelyard.proof.claims import Band, Claim, Point, Setting, share_error, words
+from steelyard.proof.claims import ALPHA, Band, Claim, Point, Said, Setting, declared, share_error, words
 
-ALPHA, POWER = 0.05, 0.8
 Draw = Callable[[np.random.Generator, Setting], tuple[Any, ...]]
 Calls = Callable[..., bool]
-Said = tuple[str, Band]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -37,19 +34,17 @@ class Trial:
     nominal: float = ALPHA
 
     def claims(self) -> Iterator[Claim]:
-        for (method, kind), (sentence, band) in self.said.items():
-            yield Claim(
-                family=self.family,
-                method=method,
-                kind=kind,
-                nominal=POWER if kind == "power" else self.nominal,
-                says=sentence,
-                documented=self.page,
-                band=band,
+        for kind in dict.fromkeys(kind for _, kind in self.said):
+            yield from declared(
+                kind,
+                self.family,
+                {method: said for (method, its), said in self.said.items() if its == kind},
+                self.default,
+                self.found,
                 quick=_of_kind(kind, self.settings, self.runs[0]),
                 full=_of_kind(kind, (*self.settings, *self.more), self.runs[1]),
-                work=partial(self.found, method),
-                default=method == self.default,
+                page=self.page,
+                nominal=self.nominal if kind == "size" else None,
             )
 
     def found(self, method: str, setting: Setting, rng: np.random.Generator) -> Iterator[Point]:

@@ -14,11 +14,11 @@ from steelyard.infer.ranking import delong_error
 from steelyard.metrics.catalogue import parse
 from steelyard.metrics.ranking import auc
 from steelyard.proof import means, ranking, tables
-from steelyard.proof.claims import TWO_PAGE, Band, Claim, Point, Said, Setting, covering, words
+from steelyard.proof.claims import TWO_PAGE, Band, Claim, Point, Said, Setting, declared, words
 from steelyard.proof.simulation import Study, runs_of, simulated
 from steelyard.questions.asked import Asked
 from steelyard.questions.settings import Settings
-from steelyard.questions.unpaired import _by_delta, _ends, compare_means, compare_proportions, from_errors
+from steelyard.questions.unpaired import by_delta, compare_means, compare_proportions, from_errors, proportion_ends
 from steelyard.results import Interval
 from steelyard.tally.counts import Counts
 from steelyard.tally.scores import ScoreTable
@@ -53,7 +53,7 @@ def claims() -> Iterator[Claim]:
     found = compare_proportions((20, 50), (30, 50), ACCURACY, Asked(own=Settings())).interval
     assert found is not None
     for family, side, said in (("an unpaired difference", "two", SAID), ("a lower bound of an unpaired difference", "lower", LOWER)):
-        yield from covering(family, said, found.method, partial(coverage, side), quick=QUICK, full=FULL, page=TWO_PAGE)
+        yield from declared("coverage", family, said, found.method, partial(coverage, side), quick=QUICK, full=FULL, page=TWO_PAGE)
     for study, said, default, laws in (
         (
             Study(family="an unpaired difference of means", draw=two_samples, truth=lambda s: gap(s, means_of), interval=of_means, slow={}),
@@ -92,7 +92,7 @@ def ends(method: str, side: str, k1: int, n1: int, k2: int, n2: int) -> tuple[fl
     if method == "wald" and k1 in (0, n1) and k2 in (0, n2):
         method = "newcombe"
     if side == "lower":
-        return _ends(method, k1, n1, k2, n2, Asked(own=Settings(side=side)))[0], 1.0
+        return proportion_ends(method, k1, n1, k2, n2, Asked(own=Settings(side=side)))[0], 1.0
     # counting the wrong ones instead, or exchanging the systems, turns the interval round: a quarter of the work
     same = [(k1, n1, k2, n2, 1), (n1 - k1, n1, n2 - k2, n2, -1), (k2, n2, k1, n1, -1), (n2 - k2, n2, n1 - k1, n1, 1)]
     *first, sign = min(same)
@@ -102,7 +102,7 @@ def ends(method: str, side: str, k1: int, n1: int, k2: int, n2: int) -> tuple[fl
 
 @cache
 def _two_sided(method: str, k1: int, n1: int, k2: int, n2: int) -> tuple[float, float]:
-    return _ends(method, k1, n1, k2, n2, Asked(own=Settings()))
+    return proportion_ends(method, k1, n1, k2, n2, Asked(own=Settings()))
 
 
 # ---- means, tables, curves ------------------------------------------------------------------------------------------------
@@ -149,7 +149,7 @@ def two_tables(setting: Setting, rng: np.random.Generator) -> tuple[Counts, Coun
 
 def of_tables(method: str, sample: tuple[Counts, Counts], seed: int) -> Interval | None:
     own = Settings(interval="delta", absent="zero")
-    return _by_delta(sample[0], sample[1], parse("macro_f1"), [None, None], Asked(own=own, interval="delta")).interval
+    return by_delta(sample[0], sample[1], parse("macro_f1"), [None, None], Asked(own=own, interval="delta")).interval
 
 
 def two_curves(setting: Setting, rng: np.random.Generator) -> tuple[ScoreTable, ScoreTable]:

@@ -29,7 +29,7 @@ def compare_flips(flips: Flips, asked: Asked, *, error_rate: bool = False) -> Ev
         baseline=(both + lost) / n,
         candidate=(both + gained) / n,
         difference=(gained - lost) / n,
-        interval=_interval(both, gained, lost, neither, asked),
+        interval=flips_interval(both, gained, lost, neither, asked),
         test=_test(gained, lost, n, asked),
         baseline_interval=own_interval(both + lost, n, asked),
         candidate_interval=own_interval(both + gained, n, asked),
@@ -62,7 +62,7 @@ def own_interval(k: int, n: int, asked: Asked) -> Interval:
     return Interval(low=low, high=high, confidence_level=asked.level, side=asked.side, method=method)  # type: ignore[arg-type]
 
 
-def _interval(both: int, gained: int, lost: int, neither: int, asked: Asked) -> Interval:
+def flips_interval(both: int, gained: int, lost: int, neither: int, asked: Asked) -> Interval:
     method = asked.choose("interval", asked.interval, INTERVALS, "right or wrong on the same items")
     n, level, side = both + gained + lost + neither, asked.level, asked.side
     if method == "wald" and gained + lost == 0:

@@ -58,7 +58,7 @@ def compare_scores(
     effects = np.bincount(unit, weights=a, minlength=units) / np.bincount(
         unit, minlength=units
     )  # of the units, in the metric's own numbers
-    found.interval = _interval(sums, found, metric, asked, bounds, grouped, effects)
+    found.interval = scores_interval(sums, found, metric, asked, bounds, grouped, effects)
     if asked.margin is not None and not found.error:
         asked.warn("equivalence within the margin cannot be tested: the differences show no spread")
     if asked.margin is not None and found.error:
@@ -82,7 +82,7 @@ def _tally(x: FloatArray, unit: Any, units: int, grouped: bool) -> Sums:
     return tally_groups(rows, unit, units) if grouped else tally_items(rows)
 
 
-def _interval(
+def scores_interval(
     sums: Sums, found: Evidence, metric: Metric, asked: Asked, bounds: tuple[float, float] | None, grouped: bool, effects: FloatArray
 ) -> Interval | None:
     method = asked.choose("interval", asked.interval, ("t", "bca", "percentile"), f"{metric.name} on the same items")

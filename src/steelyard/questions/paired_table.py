@@ -57,7 +57,7 @@ def compare_table(joint: JointCounts, metric: Metric, label: str | None, asked: 
     if label is not None:
         found.details["label"] = label
     identical = joint == joint.swapped() and all(a == b for _, a, b, _ in joint.cells())
-    found.interval = _interval(joint, statistic, metric, found, asked)
+    found.interval = table_interval(joint, statistic, metric, found, asked)
     flips = joint.outcomes()
     found.flips = {
         "both": flips.both,
@@ -93,7 +93,7 @@ def _test(joint: JointCounts, statistic: TableStatistic, metric: Metric, asked: 
     return Test(name=name, alternative=asked.alternative, statistic=found.statistic, p_value=found.p_value, details=more)
 
 
-def _interval(joint: JointCounts, statistic: TableStatistic, metric: Metric, found: Evidence, asked: Asked) -> Interval | None:
+def table_interval(joint: JointCounts, statistic: TableStatistic, metric: Metric, found: Evidence, asked: Asked) -> Interval | None:
     method = asked.choose("interval", asked.interval, INTERVALS, f"{metric.name} on the same items")
     low_end, high_end = metric.facts.low or 0.0, metric.facts.high or 1.0
     reach = low_end - high_end, high_end - low_end

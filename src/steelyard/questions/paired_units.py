@@ -53,7 +53,7 @@ def compare_units(
         found.error = infer.paired_error(a, b, statistic)
     except Degenerate:
         found.error = None
-    found.interval = _interval(a, b, statistic, metric, asked, grouped)
+    found.interval = units_interval(a, b, statistic, metric, asked, grouped)
     if asked.margin is not None and not found.error:
         asked.warn("equivalence within the margin cannot be tested: the units show no spread")
     if asked.margin is not None and found.error:
@@ -65,7 +65,7 @@ def compare_units(
     return found
 
 
-def _interval(a: FloatArray, b: FloatArray, statistic: SumStatistic, metric: Metric, asked: Asked, grouped: bool) -> Interval | None:
+def units_interval(a: FloatArray, b: FloatArray, statistic: SumStatistic, metric: Metric, asked: Asked, grouped: bool) -> Interval | None:
     """The linearised interval with t(G-1) for G units, items or groups, as for one system in groups."""
     method = asked.choose("interval", asked.interval, ("delta", "bca", "percentile"), f"{metric.name} over units")
     if grouped:

@@ -45,10 +45,10 @@ def ranking_row(metric: Metric, sample: Sample, settings: Settings) -> Row:
     if sample.design.kind == "groups":
         return _grouped_row(metric, value, table, positive, sample, settings, label)
     details: dict[str, Any] = {}
-    return _row(metric, value, table.n, _ends(metric, table, settings, details), settings, label, table, details)
+    return _row(metric, value, table.n, ranking_ends(metric, table, settings, details), settings, label, table, details)
 
 
-def _ends(metric: Metric, table: ScoreTable, settings: Settings, details: dict[str, Any]) -> Ends | None:
+def ranking_ends(metric: Metric, table: ScoreTable, settings: Settings, details: dict[str, Any]) -> Ends | None:
     is_auc = metric.base == "auc"
     allowed = ["delong", "percentile", "bca"] if is_auc else ["delta", "bca", "percentile"]
     method = settings.interval or allowed[0]

@@ -155,7 +155,7 @@ def _row_of(
             return _row(metric, value, n, None, settings, details)
     bounds = bounds or bounds_of(metric, sample, settings)
     inner, outwards = THROUGH.get(metric.base, (statistic, None))
-    ends = _ends(metric, sums, inner, settings, bounds, kind, details)
+    ends = sums_ends(metric, sums, inner, settings, bounds, kind, details)
     if ends is not None and outwards is not None:
         ends = outwards(ends[0]), outwards(ends[1]), ends[2]
         if math.isinf(ends[1]):
@@ -181,7 +181,7 @@ def mean_row(
         warn_few_units(kind, sums.n, settings)
         if sums.n < FEWEST:
             return _row(metric, value, n, None, settings, details, bounds)
-    ends = ends or _ends(metric, sums, QUOTIENT, settings, bounds, kind, details)
+    ends = ends or sums_ends(metric, sums, QUOTIENT, settings, bounds, kind, details)
     return _row(metric, value, n, ends, settings, details, bounds)
 
 
@@ -202,7 +202,7 @@ def bounds_of(metric: Metric, sample: Sample, settings: Settings) -> tuple[float
     return (0.0, 1.0) if sample.shares else None
 
 
-def _ends(
+def sums_ends(
     metric: Metric,
     sums: Sums,
     statistic: SumStatistic,
@@ -212,7 +212,7 @@ def _ends(
     details: dict[str, Any],
 ) -> Ends | None:
     """The interval by the method's name; the announced fall-back is also written into the details."""
-    allowed = _offered(metric, bounds, kind)
+    allowed = offered_for_sums(metric, bounds, kind)
     method = settings.interval or _default(metric, sums, bounds, settings, kind)
     if method not in allowed:
         raise UsageError(f"cannot use the interval {method!r} for {metric.name}", need=f"one of {', '.join(allowed)}")
@@ -248,7 +248,7 @@ def _bounded(method: str, sums: Sums, bounds: tuple[float, float], settings: Set
     return (*infer_mean.wilson_mean(centre, effective, *bounds, settings.confidence_level, settings.side), "wilson-mean")
 
 
-def _offered(metric: Metric, bounds: tuple[float, float] | None, kind: str) -> list[str]:
+def offered_for_sums(metric: Metric, bounds: tuple[float, float] | None, kind: str) -> list[str]:
     straight = metric.base in ("mean", "brier", "log_loss", "mae", "pass@", "pass^")
     linear = "t" if straight else "delta"
     bounded = ["wilson-mean", "betting"] if straight and bounds is not None and kind == "items" else []

@@ -32,7 +32,7 @@ def compare_counts(baseline: Counts, candidate: Counts, metric: Metric, label: s
     if all(share is not None and share.through == "itself" for share in shares):
         parts = [share.of(side) for share, side in zip(shares, (baseline, candidate), strict=True) if share is not None]
         return compare_proportions(parts[0], parts[1], metric, asked)
-    return _by_delta(baseline, candidate, metric, labels, asked)
+    return by_delta(baseline, candidate, metric, labels, asked)
 
 
 def compare_proportions(baseline: tuple[int, int], candidate: tuple[int, int], metric: Metric, asked: Asked) -> Evidence:
@@ -47,7 +47,7 @@ def compare_proportions(baseline: tuple[int, int], candidate: tuple[int, int], m
     if method == "wald" and not error:
         asked.warn("the Wald interval has no width here; Newcombe's is given instead")
         method = "newcombe"
-    low, high = _ends(method, k1, n1, k2, n2, asked)
+    low, high = proportion_ends(method, k1, n1, k2, n2, asked)
     found = Evidence(
         design="unpaired",
         n=n1 + n2,
@@ -67,7 +67,7 @@ def compare_proportions(baseline: tuple[int, int], candidate: tuple[int, int], m
     return found
 
 
-def _ends(method: str, k1: int, n1: int, k2: int, n2: int, asked: Asked) -> tuple[float, float]:
+def proportion_ends(method: str, k1: int, n1: int, k2: int, n2: int, asked: Asked) -> tuple[float, float]:
     if method == "bayes":
         kind = {"two": "equal-tailed", "lower": "lower", "upper": "upper"}[asked.side]
         return _difference_posterior(k1, n1, k2, n2, asked).interval(asked.level, kind)
@@ -88,7 +88,7 @@ def _difference_posterior(k1: int, n1: int, k2: int, n2: int, asked: Asked) -> P
     return unpaired_difference(proportion_posterior(k1, n1, prior=prior), proportion_posterior(k2, n2, prior=prior))
 
 
-def _by_delta(baseline: Counts, candidate: Counts, metric: Metric, labels: list[int | None], asked: Asked) -> Evidence:
+def by_delta(baseline: Counts, candidate: Counts, metric: Metric, labels: list[int | None], asked: Asked) -> Evidence:
     """Any other metric of two tables: the difference with the sum of both delta-method variances."""
     from steelyard.infer.table import delta_error
     from steelyard.questions.table_rows import statistic_of

@@ -7,7 +7,7 @@ import io
 import re
 from collections.abc import Mapping, Sequence
 
-from steelyard.certificates import UP_IS_BAD, Certificate, Held, Preferred
+from steelyard.certificates import UP_IS_BAD, Certificate, Held, Preferred, Tried
 from steelyard.render import safe
 from steelyard.render.layout import GAP, left, right, widest, wrap
 from steelyard.render.look import BOLD, DIM, Look, warning_lines
@@ -72,6 +72,15 @@ def exact_cells(c: Certificate) -> list[list[str]]:
         ]
         for each in c.accuracy
     ]
+
+
+def sayings(claims: Sequence[Held]) -> list[str]:
+    """What the documentation says of each method of a family, those of which the same is said together."""
+    several = len({claim.kind for claim in claims}) > 1
+    by_sentence: dict[tuple[str, str, str], list[str]] = {}
+    for claim in claims:
+        by_sentence.setdefault((claim.kind if several else "", claim.says, claim.documented), []).append(claim.method)
+    return [f"{', '.join(of)}{f', {kind}' if kind else ''}: {says} ({page})" for (kind, says, page), of in by_sentence.items()]
 
 
 def preference_sentences(c: Certificate, family: str) -> list[str]:
@@ -157,7 +166,7 @@ def certificate_markdown(c: Certificate, pictures: Mapping[str, str] | None = No
     for family, claims in families(c).items():
         heads = [(head or "holds", "---:" if i in NUMBERS else "---") for i, head in enumerate(HEADS)]
         parts += [f"## {safe.markdown(family)}", markdown_table(heads, [_escaped(claim_cells(each)) for each in claims])]
-        parts.append(_picture(family, claims, pictures))
+        parts += [_list(sayings(claims)), _picture(family, claims, pictures)]
         parts.append(_list(preference_sentences(c, family)))
     if c.accuracy:
         heads = [(head or "holds", "---:" if i in EXACT_NUMBERS else "---") for i, head in enumerate(EXACT_HEADS)]
@@ -244,7 +253,7 @@ def certificate_csv(c: Certificate) -> str:
     out = io.StringIO()
     writer = csv.writer(out, lineterminator="\n")
     about = ("family", "method", "kind", "nominal", "default")
-    found = ("setting", "points", "least", "least_at", "least_error", "most", "most_at", "most_error", "mean", "mean_error", "off", "width")
+    found = [name for name in Tried.__slots__ if name not in ("broken", "seconds")]
     writer.writerow([*about, *found, "holds"])
     for claim in c.claims:
         for tried in claim.settings:
