@@ -10,6 +10,7 @@ from steelyard.looks import Looks
 
 SCHEMA = 1
 UP_IS_BAD = ("size",)  # the kinds whose worst is the largest share
+NOT_OFFERED = "not offered: "  # how families begin whose methods are taught or done elsewhere
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

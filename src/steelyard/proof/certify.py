@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from steelyard import signature
-from steelyard.certificates import UP_IS_BAD, Certificate, Held
+from steelyard.certificates import NOT_OFFERED, UP_IS_BAD, Certificate, Held
 from steelyard.errors import UsageError
 from steelyard.proof import accuracy as forms
 from steelyard.proof.catalogue import every_claim, picked, refuse_unknown
@@ -89,14 +89,23 @@ def certificate(claims: Sequence[Held], *, grid: str, seed: int, only: Sequence[
 
 def worst_of(claims: Sequence[Held], kind: str) -> Mapping[str, Any] | None:
     """The share furthest on the bad side of nominal among the methods that are claimed to be valid: those with a bound for every
-    point and no documented failure."""
+    point, offered here and no documented failure."""
     bound = "high" if kind in UP_IS_BAD else "low"
-    valid = [claim for claim in claims if claim.kind == kind and bound in claim.band and "fails" not in claim.band]
+    ours = [claim for claim in claims if claim.kind == kind and not claim.family.startswith(NOT_OFFERED)]
+    valid = [claim for claim in ours if bound in claim.band and "fails" not in claim.band]
     if not valid:
         return None
     sign = 1 if kind in UP_IS_BAD else -1
     claim = max(valid, key=lambda each: sign * (each.worst - each.nominal))  # a chart's share of alarms is no test's alpha
-    return {"claim": claim.name, "worst": claim.worst, "at": claim.worst_at, "error": claim.worst_error, "claimed": claim.band[bound]}
+    return {
+        "claim": claim.name,
+        "family": claim.family,
+        "method": claim.method,
+        "worst": claim.worst,
+        "at": claim.worst_at,
+        "error": claim.worst_error,
+        "claimed": claim.band[bound],
+    }
 
 
 def _conclusion(
@@ -105,9 +114,8 @@ def _conclusion(
     said = []
     for name, sign, found in (("worst coverage", ">=", coverage), ("worst size", "<=", size)):
         if found is not None:
-            family, _, method = found["claim"].partition(": ")
             chance = f" +-{found['error']:.4f}" if found["error"] else ""
-            where = f"{family}, {method.rpartition(' of ')[2]}, {found['at']}"
+            where = f"{found['family']}, {found['method']}, {found['at']}"
             said.append(f"{name} {found['worst']:.4f}{chance}, claimed {sign}{found['claimed']:g} ({where})")
     whole = [f"all {claims} claims hold" if claims > 1 else "the claim holds"] if claims else []
     whole += (

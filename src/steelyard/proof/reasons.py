@@ -13,6 +13,9 @@ WIDE = "wider by a fifth or more with few items"
 NO_TEST = "Tango's interval and the test of a margin always agree; this one has no such test"
 FEWER = "it finds less, and the default exceeds alpha only where most items disagree"
 DRAWN = "it covers no more, and needs draws where the default is a formula"
+MOST_SPREAD = "it assumes the largest spread that the mean allows: far wider where there are items enough for t"
+ANY_N = "wider where items are many; it is there for whoever needs a guarantee at any n"
+VARIES = "wider by half or more with few groups, and its width varies wildly there"
 FEW_OFF = "narrower because it covers less where few items are off an end; the rule takes t where there are enough"
 
 PROPORTION = "a proportion"
@@ -23,6 +26,15 @@ UNPAIRED, UNPAIRED_BOUND = "an unpaired difference", "a lower bound of an unpair
 FLIPS, ONE_SIDE = "right or wrong on the same items", "right or wrong on the same items, one side"
 SUITE = "a suite of guards, broken ones called"
 ENDS = "each end of the interval after stopping early, right or wrong"
+
+LOWER_OF_GROUPS = ("a lower bound of a proportion of groups", "a lower bound of a mean of groups")
+BY_RULE = (
+    "a mean of weighted items",
+    "pass@2",
+    "Brier score",
+    "a lower bound of a mean of bounded scores",
+    "an upper bound of a mean of bounded scores",
+)
 
 REASONS: dict[tuple[str, str], str] = {
     (PROPORTION, "agresti-coull"): "wider, and before it is cut it reaches beyond 0 and 1",
@@ -38,22 +50,30 @@ REASONS: dict[tuple[str, str], str] = {
     **{(bound, "wilson"): PROMISE for bound in ("a lower bound of F1", "an upper bound of F1")},
     **{("a lower bound of F1", method): PROMISE for method in ("mid-p", "agresti-coull", "jeffreys", "bca", "percentile", "delta")},
     **{(bound, "bayes"): PRIOR for bound in ("a lower bound of F1", "an upper bound of F1")},
-    **{(table, method): LESS for table in TABLES for method in ("percentile", "delta")},
+    **{(table, "delta"): LESS for table in TABLES},
+    **{(table, "percentile"): LESS for table in TABLES if table not in ("MCC", "Cohen's kappa")},
     **{(table, method): PRIOR for table in TABLES for method in ("bayes", "hdi")},
     **{("a mean of bounded scores", method): LESS for method in ("t", "percentile", "bca")},
-    ("a mean of bounded scores", "studentized"): "below nominal in places, and it needs draws where the rule is a formula",
     **{("a proportion of groups", method): LESS for method in ("percentile", "bca")},
     **{(groups, method): DRAWN for groups in ("a mean of groups", "macro F1 of groups") for method in ("percentile", "bca")},
-    ("a mean of bounded scores", "betting"): "half as wide again; it is there for whoever needs a guarantee at any n",
-    ("a proportion of groups", "studentized"): "half as wide again with few groups, and its width varies wildly there",
+    ("a mean of bounded scores", "betting"): ANY_N,
+    ("a mean of bounded scores", "studentized"): FEW_OFF,
+    ("a proportion of groups", "studentized"): VARIES,
     ("a proportion of groups", "wilson, groups ignored"): "it takes the items of a group for independent; --group none asks for it",
     ("a ratio of sums", "studentized"): "a quarter wider with 30 texts",
     ("RMSE", "studentized"): "a seventh wider with 30 items",
-    ("two learners, split by split", "disjoint-sets"): "it speaks of two trained models, not of the recipes, and finds less",
-    **{("pass@2", method): FEW_OFF for method in ("t", "percentile", "bca", "studentized")},
-    ("a mean of groups", "studentized"): "wider by more than half with ten groups, and its width varies wildly there",
+    **{(family, method): FEW_OFF for family in BY_RULE for method in ("t", "percentile", "bca")},
+    **{(family, "studentized"): FEW_OFF for family in BY_RULE if family != "a mean of weighted items"},
+    **{(family, "betting"): ANY_N for family in BY_RULE if family != "a mean of weighted items"},
+    **{(family, "wilson-mean"): MOST_SPREAD for family in BY_RULE if not family.startswith("an upper")},
+    **{("a proportion of items asked again", method): LESS for method in ("percentile", "bca")},
+    **{("log loss", method): LESS for method in ("percentile", "bca")},
+    **{("a lower bound of a proportion of groups", method): LESS for method in ("delta", "percentile", "bca")},
+    **{(family, "percentile"): LESS for family in ("a proportion of weighted items", "a lower bound of a mean of groups")},
+    ("a lower bound of macro F1", "delta"): LESS,
+    ("a lower bound of AUC", "percentile"): LESS,
+    **{(family, "studentized"): VARIES for family in ("a mean of groups", *LOWER_OF_GROUPS)},
     **{(family, "percentile"): LESS for family in ("average precision", "AUC")},
-    ("a paired difference of scores", "bca"): LESS,
     **{("a paired difference of ratios", method): LESS for method in ("percentile", "bca")},
     ("equal repeats of the same items", "within-item"): "it speaks of these very items, not of new ones of their kind",
     ("equal repeats of the same items", "paired-t"): "approximate, where the default is exact under exchange",
@@ -79,5 +99,12 @@ REASONS: dict[tuple[str, str], str] = {
 
 # Needed on the quick grid only, where few settings and few runs show what more of them take back.
 ON_QUICK_ONLY: frozenset[tuple[str, str]] = frozenset(
-    {(PROPORTION, "agresti-coull"), ("macro F1", "percentile"), ("balanced accuracy", "percentile"), ("average precision", "percentile")}
+    {
+        (PROPORTION, "agresti-coull"),
+        ("macro F1", "percentile"),
+        ("balanced accuracy", "percentile"),
+        ("average precision", "percentile"),
+        ("a mean of bounded scores", "studentized"),
+        ("pass@2", "studentized"),
+    }
 )

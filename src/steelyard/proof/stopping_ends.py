@@ -21,11 +21,11 @@ def claims() -> Iterator[Claim]:
 
 def _ends() -> Iterator[Claim]:
     said: dict[str, Said] = {
-        "mcnemar": ("each end misses the truth in 3 to 5% of the runs", Band(low=0.94)),
-        "lan-demets": ("each end misses the truth in 4 to 8% of the runs", Band(low=0.91)),
+        "mcnemar": ("each end misses the truth in 6% of the runs at most", Band(low=0.94)),
+        "lan-demets": ("each end misses the truth in 7% of the runs at most", Band(low=0.91)),
         "e-process": ("holds whenever one stops", Band(low=0.95)),
         "e-mcnemar": ("holds whenever one stops, but for Wilson's interval of the discordance", Band(low=0.94)),
-        "sprt": ("each end misses the truth in 3 to 5% of the runs", Band(low=0.94)),
+        "sprt": ("each end misses the truth in 5.5% of the runs at most", Band(low=0.94)),
     }
     yield from declared(
         "coverage",

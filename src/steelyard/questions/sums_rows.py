@@ -251,7 +251,7 @@ def _bounded(method: str, sums: Sums, bounds: tuple[float, float], settings: Set
 def offered_for_sums(metric: Metric, bounds: tuple[float, float] | None, kind: str) -> list[str]:
     straight = metric.base in ("mean", "brier", "log_loss", "mae", "pass@", "pass^")
     linear = "t" if straight else "delta"
-    bounded = ["wilson-mean", "betting"] if straight and bounds is not None and kind == "items" else []
+    bounded = {"items": ["wilson-mean", "betting"], "weights": ["wilson-mean"]}.get(kind, []) if straight and bounds is not None else []
     return [linear, *RESAMPLING, *bounded]
 
 
@@ -263,7 +263,7 @@ def _default(metric: Metric, sums: Sums, bounds: tuple[float, float] | None, set
         return "studentized"
     if metric.base in ("rmse", "r2"):
         return "bca"
-    if kind != "items":
+    if kind not in ("items", "weights"):
         return "t"
     values = sums.rows[:, 1] / sums.rows[:, 0]
     ends = bounds or (float(values.min()), float(values.max()))

@@ -75,12 +75,12 @@ def exact_cells(c: Certificate) -> list[list[str]]:
 
 
 def sayings(claims: Sequence[Held]) -> list[str]:
-    """What the documentation says of each method of a family, those of which the same is said together."""
+    """What is said of each method of a family, those of which the same is said together."""
     several = len({claim.kind for claim in claims}) > 1
-    by_sentence: dict[tuple[str, str, str], list[str]] = {}
+    by_sentence: dict[tuple[str, str], list[str]] = {}
     for claim in claims:
-        by_sentence.setdefault((claim.kind if several else "", claim.says, claim.documented), []).append(claim.method)
-    return [f"{', '.join(of)}{f', {kind}' if kind else ''}: {says} ({page})" for (kind, says, page), of in by_sentence.items()]
+        by_sentence.setdefault((claim.kind if several else "", claim.says), []).append(claim.method)
+    return [f"{', '.join(of)}{f', {kind}' if kind else ''}: {says}" for (kind, says), of in by_sentence.items()]
 
 
 def preference_sentences(c: Certificate, family: str) -> list[str]:
@@ -166,7 +166,8 @@ def certificate_markdown(c: Certificate, pictures: Mapping[str, str] | None = No
     for family, claims in families(c).items():
         heads = [(head or "holds", "---:" if i in NUMBERS else "---") for i, head in enumerate(HEADS)]
         parts += [f"## {safe.markdown(family)}", markdown_table(heads, [_escaped(claim_cells(each)) for each in claims])]
-        parts += [_list(sayings(claims)), _picture(family, claims, pictures)]
+        guides = ", ".join(dict.fromkeys(claim.documented for claim in claims))
+        parts += [f"What is said of them (guide: {guides}):", _list(sayings(claims)), _picture(family, claims, pictures)]
         parts.append(_list(preference_sentences(c, family)))
     if c.accuracy:
         heads = [(head or "holds", "---:" if i in EXACT_NUMBERS else "---") for i, head in enumerate(EXACT_HEADS)]
