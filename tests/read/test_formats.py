@@ -19,6 +19,7 @@ from pyarrow import parquet as pq
 
 from steelyard.errors import SourceError
 from steelyard.read.doors import open_source
+from unpackers import UNPACKERS, only_unpacker
 
 ROWS = [
     {"id": f"q{i}", "truth": t, "prediction": p, "score": s, "note": 'x, "y"\nz'}
@@ -145,14 +146,13 @@ def test_the_bytes_win_over_a_wrong_extension(tmp_path: Path, name: str, content
     same(open_source(tmp_path / name, columns={}))
 
 
-def test_zstd_works_without_pyarrow(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from steelyard.read import inflate
-
-    monkeypatch.setattr(inflate, "_zstd_stream", lambda path: None)
-    for name in ("a.csv", "a.jsonl", "a.json"):
-        path = tmp_path / f"{name}.zst"
-        path.write_bytes(zstd(CONTENT[name]) + zstd(b""))
-        same(open_source(path, columns={}))
+@pytest.mark.parametrize("package", [*UNPACKERS, "duckdb"])
+def test_zstd_by_each_package(package: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    packed = {f"{name}.zst": zstd(CONTENT[name][:100]) + zstd(CONTENT[name][100:]) + zstd(b"") for name in ("a.csv", "a.jsonl", "a.json")}
+    only_unpacker(package, monkeypatch)
+    for name, content in packed.items():
+        (tmp_path / name).write_bytes(content)
+        same(open_source(tmp_path / name, columns={}))
 
 
 def test_zstd_of_several_frames_is_read_whole(tmp_path: Path) -> None:

@@ -7,6 +7,7 @@ DuckDB could read both itself, but it takes a zstd file that was cut off for a s
 from __future__ import annotations
 
 import gzip
+import io
 import os
 import zlib
 from collections.abc import Iterator
@@ -57,10 +58,10 @@ def _cut_off(path: str, kind: str) -> SourceError:
 
 
 def _zstd(path: str) -> Iterator[bytes]:
-    """By the standard library (Python 3.14), else by pyarrow, else line by line through DuckDB."""
+    """By a package that can (`zstd_stream`), else line by line through DuckDB."""
     check_frames(path)
     try:
-        stream = _zstd_stream(path)
+        stream = zstd_stream(path)
         if stream is None:
             yield from _zstd_lines(path)
             return
@@ -75,17 +76,29 @@ def _zstd(path: str) -> Iterator[bytes]:
         ) from None
 
 
-def _zstd_stream(path: str) -> Any:
+def zstd_stream(source: str | bytes) -> Any:
+    """A reader of what a file, or data in memory, hold packed by zstd; None where no package here can make one.
+
+    zstandard before pyarrow: Inspect brings it along, and it is loaded in a tenth of the time.
+    """
+    data = source if isinstance(source, str) else io.BytesIO(source)
     try:
         from compression import zstd  # type: ignore[import-not-found, unused-ignore]
 
-        return zstd.open(path, "rb")
+        return zstd.open(data, "rb")
+    except ImportError:
+        pass
+    try:
+        import zstandard  # type: ignore[import-not-found, unused-ignore]
+
+        opened = open(data, "rb") if isinstance(data, str) else data  # noqa: SIM115 - the reader closes it
+        return zstandard.ZstdDecompressor().stream_reader(opened, read_across_frames=True)
     except ImportError:
         pass
     try:
         import pyarrow as pa
 
-        return pa.CompressedInputStream(pa.OSFile(path), "zstd")
+        return pa.CompressedInputStream(pa.OSFile(source) if isinstance(source, str) else pa.BufferReader(source), "zstd")
     except ImportError:
         return None
 

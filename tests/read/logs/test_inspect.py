@@ -8,7 +8,6 @@ from __future__ import annotations
 import json
 import random
 import struct
-import sys
 import zipfile
 from pathlib import Path
 from typing import Any
@@ -19,10 +18,12 @@ from hypothesis import strategies as st
 
 import steelyard as sy
 from steelyard.errors import AmbiguityError, DataError, SourceError, SteelyardError, UsageError
+from steelyard.read.inflate import zstd_stream
 from steelyard.read.logs import inspect_zip
 from steelyard.read.logs.inspect_log import looks_like, read
 from steelyard.read.logs.inspect_zip import Archive
 from steelyard.read.logs.log import Choices, Log
+from unpackers import UNPACKERS, only_unpacker
 
 LOGS = Path(__file__).parent / "inspect"
 OWN = json.loads((LOGS / "own.json").read_text())
@@ -171,12 +172,12 @@ def test_several_frames_in_one_member() -> None:
     assert len(json.loads(archive.read("summaries.json"))) == 120
 
 
-def test_zstd_without_pyarrow(monkeypatch: pytest.MonkeyPatch) -> None:
-    """DuckDB unpacks the text instead."""
+@pytest.mark.parametrize("package", [*UNPACKERS, "duckdb"])
+def test_zstd_by_each_package(package: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whatever is installed unpacks the same; DuckDB unpacks the text where nothing else can."""
     expected = {name: parts(name) for name in ("arith.eval", "arith_b.eval")}
-    monkeypatch.setitem(sys.modules, "pyarrow", None)
-    monkeypatch.setitem(sys.modules, "compression", None)
-    assert inspect_zip._zstd_stream(b"") is None
+    only_unpacker(package, monkeypatch)
+    assert (zstd_stream(b"") is None) == (package == "duckdb")
     assert {name: parts(name) for name in expected} == expected
 
 

@@ -1,21 +1,19 @@
 """The archive of an Inspect log: members stored, deflated or zstd, each checked by size and CRC, and never more than the limit.
 
 Python's zipfile knows zstd (method 93) only from 3.14 on. So it is asked for the directory alone, and members are unpacked
-here: by the standard library, else by pyarrow, else as text by DuckDB. A member may be several zstd frames in a row.
+here: by a package that can, else as text by DuckDB. A member may be several zstd frames in a row.
 """
 
 from __future__ import annotations
 
-import io
 import os
 import struct
 import zipfile
 import zlib
 from collections.abc import Callable
-from typing import Any
 
 from steelyard.errors import SourceError
-from steelyard.read.inflate import inflate
+from steelyard.read.inflate import inflate, zstd_stream
 from steelyard.read.paths import TemporaryFile
 
 MAGIC = b"PK\x03\x04"
@@ -97,7 +95,7 @@ def _deflated(packed: bytes, size: int) -> bytes:
 
 
 def _zstd(packed: bytes, size: int) -> bytes:
-    stream = _zstd_stream(packed)
+    stream = zstd_stream(packed)
     if stream is None:
         return _zstd_text(packed, size)
     parts = []
@@ -106,21 +104,6 @@ def _zstd(packed: bytes, size: int) -> bytes:
             parts.append(bytes(part))
             size -= len(part)
     return b"".join(parts)
-
-
-def _zstd_stream(packed: bytes) -> Any:
-    try:
-        from compression import zstd  # type: ignore[import-not-found, unused-ignore]
-
-        return zstd.open(io.BytesIO(packed), "rb")
-    except ImportError:
-        pass
-    try:
-        import pyarrow as pa
-
-        return pa.CompressedInputStream(pa.BufferReader(packed), "zstd")
-    except ImportError:
-        return None
 
 
 def _zstd_text(packed: bytes, size: int) -> bytes:
