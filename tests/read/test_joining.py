@@ -344,7 +344,7 @@ def test_the_telling_items_are_those_of_the_items(tmp_path: Path) -> None:
     pairs, _ = match(opened(a).items(), opened(b).items())
     found = meet(opened(a), opened(b))
     assert found is not None
-    assert list(found.telling) == telling_items(pairs, parse("accuracy"))[:10]
+    assert list(found.telling) == telling_items(pairs, parse("accuracy"), 10)
 
 
 def test_refusals_are_the_same_either_way(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

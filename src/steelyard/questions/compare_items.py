@@ -20,7 +20,7 @@ from steelyard.questions.measure_items import NUMERIC, ratio_columns, refuse_num
 from steelyard.questions.over_tasks import over_tasks
 from steelyard.questions.pair_evidence import pair_evidence, unpaired_evidence
 from steelyard.questions.run_notes import stopping_warning
-from steelyard.questions.telling import telling_items, write_flips
+from steelyard.questions.telling import TOLD, telling_items, write_flips
 from steelyard.read.doors import open_source
 from steelyard.read.logs.log import Log
 from steelyard.read.source import Source
@@ -104,7 +104,7 @@ def compare_runs(
         return finish(unpaired_evidence(runs[0], runs[1], metric, asked), metric, asked, names)
     pairs, unmatched = paired(baseline, candidate, asked)
     found = pair_evidence(pairs, metric, asked)
-    telling = telling_items(pairs, metric)
+    telling = telling_items(pairs, metric, TOLD)
     if flips_out is not None:
         write_flips(flips_out, pairs, metric)
     if candidate.log is not None and candidate.log.chosen:
@@ -112,7 +112,7 @@ def compare_runs(
     slices, tasks = _slices(pairs, metric, asked, by, names)
     if tasks:
         found.details["over_tasks"] = tasks
-    return finish(found, metric, asked, names, telling=telling[:10], unmatched=unmatched, slices=slices)
+    return finish(found, metric, asked, names, telling=telling, unmatched=unmatched, slices=slices)
 
 
 def paired(baseline: Run, candidate: Run, asked: Asked) -> tuple[Pairs, dict[str, int]]:

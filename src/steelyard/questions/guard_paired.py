@@ -120,7 +120,7 @@ def _written(judged: Judged) -> Found:
 
 def _telling(judged: Judged) -> tuple[dict[str, Any], ...]:
     """The items that changed most; lost and gained as this rule sees them, which may count a score of 1 as bad."""
-    items = telling_items(judged.pairs, judged.metric)[:KEPT]
+    items = telling_items(judged.pairs, judged.metric, KEPT)
     if judged.rule.higher_is_better == judged.metric.facts.higher_is_better:
         return tuple(items)
     return tuple({**item, "change": TURNED[item["change"]]} for item in items)

@@ -72,6 +72,10 @@ def compare_scores(
 
 def _by_item(values: FloatArray, item: npt.NDArray[np.int64], items: int) -> FloatArray:
     """One number per item: the mean over its repeats, summed in the order of their size so that the file's order is nothing."""
+    if len(values) == items:  # each item once
+        alone = np.empty(items)
+        alone[item] = values
+        return alone
     order = np.lexsort((values, item))
     values, item = values[order], item[order]
     return np.asarray(np.bincount(item, weights=values, minlength=items) / np.bincount(item, minlength=items))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import csv
-import itertools
 import os
 from pathlib import Path
 from typing import Any
@@ -15,12 +14,16 @@ from steelyard.items import Items
 from steelyard.metrics.catalogue import Metric
 from steelyard.tally.pairs import Pairs
 
+TOLD = 10  # items that a comparison carries
 KEPT = 2000  # items that a verdict carries: a report lists them, text shows the first ten
 COLUMNS = ("id", "change", "truth", "baseline", "candidate")
 
 
-def telling_items(pairs: Pairs, metric: Metric) -> list[dict[str, Any]]:
-    """Items that one system has right and the other wrong, losses and gains in turn; for scores, the largest gaps first."""
+def telling_items(pairs: Pairs, metric: Metric, most: int | None = None) -> list[dict[str, Any]]:
+    """Items that one system has right and the other wrong, losses and gains in turn; for scores, the largest gaps first.
+
+    most: the first so many; None is all of them.
+    """
     if not pairs.plain or metric.base in ("ratio", "perplexity", "auc"):
         return []
     values = [item_values(side, metric) for side in (pairs.baseline, pairs.candidate)]
@@ -29,9 +32,10 @@ def telling_items(pairs: Pairs, metric: Metric) -> list[dict[str, Any]]:
     gap = values[1] - values[0] if metric.facts.higher_is_better or metric.facts.family == "table" else values[0] - values[1]
     flipped = np.flatnonzero(gap)
     order = flipped[np.argsort(-np.abs(gap[flipped]), kind="stable")]
-    lost = [_item(pairs, i, "lost", values) for i in order if gap[i] < 0]
-    gained = [_item(pairs, i, "gained", values) for i in order if gap[i] > 0]
-    return [item for pair in itertools.zip_longest(lost, gained) for item in pair if item is not None]
+    lost, gained = order[gap[order] < 0], order[gap[order] > 0]
+    turn = np.concatenate([2 * np.arange(len(lost)), 2 * np.arange(len(gained)) + 1])
+    chosen = np.concatenate([lost, gained])[np.argsort(turn, kind="stable")][:most]
+    return [_item(pairs, int(i), "lost" if gap[i] < 0 else "gained", values) for i in chosen]
 
 
 def item_values(items: Items, metric: Metric) -> Any:

@@ -1,0 +1,47 @@
+"""The items on which two systems part, in the order of how much they tell."""
+
+from __future__ import annotations
+
+from itertools import zip_longest
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from steelyard.items import Items
+from steelyard.metrics.catalogue import parse
+from steelyard.questions.telling import telling_items
+from steelyard.tally.pairs import Pairs
+
+SCORES = st.lists(st.tuples(st.integers(0, 4), st.integers(0, 4)), min_size=1, max_size=40)
+
+
+def pairs_of(scores: list[tuple[int, int]]) -> Pairs:
+    sides = [Items(n=len(scores), score=np.array([pair[side] / 4 for pair in scores])) for side in (0, 1)]
+    each = np.arange(len(scores))
+    return Pairs(baseline=sides[0], candidate=sides[1], baseline_item=each, candidate_item=each, items=len(scores), names=())
+
+
+def by_hand(scores: list[tuple[int, int]]) -> list[dict[str, Any]]:
+    """Losses and gains, each by the size of the gap and then by place, dealt out in turn."""
+    gaps = sorted(((-abs(b - a), i) for i, (a, b) in enumerate(scores) if a != b))
+    lost, gained = ([i for _, i in gaps if (scores[i][1] < scores[i][0]) == worse] for worse in (True, False))
+    dealt = [i for both in zip_longest(lost, gained) for i in both if i is not None]
+    return [
+        {"id": f"row {i + 1}", "change": "lost" if i in lost else "gained", "truth": None, "baseline": a / 4, "candidate": b / 4}
+        for i in dealt
+        for a, b in [scores[i]]
+    ]
+
+
+@given(SCORES)
+def test_losses_and_gains_in_turn(scores: list[tuple[int, int]]) -> None:
+    assert telling_items(pairs_of(scores), parse("mean")) == by_hand(scores)
+
+
+@pytest.mark.parametrize("most", [0, 1, 3, 100])
+def test_only_so_many_are_made(most: int) -> None:
+    scores = [(i % 5, (i * 3) % 5) for i in range(30)]
+    assert telling_items(pairs_of(scores), parse("mean"), most) == by_hand(scores)[:most]
