@@ -89,3 +89,21 @@ def test_the_report_decides() -> None:
 def test_one_item_without_a_partner_is_not_called_items() -> None:
     (said, *_) = settle_pairing(PairingReport(matched=99, baseline_only=1, example_baseline_only=("x",)), "drop")
     assert said.startswith("1 item without")
+
+
+@given(st.lists(st.integers(0, 12), min_size=1, max_size=15), st.lists(st.integers(0, 12), min_size=1, max_size=15), st.randoms())
+def test_one_list_of_ids_and_two_lists_of_them_meet_alike(first: list[int], second: list[int], chance: object) -> None:
+    """Labels that nobody uses, in any order, change nothing: the road without looking up texts is the other one, only shorter."""
+    names = tuple(f"q{i}" for i in range(13))
+    shuffled = list(names)
+    chance.shuffle(shuffled)  # type: ignore[attr-defined]
+    code = {name: i for i, name in enumerate(shuffled)}
+    runs = [Items(n=len(ids), id=Labels(np.array(ids), names), score=np.array(ids, float)) for ids in (first, second)]
+    moved = Items(n=len(second), id=Labels(np.array([code[names[i]] for i in second]), tuple(shuffled)), score=np.array(second, float))
+    (short, short_report), (long, long_report) = match(runs[0], runs[1]), match(runs[0], moved)
+    assert short_report.matched == long_report.matched
+    assert (short_report.baseline_only, short_report.candidate_only) == (long_report.baseline_only, long_report.candidate_only)
+    assert short.names == long.names == tuple(sorted({names[i] for i in first} & {names[i] for i in second}))
+    for side in ("baseline", "candidate"):
+        assert getattr(short, side).score.tolist() == getattr(long, side).score.tolist()
+        assert getattr(short, f"{side}_item").tolist() == getattr(long, f"{side}_item").tolist()

@@ -49,12 +49,11 @@ def match(baseline: Items, candidate: Items) -> tuple[Pairs, PairingReport]:
         )
     if baseline.id is None or candidate.id is None:
         return _by_position(baseline, candidate)
-    names = sorted(set(_used(baseline.id)) & set(_used(candidate.id)))
-    code = {name: i for i, name in enumerate(names)}
+    names, places = _meeting(baseline.id, candidate.id)
     parts, codes, only = [], [], []
-    for run in (baseline, candidate):
+    for run, of_label in zip((baseline, candidate), places, strict=True):
         assert run.id is not None
-        place = np.array([code.get(name, -1) for name in run.id.names], np.int64)[run.id.codes]
+        place = of_label[run.id.codes]
         rows = np.flatnonzero(place >= 0)
         rows = rows[np.argsort(place[rows], kind="stable")]
         parts.append(take(run, rows))
@@ -74,8 +73,19 @@ def match(baseline: Items, candidate: Items) -> tuple[Pairs, PairingReport]:
     return pairs, report
 
 
-def _used(labels: Labels) -> list[str]:
-    return [labels.names[i] for i in np.unique(labels.codes) if i >= 0]
+def _meeting(a: Labels, b: Labels) -> tuple[list[str], tuple[IntArray, IntArray]]:
+    """The ids that both runs use, sorted, and for every label of either run its place among them (-1: none)."""
+    used = [np.bincount(labels.codes[labels.codes >= 0], minlength=len(labels.names)) > 0 for labels in (a, b)]
+    if a.names == b.names:  # one list of ids, as in most comparisons: nothing has to be looked up by its text
+        both = sorted(np.flatnonzero(used[0] & used[1]).tolist(), key=a.names.__getitem__)
+        place = np.full(len(a.names), -1, np.int64)
+        place[both] = np.arange(len(both))
+        return [a.names[i] for i in both], (place, place)
+    first, second = ({labels.names[i] for i in np.flatnonzero(here)} for labels, here in zip((a, b), used, strict=True))
+    names = sorted(first & second)
+    code = {name: i for i, name in enumerate(names)}
+    one, other = (np.array([code.get(name, -1) for name in labels.names], np.int64) for labels in (a, b))
+    return names, (one, other)
 
 
 def _by_position(baseline: Items, candidate: Items) -> tuple[Pairs, PairingReport]:
