@@ -196,8 +196,11 @@ def count_joint(pairs: Pairs, labels: Sequence[str] | None = None) -> JointCount
 def joint_of_codes(
     t: IntArray, p: IntArray, q: IntArray, k: int, names: tuple[str, ...], classes: int, count: IntArray | None = None
 ) -> JointCounts:
-    """JointCounts of three code columns; `bincount` while the cube is small, a sort when it is not."""
-    joint = (t * k + p) * k + q
+    """JointCounts of three code columns of any whole type; `bincount` while the cube is small, a sort when it is not."""
+    joint = t.astype(np.int64)  # the only copy
+    for codes in (p, q):
+        joint *= k
+        joint += codes
     if k**3 <= 4_000_000:
         total = np.bincount(joint, weights=count, minlength=1)
         cells = np.flatnonzero(total)
