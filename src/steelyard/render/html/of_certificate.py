@@ -14,6 +14,7 @@ from steelyard.render.certificate import (
     forest,
     opening,
     preference_sentences,
+    sayings,
 )
 from steelyard.render.html.pieces import DRAWN, Block, Part, Picture, Section, Sentences, capped, joined
 from steelyard.render.pictures.forest import Forest
@@ -25,8 +26,8 @@ def certificate_part(c: Certificate) -> Part:
     for family, claims in families(c).items():
         table = capped(f"Claims about {family}", [*HEADS[:-1], "holds"], [claim_cells(claim) for claim in claims], numbers=NUMBERS)
         blocks: list[Block] = [Picture(drawing=forest(family, claims), table=table)]
-        said = preference_sentences(c, family)
-        sections.append(Section(title=family, blocks=[*blocks, *([Sentences(said=said)] if said else [])]))
+        said = [*sayings(claims), *preference_sentences(c, family)]
+        sections.append(Section(title=family, blocks=[*blocks, Sentences(said=said)]))
     exact = capped("Worst error of closed forms", [*EXACT_HEADS[:-1], "holds"], exact_cells(c), numbers=EXACT_NUMBERS)
     return Part(
         word="certificate",
