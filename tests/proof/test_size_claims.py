@@ -230,6 +230,6 @@ def test_plans_keep_their_word(claim: Claim) -> None:
 @pytest.mark.long
 def test_a_plan_of_the_documentation() -> None:
     """2,459 items find a drop of .01 at a discordance of .04 with power .8, as docs/plan.md says; one item fewer does not."""
-    (point,) = plans.found_by_mcnemar({"discordance": 0.04, "theta": 0.01}, RNG)
+    (point,) = plans.found_by_mcnemar("mcnemar", {"discordance": 0.04, "theta": 0.01}, RNG)
     assert point.where.endswith("n=2459")
     assert 0.8 <= point.found < 0.801
