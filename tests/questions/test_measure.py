@@ -1228,3 +1228,14 @@ def test_group_and_repeat_columns_are_printed_with_the_roles() -> None:
     m = sy.measure(many_columns(), metric="accuracy")
     assert m.roles["group"] == "cluster"
     assert "group = cluster" in str(m)
+
+
+@pytest.mark.parametrize(("n", "method"), [(20, "wilson-mean"), (60, "t")])
+def test_means_of_weighted_scores_follow_the_rule_of_few_items_off_an_end(n: int, method: str) -> None:
+    """t covers 0.87 with 20 of them: `steelyard certify --full --only "weighted items"`."""
+    data = {"score": np.linspace(0.1, 0.9, n), "w": np.tile([0.5, 1.5], n // 2)}
+    found = sy.measure(data, metric="mean", weight="w")
+    assert found.interval is not None
+    assert found.interval.method == method
+    with pytest.raises(sy.UsageError, match="betting"):  # it knows no weights
+        sy.measure(data, metric="mean", weight="w", interval="betting")

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from random import Random
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -92,11 +94,11 @@ def test_one_item_without_a_partner_is_not_called_items() -> None:
 
 
 @given(st.lists(st.integers(0, 12), min_size=1, max_size=15), st.lists(st.integers(0, 12), min_size=1, max_size=15), st.randoms())
-def test_one_list_of_ids_and_two_lists_of_them_meet_alike(first: list[int], second: list[int], chance: object) -> None:
+def test_one_list_of_ids_and_two_lists_of_them_meet_alike(first: list[int], second: list[int], chance: Random) -> None:
     """Labels that nobody uses, in any order, change nothing: the road without looking up texts is the other one, only shorter."""
     names = tuple(f"q{i}" for i in range(13))
     shuffled = list(names)
-    chance.shuffle(shuffled)  # type: ignore[attr-defined]
+    chance.shuffle(shuffled)
     code = {name: i for i, name in enumerate(shuffled)}
     runs = [Items(n=len(ids), id=Labels(np.array(ids), names), score=np.array(ids, float)) for ids in (first, second)]
     moved = Items(n=len(second), id=Labels(np.array([code[names[i]] for i in second]), tuple(shuffled)), score=np.array(second, float))

@@ -16,53 +16,53 @@ SLOW = {"betting": 4, "percentile": 4, "bca": 4, "studentized": 8}
 MEANS: tuple[Setting, ...] = tuple(
     {"scores": law, "n": n} for law, n in (("Beta(8,2)", 20), ("95% ones", 100), ("90% zeros", 50), ("Beta(8,2)", 100), ("95% ones", 500))
 )
-SKEWED = f"; {DRAWS} draws"
+DRAWN = f"; {DRAWS} draws"
 SAID: dict[str, dict[str, Said]] = {
     "a lower bound of a mean of bounded scores": {
         RULE: ("covers 0.935 or more", Band(low=0.93, mean_low=0.96)),
         "t": ("covers 0.87 where few items are off one end", Band(low=0.855, fails=0.94, mean_low=0.9)),
         "wilson-mean": ("never covers less than it says here", Band(low=0.95)),
         "betting": ("never covers less than it says", Band(low=0.95)),
-        "percentile": (f"covers 0.885 where few items are off one end{SKEWED}", Band(low=0.87, mean_low=0.9)),
-        "bca": (f"covers 0.93 or more{SKEWED}", Band(low=0.915, mean_low=0.92)),
-        "studentized": (f"covers 0.93 or more{SKEWED}", Band(low=0.92, mean_low=0.94)),
+        "percentile": (f"covers 0.885 where few items are off one end{DRAWN}", Band(low=0.87, mean_low=0.9)),
+        "bca": (f"covers 0.93 or more{DRAWN}", Band(low=0.915, mean_low=0.92)),
+        "studentized": (f"covers 0.93 or more{DRAWN}", Band(low=0.92, mean_low=0.94)),
     },
     "an upper bound of a mean of bounded scores": {
         RULE: ("never covers less than it says here", Band(low=0.95)),
         "t": ("covers 0.865 where few items are off the lower end", Band(low=0.85, fails=0.96, mean_low=0.93)),
         "wilson-mean": ("never covers less than it says here", Band(low=0.95)),
         "betting": ("never covers less than it says", Band(low=0.95)),
-        "percentile": (f"covers 0.885 where few items are off the lower end{SKEWED}", Band(low=0.87, mean_low=0.92)),
-        "bca": (f"covers 0.93 or more{SKEWED}", Band(low=0.92, mean_low=0.93)),
-        "studentized": (f"covers 0.94 or more{SKEWED}", Band(low=0.93, mean_low=0.94)),
+        "percentile": (f"covers 0.885 where few items are off the lower end{DRAWN}", Band(low=0.87, mean_low=0.92)),
+        "bca": (f"covers 0.93 or more{DRAWN}", Band(low=0.92, mean_low=0.93)),
+        "studentized": (f"covers 0.94 or more{DRAWN}", Band(low=0.93, mean_low=0.94)),
     },
     "a lower bound of macro F1": {
-        "bca": (f"covers 0.94 or more{SKEWED}", Band(low=0.93, mean_low=0.945)),
-        "percentile": (f"covers 0.93 or more{SKEWED}", Band(low=0.92, mean_low=0.935)),
+        "bca": (f"covers 0.94 or more{DRAWN}", Band(low=0.93, mean_low=0.945)),
+        "percentile": (f"covers 0.93 or more{DRAWN}", Band(low=0.92, mean_low=0.935)),
         "delta": ("covers 0.91 or more", Band(low=0.9, mean_low=0.92)),
     },
     "a lower bound of a proportion of groups": {
         "wilson": ("covers 0.9 with ten groups of a share of 0.9", Band(low=0.89, mean_low=0.93)),
         "delta": ("covers 0.81 with ten groups", Band(low=0.79, fails=0.93, mean_low=0.88)),
-        "percentile": (f"covers 0.78 with five groups{SKEWED}", Band(low=0.75, fails=0.93, mean_low=0.87)),
-        "bca": (f"covers 0.825 with five groups{SKEWED}", Band(low=0.805, mean_low=0.89)),
-        "studentized": (f"covers 0.93 or more, far wider with few groups{SKEWED}", Band(low=0.91, mean_low=0.94)),
+        "percentile": (f"covers 0.78 with five groups{DRAWN}", Band(low=0.75, fails=0.93, mean_low=0.87)),
+        "bca": (f"covers 0.825 with five groups{DRAWN}", Band(low=0.805, mean_low=0.89)),
+        "studentized": (f"covers 0.93 or more, far wider with few groups{DRAWN}", Band(low=0.91, mean_low=0.94)),
     },
     "a lower bound of a mean of groups": {
         "t": ("covers 0.81 with five to ten groups of skewed scores", Band(low=0.79, fails=0.93, mean_low=0.86)),
-        "percentile": (f"covers 0.78 with five groups{SKEWED}", Band(low=0.75, fails=0.93, mean_low=0.84)),
-        "bca": (f"covers 0.8 with five groups{SKEWED}", Band(low=0.77, fails=0.95, mean_low=0.86)),
-        "studentized": (f"covers 0.93 or more, twice as wide with few groups{SKEWED}", Band(low=0.91, mean_low=0.93)),
+        "percentile": (f"covers 0.78 with five groups{DRAWN}", Band(low=0.75, fails=0.93, mean_low=0.84)),
+        "bca": (f"covers 0.8 with five groups{DRAWN}", Band(low=0.77, fails=0.95, mean_low=0.86)),
+        "studentized": (f"covers 0.93 or more, twice as wide with few groups{DRAWN}", Band(low=0.91, mean_low=0.93)),
     },
     "a lower bound of AUC": {
         "delong": ("covers 0.88 with ten positives and an AUC of 0.96", Band(low=0.86, mean_low=0.92)),
-        "percentile": (f"covers 0.77 with ten positives and an AUC of 0.96{SKEWED}", Band(low=0.74, mean_low=0.88)),
-        "bca": (f"covers 0.89 with ten positives and an AUC of 0.96{SKEWED}", Band(low=0.87, mean_low=0.91)),
+        "percentile": (f"covers 0.77 with ten positives and an AUC of 0.96{DRAWN}", Band(low=0.74, mean_low=0.88)),
+        "bca": (f"covers 0.89 with ten positives and an AUC of 0.96{DRAWN}", Band(low=0.87, mean_low=0.91)),
     },
     "a lower bound of a paired difference of scores": {
         "t": ("covers 0.63 with 20 items of which one in twenty is a large loss", Band(low=0.62, mean_low=0.9)),
-        "bca": (f"covers 0.63 with 20 items of which one in twenty is a large loss{SKEWED}", Band(low=0.6, mean_low=0.88)),
-        "percentile": (f"covers 0.63 with 20 items of which one in twenty is a large loss{SKEWED}", Band(low=0.6, mean_low=0.88)),
+        "bca": (f"covers 0.63 with 20 items of which one in twenty is a large loss{DRAWN}", Band(low=0.6, mean_low=0.88)),
+        "percentile": (f"covers 0.63 with 20 items of which one in twenty is a large loss{DRAWN}", Band(low=0.6, mean_low=0.88)),
     },
 }
 

@@ -12,9 +12,8 @@ from steelyard.infer.coverage import multinomial_coverage, tables_of
 from steelyard.metrics.catalogue import parse
 from steelyard.proof import paired_scores, paired_tables
 from steelyard.proof.claims import TWO_PAGE, Band, Claim, Point, Said, Setting, declared, words
-from steelyard.proof.simulation import DRAWS, Study, runs_of, simulated
+from steelyard.proof.simulation import DRAWS, Study, nothing_yet, runs_of, simulated
 from steelyard.questions.asked import Asked
-from steelyard.questions.evidence import nothing_yet
 from steelyard.questions.paired_flips import flips_interval
 from steelyard.questions.paired_table import outcome_interval
 from steelyard.questions.settings import Settings

@@ -12,9 +12,8 @@ from steelyard.infer.delong_pair import delong_interval, delong_pair
 from steelyard.metrics.catalogue import parse
 from steelyard.metrics.sums import QUOTIENT, item_rows
 from steelyard.proof.claims import LEVEL, TWO_PAGE, Band, Claim, Said, Setting
-from steelyard.proof.simulation import DRAWS, Study, default_of, runs_of, simulated
+from steelyard.proof.simulation import DRAWS, Study, default_of, nothing_yet, runs_of, simulated
 from steelyard.questions.asked import Asked
-from steelyard.questions.evidence import nothing_yet
 from steelyard.questions.paired_scores import scores_interval
 from steelyard.questions.paired_units import units_interval
 from steelyard.questions.settings import Settings

@@ -9,10 +9,9 @@ import numpy as np
 
 from steelyard.metrics.catalogue import Metric, parse
 from steelyard.proof.claims import TWO_PAGE, Band, Claim, Said, Setting
-from steelyard.proof.simulation import DRAWS, Study, default_of, runs_of, simulated
+from steelyard.proof.simulation import DRAWS, Study, default_of, nothing_yet, runs_of, simulated
 from steelyard.proof.tables import LAWS
 from steelyard.questions.asked import Asked
-from steelyard.questions.evidence import nothing_yet
 from steelyard.questions.paired_table import table_interval
 from steelyard.questions.settings import Settings
 from steelyard.questions.table_rows import TableTally, statistic_of, table_row

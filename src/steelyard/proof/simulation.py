@@ -11,7 +11,8 @@ from typing import Any
 import numpy as np
 
 from steelyard.proof.claims import PAGE, Claim, Point, Said, Setting, averaged, declared, generator, share_error, words
-from steelyard.results import Interval
+from steelyard.questions.evidence import Evidence
+from steelyard.results import Interval, Test
 
 Draw = Callable[[Setting, np.random.Generator], Any]
 Truth = Callable[[Setting], float]
@@ -85,3 +86,9 @@ def coverage(study: Study, method: str, setting: Setting, rng: np.random.Generat
 def runs_of(settings: tuple[Setting, ...], runs: int) -> tuple[Setting, ...]:
     """The settings with this many samples each."""
     return tuple({**setting, "runs": runs} for setting in settings)
+
+
+def nothing_yet(n: int, difference: float | None = None) -> Evidence:
+    """A paired comparison before its interval and its test: what works either out alone writes its notes on it."""
+    unknown = Test(name="none", alternative="two-sided", statistic=None, p_value=None)
+    return Evidence(design="paired", n=n, baseline=None, candidate=None, difference=difference, interval=None, test=unknown)

@@ -10,10 +10,12 @@ from math import comb
 import numpy as np
 import numpy.typing as npt
 
+from steelyard.certificates import NOT_OFFERED
 from steelyard.infer import table
 from steelyard.infer.bootstrap import Degenerate
 from steelyard.infer.coverage import rejected_flips
 from steelyard.infer.flips import mcnemar_midp, wald_paired
+from steelyard.infer.normal import z_value
 from steelyard.infer.posterior import f1_posterior
 from steelyard.metrics.catalogue import parse
 from steelyard.proof import jaccard, paired
@@ -49,15 +51,15 @@ EASY = 0.8  # of the items on which two systems agree, the share that both get r
 
 def claims() -> Iterator[Claim]:
     sizes: tuple[Setting, ...] = tuple({"n": n} for n in (20, 50, 100, 500, 1000))
-    family = "not offered: tests of right or wrong on the same items"
+    family = f"{NOT_OFFERED}tests of right or wrong on the same items"
     yield from declared("size", family, TESTS, "", called, quick=sizes[:2], full=sizes)
     healthy: tuple[Setting, ...] = tuple({"items": 4096, "discordance": 0.04, "runs": runs} for runs in (400, 4000))
-    often = "not offered: an ordinary test, looked at again and again"
+    often = f"{NOT_OFFERED}an ordinary test, looked at again and again"
     yield from declared("size", often, LOOKS, "", looked_at, quick=healthy[:1], full=healthy[1:])
     few: tuple[Setting, ...] = ({"n": 20, "runs": 100},)
     full: tuple[Setting, ...] = tuple({"n": n, "runs": 1000} for n in (20, 100, 500, 4096))
-    yield from declared("coverage", "not offered: F1 of one class without fall-backs", OF_F1, "", bare, quick=few, full=full)
-    pairs = "not offered: a paired difference without fall-backs"
+    yield from declared("coverage", f"{NOT_OFFERED}F1 of one class without fall-backs", OF_F1, "", bare, quick=few, full=full)
+    pairs = f"{NOT_OFFERED}a paired difference without fall-backs"
     yield from declared("coverage", pairs, OF_PAIRS, "", bare_pairs, quick=sizes[:1], full=({"n": 10}, *sizes[:2]))
 
 
@@ -97,13 +99,13 @@ TIES = {"randomization, ties lost": ties_lost, "bootstrap, side of the winner": 
 
 
 def as_if_apart(n: int, share: float, rng: np.random.Generator, runs: int = 20_000) -> tuple[float, float]:
-    """The z of two proportions, as if each system had answered items of its own."""
+    """`two_proportion_z` of many tables at once, as if each system had answered items of its own."""
     agree = 1 - share
     both, _, gained, lost = rng.multinomial(n, [agree * EASY, agree * (1 - EASY), share / 2, share / 2], runs).T
     pooled = (2 * both + gained + lost) / (2 * n)
     error = np.sqrt(2 * pooled * (1 - pooled) / n)
     z = np.divide((gained - lost) / n, error, out=np.zeros(runs), where=error > 0)
-    found = float(np.mean(np.abs(z) > 1.959964))
+    found = float(np.mean(np.abs(z) > z_value(1 - ALPHA)))
     return found, share_error(found, runs)
 
 
@@ -138,8 +140,8 @@ def bare(method: str, setting: Setting, rng: np.random.Generator) -> Iterator[Po
             drawn = rng.multinomial(n, [hit, wrong, 1 - hit - wrong], runs)
             held = [low <= truth <= high for low, high in (bare_ends(method, *map(int, row)) for row in drawn if row[0] + row[1])]
             where = words({"n": n, "prevalence": prevalence, "precision": precision, "recall": recall})
-            share = sum(held) / max(1, len(held))
-            yield Point(where, share, share_error(share, max(1, len(held))))
+            share = sum(held) / len(held)  # none that has a value: a fault, and no share
+            yield Point(where, share, share_error(share, len(held)))
 
 
 def bare_ends(method: str, tp: int, wrong: int, tn: int) -> tuple[float, float]:

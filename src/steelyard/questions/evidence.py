@@ -33,12 +33,6 @@ class Evidence:
     details: dict[str, Any] = field(default_factory=dict)
 
 
-def nothing_yet(n: int, difference: float | None = None) -> Evidence:
-    """A paired comparison before its interval and its test: what works either out alone writes its notes on it."""
-    unknown = Test(name="none", alternative="two-sided", statistic=None, p_value=None)
-    return Evidence(design="paired", n=n, baseline=None, candidate=None, difference=difference, interval=None, test=unknown)
-
-
 def comparison_of(found: Evidence, *, metric: str, higher_is_better: bool, names: tuple[str, str], asked: Asked, **more: Any) -> Comparison:
     """The Comparison that the evidence supports, with its one sentence."""
     return Comparison(

@@ -98,7 +98,7 @@ def _by_position(baseline: Items, candidate: Items) -> tuple[Pairs, PairingRepor
             hint="name it with --id, or compare as different items with --design unpaired",
         )
     rows = np.arange(baseline.n)
-    pairs = Pairs(baseline, candidate, rows, rows, baseline.n, tuple(f"row {i + 1}" for i in range(min(baseline.n, 0))))
+    pairs = Pairs(baseline, candidate, rows, rows, baseline.n, ())
     conflicts = conflicting_truths(pairs)
     return pairs, PairingReport(matched=baseline.n, conflicting_truths=len(conflicts), example_conflicts=tuple(conflicts[:EXAMPLES]))
 
