@@ -192,15 +192,17 @@ def test_an_entry_that_cannot_be_put_back_is_told_and_its_line_comes_later(monke
     with monkeypatch.context() as patch:
         patch.setattr(changes, "_append", append)
         patch.setattr(os, "write", write)
-        with pytest.raises(SteelyardError, match="without a line of history; the next record --update of it adds the line"):
+        with pytest.raises(
+            SteelyardError, match="says what is unfinished; the next command that writes finishes it, with its line of history"
+        ):
             update()
     assert whole(history=False) == "new"
     third = sy.record(rows(OLD), task="t", model="m", update=True, reason="third")
-    assert any("recovered" in warning for warning in third.warnings)
-    assert [(change.action, change.new) for change in read_changes(REFERENCES / "t.history.jsonl")] == [
-        ("record", 0.75),
-        ("recovered", 0.5),
-        ("update", 0.75),
+    assert any("finished, with its line of history" in warning for warning in third.warnings)
+    assert [(change.action, change.new, change.reason) for change in read_changes(REFERENCES / "t.history.jsonl")] == [
+        ("record", 0.75, "first"),
+        ("update", 0.5, "second"),
+        ("update", 0.75, "third"),
     ]
 
 

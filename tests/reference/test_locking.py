@@ -17,7 +17,7 @@ import pytest
 from steelyard.errors import UsageError
 from steelyard.reference import locking
 from steelyard.reference.atomic import write_atomic
-from steelyard.reference.locking import Lock, take_back, update_file
+from steelyard.reference.locking import Lock, update_file
 
 POSIX = pytest.mark.skipif(os.name == "nt", reason="signals of POSIX")
 
@@ -384,21 +384,59 @@ def test_a_forked_child_does_not_release_the_lock(tmp_path: Path) -> None:
     assert start(code, tmp_path / "f").communicate()[0] == "True\n"
 
 
-def test_an_update_is_taken_back(tmp_path: Path) -> None:
-    path = tmp_path / "f"
-    update_file(path, lambda old: b"new")
-    take_back(path, b"new", b"old")
-    assert path.read_bytes() == b"old"
-    take_back(path, b"old", None)  # there was no file
-    assert not list(tmp_path.iterdir())
+STRANGE = {
+    "texts for numbers": b'{"host": 1, "place": 2, "pid": "3", "started": 4, "time": "5", "token": 6}',
+    "a path for a pid": b'{"host": "h", "place": "HERE", "pid": "../..", "started": null, "time": 1, "token": "x"}',
+    "deep": b"[" * 100_000,
+    "a huge pid": b'{"host": "h", "place": "HERE", "pid": 1%s, "started": null, "time": 1, "token": "x"}' % (b"0" * 300),
+    "no pid": b'{"host": "h", "place": "HERE", "pid": -1, "started": null, "time": 1, "token": "x"}',
+    "no time": b'{"host": "h", "place": "elsewhere", "pid": 1, "started": null, "time": NaN, "token": "x"}',
+    "an endless time": b'{"host": "h", "place": "elsewhere", "pid": 1, "started": null, "time": Infinity, "token": "x"}',
+    "a late time": b'{"host": "h", "place": "elsewhere", "pid": 1, "started": null, "time": 1e300, "token": "x"}',
+    "no text": b"\xff\xfe\x00",
+    "large": b"x" * 10_000_000,
+}
 
 
-def test_what_somebody_wrote_since_is_not_taken_back(tmp_path: Path) -> None:
-    path = tmp_path / "f"
-    path.write_bytes(b"theirs")
-    for old in (b"old", None):
-        take_back(path, b"new", old)
-    assert path.read_bytes() == b"theirs"
-    path.unlink()
-    take_back(path, b"new", b"old")
-    assert not path.exists()
+@pytest.mark.parametrize("content", STRANGE.values(), ids=STRANGE)
+def test_any_content_of_a_lock_file_is_waited_for_refused_and_given_up_in_the_end(tmp_path: Path, content: bytes) -> None:
+    path, found = tmp_path / "f", tmp_path / "f.lock"
+    found.write_bytes(content.replace(b"HERE", json.dumps(locking._place())[1:-1].encode()))
+    with pytest.raises(UsageError, match=r"cannot lock .* a lock held by somebody who did not sign it"), Lock(path, timeout=0.05):
+        pass
+    assert locking.is_held(path)
+    os.utime(found, (time.time() - 11,) * 2)
+    assert not locking.is_held(path)
+    with Lock(path, timeout=2):
+        pass
+    only(path)
+
+
+@POSIX
+@pytest.mark.parametrize("kind", ["fifo", "directory", "link to nothing", "link in a circle", "link to a file"])
+def test_something_that_is_no_lock_file_is_refused_at_once(tmp_path: Path, kind: str) -> None:
+    """A pipe would be waited for, a link to nothing would be taken for a lock that has just been given back, for ever."""
+    path, found = tmp_path / "f", tmp_path / "f.lock"
+    (tmp_path / "other").write_bytes(b"other")
+    {
+        "fifo": lambda: os.mkfifo(found),
+        "directory": found.mkdir,
+        "link to nothing": lambda: found.symlink_to("nothing"),
+        "link in a circle": lambda: found.symlink_to(found),
+        "link to a file": lambda: found.symlink_to("other"),
+    }[kind]()
+    started = time.monotonic()
+    with pytest.raises(UsageError, match=r"not a lock file.*look at it, then remove it"), Lock(path, timeout=20):
+        pass
+    assert time.monotonic() - started < 5
+    assert not locking.is_held(path)
+    assert (tmp_path / "other").read_bytes() == b"other"
+
+
+def test_a_lock_is_given_back_when_no_file_can_be_opened(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    lock = Lock(tmp_path / "f")
+    with lock, monkeypatch.context() as patch:
+        patch.setattr(locking, "_content", lambda path: None)
+        assert lock.held()
+        lock.__exit__(None, None, None)
+        assert not lock.path.exists()

@@ -9,20 +9,23 @@ from typing import Any
 from steelyard.errors import SteelyardError
 from steelyard.questions.lint_values import Desk
 from steelyard.questions.reference_gate import gate_of
-from steelyard.questions.reference_history import chronicles, edited, followed
+from steelyard.questions.reference_history import chronicles, edited, followed, unfinished_note
+from steelyard.questions.reference_write import read_history
 from steelyard.questions.references import shown_path
-from steelyard.reference.changes import TORN, read_changes
+from steelyard.reference.changes import TORN
 from steelyard.reference.entry import Entry
-from steelyard.reference.names import canonical_spec, history_path
+from steelyard.reference.names import canonical_spec, history_path, intent_path
 
 SEVERAL = 3  # changes in one direction that are a habit; two are noted
 
 
 def check_history(desk: Desk) -> None:
-    """Ratchets, and values changed by hand."""
+    """Ratchets, values changed by hand, and changes that a killed process left unfinished."""
+    for sentence in unfinished_note(desk.place):
+        desk.say("warning", "unfinished", sentence, file=shown_path(intent_path(desk.place.directory, desk.place.task)))
     try:
         path = history_path(desk.place.directory, desk.place.task)
-        changes = followed(read_changes(path))
+        changes = followed(read_history(desk.place))
     except SteelyardError as fault:
         desk.say("error", "history", str(fault))
         return

@@ -21,8 +21,8 @@ from steelyard.questions.measure import rows_of_sample
 from steelyard.questions.pair_evidence import right_or_wrong
 from steelyard.questions.record_entry import Measured, entry_of, refuse_unasked, wish_of
 from steelyard.questions.record_store import stored
-from steelyard.questions.reference_changes import parsed
 from steelyard.questions.reference_place import Place, entry_there, locate
+from steelyard.questions.reference_write import parsed
 from steelyard.questions.run_notes import Notes, notes_of
 from steelyard.questions.run_rates import pooled_rates
 from steelyard.questions.sample import Sample

@@ -1,143 +1,66 @@
-"""What is put on record, written down: outcomes, entry, history. All of it or nothing, and nothing of somebody else's is lost."""
+"""What is put on record, written down: outcomes, entry, and the line of history that says who and why."""
 
 from __future__ import annotations
 
-import contextlib
 from collections.abc import Sequence
 from dataclasses import replace
 
-from steelyard.errors import SourceError, SteelyardError, UsageError
-from steelyard.questions.reference_changes import parsed
+from steelyard.errors import SourceError, UsageError
 from steelyard.questions.reference_history import followed
-from steelyard.questions.reference_place import Place, entry_there, make_directory
+from steelyard.questions.reference_place import Place, entry_there
+from steelyard.questions.reference_write import Plan, carry_out, read_history
 from steelyard.reference import outcomes
-from steelyard.reference.atomic import read_if_there
-from steelyard.reference.changes import RECOVERED, Change, append_changes, check_appendable, now, read_changes
+from steelyard.reference.changes import RECOVERED, Change, now
 from steelyard.reference.entry import Entry
-from steelyard.reference.locking import Lock, take_back, update_file
-from steelyard.reference.names import canonical_spec, history_path, items_directory, outcomes_name
+from steelyard.reference.names import canonical_spec, outcomes_name
 from steelyard.reference.task_file import TaskFile, with_entry
 
 PUT = ("record", "update", "import", RECOVERED)  # the actions that put a value on record
 
 
 def stored(entry: Entry, kept: outcomes.Outcomes | None, place: Place, before: Entry | None) -> tuple[Entry, tuple[str, ...]]:
-    """The entry as it is on record now, and what there is to say.
+    """The entry as it is on record now, and what there is to say. Outcomes are kept under a name of their own content."""
+    made: dict[str, outcomes.Outcomes] = {}
+    if kept is not None:
+        name = f"{outcomes_name(entry.model, entry.spec)}-{outcomes.digest(kept)[:8]}"
+        entry = replace(entry, items=f"{place.task}.items/{name}.outcomes")
+        made[str(entry.items)] = kept
+    gone = [before.items] if before is not None and before.items is not None and before.items != entry.items else []
+    action = "record" if before is None else "update"
+    said: list[str] = []
 
-    Outcomes come first, under a name of their own content; then the entry that points to them, in one atomic step; then
-    the line of history. What fails on the way is taken back. A kill between the last two leaves an entry without its
-    line: the next record of that entry finds it so and adds the line.
-    """
-    make_directory(place.directory)
-    with Lock(items_directory(place.directory, place.task)):  # nobody may sweep items away between the steps
-        return _Storing(entry, kept, place, before).stored()
+    def plan(file: TaskFile) -> Plan:
+        there = _found_as_before(file, entry, place, before)
+        lines, told = _lines(action, entry, place, before)
+        said[:] = told
+        return Plan(action=action, text=with_entry(file, entry, replace=there), lines=lines, made=made, gone=gone)
+
+    told = carry_out(place, plan)
+    return entry, (*said, *told)
 
 
-class _Storing:
-    """One entry on its way to the disk. `made` is the task's file before and after, once it was to be written."""
+def _found_as_before(file: TaskFile, entry: Entry, place: Place, before: Entry | None) -> Entry | None:
+    """The entry that is there, if it is the one that was looked at when the question was asked."""
+    there = entry_there(place, file, entry.model, entry.spec)
+    if (None if there is None else there.to_plain()) != (None if before is None else before.to_plain()):
+        raise UsageError(f"cannot record {entry.model!r}", got="a reference that somebody else has just changed", need="another look at it")
+    return there
 
-    def __init__(self, entry: Entry, kept: outcomes.Outcomes | None, place: Place, before: Entry | None) -> None:
-        self.entry, self.kept, self.place, self.before = entry, kept, place, before
-        self.history = history_path(place.directory, place.task)
-        self.made: tuple[bytes | None, bytes] | None = None
 
-    def stored(self) -> tuple[Entry, tuple[str, ...]]:
-        check_appendable(self.history)
-        self._found_as_before(read_if_there(self.place.path))  # who comes second leaves no outcomes behind
-        lines, said = self._lines()
-        try:
-            self._save_outcomes()
-            update_file(self.place.path, self._changed)
-            said += append_changes(self.history, lines)
-        except BaseException as fault:
-            self._undo(fault)
-            raise
-        return self.entry, said + self._clear_old()
-
-    def _save_outcomes(self) -> None:
-        if self.kept is None:
-            return
-        name = f"{outcomes_name(self.entry.model, self.entry.spec)}-{outcomes.digest(self.kept)[:8]}"
-        self.entry = replace(self.entry, items=f"{self.place.task}.items/{name}.outcomes")
-        outcomes.save(self.place.directory, self.place.task, name, self.kept)
-
-    def _changed(self, data: bytes | None) -> bytes:
-        file, there = self._found_as_before(data)
-        new = with_entry(file, self.entry, replace=there).encode()
-        self.made = (data, new)
-        return new
-
-    def _found_as_before(self, data: bytes | None) -> tuple[TaskFile, Entry | None]:
-        """The task's file, if the entry there is the one that was looked at when the question was asked."""
-        file = parsed(data, self.place)
-        there = entry_there(self.place, file, self.entry.model, self.entry.spec)
-        if (None if there is None else there.to_plain()) != (None if self.before is None else self.before.to_plain()):
-            raise UsageError(
-                f"cannot record {self.entry.model!r}", got="a reference that somebody else has just changed", need="another look at it"
-            )
-        return file, there
-
-    # ---- the history -------------------------------------------------------------------------------------------------------
-
-    def _lines(self) -> tuple[list[Change], tuple[str, ...]]:
-        """The line of this change, and before it the one that a killed process did not get to write."""
-        old = None if self.before is None else self.before.value
-        line = _line("record" if self.before is None else "update", self.entry, old)
-        try:
-            past = followed(read_changes(self.history))
-        except SourceError as fault:
-            return [line], (f"the history has a line that cannot be read, so it was only added to: {fault}",)
-        lost = None if self.before is None else lost_line(self.before, past)
-        if lost is None:
-            return [line], ()
-        return [lost, line], (
-            f"the history had no line for the value recorded {lost.time} (its process was killed, or the entry copied by hand): "
-            f"added as {RECOVERED!r}",
-        )
-
-    # ---- when something fails ----------------------------------------------------------------------------------------------
-
-    def _undo(self, fault: BaseException) -> None:
-        """The old entry again, and no outcomes that nobody names."""
-        try:
-            if self.made is not None:
-                old, new = self.made
-                take_back(self.place.path, new, old)
-        except (SteelyardError, OSError) as second:
-            with contextlib.suppress(SteelyardError):
-                if read_if_there(self.place.path) == old:
-                    return  # it is back; only the disk would not say that it lasts
-            raise UsageError(
-                f"cannot keep the history of {self.place.shown!r}",
-                got=f"{fault}; and then, while the old entry was put back: {second}",
-                need="a disk that can be written to",
-                hint=f"{self.entry.model!r} has its new entry without a line of history; the next record --update of it adds the line",
-            ) from fault
-        finally:
-            self._drop_new()
-
-    def _drop_new(self) -> None:
-        if self.kept is None or self.entry.items is None:
-            return
-        with contextlib.suppress(SteelyardError, OSError):  # what stays behind is named by `references lint`
-            if not self._named(self.entry.items):
-                outcomes.discard(self.place.directory, self.place.task, self.entry.items)
-            items_directory(self.place.directory, self.place.task).rmdir()  # if nothing is in it
-
-    def _named(self, items: str) -> bool:
-        return any(one.items == items for one in parsed(read_if_there(self.place.path), self.place).entries)
-
-    # ---- when all is done --------------------------------------------------------------------------------------------------
-
-    def _clear_old(self) -> tuple[str, ...]:
-        """Without the outcomes of the old entry, unless another one names them. A failure of this is said, no more: all is done."""
-        gone = None if self.before is None else self.before.items
-        try:
-            if gone is None or gone == self.entry.items or self._named(gone):
-                return ()
-            return outcomes.discard(self.place.directory, self.place.task, gone)
-        except (SteelyardError, OSError) as fault:
-            return (f"the item outcomes of the old entry stay where they are: {fault}",)
+def _lines(action: str, entry: Entry, place: Place, before: Entry | None) -> tuple[list[Change], list[str]]:
+    """The line of this change, and before it the one that version 0.1.0 did not get to write when it was killed."""
+    line = _line(action, entry, None if before is None else before.value)
+    try:
+        past = followed(read_history(place))
+    except SourceError as fault:
+        return [line], [f"the history has a line that cannot be read, so it was only added to: {fault}"]
+    lost = None if before is None else lost_line(before, past)
+    if lost is None:
+        return [line], []
+    return [lost, line], [
+        f"the history had no line for the value recorded {lost.time} (its process was killed, or the entry copied by hand): "
+        f"added as {RECOVERED!r}",
+    ]
 
 
 def lost_line(entry: Entry, past: Sequence[Change]) -> Change | None:

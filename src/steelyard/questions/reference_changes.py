@@ -10,13 +10,11 @@ from steelyard import signature
 from steelyard.errors import SteelyardError, UsageError
 from steelyard.listings import Changed
 from steelyard.questions.reference_place import Place, load, locate
+from steelyard.questions.reference_write import Plan, carry_out
 from steelyard.questions.references import Where, found_or_listed, nearest_model, shown_path, signed_spec
-from steelyard.reference.atomic import read_if_there
-from steelyard.reference.changes import Change, append_changes, commit_of, now, who
+from steelyard.reference.changes import Change, commit_of, now, who
 from steelyard.reference.entry import Entry
-from steelyard.reference.locking import Lock, update_file
-from steelyard.reference.names import history_path, items_directory
-from steelyard.reference.task_file import TaskFile, renamed, task_file_of, with_entry, without_entry
+from steelyard.reference.task_file import TaskFile, renamed, with_entry, without_entry
 
 
 def remove_reference(
@@ -35,18 +33,24 @@ def remove_reference(
     """
     why = checked_reason(reason)
     place = locate(task, directory, config)
+    signed = signature_of(place)
     taken: list[Entry] = []
+    shared: list[int] = []
 
-    def without(file: TaskFile) -> str:
-        taken[:] = [found_or_listed(place, file, model, spec, line)]
-        return without_entry(file, taken[0])
+    def without(file: TaskFile) -> Plan:
+        entry = found_or_listed(place, file, model, spec, line)
+        taken[:] = [entry]
+        shared[:] = [other.line for other in file.entries if other is not entry and other.items == entry.items is not None]
+        change = Change(action="remove", model=model, spec=dict(entry.spec), old=_number(entry), reason=why, **signed)
+        gone = [] if entry.items is None or shared else [entry.items]
+        return Plan(action="remove", text=without_entry(file, entry), lines=[change], gone=gone)
 
-    rewritten(place, without)
+    warnings = changed(place, without)
     (entry,) = taken
-    warnings = keep_lines(place, Change(action="remove", model=model, spec=dict(entry.spec), old=_number(entry), reason=why))
-    gone, told = _discarded(place, entry)
-    row = {**_row(place, entry), "items": entry.items, "items_removed": gone}
-    return _told("remove", place, [row], why, f"{_named(place, entry)}: removed.", (*warnings, *told))
+    if shared:
+        warnings += ("the item outcomes stay: another entry refers to them as well",)
+    row = {**_row(place, entry), "items": entry.items, "items_removed": entry.items is not None and not _is_there(place, entry.items)}
+    return _told("remove", place, [row], why, f"{_named(place, entry)}: removed.", warnings)
 
 
 def rename_reference(task: str, old: str, new: str, *, reason: str, directory: Where = None, config: Where = None) -> Changed:
@@ -55,9 +59,10 @@ def rename_reference(task: str, old: str, new: str, *, reason: str, directory: W
     if not new.strip() or new != new.strip():
         raise UsageError(f"cannot rename {old!r}", got=repr(new), need="a name, without spaces around it")
     place = locate(task, directory, config)
+    signed = signature_of(place)
     moved: list[Entry] = []
 
-    def under_new_name(file: TaskFile) -> str:
+    def under_new_name(file: TaskFile) -> Plan:
         if old not in file.models():
             raise UsageError(
                 f"cannot rename {old!r}",
@@ -66,10 +71,10 @@ def rename_reference(task: str, old: str, new: str, *, reason: str, directory: W
                 hint=f"steelyard references list {task}",
             )
         moved[:] = [entry for entry in file.entries if entry.model == old]
-        return renamed(file, old, new)
+        change = Change(action="rename", model=new, old=old, new=new, reason=why, **signed)
+        return Plan(action="rename", text=renamed(file, old, new), lines=[change])
 
-    rewritten(place, under_new_name)
-    warnings = keep_lines(place, Change(action="rename", model=new, old=old, new=new, reason=why))
+    warnings = changed(place, under_new_name)
     rows = [{**_row(place, replace(entry, model=new)), "old_model": old} for entry in moved]
     return _told("rename", place, rows, why, f"{old} on {task} is now {new}, in {len(rows)} {_entries(len(rows))}.", warnings)
 
@@ -86,18 +91,20 @@ def approve_reference(
     """Say that somebody looked at a reference and stands for it: `approved: TIME by WHO`. A later update takes it back."""
     why = checked_reason(reason)
     place = locate(task, directory, config)
-    stamp = f"{now()} by {who()}"
+    signed = signature_of(place)
+    stamp = f"{now()} by {signed['by']}"
     seen: list[Entry] = []
 
-    def stamped(file: TaskFile) -> str:
+    def stamped(file: TaskFile) -> Plan:
         entry = found_or_listed(place, file, model, spec)
         seen[:] = [entry]
-        return with_entry(file, replace(entry, approved=stamp), replace=entry)
+        text = with_entry(file, replace(entry, approved=stamp), replace=entry)
+        spec_, n = dict(entry.spec), entry.num_samples
+        change = Change(action="approve", model=model, spec=spec_, new=_number(entry), n=n, reason=why, **signed)
+        return Plan(action="approve", text=text, lines=[change])
 
-    rewritten(place, stamped)
+    warnings = changed(place, stamped)
     (entry,) = seen
-    change = Change(action="approve", model=model, spec=dict(entry.spec), new=_number(entry), n=entry.num_samples, reason=why)
-    warnings = keep_lines(place, change)
     row = {**_row(place, entry), "approved": stamp, "approved_before": entry.approved}
     return _told("approve", place, [row], why, f"{_named(place, entry)}: approved, {stamp}.", warnings)
 
@@ -112,43 +119,24 @@ def checked_reason(reason: str) -> str:
     return reason.strip()
 
 
-def rewritten(place: Place, change: Callable[[TaskFile], str]) -> None:
-    """The task's file through `change`, under its lock: whole or not at all, and no other writer's update lost."""
-    load(place)  # a task without a file is told with the command that makes one, before anything is locked
-
-    def of_bytes(data: bytes | None) -> bytes:
-        return change(parsed(data, place)).encode()
-
-    update_file(place.path, of_bytes)
+def changed(place: Place, plan: Callable[[TaskFile], Plan]) -> tuple[str, ...]:
+    """The task's file through a plan. A task without a file is told with the command that makes one, before anything is locked."""
+    load(place)
+    return carry_out(place, plan)
 
 
-def parsed(data: bytes | None, place: Place) -> TaskFile:
-    """The bytes as the task's file; no file is one without entries."""
-    return task_file_of(data or b"", place.shown, spec_keys=place.spec_keys, metric=place.defaults.metric)
+def signature_of(place: Place) -> dict[str, Any]:
+    """Who makes a change, and on which commit: asked once, before anything is locked."""
+    return {"by": who(), "commit": commit_of(place.directory, except_for=place.directory)}
 
 
-def keep_lines(place: Place, *changes: Change) -> tuple[str, ...]:
-    """The lines in the history, with who did it and on which commit, asked once. Returns what there is to say."""
-    by, commit, path = who(), commit_of(place.directory, except_for=place.directory), history_path(place.directory, place.task)
-    return append_changes(path, [replace(change, by=by, commit=commit) for change in changes])
-
-
-def _discarded(place: Place, entry: Entry) -> tuple[bool, tuple[str, ...]]:
-    """Whether the outcomes went, and what there is to say. Under the lock of the task, so that no entry can come to need them."""
-    if entry.items is None:
-        return False, ()
+def _is_there(place: Place, items: str) -> bool:
     from steelyard.reference import outcomes
 
-    with Lock(items_directory(place.directory, place.task)), Lock(place.path):  # in the order that `record` takes them
-        left = parsed(read_if_there(place.path), place).entries
-        users = [other.line for other in left if other.items == entry.items]
-        if users:
-            return False, (f"the item outcomes stay: the entry in line {users[0]} refers to them as well",)
-        try:
-            told = outcomes.discard(place.directory, place.task, entry.items)
-        except (SteelyardError, OSError) as fault:
-            return False, (f"the entry is gone, but its item outcomes are not: {fault}",)
-    return True, tuple(told)
+    try:
+        return outcomes.path_of(place.directory, place.task, items).exists()
+    except SteelyardError:
+        return True
 
 
 def _number(entry: Entry) -> float | None:

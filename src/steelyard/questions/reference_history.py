@@ -8,10 +8,12 @@ from dataclasses import replace
 from typing import Any
 
 from steelyard import signature
+from steelyard.errors import SteelyardError
 from steelyard.listings import Story
-from steelyard.questions.reference_place import load, locate
+from steelyard.questions.reference_place import Place, load, locate
+from steelyard.questions.reference_write import read_history, unfinished
 from steelyard.questions.references import Where, plural, shown_path, signed_spec
-from steelyard.reference.changes import TORN, Change, read_changes
+from steelyard.reference.changes import TORN, Change
 from steelyard.reference.entry import Entry
 from steelyard.reference.matching import NoReferenceError
 from steelyard.reference.names import canonical_spec, history_path
@@ -27,8 +29,9 @@ def reference_history(
     path = history_path(place.directory, task)
     file = load(place) if place.path.exists() or not path.exists() else None
     entries = file.entries if file is not None else ()
-    told = followed(read_changes(path))
+    told = followed(read_history(place))
     warnings = [f"{shown_path(path)}: a line was cut short and nobody knows whose it was" for change in told if change.action == TORN]
+    warnings += unfinished_note(place)
     wanted = None if spec is None else canonical_spec(spec)
     series = [
         each
@@ -55,6 +58,19 @@ def reference_history(
         warnings=tuple(warnings),
         signature=signature.write({"goal": "reference_history", "task": task, "model": model, "spec": signed_spec(spec)}),
     )
+
+
+def unfinished_note(place: Place) -> list[str]:
+    """A sentence if a killed process left a change behind."""
+    try:
+        intent = unfinished(place)
+    except SteelyardError as fault:
+        return [str(fault)]
+    if intent is None:
+        return []
+    who = next((change.by for change in intent.changes() if change.by), None)
+    by = f" by {who}" if who else ""
+    return [f"a change ({intent.action}{by}) is unfinished: its process was killed; the next command that writes finishes or undoes it"]
 
 
 def followed(changes: Iterable[Change]) -> list[Change]:

@@ -10,15 +10,15 @@ from typing import Any
 from steelyard import signature
 from steelyard.errors import DataError, UsageError
 from steelyard.listings import Changed
-from steelyard.questions.reference_changes import keep_lines, parsed
+from steelyard.questions.reference_changes import signature_of
 from steelyard.questions.reference_place import Place, entry_there, locate
+from steelyard.questions.reference_write import Plan, carry_out, parsed
 from steelyard.questions.references import Where, plural, shown_path
 from steelyard.reference.atomic import read_if_there
 from steelyard.reference.changes import Change
 from steelyard.reference.entry import Entry
 from steelyard.reference.entry_schema import same
 from steelyard.reference.importing import Imported, import_trtllm, import_vllm
-from steelyard.reference.locking import update_file
 from steelyard.reference.matching import duplicates
 from steelyard.reference.task_file import TaskFile, with_entry
 
@@ -57,7 +57,7 @@ def import_references(
     why = (reason or "").strip() or f"imported from {os.path.basename(os.path.abspath(path))} ({dialect})"
     places = {task: locate(task, directory, config) for task in found.tasks}
     for place in places.values():  # a rehearsal: nothing is written if one of them cannot be
-        _merged(read_if_there(place.path), place, found, update)
+        _merged(parsed(read_if_there(place.path), place), place, found, update)
     warnings = list(found.warnings)
     rows = [_written(places[task], found, update, why, warnings) for task in found.tasks]
     return Changed(
@@ -71,9 +71,8 @@ def import_references(
     )
 
 
-def _merged(data: bytes | None, place: Place, found: Imported, update: bool) -> Merge:
+def _merged(file: TaskFile, place: Place, found: Imported, update: bool) -> Merge:
     """The text of the task's file with the imported entries in it."""
-    file = parsed(data, place)
     entries = found.tasks[place.task]
     text = found.verbatim.get(place.task)
     if text is not None and not file.entries and not file.text.strip():
@@ -116,20 +115,20 @@ def _parsed_again(text: str, place: Place) -> TaskFile:
 
 def _written(place: Place, found: Imported, update: bool, why: str, warnings: list[str]) -> dict[str, Any]:
     done: list[Merge] = []
+    signed = signature_of(place)
 
-    def change(data: bytes | None) -> bytes:
-        done[:] = [_merged(data, place, found, update)]
-        return done[0].text.encode()
+    def plan(file: TaskFile) -> Plan:
+        merge = _merged(file, place, found, update)
+        done[:] = [merge]
+        pairs: list[tuple[Entry | None, Entry]] = [*((None, entry) for entry in merge.added), *merge.replaced]
+        # A line for each entry that is new or replaced: whoever changes a value by hand later can then be asked why.
+        lines = [replace(_change(old, new, why), **signed) for old, new in pairs]
+        gone = dict.fromkeys(old.items for old, new in merge.replaced if old.items is not None and old.items != new.items)
+        return Plan(action="import", text=merge.text, lines=lines, gone=tuple(gone))
 
-    try:
-        place.directory.mkdir(parents=True, exist_ok=True)
-    except OSError as fault:
-        said = fault.strerror or str(fault)
-        raise UsageError(f"cannot make the directory {str(place.directory)!r}", got=said, need="permission") from fault
-    update_file(place.path, change)
+    told = carry_out(place, plan)
     (merge,) = done
-    warnings += _oddities(place, merge, found)
-    warnings += _history(place, merge, why)
+    warnings += [*_oddities(place, merge, found), *told]
     return {
         "task": place.task,
         "file": place.shown,
@@ -138,12 +137,6 @@ def _written(place: Place, found: Imported, update: bool, why: str, warnings: li
         "unchanged": merge.alike,
         "verbatim": merge.verbatim,
     }
-
-
-def _history(place: Place, merge: Merge, why: str) -> tuple[str, ...]:
-    """A line for each entry that is new or replaced: whoever changes a value by hand later can then be asked why."""
-    pairs: list[tuple[Entry | None, Entry]] = [*((None, entry) for entry in merge.added), *merge.replaced]
-    return keep_lines(place, *(_change(old, new, why) for old, new in pairs))
 
 
 def _change(old: Entry | None, new: Entry, why: str) -> Change:

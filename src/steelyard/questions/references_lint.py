@@ -18,7 +18,7 @@ from steelyard.questions.references import Where, is_task, plural, shown_path, t
 from steelyard.reference.config import Config, find_config
 from steelyard.reference.near import nearest
 
-ENDINGS = (".items", ".history.jsonl")
+ENDINGS = (".items", ".history.jsonl", ".unfinished.json")
 
 
 def lint_references(
@@ -84,6 +84,9 @@ def _strangers(where: Path, names: list[str]) -> list[Finding]:
             out.append(Finding(level="warning", code="name", file=shown, sentence="references end in .yaml: this file is never read"))
         elif path.suffix == ".yaml" and not is_task(path.stem):
             out.append(Finding(level="warning", code="name", file=shown, sentence="no task can have this name: this file is never read"))
+        elif ending == ".unfinished.json" and path.name.removesuffix(ending) not in names:
+            sentence = "a first record was killed before it was made: the next record of this task removes what it left"
+            out.append(Finding(level="warning", code="unfinished", file=shown, sentence=sentence))
         elif ending and path.name.removesuffix(ending) not in names:
             level = "warning" if ending == ".items" else "note"
             sentence = f"it belongs to the task {path.name.removesuffix(ending)!r}, which has no file"

@@ -78,7 +78,7 @@ def notes_of(source: Any) -> Notes | None:
                 f"cannot read the notes {shown!r}", got=f"schema {schema!r}", need=f"schema {SCHEMA}", hint="a newer steelyard wrote them"
             )
         notes = Notes(**plain)
-    except (ValueError, TypeError, KeyError, AttributeError) as fault:
+    except (ValueError, TypeError, KeyError, AttributeError, RecursionError) as fault:
         raise SourceError(
             f"cannot read the notes {shown!r}", got=str(fault) or "no notes of a run", need="the file as it was written", hint=_HINT
         ) from None

@@ -58,6 +58,7 @@ What the models scored when they were put on record, one file for each task, wri
 - `TASK.yaml` has the values: model, spec, value, and where it came from. Made for people and diffs; commit it.
 - `TASK.items/` has what every item scored, so that the next run is compared item by item. Commit it too.
 - `TASK.history.jsonl` has a line for every change, with who and why. It is only ever added to.
+- `TASK.unfinished.json` is there only if a command was killed half-way. The next one that writes finishes or undoes its change.
 
 `steelyard references list` shows them, `steelyard references lint` says what is wrong with them, and
 `steelyard references history TASK MODEL` how they came about.

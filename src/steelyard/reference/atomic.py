@@ -36,7 +36,7 @@ def write_atomic(path: Path, data: bytes) -> None:
             raise
         raise _not_written(path, fault, existed=mode is not None) from fault
     sync_directory(target.parent)
-    _sweep(target)
+    sweep(target)
 
 
 def _real(path: Path) -> str:
@@ -123,15 +123,26 @@ def _not_written(path: Path, fault: OSError, *, existed: bool) -> UsageError:
     )
 
 
-def _sweep(target: Path) -> None:
-    """Remove what killed processes left beside the target, long ago. No failure of this is worth a word."""
+def sweep(target: Path, *, older_than: float = LEFT_BEHIND) -> None:
+    """Remove what killed processes left beside the target so many seconds ago. No failure of this is worth a word."""
     ours = re.compile(rf"\.{re.escape(target.name)}\.[0-9a-f]{{16}}\.tmp")
     with contextlib.suppress(OSError):
         for name in os.listdir(target.parent):
             if ours.fullmatch(name):
                 left = target.with_name(name)
-                if time.time() - left.stat().st_mtime > LEFT_BEHIND:
+                if time.time() - left.stat().st_mtime > older_than:
                     left.unlink()
+
+
+def remove_file(path: Path) -> None:
+    """Remove a file so that it stays removed; one that is not there is fine."""
+    try:
+        path.unlink()
+    except FileNotFoundError:
+        return
+    except OSError as fault:
+        raise UsageError(f"cannot remove {str(path)!r}", got=fault.strerror or str(fault), need="permission") from fault
+    sync_directory(path.parent)
 
 
 def read_bytes(path: Path, *, most: int = MOST) -> bytes:

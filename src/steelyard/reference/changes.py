@@ -9,13 +9,13 @@ import os
 import re
 import subprocess
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, fields
 from pathlib import Path
 from typing import Any
 
 from steelyard.errors import SourceError, UsageError
-from steelyard.reference.atomic import read_if_there, sync_directory, write_all, write_atomic
+from steelyard.reference.atomic import read_if_there, sweep, sync_directory, write_all, write_atomic
 from steelyard.reference.locking import PATIENCE, Lock
 from steelyard.reference.names import canonical_spec
 from steelyard.version import __version__
@@ -73,19 +73,42 @@ def append_changes(path: Path, changes: Sequence[Change], *, timeout: float = PA
     lines = b"".join(change.line() for change in changes)
     if not lines:
         return ()
-    said: tuple[str, ...] = ()
     with Lock(path, timeout=timeout) as lock:
-        found = read_if_there(path)
-        lock.insist()
-        whole, torn = _split(found or b"")
-        if torn is not None:
-            found = whole + _mended(torn).line()
-            write_atomic(path, found)
-            said = (f"the last line of {str(path)!r} was cut short, by a crash or a full disk: it is kept as a change named {TORN!r}",)
+        found, said = _mended_file(path, lock)
         if found and not found.endswith(b"\n"):
             lines = b"\n" + lines  # a last line that is whole, saved by an editor without its end
         _append(path, lines, size=None if found is None else len(found))
     return said
+
+
+def mend_history(path: Path, *, timeout: float = PATIENCE) -> tuple[int, tuple[str, ...]]:
+    """The size of the history, once a torn line is kept as a change of its own; and what there is to say."""
+    if _split(read_if_there(path) or b"")[1] is None:
+        return len(read_if_there(path) or b""), ()
+    with Lock(path, timeout=timeout) as lock:
+        found, said = _mended_file(path, lock)
+    return len(found or b""), said
+
+
+def _mended_file(path: Path, lock: Lock) -> tuple[bytes | None, tuple[str, ...]]:
+    found = read_if_there(path)
+    lock.insist()
+    whole, torn = _split(found or b"")
+    if torn is None:
+        return found, ()
+    found = whole + _mended(torn).line()
+    write_atomic(path, found)
+    return found, (f"the last line of {str(path)!r} was cut short, by a crash or a full disk: it is kept as a change named {TORN!r}",)
+
+
+def rewrite_history(path: Path, change: Callable[[bytes | None], bytes], *, timeout: float = PATIENCE) -> None:
+    """The history with lines that a killed process did not get to write, or wrote in part."""
+    with Lock(path, timeout=timeout) as lock:
+        sweep(path, older_than=0)
+        found = read_if_there(path)
+        lock.insist()
+        if (new := change(found)) != (found or b""):
+            write_atomic(path, new)
 
 
 def check_appendable(path: Path) -> None:
@@ -139,7 +162,7 @@ def _split(data: bytes) -> tuple[bytes, bytes | None]:
     """The whole lines, and the torn rest of a line: a last line without its end that is not a change."""
     cut = data.rfind(b"\n") + 1
     rest = data[cut:]
-    if not rest.strip() or _parsed(rest) is not None:
+    if not rest.strip() or parsed_line(rest) is not None:
         return data, None
     return data[:cut], rest
 
@@ -156,12 +179,17 @@ def read_changes(path: Path, model: str | None = None, spec: Mapping[str, Any] |
 
     A torn line is handed out as a change named `torn`, whatever was asked for: nobody knows whose it was.
     """
-    whole, torn = _split(read_if_there(path) or b"")
+    return changes_of(read_if_there(path) or b"", path, model, spec)
+
+
+def changes_of(data: bytes, path: Path, model: str | None = None, spec: Mapping[str, Any] | None = None) -> tuple[Change, ...]:
+    """The changes in the bytes of a history, as `read_changes` hands them out. `path` is for what is said."""
+    whole, torn = _split(data)
     changes = []
     for number, line in enumerate(whole.split(b"\n"), 1):
         if not line.strip():
             continue
-        change = _parsed(line)
+        change = parsed_line(line)
         if change is None:
             raise _damaged(path, number, line)
         changes.append(change)
@@ -175,7 +203,7 @@ def read_changes(path: Path, model: str | None = None, spec: Mapping[str, Any] |
     )
 
 
-def _parsed(line: bytes) -> Change | None:
+def parsed_line(line: bytes) -> Change | None:
     """A line as a change, None if it is none. Keys of a later version are left where they are: the file is not rewritten."""
     try:
         said = json.loads(line)

@@ -8,6 +8,7 @@ import json
 import os
 import secrets
 import socket
+import stat
 import time
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
@@ -15,12 +16,13 @@ from pathlib import Path
 from types import TracebackType
 
 from steelyard.errors import UsageError
-from steelyard.reference.atomic import read_if_there, sync_directory, write_all, write_atomic
+from steelyard.reference.atomic import read_if_there, write_all, write_atomic
 
 PATIENCE = 30.0  # seconds
 FOREIGN = 600.0  # a lock from another machine, whose processes we cannot see, is given up after so many seconds
 UNSIGNED = 10.0  # a lock without an owner: its maker died between creating and signing it, which takes microseconds
 TRIES = 5
+MOST = 65536  # bytes of a lock file; ours have some hundred
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -51,12 +53,14 @@ class Lock:
         self.path = target.with_name(target.name + ".lock")
         self.timeout = timeout
         self._signed: bytes | None = None
+        self._mark: tuple[int, ...] | None = None
         self._pid = 0  # a forked child has our memory, but not our lock
 
     def __enter__(self) -> Lock:
         deadline = time.monotonic() + self.timeout
         pause = 0.002
         while not self._take():
+            self._refuse_strange()
             if not _break_if_stale(self.path):
                 if time.monotonic() >= deadline:
                     raise self._refused()
@@ -73,7 +77,12 @@ class Lock:
 
     def held(self) -> bool:
         """Whether the lock is still ours: a process that slept for long may have been given up."""
-        return self._signed is not None and self._pid == os.getpid() and _content(self.path) == self._signed
+        if self._signed is None or self._pid != os.getpid():
+            return False
+        found = _content(self.path)
+        return found == self._signed or (
+            found is None and self._mark is not None and _mark(self.path) == self._mark
+        )  # no file can be opened: is it the same?
 
     def insist(self) -> None:
         """An error unless the lock is still ours: the last thing to ask before writing."""
@@ -105,8 +114,22 @@ class Lock:
             raise
         finally:
             os.close(handle)
-        self._signed, self._pid = signed, os.getpid()
+        self._signed, self._pid, self._mark = signed, os.getpid(), _mark(self.path)
         return self.held()  # a process that was put to sleep before it could sign has been given up
+
+    def _refuse_strange(self) -> None:
+        """An error at once for what is no lock file of anybody: waiting for it would be waiting for ever."""
+        try:
+            mode = os.lstat(self.path).st_mode
+        except OSError:
+            return
+        if not stat.S_ISREG(mode):
+            raise UsageError(
+                f"cannot lock {str(self.path)!r}",
+                got="something there that is not a lock file: a link, a pipe or a directory",
+                need="a lock file, or nothing",
+                hint="look at it, then remove it",
+            )
 
     def _refused(self) -> UsageError:
         owner = _owner_of(_content(self.path) or b"")
@@ -140,22 +163,6 @@ def update_file(path: Path, change: Callable[[bytes | None], bytes], *, timeout:
         need="a moment without other writers",
         hint="something writes it all the time: an editor, a checkout, a file synchroniser",
     )
-
-
-def take_back(path: Path, new: bytes, old: bytes | None, *, timeout: float = PATIENCE) -> None:
-    """Undo an update: the old content again (None: no file), unless somebody has written something else since."""
-    with Lock(path, timeout=timeout) as lock:
-        if new == old or read_if_there(path) != new:
-            return
-        lock.insist()
-        if old is not None:
-            write_atomic(path, old)
-            return
-        try:
-            path.unlink()
-        except OSError as fault:
-            raise UsageError(f"cannot remove {str(path)!r}", got=fault.strerror or str(fault), need="permission") from fault
-        sync_directory(path.parent)
 
 
 def _digest(data: bytes | None) -> bytes | None:
@@ -200,17 +207,46 @@ def _started(pid: int) -> tuple[bool | None, str | None]:
 
 
 def _owner_of(signed: bytes) -> Owner | None:
+    """Who signed a lock; None for anything that no process of ours can have written."""
     try:
-        return Owner(**json.loads(signed))
-    except (ValueError, TypeError):
+        owner = Owner(**json.loads(signed))
+        texts = all(isinstance(text, str) for text in (owner.host, owner.place, owner.token))
+        known = owner.started is None or isinstance(owner.started, str)
+        pid = type(owner.pid) is int and 0 < owner.pid < 2**31
+        since = type(owner.time) in (int, float) and 0 <= owner.time < 2**33  # no NaN, and a date that can be written
+        return owner if texts and known and pid and since else None
+    except (ValueError, TypeError, RecursionError):
         return None
 
 
 def _content(path: Path) -> bytes | None:
+    """What is in a lock file; None if it is gone, cannot be read, or is no file. Never waits for the other end of a pipe."""
     try:
-        return path.read_bytes()
+        handle = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_BINARY", 0))
     except OSError:
         return None
+    try:
+        return os.read(handle, MOST) if stat.S_ISREG(os.fstat(handle).st_mode) else None
+    except OSError:
+        return None
+    finally:
+        os.close(handle)
+
+
+def _mark(path: Path) -> tuple[int, ...] | None:
+    """What tells a file from one that took its place, without opening it."""
+    try:
+        found = os.lstat(path)
+    except OSError:
+        return None
+    return (found.st_dev, found.st_ino, found.st_mtime_ns, found.st_size)
+
+
+def is_held(path: Path) -> bool:
+    """Whether a process that is alive holds the lock of this file now."""
+    lock = Lock(path).path
+    signed = _content(lock)
+    return signed is not None and not _is_stale(lock, signed)
 
 
 def _is_stale(path: Path, signed: bytes) -> bool:

@@ -77,6 +77,11 @@ def items_directory(directory: Path, task: str) -> Path:
     return inside(directory, f"{check_task(task)}.items")
 
 
+def intent_path(directory: Path, task: str) -> Path:
+    """The file that a change of a task's references leaves only if its process is killed."""
+    return inside(directory, f"{check_task(task)}.unfinished.json")
+
+
 def inside(directory: Path, name: str) -> Path:
     """A file of the directory, by a relative name with `/`. A name or a symbolic link that leads out of it is an error.
 

@@ -123,7 +123,7 @@ def outcomes_header(data: bytes) -> dict[str, Any]:
         raise Damaged(f"the first line {first[:60]!r}, which this version cannot read (it reads {OUTCOMES!r})")
     try:
         header = json.loads(rest.partition(b"\n")[0])
-    except ValueError:
+    except (ValueError, RecursionError):
         header = None
     if not isinstance(header, dict):
         raise Damaged("a second line that is no JSON")

@@ -1,0 +1,332 @@
+"""Every command that changes references, killed at each of its file operations: all of before or all of after, with who and why.
+
+A forked process does the work and dies at its k-th operation, for every k; a write dies half-way. What readers see then must
+be consistent and they must not write; the next writing command finishes the change or undoes it.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shutil
+import warnings
+from collections.abc import Callable
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+import steelyard as sy
+from steelyard import pytest_summary
+from steelyard.errors import SteelyardError
+from steelyard.questions.reference_changes import approve_reference, remove_reference, rename_reference
+from steelyard.questions.reference_history import reference_history
+from steelyard.questions.reference_import import import_references
+from steelyard.questions.references import list_references
+from steelyard.questions.references_lint import lint_references
+from steelyard.reference import changes, locking
+
+pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
+
+WRITING = os.O_WRONLY | os.O_RDWR
+OPERATIONS = ("open", "write", "fsync", "replace", "rename", "unlink", "remove", "mkdir", "rmdir", "link", "ftruncate", "truncate", "chmod")
+WHY = "the reason of the change"
+KILLED = 137
+MOST = 400  # operations: far more than any of the commands has
+
+
+# ---- a process that is killed ------------------------------------------------------------------------------------------------
+
+
+class Killer:
+    """Counts the operations that change files and dies at one of them."""
+
+    def __init__(self, at: int) -> None:
+        self.at, self.count = at, 0
+
+    def install(self) -> None:
+        for name in OPERATIONS:
+            if hasattr(os, name):
+                setattr(os, name, self.wrapped(name, getattr(os, name)))
+
+    def wrapped(self, name: str, real: Callable[..., Any]) -> Callable[..., Any]:
+        def call(*words: Any, **options: Any) -> Any:
+            if name == "open" and not (words[1] & WRITING):
+                return real(*words, **options)
+            self.count += 1
+            if self.count == self.at:
+                if name == "write":
+                    real(words[0], bytes(words[1])[: len(words[1]) // 2])
+                os._exit(KILLED)
+            return real(*words, **options)
+
+        return call
+
+
+def in_child(work: Callable[[], object], at: int) -> int:
+    """The exit code of the work in a forked process that dies at its at-th operation; 0 if it has fewer, 3 for an error of ours."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DeprecationWarning)
+        pid = os.fork()
+    if pid:
+        return os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
+    code = 70
+    try:
+        Killer(at).install()
+        work()
+        code = 0
+    except SteelyardError:
+        code = 3
+    finally:
+        os._exit(code)
+
+
+# ---- the commands --------------------------------------------------------------------------------------------------------------
+
+
+def run(right: int, prefix: str = "q") -> list[dict[str, Any]]:
+    return [{"id": f"{prefix}{i}", "score": int(i < right)} for i in range(12)]
+
+
+def prepare() -> None:
+    """Two models on record, of different items, and another suite's file to import."""
+    sy.record(run(9), task="t", model="m", reason="first")
+    sy.record(run(8, "other"), task="t", model="kept", reason="first")
+    Path("suite").mkdir()
+    Path("suite/t.yaml").write_text("m:\n  - accuracy: 0.5\nimported:\n  - accuracy: 0.25\n", encoding="utf-8")
+    Path("waiting.json").write_text(
+        json.dumps({"source": run(6, "new"), "options": {"task": "t", "model": "m"}, "cwd": "."}), encoding="utf-8"
+    )
+
+
+def with_pytest() -> None:
+    """What the end of a pytest session does with --accuracy-update."""
+    found = {"test": "test_m", "waiting": "waiting.json", "directory": "references", "task": "t", "model": "m", "spec": {}}
+    told = pytest_summary.Told([found])
+    pytest_summary._put_on_record([found], set(), told, update=True, reason=WHY)
+    assert not told.errors
+
+
+COMMANDS: dict[str, Callable[[], object]] = {
+    "record": lambda: sy.record(run(6, "new"), task="t", model="new", reason=WHY),
+    "record a first time": lambda: sy.record(run(6, "new"), task="u", model="new", reason=WHY),
+    "record --update": lambda: sy.record(run(6, "new"), task="t", model="m", update=True, reason=WHY),
+    "record --update without items": lambda: sy.record(run(6), task="t", model="m", update=True, items=False, reason=WHY),
+    "rename": lambda: rename_reference("t", "m", "renamed", reason=WHY),
+    "remove": lambda: remove_reference("t", "m", reason=WHY),
+    "approve": lambda: approve_reference("t", "m", reason=WHY),
+    "import": lambda: import_references("suite/t.yaml", dialect="trtllm", update=True, reason=WHY),
+    "pytest --accuracy-update": with_pytest,
+}
+
+
+def following(task: str) -> None:
+    """The next command that writes: a reference of another model."""
+    sy.record(run(7, "next"), task=task, model="next", reason="next")
+
+
+# ---- what there is -------------------------------------------------------------------------------------------------------------
+
+
+def snapshot() -> dict[str, bytes]:
+    files = (path for path in sorted(Path("references").rglob("*")) if path.is_file() and ".lock" not in path.name)
+    return {str(path): path.read_bytes() for path in files}
+
+
+def left_behind() -> dict[str, bytes]:
+    """Every file that is there, but for random names and the contents of locks."""
+    files = [path for path in sorted(Path("references").rglob("*")) if path.is_file()]
+    named = [(re.sub(r"[0-9a-f]{16}\.(tmp|stale)$", r"\1", str(path)), path) for path in files]
+    return {name: b"signed"[: path.stat().st_size] if ".lock" in name else path.read_bytes() for name, path in named}
+
+
+@pytest.fixture(autouse=True)
+def quick(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """Time stands still, git is not asked, the disk is not waited for, and a lock without a name on it is given up at once."""
+    monkeypatch.setattr(changes, "time", SimpleNamespace(strftime=lambda *_: "2026-11-16T12:00:00Z", gmtime=lambda: None))
+    monkeypatch.setattr(changes, "_git", lambda *_: None)
+    monkeypatch.setattr(changes, "_login", lambda: "Tester")
+    monkeypatch.setattr(locking, "UNSIGNED", -1.0)
+    monkeypatch.setattr(os, "fsync", lambda handle: None)  # a process that is killed loses nothing that it wrote; the call still counts
+    base = tmp_path / "base"
+    base.mkdir()
+    monkeypatch.chdir(base)
+    prepare()
+
+
+def fresh(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str) -> None:
+    shutil.copytree(tmp_path / "base", tmp_path / name)
+    monkeypatch.chdir(tmp_path / name)
+
+
+def expected(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, work: Callable[[], object], task: str) -> tuple[Any, Any]:
+    """The files before the work and after it, each with what the next command adds."""
+    ends = []
+    for name, step in (("undone", lambda: None), ("finished", work)):
+        fresh(tmp_path, monkeypatch, name)
+        step()
+        following(task)
+        ends.append(snapshot())
+    return ends[0], ends[1]
+
+
+def seen_by_readers(task: str) -> list[str]:
+    """What readers say that contradicts itself, or any file that they write."""
+    before = {str(path): path.read_bytes() for path in Path("references").rglob("*") if path.is_file()}
+    list_references()
+    wrong = []
+    lint = lint_references()
+    odd = [finding for finding in lint.findings if finding.code in ("edited", "items", "unreadable", "history", "value")]
+    wrong += [f"lint: {finding.sentence}" for finding in odd]
+    if Path(f"references/{task}.yaml").exists():
+        story = reference_history(task)
+        wrong += [f"history: {each}" for each in story.warnings if "changed by hand" in each or "cut short" in each]
+        changed = b"renamed" in before[f"references/{task}.yaml"]
+        if changed and WHY not in str(story.to_dict()):
+            wrong.append("history: a new name without who and why")
+    if {str(path): path.read_bytes() for path in Path("references").rglob("*") if path.is_file()} != before:
+        wrong.append("a reader wrote")
+    return wrong
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_a_kill_at_any_operation_leaves_all_of_before_or_all_of_after(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    work, task = COMMANDS[name], "u" if name == "record a first time" else "t"
+    undone, finished = expected(tmp_path, monkeypatch, work, task)
+    assert undone != finished
+    wrong, ends, at = [], set(), 0
+    states: list[dict[str, bytes]] = []
+    while at < MOST:
+        at += 1
+        fresh(tmp_path, monkeypatch, f"at{at}")
+        code = in_child(work, at)
+        if code == 0:
+            break
+        assert code == KILLED, f"operation {at}: exit {code}"
+        if (state := left_behind()) in states:
+            continue  # a kill before an fsync leaves what a kill after it leaves
+        states.append(state)
+        try:
+            wrong += [f"operation {at}: {sentence}" for sentence in seen_by_readers(task)]
+            following(task)
+        except SteelyardError as fault:
+            wrong.append(f"operation {at}: {fault}")
+            continue
+        found = snapshot()
+        if found not in (undone, finished):
+            files = sorted(file for file in {*found, *finished} if found.get(file) not in (undone.get(file), finished.get(file)))
+            wrong.append(f"operation {at}: {files or 'half of before, half of after'}")
+        ends.add(found == finished)
+        shutil.rmtree(tmp_path / f"at{at}")
+    assert 10 < at < MOST
+    assert not wrong, f"{len(wrong)} of {at} operations:\n" + "\n".join(wrong)
+    assert ends == {True, False}, "both ends are reached"
+
+
+def test_the_command_that_finishes_a_change_may_be_killed_as_well(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Every operation of the next command, after a kill that left an update without its line of history."""
+    work, second = COMMANDS["record --update"], COMMANDS["approve"]
+    ends = []
+    for name, steps in (("one", [work]), ("both", [work, second])):
+        fresh(tmp_path, monkeypatch, name)
+        for step in steps:
+            step()
+        following("t")
+        ends.append(snapshot())
+    half = next(at for at in range(1, MOST) if _is_half_done(tmp_path, monkeypatch, work, at))
+    fresh(tmp_path, monkeypatch, "half")
+    assert in_child(work, half) == KILLED
+    at, code = 0, KILLED
+    while code == KILLED:
+        at += 1
+        shutil.copytree(tmp_path / "half", tmp_path / f"second{at}")
+        monkeypatch.chdir(tmp_path / f"second{at}")
+        code = in_child(second, at)
+        following("t")
+        assert snapshot() in ends, f"operation {at}"
+    assert code == 0
+    assert at > 20
+
+
+def _is_half_done(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, work: Callable[[], object], at: int) -> bool:
+    """Whether a kill at this operation leaves the new file and the old history."""
+    before = Path(tmp_path / "base/references/t.history.jsonl").read_bytes()
+    fresh(tmp_path, monkeypatch, f"try{at}")
+    assert in_child(work, at) == KILLED
+    text = Path("references/t.yaml").read_text(encoding="utf-8")
+    return WHY in text and Path("references/t.history.jsonl").read_bytes() == before
+
+
+def test_lint_and_history_name_what_is_unfinished_and_the_next_writer_says_what_it_did(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    work = COMMANDS["rename"]
+    at = 0
+    while True:
+        at += 1
+        fresh(tmp_path, monkeypatch, f"named{at}")
+        assert in_child(work, at) == KILLED
+        if "renamed" in Path("references/t.yaml").read_text(encoding="utf-8"):
+            break
+    (found,) = [finding for finding in lint_references().findings if finding.code == "unfinished"]
+    assert found.level == "warning"
+    assert found.file == "references/t.unfinished.json"
+    assert "rename by Tester" in found.sentence
+    story = reference_history("t")
+    assert any("unfinished" in warning for warning in story.warnings)
+    said = sy.record(run(7, "next"), task="t", model="next", reason="next").warnings
+    assert any("finished, with its line of history" in warning for warning in said)
+    assert not [finding for finding in lint_references().findings if finding.code == "unfinished"]
+
+
+def test_a_file_edited_by_hand_since_a_kill_is_not_guessed_about(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    fresh(tmp_path, monkeypatch, "edited")
+    at = 0
+    while not Path("references/t.unfinished.json").exists():
+        at += 1
+        in_child(COMMANDS["approve"], at)
+    note = Path("references/t.unfinished.json").read_bytes()
+    file = Path("references/t.yaml")
+    file.write_text("# by hand\n" + file.read_text(encoding="utf-8"), encoding="utf-8")
+    before = snapshot()
+    with pytest.raises(SteelyardError, match=r"an unfinished approve \(t\.unfinished\.json\) and a file that was edited since"):
+        following("t")
+    assert snapshot() == before
+    assert WHY.encode() in note
+
+
+@pytest.mark.parametrize(
+    "content",
+    [b"", b"{", b"[]", b"null", b"[" * 100_000, b'{"schema": 1}', b'{"schema": 1, "task": [], "lines": 3}', b"\xff\xfe", b"1e999"],
+)
+def test_any_content_in_the_place_of_the_note_is_a_clear_error(content: bytes) -> None:
+    Path("references/t.unfinished.json").write_bytes(content)
+    with pytest.raises(SteelyardError, match=r"t\.unfinished\.json.*delete it"):
+        following("t")
+    (found,) = [finding for finding in lint_references().findings if finding.code == "unfinished"]
+    assert "t.unfinished.json" in found.sentence
+    assert reference_history("t").warnings
+    assert Path("references/t.unfinished.json").read_bytes() == content
+
+
+@pytest.mark.parametrize("kind", ["fifo", "directory"])
+def test_something_that_is_no_file_in_the_place_of_the_note_is_a_clear_error(kind: str) -> None:
+    path = Path("references/t.unfinished.json")
+    os.mkfifo(path) if kind == "fifo" else path.mkdir()
+    lint_references()
+    with pytest.raises(SteelyardError, match=r"t\.unfinished\.json"):
+        following("t")
+
+
+def test_a_first_record_that_was_killed_is_named_although_its_task_has_no_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    at = 0
+    while not Path("references/u.unfinished.json").exists():
+        at += 1
+        fresh(tmp_path, monkeypatch, f"first{at}")
+        assert in_child(COMMANDS["record a first time"], at) == KILLED
+    (found,) = [finding for finding in lint_references().findings if finding.code == "unfinished"]
+    assert found.file == "references/u.unfinished.json"
+    following("u")
+    assert not Path("references/u.unfinished.json").exists()
