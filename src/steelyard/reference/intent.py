@@ -77,8 +77,8 @@ def read_intent(directory: Path, task: str) -> Intent | None:
         return None
     try:
         plain = json.loads(data)
-        known = {each.name: plain[each.name] for each in fields(Intent)}
-        intent = Intent(**{name: tuple(value) if isinstance(value, list) else value for name, value in known.items()})
+        found: dict[str, Any] = {each.name: plain[each.name] for each in fields(Intent)}
+        intent = Intent(**{**found, **{name: tuple(value) for name, value in found.items() if isinstance(value, list)}})
         good = plain["schema"] == SCHEMA and _well_formed(intent, task)
     except (ValueError, TypeError, KeyError, AttributeError, RecursionError):
         good = False
