@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from steelyard.infer.decision import agreeing_bounds, decide, mcnemar_threshold, run_excess, satterthwaite, smallest_p, two_sample_p
+from steelyard.infer.decision import agreeing_bounds, decide, most_losses, run_excess, satterthwaite, smallest_p, two_sample_p
 from steelyard.infer.flips import mcnemar_midp, tango, tango_z
 from steelyard.infer.normal import lower_tail
 
@@ -179,20 +179,31 @@ def test_smallest_p_of_many_items_is_below_every_alpha() -> None:
 
 
 @pytest.mark.parametrize("alpha", ALPHAS)
-def test_mcnemar_threshold_is_the_first_significant_surplus(alpha: float) -> None:
-    for total in range(61):
-        at = total
-        while midp(0, at) > Fraction(alpha) or at == 0:
-            at += 1
-        first = next(lost for lost in range(at + 1) if midp(at - lost, lost) <= Fraction(alpha))
-        for gained in range(total // 2 + 1):
-            assert mcnemar_threshold(total - gained, gained, alpha) == 2 * first - at, (total, gained)
+def test_most_losses_is_the_last_count_that_is_not_significant(alpha: float) -> None:
+    """Against the exact law in fractions, at every number of gains up to 30, and none where even all losses do not do."""
+    for gained in range(31):
+        last = next(lost for lost in range(1000) if midp(gained, lost + 1) <= Fraction(alpha))
+        assert most_losses(lambda lost: mcnemar_midp(gained, lost, "less"), 1000, alpha) == last, gained  # noqa: B023
+        assert most_losses(lambda lost: mcnemar_midp(gained, lost, "less"), last, alpha) is None, gained  # noqa: B023
 
 
-def test_mcnemar_threshold_of_many() -> None:
-    """Normal approximation: surplus of about 1.645 sqrt(D), to a few items."""
-    for total in (1_000, 100_000, 10_000_000):
-        assert mcnemar_threshold(total // 2, total - total // 2, 0.05) == pytest.approx(1.6449 * math.sqrt(total), abs=3)
+def test_most_losses_of_many() -> None:
+    """Normal approximation: a surplus of about 1.645 sqrt(D), to a few items."""
+    for gained in (500, 50_000, 5_000_000):
+        lost = most_losses(lambda lost: mcnemar_midp(gained, lost, "less"), 10 * gained, 0.05)  # noqa: B023
+        assert lost is not None
+        assert lost - gained == pytest.approx(1.6449 * math.sqrt(lost + gained), abs=3)
+
+
+@pytest.mark.parametrize("n", [50, 90])
+@pytest.mark.parametrize("margin", [0.003, 0.05, 0.2])
+def test_more_losses_never_raise_the_p_value(n: int, margin: float) -> None:
+    """What `most_losses` rests on: beside fixed gains, p falls as losses rise, by McNemar and by Tango's score."""
+    for gained in range(0, n // 2, 3):
+        exact = [mcnemar_midp(gained, lost, "less") for lost in range(n - gained + 1)]
+        score = [lower_tail(tango_z(gained, lost, n, -margin)) for lost in range(n - gained + 1)]
+        assert exact == sorted(exact, reverse=True)
+        assert score == sorted(score, reverse=True)
 
 
 # Variance that runs share

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 
 from steelyard.infer.normal import lower_tail
 
@@ -104,24 +105,41 @@ def smallest_p(units: int, test: str) -> float:
     return math.ldexp(1.0, -units - 1) if test == "mcnemar-midp" else math.ldexp(1.0, -units)
 
 
-def mcnemar_threshold(lost: int, gained: int, alpha: float) -> int:
-    """Losses minus gains from which the drop is significant, at this many disagreements (or as many as it takes).
+def most_losses(p_of_losses: Callable[[int], float], losable: int, alpha: float) -> int | None:
+    """The most losses that are not significant, of `losable`; None if all of them may be lost and no p is at most alpha.
 
+    `p_of_losses` is the p-value of so many losses beside the gains there are; it falls as losses rise.
     Reference: Fagerland2013.
 
-    >>> mcnemar_threshold(0, 0, 0.05), mcnemar_threshold(10, 6, 0.05)
-    (4, 8)
+    >>> from steelyard.infer.flips import mcnemar_midp
+    >>> [most_losses(lambda lost: mcnemar_midp(gained, lost, "less"), 100, 0.05) for gained in (0, 2)]
+    [3, 7]
+    >>> most_losses(lambda lost: mcnemar_midp(0, lost, "less"), 3, 0.05)
     """
-    from steelyard.infer.flips import mcnemar_midp
-
-    total = lost + gained
-    while mcnemar_midp(0, total, "less") > alpha:
-        total += 1
-    low, high = -1, total  # p falls as losses rise
+    if p_of_losses(losable) > alpha:
+        return None
+    low, high = -1, losable
     while high - low > 1:
         middle = (low + high) // 2
-        low, high = (low, middle) if mcnemar_midp(total - middle, middle, "less") <= alpha else (middle, high)
-    return 2 * high - total
+        low, high = (low, middle) if p_of_losses(middle) <= alpha else (middle, high)
+    return low
+
+
+def agreeing_threshold(threshold: float, value: float, edge: float, *, worse: bool) -> float:
+    """A threshold from a standard error, moved where it would contradict the p-value: a score below it is worse, one at it is not.
+
+    All three are turned so that up is good; `edge` is the reference less the margin. Where a threshold has to be moved above a
+    score that is worse, it goes a hundredth of the way to the edge, so that the two can be told apart.
+    Reference: the p-value decides, as for the bounds.
+
+    >>> agreeing_threshold(0.70, 0.72, 0.8, worse=False), agreeing_threshold(0.75, 0.72, 0.8, worse=False)
+    (0.7, 0.72)
+    >>> agreeing_threshold(0.70, 0.72, 0.8, worse=True)
+    0.7208
+    """
+    if not worse:
+        return min(threshold, value)
+    return threshold if value < threshold else max(value + (edge - value) / 100, math.nextafter(value, math.inf))
 
 
 def run_excess(run_means: list[float], within: float, n: int) -> float:

@@ -12,6 +12,7 @@ from steelyard.errors import DataError, SourceError, UsageError
 from steelyard.infer.power import threshold_offset
 from steelyard.questions.guard_number import Found, Number, guard_floor, guard_number
 from steelyard.questions.guard_rule import Rule, settle_rule
+from steelyard.questions.guard_scale import refuse_fraction, warn_of_theta
 from steelyard.questions.plan_checks import number
 from steelyard.questions.reference_place import Place, load, locate, matched
 from steelyard.questions.run_notes import Notes, notes_of
@@ -79,6 +80,7 @@ def check(
             source, place, entry, rule, columns, unmatched=unmatched, missing=missing, draws=draws, seed=0 if seed is None else seed
         )
     _warn_of_drift(found, entry, rule)
+    warn_of_theta(rule, found.reference)
     verdict = written(found, rule, task=task, model=model, spec=dict(entry.spec), entry=entry, scale=scale_used)
     if notes is None:
         return verdict
@@ -106,9 +108,8 @@ def _of_value(value: float, entry: Entry, rule: Rule) -> Found:
             need="both in one scale",
             hint=f'scale = "percent" in [tasks.NAME] and a value of {100 * score:g}, if that is what you mean',
         )
+    refuse_fraction(score, rule, entry.value if entry.value is not None else rule.threshold)
     new = Number(value=score, n=rule.num_samples)
-    if entry.value is not None and rule.scale is None and abs(score) > 1 >= abs(entry.value) and rule.metric in ("accuracy", "error"):
-        raise DataError("cannot tell the scale", got=f"a value of {score:g} and a reference of {entry.value:g}", need="both in one scale")
     if rule.threshold is not None:
         return guard_floor(new, entry, rule)
     if entry.items is not None:
@@ -171,7 +172,12 @@ def written(found: Found, rule: Rule, *, task: str, model: str, spec: Mapping[st
         reference={**reference, **{name: what for name, what in more.items() if what is not None}},
         candidate={"value": found.value, "n": found.n},
         threshold=found.threshold,
-        difference={"estimate": found.difference, "lower": found.lower, "upper": found.upper},
+        difference={
+            "estimate": found.difference,
+            "lower": found.lower,
+            "upper": found.upper,
+            "standard_error": found.details.get("standard_error"),
+        },
         test=found.test,
         p_value=found.p_value,
         flips=found.flips,

@@ -8,8 +8,9 @@ from typing import Any
 
 from steelyard.errors import DataError, UsageError
 from steelyard.infer import power
-from steelyard.infer.decision import agreeing_bounds, decide, student_p, student_reach, two_sample_p
+from steelyard.infer.decision import agreeing_bounds, agreeing_threshold, decide, student_p, student_reach, two_sample_p
 from steelyard.questions.guard_rule import Rule
+from steelyard.questions.guard_scale import refuse_impossible, span_of
 from steelyard.reference.entry import Entry
 
 ASSUMED_DISCORDANCE = 0.05  # of two healthy runs on the same items: ordinary churn; published figures run from 1 to 13%
@@ -55,13 +56,15 @@ class Number:
 def guard_floor(new: Number, entry: Entry, rule: Rule) -> Found:
     """An explicit floor: the score is above it or not. No statistics, and no claim to any."""
     assert rule.threshold is not None
-    refuse_impossible(new.value, rule)
+    refuse_impossible(new.value, rule, entry.value)
     worse = rule.sign * (new.value - rule.threshold) < 0
     if rule.theta is not None:
         rule.warnings.append("the entry has an explicit threshold: theta cannot be ruled out by a floor and was not used")
     gap = None if entry.value is None else rule.sign * (new.value - entry.value)
+    number = entry.value if entry.value is not None else rule.threshold
+    idle = span_of(rule, number).unfailing(rule.threshold, rule.sign)
     return Found(
-        verdict="regression" if worse else "pass",
+        verdict="regression" if worse else "inconclusive" if idle else "pass",
         design="threshold",
         test=None,
         p_value=None,
@@ -70,6 +73,7 @@ def guard_floor(new: Number, entry: Entry, rule: Rule) -> Found:
         reference=entry.value,
         difference=gap,
         threshold=rule.threshold,
+        needed=_unfailing(rule.threshold, rule) if idle and not worse else None,
         claim="an explicit threshold, set by hand: no p-value, no bound on what could have been missed",
     )
 
@@ -78,7 +82,7 @@ def guard_number(new: Number, entry: Entry, rule: Rule) -> Found:
     """Two separate samples of scores: gamma = reference + z_alpha sqrt(sigma^2/n_new + sigma^2/n_ref), equality passes."""
     if entry.value is None:
         raise DataError("cannot check", got="an entry without a value", need=f"a number under {rule.metric!r}")
-    refuse_impossible(new.value, rule)
+    refuse_impossible(new.value, rule, entry.value)
     if new.same_items and entry.sigma_run and (entry.runs or 1) > 1:  # runs without any spread say nothing of their noise
         return _same_items(new, entry, rule)
     n_ref = entry.num_samples or rule.num_samples
@@ -98,18 +102,6 @@ def guard_number(new: Number, entry: Entry, rule: Rule) -> Found:
     return _judged(new, entry.value, sigma, error, n_new, n_ref, rule)
 
 
-def refuse_impossible(value: float, rule: Rule) -> None:
-    """A share of right answers outside its range is a score in another scale."""
-    top = {"fraction": 1.0, "percent": 100.0}.get(rule.scale or "")
-    if top is not None and rule.metric in ("accuracy", "error") and not 0 <= value <= top:
-        raise DataError(
-            f"cannot be {rule.metric} in scale {rule.scale}",
-            got=f"{value:g}",
-            need=f"a value between 0 and {top:g}",
-            hint="percent and fraction may have been mixed up",
-        )
-
-
 def _same_items(new: Number, entry: Entry, rule: Rule) -> Found:
     """The same items, a number alone, several runs on record: only run-to-run noise counts, and t knows how little is known of it."""
     assert entry.value is not None
@@ -120,7 +112,11 @@ def _same_items(new: Number, entry: Entry, rule: Rule) -> Found:
     p = student_p(d, error, df, rule.margin)
     reach = student_reach(df, rule.alpha) * error
     lower, upper = agreeing_bounds(d - reach, d + reach, p, rule.alpha, rule.margin)
-    verdict = decide(p, rule.alpha, theta=rule.theta, lower=lower)
+    threshold = agreeing_threshold(
+        rule.sign * entry.value - rule.margin - reach, rule.sign * new.value, rule.sign * entry.value - rule.margin, worse=p <= rule.alpha
+    )
+    idle = span_of(rule, entry.value).unfailing(rule.sign * threshold, rule.sign)
+    verdict = decide(p, rule.alpha, theta=rule.theta, lower=lower, attainable=1.0 if idle else 0.0)
     warn_of_gain(lower, rule)
     return Found(
         verdict=verdict,
@@ -135,7 +131,8 @@ def _same_items(new: Number, entry: Entry, rule: Rule) -> Found:
         upper=upper,
         sigma=entry.sigma_run,
         mde=rule.margin + power.minimum_detectable(error, rule.alpha, rule.beta),
-        threshold=entry.value - rule.sign * (reach + rule.margin),
+        threshold=rule.sign * threshold,
+        needed=_unfailing(rule.sign * threshold, rule) if idle else None,
         claim=f"the same items: only the noise from run to run counts, known from {df + 1} runs",
         details={"n_reference": entry.num_samples, "standard_error": error, "degrees_of_freedom": df},
     )
@@ -158,12 +155,14 @@ def _judged(new: Number, reference: float, sigma: float, error: float, n_new: in
     z = power.z_pair(rule.alpha, 0.5)[0]
     lower, upper = agreeing_bounds(d - z * error, d + z * error, p, rule.alpha, rule.margin)
     mde = rule.margin + power.minimum_detectable(error, rule.alpha, rule.beta)
-    verdict = decide(p, rule.alpha, theta=rule.theta, lower=lower)
+    span = span_of(rule, reference)
+    idle = span.unfailing(threshold, rule.sign)
+    verdict = decide(p, rule.alpha, theta=rule.theta, lower=lower, attainable=1.0 if idle else 0.0)
     warn_of_gain(lower, rule)
     if error == 0:
         rule.warnings.append("sigma is 0: no noise is allowed for, so the bounds have no width and any lower score is a regression")
-    if rule.higher_is_better and threshold < 0 <= reference:
-        rule.warnings.append(f"the threshold {threshold:.4g} lies below 0: no score of this task could fail this guard")
+    if rule.higher_is_better and threshold < 0 <= reference and span.low is None:
+        rule.warnings.append(f"the threshold {threshold:.4g} lies below 0: if scores cannot be negative, none could fail this guard")
     return Found(
         verdict=verdict,
         design="unpaired",
@@ -178,7 +177,11 @@ def _judged(new: Number, reference: float, sigma: float, error: float, n_new: in
         sigma=sigma,
         mde=mde,
         threshold=threshold,
-        needed=_needed(sigma, n_new, n_ref, rule) if verdict == "inconclusive" else None,
+        needed=_unfailing(threshold, rule, span.room(reference, rule.sign), sigma, n_new, n_ref)
+        if idle
+        else _needed(sigma, n_new, n_ref, rule)
+        if verdict == "inconclusive"
+        else None,
         claim="p and bounds for new items of this kind: the run and the reference count as two separate samples",
         details={"n_reference": n_ref, "standard_error": error, "paired_would_find": _paired_mde(new, n_new, rule)},
     )
@@ -214,6 +217,23 @@ def _sigma(new: Number, reference: float, n_new: int, n_ref: int, rule: Rule) ->
         need="sigma in the entry or the task, or --sigma",
         hint="50 is the worst case for right or wrong in percent",
     )
+
+
+def _unfailing(
+    threshold: float, rule: Rule, room: float | None = None, sigma: float | None = None, n_new: int | None = None, n_ref: int | None = None
+) -> dict[str, Any]:
+    """No score could fail: why, and how many items would do, where that depends on their number."""
+    side = "at or below the lowest" if rule.higher_is_better else "at or above the highest"
+    why = f"no outcome could be a regression: the threshold {threshold:.4g} lies {side} score there is"
+    rule.warnings.append(f"the threshold {threshold:.4g} lies {side} score there is: no score could fail this guard")
+    out: dict[str, Any] = {"items": None, "more": None, "why": why}
+    if not sigma or room is None or n_new is None or n_ref is None or room <= rule.margin:
+        return out
+    variance = ((room - rule.margin) / power.threshold_offset(1.0, rule.alpha)) ** 2 / sigma**2 if rule.alpha < 0.5 else math.inf
+    if variance <= 1 / n_ref:
+        return {**out, "items_each": math.floor(2 / variance) + 1}
+    items = math.floor(1 / (variance - 1 / n_ref)) + 1
+    return {**out, "items": items, "more": max(0, items - n_new)}
 
 
 def _needed(sigma: float, n_new: int, n_ref: int, rule: Rule) -> dict[str, Any]:

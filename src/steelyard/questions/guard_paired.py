@@ -87,7 +87,8 @@ def _written(judged: Judged) -> Found:
     p, test = judged.p_value()
     error = judged.error
     d = rule.sign * found.difference * unit + 0.0  # never -0.0
-    lower, upper = agreeing_bounds(*judged.bounds(d), p, rule.alpha, rule.margin)
+    below, above = judged.bounds(d)
+    lower, upper = agreeing_bounds(below, above, p, rule.alpha, rule.margin)
     smallest = min(p, judged.smallest(test))
     verdict = decide(p, rule.alpha, theta=rule.theta, lower=lower, attainable=smallest)
     details: dict[str, Any] = {**found.details, "smallest_p": smallest, "standard_error": None if not error else error * unit}
@@ -96,6 +97,9 @@ def _written(judged: Judged) -> Found:
     if smallest > rule.alpha:
         rule.warnings.append(f"no outcome on {found.n:,} items could give p <= {rule.alpha:g} (the smallest is {smallest:.3g})")
     warn_of_gain(lower, rule)
+    threshold = judged.threshold(p, above, smallest)
+    if judged.threshold_note:
+        details["threshold_note"] = judged.threshold_note
     return Found(
         verdict=verdict,
         design=found.design,
@@ -109,7 +113,7 @@ def _written(judged: Judged) -> Found:
         upper=upper,
         sigma=None if not error else error * math.sqrt(found.n) * unit,
         mde=judged.mde(),
-        threshold=judged.threshold(),
+        threshold=threshold,
         flips=None if found.flips is None else dict(found.flips),
         needed=judged.needed(smallest) if verdict == "inconclusive" else None,
         telling=_telling(judged),

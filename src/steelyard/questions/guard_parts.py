@@ -12,7 +12,8 @@ import numpy.typing as npt
 from steelyard.errors import DataError, UsageError
 from steelyard.infer import power
 from steelyard.infer.decision import (
-    mcnemar_threshold,
+    agreeing_threshold,
+    most_losses,
     run_excess,
     satterthwaite,
     smallest_p,
@@ -20,14 +21,17 @@ from steelyard.infer.decision import (
     student_p,
     student_reach,
 )
-from steelyard.infer.flips import tango_z
+from steelyard.infer.flips import mcnemar_midp, tango_z
 from steelyard.infer.normal import lower_tail
 from steelyard.items import Items
 from steelyard.metrics.catalogue import Metric
 from steelyard.questions.evidence import Evidence
 from steelyard.questions.guard_rule import Rule
+from steelyard.questions.guard_scale import span_of
 from steelyard.questions.telling import item_values
 from steelyard.tally.pairs import Pairs
+
+NONE_FAILS = "no score could be a regression"
 
 
 @dataclass(slots=True, kw_only=True)
@@ -43,6 +47,7 @@ class Judged:
     deterministic: bool = False
     error: float | None = None
     df: float | None = field(default=None)  # degrees of freedom, where run noise widened the error
+    threshold_note: str = ""  # under what the threshold holds, or why there is none
 
     def __post_init__(self) -> None:
         self.error = self.found.error
@@ -64,15 +69,14 @@ class Judged:
             if found.test.p_value is None:
                 raise DataError("cannot judge the difference", got=f"no p-value by {found.test.name}", need="items that differ somewhere")
             return found.test.p_value, found.test.name
-        margin = rule.margin / self.unit
-        if found.flips is not None:
+        if self._outcomes:
             lost, gained = self._lost_and_gained()
-            return lower_tail(tango_z(gained, lost, found.n, -margin)), "tango-score"
+            return self._p_of_flips(lost, gained), "tango-score"
         if self.metric.base not in ("accuracy", "error", "mean", "brier", "log_loss", "mae"):
             raise UsageError(
                 f"cannot use a margin with {self.metric.name}", got=f"margin {rule.margin:g}", need="right or wrong, or a mean of scores"
             )
-        away = rule.sign * (found.difference or 0.0) + margin
+        away = rule.sign * (found.difference or 0.0) + rule.margin / self.unit
         if not found.error:  # every item differs by the same: all signs of d + margin are one
             return (smallest_p(self._units, "sign-flip"), "sign-flip") if away < 0 else (1.0, "sign-flip")
         return student_p(away, found.error, self._units - 1), "t"
@@ -85,6 +89,28 @@ class Judged:
     def _right_is_good(self) -> bool:
         """Right to wrong is worse, unless scores of 1 are what the user counts as bad."""
         return self.rule.higher_is_better != (self.metric.base == "error")
+
+    @property
+    def _outcomes(self) -> bool:
+        """Whether the metric is the share of items right or wrong, one answer each. A table metric has flips too, but is not about them."""
+        return self.found.flips is not None and self.metric.base in ("accuracy", "error", "mean")
+
+    @property
+    def _right(self) -> int:
+        """How many items the reference has right."""
+        flips = self.found.flips or {}
+        return flips["both"] + flips["baseline_only"]
+
+    @property
+    def _losable(self) -> int:
+        """How many items can become worse."""
+        return self._right if self._right_is_good else self.found.n - self._right
+
+    def _p_of_flips(self, lost: int, gained: int) -> float:
+        """p of so many items lost and gained: McNemar without a margin, Tango's score with one."""
+        if self.rule.margin == 0:
+            return mcnemar_midp(gained, lost, "less")
+        return lower_tail(tango_z(gained, lost, self.found.n, -self.rule.margin / self.unit))
 
     def _lost_and_gained(self) -> tuple[int, int]:
         """Items that became worse and better."""
@@ -131,32 +157,60 @@ class Judged:
     def mde(self) -> float | None:
         """margin + (z_alpha + z_beta) SE; for right or wrong never below the drop that n items find when nothing else changes."""
         z = power.minimum_detectable(1.0, self.rule.alpha, self.rule.beta)
-        if self.found.flips is not None:
+        if self._outcomes:
             return self.rule.margin + self.unit * max(z * (self.error or 0.0), z * z / self.found.n)
         return None if not self.error else self.rule.margin + z * self.error * self.unit
 
-    def threshold(self) -> float | None:
-        """The score below which the drop is significant, at this many disagreements: the last one that passes."""
+    def threshold(self, p: float, upper: float | None, smallest: float) -> float | None:
+        """The last score that is no regression: this run's score is beyond it if and only if its p is at most alpha.
+
+        Right or wrong: exactly, at the gains of this run. Elsewhere at the spread of this run, by the bound that is reported
+        (`upper`, as it was before it had to agree with p). None where no score could be a regression.
+        """
+        if smallest > self.rule.alpha:
+            self.threshold_note = NONE_FAILS
+            return None
+        return self._threshold_of_flips() if self._outcomes else self._threshold_of_spread(p, upper)
+
+    def _threshold_of_flips(self) -> float | None:
+        found, rule = self.found, self.rule
+        _, gained = self._lost_and_gained()
+        most = most_losses(lambda lost: self._p_of_flips(lost, gained), self._losable, rule.alpha)
+        if most is None:
+            rule.warnings.append(
+                f"no score could be a regression beside the {gained:,} items gained: the {self._losable:,} that could be lost are too few"
+            )
+            self.threshold_note = NONE_FAILS
+            return None
+        self.threshold_note = f"at the {gained:,} item{'' if gained == 1 else 's'} gained here" if gained else ""
+        there = found.n - self._right if self.metric.base == "error" else self._right
+        return (there - rule.sign * (most - gained)) / found.n * self.unit
+
+    def _threshold_of_spread(self, p: float, upper: float | None) -> float | None:
         found, rule = self.found, self.rule
         assert found.baseline is not None
-        if found.flips is not None and rule.margin == 0 and found.test.name == "mcnemar-midp" and self.df is None:
-            surplus = mcnemar_threshold(*self._lost_and_gained(), rule.alpha) - 2  # at so many disagreements it moves by two
-            return (found.baseline - rule.sign * surplus / found.n) * self.unit
+        assert found.candidate is not None
         if not self.error:
+            rule.warnings.append("no threshold can be given: the items of this run show no spread to reckon it from")
+            self.threshold_note = "not known: the differences show no spread"
             return None
-        return found.baseline * self.unit - rule.sign * (rule.margin - power.threshold_offset(self.error, rule.alpha) * self.unit)
+        self.threshold_note = f"if {'groups' if found.design == 'clustered' else 'items'} vary as they do in this run"
+        d = rule.sign * (found.difference or 0.0) * self.unit
+        reach = -power.threshold_offset(self.error, rule.alpha) * self.unit if upper is None else upper - d
+        edge = rule.sign * found.baseline * self.unit - rule.margin
+        return rule.sign * agreeing_threshold(edge - reach, rule.sign * found.candidate * self.unit, edge, worse=p <= rule.alpha)
 
     # ---- what could be found, and what is needed ---------------------------------------------------------------------------
 
     def smallest(self, test: str) -> float:
         """The smallest p that any outcome of the run could have given: everything that can be lost is lost."""
         found = self.found
-        if found.flips is not None:
-            right = found.flips["both"] + found.flips["baseline_only"]
-            losable = right if self._right_is_good else found.n - right
-            if test == "tango-score":
-                return lower_tail(tango_z(0, losable, found.n, -self.rule.margin / self.unit))
-            return smallest_p(losable, "mcnemar-midp")
+        if self._outcomes:
+            return self._p_of_flips(self._losable, 0) if self.rule.margin else smallest_p(self._losable, "mcnemar-midp")
+        reference = (found.baseline or 0.0) * self.unit
+        room = span_of(self.rule, reference).room(reference, self.rule.sign)
+        if room is not None and room <= self.rule.margin:  # nothing can fall below what is tolerated
+            return 1.0
         if test == "within-item":
             return self._smallest_within()
         drawn = "draws" in found.test.details and not found.test.details.get("exact") and self.rule.margin == 0
@@ -174,8 +228,8 @@ class Judged:
             return self._needed_units()
         if rule.theta is None:
             return None
-        if found.flips is not None:
-            psi = max((found.flips["baseline_only"] + found.flips["candidate_only"]) / found.n, 1 / found.n)
+        if self._outcomes:
+            psi = max(sum(self._lost_and_gained()) / found.n, 1 / found.n)
             design, assumed = power.rule_out_outcomes(psi), f"{psi:.3g} of the items differ between healthy runs"
         elif self.error:
             design, assumed = power.paired_scores(self.error * math.sqrt(found.n)), "the differences vary as they do here"
@@ -197,10 +251,8 @@ class Judged:
         why = "no outcome on so few items (or groups, or right answers) could give p <= alpha"
         if self.found.design == "clustered":
             return {"groups": least, "more_groups": max(1, least - self._units), "more": None, "items": None, "why": why}
-        if self.found.flips is not None and self.rule.margin == 0:
-            right = self.found.flips["both"] + self.found.flips["baseline_only"]
-            losable = right if self._right_is_good else self.found.n - right
-            items = math.ceil(self.found.n * least / losable) if losable else None
+        if self._outcomes and self.rule.margin == 0:
+            items = math.ceil(self.found.n * least / self._losable) if self._losable else None
             return {"items": items, "more": None if items is None else max(1, items - self.found.n), "why": why}
         items = max(least, self.found.n + 1)
         return {"items": items, "more": items - self.found.n, "why": why}

@@ -8,6 +8,7 @@ from typing import Any
 
 from steelyard.errors import SteelyardError, UsageError
 from steelyard.metrics.catalogue import parse
+from steelyard.questions.guard_scale import refuse_impossible_rule
 from steelyard.questions.plan_checks import error_rate, number, whole
 from steelyard.reference.entry import Entry, TaskDefaults
 
@@ -79,6 +80,7 @@ def settle_rule(options: Mapping[str, Any], entry: Entry, task: TaskDefaults) ->
         raise UsageError(
             "cannot use theta", got=f"theta {rule.theta:g} below the margin {rule.margin:g}", need="a theta of at least the margin"
         )
+    refuse_impossible_rule(rule, entry.value)
     return rule
 
 

@@ -56,7 +56,8 @@ def check_values(desk: Desk) -> None:
             if not outside:
                 _counts(desk, entry, raw)
             if rule is None:
-                desk.say("error", "rule", f"no rule can be made of it: {gate.note}", entry)
+                if not _floor(desk, entry, facts):
+                    desk.say("error", "rule", f"no rule can be made of it: {gate.note}", entry)
             elif not outside:
                 _gate(desk, entry, rule, gate, facts)
             if rule is not None and gate.threshold is None:
@@ -202,17 +203,29 @@ def _gate(desk: Desk, entry: Entry, rule: Rule, gate: Gate, facts: Facts | None)
     if rule.sigma == 0 and gate.design != "paired":
         desk.say("warning", "sigma", "sigma 0: the threshold is the reference itself, and any drop is a regression", entry)
     _against_chance(desk, entry, rule, gate)
-    low, high = _ends(desk, entry, facts)
-    if gate.threshold is not None and not low <= gate.threshold <= high:
-        unfailing = gate.threshold < low if rule.higher_is_better else gate.threshold > high
-        what = "nothing can fail it" if unfailing else "nothing can pass it"
-        desk.say("error", "threshold-range", f"the threshold {gate.threshold:.6g} lies outside {low:g} to {high:g}: {what}", entry)
+    _threshold_range(desk, entry, facts, gate.threshold)
     most = desk.policy.max_theta
     for name, drop in (("theta", rule.theta), ("the minimum detectable effect", gate.finds)):
         if most is not None and drop is not None and drop > most:
             sentence = f"{name} {drop:.4g} is above the policy's max_theta {most:g}: more items, or a paired reference"
             desk.say("error", "theta", sentence, entry)
             break
+
+
+def _floor(desk: Desk, entry: Entry, facts: Facts | None) -> bool:
+    """Whether it is the explicit threshold that no rule can be made of."""
+    return entry.threshold is not None and _threshold_range(desk, entry, facts, entry.threshold)
+
+
+def _threshold_range(desk: Desk, entry: Entry, facts: Facts | None, threshold: float | None) -> bool:
+    """Whether a threshold lies outside the range of its scores, which is told."""
+    low, high = _ends(desk, entry, facts)
+    if threshold is None or low <= threshold <= high:
+        return False
+    unfailing = threshold < low if _better_higher(desk, entry) else threshold > high
+    what = "nothing can fail it" if unfailing else "nothing can pass it"
+    desk.say("error", "threshold-range", f"the threshold {threshold:.6g} lies outside {low:g} to {high:g}: {what}", entry)
+    return True
 
 
 def _against_chance(desk: Desk, entry: Entry, rule: Rule, gate: Gate) -> None:

@@ -91,7 +91,7 @@ def facts(v: Verdict) -> list[list[Fact]]:
 def _scores(v: Verdict) -> list[Fact]:
     shown = score_text(v)
     floor = v.design == "threshold"
-    rule = f"a score {'below' if v.higher_is_better else 'above'} it is a regression" if v.threshold is not None else "not known"
+    rule = _threshold_words(v)
     stopped = v.details.get("stopping")
     on_these = [f"on the same {count_text(v.n)} items"] if stopped and v.n is not None else []
     said = "; ".join(part for part in (*on_these, provenance(v.reference)) if part)
@@ -109,6 +109,14 @@ def _scores(v: Verdict) -> list[Fact]:
         word = "not known" if v.p_value is None else "at most alpha" if v.p_value <= v.alpha else "above alpha"
         out.append(("p-value", p_beside(v.p_value, v.alpha), "; ".join(part for part in (v.test, word) if part)))
     return out
+
+
+def _threshold_words(v: Verdict) -> str:
+    """What the threshold means for this run, or why there is none."""
+    note = v.details.get("threshold_note")
+    if v.threshold is None:
+        return note or "not known"
+    return f"a score {'below' if v.higher_is_better else 'above'} it is a regression" + (f", {note}" if note else "")
 
 
 def _rule(v: Verdict) -> list[Fact]:
