@@ -41,9 +41,7 @@ def judged(reference: Any, candidate: Any, *, metric: str = "accuracy", scale: s
     """What the guard found, and whether up is good."""
     rule = settle_rule(options, Entry(model="m", value=None, value_key=metric, scale=scale), TaskDefaults())
     settings: dict[str, Any] = {"unmatched": "error", "missing": "error", "draws": 100, "seed": 0, "deterministic": True}
-    return guard_items(
-        run_of(reference), run_of(candidate), parse(metric), rule, unit=UNITS[scale], **settings
-    ), rule.higher_is_better
+    return guard_items(run_of(reference), run_of(candidate), parse(metric), rule, unit=UNITS[scale], **settings), rule.higher_is_better
 
 
 def agrees(found: Any, higher_is_better: bool) -> bool:

@@ -17,6 +17,8 @@ from steelyard.errors import UsageError
 from steelyard.infer.mcnemar_power import mcnemar_power
 from steelyard.infer.rule_out import rule_out_power
 from steelyard.plans import Plan
+from steelyard.questions.plan_detect import plan_detect
+from steelyard.questions.plan_spread import WHAT_IF
 from steelyard.render.formats import FORMATS
 
 DESIGNS: dict[str, dict[str, Any]] = {
@@ -556,3 +558,62 @@ def test_expected_agrees_with_the_designs_side_by_side() -> None:
     beside = sy.plan_designs(theta=0.05, expected=0.9)
     row = next(row for row in beside.rows if row["design"] == "unpaired, sigma known")
     assert plan(expected=0.9, theta=0.05).n == row["items"]
+
+
+# One method for the headline, the table, the curve and the what-ifs
+
+
+SPREADS_TRIED: dict[str, dict[str, Any]] = {
+    "discordance": {"discordance": 0.04, "theta": 0.01},
+    "discordance, two-sided": {"discordance": 0.1, "theta": 0.03, "alternative": "two-sided"},
+    "discordance, a rise": {"discordance": 0.1, "theta": 0.03, "alternative": "greater", "alpha": 0.01, "beta": 0.1},
+    "churn": {"churn": 0.02, "theta": 0.02},
+    "rule out": {"discordance": 0.04, "theta": 0.02, "goal": "rule-out"},
+    "rule out, healthy": {"churn": 0.04, "theta": 0.02, "goal": "rule-out"},
+    "groups": {"discordance": 0.04, "theta": 0.02, "design_effect": 2.0},
+    "sigma": {"sigma": 50, "theta": 3},
+    "sigma, fixed reference": {"sigma": 50, "theta": 3, "n_reference": 5000},
+    "expected": {"expected": 0.9, "theta": 0.05},
+    "expected, near the end": {"expected": 0.05, "theta": 0.04},
+    "sd": {"sd": 0.3, "theta": 0.03},
+    "repeats": {"sd": 0.3, "theta": 0.03, "within": 0.4, "repeats": 3},
+    "n given": {"discordance": 0.04, "n": 256},
+    "power asked": {"discordance": 0.04, "n": 500, "theta": 0.03},
+}
+
+
+def alone(n: int, options: dict[str, Any]) -> tuple[float | None, float | None]:
+    """theta and threshold that a plan of its own says for n items; none where it says there are none."""
+    try:
+        plan = plan_detect(**{**options, "n": n, "theta": None})
+    except UsageError:
+        return None, None
+    return plan.theta, plan.threshold_offset
+
+
+@pytest.mark.parametrize("name", SPREADS_TRIED)
+def test_a_row_of_the_table_is_what_a_plan_with_that_n_says(name: str) -> None:
+    options = SPREADS_TRIED[name]
+    plan = plan_detect(**options)
+    assert plan.steps
+    for row in [*plan.steps[::3], *(row for row in plan.steps if row["n"] == plan.n)]:
+        assert (row["theta"], row["threshold"]) == alone(row["n"], options), row["n"]
+    assert plan.curve is not None
+    for x, y in list(zip(plan.curve.x, plan.curve.y, strict=True))[::10]:
+        assert x == int(x)
+        assert y == alone(int(x), options)[0]
+
+
+@pytest.mark.parametrize("name", [name for name, options in SPREADS_TRIED.items() if "n" not in options])
+def test_the_row_of_the_answer_does_not_ask_for_more_than_theta(name: str) -> None:
+    plan = plan_detect(**SPREADS_TRIED[name])
+    row = next(row for row in plan.steps if row["n"] == plan.n)
+    assert plan.theta is not None
+    assert row["theta"] <= plan.theta * (1 + 1e-9)
+
+
+@pytest.mark.parametrize(("option", "value"), [("discordance", 0.04), ("sigma", 0.5), ("sd", 0.3)])
+def test_a_what_if_is_what_a_plan_with_that_spread_says(option: str, value: float) -> None:
+    plan = plan_detect(**{option: value}, theta=0.02)
+    for by, row in zip(WHAT_IF[option], plan.sensitivity, strict=True):
+        assert row["n"] == plan_detect(**{option: value * by}, theta=0.02).n

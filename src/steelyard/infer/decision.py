@@ -130,7 +130,7 @@ def agreeing_threshold(threshold: float, value: float, edge: float, *, worse: bo
 
     All three are turned so that up is good; `edge` is the reference less the margin. Where a threshold has to be moved above a
     score that is worse, it goes a hundredth of the way to the edge, so that the two can be told apart.
-    Reference: the p-value decides, as for the bounds.
+    Reference: Fagerland2013 and Tango1998, whose test and bound part on a few small tables; the test decides.
 
     >>> agreeing_threshold(0.70, 0.72, 0.8, worse=False), agreeing_threshold(0.75, 0.72, 0.8, worse=False)
     (0.7, 0.72)

@@ -7,6 +7,7 @@ The discordance is that of the world the power is asked for: under the drop wher
 
 from __future__ import annotations
 
+import functools
 import math
 from collections.abc import Callable
 
@@ -22,6 +23,7 @@ from steelyard.infer.search import (
     IntArray,
     mixture_search,
     mixture_value,
+    rising_root,
 )
 
 TESTS = ("mcnemar-midp", "mcnemar-exact")
@@ -127,7 +129,7 @@ def mcnemar_theta(
     """The smallest drop that n items find with power 1 - beta.
 
     `discordance` is a number, or a function of the drop (such as psi0 + theta, from two healthy runs). Power rises with
-    theta at fixed discordance, so bisection finds the only crossing; with a function it finds a crossing.
+    theta at fixed discordance, so there is one crossing; with a function one of the crossings is found.
     Undefined: not even losing all that disagrees would be found (error). Reference: Connor1987.
 
     >>> round(mcnemar_theta(2471, 0.04, 0.05, 0.2), 6)
@@ -136,25 +138,23 @@ def mcnemar_theta(
     target = 1 - a_probability("beta", beta) - ROUNDING
     share = discordance if callable(discordance) else lambda theta: discordance
 
-    def enough(theta: float) -> bool:  # a drop that cannot happen counts as large enough: the crossing lies below
+    def surplus(theta: float) -> float:  # a drop that cannot happen counts as large enough: the crossing lies below
         psi = share(theta)
-        return not theta <= psi <= 1 or mcnemar_power(n, psi, theta, alpha, test, alternative) >= target
+        return 1.0 if not theta <= psi <= 1 else mcnemar_power(n, psi, theta, alpha, test, alternative) - target
 
-    low, high = 0.0, 1.0
+    high = 1.0
     if not callable(discordance):
         check_theta(discordance, 0.0)
         high = discordance
-    while high - low > 1e-12 * high:
-        middle = (low + high) / 2
-        low, high = (low, middle) if enough(middle) else (middle, high)
-    if not high <= share(high) <= 1 or not enough(high):
+    theta = rising_root(surplus, 0.0, high, at_low=min(alpha - target, -ROUNDING), relative=1e-12)
+    if not theta <= share(theta) <= 1 or surplus(theta) < 0:
         raise UsageError(
             f"cannot find any drop with {n:,} items",
-            got=f"discordance {share(low):.4g} at the largest drop there can be",
+            got=f"discordance {share(theta):.4g} at the largest drop there can be",
             need=f"power {1 - beta:.4g} at alpha {alpha:.4g}",
             hint="take more items, or allow a higher alpha or beta",
         )
-    return high
+    return theta
 
 
 def mcnemar_alpha(n: int, discordance: float, theta: float, beta: float, test: str = "mcnemar-midp", alternative: str = "less") -> float:
@@ -191,11 +191,20 @@ def _conditional_power(discordance: float, theta: float, alpha: float, test: str
     share = (discordance + theta) / (2 * discordance)
 
     def power(d: IntArray) -> FloatArray:
-        critical = critical_losses(d, alpha, test, alternative)
+        stretch = d.ndim == 1 and d.size > 0 and int(d[-1]) - int(d[0]) == d.size - 1
+        critical = _of_stretch(int(d[0]), d.size, alpha, test, alternative) if stretch else critical_losses(d, alpha, test, alternative)
         found = at_least(d, critical, share)
         return found + at_least(d, critical, 1 - share) if alternative == "two-sided" else found
 
     return power
+
+
+@functools.lru_cache(maxsize=32)
+def _of_stretch(first: int, count: int, alpha: float, test: str, alternative: str) -> IntArray:
+    """The critical losses of neighbouring D: they do not depend on the drop, so a search for it works them out once."""
+    critical = critical_losses(np.arange(first, first + count), alpha, test, alternative)
+    critical.setflags(write=False)
+    return critical
 
 
 def _coin(d: IntArray, k: IntArray) -> FloatArray:

@@ -6,6 +6,7 @@ any tooth. So a plan has two answers, `n_first` and `n_stable`. Both are found b
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Callable
 from typing import NamedTuple
@@ -85,6 +86,36 @@ def binomial_weights(n: int, share: float) -> tuple[int, FloatArray]:
     heights = np.concatenate([[0.0], np.cumsum(steps)])
     weights = np.exp(heights - heights.max())
     return low, weights / weights.sum()
+
+
+def rising_root(f: Callable[[float], float], low: float, high: float, *, at_low: float, relative: float) -> float:
+    """Where a smooth f rises through 0 between low, where it is `at_low` < 0, and high; high itself if f is below 0 there too.
+
+    Formula: false position, an end that stays put counting half (Illinois), every third step a bisection. The answer is
+    the upper end of a bracket narrower than `relative` of it, so f is not below 0 there. Reference: Dowell1971.
+
+    >>> round(rising_root(lambda x: x * x - 2, 0.0, 2.0, at_low=-2.0, relative=1e-12), 10)
+    1.4142135624
+    """
+    at_high = f(high)
+    stayed = 0
+    for turn in itertools.count(1):
+        width = high - low
+        if at_high < 0 or width <= relative * high:
+            return high
+        least = relative * high / 2  # never so near an end that the bracket does not close
+        middle = low + width / 2 if turn % 3 == 0 else high - at_high * width / (at_high - at_low)
+        middle = min(max(middle, low + least), high - least)
+        if not low < middle < high:
+            return high
+        here = f(middle)
+        if here >= 0:
+            high, at_high = middle, here
+            at_low, stayed = (at_low / 2 if stayed == 1 else at_low), 1
+        else:
+            low, at_low = middle, here
+            at_high, stayed = (at_high / 2 if stayed == -1 else at_high), -1
+    raise AssertionError  # the count has no end
 
 
 def mixture_value(g: PerCount, n: int, share: float) -> float:

@@ -168,7 +168,7 @@ def _planned(wanted: Wanted, spread: Spread, available: int | None) -> Plan:
         n_first=solved.get("n_first"),
         n_stable=solved.get("n_stable"),
         theta=theta,
-        threshold_offset=None if error is None else wanted.offset(error, alpha),
+        threshold_offset=around.threshold_at(wanted, spread, n, theta, alpha),
         alpha=alpha,
         beta=beta,
         power=1 - beta,

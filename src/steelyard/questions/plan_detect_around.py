@@ -3,27 +3,27 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 from steelyard import signature
 from steelyard.errors import UsageError
-from steelyard.infer import power as normal
 from steelyard.plans import Curve
-from steelyard.questions.plan_solved import Wanted, by_formula
+from steelyard.questions.plan_solved import Wanted, solve
 from steelyard.questions.plan_spread import Spread
 
 SMALLEST_STEP, ROWS = 32, 10
-POINTS = 41
+POINTS = 25
 
 
 def sensitivity(wanted: Wanted, spread: Spread) -> tuple[Mapping[str, Any], ...]:
-    """The number that was asked for, if the spread is another. By the formulas, which is what a rough look needs."""
+    """The number that was asked for, if the spread is another: what a plan with that spread would answer."""
     rows = []
     for words, other in spread.others():
         if wanted.theta is not None and wanted.theta > other.largest(wanted.goal):
             continue
         try:
-            rows.append({"if": words, wanted.found: by_formula(wanted, other)[wanted.found]})
+            rows.append({"if": words, wanted.found: solve(wanted, other)[wanted.found]})
         except UsageError:
             rows.append({"if": words, wanted.found: None})
     return tuple(rows)
@@ -42,29 +42,37 @@ def sizes(n: int) -> list[int]:
 
 
 def steps(wanted: Wanted, spread: Spread, n: int | None) -> tuple[Mapping[str, Any], ...]:
-    """theta and threshold for the sizes around the answer, at the alpha and beta that were asked for."""
+    """theta and threshold for the sizes around the answer, at the alpha and beta that were asked for: as a plan with that n says them."""
     if n is None:
         return ()
     rows = []
     for size in sizes(n):
-        theta = _detectable(wanted, spread, size)
-        error = spread.error(wanted.goal, size, theta if theta is not None else min(spread.largest(wanted.goal), spread.value))
-        rows.append({"n": size, "theta": theta, "threshold": wanted.offset(error, wanted.alpha)})
+        theta = found_by(wanted, spread, size)
+        rows.append({"n": size, "theta": theta, "threshold": threshold_at(wanted, spread, size, theta, wanted.alpha)})
     return tuple(rows)
 
 
-def _detectable(wanted: Wanted, spread: Spread, n: float) -> float | None:
-    design, most = spread.design(wanted.goal), spread.largest(wanted.goal)
-    return normal.detectable(design, n, wanted.alpha, wanted.beta, two_sided=wanted.two_sided, most=most)
+def found_by(wanted: Wanted, spread: Spread, n: int) -> float | None:
+    """The drop that n items find: by the very method of the headline. None where there is none."""
+    try:
+        theta: float | None = solve(replace(wanted, found="theta", n=n, theta=None), spread)["theta"]
+    except UsageError:
+        return None
+    return theta
+
+
+def threshold_at(wanted: Wanted, spread: Spread, n: int | None, theta: float | None, alpha: float) -> float | None:
+    """From the reference to the score that is significant; None where no drop is found."""
+    return None if n is None or theta is None else wanted.offset(spread.error(wanted.goal, n, theta), alpha)
 
 
 def curve(wanted: Wanted, spread: Spread, n: int | None, theta: float | None) -> Curve | None:
     """theta against n, from a sixteenth to sixteen times the answer."""
     if n is None:
         return None
-    places = [n * 16 ** (2 * i / (POINTS - 1) - 1) for i in range(POINTS)]
-    drops = [_detectable(wanted, spread, x) for x in places]
-    kept = [(x, y) for x, y in zip(places, drops, strict=True) if y is not None and x >= 1]
+    places = sorted({max(1, round(n * 16 ** (2 * i / (POINTS - 1) - 1))) for i in range(POINTS)})
+    drops = [found_by(wanted, spread, x) for x in places]
+    kept = [(float(x), y) for x, y in zip(places, drops, strict=True) if y is not None]
     if len(kept) < 2:
         return None
     return Curve(
