@@ -144,7 +144,7 @@ def test_state_of_another_claim_is_not_used(here: Path, capsys: pytest.CaptureFi
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        (["--jobs", "0"], "'--jobs'"),
+        (["--jobs", "2"], "--jobs 2 times"),
         (["--seed", "-1"], "'--seed'"),
         (["--only", "pizza"], "--only 'pizza'"),
         (["--csv", "a.txt", "-o", "a.txt"], "two files"),

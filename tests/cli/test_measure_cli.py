@@ -492,7 +492,7 @@ MISTAKES: list[tuple[str, list[str]]] = [
     ("measure pets.csv other.csv", ["other.csv"]),
     ("measure empty", ["none of a known format"]),
     ("measure *.parquet", ["no match"]),
-    ("mesure", ["mesure", "steelyard --help"]),
+    ("mesure", ["mesure", "did you mean measure?"]),
     ("--nope", ["--nope"]),
     ("demo extra", ["extra"]),
     ("doctor --nope", ["--nope"]),

@@ -8,17 +8,19 @@ from typing import Any, TypeVar
 
 import click
 
+from steelyard.cli.command import UPDATED
 from steelyard.cli.options import pairs_given
 from steelyard.errors import UsageError
 from steelyard.render.safe import terminal
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 TARGETS = ("card", "eval_results", "google_card", "every_eval_ever")
-_FILE = click.Path(dir_okay=False, path_type=Path)
 _OPTIONS = [
-    click.option("--card", type=_FILE, help="Write or update a model card of the Hugging Face Hub, a README.md. What people wrote stays."),
-    click.option("--eval-results", type=_FILE, help="Write a file .eval_results/NAME.yaml of the Hub. Data named owner/name."),
-    click.option("--google-card", type=_FILE, help="Write or update a model card of Google's, as JSON."),
+    click.option(
+        "--card", type=UPDATED, help="Write or update a model card of the Hugging Face Hub, a README.md. What people wrote stays."
+    ),
+    click.option("--eval-results", type=UPDATED, help="Write a file .eval_results/NAME.yaml of the Hub. Data named owner/name."),
+    click.option("--google-card", type=UPDATED, help="Write or update a model card of Google's, as JSON."),
     click.option(
         "--every-eval-ever", type=click.Path(file_okay=False, path_type=Path), help="Write records of Every Eval Ever below a directory."
     ),

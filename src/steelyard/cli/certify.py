@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from steelyard.cli.options import BY_ENDING, _width, answer, common, write_whole
-from steelyard.errors import UsageError
+from steelyard.cli.command import OUTPUT, command
+from steelyard.cli.options import BY_ENDING, _width, answer, common
+from steelyard.outputs import write_whole
 
 if TYPE_CHECKING:
     from steelyard.certificates import Certificate
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
 DONE = Callable[[int, int, float], None]
 
 
-@click.command(short_help="recompute our claims about coverage, error rates and precision")
+@command(short_help="recompute our claims about coverage, error rates and precision")
 @click.option(
     "--quick/--full",
     "quick",
@@ -36,7 +37,7 @@ DONE = Callable[[int, int, float], None]
     help="Finished settings are kept here, and a run that was interrupted goes on from it."
     "  [default with --full: steelyard-certify.state; else none]",
 )
-@click.option("--csv", "csv_", type=click.Path(dir_okay=False, path_type=Path), help="Also one line per setting into this file.")
+@click.option("--csv", "csv_", type=OUTPUT, help="Also one line per setting into this file.")
 @click.option("--times", is_flag=True, help="Say how many seconds each claim took, the longest first, on standard error.")
 @common
 def certify(quick: bool, **options: Any) -> None:
@@ -85,19 +86,18 @@ def _write(result: Certificate, options: dict[str, Any]) -> None:
     """The answer, its figures beside it where it is a page of Markdown, and the CSV."""
     from steelyard.render.certificate import certificate_csv
 
-    output, format_, quiet = options["output"], options["format_"], options["quiet"]
+    format_, quiet = options["format_"], options["quiet"]
     if options["csv_"] is not None:
-        if output is not None and options["csv_"].resolve() == output.resolve():
-            raise UsageError("cannot write two answers", got=f"--csv and -o {output}", need="two files")
         write_whole(options["csv_"], certificate_csv(result))
     if options["times"]:
         for claim in sorted(result.claims, key=lambda each: -each.seconds):
             click.echo(f"{claim.seconds:8.2f} s  {claim.name}", err=True)
-    chosen = format_ or (BY_ENDING.get(output.suffix.lower(), "text") if output else "text")
-    if chosen == "markdown" and output is not None:
-        _write_page(result, output, quiet)
-    else:
-        answer(result, format_=format_, output=output, no_color=options["no_color"], quiet=quiet)
+    pages = [place for place in options["output"] if (format_ or BY_ENDING.get(place.suffix.lower())) == "markdown"]
+    others = tuple(place for place in options["output"] if place not in pages)
+    if others or not pages:
+        answer(result, format_=format_, output=others, no_color=options["no_color"], quiet=quiet)
+    for place in pages:
+        _write_page(result, place, quiet)
 
 
 def _write_page(result: Certificate, output: Path, quiet: bool) -> None:

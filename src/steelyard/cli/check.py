@@ -8,17 +8,16 @@ from typing import Any
 
 import click
 
+from steelyard.cli.command import command
 from steelyard.cli.history import history_option, keep_in_history
 from steelyard.cli.options import (
     CHECK_FORMATS,
-    RUN_COLUMNS,
     answer,
     common_with,
     log_parts,
     pairs_given,
-    parts_given,
     run_columns,
-    run_columns_given,
+    run_source_given,
     seed_of,
 )
 from steelyard.errors import UsageError
@@ -26,7 +25,7 @@ from steelyard.errors import UsageError
 NUMBERS = ("alpha", "beta", "sigma", "theta", "margin", "num_samples", "value")
 
 
-@click.command(short_help="has it become worse than the reference?")
+@command(short_help="has it become worse than the reference?")
 @click.argument("source", required=False)
 @click.option("--task", metavar="NAME", help="The task: its references are in DIRECTORY/NAME.yaml.")
 @click.option("--model", metavar="NAME", help="The model, as it is named there.")
@@ -98,7 +97,7 @@ def check(source: str | None, **options: Any) -> None:
 
 def _kept(source: str | None, options: dict[str, Any]) -> dict[str, Any]:
     """What the history asks beside the verdict: where the items are, and how the run was made."""
-    columns = {**run_columns_given(options), **parts_given(options)}
+    columns = run_source_given(options)
     return {"sources": [] if source is None else [source], "columns": columns, "protocol": pairs_given(options["protocol"], "--protocol")}
 
 
@@ -125,15 +124,14 @@ def _one(source: str | None, options: dict[str, Any]) -> Any:
         draws=options["draws"],
         seed=seed_of(options["seed"]),
         **{name: options[name] for name in NUMBERS},
-        **run_columns_given(options),
-        **parts_given(options),
+        **run_source_given(options),
     )
 
 
 def _suite(source: str | None, options: dict[str, Any]) -> Any:
     alone = ("task", "model", "value", "metric", "positive", "scale", "alpha", "beta", "sigma", "theta", "margin", "num_samples")
     given = [name for name in alone if options[name] is not None] + [name for name in ("spec", "protocol") if options[name]]
-    given += [name for name in RUN_COLUMNS if options["id_" if name == "id" else name] is not None]
+    given += list(run_source_given(options))
     given += ["SOURCE"] if source is not None else []
     if given:
         raise UsageError(

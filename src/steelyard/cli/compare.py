@@ -2,30 +2,31 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import click
 
+from steelyard.cli.command import OUTPUT, command
 from steelyard.cli.options import (
     answer,
-    choices_given,
-    columns_given,
     common,
+    compared_choices,
     data_columns,
     engine_choice,
-    engine_given,
     fraction,
-    log_choices,
     memory_given,
     memory_limit,
     seed_of,
+    source_given,
     split,
     told_while_reading,
 )
 from steelyard.errors import UsageError
+from steelyard.options import SOURCE_OPTIONS
 
 
-@click.command(short_help="is one better than the other? (three or more: a leaderboard)")
+@command(short_help="is one better than the other? (three or more: a leaderboard)")
 @click.argument("sources", nargs=-1)
 @click.option("--flips", metavar="B,L,G,N", help="Bare counts: right with both, baseline only, candidate only, neither.")
 @click.option("--counts", multiple=True, metavar="K/N", help="Bare counts of different items, twice: the baseline's, the candidate's.")
@@ -38,7 +39,7 @@ from steelyard.errors import UsageError
 @click.option("--design", type=click.Choice(["paired", "unpaired"]), help="paired by id, or different items.  [default: paired]")
 @click.option("--unmatched", type=click.Choice(["error", "drop"]), default="error", show_default=True, help="Ids in one run only.")
 @data_columns
-@log_choices
+@compared_choices
 @engine_choice
 @memory_limit
 @click.option(
@@ -69,8 +70,8 @@ from steelyard.errors import UsageError
     show_default=True,
     help="For many pairs or slices.",
 )
-@click.option("--flips-out", type=click.Path(dir_okay=False), help="Write all items that changed to a CSV file.")
-@click.option("--cd-out", type=click.Path(dir_okay=False), help="Write the critical-difference diagram of a leaderboard over --by as SVG.")
+@click.option("--flips-out", type=OUTPUT, help="Write all items that changed to a CSV file.")
+@click.option("--cd-out", type=OUTPUT, help="Write the critical-difference diagram of a leaderboard over --by as SVG.")
 @common
 def compare(sources: tuple[str, ...], **options: Any) -> None:
     """Is the candidate better than the baseline? Difference is candidate minus baseline, always.
@@ -149,13 +150,10 @@ def _ask(sources: tuple[str, ...], options: dict[str, Any]) -> Any:
         by=split(options["by"]) or None,
         unmatched=options["unmatched"],
         missing=options["missing"],
-        range=options["range_"] or None,
+        range=options["range"] or None,
         absent=options["absent"],
-        ratio=options["ratio"],
         flips_out=options["flips_out"],
-        **columns_given(options),
-        **choices_given(options),
-        **engine_given(options),
+        **source_given(options),
         memory=memory_given(options),
         **asked,
     )
@@ -163,14 +161,13 @@ def _ask(sources: tuple[str, ...], options: dict[str, Any]) -> Any:
 
 def _refuse_forgotten(options: dict[str, Any]) -> None:
     """Bare counts have no columns: an option about them is a mistake, not something to pass over."""
-    about_items = ["by", "labels", "flips_out", "cd_out", "ratio", "range_", "absent", "memory", *columns_given(options)]
+    about_items = ["by", "labels", "flips_out", "cd_out", "range", "absent", "memory"]
     if options["wins"]:
         about_items += ["metric", "positive", "design"]
-    forgotten = [name for name in about_items if options.get(name) or name in columns_given(options)]
-    forgotten += ["model" if name == "model_name" else name for name in choices_given(options)]
-    forgotten += list(engine_given(options))
+    forgotten = [f"--{name.replace('_', '-')}" for name in about_items if options.get(name)]
+    forgotten += [option.main_flag for option in SOURCE_OPTIONS if option.name in source_given(options)]
     if forgotten:
-        shown = ", ".join(f"--{name.rstrip('_').replace('_', '-')}" for name in forgotten)
+        shown = ", ".join(forgotten)
         raise UsageError("cannot use these options with bare counts", got=shown, need="sources of items", hint="leave them out")
 
 
@@ -193,14 +190,12 @@ def _numbers(text: str, many: int, option: str, shape: str) -> list[int]:
     return [int(part) for part in parts]
 
 
-def _write_diagram(result: Any, path: str) -> None:
-    from pathlib import Path
-
-    from steelyard.cli.options import write_whole
+def _write_diagram(result: Any, path: Path) -> None:
+    from steelyard.outputs import write_whole
     from steelyard.render.leaderboard import critical_difference_svg
     from steelyard.results import Leaderboard
 
     svg = critical_difference_svg(result) if isinstance(result, Leaderboard) else ""
     if not svg:
         raise UsageError("cannot draw a critical-difference diagram", got="no ranks", need="three or more systems and --by COLUMN")
-    write_whole(Path(path), svg)
+    write_whole(path, svg)

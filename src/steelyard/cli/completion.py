@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Any
 import click
 from click.types import StringParamType
 
+from steelyard.cli.command import command
+
 if TYPE_CHECKING:
     from click.shell_completion import CompletionItem
 
@@ -17,7 +19,7 @@ FILES = ("SOURCE", "SOURCES", "BASELINE", "CANDIDATE", "CURVE")
 PARTS = {"fbeta": "fbeta:2", "pass@": "pass@5", "pass^": "pass^5"}  # a name that needs a number is shown with one
 
 
-@click.command(short_help="the script with which your shell completes steelyard")
+@command(short_help="the script with which your shell completes steelyard")
 @click.argument("shell", type=click.Choice(SHELLS))
 @click.option("--debug", is_flag=True, help="Show the traceback of an error.")
 def completion(shell: str, debug: bool) -> None:

@@ -12,6 +12,7 @@ from pathlib import Path
 
 import click
 
+from steelyard.cli.command import OUTPUT, command
 from steelyard.errors import UsageError
 
 DATA = ("digits_logistic.csv", "digits_naive_bayes.csv")
@@ -75,9 +76,9 @@ What to try next, on your own predictions (CSV files with the columns id, truth 
 """
 
 
-@click.command(short_help="a walk through it on real data, offline")
+@command(short_help="a walk through it on real data, offline")
 @click.option("--html", is_flag=True, help="Write the answers as one page instead.")
-@click.option("-o", "--output", type=click.Path(dir_okay=False, path_type=Path), help="The page of --html.  [default: demo.html]")
+@click.option("-o", "--output", type=OUTPUT, help="The page of --html.  [default: demo.html]")
 @click.option("--open", "open_", is_flag=True, help="With --html: open the page in a browser.")
 @click.option("--debug", is_flag=True, help="Show the traceback of an error.")
 @click.option("--no-color", is_flag=True, help="No colour, as with NO_COLOR set.")

@@ -8,6 +8,7 @@ from typing import Any
 
 import click
 
+from steelyard.cli.command import command
 from steelyard.version import __version__
 
 # Package and the lowest version that is allowed, as in pyproject.toml; a test compares the two.
@@ -28,7 +29,7 @@ PROGRAMS = {
 }
 
 
-@click.command(short_help="what is installed, and what an extra would add")
+@command(short_help="what is installed, and what an extra would add")
 @click.option("--format", "format_", type=click.Choice(["text", "json"]), default="text", show_default=True, help="How it is written.")
 @click.option("--debug", is_flag=True, help="Show the traceback of an error.")
 def doctor(format_: str, debug: bool) -> None:

@@ -7,6 +7,7 @@ from typing import Any
 
 import click
 
+from steelyard.cli.command import OUTPUT, command
 from steelyard.cli.options import answer, common, pairs_given
 from steelyard.errors import SteelyardError, UsageError
 
@@ -14,7 +15,7 @@ ASKED = ("task", "model", "metric", "since", "until")
 TABLES = (".csv", ".jsonl")
 
 
-@click.command(short_help="the runs so far, and whether they drift")
+@command(short_help="the runs so far, and whether they drift")
 @click.option("--history", metavar="URL", help="sqlite:///runs.db or postgresql://host/db.  [default: what steelyard.toml says]")
 @click.option("--task", metavar="NAME", help="Only runs of this task.")
 @click.option("--model", metavar="NAME", help="Only runs of this model.")
@@ -25,7 +26,7 @@ TABLES = (".csv", ".jsonl")
 @click.option("--until", metavar="TIME", help="Before: a date or a time, UTC.")
 @click.option("--limit", type=int, help="Runs on a page.  [default: 50]")
 @click.option("--after", metavar="ID", help="The page that follows the run of this id.")
-@click.option("--export", type=click.Path(dir_okay=False, path_type=Path), help="Write all of them to a file: .csv or .jsonl.")
+@click.option("--export", type=OUTPUT, help="Write all of them to a file: .csv or .jsonl.")
 @click.option("--compare", nargs=2, metavar="ID ID", help="Two runs, item by item; the beginning of an id is enough.")
 @click.option("--drift", is_flag=True, help="Have the runs of --task and --model drifted?")
 @click.option("--alpha", type=float, default=0.05, show_default=True, help="Of --drift: false alarms over all looks together.")
@@ -48,8 +49,9 @@ def history(**options: Any) -> None:
       steelyard history --compare 0f7d63ca 9b2c11d0
       steelyard history --export runs.csv
     """
-    output = options["output"]
-    table = options["export"] or (output if output is not None and output.suffix.lower() in TABLES and options["format_"] is None else None)
+    output: tuple[Path, ...] = options["output"]
+    is_table = len(output) == 1 and output[0].suffix.lower() in TABLES and options["format_"] is None
+    table = options["export"] or (output[0] if is_table else None)
     modes = [name for name, on in (("--drift", options["drift"]), ("--compare", options["compare"]), ("--export", table)) if on]
     if len(modes) > 1:
         raise UsageError("cannot answer two questions at once", got=" and ".join(modes), need="one of them")

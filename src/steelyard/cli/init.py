@@ -6,10 +6,11 @@ from typing import Any
 
 import click
 
+from steelyard.cli.command import command
 from steelyard.cli.options import answer, common
 
 
-@click.command(short_help="a commented steelyard.toml and a first reference directory")
+@command(short_help="a commented steelyard.toml and a first reference directory")
 @click.option("--directory", default="references", show_default=True, metavar="NAME", help="Where the references will be.")
 @common
 def init(directory: str, **options: Any) -> None:

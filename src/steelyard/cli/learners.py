@@ -7,18 +7,18 @@ import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from importlib import import_module
-from pathlib import Path
 from typing import Any
 
 import click
 
+from steelyard.cli.command import command
 from steelyard.cli.options import answer, common, seed_of, split
 from steelyard.errors import AmbiguityError, DataError, UsageError
 
 METHODS = ("corrected-repeated-kfold", "corrected-resampled", "5x2cv-t", "5x2cv-f", "kfold", "disjoint-sets")
 
 
-@click.command(short_help="is one learning algorithm better? (cross-validation)")
+@command(short_help="is one learning algorithm better? (cross-validation)")
 @click.argument("baseline", metavar="BASELINE")
 @click.argument("candidate", metavar="CANDIDATE")
 @click.option(
@@ -96,8 +96,7 @@ def learners(baseline: str, candidate: str, **options: Any) -> None:
                 )
             },
         )
-    output: Path | None = options["output"]
-    answer(result, format_=options["format_"], output=output, no_color=options["no_color"], quiet=options["quiet"])
+    answer(result, format_=options["format_"], output=options["output"], no_color=options["no_color"], quiet=options["quiet"])
 
 
 # ---- learners --------------------------------------------------------------------------------------------------------

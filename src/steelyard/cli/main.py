@@ -14,6 +14,7 @@ from typing import NoReturn
 
 import click
 
+from steelyard.cli.command import Group
 from steelyard.errors import SteelyardError
 from steelyard.version import __version__
 
@@ -38,7 +39,7 @@ COMMANDS = {
 ISSUE_HINT = "this is a bug in steelyard, not in your data; run again with --debug for the traceback"
 
 
-class LazyGroup(click.Group):
+class LazyGroup(Group):
     """A group that imports a command's module only when the command is used."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:

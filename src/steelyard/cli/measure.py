@@ -7,30 +7,29 @@ from typing import Any
 
 import click
 
+from steelyard.cli.command import command
 from steelyard.cli.options import (
     MEASURE_FORMATS,
     RECORD_FORMAT,
     answer,
-    choices_given,
-    columns_given,
     common_with,
     data_columns,
     engine_choice,
-    engine_given,
     fraction,
     log_choices,
     memory_given,
     memory_limit,
     pairs_given,
     seed_of,
+    source_given,
     split,
     told_while_reading,
-    write_whole,
 )
 from steelyard.errors import UsageError
+from steelyard.outputs import refuse_overwriting, write_whole
 
 
-@click.command(short_help="how good is it, and how sure are we?")
+@command(short_help="how good is it, and how sure are we?")
 @click.argument("source", required=False)
 @click.option("--counts", metavar="K/N", help="Bare counts instead of a source: 85/100 is 85 right of 100.")
 @click.option("--tp", type=click.IntRange(min=0), help="True positives, with --fp and --fn, instead of a source.")
@@ -93,8 +92,7 @@ def measure(source: str | None, **options: Any) -> None:
 
     with told_while_reading(options["quiet"]):
         result = ask(data, **_asked(options))
-    output: Path | None = options["output"]
-    answer(result, format_=options["format_"], output=output, no_color=options["no_color"], quiet=options["quiet"])
+    answer(result, format_=options["format_"], output=options["output"], no_color=options["no_color"], quiet=options["quiet"])
 
 
 def _asked(options: dict[str, Any]) -> dict[str, Any]:
@@ -110,13 +108,10 @@ def _asked(options: dict[str, Any]) -> dict[str, Any]:
         draws=options["draws"],
         seed=seed_of(options["seed"]),
         prior=options["prior"],
-        range=options["range_"] or None,
+        range=options["range"] or None,
         absent=options["absent"],
         missing=options["missing"],
-        ratio=options["ratio"],
-        **columns_given(options),
-        **choices_given(options),
-        **engine_given(options),
+        **source_given(options),
         memory=memory_given(options),
     )
 
@@ -128,11 +123,15 @@ def _write_record(data: Any, options: dict[str, Any]) -> None:
     from steelyard.questions.every_eval_ever import every_eval_ever
     from steelyard.read.allowance import working
 
-    output: Path | None = options["output"]
+    if len(options["output"]) > 1:
+        raise UsageError(f"cannot write several files as {RECORD_FORMAT}", got=f"{len(options['output'])} outputs", need="one")
+    output: Path | None = options["output"][0] if options["output"] else None
     if output is not None and output.suffix != ".json":
         raise UsageError(
             "cannot name the files of the record", got=str(output), need="-o NAME.json", hint="the items go to NAME_samples.jsonl"
         )
+    if output is not None:
+        refuse_overwriting({"-o": [output.with_name(f"{output.stem}_samples.jsonl")]}, [data])
     about = {"retrieved": str(int(time.time()))} | pairs_given(options["about"], "--about")
     asked = _asked(options)
     with working(memory=asked.pop("memory")):

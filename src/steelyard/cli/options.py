@@ -1,18 +1,22 @@
-"""What every command has in common: the format, where the answer goes, and how it is written."""
+"""What every command has in common: declared options as flags, the format, where the answer goes, and how it is written."""
 
 from __future__ import annotations
 
 import os
 import sys
-import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, TypeVar
 
 import click
 
+from steelyard import options as declared
+from steelyard.cli.command import OUTPUT
 from steelyard.errors import UsageError
+from steelyard.options import Option
+from steelyard.outputs import write_whole
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 FORMATS = ("text", "json", "markdown", "html")
@@ -22,11 +26,50 @@ PLAN_FORMATS = (*FORMATS, "svg")
 CHECK_FORMATS = (*FORMATS, "junit", "github")
 BY_ENDING = {".html": "html", ".htm": "html", ".json": "json", ".md": "markdown", ".markdown": "markdown", ".svg": "svg", ".xml": "junit"}
 PATIENCE = 1.0  # seconds of reading before it is told how far it is
-RUN_COLUMNS = ("id", "truth", "prediction", "score", "probability", "group", "repeat")
+RUN_COLUMNS = tuple(option.name for option in declared.RUN_COLUMNS)
+
+
+def flags(*chosen: Option, also: bool = True) -> Callable[[Command], Command]:
+    """Declared options as flags of a command, in their order. also: their second flags too, where those are free."""
+
+    def add(command: Command) -> Command:
+        for option in reversed(chosen):
+            command = _flag(option, also)(command)
+        return command
+
+    return add
+
+
+def _flag(option: Option, also: bool) -> Callable[[Command], Command]:
+    words = [option.main_flag, *(option.also if also else ())]
+    given: dict[str, Any] = {"help": option.help, "metavar": option.metavar, "multiple": option.repeat, "type": option.type}
+    if option.switch:
+        given = {"help": option.help, "is_flag": True}
+    elif option.choices:
+        given |= {"type": click.Choice(option.choices)}
+    if option.pair:
+        given |= {"nargs": 2}
+    if option.default is not None:
+        given |= {"default": option.default, "show_default": True}
+    return click.option(*words, option.name, **given)
+
+
+def given(options: Mapping[str, Any], chosen: Iterable[Option]) -> dict[str, Any]:
+    """Those of the declared options that were given, by their keyword, so that counts are not mistaken for counts with columns."""
+    found = {option.name: options.get(option.name) for option in chosen}
+    return {
+        name: value if not isinstance(value, tuple) else value[0] if len(value) == 1 else list(value)
+        for name, value in found.items()
+        if value is not None and value is not False and value != ()
+    }
 
 
 _OUTPUT = click.option(
-    "-o", "--output", type=click.Path(dir_okay=False, path_type=Path), help="Write the answer to a file instead of standard output."
+    "-o",
+    "--output",
+    type=OUTPUT,
+    multiple=True,
+    help="Write the answer to a file instead of standard output; several times for several formats, each by its ending.",
 )
 
 
@@ -59,94 +102,23 @@ def _add_common(command: Command, formats: tuple[str, ...], output: bool) -> Com
     return command
 
 
-def data_columns(command: Command) -> Command:
-    """The columns of a source, what to do with what is missing, and how sure: the same for every question about data."""
-    for option in reversed(_DATA_OPTIONS):
-        command = option(command)
-    return command
+data_columns = flags(*declared.COLUMNS, declared.RATIO, *declared.INTERVALS)
+run_columns = flags(*declared.RUN_COLUMNS)
+log_choices = flags(*declared.LOG_CHOICES)
+compared_choices = flags(*(replace(one, repeat=one.name in ("log_model", "prompt")) for one in declared.LOG_CHOICES))
+log_parts = flags(*declared.LOG_CHOICES, also=False)  # where --task and --model name a reference
+engine_choice = flags(*declared.ENGINE)
+memory_limit = flags(declared.MEMORY)
 
 
-_DATA_OPTIONS = [
-    click.option("--id", "id_", metavar="COLUMN", help="Column that names the item."),
-    click.option("--truth", metavar="COLUMN", help="Column with the right answer."),
-    click.option("--prediction", metavar="COLUMN", help="Column with the model's answer."),
-    click.option("--score", metavar="COLUMN", help="Column with a number per item; 0 and 1 are wrong and right. Of a log: its metric."),
-    click.option("--probability", metavar="COLUMN", help="Column with the probability of the positive class."),
-    click.option("--group", metavar="COLUMN", help="Column of items that belong together; 'none' ignores a column found by name."),
-    click.option("--repeat", metavar="COLUMN", help="Column that numbers the runs of the same item."),
-    click.option("--weight", metavar="COLUMN", help="Column of weights; whole numbers are counts of equal items."),
-    click.option("--model-column", metavar="COLUMN", help="Column that names the model."),
-    click.option("--ratio", metavar="ABOVE/BELOW", help="Two columns of sums: the metric is sum(ABOVE)/sum(BELOW), as in errors/words."),
-    click.option(
-        "--range", "range_", nargs=2, type=float, metavar="LO HI", help="The range of the scores.  [default: 0 1 if all lie in it]"
-    ),
-    click.option("--confidence-level", type=float, default=0.95, show_default=True, help="Of the interval, between 0 and 1."),
-    click.option(
-        "--side", type=click.Choice(["two", "lower", "upper"]), default="two", show_default=True, help="A two-sided interval, or one bound."
-    ),
-    click.option("--draws", type=int, default=10_000, show_default=True, help="Resamples of a bootstrap."),
-    click.option("--seed", default="0", show_default=True, metavar="INT", help="Of everything random; 'none' draws one and prints it."),
-    click.option(
-        "--prior", type=float, default=0.5, show_default=True, help="Pseudo-counts of a Bayesian interval: 0.5 Jeffreys, 1 uniform."
-    ),
-    click.option(
-        "--absent",
-        type=click.Choice(["skip", "zero"]),
-        help="A class without cases in a macro average: leave it out, or count it as 0.  [default: the average is null]",
-    ),
-    click.option(
-        "--missing", type=click.Choice(["error", "wrong", "drop"]), default="error", show_default=True, help="Items without an answer."
-    ),
-]
+def source_given(options: Mapping[str, Any]) -> dict[str, Any]:
+    """All that was said about how a source is read: its columns, the part of a log, the engine."""
+    return given(options, declared.SOURCE_OPTIONS)
 
 
-def log_choices(command: Command) -> Command:
-    """Which part of an evaluation tool's log is meant, where it holds several."""
-    for option in reversed(_LOG_OPTIONS):
-        command = option(command)
-    return command
-
-
-_LOG_OPTIONS = [
-    click.option("--task", metavar="NAME", help="Of a log with several tasks: which one."),
-    click.option("--filter", "filter_", metavar="NAME", help="Of a log with several filters: which one, as in --filter strict-match."),
-    click.option("--scorer", metavar="NAME", help="Of a log with several scorers: which one."),
-    click.option("--prompt", metavar="NAME", help="Of a log with several prompts: which one."),
-    click.option("--model", "model_name", metavar="NAME", help="Of a log with several models: which one."),
-]
-
-
-def engine_choice(command: Command) -> Command:
-    """Who counts: the engine that holds the data, DuckDB, or a Spark cluster."""
-    for option in reversed(_ENGINE_OPTIONS):
-        command = option(command)
-    return command
-
-
-_ENGINE_OPTIONS = [
-    click.option(
-        "--engine",
-        type=click.Choice(["auto", "duckdb", "spark"]),
-        help="Who reads and counts files: DuckDB here, or a Spark cluster that can reach them.  [default: auto, where the data lies]",
-    ),
-    click.option("--master", metavar="URL", help="With --engine spark: a classic master, as in spark://host:7077."),
-    click.option("--remote", metavar="URL", help="With --engine spark: a server of Spark Connect, as in sc://host."),
-]
-
-
-def engine_given(options: dict[str, Any]) -> dict[str, Any]:
-    """What was said about the engine."""
-    return {what: options[what] for what in ("engine", "master", "remote") if options[what] is not None}
-
-
-def memory_limit(command: Command) -> Command:
-    """How much memory counting may take."""
-    return click.option(
-        "--memory",
-        metavar="SIZE",
-        help="What reading and joining large files may take, as in 2GB; the rest is spilled to disk (to TMPDIR)."
-        "  [default: 800MB, or half of a smaller machine]",
-    )(command)
+def run_source_given(options: Mapping[str, Any]) -> dict[str, Any]:
+    """The same of a run that is recorded or checked, where --model names the reference."""
+    return given(options, (*declared.RUN_COLUMNS, declared.RATIO, *declared.LOG_CHOICES))
 
 
 def memory_given(options: dict[str, Any]) -> str | None:
@@ -186,47 +158,6 @@ def told_while_reading(quiet: bool) -> Iterator[None]:
             click.echo("\r\x1b[K", nl=False, err=True)
 
 
-def log_parts(command: Command) -> Command:
-    """The same without task and model, where these name a reference."""
-    for option in reversed(_LOG_OPTIONS[1:4]):
-        command = option(command)
-    return command
-
-
-def parts_given(options: dict[str, Any]) -> dict[str, Any]:
-    """What was chosen inside the log of a run that is checked or recorded."""
-    named = {"filter": "filter_", "scorer": "scorer", "prompt": "prompt"}
-    return {what: options[key] for what, key in named.items() if options[key] is not None}
-
-
-def choices_given(options: dict[str, Any]) -> dict[str, Any]:
-    """What was chosen inside a log."""
-    named = {"task": "task", "filter": "filter_", "scorer": "scorer", "prompt": "prompt", "model_name": "model_name"}
-    return {what: options[key] for what, key in named.items() if options[key] is not None}
-
-
-def run_columns(command: Command) -> Command:
-    """The columns of a run that is read as it is, without the options of an interval."""
-    for option in reversed(_DATA_OPTIONS[: len(RUN_COLUMNS)]):
-        command = option(command)
-    return command
-
-
-def columns_given(options: dict[str, Any]) -> dict[str, Any]:
-    """Only the columns that were given, so that counts are not mistaken for counts with columns."""
-    named = {
-        "id": "id_",
-        "model": "model_column",
-        **{r: r for r in ("truth", "prediction", "score", "probability", "group", "repeat", "weight")},
-    }
-    return {role: options[key] for role, key in named.items() if options[key] is not None}
-
-
-def run_columns_given(options: dict[str, Any]) -> dict[str, Any]:
-    """The columns of a run that were given."""
-    return {role: column for role in RUN_COLUMNS if (column := options["id_" if role == "id" else role]) is not None}
-
-
 def pairs_given(words: tuple[str, ...], option: str) -> dict[str, str]:
     """KEY=VALUE, repeated, as a mapping."""
     found: dict[str, str] = {}
@@ -257,33 +188,54 @@ def seed_of(text: str) -> int | None:
     return int(text)
 
 
-def answer(result: Any, *, format_: str | None, output: Path | None, no_color: bool, quiet: bool) -> None:
-    """Write a result: the answer alone on standard output, or whole into a file."""
+def answer(
+    result: Any,
+    *,
+    format_: str | None,
+    output: Path | tuple[Path, ...] | None,
+    no_color: bool,
+    quiet: bool,
+    instead: Mapping[str, Any] | None = None,
+) -> None:
+    """Write a result: the answer alone on standard output, or whole into each file that was named.
+
+    instead: what is written in its place in some formats (JUnit knows verdicts, not the run around one).
+    """
+    places = output if isinstance(output, tuple) else () if output is None else (output,)
+    if len(places) > 1 and format_ is not None:
+        raise UsageError(
+            "cannot write several files in one format",
+            got=f"--format {format_} and {len(places)} outputs",
+            need="endings that say the format",
+            hint="-o answer.json -o answer.md",
+        )
+    if not places:
+        chosen = format_ or "text"
+        colour = not no_color and "NO_COLOR" not in os.environ and sys.stdout is not None and sys.stdout.isatty()
+        text = _text_of((instead or {}).get(chosen, result), chosen, color=colour, ascii_only=not _can_draw(sys.stdout))
+        _print(text, colour if chosen == "text" else None)
+        return
+    formats = [format_ or BY_ENDING.get(place.suffix.lower(), "text") for place in places]
+    texts = [_text_of((instead or {}).get(chosen, result), chosen) for chosen in formats]
+    for place, text in zip(places, texts, strict=True):  # all are made before the first is written
+        write_whole(place, text)
+        if not quiet:
+            click.echo(f"written to {place}", err=True)
+
+
+def _text_of(result: Any, chosen: str, color: bool = False, ascii_only: bool = False) -> str:
+    """A result in one format."""
     from steelyard.render.formats import FORMATS as RENDER
 
-    chosen = format_ or (BY_ENDING.get(output.suffix.lower(), "text") if output else "text")
-    options: dict[str, Any] = {}
-    if chosen == "text":
-        colour = output is None and not no_color and "NO_COLOR" not in os.environ and sys.stdout is not None and sys.stdout.isatty()
-        options = {
-            "color": colour,
-            "ascii_only": output is None and not _can_draw(getattr(sys.stdout, "encoding", None)),
-            "width": _width(),
-        }
     if chosen == "html":  # the one format that needs more than the result: densities of what is believed
         from steelyard.questions.report import report
 
         text = report(result)
+    elif chosen == "text":
+        text = RENDER[chosen](result, color=color, ascii_only=ascii_only, width=_width())
     else:
-        text = RENDER[chosen](result, **options)
-    if not text.endswith("\n"):
-        text += "\n"
-    if output is None:
-        _print(text, options.get("color"))
-    else:
-        write_whole(output, text)
-        if not quiet:
-            click.echo(f"written to {output}", err=True)
+        text = RENDER[chosen](result)
+    return text if text.endswith("\n") else text + "\n"
 
 
 def _print(text: str, color: bool | None) -> None:
@@ -304,39 +256,9 @@ def _print(text: str, color: bool | None) -> None:
         ) from fault
 
 
-def write_whole(path: Path, text: str) -> None:
-    """All of the text or none of it: a temporary file beside the target, then a rename."""
-    if path.exists() and not path.is_file():  # a pipe or a device is written into, never replaced by a file
-        try:
-            path.write_text(text, encoding="utf-8", errors="backslashreplace")
-        except OSError as fault:
-            raise UsageError(f"cannot write {str(path)!r}", got=fault.strerror or str(fault), need="a file or an open pipe") from fault
-        return
+def _can_draw(stream: Any) -> bool:
     try:
-        handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
-    except OSError as fault:
-        raise UsageError(
-            f"cannot write {str(path)!r}", got=fault.strerror or str(fault), need="a directory that can be written to"
-        ) from fault
-    try:
-        with os.fdopen(handle, "w", encoding="utf-8", errors="backslashreplace") as file:
-            file.write(text)
-        os.chmod(temporary, 0o666 & ~_umask())
-        os.replace(temporary, path)
-    except OSError as fault:
-        Path(temporary).unlink(missing_ok=True)
-        raise UsageError(f"cannot write {str(path)!r}", got=fault.strerror or str(fault), need="room and permission") from fault
-
-
-def _umask() -> int:
-    mask = os.umask(0)
-    os.umask(mask)
-    return mask
-
-
-def _can_draw(encoding: str | None) -> bool:
-    try:
-        "├─●┤⠿░╌┊○└┬".encode(encoding or "ascii")
+        "├─●┤⠿░╌┊○└┬".encode(getattr(stream, "encoding", None) or "ascii")
     except (UnicodeEncodeError, LookupError):
         return False
     return True

@@ -6,6 +6,8 @@ from importlib import import_module
 
 import click
 
+from steelyard.cli.command import Group
+
 QUESTIONS = {
     "detect": "how many items to notice a drop?",
     "estimate": "how many labels to know a metric well enough?",
@@ -14,7 +16,7 @@ QUESTIONS = {
 }
 
 
-class LazyPlans(click.Group):
+class LazyPlans(Group):
     """A group that imports a question's module only when it is asked."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:

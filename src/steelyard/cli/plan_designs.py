@@ -6,12 +6,13 @@ from typing import Any
 
 import click
 
+from steelyard.cli.command import command
 from steelyard.cli.options import answer, common
 
 NUMBERS = ("theta", "expected", "sigma", "discordance", "repeats", "within", "alpha", "beta", "price", "batch", "available", "pool")
 
 
-@click.command(short_help="the same question under several designs, side by side, with cost")
+@command(short_help="the same question under several designs, side by side, with cost")
 @click.option("--theta", type=float, required=True, help="The drop that matters, as a share of the items: .02 is two points.")
 @click.option("--expected", type=float, help="The accuracy before the drop, for designs that use its own spread.")
 @click.option("--sigma", type=float, help="Standard deviation of one item's score.  [default: 0.5, the worst case for right or wrong]")

@@ -6,10 +6,12 @@ from typing import Any
 
 import click
 
-from steelyard.cli.options import PLAN_FORMATS, answer, common_with, run_columns, run_columns_given
+from steelyard.cli.command import command
+from steelyard.cli.options import PLAN_FORMATS, answer, common_with, given, run_columns
+from steelyard.options import RUN_COLUMNS
 
 
-@click.command(short_help="how many items to notice a drop?")
+@command(short_help="how many items to notice a drop?")
 @click.option("--theta", type=float, help="The drop that matters, in the unit of the scores.")
 @click.option("--n", type=int, help="Items in the new run.")
 @click.option("--alpha", type=float, help="False alarms: the share of healthy runs called worse.  [default: 0.05]")
@@ -75,7 +77,7 @@ def detect(**options: Any) -> None:
         "icc",
         "group_size",
     )
-    given: dict[str, Any] = {name: options[name] for name in (*plain, "n_reference", "ratio", "available", "goal", "alternative")}
-    given |= {name: list(options[name]) or None for name in ("repeats", "within", "pilot")}
-    result = plan_detect(**given, **run_columns_given(options))
+    numbers: dict[str, Any] = {name: options[name] for name in (*plain, "n_reference", "ratio", "available", "goal", "alternative")}
+    numbers |= {name: list(options[name]) or None for name in ("repeats", "within", "pilot")}
+    result = plan_detect(**numbers, **given(options, RUN_COLUMNS))
     answer(result, format_=options["format_"], output=options["output"], no_color=options["no_color"], quiet=options["quiet"])

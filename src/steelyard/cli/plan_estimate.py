@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 
 import click
 
+from steelyard.cli.command import command
 from steelyard.cli.options import PLAN_FORMATS, answer, common_with, fraction
 from steelyard.errors import UsageError
 
@@ -14,7 +14,7 @@ INTERVALS = ("bayes", "wilson", "clopper-pearson", "jeffreys", "agresti-coull", 
 COLUMNS = ("positive", "truth", "prediction", "score", "group")
 
 
-@click.command(short_help="how many labels to know a metric well enough?")
+@command(short_help="how many labels to know a metric well enough?")
 @click.option(
     "--metric", default="accuracy", show_default=True, metavar="NAME", help="accuracy, error, precision, recall, specificity or f1."
 )
@@ -75,8 +75,7 @@ def estimate(**options: Any) -> None:
         batch=options["batch"],
         **{name: options[name] for name in COLUMNS if options[name] is not None},
     )
-    output: Path | None = options["output"]
-    answer(result, format_=options["format_"], output=output, no_color=options["no_color"], quiet=options["quiet"])
+    answer(result, format_=options["format_"], output=options["output"], no_color=options["no_color"], quiet=options["quiet"])
 
 
 def _have(text: str | None) -> tuple[int, int] | None:

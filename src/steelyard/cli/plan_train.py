@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 
 import click
 
+from steelyard.cli.command import command
 from steelyard.cli.options import PLAN_FORMATS, answer, common_with, seed_of, split
 from steelyard.errors import UsageError
 
@@ -14,7 +14,7 @@ FITTING = ("truth", "features", "group", "metric", "positive", "sizes", "repeats
 READING = ("size", "score", "seed_column", "n_test")
 
 
-@click.command(short_help="how many training items to reach a target?")
+@command(short_help="how many training items to reach a target?")
 @click.argument("curve", required=False, metavar="[CURVE]")
 @click.option("--target", type=float, required=True, help="The score to be reached, such as .9; between 0 and 1 unless lower is better.")
 @click.option("--size", metavar="COLUMN", help="Column with the training size.  [default: size, n, train_size, n_train, training_size]")
@@ -69,8 +69,7 @@ def train(curve: str | None, **options: Any) -> None:
         seed=seed_of(options["seed"]),
         **{name: options[name] for name in READING},
     )
-    output: Path | None = options["output"]
-    answer(result, format_=options["format_"], output=output, no_color=options["no_color"], quiet=options["quiet"])
+    answer(result, format_=options["format_"], output=options["output"], no_color=options["no_color"], quiet=options["quiet"])
 
 
 def _curve_of(curve: str | None, options: dict[str, Any]) -> Any:

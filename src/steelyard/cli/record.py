@@ -6,11 +6,12 @@ from typing import Any
 
 import click
 
+from steelyard.cli.command import command
 from steelyard.cli.history import history_option, keep_in_history
-from steelyard.cli.options import answer, common, log_parts, pairs_given, parts_given, run_columns, run_columns_given
+from steelyard.cli.options import answer, common, log_parts, pairs_given, run_columns, run_source_given
 
 
-@click.command(short_help="put a run on record as the reference (several sources: several runs)")
+@command(short_help="put a run on record as the reference (several sources: several runs)")
 @click.argument("sources", nargs=-1, required=True, metavar="SOURCE...")
 @click.option("--task", required=True, metavar="NAME", help="The task: references go to DIRECTORY/NAME.yaml.")
 @click.option("--model", required=True, metavar="NAME", help="The model's name there.")
@@ -60,9 +61,8 @@ def record(sources: tuple[str, ...], **options: Any) -> None:
         items=not options["no_items"],
         **{name: options[name] for name in ("task", "model", "directory", "update", "reason", "metric", "positive", "scale")},
         **{name: options[name] for name in ("theta", "margin", "alpha", "beta", "sigma", "deterministic", "ids", "missing", "config")},
-        **run_columns_given(options),
-        **parts_given(options),
+        **run_source_given(options),
     )
     answer(result, format_=options["format_"], output=options["output"], no_color=options["no_color"], quiet=options["quiet"])
-    kept = {"sources": sources, "columns": {**run_columns_given(options), **parts_given(options)}}
+    kept = {"sources": sources, "columns": run_source_given(options)}
     keep_in_history(result, options, **kept, protocol=pairs_given(options["protocol"], "--protocol"))

@@ -6,12 +6,13 @@ from typing import Any
 
 import click
 
+from steelyard.cli.command import Group
 from steelyard.cli.options import Command, answer, common, pairs_given
 
 DIALECTS = ("trtllm", "vllm")  # of questions/reference_import.py: help must not import it
 
 
-@click.group(short_help="list|show|lint|import|history|remove|rename|approve")
+@click.group(cls=Group, short_help="list|show|lint|import|history|remove|rename|approve")
 def references() -> None:
     """The references on record: look at them, judge them, change them.
 

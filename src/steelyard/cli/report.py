@@ -8,12 +8,13 @@ from typing import Any
 import click
 
 from steelyard.cli.card_options import card_options, cards_asked, files_of, write_cards
-from steelyard.cli.options import write_whole
+from steelyard.cli.command import OUTPUT, command
+from steelyard.outputs import write_whole
 
 
-@click.command(short_help="results as one HTML page, to look at and to pass on")
+@command(short_help="results as one HTML page, to look at and to pass on")
 @click.argument("results", nargs=-1, required=True, type=click.Path(path_type=Path))
-@click.option("-o", "--output", type=click.Path(dir_okay=False, path_type=Path), help="The page.  [default: report.html]")
+@click.option("-o", "--output", type=OUTPUT, help="The page.  [default: report.html]")
 @click.option("--title", help="The heading of the page.")
 @click.option("--flips", type=click.Path(dir_okay=False, path_type=Path), help="A file of `compare --flips-out`: its items are listed.")
 @click.option("--open", "open_", is_flag=True, help="Open the page in a browser.")

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 
 import click
 
+from steelyard.cli.command import OUTPUT, command
 from steelyard.cli.history import history_option, keep_in_history
 from steelyard.cli.options import CHECK_FORMATS, answer, common_with, pairs_given
 from steelyard.errors import UsageError
 
+OF_VERDICTS = ("junit", "github")  # formats that know a verdict, not the run around it
 
-@click.command(short_help="evaluate a model now, and stop as soon as the question is decided")
+
+@command(short_help="evaluate a model now, and stop as soon as the question is decided")
 @click.argument("task", required=False)
 @click.option(
     "--model",
@@ -60,9 +62,13 @@ from steelyard.errors import UsageError
 )
 @click.option("--price", multiple=True, metavar="KIND=X", help="input=X and output=X: what a million tokens cost. Repeatable.")
 @click.option("--suite", type=click.Path(dir_okay=False), help="A suite file: run and check all of it, one verdict.")
-@click.option("-o", "--output", type=click.Path(dir_okay=False, path_type=Path), help="Where the rows go, one JSON object a line.")
+@click.option("-o", "--output", type=OUTPUT, help="Where the rows go, one JSON object a line.")
 @click.option(
-    "--answer", "answer_", type=click.Path(dir_okay=False, path_type=Path), help="Write the answer to a file instead of standard output."
+    "--answer",
+    "answer_",
+    type=OUTPUT,
+    multiple=True,
+    help="Write the answer to a file instead of standard output; several times for several formats, each by its ending.",
 )
 @click.option(
     "--fail-on",
@@ -88,15 +94,15 @@ def run(task: str | None, **options: Any) -> None:
       steelyard run task.toml --model "command:./predict --fast" --until width=.02
     """
     result = _suite(task, options) if options["suite"] is not None else _one(task, options)
-    code, found = result.exit_code, result
-    if options["format_"] in ("junit", "github") and options["suite"] is None:
-        result = result.verdict
+    code = result.exit_code
+    judged = {} if options["suite"] is not None else dict.fromkeys(OF_VERDICTS, result.verdict)
     if options["format_"] == "github":
         from steelyard.cli.check import step_summary
 
-        step_summary(result)
-    answer(result, format_=options["format_"], output=options["answer_"], no_color=options["no_color"], quiet=options["quiet"])
-    keep_in_history(found, options, **({} if options["suite"] is not None else {"spec": pairs_given(options["spec"], "--spec")}))
+        step_summary(judged.get("github", result))
+    shown = {name: options[name] for name in ("format_", "no_color", "quiet")}
+    answer(result, output=options["answer_"], instead=judged, **shown)
+    keep_in_history(result, options, **({} if options["suite"] is not None else {"spec": pairs_given(options["spec"], "--spec")}))
     raise click.exceptions.Exit(0 if code == 2 and options["fail_on"] == "regression" else code)
 
 
@@ -109,10 +115,6 @@ def _one(task: str | None, options: dict[str, Any]) -> Any:
     from steelyard.questions.run_wish import HOW, OF_MODELS, RULE
 
     passed_on = ("against", "directory", "config", *HOW, *RULE, *OF_MODELS)
-    if options["answer_"] is not None and options["output"] is not None and options["answer_"].absolute() == options["output"].absolute():
-        raise UsageError(
-            "cannot write the answer and the rows", got="one file for both", need="two", hint="--answer answer.json -o rows.jsonl"
-        )
     with Progress(quiet=options["quiet"]) as progress:
         try:
             return ask(
@@ -123,7 +125,7 @@ def _one(task: str | None, options: dict[str, Any]) -> Any:
                 spec=pairs_given(options["spec"], "--spec"),
                 prices=_prices(options["price"]),
                 progress=progress,
-                verdict=options["format_"] in ("junit", "github"),
+                verdict=options["format_"] in OF_VERDICTS or any(place.suffix.lower() == ".xml" for place in options["answer_"]),
                 **{name: options[name] for name in passed_on if options.get(name) is not None},
             )
         except KeyboardInterrupt:

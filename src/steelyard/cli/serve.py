@@ -7,12 +7,13 @@ from typing import Any
 
 import click
 
+from steelyard.cli.command import command
 from steelyard.errors import UsageError
 
 PORT = 8765
 
 
-@click.command(short_help="a local web page over the history")
+@command(short_help="a local web page over the history")
 @click.option("--history", metavar="URL", help="sqlite:///runs.db or postgresql://host/db.  [default: what steelyard.toml says]")
 @click.option(
     "--host", default="127.0.0.1", show_default=True, metavar="ADDRESS", help="Where to listen. Elsewhere, reading needs the token too."

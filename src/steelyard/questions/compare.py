@@ -9,6 +9,8 @@ from typing import Any
 from steelyard import signature
 from steelyard.errors import UsageError
 from steelyard.metrics.catalogue import Metric, parse
+from steelyard.options import source_keywords
+from steelyard.outputs import refuse_overwriting
 from steelyard.questions.asked import Asked, settle_comparison
 from steelyard.questions.evidence import Evidence, comparison_of
 from steelyard.questions.settings import RESAMPLING, settle
@@ -57,6 +59,9 @@ def compare(
     >>> round(c.difference.estimate, 3), round(c.p_value, 6)
     (0.018, 0.121014)
     """
+    columns = source_keywords(compare, columns)
+    if flips_out is not None:
+        refuse_overwriting({"flips_out": [flips_out]}, [baseline, candidate, *more])
     own = settle(
         interval=None,
         confidence_level=confidence_level,

@@ -10,6 +10,7 @@ from typing import Any
 from steelyard import signature
 from steelyard.errors import DataError, SourceError, UsageError
 from steelyard.infer.power import threshold_offset
+from steelyard.options import source_keywords
 from steelyard.questions.guard_number import Found, Number, guard_floor, guard_number
 from steelyard.questions.guard_rule import Rule, settle_rule
 from steelyard.questions.guard_scale import refuse_fraction, warn_of_theta
@@ -53,11 +54,14 @@ def check(
     two-sample threshold where it is a single number. p tests H0: d >= -margin; regression if p <= alpha; with theta,
     pass only if a drop of theta is ruled out. Needs a recorded reference: `record`.
     """
+    columns = source_keywords(check, columns)
     asked = {"metric": metric, "scale": scale, "alpha": alpha, "beta": beta, "sigma": sigma, "theta": theta, "margin": margin}
     options = {**asked, "num_samples": num_samples, "target": target, "positive": positive, "higher_is_better": higher_is_better}
     if (source is None) == (value is None):
         got = "neither" if value is None else "both a source and a value"
         raise UsageError("cannot tell what to check", got=got, need="one of them", hint="steelyard check RUN, or --value 66.2")
+    if value is not None and (said := [name for name, what in columns.items() if what is not None]):
+        raise UsageError(f"cannot use {said[0]} with a bare value", got="no items", need="a run to read", hint="leave it out")
     place = locate(task, directory, config)
     match = matched(place, model, spec, load(place, model))
     entry = match.entry

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from steelyard import signature
 from steelyard.errors import UsageError
 from steelyard.metrics.catalogue import Metric, parse
+from steelyard.options import source_keywords
 from steelyard.questions.label_warnings import warn_about_labels
 from steelyard.questions.settings import RESAMPLING, Settings, settle
 from steelyard.questions.table_rows import TableTally, table_row
@@ -53,6 +54,7 @@ def measure(
     >>> print(measure(Counts.of(12, 40)).row)
     accuracy 0.3 [0.180748, 0.4543] (0.95 two, wilson)
     """
+    columns = source_keywords(measure, columns)
     settings = settle(
         interval=interval,
         confidence_level=confidence_level,

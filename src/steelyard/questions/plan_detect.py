@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 from steelyard.errors import UsageError
+from steelyard.options import source_keywords
 from steelyard.plans import Plan
 from steelyard.questions import plan_detect_around as around
 from steelyard.questions.plan_checks import error_rate, number, probability, whole
@@ -59,6 +60,7 @@ def plan_detect(
     (2.747193, -1.817324)
     """
     given = locals()
+    source_keywords(plan_detect, columns)
     wanted = _settle(n, theta, alpha, beta, power, alternative, goal)
     options = {name: given[name] for name in (*SPREADS, *DESIGN_OPTIONS)} | {"theta": wanted.theta, "columns": columns}
     options |= {"alternative": alternative, "goal": goal}

@@ -9,6 +9,7 @@ from steelyard import signature
 from steelyard.errors import UsageError
 from steelyard.infer.enough import CREDIBLE, METHODS, Rule
 from steelyard.infer.normal import check_level
+from steelyard.options import source_keywords
 from steelyard.plans import Plan
 from steelyard.questions import plan_estimate_words as words
 from steelyard.questions.expectations import Expectation, expect, probability
@@ -57,6 +58,7 @@ def plan_estimate(
     >>> plan.n_first, plan.n_stable, plan.labels
     (322, 341, 1387)
     """
+    source_keywords(plan_estimate, columns, "positive")
     known = expect(
         metric,
         expected,

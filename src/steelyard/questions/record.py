@@ -14,6 +14,7 @@ from steelyard import signature
 from steelyard.errors import DataError, SteelyardError, UsageError
 from steelyard.items import Items
 from steelyard.metrics.catalogue import Metric
+from steelyard.options import source_keywords
 from steelyard.questions.compare_items import Run, default_metric
 from steelyard.questions.guard_rule import SCALES
 from steelyard.questions.guard_source import metric_of, read_run
@@ -65,6 +66,7 @@ def record(
     line of every change. ids="hashed" stores hashes instead of ids; items=False stores the value alone, which leaves
     `check` with the weaker unpaired test. The other numbers are written into the entry.
     """
+    columns = source_keywords(record, columns)
     if not sources:
         raise UsageError("cannot record nothing", got="no source", need="at least one run")
     one_of("scale", scale, SCALES)

@@ -11,6 +11,7 @@ from typing import Any
 
 from steelyard.errors import UsageError
 from steelyard.evaluate.asking import Watcher
+from steelyard.options import keywords_of, refuse_unknown
 from steelyard.questions.plan_checks import whole
 from steelyard.questions.run_course import Course
 from steelyard.questions.run_judge import Bench, bench_of, beside, plan_of
@@ -79,9 +80,7 @@ def run(
     )
     if not 1 <= len(models) <= 2:
         raise UsageError("cannot run", got=f"{len(models)} models", need="one model, or two to be compared")
-    unknown = [key for key in asking if key not in OF_MODELS]
-    if unknown:
-        raise UsageError("cannot run", got=f"the option {unknown[0]!r}", need=f"options that it knows, such as {', '.join(OF_MODELS)}")
+    refuse_unknown(asking, [*OF_MODELS, *keywords_of(run)], "run")
     if seed is not None:
         whole("seed", seed, least=0)
     if len(models) == 2 and (against is not None or spec):

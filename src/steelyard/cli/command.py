@@ -1,0 +1,120 @@
+"""What every command refuses, in one place: an option given twice, a file written over one that is read, a misspelled command."""
+
+from __future__ import annotations
+
+import os
+from collections import Counter
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import click
+
+from steelyard.errors import SteelyardError, UsageError
+from steelyard.options import nearest
+from steelyard.outputs import refuse_overwriting
+
+
+class OutputFile(click.Path):
+    """The type of an option that names a file to be written. `updates`: what is in it stays in it."""
+
+    def __init__(self, *, updates: bool = False) -> None:
+        super().__init__(dir_okay=False, path_type=Path)
+        self.updates = updates
+
+
+OUTPUT = OutputFile()
+UPDATED = OutputFile(updates=True)
+
+
+class Command(click.Command):
+    """A command of ours: `@command()` instead of `@click.command()`."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        if not ctx.resilient_parsing:
+            self._refuse_repeated(ctx, args)
+        return super().parse_args(ctx, args)
+
+    def _refuse_repeated(self, ctx: click.Context, args: list[str]) -> None:
+        """click keeps the last of several values; an option that takes one value is given once."""
+        _, _, order = self.make_parser(ctx).parse_args(args=list(args))
+        for param, times in Counter(order).items():
+            if times > 1 and isinstance(param, click.Option) and not param.multiple and not (param.is_flag and not param.secondary_opts):
+                raise UsageError(
+                    f"cannot use {param.opts[0]} {times} times",
+                    need="one value",
+                    hint=f"{ctx.command_path} --help names the options that may be repeated",
+                )
+
+    def invoke(self, ctx: click.Context) -> Any:
+        self._refuse_overwriting(ctx)
+        return super().invoke(ctx)
+
+    def _refuse_overwriting(self, ctx: click.Context) -> None:
+        """Every parameter that is no output may name a file that is read."""
+        written = {param.name: param for param in self.params if isinstance(param.type, OutputFile) and ctx.params.get(param.name or "")}
+        if not written:
+            return
+        outputs = {param.opts[0]: [*_flat(ctx.params[name])] for name, param in written.items() if name is not None}
+        inputs = [word for name, value in ctx.params.items() if name not in written for word in _flat(value)]
+        refuse_overwriting(outputs, [*inputs, *_configured_files(ctx)], _reference_directory(ctx))
+
+
+def _flat(value: Any) -> Iterator[Any]:
+    if isinstance(value, (list, tuple)):
+        for each in value:
+            yield from _flat(each)
+    elif isinstance(value, (str, os.PathLike)):
+        yield value
+
+
+def _config(ctx: click.Context) -> Any:
+    """The configuration of a command that has one; None where it cannot be read, which the command says itself."""
+    if not {"config", "directory"} & ctx.params.keys():
+        return None
+    from steelyard.reference.config import find_config
+
+    try:
+        return find_config(Path.cwd(), ctx.params.get("config"))
+    except (SteelyardError, OSError):
+        return None
+
+
+def _configured_files(ctx: click.Context) -> Iterator[Any]:
+    """steelyard.toml, and the history that it names."""
+    config = _config(ctx)
+    if config is None or config.path is None:
+        return
+    yield config.path
+    if config.history is not None and ctx.params.get("history") is None:
+        address = str(config.history)
+        yield config.path.absolute().parent / address.partition(":///")[2].partition("?")[0] if ":///" in address else address
+
+
+def _reference_directory(ctx: click.Context) -> Iterator[Any]:
+    if "directory" not in ctx.params:
+        return
+    config = _config(ctx)
+    where = ctx.params["directory"] or (None if config is None else config.directory)
+    if where is not None:
+        yield where
+
+
+class Group(click.Group):
+    """A group of ours: its commands are ours, and a misspelled one gets the nearest."""
+
+    command_class = Command
+
+    def resolve_command(self, ctx: click.Context, args: list[str]) -> tuple[str | None, click.Command | None, list[str]]:
+        word = args[0]
+        if not word.startswith("-") and not ctx.resilient_parsing and self.get_command(ctx, word) is None:
+            known = self.list_commands(ctx)
+            near = nearest(word, known)
+            hint = f"did you mean {near}?" if near else f"{ctx.command_path} --help lists {', '.join(known)}"
+            raise UsageError(f"no such command {word!r}", hint=hint)
+        return super().resolve_command(ctx, args)
+
+
+def command(*words: Any, **facts: Any) -> Callable[[Callable[..., Any]], Command]:
+    """`click.command` for a command of ours."""
+    return click.command(*words, cls=Command, **facts)

@@ -1,0 +1,181 @@
+"""Options, declared once: from here follow the command's flags, the keywords of Python, and what is said of an unknown one."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Callable, Collection, Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from steelyard.errors import UsageError
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Option:
+    """One option: its keyword in Python, its flags on the command line, and one sentence.
+
+    repeat: it may be given several times; any other option given twice is refused. also: flags of the same option where
+    they are free (`--task` of a log, where no reference has a task).
+    """
+
+    name: str
+    help: str
+    metavar: str | None = None
+    type: type[int] | type[float] | None = None
+    choices: tuple[str, ...] = ()
+    default: Any = None
+    pair: bool = False
+    switch: bool = False
+    repeat: bool = False
+    flag: str = ""
+    also: tuple[str, ...] = ()
+
+    @property
+    def main_flag(self) -> str:
+        return self.flag or f"--{self.name.replace('_', '-')}"
+
+
+def _column(name: str, help_: str, flag: str = "") -> Option:
+    return Option(name=name, help=help_, metavar="COLUMN", flag=flag)
+
+
+# Which column plays which part.
+COLUMNS = (
+    _column("id", "Column that names the item."),
+    _column("truth", "Column with the right answer."),
+    _column("prediction", "Column with the model's answer."),
+    _column("score", "Column with a number per item; 0 and 1 are wrong and right. Of a log: its metric."),
+    _column("probability", "Column with the probability of the positive class."),
+    _column("group", "Column of items that belong together; 'none' ignores a column found by name."),
+    _column("repeat", "Column that numbers the runs of the same item."),
+    _column("weight", "Column of weights; whole numbers are counts of equal items."),
+    _column("model", "Column that names the model.", flag="--model-column"),
+)
+RUN_COLUMNS = COLUMNS[:7]
+RATIO = Option(
+    name="ratio",
+    metavar="ABOVE/BELOW",
+    help="Two columns of sums: the metric is sum(ABOVE)/sum(BELOW), as in errors/words.",
+)
+
+# Which part of an evaluation tool's log is meant, where it holds several.
+LOG_CHOICES = (
+    Option(name="log_task", metavar="NAME", help="Task to read, if the log has several.", also=("--task",)),
+    Option(name="filter", metavar="NAME", help="Filter to read, if the log has several, such as strict-match."),
+    Option(name="scorer", metavar="NAME", help="Scorer to read, if the log has several."),
+    Option(name="prompt", metavar="NAME", help="Prompt to read, if the log has several."),
+    Option(name="log_model", metavar="NAME", help="Model to read, if the log has several.", also=("--model",)),
+    Option(name="latest", switch=True, help="Read the newest run, if the directory holds several."),
+)
+FORMER = {"task": "log_task", "model_name": "log_model"}  # keywords of `measure` and `compare` before a reference had a task, too
+
+ENGINE = (
+    Option(
+        name="engine",
+        choices=("auto", "duckdb", "spark"),
+        help="Who reads and counts files: DuckDB here, or a Spark cluster that can reach them.  [default: auto, where the data lies]",
+    ),
+    Option(name="master", metavar="URL", help="With --engine spark: a classic master, as in spark://host:7077."),
+    Option(name="remote", metavar="URL", help="With --engine spark: a server of Spark Connect, as in sc://host."),
+)
+MEMORY = Option(
+    name="memory",
+    metavar="SIZE",
+    help="What reading and joining large files may take, as in 2GB; the rest is spilled to disk (to TMPDIR)."
+    "  [default: 800MB, or half of a smaller machine]",
+)
+
+# How sure, and what to do about what is missing.
+SEED = Option(name="seed", default="0", metavar="INT", help="Random seed; 'none' picks one and prints it.")
+DRAWS = Option(name="draws", type=int, default=10_000, help="Resamples of a bootstrap.")
+MISSING = Option(name="missing", choices=("error", "wrong", "drop"), default="error", help="Items without an answer.")
+INTERVALS = (
+    Option(name="range", pair=True, type=float, metavar="LO HI", help="The range of the scores.  [default: 0 1 if all lie in it]"),
+    Option(name="confidence_level", type=float, default=0.95, help="Confidence level of the interval, between 0 and 1."),
+    Option(name="side", choices=("two", "lower", "upper"), default="two", help="A two-sided interval, or one bound."),
+    DRAWS,
+    SEED,
+    Option(name="prior", type=float, default=0.5, help="Pseudo-counts of a Bayesian interval: 0.5 Jeffreys, 1 uniform."),
+    Option(
+        name="absent",
+        choices=("skip", "zero"),
+        help="A class without cases in a macro average: leave it out, or count it as 0.  [default: the average is null]",
+    ),
+    MISSING,
+)
+
+SOURCE_OPTIONS = (*COLUMNS, RATIO, *LOG_CHOICES, *ENGINE)
+SOURCE_KEYWORDS = tuple(option.name for option in SOURCE_OPTIONS)
+
+
+# ---- one mechanism for what nobody declared ----------------------------------------------------------------------------
+
+
+def nearest(word: str, known: Iterable[str], cutoff: float = 0.6) -> str | None:
+    """The known word that was probably meant.
+
+    >>> nearest("tetha", ["alpha", "theta"])
+    'theta'
+    """
+    asked, by_lower = word.lower(), {name.lower(): name for name in known}
+    # Typing mistakes first: difflib sees no swapped letters, and takes tetha for beta.
+    slips = [
+        (many, sorted(asked) != sorted(name), name) for name in by_lower if (many := _slips(asked, name)) <= max(1, (len(asked) + 1) // 3)
+    ]
+    if slips:
+        return by_lower[min(slips)[2]]
+    found = difflib.get_close_matches(asked, by_lower, n=1, cutoff=cutoff)
+    return by_lower[found[0]] if found else None
+
+
+def _slips(one: str, other: str) -> int:
+    """How many letters were left out, added, mistaken or swapped with their neighbour (optimal string alignment)."""
+    if abs(len(one) - len(other)) > len(one):
+        return len(one) + 1
+    before: list[int] = []
+    row = list(range(len(other) + 1))
+    for i, letter in enumerate(one, 1):
+        before, last, row = row, before, [i]
+        for j, there in enumerate(other, 1):
+            row.append(min(before[j] + 1, row[j - 1] + 1, before[j - 1] + (letter != there)))
+            if i > 1 and j > 1 and letter == other[j - 2] and one[i - 2] == there:
+                row[j] = min(row[j], last[j - 2] + 1)
+    return row[-1]
+
+
+def refuse_unknown(given: Collection[str], known: Iterable[str], call: str) -> None:
+    """Every keyword must be one that the call knows: an option that is passed over is a wrong answer.
+
+    >>> refuse_unknown({"tetha": 0.01}, ["alpha", "theta"], "check")
+    Traceback (most recent call last):
+    steelyard.errors.UsageError: unknown argument 'tetha' of check. Hint: did you mean theta?
+    """
+    known = list(known)
+    for word in given:
+        if word not in known:
+            near = nearest(word, known)
+            hint = f"did you mean {near}?" if near else f"{call} takes {', '.join(sorted(known))}"
+            raise UsageError(f"unknown argument {word!r} of {call}", hint=hint)
+
+
+def keywords_of(verb: Callable[..., Any]) -> list[str]:
+    """The keywords that a function declares."""
+    import inspect
+
+    return [name for name, one in inspect.signature(verb).parameters.items() if one.kind is inspect.Parameter.KEYWORD_ONLY]
+
+
+def source_keywords(verb: Callable[..., Any], given: Mapping[str, Any], *more: str) -> dict[str, Any]:
+    """The keywords that say how a source is read, under the names they have today, and `more`; any other keyword is refused."""
+    own = keywords_of(verb)
+    former = {name: now for name, now in FORMER.items() if name not in own}
+    refuse_unknown(given, [*SOURCE_KEYWORDS, *former, *own, *more], verb.__name__)
+    found: dict[str, Any] = {}
+    for name, value in given.items():
+        now = former.get(name, name)
+        now = {"log_task": "task", "log_model": "model_name"}.get(now, now)  # as readers call them
+        if found.get(now) is not None and value is not None:
+            raise UsageError(f"cannot use both {now} and its former name {name}", need="one of them")
+        if value is not None or now not in found:
+            found[now] = value
+    return found

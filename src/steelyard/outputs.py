@@ -1,0 +1,184 @@
+"""Where answers go: whole or not at all, and never over a file that they were made from."""
+
+from __future__ import annotations
+
+import contextlib
+import glob
+import json
+import os
+import tempfile
+from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from steelyard.errors import UsageError
+
+READABLE = (".html", ".htm", ".md", ".markdown", ".svg", ".xml", ".txt", ".log")  # what nobody keeps items or references in
+SETTINGS = (".toml", ".yaml", ".yml")  # files of suites and tasks, which name further files
+
+Identity = tuple[int, int] | str
+
+
+def refuse_overwriting(outputs: Mapping[str, Iterable[Any]], inputs: Iterable[Any], directories: Iterable[Any] = ()) -> None:
+    """No output may be a file that is read, nor two outputs one file. Found out before anything is written.
+
+    outputs: what each is called (-o, flips_out) -> its paths. inputs: whatever was given beside them: paths, name=path,
+    patterns, directories, model and database addresses, suite and task files with the files they name. directories: where
+    references lie. Files are told by identity, so links and other ways of writing a path make no difference.
+    """
+    places = [(flag, Path(path)) for flag, paths in outputs.items() for path in paths]
+    seen: dict[Identity, str] = {}
+    for flag, path in places:
+        if os.fspath(path) in (os.devnull, "/dev/stdout", "/dev/stderr"):
+            continue
+        one = _identity(path)
+        if one in seen:
+            raise UsageError(f"cannot write two outputs to {str(path)!r}", got=f"{seen[one]} and {flag}", need="two files")
+        seen[one] = flag
+    there = {(found.st_dev, found.st_ino): (flag, path) for flag, path in places if (found := _regular(path)) is not None}
+    if not there:
+        return  # what is not there yet cannot be lost
+    for word in inputs:
+        for named in _files_of(word):
+            found = _regular(named)
+            if found is not None and (found.st_dev, found.st_ino) in there:
+                raise _refusal(*there[found.st_dev, found.st_ino], "a file that is read")
+            if os.path.isdir(named):
+                _refuse_inside(named, there.values())
+    for directory in directories:
+        _refuse_inside(directory, there.values())
+
+
+def _refusal(flag: str, path: Path, what: str) -> UsageError:
+    return UsageError(f"cannot write {flag} to {str(path)!r}", got=what, need="another file", hint="nothing was written")
+
+
+def _refuse_inside(directory: Any, there: Iterable[tuple[str, Path]]) -> None:
+    """Files in a directory that is read are inputs, but for pages to look at and earlier answers of ours."""
+    root = os.path.realpath(directory)
+    for flag, path in there:
+        real = os.path.realpath(path)
+        if real.startswith(root + os.sep) and Path(real).suffix.lower() not in READABLE and not _is_answer(real):
+            raise _refusal(flag, path, f"a file in {str(directory)!r}, which is read")
+
+
+def _is_answer(path: str) -> bool:
+    """Whether a file holds an answer of ours, which may be replaced by the next one."""
+    if not path.endswith(".json"):
+        return False
+    with contextlib.suppress(OSError, ValueError, RecursionError), open(path, encoding="utf-8") as file:
+        found = json.load(file)
+        return isinstance(found, dict) and {"kind", "schema", "signature"} <= found.keys()
+    return False
+
+
+def _files_of(word: Any, base: str = "", depth: int = 1) -> Iterator[str]:
+    """Every file that a word may stand for; most of them do not exist, and cost a look."""
+    if not isinstance(word, (str, os.PathLike)):
+        return
+    text = os.fsdecode(word)
+    if "\0" in text:
+        return
+    for candidate in _readings(text):
+        path = os.path.join(base, candidate)
+        if any(sign in candidate for sign in "*?["):
+            yield from glob.iglob(path, recursive=True)
+        if not os.path.exists(path):
+            continue
+        yield path
+        if depth and path.lower().endswith(SETTINGS) and os.path.isfile(path):
+            for named in _texts_of(path):
+                yield from _files_of(named, os.path.dirname(path), 0)
+                yield from _files_of(named, "", 0)
+
+
+def _readings(text: str) -> Iterator[str]:
+    """A path; name=path; file:PATH; python:pkg.mod:attr or pkg.mod:attr; command:PROGRAM ARGUMENTS; sqlite:///PATH."""
+    yield text
+    if "=" in text:
+        yield text.partition("=")[2]
+    if ":///" in text:
+        yield text.partition(":///")[2].partition("?")[0]
+        return
+    kind, colon, rest = text.partition(":")
+    if not colon:
+        return
+    if kind in ("file", "command", "python"):
+        yield rest
+    if kind == "command":
+        yield from rest.replace('"', " ").replace("'", " ").split()
+    yield (rest if kind == "python" else text).partition(":")[0].replace(".", os.sep) + ".py"
+
+
+def _texts_of(path: str) -> Iterator[str]:
+    """All texts of a suite or task file. One that cannot be read names nothing, and its reader says why."""
+    with contextlib.suppress(Exception):
+        data = Path(path).read_bytes()
+        if path.endswith(".toml"):
+            import tomllib
+
+            yield from _strings(tomllib.loads(data.decode()))
+        else:
+            import yaml
+
+            yield from _strings(yaml.safe_load(data))
+
+
+def _strings(value: Any) -> Iterator[str]:
+    """Texts that may be paths. A part that an alias of YAML repeats is walked once."""
+    waiting, walked = [value], set()
+    while waiting:
+        one = waiting.pop()
+        if isinstance(one, str):
+            if len(one) < 4096 and "\n" not in one:
+                yield one
+        elif isinstance(one, (Mapping, list)) and id(one) not in walked:
+            walked.add(id(one))
+            waiting.extend(one.values() if isinstance(one, Mapping) else one)
+
+
+def _regular(path: Any) -> os.stat_result | None:
+    """A file that can be lost: not a pipe, not a terminal, not nothing."""
+    try:
+        found = os.stat(path)
+    except (OSError, ValueError):
+        return None
+    return found if os.path.isfile(path) else None
+
+
+def _identity(path: Path) -> Identity:
+    found = _regular(path)
+    return os.path.normcase(os.path.realpath(path)) if found is None else (found.st_dev, found.st_ino)
+
+
+# ---- writing -----------------------------------------------------------------------------------------------------------
+
+
+def write_whole(path: Path, text: str) -> None:
+    """All of the text or none of it: a temporary file beside the target, then a rename."""
+    if path.exists() and not path.is_file():  # a pipe or a device is written into, never replaced by a file
+        try:
+            path.write_text(text, encoding="utf-8", errors="backslashreplace")
+        except OSError as fault:
+            raise UsageError(f"cannot write {str(path)!r}", got=fault.strerror or str(fault), need="a file or an open pipe") from fault
+        return
+    try:
+        handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
+    except OSError as fault:
+        raise UsageError(
+            f"cannot write {str(path)!r}", got=fault.strerror or str(fault), need="a directory that can be written to"
+        ) from fault
+    try:
+        with os.fdopen(handle, "w", encoding="utf-8", errors="backslashreplace") as file:
+            file.write(text)
+        os.chmod(temporary, 0o666 & ~_umask())
+        os.replace(temporary, path)
+    except OSError as fault:
+        Path(temporary).unlink(missing_ok=True)
+        raise UsageError(f"cannot write {str(path)!r}", got=fault.strerror or str(fault), need="room and permission") from fault
+
+
+def _umask() -> int:
+    mask = os.umask(0)
+    os.umask(mask)
+    return mask
