@@ -16,15 +16,15 @@ from steelyard.outputs import refuse_overwriting
 
 
 class OutputFile(click.Path):
-    """The type of an option that names a file to be written. `updates`: what is in it stays in it."""
-
-    def __init__(self, *, updates: bool = False) -> None:
-        super().__init__(dir_okay=False, path_type=Path)
-        self.updates = updates
+    """The type of an option that names a file to be written."""
 
 
-OUTPUT = OutputFile()
-UPDATED = OutputFile(updates=True)
+class OutputDirectory(click.Path):
+    """The type of an option that names a directory to write below, under names of our own."""
+
+
+OUTPUT = OutputFile(dir_okay=False, path_type=Path)
+OUTPUT_DIRECTORY = OutputDirectory(file_okay=False, path_type=Path)
 
 
 class Command(click.Command):
@@ -56,7 +56,8 @@ class Command(click.Command):
         if not written:
             return
         outputs = {param.opts[0]: [*_flat(ctx.params[name])] for name, param in written.items() if name is not None}
-        inputs = [word for name, value in ctx.params.items() if name not in written for word in _flat(value)]
+        below = {param.name for param in self.params if isinstance(param.type, OutputDirectory)}
+        inputs = [word for name, value in ctx.params.items() if name not in (written.keys() | below) for word in _flat(value)]
         refuse_overwriting(outputs, [*inputs, *_configured_files(ctx)], _reference_directory(ctx))
 
 
