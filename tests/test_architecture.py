@@ -25,6 +25,7 @@ LEVEL = {
     "errors": 0,
     "tally": 1,
     "looks": 1,
+    "yaml_scalar": 1,
     "metrics": 2,
     "results": 2,
     "plans": 2,

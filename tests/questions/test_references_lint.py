@@ -437,3 +437,26 @@ def test_every_real_value_is_read_as_it_is_written() -> None:
         if path.stem != "acceptance_length":
             file = load_task_file(path)
             assert [float(raw) for raw in raw_values(file)] == [entry.value for entry in file.entries]
+
+
+def test_texts_that_other_readers_take_for_something_else_are_told_once(here: Path) -> None:
+    """As 0.1.0 wrote them: without quotes."""
+    put(here, GOOD.replace("m:", "no:", 1) + "  - dtype: on\n    accuracy: 0.5\n    reason: 12:30:45\n" + "'yes':\n  - accuracy: 0.5\n")
+    (warning,) = found(lint_references("t", today=TODAY), "yaml")
+    assert warning.level == "warning"
+    assert warning.sentence == (
+        "3 texts are something else for other YAML readers (line 1: no is true or false; line 11: on is true or false; "
+        'line 13: 12:30:45 is a number): write "no" in quotes'
+    )
+
+
+def test_dates_that_0_1_0_wrote_are_a_note(here: Path) -> None:
+    put(here, GOOD.replace('"', ""))
+    (note,) = found(lint_references("t", today=TODAY), "yaml")
+    assert note.level == "note"
+    assert "2026-10-01T00:00:00Z is a date" in note.sentence
+
+
+def test_what_is_recorded_now_is_read_alike_by_all(here: Path) -> None:
+    sy.record(run(here, "a", 30), task="t", model="no", spec={"dtype": "on"}, reason="2026-01-31", protocol={"shots": "1e3"})
+    assert not found(lint_references("t"), "yaml")

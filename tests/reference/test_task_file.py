@@ -279,7 +279,7 @@ def test_what_cannot_be_changed_is_said() -> None:
     ):
         with pytest.raises(SourceError, match="at the start of a line"):
             change()
-    assert renamed(braces, "m", "n") == "{n: [{accuracy: 1}]}"
+    assert renamed(braces, "m", "new") == "{new: [{accuracy: 1}]}"
     old = read(FILE)
     with pytest.raises(UsageError, match="another model"):
         with_entry(old, Entry(model="c", value=1.0), replace=old.entries[0])

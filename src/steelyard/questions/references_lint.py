@@ -11,6 +11,7 @@ from steelyard.errors import SourceError, SteelyardError
 from steelyard.listings import LEVELS, Finding, Lint
 from steelyard.questions.lint_history import check_history
 from steelyard.questions.lint_items import check_items
+from steelyard.questions.lint_readers import check_readers
 from steelyard.questions.lint_twins import check_twins
 from steelyard.questions.lint_values import Desk, check_values
 from steelyard.questions.reference_place import load, locate
@@ -71,6 +72,7 @@ def _task(name: str, directory: Where, config: Where, found: Config, today: date
     check_twins(desk)
     check_items(desk)
     check_history(desk)
+    check_readers(desk)
     return desk.findings, len(file.entries)
 
 

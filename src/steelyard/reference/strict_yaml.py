@@ -15,6 +15,7 @@ from typing import Any, NoReturn
 
 from steelyard.errors import SourceError
 from steelyard.reference.yaml_tree import MappingNode, Node, ScalarNode, SequenceNode, Value
+from steelyard.yaml_scalar import UNSPEAKABLE
 
 LIMIT = 50 * 1024 * 1024  # bytes; a file that people write is a thousand times smaller
 DEPTH = 50
@@ -28,8 +29,6 @@ _NUMERIC = re.compile(
 )
 # Not in the text as it stands: tabs, control characters, line breaks that editors do not show, halves of characters.
 _UNWRITTEN = re.compile("[\x00-\x09\x0b-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff\ufeff\ufffe\uffff]")
-# Not even by an escape in double quotes.
-UNSPEAKABLE = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\ud800-\udfff\ufffe\uffff]")
 
 
 def decode(data: bytes, shown: str) -> str:

@@ -9,7 +9,7 @@ import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
-from steelyard.errors import DataError
+from steelyard.errors import UsageError
 from steelyard.reference.strict_yaml import parse
 from steelyard.reference.yaml_tree import plain
 from steelyard.render.cards.yaml_lines import item_lines, scalar
@@ -54,5 +54,5 @@ def test_our_own_reader_agrees(value: Any) -> None:
 
 @pytest.mark.parametrize("value", [float("nan"), float("inf")])
 def test_no_number_that_is_none(value: float) -> None:
-    with pytest.raises(DataError, match="finite"):
+    with pytest.raises(UsageError, match="finite"):
         scalar(value)
