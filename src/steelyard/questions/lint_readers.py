@@ -15,7 +15,8 @@ def check_readers(desk: Desk) -> None:
     Dates that version 0.1.0 wrote behind `recorded` are noted; all else is a warning, since a program would look for another
     model, or find none.
     """
-    dates, others = [], []
+    dates: list[tuple[ScalarNode, str]] = []
+    others: list[tuple[ScalarNode, str]] = []
     for name, leaf in _leaves(desk.file.root):
         other = _other_kind(leaf, desk.file.text)
         if other is not None:
