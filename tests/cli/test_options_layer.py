@@ -223,6 +223,14 @@ def test_a_directory_that_is_read_loses_no_data_but_takes_the_next_answer(ask: A
         assert ask("measure", "runs/a.csv", "-o", "runs/answer.json")[0] == 0
 
 
+def test_a_name_is_not_a_file(ask: Asked) -> None:
+    """An answer may be called as its task is; only what names a source is read."""
+    assert ask("record", "a.csv", "--task", "t", "--model", "m")[0] == 0
+    for _ in range(2):
+        assert ask("check", "a.csv", "--task", "t", "--model", "m", "-o", "t")[0] == 0
+        assert ask("references", "show", "t", "m", "-o", "m")[0] == 0
+
+
 def test_two_outputs_are_two_files(ask: Asked) -> None:
     code, _, err = ask("measure", "a.csv", "-o", "m.json", "-o", "./m.json")
     assert code == 3

@@ -8,7 +8,7 @@ from typing import Any
 
 import click
 
-from steelyard.cli.command import command
+from steelyard.cli.command import INPUT, command
 from steelyard.cli.history import history_option, keep_in_history
 from steelyard.cli.options import (
     CHECK_FORMATS,
@@ -26,7 +26,7 @@ NUMBERS = ("alpha", "beta", "sigma", "theta", "margin", "num_samples", "value")
 
 
 @command(short_help="has it become worse than the reference?")
-@click.argument("source", required=False)
+@click.argument("source", type=INPUT, required=False)
 @click.option("--task", metavar="NAME", help="The task: its references are in DIRECTORY/NAME.yaml.")
 @click.option("--model", metavar="NAME", help="The model, as it is named there.")
 @click.option("--spec", multiple=True, metavar="KEY=VALUE", help="What justifies another accuracy, such as quant_algo=FP8. Repeatable.")

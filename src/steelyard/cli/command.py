@@ -6,23 +6,37 @@ import os
 from collections import Counter
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
+from click.types import StringParamType
 
 from steelyard.errors import SteelyardError, UsageError
 from steelyard.options import nearest
 from steelyard.outputs import refuse_overwriting
+
+if TYPE_CHECKING:
+    from click.shell_completion import CompletionItem
 
 
 class OutputFile(click.Path):
     """The type of an option that names a file to be written."""
 
 
+class Input(StringParamType):
+    """The type of a word that names something to be read: a file, a pattern, a model, a learner, a database."""
+
+    def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
+        from click.shell_completion import CompletionItem
+
+        return [CompletionItem(incomplete, type="file")]
+
+
 class OutputDirectory(click.Path):
     """The type of an option that names a directory to write below, under names of our own."""
 
 
+INPUT = Input()
 OUTPUT = OutputFile(dir_okay=False, path_type=Path)
 OUTPUT_DIRECTORY = OutputDirectory(file_okay=False, path_type=Path)
 
@@ -51,14 +65,17 @@ class Command(click.Command):
         return super().invoke(ctx)
 
     def _refuse_overwriting(self, ctx: click.Context) -> None:
-        """Every parameter that is no output may name a file that is read."""
+        """What is written against everything that is read: sources and other files that were named, and what the configuration names."""
         written = {param.name: param for param in self.params if isinstance(param.type, OutputFile) and ctx.params.get(param.name or "")}
         if not written:
             return
         outputs = {param.opts[0]: [*_flat(ctx.params[name])] for name, param in written.items() if name is not None}
-        below = {param.name for param in self.params if isinstance(param.type, OutputDirectory)}
-        inputs = [word for name, value in ctx.params.items() if name not in (written.keys() | below) for word in _flat(value)]
+        inputs = [word for param in self.params if _is_read(param) for word in _flat(ctx.params.get(param.name or ""))]
         refuse_overwriting(outputs, [*inputs, *_configured_files(ctx)], _reference_directory(ctx))
+
+
+def _is_read(param: click.Parameter) -> bool:
+    return isinstance(param.type, (Input, click.Path)) and not isinstance(param.type, (OutputFile, OutputDirectory))
 
 
 def _flat(value: Any) -> Iterator[Any]:

@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from steelyard.cli.command import OUTPUT, command
+from steelyard.cli.command import INPUT, OUTPUT, command
 from steelyard.cli.options import (
     answer,
     common,
@@ -27,7 +27,7 @@ from steelyard.options import SOURCE_OPTIONS
 
 
 @command(short_help="is one better than the other? (three or more: a leaderboard)")
-@click.argument("sources", nargs=-1)
+@click.argument("sources", type=INPUT, nargs=-1)
 @click.option("--flips", metavar="B,L,G,N", help="Bare counts: right with both, baseline only, candidate only, neither.")
 @click.option("--counts", multiple=True, metavar="K/N", help="Bare counts of different items, twice: the baseline's, the candidate's.")
 @click.option("--wins", metavar="W,T,L", help="Preferences: the candidate won, tied, lost.")

@@ -15,7 +15,6 @@ if TYPE_CHECKING:
 
 SHELLS = ("bash", "zsh", "fish")
 VARIABLE = "_STEELYARD_COMPLETE"  # click's protocol: the script calls `steelyard` with this set, and reads what it prints
-FILES = ("SOURCE", "SOURCES", "BASELINE", "CANDIDATE", "CURVE")
 PARTS = {"fbeta": "fbeta:2", "pass@": "pass@5", "pass^": "pass^5"}  # a name that needs a number is shown with one
 
 
@@ -87,12 +86,6 @@ class Word(StringParamType):
     def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
         from click.shell_completion import CompletionItem
 
-        if isinstance(param, click.Argument):
-            named = (param.metavar or param.name or "").strip("[].").upper()
-            task_file = self.command == "run" and param.name == "task"
-            return [CompletionItem(incomplete, type="file")] if named in FILES or task_file else []
-        if param.metavar == "SOURCE":
-            return [CompletionItem(incomplete, type="file")]
         names = NAMES.get(param.opts[0])
         if names is None:
             return []

@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from steelyard.cli.command import OUTPUT, command
+from steelyard.cli.command import INPUT, OUTPUT, command
 from steelyard.cli.options import answer, common, pairs_given
 from steelyard.errors import SteelyardError, UsageError
 
@@ -16,7 +16,9 @@ TABLES = (".csv", ".jsonl")
 
 
 @command(short_help="the runs so far, and whether they drift")
-@click.option("--history", metavar="URL", help="sqlite:///runs.db or postgresql://host/db.  [default: what steelyard.toml says]")
+@click.option(
+    "--history", type=INPUT, metavar="URL", help="sqlite:///runs.db or postgresql://host/db.  [default: what steelyard.toml says]"
+)
 @click.option("--task", metavar="NAME", help="Only runs of this task.")
 @click.option("--model", metavar="NAME", help="Only runs of this model.")
 @click.option("--spec", multiple=True, metavar="KEY=VALUE", help="Only runs of exactly this spec; none: without one. Repeatable.")
@@ -103,7 +105,7 @@ def _export(path: Path, options: dict[str, Any]) -> None:
 def history_option(command: Any) -> Any:
     """--history for a command whose answer can be kept."""
     told = "Keep the run in sqlite:///runs.db or postgresql://host/db; none: nowhere.  [default: what steelyard.toml says]"
-    return click.option("--history", metavar="URL", help=told)(command)
+    return click.option("--history", type=INPUT, metavar="URL", help=told)(command)
 
 
 def keep_in_history(result: Any, options: dict[str, Any], **facts: Any) -> None:

@@ -11,7 +11,7 @@ from typing import Any
 
 import click
 
-from steelyard.cli.command import command
+from steelyard.cli.command import INPUT, command
 from steelyard.cli.options import answer, common, seed_of, split
 from steelyard.errors import AmbiguityError, DataError, UsageError
 
@@ -19,10 +19,14 @@ METHODS = ("corrected-repeated-kfold", "corrected-resampled", "5x2cv-t", "5x2cv-
 
 
 @command(short_help="is one learning algorithm better? (cross-validation)")
-@click.argument("baseline", metavar="BASELINE")
-@click.argument("candidate", metavar="CANDIDATE")
+@click.argument("baseline", type=INPUT, metavar="BASELINE")
+@click.argument("candidate", type=INPUT, metavar="CANDIDATE")
 @click.option(
-    "--data", required=True, metavar="SOURCE", help="Table with one row per item: CSV, JSON Lines, Parquet ... or - for standard input."
+    "--data",
+    required=True,
+    type=INPUT,
+    metavar="SOURCE",
+    help="Table with one row per item: CSV, JSON Lines, Parquet ... or - for standard input.",
 )
 @click.option("--target", required=True, metavar="COLUMN", help="Column to be learned.")
 @click.option("--features", multiple=True, metavar="COLUMN", help="Columns to learn from; repeat or join by commas.  [default: all others]")

@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from steelyard.cli.command import command
+from steelyard.cli.command import INPUT, command
 from steelyard.cli.options import (
     MEASURE_FORMATS,
     RECORD_FORMAT,
@@ -30,7 +30,7 @@ from steelyard.outputs import refuse_overwriting, write_whole
 
 
 @command(short_help="how good is it, and how sure are we?")
-@click.argument("source", required=False)
+@click.argument("source", type=INPUT, required=False)
 @click.option("--counts", metavar="K/N", help="Bare counts instead of a source: 85/100 is 85 right of 100.")
 @click.option("--tp", type=click.IntRange(min=0), help="True positives, with --fp and --fn, instead of a source.")
 @click.option("--fp", type=click.IntRange(min=0), help="False positives.")

@@ -6,7 +6,7 @@ from typing import Any
 
 import click
 
-from steelyard.cli.command import command
+from steelyard.cli.command import INPUT, command
 from steelyard.cli.options import PLAN_FORMATS, answer, common_with, given, run_columns
 from steelyard.options import RUN_COLUMNS
 
@@ -22,7 +22,7 @@ from steelyard.options import RUN_COLUMNS
 @click.option("--discordance", type=float, help="Same items, right or wrong: the share that differs when the drop is there.")
 @click.option("--churn", type=float, help="Same items, right or wrong: the share that differs between two healthy runs.")
 @click.option("--sd", type=float, help="Same items, scores: standard deviation of the per-item differences.")
-@click.option("--pilot", multiple=True, metavar="SOURCE", help="A run to estimate sigma from, or two runs on the same items.")
+@click.option("--pilot", multiple=True, type=INPUT, metavar="SOURCE", help="A run to estimate sigma from, or two runs on the same items.")
 @click.option("--repeats", type=int, multiple=True, metavar="K", help="Answers to each item; twice for reference and new run.")
 @click.option("--within", type=float, multiple=True, metavar="SD", help="Standard deviation of one answer within an item.")
 @click.option("--design-effect", type=float, help="How many times more items the groups cost.")

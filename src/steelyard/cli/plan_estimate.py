@@ -6,7 +6,7 @@ from typing import Any
 
 import click
 
-from steelyard.cli.command import command
+from steelyard.cli.command import INPUT, command
 from steelyard.cli.options import PLAN_FORMATS, answer, common_with, fraction
 from steelyard.errors import UsageError
 
@@ -32,7 +32,7 @@ COLUMNS = ("positive", "truth", "prediction", "score", "group")
 @click.option(
     "--prior", type=float, default=0.5, show_default=True, help="Pseudo-counts of the credible interval: 0.5 Jeffreys, 1 uniform."
 )
-@click.option("--pilot", metavar="SOURCE", help="Labelled items there are: they give the expected value, and they count.")
+@click.option("--pilot", type=INPUT, metavar="SOURCE", help="Labelled items there are: they give the expected value, and they count.")
 @click.option("--design-prior", metavar="A,B", help="Instead of one expected value, a Beta(A, B) of values.")
 @click.option("--have", metavar="K/N", help="Labels there are, K of N relevant items: how many more?")
 @click.option(

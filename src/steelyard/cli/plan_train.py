@@ -6,7 +6,7 @@ from typing import Any
 
 import click
 
-from steelyard.cli.command import command
+from steelyard.cli.command import INPUT, command
 from steelyard.cli.options import PLAN_FORMATS, answer, common_with, seed_of, split
 from steelyard.errors import UsageError
 
@@ -15,7 +15,7 @@ READING = ("size", "score", "seed_column", "n_test")
 
 
 @command(short_help="how many training items to reach a target?")
-@click.argument("curve", required=False, metavar="[CURVE]")
+@click.argument("curve", type=INPUT, required=False, metavar="[CURVE]")
 @click.option("--target", type=float, required=True, help="The score to be reached, such as .9; between 0 and 1 unless lower is better.")
 @click.option("--size", metavar="COLUMN", help="Column with the training size.  [default: size, n, train_size, n_train, training_size]")
 @click.option("--score", metavar="COLUMN", help="Column with the score.  [default: score, accuracy, f1, value, test_score]")
@@ -26,8 +26,8 @@ READING = ("size", "score", "seed_column", "n_test")
 )
 @click.option("--n-test", metavar="COLUMN", help="Column with the number of test items, or one number for all points; 'none' ignores it.")
 @click.option("--lower-is-better", is_flag=True, help="The score is an error or a loss, 0 at best.")
-@click.option("--learner", metavar="PKG.MOD:NAME", help="Measure the curve of this learner first, on --data.")
-@click.option("--data", metavar="SOURCE", help="With --learner: table with one row per item, or - for standard input.")
+@click.option("--learner", type=INPUT, metavar="PKG.MOD:NAME", help="Measure the curve of this learner first, on --data.")
+@click.option("--data", type=INPUT, metavar="SOURCE", help="With --learner: table with one row per item, or - for standard input.")
 @click.option("--truth", metavar="COLUMN", help="With --learner: column to be learned.")
 @click.option("--features", multiple=True, metavar="COLUMN", help="With --learner: columns to learn from.  [default: all others]")
 @click.option("--group", metavar="COLUMN", help="With --learner: items that belong together. 'none': no groups.")

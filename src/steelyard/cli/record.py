@@ -6,13 +6,13 @@ from typing import Any
 
 import click
 
-from steelyard.cli.command import command
+from steelyard.cli.command import INPUT, command
 from steelyard.cli.history import history_option, keep_in_history
 from steelyard.cli.options import answer, common, log_parts, pairs_given, run_columns, run_source_given
 
 
 @command(short_help="put a run on record as the reference (several sources: several runs)")
-@click.argument("sources", nargs=-1, required=True, metavar="SOURCE...")
+@click.argument("sources", type=INPUT, nargs=-1, required=True, metavar="SOURCE...")
 @click.option("--task", required=True, metavar="NAME", help="The task: references go to DIRECTORY/NAME.yaml.")
 @click.option("--model", required=True, metavar="NAME", help="The model's name there.")
 @click.option("--spec", multiple=True, metavar="KEY=VALUE", help="What justifies another accuracy, such as quant_algo=FP8. Repeatable.")

@@ -6,7 +6,7 @@ from typing import Any
 
 import click
 
-from steelyard.cli.command import OUTPUT, command
+from steelyard.cli.command import INPUT, OUTPUT, command
 from steelyard.cli.history import history_option, keep_in_history
 from steelyard.cli.options import CHECK_FORMATS, answer, common_with, pairs_given
 from steelyard.errors import UsageError
@@ -15,10 +15,11 @@ OF_VERDICTS = ("junit", "github")  # formats that know a verdict, not the run ar
 
 
 @command(short_help="evaluate a model now, and stop as soon as the question is decided")
-@click.argument("task", required=False)
+@click.argument("task", type=INPUT, required=False)
 @click.option(
     "--model",
     multiple=True,
+    type=INPUT,
     metavar="MODEL",
     help="openai:NAME, python:pkg.mod:function, command:PROGRAM or file:PREDICTIONS. Twice: the first is the baseline.",
 )
