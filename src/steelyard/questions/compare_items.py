@@ -16,6 +16,7 @@ from steelyard.questions.asked import Asked
 from steelyard.questions.compare import check_names, finish
 from steelyard.questions.compare_engine import compare_large, run_names
 from steelyard.questions.evidence import concluded_again
+from steelyard.questions.log_metric import own_direction, own_metric, own_positive
 from steelyard.questions.measure_items import NUMERIC, ratio_columns, refuse_numeric_truth
 from steelyard.questions.over_tasks import over_tasks
 from steelyard.questions.pair_evidence import pair_evidence, unpaired_evidence
@@ -67,6 +68,7 @@ def compare_sources(
     runs = _runs(data, guess, asked, by, given, names)
     chosen = guess or default_metric(runs)
     asked = _of_logs(runs, chosen, asked)
+    asked = replace(asked, own=replace(asked.own, positive=own_positive([run.log for run in runs], [chosen], asked.own.positive)))
     if flips_out is not None and (len(runs) > 2 or asked.design == "unpaired"):
         raise UsageError("cannot list the flipped items", got="--flips-out", need="two systems on the same items")
     if len(runs) > 2:
@@ -87,9 +89,8 @@ def _of_logs(runs: Sequence[Run], metric: Metric, asked: Asked) -> Asked:
             values = list(dict.fromkeys(facts[name] for facts in told))
             if len(values) > 1:
                 asked.warn(f"the logs differ in {name}: {values[0]} and {values[1]}; the difference may be one of protocol, not of systems")
-    ways = {log.higher_is_better for log in logs if log is not None}
-    known = ways.pop() if len(ways) == 1 else None
-    return replace(asked, higher_is_better=known) if known is not None and metric.base in ("mean", "accuracy", "ratio") else asked
+    known = own_direction(logs, metric)
+    return asked if known is None else replace(asked, higher_is_better=known)
 
 
 def compare_runs(
@@ -241,6 +242,8 @@ def _split_models(
 
 def default_metric(runs: Sequence[Run]) -> Metric:
     """Right or wrong: accuracy. Scores that are not all 0 and 1, in any run: mean. Only probabilities: auc."""
+    if (own := own_metric([run.log for run in runs])) is not None:
+        return own
     items = [run.items for run in runs]
     if all(one.truth is not None and one.prediction is not None for one in items):
         for one in items:
@@ -252,8 +255,7 @@ def default_metric(runs: Sequence[Run]) -> Metric:
     if all(one.probability is not None and one.truth is not None for one in items):
         return parse("auc")
     if all(one.ratio is not None for one in items):
-        told = {run.log.metric if run.log is not None else None for run in runs}
-        return parse((told.pop() if len(told) == 1 else None) or "ratio")
+        return parse("ratio")
     raise DataError(
         "cannot tell what to compare",
         got="runs that do not share truth and prediction, score, or truth and probability",

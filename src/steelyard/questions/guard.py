@@ -81,7 +81,17 @@ def check(
         from steelyard.questions.guard_source import guard_source
 
         found, scale_used = guard_source(
-            source, place, entry, rule, columns, unmatched=unmatched, missing=missing, draws=draws, seed=0 if seed is None else seed
+            source,
+            place,
+            entry,
+            rule,
+            columns,
+            unmatched=unmatched,
+            missing=missing,
+            draws=draws,
+            seed=0 if seed is None else seed,
+            named=metric is not None,
+            directed=higher_is_better is not None,
         )
     _warn_of_drift(found, entry, rule)
     warn_of_theta(rule, found.reference)

@@ -17,6 +17,7 @@ from steelyard.questions.compare_items import Run
 from steelyard.questions.guard_number import Found, Number, guard_floor, guard_number
 from steelyard.questions.guard_paired import guard_items
 from steelyard.questions.guard_rule import Rule
+from steelyard.questions.log_metric import hold_to_own, own_direction, own_positive
 from steelyard.questions.measure import rows_of_sample
 from steelyard.questions.reference_place import Place, with_outcomes
 from steelyard.questions.sample import Sample
@@ -40,9 +41,16 @@ def guard_source(
     missing: str,
     draws: int,
     seed: int,
+    named: bool = False,
+    directed: bool = False,
 ) -> tuple[Found, str]:
-    """The verdict and the scale it is in."""
+    """The verdict and the scale it is in. named, directed: the metric, or which way is better, was asked for, whatever the log says."""
     run = read_run(source, columns, rule.metric, rule.warnings)
+    if not named:
+        hold_to_own([run.log], rule.metric, on_record=entry.metric is not None)
+    if not directed and entry.higher_is_better is None and place.defaults.higher_is_better is None:
+        _refuse_other_direction(run, rule)
+    rule = replace(rule, positive=own_positive([run.log], [metric_of(rule.metric, run.items)], rule.positive))
     metric = metric_of(rule.metric, run.items)
     recorded = None
     if rule.threshold is None:
@@ -73,6 +81,17 @@ def guard_source(
     scale, unit = scale_of(rule, metric, [run.items], entry)
     new = _number(run, metric, unit, missing, entry, rule)
     return (guard_floor if rule.threshold is not None else guard_number)(new, entry, rule), scale
+
+
+def _refuse_other_direction(run: Run, rule: Rule) -> None:
+    """A log that says that lower is better is not judged by a reference that takes higher for better because nobody said so."""
+    if rule.higher_is_better and own_direction([run.log], metric_of(rule.metric, run.items)) is False:
+        raise DataError(
+            "cannot tell which way is better",
+            got=f"a log in which lower is better, and a reference of {rule.metric} that does not say so",
+            need="one of them",
+            hint="higher_is_better: false in the entry, or higher_is_better = false in [tasks.NAME] of steelyard.toml",
+        )
 
 
 def _warn_of_edited_value(found: Found, entry: Entry, rule: Rule) -> None:

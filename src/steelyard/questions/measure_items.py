@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -12,6 +13,7 @@ from steelyard.errors import DataError, UsageError
 from steelyard.items import Items, Labels
 from steelyard.metrics.catalogue import Metric, parse
 from steelyard.questions.label_warnings import warn_about_labels
+from steelyard.questions.log_metric import own_metric, own_positive
 from steelyard.questions.measure import OUTCOME_METRICS, rows_of_sample, sign
 from steelyard.questions.measure_engine import deal_groups, measure_units
 from steelyard.questions.run_notes import stopping_warning
@@ -43,6 +45,7 @@ def measure_source(
         settings.warn(sentence)
     asked = metrics is not None
     metrics = metrics if metrics is not None else default_metrics(source)
+    settings = replace(settings, positive=own_positive([source.log], metrics, settings.positive))
     if (found := measure_units(source, metrics, settings, asked=asked)) is not None:
         return found
     deal_groups(source, sorted(_used(metrics, source)), settings)
@@ -90,8 +93,10 @@ def default_metrics(source: Source) -> list[Metric]:
     """What is asked when nothing is: by what the source holds."""
     roles = source.roles
     names: list[str] = []
+    if (own := own_metric([source.log])) is not None:
+        return [own]
     if source.ratio is not None:
-        return [parse((source.log and source.log.metric) or "ratio")]
+        return [parse("ratio")]
     if "truth" in roles and "prediction" in roles:
         names += ["accuracy", "macro_f1", "each_precision", "each_recall", "each_f1"]
     elif "score" in roles:

@@ -18,6 +18,7 @@ from steelyard.options import source_keywords
 from steelyard.questions.compare_items import Run, default_metric
 from steelyard.questions.guard_rule import SCALES
 from steelyard.questions.guard_source import metric_of, read_run
+from steelyard.questions.log_metric import hold_to_own, own_direction, own_positive
 from steelyard.questions.measure import rows_of_sample
 from steelyard.questions.pair_evidence import right_or_wrong
 from steelyard.questions.record_entry import Measured, entry_of, refuse_unasked, wish_of
@@ -84,6 +85,14 @@ def record(
     wish = wish_of({**about, **limits, "reason": reason, "protocol": protocol}, before, place)
     settings = settle(missing=missing, positive=wish.positive)
     runs = [read_run(source, columns, wish.metric or "accuracy", settings.warnings) for source in sources]
+    logs = [run.log for run in runs]
+    if metric is None:
+        hold_to_own(logs, wish.metric)
+    about_what = metric_of(wish.metric, runs[0].items) if wish.metric is not None else default_metric(runs)
+    wish = replace(wish, positive=own_positive(logs, [about_what], wish.positive))
+    if before is None and place.defaults.higher_is_better is None and own_direction(logs, about_what) is False:
+        wish = replace(wish, limits={"higher_is_better": False, **wish.limits})
+    settings = replace(settings, positive=wish.positive)
     found = _measured(runs, wish.metric, settings, items=items, hashed=_hashed(ids, before, place))
     entry = entry_of(wish, found, place, settings.warnings)
     _warn(found, wish.deterministic, settings)

@@ -67,7 +67,7 @@ def notes_of(source: Any) -> Notes | None:
     if not isinstance(source, str | os.PathLike) or "://" in os.fspath(source):
         return None
     path = notes_path(source)
-    if not path.is_file() or not Path(source).is_file():
+    if not os.path.isfile(path) or not os.path.isfile(source):
         return None
     shown = str(path)
     try:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from steelyard.errors import DataError, UsageError
 from steelyard.read.columns import as_column
+from steelyard.read.indexes import aligned, labels_of, names_items
 from steelyard.read.roles import GIVEN_ONLY, RECOGNISED, Assignment
 from steelyard.read.source import Source
 from steelyard.read.table import MemoryTable
@@ -28,15 +29,19 @@ def array_source(data: Any, second: Any, columns: Mapping[str, object]) -> Sourc
     for role in given:
         if role not in (*RECOGNISED, *GIVEN_ONLY):
             raise UsageError(f"cannot use the role {role!r}", need=f"one of {', '.join((*RECOGNISED, *GIVEN_ONLY, 'by', 'ratio'))}")
-    store: dict[str, Any] = {role: as_column(role, value) for role, value in given.items()}
-    store |= {f"by {name}": as_column(f"slice {name!r}", value) for name, value in slices.items()}
+    sliced = {f"by {name}": value for name, value in slices.items()}
+    beside, index, said = aligned({**given, **sliced})
+    if names_items(index) and not {"id", "repeat", "model"} & set(given):
+        given, beside = {"id": None, **given}, {"id": labels_of(index), **beside}
+    store: dict[str, Any] = {role: as_column(role, beside[role]) for role in given}
+    store |= {f"by {name}": as_column(f"slice {name!r}", beside[f"by {name}"]) for name in slices}
     pair = None
     if ratio is not None:
         if not isinstance(ratio, (tuple, list)) or len(ratio) != 2:
             raise UsageError("cannot use ratio", got=type(ratio).__name__, need="two arrays")
         pair = ("ratio above", "ratio below")
         store |= {name: as_column("ratio", part) for name, part in zip(pair, ratio, strict=True)}
-    return _source(store, list(given), tuple(slices), pair)
+    return _source(store, list(given), tuple(slices), pair, said)
 
 
 def _main(data: Any, second: Any, asked: Mapping[str, Any]) -> dict[str, Any]:
@@ -75,7 +80,7 @@ def _slices(given: Any) -> dict[str, Any]:
     return {"by": given}
 
 
-def _source(store: dict[str, Any], roles: list[str], by: tuple[str, ...], ratio: tuple[str, str] | None) -> Source:
+def _source(store: dict[str, Any], roles: list[str], by: tuple[str, ...], ratio: tuple[str, str] | None, said: Sequence[str]) -> Source:
     first = next(iter(store))
     for name, column in store.items():
         if len(column) != len(store[first]):
@@ -84,4 +89,4 @@ def _source(store: dict[str, Any], roles: list[str], by: tuple[str, ...], ratio:
     names = list(store)
     table = MemoryTable(names, lambda place: store[names[place]], len(store[first]))
     chosen = Assignment({role: role for role in roles}, tuple(f"by {name}" for name in by), ratio)
-    return Source(table, chosen, shown=ARRAY, slices={name: f"by {name}" for name in by})
+    return Source(table, chosen, shown=ARRAY, slices={name: f"by {name}" for name in by}, warnings=said)

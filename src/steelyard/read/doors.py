@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from steelyard.errors import AmbiguityError, SourceError, UsageError
 from steelyard.read.arrays import array_source
 from steelyard.read.frames import columns_table, frame_table, is_frame, rows_table
+from steelyard.read.indexes import ID, aligned, index_of, labels_of, names_items
 from steelyard.read.roles import LOG_CHOICES, assign, may_use, option, whole_name
 from steelyard.read.source import Source
 from steelyard.read.sql.engines import open_on_engine, without_engine
-from steelyard.read.table import Table
+from steelyard.read.table import MemoryTable, Table
 
 if TYPE_CHECKING:
     from steelyard.read.logs.log import Choices, Log
@@ -29,12 +31,13 @@ def open_source(data: Any, second: Any = None, *, columns: Mapping[str, object])
     data: a path (file, directory, pattern, "-", name=path), a frame, a DuckDB relation, an Arrow stream, rows, a dict
     of columns, or an array of labels or scores; with `second`, truth and prediction as two arrays. columns: role ->
     column name (tables) or array (arrays), as the user gave them; the other roles are found by name. For the log of an
-    evaluation tool also task, filter, scorer, prompt and model_name, which of several is meant; `score` names its metric.
+    evaluation tool also log_task, filter, scorer, prompt and log_model, which of several is meant (latest: the newest run);
+    `score` names its metric.
     Who counts: engine, and for Spark master or remote.
     """
     if isinstance(data, Source):
         raise UsageError("cannot open a source twice", got="a Source", need="a path, a frame or arrays")
-    columns, engine = without_engine(columns)
+    columns, engine = without_engine({what: value for what, value in columns.items() if what != "latest" or value})
     if engine and (source := open_on_engine(data, second, columns, engine)) is not None:
         return source
     if second is None:
@@ -45,16 +48,16 @@ def open_source(data: Any, second: Any = None, *, columns: Mapping[str, object])
                 if is_database(data):
                     _refuse_choices(columns, "a database")
                     return open_database(data, columns)
-            return _from_path(os.fspath(data), columns)
+            return _opened(os.fspath(data), columns)
         if type(data).__module__.startswith("pyspark.sql"):
             from steelyard.read.sql.spark import spark_source
 
             _refuse_choices(columns, "a Spark frame")
             return spark_source(data, columns)
         _refuse_choices(columns, "a table in memory")
-        table = _table_of(data, columns)
+        table, index, said = _table_of(data, columns)
         if table is not None:
-            return Source(table, assign(table.names, columns))
+            return _known_by_index(table, index, columns, said)
     elif isinstance(data, (str, bytes, os.PathLike, Mapping)) or isinstance(second, (str, bytes, os.PathLike, Mapping)) or is_frame(data):
         raise UsageError(
             "cannot use a second argument here",
@@ -65,17 +68,42 @@ def open_source(data: Any, second: Any = None, *, columns: Mapping[str, object])
     return array_source(data, second, columns)
 
 
-def _table_of(data: Any, columns: Mapping[str, object]) -> Table | None:
-    """The table of a frame, of rows or of a dict of columns; None if data is one array."""
+def _table_of(data: Any, columns: Mapping[str, object]) -> tuple[Table | None, Any, list[str]]:
+    """The table of a frame, of rows or of a dict of columns, with its index and what was done; no table if data is one array."""
     if isinstance(data, (bytes, bytearray)):
         raise UsageError("cannot open bytes", got=f"{len(data)} bytes", need="a path, a frame or arrays", hint="write them to a file first")
     if isinstance(data, Mapping):
-        return columns_table(data)
+        beside, index, said = aligned(data)
+        return columns_table(beside), index, said
     if is_frame(data):
-        return frame_table(data, may_use(columns))
+        return frame_table(data, may_use(columns)), index_of(data), []
     if isinstance(data, (list, tuple)) and data and any(isinstance(row, Mapping) for row in data[:1]):
-        return rows_table(data)
-    return None
+        return rows_table(data), None, []
+    return None, None, []
+
+
+def _known_by_index(table: Table, index: Any, columns: Mapping[str, object], said: Sequence[str]) -> Source:
+    """A table of pandas. Without an id column, an index that names the items is their id; rows of repeats or models are not items."""
+    chosen = assign(table.names, columns)
+    if (
+        not isinstance(table, MemoryTable)
+        or not names_items(index)
+        or {"id", "repeat", "model"} & set(chosen.roles)
+        or columns.get("id") == "none"
+    ):
+        return Source(table, chosen, warnings=said)
+    table = table.beside(ID, labels_of(index))
+    return Source(table, replace(chosen, roles={"id": ID, **chosen.roles}), warnings=said)
+
+
+def _opened(text: str | bytes, columns: Mapping[str, object]) -> Source:
+    """The source of a path. Whatever the system refuses on the way, in a directory or beside a log, is an error that says what."""
+    try:
+        return _from_path(text, columns)
+    except OSError as error:
+        from steelyard.read.paths import cannot_open
+
+        raise cannot_open(os.fsdecode(text), error) from None
 
 
 def _from_path(text: str | bytes, columns: Mapping[str, object]) -> Source:
@@ -152,15 +180,23 @@ def _choices(columns: Mapping[str, object]) -> Choices:
     """What the user said that chooses among the contents of a log. The column options score and model name one of them, too."""
     from steelyard.read.logs.log import Choices
 
-    for what in LOG_CHOICES:
-        if columns.get(what) is not None and not isinstance(columns[what], str):
-            raise UsageError(f"cannot use {option(what)}", got=type(columns[what]).__name__, need="a name")
-    named = {"task": "task", "filter": "filter", "scorer": "scorer", "prompt": "prompt", "model_name": "model"}
-    said = {choice: columns[what] for what, choice in named.items() if columns.get(what) is not None}
+    said: dict[str, Any] = {}
+    for what, choice in LOG_CHOICES.items():
+        value = columns.get(what)
+        if value is None:
+            continue
+        if choice == "latest":
+            said[choice] = bool(value)
+            continue
+        if not isinstance(value, str):
+            hint = "compare takes two of them" if isinstance(value, (list, tuple)) else ""
+            raise UsageError(f"cannot use {option(what)}", got=type(value).__name__, need="one name", hint=hint)
+        if said.setdefault(choice, value) != value:
+            raise UsageError(f"cannot use {option(what)} twice", got=f"{said[choice]!r} and {value!r}", need="one name")
     for role in ("score", "model"):
         if isinstance(columns.get(role), str) and columns[role] != "none":  # none: no column; to a log that says nothing
-            said.setdefault(role, columns[role])
-    return Choices(**{choice: str(value) for choice, value in said.items()})
+            said.setdefault(role, str(columns[role]))
+    return Choices(**said)
 
 
 def _source_of(log: Log, name: str | None, columns: Mapping[str, object]) -> Source:
@@ -196,7 +232,7 @@ def _refuse_choices(columns: Mapping[str, object], shown: str) -> None:
             f"cannot use {option(given[0])}",
             got=shown,
             need="the log of an evaluation tool",
-            hint="a table is read whole: select its rows before, or measure it with --by COLUMN",
+            hint="a table is read whole: select its rows before",
         )
 
 

@@ -14,7 +14,7 @@ from collections.abc import Iterator
 from typing import Any, BinaryIO
 
 from steelyard.errors import SourceError
-from steelyard.read.paths import TemporaryFile
+from steelyard.read.paths import TemporaryFile, cannot_open
 
 LIMIT = 64 << 30  # bytes after unpacking
 SUSPECT, RATIO = 1 << 30, 1000  # beyond the first, an expansion by more than the second is taken for a bomb
@@ -25,19 +25,19 @@ def inflate(path: str, compression: str) -> TemporaryFile:
     """The unpacked content of a file."""
     packed = max(os.path.getsize(path), 1)
     spool = TemporaryFile()
-    written = 0
-    try:
-        with spool.stream as out:
-            for chunk in _gzip(path) if compression == "gzip" else _zstd(path):
-                written += len(chunk)
-                if written > LIMIT or (written > SUSPECT and written > RATIO * packed):
-                    got = f"more than {written:,} bytes out of {packed:,}"
-                    raise SourceError(f"cannot unpack {path!r}", got=got, need=f"at most {LIMIT:,} bytes, and {RATIO} times the file")
-                out.write(chunk)
-    except BaseException:
-        spool.remove()
-        raise
+    spool.fill(_measured(path, packed, _gzip(path) if compression == "gzip" else _zstd(path)), f"unpack {path!r}")
     return spool
+
+
+def _measured(path: str, packed: int, chunks: Iterator[bytes]) -> Iterator[bytes]:
+    """The chunks as they come, until they are more than anybody can mean."""
+    written = 0
+    for chunk in chunks:
+        written += len(chunk)
+        if written > LIMIT or (written > SUSPECT and written > RATIO * packed):
+            got = f"more than {written:,} bytes out of {packed:,}"
+            raise SourceError(f"cannot unpack {path!r}", got=got, need=f"at most {LIMIT:,} bytes, and {RATIO} times the file")
+        yield chunk
 
 
 def _gzip(path: str) -> Iterator[bytes]:
@@ -51,6 +51,8 @@ def _gzip(path: str) -> Iterator[bytes]:
         raise SourceError(
             f"cannot unpack {path!r}", got=f"damaged gzip data ({error})", need="a whole file", hint="copy it again"
         ) from None
+    except OSError as error:  # the disk, not the data
+        raise cannot_open(path, error) from None
 
 
 def _cut_off(path: str, kind: str) -> SourceError:
@@ -70,10 +72,16 @@ def _zstd(path: str) -> Iterator[bytes]:
                 yield chunk
     except SourceError:
         raise
+    except OSError as error:
+        if error.errno is None:  # libraries of zstd say damaged data so, too
+            raise _damaged(path, error) from None
+        raise cannot_open(path, error) from None
     except Exception as error:  # each library has its own class for damaged data
-        raise SourceError(
-            f"cannot unpack {path!r}", got=f"damaged zstd data ({error})"[:200], need="a whole file", hint="copy it again"
-        ) from None
+        raise _damaged(path, error) from None
+
+
+def _damaged(path: str, error: Exception) -> SourceError:
+    return SourceError(f"cannot unpack {path!r}", got=f"damaged zstd data ({error})"[:200], need="a whole file", hint="copy it again")
 
 
 def zstd_stream(source: str | bytes) -> Any:

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from steelyard.errors import SourceError
 from steelyard.read.formats import compression_of, format_of
 from steelyard.read.inflate import inflate
-from steelyard.read.paths import TemporaryFile, unchanged
+from steelyard.read.paths import TemporaryFile, cannot_open, regular, unchanged
 
 _NESTED = 3  # a gzip of a gzip of a gzip is nobody's result
 
@@ -30,6 +30,7 @@ def open_file(
 ) -> Opened:
     """Look at the first bytes, unpack as long as they say so, and decide the format."""
     shown = path if shown is None else shown
+    regular(path)
     check = unchanged([path])
     plain = path
     for _ in range(_NESTED):
@@ -49,7 +50,7 @@ def _head(path: str, shown: str) -> bytes:
         with open(path, "rb") as stream:
             head = stream.read(4096)
     except OSError as error:
-        raise SourceError(f"cannot open {shown!r}", got=error.strerror or type(error).__name__, need="a readable file") from None
+        raise cannot_open(shown, error) from None
     if not head.removeprefix(b"\xef\xbb\xbf").strip():
         raise SourceError(f"cannot measure {shown!r}", got="an empty file: no items", need="at least one row")
     return head

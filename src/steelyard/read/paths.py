@@ -10,7 +10,7 @@ import stat
 import sys
 import tempfile
 import weakref
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import BinaryIO
 
 from steelyard.errors import SourceError
@@ -31,9 +31,49 @@ class TemporaryFile:
     """A file of ours that goes away with the source, or at the latest when the program ends."""
 
     def __init__(self, suffix: str = "") -> None:
-        handle, self.path = tempfile.mkstemp(prefix="steelyard-", suffix=suffix)
+        try:
+            handle, self.path = tempfile.mkstemp(prefix="steelyard-", suffix=suffix)
+        except OSError as error:
+            raise _no_room("make a temporary file", error) from None
         self.stream: BinaryIO = os.fdopen(handle, "wb")
         self.remove = weakref.finalize(self, _remove, self.path)
+
+    def fill(self, chunks: Iterable[bytes], doing: str) -> None:
+        """Write all of it, and close; nothing stays behind if that fails. doing: what failed, for the message."""
+        try:
+            with self.stream as out:
+                for chunk in chunks:
+                    try:
+                        out.write(chunk)
+                    except OSError as error:
+                        raise _no_room(doing, error) from None
+        except OSError as error:  # what was buffered, when the file is closed
+            self.remove()
+            raise _no_room(doing, error) from None
+        except BaseException:
+            self.remove()
+            raise
+
+
+def _no_room(doing: str, error: OSError) -> SourceError:
+    return SourceError(
+        f"cannot {doing}",
+        got=f"{reason(error)} in the directory for temporary files",
+        need="room there",
+        hint="set TMPDIR to a directory with more room",
+    )
+
+
+def reason(error: OSError) -> str:
+    """Why the system refused, in its words."""
+    return (error.strerror or str(error) or type(error).__name__).rstrip(".")
+
+
+def cannot_open(path: str, error: OSError) -> SourceError:
+    """A file or directory that the system does not let us look at; it may be another one than the user named."""
+    where = error.filename if isinstance(error.filename, str) and error.filename not in ("", path) else None
+    got = reason(error) + ("" if where is None else f": {where!r}")
+    return SourceError(f"cannot open {path!r}", got=got, need="a readable file")
 
 
 def _remove(path: str) -> None:
@@ -69,8 +109,8 @@ def resolve(text: str) -> list[str]:
         found = sorted(path for path in glob.glob(text, recursive=True) if not os.path.isdir(path))
         if not found:
             raise SourceError("cannot find a file", got=f"no match for the pattern {text!r}", need="at least one file")
-        return [_regular(path) for path in found]
-    return [_regular(text)]
+        return [regular(path) for path in found]
+    return [regular(text)]
 
 
 def _in_directory(path: str) -> list[str]:
@@ -94,7 +134,7 @@ def _in_directory(path: str) -> list[str]:
             need="one format",
             hint=f"give a pattern such as {path}/*.jsonl",
         )
-    return [_regular(os.path.join(path, name)) for found in by_format.values() for name in found]
+    return [regular(os.path.join(path, name)) for found in by_format.values() for name in found]
 
 
 def _listed(path: str) -> list[str]:
@@ -109,13 +149,14 @@ def _listed(path: str) -> list[str]:
     return found
 
 
-def _regular(path: str) -> str:
+def regular(path: str) -> str:
+    """The path of a regular file that may be read; an error says what is there instead. Opening a pipe would wait for ever."""
     try:
         mode = os.stat(path).st_mode
     except FileNotFoundError:
         raise _not_found(path) from None
     except OSError as error:
-        raise SourceError(f"cannot open {path!r}", got=error.strerror or type(error).__name__, need="a readable file") from None
+        raise cannot_open(path, error) from None
     for is_kind, kind in _KINDS:
         if is_kind(mode):
             raise SourceError(f"cannot read {path!r}", got=kind, need="a regular file", hint="use - to read standard input")
@@ -141,9 +182,7 @@ def spool_stdin() -> TemporaryFile:
     if sys.stdin is None or sys.stdin.isatty():
         raise SourceError("cannot read standard input", got="a terminal", need="piped data", hint="steelyard measure - < results.csv")
     spool = TemporaryFile()
-    with spool.stream as out:
-        while chunk := sys.stdin.buffer.read(1 << 20):
-            out.write(chunk)
+    spool.fill(iter(lambda: sys.stdin.buffer.read(1 << 20), b""), "keep standard input")
     return spool
 
 

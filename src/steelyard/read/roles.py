@@ -20,7 +20,11 @@ RECOGNISED: Mapping[str, tuple[str, ...]] = {
     "model": ("model", "model_name", "system"),
 }
 GIVEN_ONLY = ("weight",)
-LOG_CHOICES = ("task", "filter", "scorer", "prompt", "model_name")  # not columns: which part of a log is meant
+# Not columns: which part of a log is meant, and what its reader calls that. task and model_name are former names.
+LOG_CHOICES: Mapping[str, str] = {
+    "log_task": "task", "task": "task", "filter": "filter", "scorer": "scorer", "prompt": "prompt",
+    "log_model": "model", "model_name": "model", "latest": "latest",
+}  # fmt: skip
 SINGLE = (*RECOGNISED, *GIVEN_ONLY)
 OFFERED = ("subject", "category", "task")
 LABEL_ROLES = frozenset({"id", "truth", "prediction", "group", "repeat", "model"})
@@ -29,7 +33,7 @@ NUMBER_ROLES = frozenset({"score", "probability", "weight"})
 
 def option(role: str) -> str:
     """The option that names the column of a role, or chooses inside a log."""
-    return {"model": "--model-column", "model_name": "--model"}.get(role, f"--{role}")
+    return {"model": "--model-column", "model_name": "--log-model", "task": "--log-task"}.get(role, f"--{role.replace('_', '-')}")
 
 
 @dataclass(frozen=True, slots=True)

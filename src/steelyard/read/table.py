@@ -49,6 +49,11 @@ class MemoryTable:
         self._columns: dict[str, Column] = {}
         self._encoded: dict[str, tuple[Labels, Distinct]] = {}
 
+    def beside(self, name: str, values: Any) -> MemoryTable:
+        """The same table with one more column at its end."""
+        place = len(self.names)
+        return MemoryTable([*self.names, name], lambda at: values if at == place else self._get(at), self.n)
+
     def numbers(self, name: str, role: str) -> Any:
         return self.column(name, role).numbers()
 

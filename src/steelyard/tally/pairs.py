@@ -45,7 +45,10 @@ def match(baseline: Items, candidate: Items) -> tuple[Pairs, PairingReport]:
     """The matched rows of two runs and the report of how they met. Rows without a partner are not in the pairs."""
     if (baseline.id is None) != (candidate.id is None):
         raise DataError(
-            "cannot pair the items", got="ids in one run only", need="ids in both, or in neither", hint="name the id column with --id"
+            "cannot pair the items",
+            got="ids in one run only",
+            need="ids in both, or in neither",
+            hint="name the id column with --id; of a frame, an index other than 0, 1, 2, ... counts as its ids",
         )
     if baseline.id is None or candidate.id is None:
         return _by_position(baseline, candidate)

@@ -53,7 +53,7 @@ def test_means_are_the_scores_of_the_aggregate(name: str, result: dict[str, Any]
 
 
 def test_several_evaluations_results_and_models_are_refused_and_listed(tmp_path: Path) -> None:
-    with pytest.raises(AmbiguityError, match=r"2: arith_gen/strict-match, arith_gen/flexible-extract.*--task"):
+    with pytest.raises(AmbiguityError, match=r"2: arith_gen/strict-match, arith_gen/flexible-extract.*--log-task"):
         log("arith.json")
     with pytest.raises(UsageError, match="bleu"):
         log("arith.json", score="bleu")
@@ -70,7 +70,7 @@ def test_several_evaluations_results_and_models_are_refused_and_listed(tmp_path:
             row["model_id"] = "steel/other"
 
     path = edited(tmp_path, "levels_samples.jsonl", two_models)
-    with pytest.raises(AmbiguityError, match=r"2: steel/other, steel/model-b.*--model"):
+    with pytest.raises(AmbiguityError, match=r"2: steel/other, steel/model-b.*--log-model"):
         log(path)
     assert len(log(path, model="steel/other").columns["id"]) == 6
 

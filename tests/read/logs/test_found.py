@@ -17,7 +17,7 @@ from steelyard.errors import AmbiguityError, SteelyardError, UsageError
 from steelyard.read.doors import open_source
 from steelyard.read.logs import found
 from steelyard.read.logs.found import is_log, read_log
-from steelyard.read.logs.log import Choices, Log
+from steelyard.read.logs.log import FLAGS, Choices, Log
 
 HERE = Path(__file__).parent
 READERS = [name for name in found._WORDS if find_spec(f"steelyard.read.logs.{name}") is not None]
@@ -140,7 +140,7 @@ def reader(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_choices_that_a_log_does_not_have_are_refused() -> None:
     assert read_log("x", Choices(scorer="match")) is not None
     for what in ("task", "filter", "prompt", "model"):
-        with pytest.raises(UsageError, match=f"--{what}.*a tool.*scorer match"):
+        with pytest.raises(UsageError, match=f"{FLAGS[what]}.*a tool.*scorer match"):
             read_log("x", Choices(**{what: "value"}))
 
 

@@ -171,9 +171,11 @@ def suite(tmp_path: Path) -> Path:
 def test_several_runs_are_refused_and_listed_and_chosen_by_task_and_model(tmp_path: Path) -> None:
     path = suite(tmp_path)
     assert looks_like(str(path), b"")
-    with pytest.raises(AmbiguityError, match=r"which task of .* got 2: mcqa:subject=sums, mcqa:subject=words, need one. Hint: --task mcqa"):
+    with pytest.raises(
+        AmbiguityError, match=r"which task of .* got 2: mcqa:subject=sums, mcqa:subject=words, need one. Hint: --log-task mcqa"
+    ):
         sy.measure(str(path), score="exact_match")
-    with pytest.raises(AmbiguityError, match=r"which model of .* got 2: steel/a, steel/b, need one. Hint: --model steel/a"):
+    with pytest.raises(AmbiguityError, match=r"which model of .* got 2: steel/a, steel/b, need one. Hint: --log-model steel/a"):
         sy.measure(str(path), score="exact_match", task="mcqa:subject=sums")
     with pytest.raises(AmbiguityError, match="which task"):
         sy.measure(str(path), score="exact_match", model_name="steel/b")

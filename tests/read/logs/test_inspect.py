@@ -18,6 +18,7 @@ from hypothesis import strategies as st
 
 import steelyard as sy
 from steelyard.errors import AmbiguityError, DataError, SourceError, SteelyardError, UsageError
+from steelyard.questions.measure import measure
 from steelyard.read.inflate import zstd_stream
 from steelyard.read.logs import inspect_zip
 from steelyard.read.logs.inspect_log import looks_like, read
@@ -281,9 +282,38 @@ def test_results_that_disagree_are_told(tmp_path: Path) -> None:
         (0.25, None, ("Inspect's own mean of 'judge' is 0.25, that of the samples in the log is 0.5",)),
         (0.5, "mean", ()),
         (1, "mean", ("Inspect's own mean of 'judge' is 1, that of the samples in the log is 0.5",)),
-        (0.25, "mode", ("Inspect reduced the epochs by mode; here every epoch counts, as a repeat of its sample",)),
     ):
         assert read(packed(tmp_path / "r.eval", run_of(["C", "I"], **results(value, reducer))), Choices()).warnings == said
+
+
+def of_metrics(reducer: str | None = None, **metrics: float) -> dict[str, Any]:
+    named = {name: {"name": name, "value": value} for name, value in metrics.items()}
+    return {"results": {"scores": [{"scorer": "judge", "name": "judge", "reducer": reducer, "metrics": named}]}}
+
+
+@pytest.mark.parametrize(
+    ("results", "said"),
+    [
+        (of_metrics(median=1.0, stderr=0.5), r"own number of 'judge' is median \(1\), and the mean of the samples is 0.5"),
+        (of_metrics("mode", accuracy=0.25), r"reduced the epochs of 'judge' by mode \(0.25\)"),
+    ],
+)
+def test_a_scorer_that_is_about_no_mean_is_refused_unless_a_metric_is_named(results: dict[str, Any], said: str, tmp_path: Path) -> None:
+    path = packed(tmp_path / "r.eval", run_of(["C", "I"], **results))
+    with pytest.raises(DataError, match=said):
+        measure(path)
+    assert measure(path, metric="mean").row.estimate == 0.5
+
+
+def test_a_metric_of_its_own_that_is_the_mean_is_one(tmp_path: Path) -> None:
+    assert measure(packed(tmp_path / "r.eval", run_of(["C", "I"], **of_metrics(share=0.5)))).row.estimate == 0.5
+
+
+def test_epochs_reduced_by_pass_at_k_are_measured_as_such(tmp_path: Path) -> None:
+    run = run_of(["C", "I"], **of_metrics("pass_at_2", accuracy=0.5))
+    run["summaries.json"] += [{**row, "epoch": 2} for row in run["summaries.json"]]
+    found = measure(packed(tmp_path / "r.eval", run))
+    assert (found.row.metric, found.row.estimate) == ("pass@2", 0.5)
 
 
 # ---- runs that did not end ---------------------------------------------------------------------------------------------------

@@ -109,7 +109,7 @@ def test_missing_values_and_nan_are_missing_and_told(tmp_path: Path) -> None:
 def test_several_tasks_in_one_file_or_directory_are_refused_and_listed(tmp_path: Path) -> None:
     task = "CASE WHEN CAST(doc.id AS INTEGER) < 5 THEN 'few|0' ELSE doc.task_name END"
     path = changed(tmp_path, f"SELECT struct_update(doc, task_name := {task}) AS doc, metric, model_response FROM t")
-    with pytest.raises(AmbiguityError, match=r"--task"):
+    with pytest.raises(AmbiguityError, match=r"--log-task"):
         log(path, score="em")
     assert len(log(path, score="em", task="few|0").columns["id"]) == 5
     run = tmp_path / "details" / "model-c" / DATE
@@ -118,7 +118,7 @@ def test_several_tasks_in_one_file_or_directory_are_refused_and_listed(tmp_path:
         shutil.copy(FILES["model-b"], run / f"details_{name}_{DATE}.parquet")
     assert looks_like(str(run), b"")
     assert looks_like(str(tmp_path), b"")
-    with pytest.raises(AmbiguityError, match=r"2: sums\|0, words\|5.*--task"):
+    with pytest.raises(AmbiguityError, match=r"2: sums\|0, words\|5.*--log-task"):
         log(run, score="em")
     found = log(run, score="em", task="words|5")
     assert found.name == "model-c"
@@ -144,7 +144,7 @@ def test_rows_that_are_not_whole_are_refused(tmp_path: Path) -> None:
 def test_an_output_directory_is_refused_and_lists_its_models(tmp_path: Path) -> None:
     top = Path(__file__).parent / "lighteval"
     for path in (top, top / "details", top / "details" / "steel"):
-        with pytest.raises(AmbiguityError, match=r"which model of .* got 2: steel/model-a, steel/model-b, need one. Hint: --model"):
+        with pytest.raises(AmbiguityError, match=r"which model of .* got 2: steel/model-a, steel/model-b, need one. Hint: --log-model"):
             sy.measure(str(path), score="em")
         found = sy.measure(str(path), score="em", model_name="steel/model-b")
         assert (found.name, found.n) == ("steel/model-b", 16)

@@ -20,7 +20,9 @@ import pytest
 from steelyard.cli.main import main
 from steelyard.errors import AmbiguityError, DataError, SourceError, SteelyardError, UsageError
 from steelyard.questions.compare import compare
+from steelyard.questions.guard import check
 from steelyard.questions.measure import measure
+from steelyard.questions.record import record
 from steelyard.read.doors import open_source
 from steelyard.read.logs.lm_eval import read
 from steelyard.read.logs.log import Choices
@@ -133,7 +135,7 @@ def test_the_task_hash_is_the_tools() -> None:
     [
         (A, Choices(), ["filter", "strict-match, flexible-extract", "--filter strict-match"]),
         (SAMPLES, Choices(), ["filter", "strict-match, flexible-extract"]),
-        (FIRST, Choices(), ["task", "colour_mc, notes_ppl, pairs_f1", "--task colour_mc"]),
+        (FIRST, Choices(), ["task", "colour_mc, notes_ppl, pairs_f1", "--log-task colour_mc"]),
         (FIRST, Choices(task="colour_mc"), ["metric", "acc, acc_norm", "--score acc"]),
         (FIRST, Choices(task="pairs_f1"), ["metric", "acc, f1, mcc"]),
         (HERE / "api", STRICT, ["2 models", "model-a, model-b", "the directory of one model"]),
@@ -237,7 +239,7 @@ def test_these_options_are_refused_where_there_is_no_log(words: list[str], tmp_p
     table.write_text("id,score\n1,0\n2,1\n", encoding="utf-8")
     code, out, err = command(capsys, "measure", table, *words)
     assert (code, out) == (3, "")
-    assert f"cannot use {words[0]}" in err
+    assert f"cannot use {words[0].replace('--task', '--log-task').replace('--model', '--log-model')}" in err
     code, out, err = command(capsys, "compare", "--counts", "1/2", "--counts", "2/2", *words)
     assert (code, out) == (3, "")
     assert words[0] in err
@@ -423,7 +425,7 @@ def test_another_average_is_told(tmp_path: Path) -> None:
     told = results(folder)
     told["results"]["arith_gen"]["exact_match,strict-match"] = 0.5
     path.write_text(json.dumps(told), encoding="utf-8")
-    assert any("0.575" in said and "0.5" in said and "another aggregation" in said for said in read(str(folder), STRICT).warnings)
+    assert any("0.575" in said and "0.5" in said and "not those that it averaged" in said for said in read(str(folder), STRICT).warnings)
 
 
 def test_results_with_numbers_beyond_all_measure_are_told_or_refused(tmp_path: Path) -> None:
@@ -432,7 +434,7 @@ def test_results_with_numbers_beyond_all_measure_are_told_or_refused(tmp_path: P
     told = results(folder)
     told["results"]["arith_gen"]["exact_match,strict-match"] = 10**400
     path.write_text(json.dumps(told), encoding="utf-8")
-    assert any("the results file has inf: another aggregation" in said for said in read(str(folder), STRICT).warnings)
+    assert any("number of 'exact_match' is inf" in said for said in read(str(folder), STRICT).warnings)
     told["n-samples"]["arith_gen"]["effective"] = 10**18
     path.write_text(json.dumps(told), encoding="utf-8")
     with pytest.raises(SourceError, match="results that promise 1000000000000000000 documents, need at most 10,000,000"):
@@ -531,3 +533,109 @@ def test_random_damage_is_an_error_or_a_whole_answer(tmp_path: Path) -> None:
             assert len(log.columns["id"]) == sum(line["filter"] == "strict-match" for line in lines)
     assert answered > 10
     assert refused > 10
+
+
+# ---- the headline is the log's own metric, or a refusal ------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("metric", ["f1", "mcc"])
+def test_the_logs_own_metric_is_measured_compared_recorded_and_checked(metric: str, tmp_path: Path) -> None:
+    own = [theirs(folder, "pairs_f1", metric) for folder in (FIRST, SECOND)]
+    choice = {"log_task": "pairs_f1", "score": metric}
+    found = measure(str(FIRST), **choice)
+    assert (found.row.metric, found.row.estimate) == (metric, pytest.approx(own[0], abs=1e-12))
+    difference = compare(str(FIRST), str(SECOND), **choice)
+    assert difference.metric == metric
+    assert difference.difference.estimate == pytest.approx(own[1] - own[0], abs=1e-12)
+    about = {"task": "t", "model": "m", "directory": tmp_path}
+    kept = record(str(FIRST), **about, **choice)
+    assert (kept.metric, kept.value) == (metric, pytest.approx(own[0], abs=1e-12))
+    verdict = check(str(SECOND), **about, **choice)
+    assert (verdict.metric, verdict.candidate["value"]) == (metric, pytest.approx(own[1], abs=1e-12))
+
+
+def test_a_log_is_not_judged_by_a_reference_of_another_metric(tmp_path: Path) -> None:
+    about = {"task": "t", "model": "m", "directory": tmp_path, "log_task": "pairs_f1"}
+    record(str(FIRST), **about, score="acc")
+    with pytest.raises(DataError, match=r"own number is mcc, and a reference of accuracy.*--metric accuracy"):
+        check(str(FIRST), **about, score="mcc")
+    assert check(str(FIRST), **about, score="mcc", metric="accuracy").candidate["value"] == theirs(FIRST, "pairs_f1", "acc")
+    with pytest.raises(DataError, match="own number is mcc"):
+        record(str(FIRST), **about, score="mcc", update=True)
+
+
+def told_by(folder: Path, task: str, metric: str, value: float, aggregation: str | None = None) -> None:
+    """The results of a run with another number of a metric, and another way to it."""
+    path = next(folder.glob("results_*"))
+    told = json.loads(path.read_text(encoding="utf-8"))
+    told["results"][task][f"{metric},none"] = value
+    for one in told["configs"][task]["metric_list"]:
+        if one["metric"] == metric:
+            one.pop("aggregation", None)
+            one |= {} if aggregation is None else {"aggregation": aggregation}
+    path.write_text(json.dumps(told), encoding="utf-8")
+
+
+@pytest.mark.parametrize(
+    ("aggregation", "value", "said"),
+    [
+        ("median", 0.0, "by median"),
+        ("median", 0.3, "by median"),  # equal to the mean here, and another quantity all the same
+        ("def worst(items):\n    return min(items)\n", 0.0, "a function of the task's own"),
+        (None, 0.0, "the mean of the items is 0.3"),
+    ],
+)
+def test_what_is_no_mean_of_items_is_refused_unless_a_metric_is_named(
+    aggregation: str | None, value: float, said: str, tmp_path: Path
+) -> None:
+    folder = copy(FIRST, tmp_path / "a")
+    told_by(folder, "colour_mc", "acc", value, aggregation)
+    choice: dict[str, Any] = {"log_task": "colour_mc", "score": "acc"}
+    about: dict[str, Any] = {"task": "t", "model": "m", "directory": tmp_path / "references"}
+    for ask in (lambda: measure(str(folder), **choice), lambda: compare(str(folder), str(folder), **choice),
+                lambda: record(str(folder), **about, **choice)):  # fmt: skip
+        with pytest.raises(DataError, match=f"{said}.*--metric mean"):
+            ask()
+    assert measure(str(folder), **choice, metric="mean").row.estimate == pytest.approx(0.3)
+    record(str(folder), **about, **choice, metric="mean")
+    assert check(str(folder), **about, **choice).verdict == "pass"
+
+
+def test_a_function_of_the_tasks_own_that_takes_the_mean_is_a_mean(tmp_path: Path) -> None:
+    folder = copy(FIRST, tmp_path / "a")
+    told_by(folder, "colour_mc", "acc", 0.3, "def own(items):\n    return sum(items) / len(items)\n")
+    assert measure(str(folder), log_task="colour_mc", score="acc").row.estimate == pytest.approx(0.3)
+
+
+def three_classes(row: dict[str, Any]) -> dict[str, Any]:
+    return row if "f1" not in row else {**row, "f1": [row["f1"][0] + (row["doc_id"] % 5 == 0), row["f1"][1] + (row["doc_id"] % 7 == 0)]}
+
+
+def test_an_f1_of_several_classes_is_the_average_that_gives_the_tools_number(tmp_path: Path) -> None:
+    folder = copy(FIRST, tmp_path / "a", three_classes)
+    choice = {"log_task": "pairs_f1", "score": "f1"}
+    with pytest.raises(DataError, match="the macro_f1 of its labels is"):
+        measure(str(folder), **choice)
+    for name in ("macro_f1", "weighted_f1"):
+        value = measure(str(folder), **choice, metric=name).row.estimate
+        told_by(folder, "pairs_f1", "f1", value)
+        found = measure(str(folder), **choice)
+        assert (found.row.metric, found.row.estimate) == (name, pytest.approx(value))
+    alone = next(folder.glob("samples_pairs_f1*")).rename(tmp_path / "alone.jsonl")
+    with pytest.raises(DataError, match="which f1 of several classes"):
+        measure(str(alone), score="f1")
+
+
+def test_labels_of_a_metric_that_nobody_knows_need_a_name(tmp_path: Path) -> None:
+    folder = copy(FIRST, tmp_path / "a", lambda row: {**row, "metrics": [*row["metrics"], "odd"], "odd": row["f1"]} if "f1" in row else row)
+    with pytest.raises(DataError, match=r"does not say how .* puts the labels of 'odd' together"):
+        measure(str(folder), log_task="pairs_f1", score="odd")
+    assert measure(str(folder), log_task="pairs_f1", score="odd", metric="accuracy").row.estimate == theirs(FIRST, "pairs_f1", "acc")
+
+
+def test_an_edited_perplexity_is_told(tmp_path: Path) -> None:
+    folder = copy(FIRST, tmp_path / "a")
+    told_by(folder, "notes_ppl", "word_perplexity", 7.0)
+    assert any(
+        "is 7, and that of the items is" in said for said in measure(str(folder), log_task="notes_ppl", score="word_perplexity").warnings
+    )

@@ -16,6 +16,7 @@ from typing import Any
 from steelyard.errors import SourceError
 from steelyard.read.logs.documents import document, malformed, objects, occurrences, scalars, side_by_side, text_or_none
 from steelyard.read.logs.log import Choices, Log, pick
+from steelyard.read.logs.own_number import Own, agree, mean_of, number_or_none, own_mean
 from steelyard.read.opened import open_file
 
 TOOL = "Every Eval Ever"
@@ -58,13 +59,15 @@ def read(path: str, choices: Choices) -> Log:
     if repeats is not None:
         columns["repeat"] = repeats
     lower = config.get("lower_is_better")
+    own = _own(_entry(aggregate, task, result), columns, result or task) if field == "score" else Own()
     return Log(
         tool=TOOL,
         columns=columns,
         name=model,
         chosen={"model": model, "task": task, "score": f"{result} {field}".strip() if field != "score" else result or field},
         checks={"evaluation": task},
-        warnings=(*said, *_missing(rows, values)),
+        warnings=(*said, *own.said, *_missing(rows, values)),
+        not_a_mean=own.not_a_mean,
         higher_is_better=not lower if isinstance(lower, bool) and field == "score" else None,
     )
 
@@ -187,16 +190,34 @@ def _result(row: Mapping[str, Any]) -> str:
     return text_or_none(row.get("evaluation_result_id")) or ""
 
 
-def _config(aggregate: Mapping[str, Any], task: str, result: str) -> Mapping[str, Any]:
-    """The metric of the chosen result, as the aggregate describes it."""
+def _entry(aggregate: Mapping[str, Any], task: str, result: str) -> Mapping[str, Any]:
+    """The chosen result in the aggregate."""
     results = aggregate.get("evaluation_results")
     for each in results if isinstance(results, list) else []:
-        if isinstance(each, dict) and each.get("evaluation_name") == task:
-            named = each.get("evaluation_result_id")
-            config = each.get("metric_config")
-            if named in (None, result) and isinstance(config, dict):
-                return config
+        if isinstance(each, dict) and each.get("evaluation_name") == task and each.get("evaluation_result_id") in (None, result):
+            return each
     return {}
+
+
+def _config(aggregate: Mapping[str, Any], task: str, result: str) -> Mapping[str, Any]:
+    """The metric of the chosen result, as the aggregate describes it."""
+    config = _entry(aggregate, task, result).get("metric_config")
+    return config if isinstance(config, dict) else {}
+
+
+def _own(entry: Mapping[str, Any], columns: Mapping[str, Sequence[Any]], name: str) -> Own:
+    """Whether the mean over the samples of the mean over their attempts is the score of the aggregate, in its unit."""
+    details = entry.get("score_details")
+    theirs = number_or_none(details.get("score")) if isinstance(details, dict) else None
+    by_id: dict[str, list[Any]] = {}
+    for item, score in zip(columns["id"], columns["score"], strict=True):
+        by_id.setdefault(item, []).append(score)
+    ours = mean_of(mean_of(scores) for scores in by_id.values())
+    config = entry.get("metric_config")
+    percent = isinstance(config, dict) and config.get("metric_unit") in ("percent", "percentage")
+    if percent and theirs is not None and ours is not None and agree(100 * ours, theirs):
+        return Own()
+    return own_mean(TOOL, name, ours, theirs)
 
 
 # ---- values ----------------------------------------------------------------------------------------------------------

@@ -14,7 +14,7 @@ from importlib.util import find_spec
 from typing import Any
 
 from steelyard.errors import SteelyardError, UsageError
-from steelyard.read.logs.log import Choices, Log
+from steelyard.read.logs.log import FLAGS, Choices, Log
 
 HEAD = 1 << 16
 _ZIP, _PARQUET = b"PK\x03\x04", b"PAR1"
@@ -101,8 +101,8 @@ def _refuse_unused(log: Log, choices: Choices, shown: str, verified: tuple[str, 
         asked = getattr(choices, what)
         if asked is not None and what not in log.chosen and what not in verified:
             raise UsageError(
-                f"cannot use --{what} with {shown!r}",
-                got=f"--{what} {asked} and a log of {log.tool}, which has no choice of a {what}",
+                f"cannot use {FLAGS[what]} with {shown!r}",
+                got=f"{FLAGS[what]} {asked} and a log of {log.tool}, which has no choice of a {what}",
                 need="options that its logs have",
                 hint=f"chosen there: {', '.join(f'{key} {value}' for key, value in log.chosen.items())}" if log.chosen else "",
             )

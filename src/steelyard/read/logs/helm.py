@@ -18,8 +18,9 @@ from typing import Any
 from steelyard.errors import AmbiguityError
 from steelyard.read.logs.documents import digest, document, listed_in, malformed, text_or_none
 from steelyard.read.logs.log import Choices, Log, pick
+from steelyard.read.logs.own_number import mean_of, own_mean
 
-FILE, SPEC = "per_instance_stats.json", "run_spec.json"
+FILE, SPEC, STATS = "per_instance_stats.json", "run_spec.json", "stats.json"
 _START = re.compile(rb'\s*\[\s*\{\s*"instance_id"\s*:')
 _KEYS = (rb'"train_trial_index"\s*:\s*\d', rb'"stats"\s*:\s*\[')
 _OF_MODEL = ("model=", "model_deployment=")  # settings in the name of a run that say who answers, not what is asked
@@ -60,9 +61,33 @@ def read(path: str, choices: Choices) -> Log:
     missing = columns["score"].count(None)
     if missing:
         warnings.append(f"{missing} of {len(kept)} rows have no value of {metric!r}")
+    own = own_mean("HELM", metric, mean_of(_plain_scores(columns)), _aggregate(path, metric, split))
     name, checks = _spec(path)
     chosen = {**picked, "score": metric} | ({"split": split} if split is not None else {})
-    return Log(tool="HELM", columns=columns, name=name, chosen=chosen, checks=checks, warnings=tuple(warnings))
+    return Log(
+        tool="HELM", columns=columns, name=name, chosen=chosen, checks=checks, warnings=(*warnings, *own.said), not_a_mean=own.not_a_mean
+    )
+
+
+def _plain_scores(columns: Mapping[str, Any]) -> list[Any]:
+    """The scores of the instances as they are, without their perturbed copies, which HELM averages apart."""
+    kinds = columns.get("perturbation") or ["none"] * len(columns["score"])
+    return [score for score, kind in zip(columns["score"], kinds, strict=True) if kind == "none"]
+
+
+def _aggregate(path: str, metric: str, split: str | None) -> Any:
+    """HELM's own mean of a metric, from the statistics of the run beside its instances; trials count alike there."""
+    beside = os.path.join(os.path.dirname(path), STATS)
+    if not os.path.isfile(beside):
+        return None
+    stats = document(beside)
+    for stat in stats if isinstance(stats, list) else []:
+        name = stat.get("name") if isinstance(stat, Mapping) else None
+        if isinstance(name, Mapping) and {key: value for key, value in name.items() if value is not None} == {"name": metric} | (
+            {} if split is None else {"split": split}
+        ):
+            return stat.get("mean")
+    return None
 
 
 # ---- a suite of runs -------------------------------------------------------------------------------------------------
@@ -75,7 +100,7 @@ def _is_run(folder: str) -> bool:
 def _runs(path: str) -> list[str]:
     """The directories of runs in a directory, sorted."""
     with os.scandir(path) as entries:
-        folders = [entry.path for entry, _ in zip(entries, range(_RUNS), strict=False) if entry.is_dir()]
+        folders = [entry.path for entry, _ in zip(entries, range(_RUNS), strict=False) if os.path.isdir(entry.path)]
     return sorted(folder for folder in folders if _is_run(folder))
 
 

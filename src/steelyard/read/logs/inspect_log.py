@@ -46,7 +46,8 @@ def read(path: str, choices: Choices) -> Log:
     key, scores = _scores(path, rows, scorer, choices.score)
     said = [*told_run(header, len(rows), len(absent), _promised(spec)[2]), *said, *told_errors(rows, scores)]
     said += told_holes(rows, scores, [_score(row, scorer).get("reason") for row in rows], scorer)
-    said += told_results(header, scorer, key, rows, scores)
+    own = told_results(header, scorer, key, rows, scores)
+    said += own.said
     table = [_row(row, score, scorer) for row, score in zip(rows, scores, strict=True)]
     return Log(
         tool=TOOL,
@@ -55,6 +56,8 @@ def read(path: str, choices: Choices) -> Log:
         chosen={"scorer": scorer} | ({} if key is None else {"score": key}),
         checks=_checks(path, spec, scorer, key),
         warnings=tuple(said),
+        metric=own.metric,
+        not_a_mean=own.not_a_mean,
     )
 
 

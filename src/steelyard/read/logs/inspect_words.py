@@ -6,14 +6,18 @@ Also the two looks into its JSON that every reader of it needs: an object or not
 from __future__ import annotations
 
 import math
+import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
+from steelyard.read.logs.own_number import Own, agree, number_or_none
+
 _SHOWN = 3  # different messages
 _LONGEST = 80  # characters of one
 _MEANS = ("accuracy", "mean")
-_ROUNDING = 1e-6
+# What Inspect says of how sure a mean is, and not how good the model is.
+_SPREADS = ("stderr", "bootstrap_stderr", "std", "var", "ci", "ci_wilson", "lower", "upper")
 
 Rows = Sequence[Mapping[str, Any]]
 Scores = Sequence[float | None]
@@ -80,31 +84,59 @@ def told_holes(rows: Rows, scores: Scores, reasons: Iterable[Any], scorer: str) 
     return [f"{len(holes)} of {len(rows)} samples have no score from {scorer!r}" + (f": {_listed(why)}" if why else "")]
 
 
-def told_results(header: Mapping[str, Any], scorer: str, key: str | None, rows: Rows, scores: Scores) -> list[str]:
-    """Whether Inspect's own mean is that of the scores; if not, letters of the scorer's own or later edits may be behind it."""
+def told_results(header: Mapping[str, Any], scorer: str, key: str | None, rows: Rows, scores: Scores) -> Own:
+    """Whether the mean of the scores is Inspect's own number; if not, how that can be had, or why it cannot.
+
+    A scorer without a mean among its metrics is about something else. Epochs reduced by pass_at_k are our pass@k.
+    """
     found = [
         score
         for score in objects_of(mapping(header.get("results")).get("scores"))
         if score.get("scorer") == scorer and score.get("name") == (scorer if key is None else key)
     ]
-    reducers = [score.get("reducer") for score in found]
-    if found and not {None, "mean"} & set(reducers):
-        listed = ", ".join(str(each) for each in reducers)
-        return [f"Inspect reduced the epochs by {listed}; here every epoch counts, as a repeat of its sample"]
-    theirs = next((value for score in found if score.get("reducer") in (None, "mean") for value in _means(score)), None)
-    ours = _mean(rows, scores)
-    if theirs is None or ours is None or abs(theirs - ours) <= _ROUNDING * max(1.0, abs(theirs)):
-        return []
-    return [f"Inspect's own mean of {key or scorer!r} is {theirs:.6g}, that of the samples in the log is {ours:.6g}"]
+    plain = [score for score in found if score.get("reducer") in (None, "mean")]
+    ours, called = _mean(rows, scores), key or scorer
+    if not found or (plain and _named(plain[0], _MEANS)):
+        theirs = _named(plain[0], _MEANS)[0][1] if plain else None
+        if theirs is None or ours is None or agree(ours, theirs):
+            return Own()
+        return Own(said=[f"Inspect's own mean of {called!r} is {theirs:.6g}, that of the samples in the log is {ours:.6g}"])
+    if plain:
+        others = [one for one in _named(plain[0]) if one[0] not in _SPREADS]
+        if not others or any(ours is not None and agree(ours, value) for _, value in others):
+            return Own()
+        name, value = next((one for one in others if one[0] == _headline(header, scorer, called)), others[0])
+        mean = "" if ours is None else f", and the mean of the samples is {ours:.6g}"
+        return Own(not_a_mean=f"Inspect's own number of {called!r} is {name} ({value:.6g}){mean}")
+    reducer = str(found[0].get("reducer"))
+    tries = re.fullmatch(r"pass_at_(\d+)", reducer)
+    if tries is not None and len(found) == 1 and all(score in (None, 0, 1) for score in scores):
+        return Own(metric=f"pass@{tries[1]}", said=[f"Inspect reduced the epochs by {reducer}: measured as pass@{tries[1]}"])
+    means = [value for score in found for _, value in _named(score, _MEANS)]
+    if ours is not None and any(agree(ours, value) for value in means):
+        return Own()
+    listed = ", ".join(str(score.get("reducer")) for score in found)
+    shown = f" ({means[0]:.6g})" if means else ""
+    return Own(
+        not_a_mean=f"Inspect reduced the epochs of {called!r} by {listed}{shown}, and here every epoch counts as a repeat of its sample"
+    )
 
 
-def _means(score: Mapping[str, Any]) -> list[float]:
-    """Read by the name of a metric, never by its key, which gets a number when a name comes twice."""
+def _headline(header: Mapping[str, Any], scorer: str, name: str) -> str | None:
+    """The metric that the run's headline names, if it is of this score."""
+    told = mapping(mapping(header.get("results")).get("headline"))
+    return _last(told.get("metric")) if told.get("scorer") == scorer and told.get("score") == name else None
+
+
+def _named(score: Mapping[str, Any], names: Sequence[str] | None = None) -> list[tuple[str, float]]:
+    """Metrics and their values. Read by the name of a metric, never by its key, which gets a number when a name comes twice."""
     metrics = [mapping(each) for each in mapping(score.get("metrics")).values()]
-    values = [each.get("value") for each in metrics if str(each.get("name")).split("/")[-1] in _MEANS and not each.get("group")]
-    return [
-        float(value) for value in values if (type(value) is float and math.isfinite(value)) or (type(value) is int and abs(value) < 2**53)
-    ]
+    values = [(_last(each.get("name")), number_or_none(each.get("value"))) for each in metrics if not each.get("group")]
+    return [(name, value) for name, value in values if value is not None and (names is None or name in names)]
+
+
+def _last(name: Any) -> str:
+    return str(name).split("/")[-1]
 
 
 def _mean(rows: Rows, scores: Scores) -> float | None:

@@ -14,7 +14,7 @@ from collections.abc import Callable
 
 from steelyard.errors import SourceError
 from steelyard.read.inflate import inflate, zstd_stream
-from steelyard.read.paths import TemporaryFile
+from steelyard.read.paths import TemporaryFile, reason
 
 MAGIC = b"PK\x03\x04"
 LIMIT = 2 << 30  # bytes of one member, unpacked; it is held in memory
@@ -57,6 +57,8 @@ class Archive:
             content = unpack(self._packed(info), info.file_size)
         except SourceError as error:
             raise self._fault(name, error.got, error.need, error.hint) from None
+        except OSError as error:
+            raise self._fault(name, reason(error), "a readable file") from None
         except Exception as error:  # each library has its own class for damaged data
             raise self._fault(name, f"damaged data ({error})"[:200], "a whole file", "copy it again") from None
         if len(content) != info.file_size or zlib.crc32(content) != info.CRC:
@@ -109,8 +111,7 @@ def _zstd(packed: bytes, size: int) -> bytes:
 def _zstd_text(packed: bytes, size: int) -> bytes:
     """By way of a file, which DuckDB reads line by line; it ends the last line too, where the member may not."""
     spool = TemporaryFile()
-    with spool.stream as out:
-        out.write(packed)
+    spool.fill([packed], "unpack the member")
     try:
         plain = inflate(spool.path, "zstd")
     finally:

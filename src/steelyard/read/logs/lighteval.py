@@ -15,8 +15,9 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from steelyard.errors import AmbiguityError, UsageError
-from steelyard.read.logs.documents import digest, malformed, scalars, side_by_side
+from steelyard.read.logs.documents import digest, document, malformed, scalars, side_by_side
 from steelyard.read.logs.log import Choices, Log, pick
+from steelyard.read.logs.own_number import mean_of, own_mean
 from steelyard.read.logs.parquet_rows import has_names, parquet_rows
 
 _DETAILS = "details"
@@ -60,14 +61,34 @@ def read(path: str, choices: Choices) -> Log:
     missing = values.count(None)
     warnings = (f"{missing} of {len(values)} documents have no value of {score!r}",) if missing else ()
     chosen["score"] = score
+    own = own_mean("lighteval", score, mean_of(values), _aggregate(path, tasks[0], score))
     return Log(
         tool="lighteval",
         columns=side_by_side(made),
         name=_model(path),
         chosen=chosen,
         checks={"task": tasks[0]},
-        warnings=warnings,
+        warnings=(*warnings, *own.said),
+        not_a_mean=own.not_a_mean,
     )
+
+
+def _aggregate(path: str, task: str, score: str) -> Any:
+    """lighteval's own number, from results/MODEL/results_DATE.json beside details/MODEL/DATE."""
+    model, named = _model(path), _FILE.match(os.path.basename(path))
+    if model is None or named is None:
+        return None
+    folder = os.path.dirname(os.path.abspath(path))
+    root = folder[: folder.rindex(os.sep + _DETAILS + os.sep)]
+    file = os.path.join(root, "results", *model.split("/"), f"results_{named['date']}.json")
+    if not os.path.isfile(file):
+        return None
+    found = document(file)
+    results = found.get("results") if isinstance(found, Mapping) else None
+    of_task = (
+        [each for name, each in results.items() if name == task or name.rpartition("|")[0] == task] if isinstance(results, dict) else []
+    )
+    return of_task[0].get(score) if len(of_task) == 1 and isinstance(of_task[0], Mapping) else None
 
 
 def _runs(path: str) -> list[str]:
@@ -78,12 +99,12 @@ def _runs(path: str) -> list[str]:
         return []
     depth = below.rstrip(os.sep).count(os.sep)
     found = []
-    for place, (folder, folders, names) in enumerate(os.walk(below)):
+    for place, (folder, folders, _) in enumerate(os.walk(below)):
         if place > _MOST:
             break
         if folder.count(os.sep) - depth >= _DEPTH:
             folders.clear()
-        if _DATE.match(os.path.basename(folder)) and any(map(_FILE.match, names)):
+        if _DATE.match(os.path.basename(folder)) and _details(folder):
             found.append(folder)
     return sorted(found)
 
@@ -108,7 +129,7 @@ def _details(path: str) -> dict[str, str]:
     found = (
         (_FILE.match(os.path.basename(file)), file) for file in sorted(glob.glob(os.path.join(glob.escape(path), "details_*.parquet")))
     )
-    return {name["task"]: file for name, file in found if name}
+    return {name["task"]: file for name, file in found if name and os.path.isfile(file)}
 
 
 def _struct(path: str, row: Mapping[str, Any], name: str, place: int) -> dict[str, Any]:

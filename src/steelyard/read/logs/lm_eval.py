@@ -7,7 +7,7 @@ two runs are only paired on the same documents. Lines of several processes come 
 What a metric is logged as decides what can be asked:
 
     a number                              score: its mean
-    [gold, predicted] (f1, mcc)           truth and prediction: --metric f1 --positive 1
+    [gold, predicted] (f1, mcc)           truth and prediction, and the metric of the table that is the tool's own number
     [log-likelihood, words or bytes]      two sums: word_perplexity and byte_perplexity are exp of their ratio, bits_per_byte is it
 """
 
@@ -16,6 +16,7 @@ from __future__ import annotations
 import hashlib
 import json
 import math
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -25,6 +26,7 @@ from steelyard.read.gate import check_text
 from steelyard.read.jsons import once_each
 from steelyard.read.logs.lm_eval_files import TOOL, damaged, filters_of, looks_like, of_task, samples_of
 from steelyard.read.logs.log import Choices, Log, pick
+from steelyard.read.logs.own_number import OF_ITS_OWN, Own, agree, mean_of, number_or_none, own_mean, own_metric_of_labels
 from steelyard.read.opened import open_file
 
 __all__ = ["looks_like", "read"]
@@ -39,7 +41,6 @@ _HASHES = ("doc_hash", "prompt_hash", "target_hash")
 _SCALAR = (str, int, float, bool)
 _MOST = 10_000_000  # documents; results that promise more are not taken at their word
 _LARGEST = 1e300  # a number beyond this is taken for infinite
-_CLOSE = 1e-6  # averages are written in full; beyond this they are other averages
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,11 +67,11 @@ def read(path: str, choices: Choices) -> Log:
     kept = [sample for sample in samples if sample.filter == chosen]
     _refuse_duplicates(kept, chosen, source.path)
     metric = pick("metric", choices.score, list(dict.fromkeys(name for one in kept for name in one.metrics)), path, option="--score")
-    columns, ratio, warnings = _measured(metric, kept, source.path)
+    columns, ratio = _measured(metric, kept, source.path)
+    own = _own(metric, columns, ratio, results, task, chosen)
+    warnings = list(own.said)
     columns = {"id": [sample.id for sample in kept], **columns, **_context(kept)}
     warnings += _edited(samples, of_task(results, "task_hashes", task), source.path)
-    if "score" in columns:
-        warnings += _other_average(metric, columns["score"], of_task(results, "results", task), chosen)
     warnings += _fill(columns, kept, of_task(results, "n-samples", task), source.path)
     better = of_task(results, "higher_is_better", task)
     name = results.get("model_name") if results is not None else None
@@ -83,7 +84,9 @@ def read(path: str, choices: Choices) -> Log:
         checks=_checks(samples, filters, of_task(results, "versions", task)),
         warnings=tuple(warnings),
         higher_is_better=better.get(metric) if isinstance(better, Mapping) else None,
-        metric="perplexity" if metric in _EXP and ratio is not None else None,
+        metric=own.metric,
+        positive=own.positive,
+        not_a_mean=own.not_a_mean,
     )
 
 
@@ -186,22 +189,23 @@ def _refuse_duplicates(samples: Sequence[Sample], chosen: str, path: str) -> Non
 # ---- columns ---------------------------------------------------------------------------------------------------------
 
 
-def _measured(metric: str, samples: Sequence[Sample], path: str) -> tuple[dict[str, list[Any]], tuple[str, str] | None, list[str]]:
-    """The columns that a metric is logged as, the ratio if it is one, and what is said about it."""
+def _measured(metric: str, samples: Sequence[Sample], path: str) -> tuple[dict[str, list[Any]], tuple[str, str] | None]:
+    """The columns that a metric is logged as, and the ratio if it is one."""
     values = [None if (value := sample.metrics.get(metric)) in _ABSENT else value for sample in samples]
     present = [value for value in values if value is not None]
     if all(isinstance(value, (int, float)) for value in present):
         _refuse_infinite(metric, samples, [[value] for value in values], path)
         if metric == "perplexity":
             return _per(metric, values, [None if value is None else 1 for value in values], "documents")
-        return {"score": [None if value is None else float(value) for value in values]}, None, []
+        return {"score": [None if value is None else float(value) for value in values]}, None
     if all(isinstance(value, list) and len(value) == 2 for value in present):
         left, right = ([None if value is None else value[side] for value in values] for side in (0, 1))
         if metric in _PER and all(type(part) in (int, float) for value in present for part in value):
             _refuse_infinite(metric, samples, [value or () for value in values], path)
             return _per(metric, left, right, _PER[metric])
         if all(type(part) in (int, bool) or part is None for value in present for part in value):
-            return {"truth": left, "prediction": right}, None, []
+            labels = ([None if part is None else int(part) for part in side] for side in (left, right))
+            return dict(zip(("truth", "prediction"), labels, strict=True)), None
     numbers = sorted({name for sample in samples for name, value in sample.metrics.items() if isinstance(value, (int, float))})
     raise DataError(
         f"cannot use the metric {metric!r} of {path!r}",
@@ -211,11 +215,11 @@ def _measured(metric: str, samples: Sequence[Sample], path: str) -> tuple[dict[s
     )
 
 
-def _per(metric: str, loglik: Sequence[Any], size: Sequence[Any], below: str) -> tuple[dict[str, list[Any]], tuple[str, str], list[str]]:
+def _per(metric: str, loglik: Sequence[Any], size: Sequence[Any], below: str) -> tuple[dict[str, list[Any]], tuple[str, str]]:
     """Minus log-likelihood over words, bytes or documents: the ratio whose exp is the perplexity. In bits, it is bits_per_byte itself."""
     bits = metric == "bits_per_byte"
     above, unit = ("bits", math.log(2)) if bits else ("minus_loglik", 1.0)
-    return {above: [None if value is None else -value / unit for value in loglik], below: list(size)}, (above, below), []
+    return {above: [None if value is None else -value / unit for value in loglik], below: list(size)}, (above, below)
 
 
 def _refuse_infinite(metric: str, samples: Sequence[Sample], values: Sequence[Sequence[Any]], path: str) -> None:
@@ -289,13 +293,42 @@ def _edited(samples: Sequence[Sample], hashed: Any, path: str) -> list[str]:
     return [f"{path!r} is not as the run wrote it: its task hash is not the one in the results file"]
 
 
-def _other_average(metric: str, score: Sequence[float | None], results: Any, chosen: str) -> list[str]:
-    """Said where the tool's number is no mean of the logged scores: another aggregation, or another file."""
-    theirs = results.get(f"{metric},{chosen}") if isinstance(results, Mapping) else None
-    known = [value for value in score if value is not None]
-    if not isinstance(theirs, (int, float)) or not known:
+def _own(
+    metric: str,
+    columns: Mapping[str, Sequence[Any]],
+    ratio: tuple[str, str] | None,
+    results: Mapping[str, Any] | None,
+    task: str,
+    chosen: str,
+) -> Own:
+    averages = of_task(results, "results", task)
+    theirs = averages.get(f"{metric},{chosen}") if isinstance(averages, Mapping) else None
+    if "truth" in columns:
+        return own_metric_of_labels(TOOL, metric, columns["truth"], columns["prediction"], theirs)
+    if ratio is not None:
+        name = "perplexity" if metric in _EXP else "ratio"
+        return Own(metric=name, said=_other_quotient(metric, name, columns, ratio, theirs))
+    return own_mean(TOOL, metric, mean_of(columns["score"]), theirs, _aggregation(results, task, metric))
+
+
+def _aggregation(results: Mapping[str, Any] | None, task: str, metric: str) -> str | None:
+    """How the task says that a metric is put together; None where it leaves that to the tool or to code of its own."""
+    config = of_task(results, "configs", task)
+    listed = config.get("metric_list") if isinstance(config, Mapping) else None
+    for one in listed if isinstance(listed, list) else []:
+        if isinstance(one, Mapping) and one.get("metric") == metric and isinstance(one.get("aggregation"), str):
+            told = one["aggregation"].strip()
+            return told if re.fullmatch(r"[\w.+]+", told) else OF_ITS_OWN
+    return None
+
+
+def _other_quotient(metric: str, name: str, columns: Mapping[str, Sequence[Any]], ratio: tuple[str, str], theirs: Any) -> list[str]:
+    """Said where the items of a perplexity do not give the tool's number."""
+    told = number_or_none(theirs)
+    above, below = (math.fsum(value for value in columns[part] if value is not None) for part in ratio)
+    if told is None or not below:
         return []
-    mean, theirs = math.fsum(known) / len(known), theirs if abs(theirs) < _LARGEST else math.inf
-    if abs(mean - theirs) <= _CLOSE * max(1.0, abs(mean)):
+    ours = above / below if name == "ratio" else math.exp(min(above / below, 700.0))
+    if agree(ours, told):
         return []
-    return [f"the mean of {metric} over the logged documents is {mean:.6g}, and the results file has {theirs:.6g}: another aggregation"]
+    return [f"{TOOL}'s own number of {metric!r} is {told:.6g}, and that of the items is {ours:.6g}: they are not those that it added up"]

@@ -104,7 +104,8 @@ def _one_model(path: str, choices: Choices) -> str:
 def _models(path: str) -> list[str]:
     """The directories that hold a run, in a directory that holds none itself."""
     with os.scandir(path) as entries:
-        folders = [entry.path for entry, _ in zip((e for e in entries if e.is_dir()), range(_MODELS), strict=False)]
+        inside = (entry.path for entry in entries if os.path.isdir(entry.path))  # entry.is_dir() fails on a link to itself
+        folders = [folder for folder, _ in zip(inside, range(_MODELS), strict=False)]
     return sorted(os.path.basename(folder) for folder in folders if _holds_run(folder))
 
 
@@ -114,13 +115,15 @@ def _holds_run(folder: str) -> bool:
         names = os.listdir(folder)
     except OSError:
         return False
-    if any(map(_SAMPLES.match, names)):
+    if any(_SAMPLES.match(name) and os.path.isfile(os.path.join(folder, name)) for name in names):
         return True
     return any(_RESULTS.match(name) and name.startswith("results_") and _are_results(os.path.join(folder, name)) for name in names)
 
 
 def _are_results(path: str) -> bool:
     """Whether a file begins as results do and has keys that no other tool's results have."""
+    if not os.path.isfile(path):  # to open a pipe would be to wait for ever
+        return False
     try:
         with open(path, "rb") as stream:
             whole = stream.read()
@@ -131,7 +134,8 @@ def _are_results(path: str) -> bool:
 
 def _samples_in(folder: str) -> list[Samples]:
     found = [(name, _SAMPLES.match(name)) for name in sorted(os.listdir(folder or "."))]
-    return [Samples(os.path.join(folder, name), named["task"], named["date"]) for name, named in found if named]
+    samples = [Samples(os.path.join(folder, name), named["task"], named["date"]) for name, named in found if named]
+    return [one for one in samples if os.path.isfile(one.path)]
 
 
 def _results_of(folder: str, samples: Samples) -> dict[str, Any] | None:

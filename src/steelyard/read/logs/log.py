@@ -7,18 +7,26 @@ truth, prediction, probability, group, repeat, model), keeps the tool's metadata
 
 from __future__ import annotations
 
+import difflib
+import shlex
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 from steelyard.errors import AmbiguityError, UsageError
 
-OPTIONS = ("task", "filter", "scorer", "prompt", "model", "score")
+# The option of each choice. A reference has a task and a model too, so those of a log have names that mean one thing in every command.
+FLAGS: Mapping[str, str] = {"task": "--log-task", "model": "--log-model"} | {
+    name: f"--{name}" for name in ("filter", "scorer", "prompt", "score")
+}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Choices:
-    """What the user said about a log: which task, filter, scorer, prompt, model, and which metric (`score`). None: not said."""
+    """What the user said about a log: which task, filter, scorer, prompt, model, and which metric (`score`). None: not said.
+
+    latest: of several runs of one task and model, the newest.
+    """
 
     task: str | None = None
     filter: str | None = None
@@ -26,6 +34,7 @@ class Choices:
     prompt: str | None = None
     model: str | None = None
     score: str | None = None
+    latest: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -33,7 +42,8 @@ class Log:
     """columns: equal lengths, None for missing. ratio: the two columns of a corpus metric. chosen: what was picked, for the answer.
 
     checks: facts that two logs must share to be comparable (task hash, dataset revision), with the words of the tool.
-    metric: the metric of ours that is the tool's number, where its columns do not tell by themselves.
+    metric, positive: the metric of ours that is the tool's number, where its columns do not tell by themselves, and the class
+    it is about. not_a_mean: why no metric of ours is the tool's number (empty: one is); then a metric must be asked for.
     """
 
     tool: str
@@ -45,6 +55,17 @@ class Log:
     warnings: tuple[str, ...] = ()
     higher_is_better: bool | None = None
     metric: str | None = None
+    positive: str | None = None
+    not_a_mean: str = ""
+
+
+def flag_with(what: str, name: str) -> str:
+    """The option that makes a choice, as one would type it.
+
+    >>> flag_with("model", "gpt 4 (new)")
+    "--log-model 'gpt 4 (new)'"
+    """
+    return f"{FLAGS.get(what, what)} {shlex.quote(name)}"
 
 
 def pick(what: str, asked: str | None, found: Sequence[str], shown: str, *, option: str | None = None) -> str:
@@ -54,17 +75,44 @@ def pick(what: str, asked: str | None, found: Sequence[str], shown: str, *, opti
     'strict-match'
     """
     listed = ", ".join(found[:20]) + (f" and {len(found) - 20} more" if len(found) > 20 else "")
-    flag = option or f"--{what}"
+    flag = option or FLAGS.get(what, f"--{what}")
     if asked is not None:
         if asked in found:
             return asked
-        raise UsageError(
-            f"cannot find the {what} {asked!r} in {shown!r}", got=listed or f"no {what}", need="one of these", hint=f"{flag} NAME"
-        )
+        hint = flag_with(flag, (difflib.get_close_matches(asked, found, n=1, cutoff=0.5) or found)[0]) if found else f"leave {flag} out"
+        raise UsageError(f"cannot find the {what} {asked!r} in {shown!r}", got=listed or f"no {what}", need="one of these", hint=hint)
     if len(found) == 1:
         return found[0]
     if not found:
         raise UsageError(f"cannot find a {what} in {shown!r}", got="none", need="one")
     raise AmbiguityError(
-        f"cannot tell which {what} of {shown!r} is meant", got=f"{len(found)}: {listed}", need="one", hint=f"{flag} {found[0]}"
+        f"cannot tell which {what} of {shown!r} is meant", got=f"{len(found)}: {listed}", need="one", hint=flag_with(flag, found[0])
     )
+
+
+def pick_latest(dated: Mapping[str, str], choices: Choices, shown: str, whose: str) -> tuple[str, list[str]]:
+    """Of several runs (each with the time that its log tells), the one there is; the newest, if that was asked for, and that is said.
+
+    >>> pick_latest({"b.eval": "2026-11-02", "a.eval": "2026-11-03"}, Choices(latest=True), "logs", "gsm8k")
+    ('a.eval', ['newest of 2 runs of gsm8k: 2026-11-03'])
+    """
+    if len(dated) == 1:
+        return next(iter(dated)), []
+    newest = max(dated, key=lambda each: (dated[each], each))
+    times = sorted(dated.values())
+    if not choices.latest:
+        listed = ", ".join(times[-20:]) if all(times) else ", ".join(list(dated)[:20])
+        raise AmbiguityError(
+            f"cannot tell which run of {whose} in {shown!r} is meant",
+            got=f"{len(dated)} runs: {listed}",
+            need="one",
+            hint=f"--latest reads the newest, or give the path: {shlex.quote(newest)}",
+        )
+    if not all(times) or times.count(times[-1]) > 1:
+        raise AmbiguityError(
+            f"cannot tell which run of {whose} in {shown!r} is the newest",
+            got=f"{len(dated)} runs" + (f", {times.count(times[-1])} of them of {times[-1]}" if all(times) else ", some without a time"),
+            need="a time in each log, and one of them the newest",
+            hint=f"give the path: {shlex.quote(newest)}",
+        )
+    return newest, [f"newest of {len(dated)} runs of {whose}: {dated[newest]}"]

@@ -14,6 +14,7 @@ from typing import Any
 from steelyard.errors import SourceError
 from steelyard.read.logs.documents import malformed, objects, text_or_none
 from steelyard.read.logs.log import Choices, Log, pick
+from steelyard.read.logs.own_number import mean_of, own_mean
 
 _START = re.compile(rb'\s*\{\s*"spec"\s*:\s*\{')
 _MATCH = "match"
@@ -31,13 +32,16 @@ def read(path: str, choices: Choices) -> Log:
     for number, line in objects(path):
         run.add(number, line)
     score = pick("metric", choices.score, run.usable(), path, option="--score")
+    columns = run.columns(score)
+    own = own_mean("OpenAI evals", score, mean_of(columns["score"]), run.report.get("accuracy" if score == _MATCH else score))
     return Log(
         tool="OpenAI evals",
-        columns=run.columns(score),
+        columns=columns,
         name=run.model,
         chosen={"score": score},
         checks=run.checks,
-        warnings=tuple(run.warnings(score)),
+        warnings=(*run.warnings(score), *own.said),
+        not_a_mean=own.not_a_mean,
     )
 
 
@@ -48,6 +52,7 @@ class _Run:
     path: str
     spec: Mapping[str, Any] | None = None
     reported: bool = False
+    report: Mapping[str, Any] = field(default_factory=dict)
     values: dict[str, dict[str, list[Any]]] = field(default_factory=dict)
     errors: dict[str, str] = field(default_factory=dict)
     metrics: dict[str, bool] = field(default_factory=dict)
@@ -63,6 +68,7 @@ class _Run:
             raise malformed(self.path, "no spec in the first line", "a log of OpenAI evals")
         elif "final_report" in line:
             self.reported = True
+            self.report = line["final_report"] if isinstance(line["final_report"], dict) else {}
         else:
             self.event(number, line)
 

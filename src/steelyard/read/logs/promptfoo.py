@@ -49,12 +49,12 @@ def looks_like(path: str, head: bytes) -> bool:
 
 def read(path: str, choices: Choices) -> Log:
     """One row per test and repeat of one provider and one prompt. Tests that errored have no score."""
-    rows, labels, said = _found(path)
+    rows, labels, said, derived = _found(path)
     model = pick("model", choices.model, list(dict.fromkeys(_provider(path, row) for row in rows)), path)
     rows = [row for row in rows if _provider(path, row) == model]
     prompt, label = _prompt(path, rows, labels, choices.prompt)
     rows = [row for row in rows if _prompt_of(row) == prompt]
-    score, values = _scores(path, rows, choices.score)
+    score, values = _scores(path, rows, choices.score, derived)
     ids = [_item(path, row) for row in rows]
     made = [
         {"id": item, "score": value, **scalars("vars", _test(row).get("vars", row.get("vars"))), **scalars("metadata", _metadata(row))}
@@ -72,8 +72,8 @@ def read(path: str, choices: Choices) -> Log:
 # ---- the file ----------------------------------------------------------------------------------------------------------
 
 
-def _found(path: str) -> tuple[list[dict[str, Any]], dict[str, str], list[str]]:
-    """The rows, the labels of the prompts, and what is to be said: from a document with its statistics, or from lines of rows."""
+def _found(path: str) -> tuple[list[dict[str, Any]], dict[str, str], list[str], list[str]]:
+    """The rows, the labels of the prompts, what is to be said, and the derived metrics: from a document, or from lines of rows."""
     if path.lower().removesuffix(".gz").removesuffix(".zst").endswith(".jsonl") or _is_lines(path):
         rows = [row for _, row in objects(path)]
         if not rows:
@@ -83,11 +83,19 @@ def _found(path: str) -> tuple[list[dict[str, Any]], dict[str, str], list[str]]:
             rows,
             {str(key): str(prompt["label"]) for key, prompt in given if key and isinstance(prompt, dict) and prompt.get("label")},
             [],
+            [],
         )
     whole = document(path)
     results = whole.get("results") if isinstance(whole, dict) else None
     rows = listed_in(path, results, "results", "promptfoo")
-    return rows, _labels(results), _uncounted(results, len(rows))
+    return rows, _labels(results), _uncounted(results, len(rows)), _derived(whole)
+
+
+def _derived(whole: Any) -> list[str]:
+    """Metrics that promptfoo computes from the scores of the whole run (`derivedMetrics`): no row has them."""
+    config = whole.get("config") if isinstance(whole, dict) else None
+    listed = config.get("derivedMetrics") if isinstance(config, dict) else None
+    return [str(each["name"]) for each in listed if isinstance(each, dict) and "name" in each] if isinstance(listed, list) else []
 
 
 def _is_lines(path: str) -> bool:
@@ -167,7 +175,7 @@ def _short(label: str) -> str:
 # ---- which score -----------------------------------------------------------------------------------------------------
 
 
-def _scores(path: str, rows: Sequence[Mapping[str, Any]], asked: str | None) -> tuple[str, list[Any]]:
+def _scores(path: str, rows: Sequence[Mapping[str, Any]], asked: str | None, derived: Sequence[str]) -> tuple[str, list[Any]]:
     """The chosen score of each row. Unasked, it is `score` if pass, score and every named score agree on all rows."""
     named = dict.fromkeys(name for row in rows for name in _named(row))
     found = {name: [None if _errored(row) else row.get(name) for row in rows] for name in _OWN}
@@ -177,6 +185,12 @@ def _scores(path: str, rows: Sequence[Mapping[str, Any]], asked: str | None) -> 
         found[spelled] = [None if _errored(row) else _named(row).get(name) for row in rows]
     if asked is None and all(values == found["score"] for values in found.values()):
         return "score", found["score"]
+    if asked in derived and asked not in found:
+        raise UsageError(
+            f"cannot measure {asked!r} of {path!r}",
+            got="a derived metric: promptfoo computes it from the whole run, and no test has a value of it",
+            need=f"a score of the tests: {', '.join(found)}",
+        )
     chosen = pick("score", asked, list(found), path)
     return chosen, found[chosen]
 
