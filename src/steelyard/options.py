@@ -173,7 +173,6 @@ def source_keywords(verb: Callable[..., Any], given: Mapping[str, Any], *more: s
     found: dict[str, Any] = {}
     for name, value in given.items():
         now = former.get(name, name)
-        now = {"log_task": "task", "log_model": "model_name"}.get(now, now)  # as readers call them
         if found.get(now) is not None and value is not None:
             raise UsageError(f"cannot use both {now} and its former name {name}", need="one of them")
         if value is not None or now not in found:

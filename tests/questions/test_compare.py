@@ -333,9 +333,9 @@ def test_without_ids_the_rows_are_paired_by_order_and_it_is_said() -> None:
     assert said(c, "no id column")
     assert numbers_of(c) == numbers_of(sy.compare(plain(LABELS_A), plain(LABELS_B)))
     with pytest.raises(DataError, match="different truths"):
-        sy.compare(a, b.iloc[::-1])
+        sy.compare(a, b.iloc[::-1].reset_index(drop=True))
     with pytest.raises(DataError, match="120 and 119"):
-        sy.compare(a, b.iloc[1:])
+        sy.compare(a, b.iloc[1:].reset_index(drop=True))
 
 
 @pytest.mark.parametrize("where", [0, 1])

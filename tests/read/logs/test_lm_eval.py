@@ -239,10 +239,11 @@ def test_these_options_are_refused_where_there_is_no_log(words: list[str], tmp_p
     table.write_text("id,score\n1,0\n2,1\n", encoding="utf-8")
     code, out, err = command(capsys, "measure", table, *words)
     assert (code, out) == (3, "")
-    assert f"cannot use {words[0].replace('--task', '--log-task').replace('--model', '--log-model')}" in err
+    flag = {"--task": "--log-task", "--model": "--log-model"}.get(words[0], words[0])
+    assert f"cannot use {flag}" in err
     code, out, err = command(capsys, "compare", "--counts", "1/2", "--counts", "2/2", *words)
     assert (code, out) == (3, "")
-    assert words[0] in err
+    assert flag in err
 
 
 def test_standard_input_is_a_log_too(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
