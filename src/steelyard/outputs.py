@@ -6,6 +6,7 @@ import contextlib
 import glob
 import json
 import os
+import stat
 import tempfile
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
@@ -14,6 +15,8 @@ from typing import Any
 from steelyard.errors import UsageError
 
 READABLE = (".html", ".htm", ".md", ".markdown", ".svg", ".xml", ".txt", ".log")  # what nobody keeps items or references in
+BESIDE = (".run", ".journal", "-wal", "-shm", "-journal")  # the notes and journal of a run, the logs of a SQLite database
+STDIN = 0
 SETTINGS = (".toml", ".yaml", ".yml")  # files of suites and tasks, which name further files
 
 Identity = tuple[int, int] | str
@@ -40,13 +43,17 @@ def refuse_overwriting(outputs: Mapping[str, Iterable[Any]], inputs: Iterable[An
         return  # what is not there yet cannot be lost
     for word in inputs:
         for named in _files_of(word):
-            found = _regular(named)
-            if found is not None and (found.st_dev, found.st_ino) in there:
-                raise _refusal(*there[found.st_dev, found.st_ino], "a file that is read")
-            if os.path.isdir(named):
+            for place in (named, *(f"{named}{ending}" for ending in BESIDE)) if isinstance(named, str) else (named,):
+                found = _regular(place)
+                if found is not None and (found.st_dev, found.st_ino) in there:
+                    raise _refusal(*there[found.st_dev, found.st_ino], "a file that is read")
+            if isinstance(named, str) and os.path.isdir(named):
                 _refuse_inside(named, there.values())
     for directory in directories:
-        _refuse_inside(directory, there.values())
+        root = os.path.realpath(directory)
+        for flag, path in there.values():
+            if os.path.realpath(path).startswith(root + os.sep) and _belongs_to_references(path):
+                raise _refusal(flag, path, "a file of the references")
 
 
 def _refusal(flag: str, path: Path, what: str) -> UsageError:
@@ -62,6 +69,11 @@ def _refuse_inside(directory: Any, there: Iterable[tuple[str, Path]]) -> None:
             raise _refusal(flag, path, f"a file in {str(directory)!r}, which is read")
 
 
+def _belongs_to_references(path: Path) -> bool:
+    """Whether it is called as files of references are: TASK.yaml, TASK.history.jsonl, TASK.unfinished.json, TASK.items/NAME."""
+    return path.name.endswith((".yaml", ".yml", ".history.jsonl", ".unfinished.json", ".lock")) or path.absolute().parent.suffix == ".items"
+
+
 def _is_answer(path: str) -> bool:
     """Whether a file holds an answer of ours, which may be replaced by the next one."""
     if not path.endswith(".json"):
@@ -72,14 +84,17 @@ def _is_answer(path: str) -> bool:
     return False
 
 
-def _files_of(word: Any, base: str = "", depth: int = 1) -> Iterator[str]:
-    """Every file that a word may stand for; most of them do not exist, and cost a look."""
+def _files_of(word: Any, base: str = "", depth: int = 2) -> Iterator[str | int]:
+    """Every file that a word may stand for, and those it names (a suite its tasks, a task its data); standard input as its number."""
     if not isinstance(word, (str, os.PathLike)):
         return
     text = os.fsdecode(word)
     if "\0" in text:
         return
     for candidate in _readings(text):
+        if candidate == "-":
+            yield STDIN
+            continue
         path = os.path.join(base, candidate)
         if any(sign in candidate for sign in "*?["):
             yield from glob.iglob(path, recursive=True)
@@ -88,8 +103,8 @@ def _files_of(word: Any, base: str = "", depth: int = 1) -> Iterator[str]:
         yield path
         if depth and path.lower().endswith(SETTINGS) and os.path.isfile(path):
             for named in _texts_of(path):
-                yield from _files_of(named, os.path.dirname(path), 0)
-                yield from _files_of(named, "", 0)
+                yield from _files_of(named, os.path.dirname(path), depth - 1)
+                yield from _files_of(named, "", depth - 1)
 
 
 def _readings(text: str) -> Iterator[str]:
@@ -143,7 +158,7 @@ def _regular(path: Any) -> os.stat_result | None:
         found = os.stat(path)
     except (OSError, ValueError):
         return None
-    return found if os.path.isfile(path) else None
+    return found if stat.S_ISREG(found.st_mode) else None
 
 
 def _identity(path: Path) -> Identity:

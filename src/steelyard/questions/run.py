@@ -15,10 +15,11 @@ from steelyard.options import keywords_of, refuse_unknown
 from steelyard.questions.plan_checks import whole
 from steelyard.questions.run_course import Course
 from steelyard.questions.run_judge import Bench, bench_of, beside, plan_of
-from steelyard.questions.run_models import judging, named, opened, predictions_path
+from steelyard.questions.run_models import judging, named, opened
 from steelyard.questions.run_task import Prepared, prepare
 from steelyard.questions.run_watch import LEVEL, Decided, Narrow, Watch
 from steelyard.questions.run_wish import OF_MODELS, Wish, check_output, wish_of
+from steelyard.reference.config import find_config
 from steelyard.runs import Evaluation
 
 EVERY = 32  # items between two looks: performance falls when it exceeds a tenth of the fixed design
@@ -93,7 +94,7 @@ def run(
     where = {"directory": directory, "config": config}
     prepared = prepare(task, n=wish.n, seed=seed)
     out = None if output is None else Path(output)
-    check_output(out, [task, prepared.source, *map(predictions_path, models)])
+    check_output(out, [task, prepared.source, *models], directory or find_config(Path.cwd(), config).directory)
     with contextlib.ExitStack() as stack:
         asked = [stack.enter_context(opened(model, prepared, concurrency=wish.concurrency, **asking)) for model in models]
         names = named(name, models, asked)

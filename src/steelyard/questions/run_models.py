@@ -64,11 +64,6 @@ def _sampled(prepared: Prepared) -> dict[str, Any]:
     return {"sampling": sampling} | ({} if not wanted else {"logprobs": alternatives})
 
 
-def predictions_path(given: Any) -> Any:
-    """The file of a model that is one."""
-    return given.removeprefix(FILE) if isinstance(given, str) and given.startswith(FILE) else None
-
-
 def named(given: str | Sequence[str] | None, models: Sequence[Any], opened_models: Sequence[Model]) -> list[str]:
     """What the models are called in references: as the user says, else the text after the first colon."""
     wished = [] if given is None else [given] if isinstance(given, str) else list(given)

@@ -12,6 +12,7 @@ from typing import Any
 from steelyard.errors import UsageError
 from steelyard.evaluate.told import Price
 from steelyard.infer.stopping import KINDS
+from steelyard.outputs import refuse_overwriting
 from steelyard.questions.plan_checks import error_rate, number, whole
 from steelyard.questions.run_notes import ENDING, JOURNAL
 from steelyard.questions.settings import one_of
@@ -144,7 +145,7 @@ def _rule(rule: Mapping[str, Any]) -> dict[str, Any]:
 # ---- where the rows go -----------------------------------------------------------------------------------------------------
 
 
-def check_output(output: Path | None, sources: Sequence[Any]) -> None:
+def check_output(output: Path | None, sources: Sequence[Any], references: str | os.PathLike[str]) -> None:
     """A place that can be written, and that is none of what the run reads. Found out before the first question."""
     if output is None:
         return
@@ -162,15 +163,4 @@ def check_output(output: Path | None, sources: Sequence[Any]) -> None:
     home = output.absolute().parent
     if not home.is_dir():
         raise UsageError(f"cannot write the rows to {str(output)!r}", got=f"no directory {str(home)!r}", need="one that exists")
-    for source in sources:
-        if isinstance(source, str | os.PathLike) and _same(output, Path(source)):
-            raise UsageError(
-                f"cannot write the rows to {str(output)!r}", got="a file that the run reads", need="another file", hint="-o out.jsonl"
-            )
-
-
-def _same(one: Path, other: Path) -> bool:
-    try:
-        return os.path.samefile(one, other)
-    except OSError:
-        return os.path.abspath(one) == os.path.abspath(other)
+    refuse_overwriting({"the rows": [output]}, sources, [references])
