@@ -16,7 +16,7 @@ from steelyard.questions.asked import Asked
 from steelyard.questions.compare import check_names, finish
 from steelyard.questions.compare_engine import compare_large, run_names
 from steelyard.questions.evidence import concluded_again
-from steelyard.questions.log_metric import own_direction, own_metric, own_positive
+from steelyard.questions.log_metric import own_direction, own_metric, own_positive, refuse_unfinished
 from steelyard.questions.measure_items import NUMERIC, ratio_columns, refuse_numeric_truth
 from steelyard.questions.over_tasks import over_tasks
 from steelyard.questions.pair_evidence import pair_evidence, unpaired_evidence
@@ -66,6 +66,7 @@ def compare_sources(
         if (found := compare_large(data[0], data[1], guess, asked, names)) is not None:
             return found
     runs = _runs(data, guess, asked, by, given, names)
+    refuse_unfinished([run.log for run in runs], asked.own.missing)
     chosen = guess or default_metric(runs)
     asked = _of_logs(runs, chosen, asked)
     asked = replace(asked, own=replace(asked.own, positive=own_positive([run.log for run in runs], [chosen], asked.own.positive)))

@@ -17,7 +17,7 @@ from steelyard.questions.compare_items import Run
 from steelyard.questions.guard_number import Found, Number, guard_floor, guard_number
 from steelyard.questions.guard_paired import guard_items
 from steelyard.questions.guard_rule import Rule
-from steelyard.questions.log_metric import hold_to_own, own_direction, own_positive
+from steelyard.questions.log_metric import hold_to_own, own_direction, own_positive, refuse_unfinished
 from steelyard.questions.measure import rows_of_sample
 from steelyard.questions.reference_place import Place, with_outcomes
 from steelyard.questions.sample import Sample
@@ -46,6 +46,7 @@ def guard_source(
 ) -> tuple[Found, str]:
     """The verdict and the scale it is in. named, directed: the metric, or which way is better, was asked for, whatever the log says."""
     run = read_run(source, columns, rule.metric, rule.warnings)
+    refuse_unfinished([run.log], missing)
     if not named:
         hold_to_own([run.log], rule.metric, on_record=entry.metric is not None)
     if not directed and entry.higher_is_better is None and place.defaults.higher_is_better is None:

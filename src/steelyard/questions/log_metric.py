@@ -41,6 +41,18 @@ def refuse_other_than_mean(log: Log) -> None:
     )
 
 
+def refuse_unfinished(logs: Sequence[Log | None], missing: str) -> None:
+    """A run that ended early is measured only if somebody says what its missing answers are worth."""
+    for log in logs:
+        if log is not None and log.unfinished and missing == "error":
+            raise DataError(
+                f"cannot use a run of {log.tool} that did not finish",
+                got=log.unfinished,
+                need="a score for every item",
+                hint="--missing wrong counts what is missing as wrong, --missing drop leaves it out",
+            )
+
+
 def own_positive(logs: Sequence[Log | None], metrics: Sequence[Metric], positive: Any) -> Any:
     """The class that a metric of one class is about: as asked, else as the logs say."""
     told = {log.positive for log in logs if log is not None}

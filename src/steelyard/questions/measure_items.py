@@ -13,7 +13,7 @@ from steelyard.errors import DataError, UsageError
 from steelyard.items import Items, Labels
 from steelyard.metrics.catalogue import Metric, parse
 from steelyard.questions.label_warnings import warn_about_labels
-from steelyard.questions.log_metric import own_metric, own_positive
+from steelyard.questions.log_metric import own_metric, own_positive, refuse_unfinished
 from steelyard.questions.measure import OUTCOME_METRICS, rows_of_sample, sign
 from steelyard.questions.measure_engine import deal_groups, measure_units
 from steelyard.questions.run_notes import stopping_warning
@@ -43,6 +43,7 @@ def measure_source(
     source = data if isinstance(data, Source) else opened(data, prediction, by, ratio, columns)
     for sentence in (*source.warnings, *stopping_warning(data)):
         settings.warn(sentence)
+    refuse_unfinished([source.log], settings.missing)
     asked = metrics is not None
     metrics = metrics if metrics is not None else default_metrics(source)
     settings = replace(settings, positive=own_positive([source.log], metrics, settings.positive))

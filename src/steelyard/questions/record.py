@@ -18,7 +18,7 @@ from steelyard.options import source_keywords
 from steelyard.questions.compare_items import Run, default_metric
 from steelyard.questions.guard_rule import SCALES
 from steelyard.questions.guard_source import metric_of, read_run
-from steelyard.questions.log_metric import hold_to_own, own_direction, own_positive
+from steelyard.questions.log_metric import hold_to_own, own_direction, own_positive, refuse_unfinished
 from steelyard.questions.measure import rows_of_sample
 from steelyard.questions.pair_evidence import right_or_wrong
 from steelyard.questions.record_entry import Measured, entry_of, refuse_unasked, wish_of
@@ -86,6 +86,7 @@ def record(
     settings = settle(missing=missing, positive=wish.positive)
     runs = [read_run(source, columns, wish.metric or "accuracy", settings.warnings) for source in sources]
     logs = [run.log for run in runs]
+    refuse_unfinished(logs, missing)
     if metric is None:
         hold_to_own(logs, wish.metric)
     about_what = metric_of(wish.metric, runs[0].items) if wish.metric is not None else default_metric(runs)

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from steelyard.errors import AmbiguityError, SourceError, UsageError
+from steelyard.errors import SourceError, UsageError
 from steelyard.read.arrays import array_source
 from steelyard.read.frames import columns_table, frame_table, is_frame, rows_table
 from steelyard.read.indexes import ID, aligned, index_of, labels_of, names_items
@@ -144,15 +144,19 @@ def _from_path(text: str | bytes, columns: Mapping[str, object]) -> Source:
 
 
 def _from_log(paths: Sequence[str], name: str | None, columns: Mapping[str, object], shown: str | None = None) -> Source | None:
-    """The source of the log at a path; None if there is no log among the paths. Several logs are never one run."""
-    from steelyard.read.logs.found import is_log, read_log
+    """The source of the log at a path; None if there is no log among the paths. Several logs are never one run: one of them, or none."""
+    from steelyard.read.logs.found import is_log, newest_of, read_log
 
     if len(paths) == 1:
         log = read_log(paths[0], _choices(columns), shown=shown)
         return None if log is None else _source_of(log, name or log.name or _run_name(shown or paths[0]), columns)
-    if any(map(is_log, paths[:2])):
-        raise _several(paths)
-    return None
+    if not any(map(is_log, paths[:2])):
+        return None
+    path, newest = newest_of(paths, _choices(columns), shown or os.path.dirname(paths[0]) or ".")
+    found = _from_log([path], name, columns)
+    if found is not None:
+        found.warnings = (*newest, *found.warnings)
+    return found
 
 
 def _from_packed_log(files: Sequence[Opened], name: str | None, columns: Mapping[str, object]) -> Source | None:
@@ -169,11 +173,6 @@ def _run_name(path: str) -> str | None:
     from steelyard.read.paths import run_name
 
     return None if path == "standard input" else run_name(path)
-
-
-def _several(paths: Sequence[str]) -> AmbiguityError:
-    listed = ", ".join(map(repr, paths[:5])) + (f" and {len(paths) - 5} more" if len(paths) > 5 else "")
-    return AmbiguityError("cannot read several logs as one run", got=f"{len(paths)} files: {listed}", need="one", hint=f"give {paths[0]}")
 
 
 def _choices(columns: Mapping[str, object]) -> Choices:

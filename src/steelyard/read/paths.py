@@ -6,6 +6,7 @@ import difflib
 import glob
 import os
 import re
+import shlex
 import stat
 import sys
 import tempfile
@@ -132,7 +133,7 @@ def _in_directory(path: str) -> list[str]:
             f"cannot read a directory of several formats, {path!r}",
             got=got,
             need="one format",
-            hint=f"give a pattern such as {path}/*.jsonl",
+            hint=f"give a pattern: {shlex.quote(os.path.join(path, '*.' + min(by_format)))}",
         )
     return [regular(os.path.join(path, name)) for found in by_format.values() for name in found]
 

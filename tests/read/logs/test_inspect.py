@@ -414,7 +414,7 @@ def test_a_directory_of_logs(tmp_path: Path) -> None:
     assert looks_like(str(folder), b"")
     assert read(str(folder), Choices()).columns["score"] == [1, 0]
     packed(folder / "b.eval", run_of([1, 1]))
-    with pytest.raises(AmbiguityError, match=r"which log of .* got 2: a\.eval, b\.eval, need one\. Hint: steelyard measure .*a\.eval"):
+    with pytest.raises(AmbiguityError, match=r"which run of 't' .* got 2: a\.eval, b\.eval, need one\. Hint: give its path: .*b\.eval"):
         read(str(folder), Choices())
 
 

@@ -159,9 +159,7 @@ def test_two_dates_of_one_model_are_refused_and_listed(tmp_path: Path) -> None:
     run = Path(__file__).parent / "lighteval/details/steel/model-a/2026-11-16T00-00-00.000000"
     for date in ("2026-11-16T00-00-00.000000", "2026-11-17T00-00-00.000000"):
         shutil.copytree(run, tmp_path / "details/steel/model-a" / date)
-    with pytest.raises(
-        AmbiguityError, match=r"which run of 'steel/model-a' .* got 2 dates: 2026-11-16T.*, 2026-11-17T.*give the directory"
-    ):
+    with pytest.raises(AmbiguityError, match=r"which run of 'steel/model-a' .* got 2: 2026-11-16T.*, 2026-11-17T.*--latest"):
         sy.measure(str(tmp_path), score="em")
 
 

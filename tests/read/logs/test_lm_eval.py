@@ -138,7 +138,7 @@ def test_the_task_hash_is_the_tools() -> None:
         (FIRST, Choices(), ["task", "colour_mc, notes_ppl, pairs_f1", "--log-task colour_mc"]),
         (FIRST, Choices(task="colour_mc"), ["metric", "acc, acc_norm", "--score acc"]),
         (FIRST, Choices(task="pairs_f1"), ["metric", "acc, f1, mcc"]),
-        (HERE / "api", STRICT, ["2 models", "model-a, model-b", "the directory of one model"]),
+        (HERE / "api", STRICT, ["which model", "2: model-a, model-b", "--log-model model-a"]),
     ],
 )
 def test_several_are_refused_and_listed(path: Path, choices: Choices, said: list[str]) -> None:
@@ -182,7 +182,7 @@ def test_two_runs_in_one_directory_are_listed_by_date(tmp_path: Path) -> None:
     both = copy(A, tmp_path / "both")
     for path in B.iterdir():
         shutil.copy(path, both)
-    with pytest.raises(AmbiguityError, match=r"2 dates: 20.*give the file") as refusal:
+    with pytest.raises(AmbiguityError, match=r"which run of 'arith_gen'.*got 2: 20.*--latest reads the newest") as refusal:
         read(str(both), STRICT)
     dates = [path.name.rpartition("_")[2].removesuffix(".jsonl") for path in both.glob("samples_*")]
     assert all(date in str(refusal.value) for date in dates)
@@ -200,7 +200,7 @@ def test_tasks_of_several_dates_do_not_disturb_one_another(tmp_path: Path) -> No
 
 
 def test_several_files_are_not_one_run() -> None:
-    with pytest.raises(AmbiguityError, match="several logs"):
+    with pytest.raises(AmbiguityError, match=r"which log of .*got 3: samples_colour_mc_.*give its path: .*samples_"):
         measure(str(FIRST / "samples_*.jsonl"))
 
 

@@ -6,6 +6,7 @@ not say what was asked, so such an item is known by its content.
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -59,6 +60,12 @@ def read(path: str, choices: Choices) -> Log:
     warnings = [f"{missing} of {len(cases)} test cases have no score of {score!r}: the metric errored or was not asked"] if missing else []
     warnings += _uncounted(whole, len(cases))
     return Log(tool="deepeval", columns=columns, name=_model(whole), chosen={"score": score}, warnings=tuple(warnings))
+
+
+def made(path: str) -> str | None:
+    """When the run was made, by the name that deepeval gives its file."""
+    dated = re.search(r"\d{8}_\d{6}", os.path.basename(path))
+    return dated[0] if dated else None
 
 
 def _uncounted(whole: Mapping[str, Any], cases: int) -> list[str]:

@@ -7,6 +7,8 @@ document, so that two runs pair the same samples.
 
 from __future__ import annotations
 
+import contextlib
+import datetime
 import hashlib
 import os
 import re
@@ -70,6 +72,17 @@ def read(path: str, choices: Choices) -> Log:
         not_a_mean=own.not_a_mean,
         higher_is_better=not lower if isinstance(lower, bool) and field == "score" else None,
     )
+
+
+def made(path: str) -> str | None:
+    """When the evaluation was made, as its aggregate says; else when it was put on record."""
+    beside = path if _is_aggregate(path) else _beside(path, _SAMPLES, ".json")
+    aggregate = document(beside) if beside is not None else None
+    for key in ("evaluation_timestamp", "retrieved_timestamp"):
+        told = aggregate.get(key) if isinstance(aggregate, dict) else None
+        with contextlib.suppress(TypeError, ValueError, OverflowError, OSError):
+            return datetime.datetime.fromtimestamp(float(told or ""), datetime.UTC).isoformat()
+    return None
 
 
 # ---- the two files ---------------------------------------------------------------------------------------------------

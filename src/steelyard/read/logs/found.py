@@ -8,13 +8,13 @@ damaged is an error of its reader, which names the tool.
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from importlib import import_module
 from importlib.util import find_spec
 from typing import Any
 
 from steelyard.errors import SteelyardError, UsageError
-from steelyard.read.logs.log import FLAGS, Choices, Log
+from steelyard.read.logs.log import FLAGS, Choices, Log, pick_latest
 
 HEAD = 1 << 16
 _ZIP, _PARQUET = b"PK\x03\x04", b"PAR1"
@@ -53,6 +53,17 @@ def read_log(path: str, choices: Choices, *, shown: str | None = None, looked_at
         raise type(mistake)(told[0], got=told[1], need=told[2], hint=told[3]) from None
     _refuse_unused(log, choices, shown or path, _VERIFIED.get(name, ()))
     return log
+
+
+def newest_of(paths: Sequence[str], choices: Choices, shown: str) -> tuple[str, list[str]]:
+    """Of several logs, the newest, if that was asked for: by the time that each log tells, never by that of its file."""
+    return pick_latest({path: _made(path) or "" for path in paths}, choices, shown)
+
+
+def _made(path: str) -> str | None:
+    found = _reader_of(path)
+    told = getattr(found[1], "made", None) if found is not None else None
+    return None if told is None else told(path)
 
 
 def is_log(path: str) -> bool:

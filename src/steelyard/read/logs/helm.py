@@ -10,6 +10,7 @@ from __future__ import annotations
 import json
 import os
 import re
+import shlex
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
@@ -17,7 +18,7 @@ from typing import Any
 
 from steelyard.errors import AmbiguityError
 from steelyard.read.logs.documents import digest, document, listed_in, malformed, text_or_none
-from steelyard.read.logs.log import Choices, Log, pick
+from steelyard.read.logs.log import Choices, Log, flag_with, pick
 from steelyard.read.logs.own_number import mean_of, own_mean
 
 FILE, SPEC, STATS = "per_instance_stats.json", "run_spec.json", "stats.json"
@@ -119,7 +120,7 @@ def _one_run(path: str, choices: Choices) -> tuple[str, dict[str, str]]:
             f"cannot tell which run of {task!r} in {path!r} is meant",
             got=f"{len(folders)} of {model}: {', '.join(os.path.basename(folder) for folder in folders[:20])}",
             need="one",
-            hint=f"give the directory, such as {folders[0]}",
+            hint=f"give the directory: {shlex.quote(folders[0])}",
         )
     return folders[0], {"task": task, "model": model}
 
@@ -217,7 +218,7 @@ def _chosen(path: str, items: list[_Item], asked: str | None) -> tuple[str, str 
     if len(found) > 1:
         named = [f"{metric}:{split}" for split in found]
         got = f"{len(found)}: {', '.join(str(split) for split in found)}"
-        raise AmbiguityError(f"cannot tell which split of {path!r} is meant", got=got, need="one", hint=f"--score {named[0]}")
+        raise AmbiguityError(f"cannot tell which split of {path!r} is meant", got=got, need="one", hint=flag_with("score", named[0]))
     return metric, found[0]
 
 

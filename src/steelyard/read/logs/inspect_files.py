@@ -12,10 +12,11 @@ import re
 from collections import Counter
 from typing import Any
 
-from steelyard.errors import AmbiguityError, SourceError
+from steelyard.errors import SourceError
 from steelyard.read.gate import check_text
-from steelyard.read.logs.documents import malformed
+from steelyard.read.logs.documents import malformed, text_or_none
 from steelyard.read.logs.inspect_zip import MAGIC, Archive
+from steelyard.read.logs.log import Choices, pick, pick_latest
 from steelyard.read.opened import open_file
 from steelyard.read.paths import unchanged
 
@@ -50,16 +51,40 @@ def _logs_in(folder: str) -> list[str]:
     return [path for path in paths if os.path.isfile(path) and os.access(path, os.R_OK) and looks_like(path, _head(path))]
 
 
-def one_log(path: str) -> str:
-    """The log itself; of a directory, the one that it has."""
+def one_log(path: str, choices: Choices) -> tuple[str, list[str]]:
+    """The log itself; of a directory, the one of the task and model that are meant, the newest if that was asked for."""
     if not os.path.isdir(path):
-        return path
-    found = _logs_in(path)
-    if len(found) == 1:
-        return found[0]
-    listed = ", ".join(os.path.basename(each) for each in found[:10]) + (f" and {len(found) - 10} more" if len(found) > 10 else "")
-    hint = f"steelyard measure {found[0]}" if found else ""
-    raise AmbiguityError(f"cannot tell which log of {path!r} is meant", got=f"{len(found)}: {listed}", need="one", hint=hint)
+        return path, []
+    specs = {each: _spec(each) for each in _logs_in(path)}
+    for what, asked in (("task", choices.task), ("model", choices.model)):
+        names = {each: text_or_none(spec.get(what)) or "" for each, spec in specs.items()}
+        named = asked if asked is None else next((name for name in names.values() if is_called(name, asked)), asked)
+        meant = pick(what, named, list(dict.fromkeys(names.values())), path)
+        specs = {each: spec for each, spec in specs.items() if names[each] == meant}
+    whose = next(iter(specs.values())).get("task")
+    return pick_latest({each: text_or_none(spec.get("created")) or "" for each, spec in specs.items()}, choices, path, str(whose))
+
+
+def is_called(name: str | None, asked: str) -> bool:
+    """Whether a task or model is the one that was asked for; `gsm8k` will do for `inspect_evals/gsm8k`."""
+    return name is not None and asked in (name, name.split("/", 1)[-1])
+
+
+def _spec(path: str) -> dict[str, Any]:
+    """What the log says of its task, model and time."""
+    if not _head(path).startswith(MAGIC):
+        spec = _document(path)[0].get("eval")
+    else:
+        archive = Archive(path)
+        name = _HEADER if _HEADER in archive.names else _START
+        header = _parsed(path, name, archive.read(name)) if name in archive.names else None
+        spec = header.get("eval") if isinstance(header, dict) else None
+    return spec if isinstance(spec, dict) else {}
+
+
+def made(path: str) -> str | None:
+    """When the run was started, as the log tells."""
+    return text_or_none(_spec(path).get("created"))
 
 
 def header_and_samples(path: str) -> tuple[dict[str, Any], list[Any]]:

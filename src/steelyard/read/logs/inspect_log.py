@@ -15,11 +15,11 @@ from typing import Any
 
 from steelyard.errors import DataError, SourceError
 from steelyard.read.logs.documents import digest, malformed, scalars, side_by_side, text_or_none
-from steelyard.read.logs.inspect_files import TOOL, header_and_samples, looks_like, one_log
-from steelyard.read.logs.inspect_words import mapping, message, objects_of, told_errors, told_holes, told_results, told_run
+from steelyard.read.logs.inspect_files import TOOL, header_and_samples, is_called, looks_like, made, one_log
+from steelyard.read.logs.inspect_words import how_it_ended, mapping, message, objects_of, told_errors, told_holes, told_results, told_run
 from steelyard.read.logs.log import Choices, Log, pick
 
-__all__ = ["looks_like", "read"]
+__all__ = ["looks_like", "made", "read"]
 
 _LETTERS = {"C": 1, "I": 0, "P": 0.5, "N": 0}  # correct, incorrect, partial, no answer
 _WORDS = {"yes": 1, "true": 1, "no": 0, "false": 0}
@@ -30,21 +30,23 @@ _REMOVED = "Key removed from summary (> 1k)"  # what Inspect writes in place of 
 
 def read(path: str, choices: Choices) -> Log:
     """The samples of a run: one row per sample and epoch, with the value of the chosen scorer as score."""
-    path = one_log(path)
+    path, newest = one_log(path, choices)
     header, found = header_and_samples(path)
     spec = header["eval"]
     for what in ("filter", "prompt"):
         if getattr(choices, what) is not None:
             pick(what, getattr(choices, what), [], path)
-    _pick_name("task", choices.task, spec, path)
-    _pick_name("model", choices.model, spec, path)
+    for what, asked in (("task", choices.task), ("model", choices.model)):
+        name = text_or_none(spec.get(what))
+        if asked is not None and not is_called(name, asked):
+            pick(what, asked, [name] if name else [], path)
     rows, said = _latest(path, found)
     absent = _absent(path, rows, spec)
     if not rows and not absent:
         raise SourceError(f"cannot measure {path!r}", got="a log without samples", need="at least one", hint="did the run end early?")
     scorer = pick("scorer", choices.scorer, _scorers(rows, spec), path)
     key, scores = _scores(path, rows, scorer, choices.score)
-    said = [*told_run(header, len(rows), len(absent), _promised(spec)[2]), *said, *told_errors(rows, scores)]
+    said = [*newest, *told_run(header, len(rows), len(absent), _promised(spec)[2]), *said, *told_errors(rows, scores)]
     said += told_holes(rows, scores, [_score(row, scorer).get("reason") for row in rows], scorer)
     own = told_results(header, scorer, key, rows, scores)
     said += own.said
@@ -58,14 +60,8 @@ def read(path: str, choices: Choices) -> Log:
         warnings=tuple(said),
         metric=own.metric,
         not_a_mean=own.not_a_mean,
+        unfinished=how_it_ended(header, rows, scores.count(None) + len(absent), len(rows) + len(absent)),
     )
-
-
-def _pick_name(what: str, asked: str | None, spec: Mapping[str, Any], path: str) -> None:
-    """The log must be of the task or model that was asked for; `gsm8k` will do for `inspect_evals/gsm8k`."""
-    name = text_or_none(spec.get(what))
-    if asked is not None and not (name and name.split("/", 1)[-1] == asked):
-        pick(what, asked, [name] if name else [], path)
 
 
 # ---- the samples -------------------------------------------------------------------------------------------------------

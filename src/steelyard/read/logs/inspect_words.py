@@ -63,6 +63,22 @@ def told_run(header: Mapping[str, Any], there: int, absent: int, promised: int |
     return said
 
 
+def how_it_ended(header: Mapping[str, Any], rows: Rows, missing: int, total: int) -> str:
+    """Status, exception and sample of a run that did not finish and lacks scores; empty for any other."""
+    status = header.get("status", "started")
+    if status == "success" or not missing:
+        return ""
+    fault = message(header.get("error"))
+    errored = [row for row in rows if row.get("error")]
+    at = next((row for row in errored if message(row["error"]) == fault), errored[0] if errored else None)
+    said = f"status {status!r}"
+    if fault or at is not None:
+        said += f", {_short(fault or (message(at['error']) if at else None) or 'no message')}"
+    if at is not None:
+        said += f" in sample {str(at['id'])!r}, epoch {at['epoch']}"
+    return f"{said}; {missing} of {total} samples without a score"
+
+
 def told_errors(rows: Rows, scores: Scores) -> list[str]:
     """Samples that errored: `error` tells, since `completed` is true for them too."""
     errored = [(row, score) for row, score in zip(rows, scores, strict=True) if row.get("error")]

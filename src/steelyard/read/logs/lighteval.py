@@ -14,9 +14,9 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from steelyard.errors import AmbiguityError, UsageError
+from steelyard.errors import UsageError
 from steelyard.read.logs.documents import digest, document, malformed, scalars, side_by_side
-from steelyard.read.logs.log import Choices, Log, pick
+from steelyard.read.logs.log import Choices, Log, pick, pick_latest
 from steelyard.read.logs.own_number import mean_of, own_mean
 from steelyard.read.logs.parquet_rows import has_names, parquet_rows
 
@@ -38,9 +38,10 @@ def looks_like(path: str, head: bytes) -> bool:
 def read(path: str, choices: Choices) -> Log:
     """One row per document with the score of one metric; of a directory, one task."""
     chosen: dict[str, str] = {}
+    newest: list[str] = []
     if os.path.isdir(path):
         if not _details(path):
-            path, chosen = _one_run(path, choices)
+            path, chosen, newest = _one_run(path, choices)
         files = _details(path)
         task = pick("task", choices.task, list(files), path)
         path, chosen["task"] = files[task], task
@@ -68,7 +69,7 @@ def read(path: str, choices: Choices) -> Log:
         name=_model(path),
         chosen=chosen,
         checks={"task": tasks[0]},
-        warnings=(*warnings, *own.said),
+        warnings=(*newest, *warnings, *own.said),
         not_a_mean=own.not_a_mean,
     )
 
@@ -109,19 +110,13 @@ def _runs(path: str) -> list[str]:
     return sorted(found)
 
 
-def _one_run(path: str, choices: Choices) -> tuple[str, dict[str, str]]:
-    """The run of the model that is meant; two dates of it are an error that lists them."""
+def _one_run(path: str, choices: Choices) -> tuple[str, dict[str, str], list[str]]:
+    """The run of the model that is meant; two dates of it are an error that lists them, unless the newest was asked for."""
     found = {folder: _model(os.path.join(folder, "details")) or "" for folder in _runs(path)}
     model = pick("model", choices.model, list(dict.fromkeys(found.values())), path)
-    dated = [folder for folder, each in found.items() if each == model]
-    if len(dated) > 1:
-        raise AmbiguityError(
-            f"cannot tell which run of {model!r} in {path!r} is meant",
-            got=f"{len(dated)} dates: {', '.join(map(os.path.basename, dated[:20]))}",
-            need="one",
-            hint=f"give the directory, such as {dated[-1]}",
-        )
-    return dated[0], {"model": model}
+    dated = {folder: os.path.basename(folder) for folder, each in found.items() if each == model}
+    folder, said = pick_latest(dated, choices, path, model)
+    return folder, {"model": model}, said
 
 
 def _details(path: str) -> dict[str, str]:

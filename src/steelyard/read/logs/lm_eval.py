@@ -24,12 +24,12 @@ from typing import Any
 from steelyard.errors import DataError
 from steelyard.read.gate import check_text
 from steelyard.read.jsons import once_each
-from steelyard.read.logs.lm_eval_files import TOOL, damaged, filters_of, looks_like, of_task, samples_of
+from steelyard.read.logs.lm_eval_files import TOOL, damaged, filters_of, looks_like, made, of_task, samples_of
 from steelyard.read.logs.log import Choices, Log, pick
 from steelyard.read.logs.own_number import OF_ITS_OWN, Own, agree, mean_of, number_or_none, own_mean, own_metric_of_labels
 from steelyard.read.opened import open_file
 
-__all__ = ["looks_like", "read"]
+__all__ = ["looks_like", "made", "read"]
 
 _FIXED = frozenset(
     ("doc_id", "doc", "target", "arguments", "resps", "filtered_resps", "filter", "metrics", "doc_hash", "prompt_hash", "target_hash")
@@ -59,7 +59,7 @@ class Sample:
 
 def read(path: str, choices: Choices) -> Log:
     """The samples of one task, one filter and one metric; several of a kind are an error that lists them."""
-    source, results = samples_of(path, choices)
+    source, results, newest = samples_of(path, choices)
     task = source.task
     samples = _with_filters(_lines(source.path), filters_of(results, task), source.path)
     filters = list(dict.fromkeys(sample.filter or "" for sample in samples))
@@ -69,7 +69,7 @@ def read(path: str, choices: Choices) -> Log:
     metric = pick("metric", choices.score, list(dict.fromkeys(name for one in kept for name in one.metrics)), path, option="--score")
     columns, ratio = _measured(metric, kept, source.path)
     own = _own(metric, columns, ratio, results, task, chosen)
-    warnings = list(own.said)
+    warnings = [*newest, *own.said]
     columns = {"id": [sample.id for sample in kept], **columns, **_context(kept)}
     warnings += _edited(samples, of_task(results, "task_hashes", task), source.path)
     warnings += _fill(columns, kept, of_task(results, "n-samples", task), source.path)

@@ -13,9 +13,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from steelyard.errors import AmbiguityError, SourceError
+from steelyard.errors import SourceError
 from steelyard.read.gate import check_text
-from steelyard.read.logs.log import Choices, pick
+from steelyard.read.logs.log import Choices, pick, pick_latest
 from steelyard.read.opened import open_file
 
 TOOL = "lm-evaluation-harness"
@@ -52,8 +52,8 @@ def looks_like(path: str, head: bytes) -> bool:
     return _RESULTS.match(os.path.basename(path)) is not None and _are_results(path)
 
 
-def samples_of(path: str, choices: Choices) -> tuple[Samples, dict[str, Any] | None]:
-    """The one file of samples that is meant, and the results of the same run, if they are beside it."""
+def samples_of(path: str, choices: Choices) -> tuple[Samples, dict[str, Any] | None, list[str]]:
+    """The one file of samples that is meant, the results of the same run, if they are beside it, and what was picked unnamed."""
     folder, found = _offered(path, choices)
     if not found:
         raise SourceError(
@@ -63,15 +63,11 @@ def samples_of(path: str, choices: Choices) -> tuple[Samples, dict[str, Any] | N
             hint="run lm_eval with --log_samples",
         )
     task = pick("task", choices.task, sorted({one.task for one in found}), path)
-    dated = [one for one in found if one.task == task]
-    if len(dated) > 1:
-        raise AmbiguityError(
-            f"cannot tell which run of {task!r} in {path!r} is meant",
-            got=f"{len(dated)} dates: {', '.join(one.date for one in dated[:20])}",
-            need="one",
-            hint=f"give the file, such as {dated[-1].path}",
-        )
-    return dated[0], _results_of(folder, dated[0])
+    dated = {one.path: one for one in found if one.task == task}
+    chosen, said = pick_latest({each: one.date for each, one in dated.items()}, choices, path, task)
+    results = _results_of(folder, dated[chosen])
+    _check_model(choices, results, folder, path)
+    return dated[chosen], results, said
 
 
 def _offered(path: str, choices: Choices) -> tuple[str, list[Samples]]:
@@ -90,15 +86,18 @@ def _offered(path: str, choices: Choices) -> tuple[str, list[Samples]]:
 
 
 def _one_model(path: str, choices: Choices) -> str:
-    models = _models(path)
-    if choices.model is not None or len(models) == 1:
-        return os.path.join(path, pick("model", choices.model, models, path))
-    raise AmbiguityError(
-        f"cannot tell which model of {path!r} is meant",
-        got=f"{len(models)} models: {', '.join(models[:20])}",
-        need="one",
-        hint=f"give the directory of one model, such as {os.path.join(path, models[0])}",
+    return os.path.join(path, pick("model", choices.model, _models(path), path))
+
+
+def _check_model(choices: Choices, results: Mapping[str, Any] | None, folder: str, path: str) -> None:
+    """A model that was asked for is the one of the run: by its name, or by that of its directory."""
+    if choices.model is None:
+        return
+    told = [results.get(key) for key in ("model_name", "model_name_sanitized")] if results is not None else []
+    names = list(
+        dict.fromkeys(name for name in (*told, os.path.basename(os.path.abspath(folder or "."))) if isinstance(name, str) and name)
     )
+    pick("model", choices.model, names, path)
 
 
 def _models(path: str) -> list[str]:
@@ -161,6 +160,12 @@ def _results(path: str) -> dict[str, Any]:
     if not isinstance(found, dict) or not isinstance(found.get("results"), dict):
         raise damaged(path, "no results in it", "the whole file that the run wrote")
     return found
+
+
+def made(path: str) -> str | None:
+    """When the run was made, by the name of its file."""
+    named = _SAMPLES.match(os.path.basename(path)) or _RESULTS.match(os.path.basename(path))
+    return named["date"] if named else None
 
 
 def damaged(path: str, got: str, need: str, hint: str = "") -> SourceError:

@@ -8,6 +8,7 @@ truth, prediction, probability, group, repeat, model), keeps the tool's metadata
 from __future__ import annotations
 
 import difflib
+import os
 import shlex
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -44,6 +45,7 @@ class Log:
     checks: facts that two logs must share to be comparable (task hash, dataset revision), with the words of the tool.
     metric, positive: the metric of ours that is the tool's number, where its columns do not tell by themselves, and the class
     it is about. not_a_mean: why no metric of ours is the tool's number (empty: one is); then a metric must be asked for.
+    unfinished: how a run ended that did not finish and has items without an answer, with what went wrong where; else empty.
     """
 
     tool: str
@@ -57,6 +59,7 @@ class Log:
     metric: str | None = None
     positive: str | None = None
     not_a_mean: str = ""
+    unfinished: str = ""
 
 
 def flag_with(what: str, name: str) -> str:
@@ -90,29 +93,25 @@ def pick(what: str, asked: str | None, found: Sequence[str], shown: str, *, opti
     )
 
 
-def pick_latest(dated: Mapping[str, str], choices: Choices, shown: str, whose: str) -> tuple[str, list[str]]:
-    """Of several runs (each with the time that its log tells), the one there is; the newest, if that was asked for, and that is said.
+def pick_latest(dated: Mapping[str, str], choices: Choices, shown: str, whose: str = "") -> tuple[str, list[str]]:
+    """Of several runs (path -> the time that its log tells, or nothing), the one there is; or the newest, if asked for, and that is said.
 
     >>> pick_latest({"b.eval": "2026-11-02", "a.eval": "2026-11-03"}, Choices(latest=True), "logs", "gsm8k")
-    ('a.eval', ['newest of 2 runs of gsm8k: 2026-11-03'])
+    ('a.eval', ['read the newest of 2 runs of gsm8k: 2026-11-03'])
     """
     if len(dated) == 1:
         return next(iter(dated)), []
     newest = max(dated, key=lambda each: (dated[each], each))
-    times = sorted(dated.values())
-    if not choices.latest:
-        listed = ", ".join(times[-20:]) if all(times) else ", ".join(list(dated)[:20])
-        raise AmbiguityError(
-            f"cannot tell which run of {whose} in {shown!r} is meant",
-            got=f"{len(dated)} runs: {listed}",
-            need="one",
-            hint=f"--latest reads the newest, or give the path: {shlex.quote(newest)}",
-        )
-    if not all(times) or times.count(times[-1]) > 1:
-        raise AmbiguityError(
-            f"cannot tell which run of {whose} in {shown!r} is the newest",
-            got=f"{len(dated)} runs" + (f", {times.count(times[-1])} of them of {times[-1]}" if all(times) else ", some without a time"),
-            need="a time in each log, and one of them the newest",
-            hint=f"give the path: {shlex.quote(newest)}",
-        )
-    return newest, [f"newest of {len(dated)} runs of {whose}: {dated[newest]}"]
+    several = f"run of {whose!r} in {shown!r}" if whose else f"log of {shown!r}"
+    clear = all(dated.values()) and list(dated.values()).count(dated[newest]) == 1
+    if choices.latest and clear:
+        return newest, [f"read the newest of {len(dated)} runs{f' of {whose}' if whose else ''}: {dated[newest]}"]
+    names = sorted(dated.values()) if clear else [os.path.basename(each) + (f" ({time})" if time else "") for each, time in dated.items()]
+    listed = ", ".join(names[:20]) + (f" and {len(names) - 20} more" if len(names) > 20 else "")
+    give = f"give its path: {shlex.quote(newest)}"
+    raise AmbiguityError(
+        f"cannot tell which {several} is {'the newest' if choices.latest else 'meant'}",
+        got=f"{len(dated)}: {listed}",
+        need="one" if not choices.latest else "a time in each of them, and one that is the newest",
+        hint=f"--latest reads the newest, or {give}" if clear else give,
+    )

@@ -45,6 +45,13 @@ def read(path: str, choices: Choices) -> Log:
     )
 
 
+def made(path: str) -> str | None:
+    """When the run was made, as its spec says."""
+    first = next((line for _, line in objects(path)), {})
+    spec = first.get("spec")
+    return text_or_none(spec.get("created_at")) if isinstance(spec, dict) else None
+
+
 @dataclass
 class _Run:
     """What the lines said: samples in the order they came, each with its values by metric, and those that errored."""

@@ -116,6 +116,17 @@ def _uncounted(results: Any, rows: int) -> list[str]:
     return [f"{sum(whole) - rows} of the {sum(whole)} tests that the run counts are not in the file: they are left out"]
 
 
+def made(path: str) -> str | None:
+    """When the run was made: as the results say, else as its id does."""
+    if _is_lines(path):
+        return None
+    whole = document(path)
+    results = whole.get("results") if isinstance(whole, dict) else None
+    told = results.get("timestamp") if isinstance(results, dict) else None
+    dated = re.search(r"\d{4}-\d\d-\d\dT[\d:.]+", str(told or (whole.get("evalId") if isinstance(whole, dict) else "")))
+    return dated[0] if dated else None
+
+
 # ---- which rows ------------------------------------------------------------------------------------------------------
 
 
