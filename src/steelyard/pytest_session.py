@@ -18,6 +18,7 @@ import pytest
 
 from steelyard.errors import SteelyardError, UsageError
 from steelyard.items import Labels
+from steelyard.options import COLUMNS, LOG_CHOICES
 from steelyard.questions.guard import check as ask
 from steelyard.questions.record import existing_entry, record
 from steelyard.questions.reference_place import Place, load, locate, matched
@@ -232,7 +233,7 @@ class Accuracy:
                 # as a warning of the test's own line: judge, _judged and check lie between
                 warnings.warn(self.session.WARNING(terminal(f"inconclusive: {who(verdict)}: {verdict.conclusion}")), stacklevel=5)
             return None
-        return short_text(verdict, source, _where_words(options))
+        return short_text(verdict, source, [*_log_words(options), *_where_words(options)])
 
     def _refuse_without_reference(self, source: Any, place: Place, options: Mapping[str, Any]) -> NoReturn:
         words = _record_words(source, options)
@@ -348,7 +349,19 @@ def _record_words(source: Any, options: Mapping[str, Any]) -> list[str]:
     words = ["steelyard", "record", run, "--task", options["task"], "--model", options["model"]]
     for key, value in (options.get("spec") or {}).items():
         words += ["--spec", f"{key}={value}"]
-    return [shlex.quote(word) for word in words] + _where_words(options)
+    return [shlex.quote(word) for word in words] + _log_words(options) + _where_words(options)
+
+
+def _log_words(options: Mapping[str, Any]) -> list[str]:
+    """What was chosen inside a log, as the command takes it."""
+    words: list[str] = []
+    for one in (*LOG_CHOICES, *(column for column in COLUMNS if column.name == "score")):
+        value = options.get(one.name)
+        if isinstance(value, str):
+            words += [one.main_flag, shlex.quote(value)]
+        elif value is True:
+            words.append(one.main_flag)
+    return words
 
 
 def _where_words(options: Mapping[str, Any]) -> list[str]:

@@ -17,13 +17,15 @@ from steelyard.questions.compare import check_names, finish
 from steelyard.questions.compare_engine import compare_large, run_names
 from steelyard.questions.evidence import concluded_again
 from steelyard.questions.log_metric import own_direction, own_metric, own_positive, refuse_unfinished
+from steelyard.questions.log_systems import name_two, opened_systems, told_apart
 from steelyard.questions.measure_items import NUMERIC, ratio_columns, refuse_numeric_truth
 from steelyard.questions.over_tasks import over_tasks
 from steelyard.questions.pair_evidence import pair_evidence, unpaired_evidence
 from steelyard.questions.run_notes import stopping_warning
 from steelyard.questions.telling import TOLD, telling_items, write_flips
 from steelyard.read.doors import open_source
-from steelyard.read.logs.log import Log
+from steelyard.read.logs.log import Log, SeveralError
+from steelyard.read.roles import LOG_CHOICES
 from steelyard.read.source import Source
 from steelyard.read.sql.meeting import need_ids
 from steelyard.read.sql.tables import SqlTable
@@ -58,9 +60,12 @@ def compare_sources(
     given = {role: value for role, value in columns.items() if value is not None}
     if ratio is not None:
         given["ratio"] = ratio_columns(ratio)
-    check_names(names, len([d for d in data if d is not None]))
-    guess = metric or (parse("ratio") if ratio is not None else None)
     data = [d for d in data if d is not None]
+    apart = told_apart(given)
+    if apart is not None:
+        data = opened_systems(data, *apart, given, lambda one, choice: _open(one, choice, by))
+    check_names(names, len(data))
+    guess = metric or (parse("ratio") if ratio is not None else None)
     if len(data) == 2 and not by and ratio is None and flips_out is None:
         data = [_open(one, given, by) for one in data]
         if (found := compare_large(data[0], data[1], guess, asked, names)) is not None:
@@ -68,7 +73,7 @@ def compare_sources(
     runs = _runs(data, guess, asked, by, given, names)
     refuse_unfinished([run.log for run in runs], asked.own.missing)
     chosen = guess or default_metric(runs)
-    asked = _of_logs(runs, chosen, asked)
+    asked = _of_logs(runs, chosen, asked, {"model"} if apart is None else {"model", LOG_CHOICES[apart[0]]})
     asked = replace(asked, own=replace(asked.own, positive=own_positive([run.log for run in runs], [chosen], asked.own.positive)))
     if flips_out is not None and (len(runs) > 2 or asked.design == "unpaired"):
         raise UsageError("cannot list the flipped items", got="--flips-out", need="two systems on the same items")
@@ -79,14 +84,14 @@ def compare_sources(
     return compare_runs(runs[0], runs[1], chosen, asked, by, flips_out)
 
 
-def _of_logs(runs: Sequence[Run], metric: Metric, asked: Asked) -> Asked:
-    """What the logs say besides their scores: facts that must agree, and which way their scores are good."""
+def _of_logs(runs: Sequence[Run], metric: Metric, asked: Asked, apart: set[str]) -> Asked:
+    """What the logs say besides their scores: facts that must agree but for what is compared, and which way their scores are good."""
     logs = [run.log for run in runs]
     if any(log is None for log in logs):
         return asked
     for kind in ("checks", "chosen"):
         told = [getattr(log, kind) for log in logs]
-        for name in sorted(set.intersection(*(set(facts) for facts in told)) - {"model"}):  # the model is what is compared
+        for name in sorted(set.intersection(*(set(facts) for facts in told)) - apart):
             values = list(dict.fromkeys(facts[name] for facts in told))
             if len(values) > 1:
                 asked.warn(f"the logs differ in {name}: {values[0]} and {values[1]}; the difference may be one of protocol, not of systems")
@@ -205,14 +210,16 @@ def _split_models(
     column = given.get("model", "model")
     try:
         source = open_source(data, columns={**given, "by": (*by, column)})
+    except SeveralError as mistake:
+        raise name_two(mistake) from None
     except SteelyardError as mistake:
         if "model" in given or not isinstance(mistake, (UsageError, SourceError)) or "model" not in str(mistake):
             raise
         raise UsageError(
             "cannot compare one source",
             got="one source without a model column",
-            need="two sources, or a model column",
-            hint="--model-column NAME",
+            need="two sources, a model column, or a log of several models or prompts",
+            hint="--model-column NAME, or of a log --log-model A --log-model B",
         ) from mistake
     for sentence in source.warnings:
         asked.warn(sentence)

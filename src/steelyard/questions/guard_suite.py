@@ -15,6 +15,7 @@ from steelyard import signature
 from steelyard.errors import AmbiguityError, SourceError, UsageError
 from steelyard.infer.many import adjust
 from steelyard.infer.power import minimum_detectable
+from steelyard.options import LOG_CHOICES
 from steelyard.questions.guard import check
 from steelyard.questions.plan_checks import error_rate
 from steelyard.questions.run_wish import HOW, OF_MODELS
@@ -23,9 +24,11 @@ from steelyard.verdicts import Suite, Verdict
 
 TIERS = ("critical", "supporting", "advisory")
 OF_SUITE = ("name", "alpha", "correction", "directory", "config", "tier")
+OF_LOG = ("score", *(one.name for one in LOG_CHOICES))  # which part of a log is the result
 OF_CHECK = (
     *("task", "model", "spec", "result", "value", "tier", "waiver", "metric", "positive", "scale", "alpha", "beta", "sigma", "theta"),
     *("margin", "num_samples", "target", "unmatched", "missing", "protocol", "columns", "run"),
+    *OF_LOG,
 )
 # What a check that runs a model says about it, in its table `run`: `steelyard run --suite` evaluates it, `check --suite` cannot.
 # a suite keeps no keys, and says how to treat what is missing for the check, not for the run
@@ -134,6 +137,13 @@ def _guard(number: int, table: Any, head: Mapping[str, Any], file: Path) -> Guar
     for name in ("spec", "protocol"):
         if not isinstance(one.get(name, {}), dict):
             raise SourceError(f"cannot read the suite {file.name!r}", got=f"{name} = {one[name]!r} in {what}", need="a table")
+    part = {name: one.pop(name) for name in OF_LOG if name in one}
+    if part and "result" not in one:
+        got = f"{next(iter(part))} without a result in {what}"
+        raise SourceError(f"cannot read the suite {file.name!r}", got=got, need="a log to choose in")
+    if "score" in part and "score" in columns:
+        raise SourceError(f"cannot read the suite {file.name!r}", got=f"score twice in {what}", need="it once")
+    columns = {**columns, **part}
     if columns and "value" in one:
         raise SourceError(
             f"cannot read the suite {file.name!r}", got=f"columns beside a value in {what}", need="a result to read them from"

@@ -14,7 +14,7 @@ from importlib.util import find_spec
 from typing import Any
 
 from steelyard.errors import SteelyardError, UsageError
-from steelyard.read.logs.log import FLAGS, Choices, Log, pick_latest
+from steelyard.read.logs.log import FLAGS, Choices, Log, SeveralError, pick_latest
 
 HEAD = 1 << 16
 _ZIP, _PARQUET = b"PK\x03\x04", b"PAR1"
@@ -50,6 +50,8 @@ def read_log(path: str, choices: Choices, *, shown: str | None = None, looked_at
         if shown is None or path not in str(mistake):
             raise
         told = [text.replace(path, shown) for text in (mistake.what, mistake.got, mistake.need, mistake.hint)]
+        if isinstance(mistake, SeveralError):
+            raise SeveralError(mistake.choice, mistake.found, told[0], got=told[1], need=told[2], hint=told[3]) from None
         raise type(mistake)(told[0], got=told[1], need=told[2], hint=told[3]) from None
     _refuse_unused(log, choices, shown or path, _VERIFIED.get(name, ()))
     return log

@@ -62,6 +62,14 @@ class Log:
     unfinished: str = ""
 
 
+class SeveralError(AmbiguityError):
+    """A log holds several of what is chosen by one option. choice: task, model, prompt, ...; found: the names of all."""
+
+    def __init__(self, choice: str, found: Sequence[str], what: str, *, got: str = "", need: str = "one", hint: str = "") -> None:
+        super().__init__(what, got=got, need=need, hint=hint)
+        self.choice, self.found = choice, tuple(found)
+
+
 def flag_with(what: str, name: str) -> str:
     """The option that makes a choice, as one would type it.
 
@@ -88,8 +96,8 @@ def pick(what: str, asked: str | None, found: Sequence[str], shown: str, *, opti
         return found[0]
     if not found:
         raise UsageError(f"cannot find a {what} in {shown!r}", got="none", need="one")
-    raise AmbiguityError(
-        f"cannot tell which {what} of {shown!r} is meant", got=f"{len(found)}: {listed}", need="one", hint=flag_with(flag, found[0])
+    raise SeveralError(
+        what, found, f"cannot tell which {what} of {shown!r} is meant", got=f"{len(found)}: {listed}", hint=flag_with(flag, found[0])
     )
 
 

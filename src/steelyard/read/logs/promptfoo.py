@@ -11,7 +11,7 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from steelyard.errors import AmbiguityError, SourceError, UsageError
+from steelyard.errors import SourceError, UsageError
 from steelyard.read.logs.documents import (
     digest,
     document,
@@ -23,7 +23,7 @@ from steelyard.read.logs.documents import (
     side_by_side,
     text_or_none,
 )
-from steelyard.read.logs.log import Choices, Log, pick
+from steelyard.read.logs.log import Choices, Log, SeveralError, flag_with, pick
 from steelyard.read.opened import open_file
 
 _ERROR = 2  # failureReason: 0 none, 1 an assertion, 2 an error before anything was checked
@@ -163,18 +163,20 @@ def _prompt(path: str, rows: Sequence[Mapping[str, Any]], labels: Mapping[str, s
     found = {key: labels.get(key, key) for key in dict.fromkeys(map(_prompt_of, rows))}
     shown = [_short(label) for label in found.values()]
     if asked is None:
-        pick("prompt", None, shown, path)
         matching = list(found)
+        if len(set(shown)) == len(shown):
+            pick("prompt", None, shown, path)  # several labels that differ
     else:
-        exact = [key for key, label in found.items() if asked in (key, label)]
+        exact = [key for key, label in found.items() if asked in (key, label, _short(label))]
         matching = exact or [key for key, label in found.items() if asked in label or (len(asked) > 5 and key.startswith(asked))]
         if not matching:
             got = ", ".join(shown[:20])
-            hint = "--prompt takes an id, or a part of one label"
+            hint = f"{flag_with('prompt', shown[0])}; an id or a part of one label will do"
             raise UsageError(f"cannot find the prompt {asked!r} in {path!r}", got=got, need="one of these", hint=hint)
     if len(matching) > 1:
         got = ", ".join(_short(found[key]) + f" ({key[:8]})" for key in matching[:20])
-        raise AmbiguityError(f"cannot tell which prompt of {path!r} is meant", got=got, need="one", hint=f"--prompt {matching[0][:8]}")
+        keys = [key[:8] if len({each[:8] for each in matching}) == len(matching) else key for key in matching]
+        raise SeveralError("prompt", keys, f"cannot tell which prompt of {path!r} is meant", got=got, hint=flag_with("prompt", keys[0]))
     return matching[0], _short(found[matching[0]])
 
 
