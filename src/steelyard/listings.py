@@ -182,12 +182,16 @@ class Story(Looks):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Changed(Looks):
-    """What was done to references: removed, renamed, approved, imported. `rows` has one line for each entry or file."""
+    """What was done to references: removed, renamed, approved, imported. `rows` has one line for each entry or file.
+
+    `config` is what an import said of its tasks in steelyard.toml: the file, the keys that were added, those that were kept.
+    """
 
     action: str
     directory: str
     rows: tuple[Mapping[str, Any], ...] = ()
     reason: str | None = None
+    config: Mapping[str, Any] | None = None
     conclusion: str = ""
     warnings: tuple[str, ...] = ()
     signature: str = ""
@@ -205,6 +209,7 @@ class Changed(Looks):
             "directory": self.directory,
             "reason": self.reason,
             "rows": [dict(row) for row in self.rows],
+            "config": None if self.config is None else dict(self.config),
             "conclusion": self.conclusion,
             "warnings": list(self.warnings),
             "signature": self.signature,

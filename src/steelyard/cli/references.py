@@ -122,7 +122,9 @@ def lint(task: str | None, **options: Any) -> None:
 def import_(path: str, **options: Any) -> None:
     """Put the references of another suite on record: one file, or all YAML files of a directory.
 
-    Each task file is written whole or not at all, and none is if an entry is in the way. What has no place here is told.
+    Each task file is written whole or not at all, and none is if an entry is in the way. What the suite's code knows of a
+    task (metric, direction, alpha, sigma, number of items) is added to [tasks.NAME] of steelyard.toml, which is made if there
+    is none; keys that are there are kept. Fields that cannot be imported, and what is not known of a task, are listed.
 
     \b
     Examples:

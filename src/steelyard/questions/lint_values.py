@@ -17,6 +17,7 @@ from steelyard.questions.reference_gate import Gate, gate_of
 from steelyard.questions.reference_place import Place
 from steelyard.reference.config import Policy
 from steelyard.reference.entry import ENOUGH_RUNS, Entry
+from steelyard.reference.suite_tasks import TRTLLM
 from steelyard.reference.task_file import TaskFile
 from steelyard.reference.yaml_tree import MappingNode, ScalarNode, SequenceNode
 
@@ -171,6 +172,8 @@ def _counts(desk: Desk, entry: Entry, raw: str) -> None:
     n = entry.num_samples if entry.num_samples is not None else desk.place.defaults.num_samples
     if entry.value is None or n is None or entry.items is not None or _metric(desk, entry) not in COUNTED:
         return
+    if desk.place.defaults.metric is None and TRTLLM.get(desk.place.task, {}).get("metric", "accuracy") not in COUNTED:
+        return  # that suite calls ROUGE and perplexity accuracy, too
     answers = n * (entry.runs or 1)
     scale = _scale(desk, entry)
     units = {"percent": (100.0,), "fraction": (1.0,), "raw": ()}.get(scale or "", (100.0,) if entry.value > 1 else (1.0, 100.0))

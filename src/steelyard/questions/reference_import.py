@@ -12,6 +12,7 @@ from steelyard.errors import DataError, UsageError
 from steelyard.listings import Changed
 from steelyard.questions.reference_changes import signature_of
 from steelyard.questions.reference_place import Place, entry_there, locate
+from steelyard.questions.reference_tasks import learn_tasks
 from steelyard.questions.reference_write import Plan, carry_out, parsed
 from steelyard.questions.references import Where, plural, shown_path
 from steelyard.reference.atomic import read_if_there
@@ -49,7 +50,9 @@ def import_references(
     """Put the references of another suite on record.
 
     Every task is tried before any file is written, and each file is written whole or not at all. An entry that is there with
-    other numbers is replaced only with update=True. A file that is a task file already is copied with its comments.
+    other numbers is replaced only with update=True. A file that is a task file already is copied with its comments. What the
+    other suite's code knows of its tasks (direction, sigma, alpha, number of items) goes into [tasks.NAME] of steelyard.toml,
+    before the references: none of them is ever judged without it. Nothing that is said there already is changed.
     """
     if dialect not in DIALECTS:
         raise UsageError("cannot import", got=f"the dialect {dialect!r}", need=f"one of {', '.join(DIALECTS)}")
@@ -59,13 +62,16 @@ def import_references(
     for place in places.values():  # a rehearsal: nothing is written if one of them cannot be
         _merged(parsed(read_if_there(place.path), place), place, found, update)
     warnings = list(found.warnings)
+    learned = learn_tasks(found, dialect, places, config)
+    warnings += learned.warnings
     rows = [_written(places[task], found, update, why, warnings) for task in found.tasks]
     return Changed(
         action="import",
         directory=shown_path(next(iter(places.values())).directory),
         rows=tuple(rows),
         reason=why,
-        conclusion=_counted(rows, dialect),
+        conclusion=" ".join([_counted(rows, dialect), *learned.sentences]),
+        config=learned.plain,
         warnings=tuple(warnings),
         signature=signature.write({"goal": "import", "task": sorted(found.tasks), "method": dialect}),
     )
