@@ -10,7 +10,7 @@
             return answer.strip() == reference
 
     def test_sums():
-        Sums("my-model").evaluate(model)      # a callable, or an object with generate(prompt)
+        Sums("my-model").evaluate(model)      # a callable, or an object with generate(prompt) and, of an engine, args
 
 Its reference is `references/sums.yaml`, as for any other task. What the reference says of itself comes before the class,
 the class before steelyard.toml.
@@ -29,17 +29,21 @@ from typing import Any, ClassVar
 
 from steelyard.errors import SteelyardError, UsageError
 from steelyard.evaluate import prompts
+from steelyard.evaluate.engine_spec import spec_of
 from steelyard.evaluate.prompts import Sample
+from steelyard.options import SOURCE_KEYWORDS, keywords_of, refuse_unknown
 from steelyard.questions.guard import check
 from steelyard.questions.guard_rule import is_better_higher
 from steelyard.questions.record import existing_entry
 from steelyard.questions.reference_place import Place, load, locate, matched
 from steelyard.reference import outcomes
 from steelyard.reference.entry import Entry
+from steelyard.reference.names import check_spec
 from steelyard.verdicts import Verdict
 
 log = logging.getLogger("steelyard")
 NUMBERS = ("alpha", "beta", "sigma", "num_samples")
+FROM_ARGS = ("dtype", "quant_algo", "kv_cache_quant_algo", "spec_dec_algo")
 SUBSET_SEED = "subset_seed"  # in the protocol of a reference
 
 
@@ -95,34 +99,62 @@ class AccuracyTask:
     def evaluate(
         self,
         model: Any,
-        spec: Mapping[str, Any] | None = None,
-        *,
-        extra_acc_spec: str | None = None,
+        extra_acc_spec: str | Mapping[str, Any] | None = None,
         extra_evaluator_kwargs: Mapping[str, Any] | None = None,
         sampling_params: Any = None,
         streaming: bool = False,
         is_integration_test: bool = False,
+        *,
+        spec: Mapping[str, Any] | None = None,
         **options: Any,
     ) -> float:
         """Run the task, report, and raise AssertionError if the model has become worse. The score is returned.
 
-        The reference is found before the model is asked anything. `options` are those of `sy.check`, such as theta. With
-        INTEGRATION_TEST=1 or is_integration_test one item is run and nothing is verified, and that is said.
+        The reference is found before the model is asked anything: by `spec`, by `extra_acc_spec` (a mapping in its place is
+        a spec), and by `model.args` of an inference engine, whose dtype, quant_algo, kv_cache_quant_algo and spec_dec_algo
+        count where `spec` does not say them. `options` are those of `sy.check`, such as theta. With INTEGRATION_TEST=1 or
+        is_integration_test one item is run and nothing is verified, and that is said.
         """
         __tracebackhide__ = True
-        spec = {**(spec or {}), **({} if extra_acc_spec is None else {"extra_acc_spec": extra_acc_spec})}
-        calling = {} if sampling_params is None else {"sampling_params": sampling_params}
-        calling |= {"streaming": True} if streaming else {}
-        evaluation = _Evaluation(self, extra_evaluator_kwargs or {}, calling)
-        if is_integration_test or os.environ.get("INTEGRATION_TEST") == "1":
-            return self._try_out(evaluation, model, spec)
         guard = _running()
         try:
+            if not isinstance(extra_evaluator_kwargs, Mapping | None):
+                got = f"a {type(extra_evaluator_kwargs).__name__}"
+                raise UsageError("cannot use extra_evaluator_kwargs", got=got, need="a mapping of keywords to values")
+            _refuse_options(options)
+            spec = self._spec(model, extra_acc_spec, spec)
+            calling = {} if sampling_params is None else {"sampling_params": sampling_params}
+            calling |= {"streaming": True} if streaming else {}
+            evaluation = _Evaluation(self, extra_evaluator_kwargs or {}, calling)
+            if is_integration_test or os.environ.get("INTEGRATION_TEST") == "1":
+                return self._try_out(evaluation, model, spec)
             return self._guarded(guard, evaluation, model, spec, options)
         except SteelyardError as error:
             if guard is None:
                 raise
             raise error.with_traceback(None) from None  # in a test, advice and not the way to it
+
+    def _spec(self, model: Any, extra: str | Mapping[str, Any] | None, spec: Mapping[str, Any] | None) -> dict[str, Any]:
+        """What was said, over what the model's own arguments say; where the two differ, that is told."""
+        if isinstance(extra, Mapping):
+            if spec is not None:
+                raise UsageError("cannot use two specs", got="a mapping as second argument and spec=", need="one of them")
+            extra, spec = None, extra
+        if extra is not None and not isinstance(extra, str):
+            raise UsageError("cannot use extra_acc_spec", got=f"a {type(extra).__name__}", need='a text, such as "beam_width=4"')
+        said = {**check_spec(spec or {}), **({} if extra is None else {"extra_acc_spec": extra})}
+        derived = {} if set(FROM_ARGS) <= said.keys() else spec_of(model)
+        taken = {key: value for key, value in derived.items() if key not in said}
+        if taken:
+            log.info("%s, %s: spec from the model's args: %s", self.DATASET, self.model_name, _pairs(taken))
+        for key, value in derived.items():
+            if key in said and str(said[key]) != value:
+                told = (
+                    f"{self.DATASET}, {self.model_name}: {key} is {said[key]!r} in spec=, which counts, and {value!r} in the model's args"
+                )
+                log.warning("%s", told)
+                warnings.warn(told, UserWarning, stacklevel=3)
+        return {**taken, **said}
 
     # ---- judging -----------------------------------------------------------------------------------------------------------
 
@@ -257,6 +289,16 @@ class _Evaluation:
         references = [sample.reference for sample in samples]
         assert self.evaluator is not None
         return _finite(self.evaluator.compute_score(list(said), references, *more, **self.task.EVALUATE_KWARGS))
+
+
+def _refuse_options(options: Mapping[str, Any]) -> None:
+    """Before the model is asked anything: an option that nobody knows would be told after hours."""
+    known = [*keywords_of(check), *keywords_of(AccuracyTask.evaluate), *SOURCE_KEYWORDS]
+    refuse_unknown(options, [name for name in known if name not in ("task", "model", "directory", "config")], "evaluate")
+
+
+def _pairs(spec: Mapping[str, Any]) -> str:
+    return ", ".join(f"{key}={value}" for key, value in spec.items())
 
 
 def _rows(samples: Sequence[Sample], scores: Sequence[float]) -> list[dict[str, Any]]:

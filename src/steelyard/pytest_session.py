@@ -18,7 +18,7 @@ import pytest
 
 from steelyard.errors import SteelyardError, UsageError
 from steelyard.items import Labels
-from steelyard.options import COLUMNS, LOG_CHOICES
+from steelyard.options import COLUMNS, LOG_CHOICES, SOURCE_KEYWORDS, keywords_of, refuse_unknown
 from steelyard.questions.guard import check as ask
 from steelyard.questions.record import existing_entry, record
 from steelyard.questions.reference_place import Place, load, locate, matched
@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from steelyard.runs import Evaluation
 
 TELLING = 5
+KNOWN = tuple(dict.fromkeys((*keywords_of(ask), *keywords_of(record), *SOURCE_KEYWORDS)))
 ONLY_RECORDED = ("deterministic", "ids")  # what a check has no use for
 ONLY_CHECKED = ("alpha", "beta", "sigma", "theta", "margin", "num_samples", "target", "unmatched", "draws", "seed", "value")
 
@@ -171,6 +172,7 @@ class Accuracy:
         """The call, then the markers from the nearest outward, then the command line, then steelyard.toml beside the tests."""
         options = self.marked()
         options.update({name: value for name, value in given.items() if value is not None})
+        refuse_unknown(options, KNOWN, "accuracy.check")
         lacking = [name for name in ("task", "model") if not isinstance(options.get(name), str)]
         if lacking:
             raise UsageError(
@@ -329,7 +331,12 @@ def _harmless(lines: Sequence[str]) -> str:
 
 
 def _names(options: Mapping[str, Any]) -> dict[str, Any]:
-    return {"task": options.get("task") or NONE, "model": options.get("model") or NONE, "spec": dict(options.get("spec") or {})}
+    spec = options.get("spec")
+    return {
+        "task": options.get("task") or NONE,
+        "model": options.get("model") or NONE,
+        "spec": dict(spec) if isinstance(spec, Mapping) else {},
+    }
 
 
 def _said_before(entry: Entry | None) -> dict[str, Any]:

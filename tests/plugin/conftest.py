@@ -18,6 +18,9 @@ from typing import Any
 
 import pytest
 
+import steelyard
+
+SOURCE = Path(steelyard.__file__).parents[1]  # what these tests import is what the inner pytest imports
 OURS = ("CI", "INTEGRATION_TEST", "NO_COLOR", "FORCE_COLOR", "COLUMNS")
 N = 400
 RUNS = f"""
@@ -77,7 +80,12 @@ class Project:
 
     def pytest(self, *words: str, cwd: Path | None = None, **env: str) -> Answer:
         names = {name: value for name, value in os.environ.items() if name not in OURS and not name.startswith(("PYTEST", "GITHUB"))}
-        names |= {"PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1", "PYTHONPATH": str(self.path), "PYTHONDONTWRITEBYTECODE": "1", **env}
+        names |= {
+            "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1",
+            "PYTHONPATH": f"{self.path}{os.pathsep}{SOURCE}",
+            "PYTHONDONTWRITEBYTECODE": "1",
+            **env,
+        }
         command = [sys.executable, "-m", "pytest", "-p", "steelyard.pytest_plugin", "-p", "no:cacheprovider", "--strict-markers", *words]
         run = subprocess.run(command, cwd=cwd or self.path, env=names, capture_output=True, text=True, check=False, timeout=300)
         return Answer(run.returncode, run.stdout + run.stderr)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import enum
+import functools
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -10,8 +12,10 @@ from typing import Any, ClassVar
 
 import pytest
 
+import steelyard as sy
 from steelyard.accuracy_task import AccuracyTask
 from steelyard.errors import DataError, SourceError, UsageError
+from steelyard.evaluate.engine_spec import spec_of
 from steelyard.infer.power import threshold_offset
 from steelyard.questions.record import record
 from steelyard.reference.matching import NoReferenceError
@@ -288,3 +292,100 @@ def test_integration_mode_runs_one_item_and_says_so(monkeypatch: pytest.MonkeyPa
     with pytest.warns(UserWarning, match="NOTHING WAS VERIFIED"):
         Sums("m").evaluate(model)
     assert model.asked == 2
+
+
+# ---- the spec of an engine's own arguments -------------------------------------------------------------------------------
+
+
+class Quant(enum.StrEnum):
+    FP8 = "FP8"
+    NVFP4 = "NVFP4"
+
+
+class EagleDecodingConfig:
+    pass
+
+
+def engine(**args: Any) -> Any:
+    model = Model()
+    return SimpleNamespace(args=SimpleNamespace(**args), generate=model)
+
+
+NVFP4 = {"dtype": "auto", "quant_config": SimpleNamespace(quant_algo=Quant.NVFP4, kv_cache_quant_algo=None), "speculative_config": None}
+SIZE = "\n    num_samples: 300"
+TWO = f"accuracy: 0.9{SIZE}\n  - quant_algo: NVFP4\n    accuracy: 0.99{SIZE}"
+
+
+def test_a_quantised_run_is_judged_by_its_own_entry(caplog: pytest.LogCaptureFixture) -> None:
+    """0.9 is as good as the plain entry, and a regression of the quantised one."""
+    entry("sums", TWO)
+    assert Sums("m").evaluate(Model()) == pytest.approx(0.9)
+    with caplog.at_level("INFO", logger="steelyard"), pytest.raises(AssertionError, match=r"quant_algo=NVFP4"):
+        Sums("m").evaluate(engine(**NVFP4))
+    assert "spec from the model's args: quant_algo=NVFP4" in caplog.text
+
+
+@pytest.mark.parametrize(
+    ("args", "spec"),
+    [
+        ({"dtype": "auto", "quant_config": None, "speculative_config": None}, {}),
+        ({"dtype": "bfloat16"}, {"dtype": "bfloat16"}),
+        ({"quant_config": {"quant_algo": "FP8", "kv_cache_quant_algo": Quant.FP8}}, {"quant_algo": "FP8", "kv_cache_quant_algo": "FP8"}),
+        ({"speculative_config": SimpleNamespace(decoding_type="MTP")}, {"spec_dec_algo": "MTP"}),
+        ({"speculative_config": {"decoding_type": "Eagle3"}}, {"spec_dec_algo": "Eagle3"}),
+        ({"speculative_config": SimpleNamespace(decoding_type="AUTO")}, {"spec_dec_algo": "NGram"}),
+        ({"speculative_config": EagleDecodingConfig()}, {"spec_dec_algo": "Eagle"}),
+        ({"tensor_parallel_size": 4}, {}),
+    ],
+)
+def test_the_spec_is_read_as_the_original_suite_reads_it(args: dict[str, Any], spec: dict[str, str]) -> None:
+    assert spec_of(SimpleNamespace(args=SimpleNamespace(**args))) == spec
+    assert spec_of({"args": args}) == spec
+
+
+def test_arguments_of_other_things_are_no_spec() -> None:
+    assert spec_of(functools.partial(Model(), "x")) == {}
+    assert spec_of(Model()) == {}
+    assert spec_of(SimpleNamespace(args=None)) == {}
+    with pytest.raises(UsageError, match="without decoding_type"):
+        spec_of(SimpleNamespace(args={"speculative_config": {"max_draft_len": 3}}))
+
+
+def test_a_spec_that_is_said_wins_key_by_key_and_the_conflict_is_told() -> None:
+    entry("sums", TWO)
+    with pytest.warns(UserWarning, match="quant_algo is None in spec=, which counts, and 'NVFP4' in the model's args"):
+        assert Sums("m").evaluate(engine(**NVFP4), spec={"quant_algo": None}) == pytest.approx(0.9)
+    with pytest.raises(NoReferenceError, match="kv_cache_quant_algo"):
+        Sums("m").evaluate(engine(**NVFP4), spec={"kv_cache_quant_algo": "FP8"})
+
+
+def test_extra_acc_spec_is_the_second_argument_as_in_the_original() -> None:
+    entry("sums", f"accuracy: 0.99{SIZE}\n  - extra_acc_spec: beam_width=4\n    accuracy: 0.9{SIZE}")
+    assert Sums("m").evaluate(Model(), "beam_width=4") == pytest.approx(0.9)
+    with pytest.raises(UsageError, match="cannot use two specs"):
+        Sums("m").evaluate(Model(), {"quant_algo": "FP8"}, spec={"quant_algo": "FP8"})
+
+
+@pytest.mark.parametrize("spec", ["quant_algo=FP8", "FP8", ["quant_algo"]])
+def test_a_text_where_a_mapping_is_needed_is_refused(spec: Any) -> None:
+    entry("sums", TWO)
+    model = Model()
+    with pytest.raises(UsageError, match=r"cannot use the spec.*need a mapping.*spec=\{'quant_algo': 'FP8'\}"):
+        Sums("m").evaluate(model, spec=spec)
+    with pytest.raises(UsageError, match="cannot use extra_evaluator_kwargs"):
+        Sums("m").evaluate(model, None, "text")  # type: ignore[arg-type]
+    for ask in (
+        lambda: sy.check(value=0.9, task="sums", model="m", spec=spec),
+        lambda: record([{"id": 1, "score": 1}], task="sums", model="m", spec=spec),
+    ):
+        with pytest.raises(UsageError, match="cannot use the spec"):
+            ask()
+    assert model.asked == 0
+
+
+def test_an_unknown_option_is_refused_before_the_model_is_asked() -> None:
+    entry("sums", "accuracy: 0.9")
+    model = Model()
+    with pytest.raises(UsageError, match=r"unknown argument 'tetha' of evaluate.*did you mean theta"):
+        Sums("m").evaluate(model, tetha=0.5)
+    assert model.asked == 0

@@ -60,6 +60,16 @@ def test_teardown(at_the_end):
 @pytest.mark.accuracy("t")
 def test_bad_marker(accuracy):
     accuracy.check(base(), model="m")
+
+def test_misspelled(accuracy):
+    accuracy.check(base(), task="t", model="m", tetha=0.5)
+
+@pytest.mark.accuracy(task="t", marign=0.5)
+def test_misspelled_marker(accuracy):
+    accuracy.check(base(), model="m")
+
+def test_text_for_a_spec(accuracy):
+    accuracy.check(base(), task="t", model="m", spec="quant_algo=FP8")
 """
 
 
@@ -87,14 +97,14 @@ def test_passes_and_fails(told: str) -> None:
     failed = set(re.findall(r"^FAILED \S+::(\w+)", told, re.M))
     assert failed == {
         *("test_regression", "test_missing_task", "test_missing_spec", "test_missing_file", "test_other_items", "test_no_task"),
-        *("test_value", "test_bad_marker"),
+        *("test_value", "test_bad_marker", "test_misspelled", "test_misspelled_marker", "test_text_for_a_spec"),
     }
 
 
 def test_regression_is_told_shortly(told: str) -> None:
     said = section(told, "test_regression")
     assert said.startswith("REGRESSION: t, m\n0.86 is 0.04 below the reference 0.9 (p < 0.0001): worse.\n")
-    assert "reference 0.9000, run 0.8600, threshold 0.8850" in said
+    assert "reference 0.9000, run 0.8600, threshold 0.8925" in said
     assert re.search(r"^difference -0\.0400, at worst -0\.0\d{3} \(one-sided, 95%\), p \S+; paired, n 400$", said, re.M)
     assert re.search(r"^smallest drop this run could find: 0\.0\d+ \(alpha 0\.05, beta 0\.2\)$", said, re.M)
     assert "flips: lost 16, gained 0, both right 344, both wrong 40" in said
@@ -128,6 +138,9 @@ def test_no_way_through_our_own_code_is_shown(told: str) -> None:
         ("test_no_task", "cannot check: got no task, need a task and a model"),
         ("test_bad_marker", "cannot use the marker accuracy: got 't' without a name"),
         ("test_value", "REGRESSION: t, number"),
+        ("test_misspelled", "unknown argument 'tetha' of accuracy.check. Hint: did you mean theta?"),
+        ("test_misspelled_marker", "unknown argument 'marign' of accuracy.check. Hint: did you mean margin?"),
+        ("test_text_for_a_spec", "cannot use the spec: got the text 'quant_algo=FP8', need a mapping of keys to values"),
     ],
 )
 def test_failures_are_advice(told: str, test: str, words: str) -> None:
@@ -135,5 +148,5 @@ def test_failures_are_advice(told: str, test: str, words: str) -> None:
 
 
 def test_every_outcome_is_counted(told: str) -> None:
-    assert "12 checks: 4 pass, 2 regressions, 6 not checked" in told
-    assert told.count("NOT CHECKED") == 6
+    assert "15 checks: 4 pass, 2 regressions, 9 not checked" in told
+    assert told.count("NOT CHECKED") == 9

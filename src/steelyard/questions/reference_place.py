@@ -71,7 +71,7 @@ def load(place: Place, model: str = "MODEL") -> TaskFile:
 def matched(place: Place, model: str, spec: Mapping[str, Any] | None, file: TaskFile | None = None) -> Match:
     """The one entry of a model and spec. Nothing that matches is an error that names the nearest."""
     entries = (file or load(place)).entries
-    return find_entry(entries, model, dict(spec or {}), spec_keys=place.spec_keys, file=place.shown)
+    return find_entry(entries, model, spec or {}, spec_keys=place.spec_keys, file=place.shown)
 
 
 def entry_there(place: Place, file: TaskFile, model: str, spec: Mapping[str, Any] | None) -> Entry | None:

@@ -16,7 +16,7 @@ from steelyard.questions.reference_place import Place, load, locate, matched
 from steelyard.reference.config import find_config
 from steelyard.reference.entry import Entry
 from steelyard.reference.matching import Agreement, NoReferenceError, explain
-from steelyard.reference.names import check_task
+from steelyard.reference.names import check_spec, check_task
 from steelyard.reference.task_file import TaskFile
 
 Where = str | os.PathLike[str] | None
@@ -182,7 +182,7 @@ def _held(agreement: Agreement) -> dict[str, Any]:
 
 def signed_spec(spec: Mapping[str, Any] | None) -> list[str] | None:
     """A spec as a signature has it."""
-    return [f"{key}={value}" for key, value in sorted((spec or {}).items())] or None
+    return [f"{key}={value}" for key, value in sorted(check_spec(spec or {}).items())] or None
 
 
 def found_or_listed(place: Place, file: TaskFile, model: str, spec: Mapping[str, Any] | None, line: int | None = None) -> Entry:

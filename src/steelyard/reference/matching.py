@@ -14,6 +14,7 @@ from typing import Any
 
 from steelyard.errors import AmbiguityError, DataError, UsageError
 from steelyard.reference.entry import SETTINGS, SPEC_DEFAULTS, Entry
+from steelyard.reference.names import check_spec
 from steelyard.reference.strict_yaml import typed
 
 NEAREST = 3
@@ -127,7 +128,7 @@ def same_value(one: object, other: object) -> bool:
 def _checked(spec: Mapping[str, Any], spec_keys: Iterable[str]) -> dict[str, Any]:
     """A spec whose keys are all known and whose values are single."""
     known = (*SPEC_DEFAULTS, *spec_keys)
-    for key, value in spec.items():
+    for key, value in check_spec(spec).items():
         if key not in known:
             near = difflib.get_close_matches(str(key), known, n=1, cutoff=0.5)
             hint = f"did you mean {near[0]}? " if near else ""

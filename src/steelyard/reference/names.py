@@ -109,13 +109,26 @@ def inside(directory: Path, name: str) -> Path:
     return path
 
 
+def check_spec(spec: Any) -> Mapping[str, Any]:
+    """The spec, if it is a mapping; a text in its place is refused with the mapping that was meant."""
+    if isinstance(spec, Mapping):
+        return spec
+    key, _, value = spec.partition("=") if isinstance(spec, str) and "=" in spec else ("quant_algo", "=", "FP8")
+    raise UsageError(
+        "cannot use the spec",
+        got=f"the text {spec!r}" if isinstance(spec, str) else f"a {type(spec).__name__}",
+        need="a mapping of keys to values",
+        hint=f"spec={{{key.strip()!r}: {value.strip()!r}}}",
+    )
+
+
 def canonical_spec(spec: Mapping[str, Any]) -> str:
     """A spec as one text: keys in order, defaults and nulls left out, so that equal specs have equal texts.
 
     >>> canonical_spec({"quant_algo": "FP8", "dtype": "auto", "kv_cache_quant_algo": None})
     '{"quant_algo":"FP8"}'
     """
-    said = {key: value for key, value in spec.items() if value is not None and value != SPEC_DEFAULTS.get(key)}
+    said = {key: value for key, value in check_spec(spec).items() if value is not None and value != SPEC_DEFAULTS.get(key)}
     try:
         return json.dumps(said, sort_keys=True, separators=(",", ":"), allow_nan=False)
     except (TypeError, ValueError) as fault:
