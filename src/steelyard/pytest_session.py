@@ -62,9 +62,16 @@ def _plain(value: Any) -> Any:
 
 def _columns_of(frame: Any, options: Mapping[str, Any]) -> dict[str, list[Any]]:
     """The columns of a frame that a record reads, under their own names."""
-    source = open_source(frame, columns={role: options[role] for role in RUN_ROLES if options.get(role) is not None})
+    given = {role: options[role] for role in RUN_ROLES if options.get(role) is not None}
+    if options.get("ratio") is not None:
+        from steelyard.questions.measure_items import ratio_columns
+
+        given["ratio"] = ratio_columns(options["ratio"])
+    source = open_source(frame, columns=given)
     items = source.items()
     columns = {name: getattr(items, role) for role, name in source.roles.items() if getattr(items, role, None) is not None}
+    if items.ratio is not None:
+        columns |= dict(zip(given["ratio"], items.ratio, strict=True))
     return {name: _texts(column) if isinstance(column, Labels) else column.tolist() for name, column in columns.items()}
 
 

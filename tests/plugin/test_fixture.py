@@ -150,3 +150,32 @@ def test_failures_are_advice(told: str, test: str, words: str) -> None:
 def test_every_outcome_is_counted(told: str) -> None:
     assert "15 checks: 4 pass, 2 regressions, 9 not checked" in told
     assert told.count("NOT CHECKED") == 9
+
+
+RATIO = """
+from runs import base
+
+def run(more=0):
+    return [{"id": row["id"], "errors": 1 + row["id"] % 3 + more, "words": 10} for row in base()]
+
+def test_same(accuracy):
+    assert accuracy.check(run(), task="speech", model="m", ratio="errors/words").metric == "ratio"
+
+def test_worse(accuracy):
+    accuracy.check(run(1), task="speech", model="m", ratio=("errors", "words"))
+
+def test_points(accuracy):
+    accuracy.check(base(), task="t", model="m", theta=2)
+"""
+
+
+def test_the_fixture_takes_ratio_and_refuses_a_theta_of_another_scale(new_project: Callable[[], Any]) -> None:
+    project = new_project()
+    project.record()
+    rows = [{"id": i, "errors": 1 + i % 3, "words": 10} for i in range(400)]
+    project.record(task="speech", rows=rows, ratio="errors/words")
+    project.write("test_it.py", RATIO)
+    told = str(project.pytest("-rA").out)
+    assert set(re.findall(r"^PASSED \S+::(\w+)$", told, re.M)) == {"test_same"}
+    assert "REGRESSION: speech, m" in section(told, "test_worse")
+    assert "write 0.02 for 2 points" in section(told, "test_points")

@@ -14,9 +14,9 @@ from steelyard.cli.options import (
     CHECK_FORMATS,
     answer,
     common_with,
+    judged_columns,
     log_parts,
     pairs_given,
-    run_columns,
     run_source_given,
     seed_of,
 )
@@ -71,7 +71,7 @@ NUMBERS = ("alpha", "beta", "sigma", "theta", "margin", "num_samples", "value")
 @click.option("--seed", default="0", show_default=True, metavar="INT", help="Of everything random.")
 @click.option("--config", type=click.Path(dir_okay=False), help="A steelyard.toml.  [default: the nearest upward]")
 @history_option
-@run_columns
+@judged_columns
 @log_parts
 @common_with(CHECK_FORMATS)
 def check(source: str | None, **options: Any) -> None:

@@ -104,6 +104,7 @@ def _add_common(command: Command, formats: tuple[str, ...], output: bool) -> Com
 
 data_columns = flags(*declared.COLUMNS, declared.RATIO, *declared.INTERVALS)
 run_columns = flags(*declared.RUN_COLUMNS)
+judged_columns = flags(*declared.RUN_COLUMNS, declared.RATIO)
 log_choices = flags(*declared.LOG_CHOICES)
 compared_choices = flags(*(replace(one, repeat=one.name in ("log_model", "prompt")) for one in declared.LOG_CHOICES))
 log_parts = flags(*declared.LOG_CHOICES, also=False)  # where --task and --model name a reference

@@ -8,7 +8,7 @@ import click
 
 from steelyard.cli.command import INPUT, command
 from steelyard.cli.history import history_option, keep_in_history
-from steelyard.cli.options import answer, common, log_parts, pairs_given, run_columns, run_source_given
+from steelyard.cli.options import answer, common, judged_columns, log_parts, pairs_given, run_source_given
 
 
 @command(short_help="put a run on record as the reference (several sources: several runs)")
@@ -36,7 +36,7 @@ from steelyard.cli.options import answer, common, log_parts, pairs_given, run_co
 )
 @click.option("--config", type=click.Path(dir_okay=False), help="A steelyard.toml.  [default: the nearest upward]")
 @history_option
-@run_columns
+@judged_columns
 @log_parts
 @common
 def record(sources: tuple[str, ...], **options: Any) -> None:

@@ -31,6 +31,7 @@ from steelyard.questions.guard_scale import span_of
 from steelyard.questions.telling import item_values
 from steelyard.tally.pairs import Pairs
 
+MEANS = ("accuracy", "error", "mean", "brier", "log_loss", "mae", "pass@", "pass^")  # of one number per item
 NONE_FAILS = "no score could be a regression"
 
 
@@ -72,7 +73,7 @@ class Judged:
         if self._outcomes:
             lost, gained = self._lost_and_gained()
             return self._p_of_flips(lost, gained), "tango-score"
-        if self.metric.base not in ("accuracy", "error", "mean", "brier", "log_loss", "mae"):
+        if self.metric.base not in MEANS:
             raise UsageError(
                 f"cannot use a margin with {self.metric.name}", got=f"margin {rule.margin:g}", need="right or wrong, or a mean of scores"
             )

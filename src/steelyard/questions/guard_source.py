@@ -19,6 +19,7 @@ from steelyard.questions.guard_paired import guard_items
 from steelyard.questions.guard_rule import Rule
 from steelyard.questions.log_metric import hold_to_own, own_direction, own_positive, refuse_unfinished
 from steelyard.questions.measure import rows_of_sample
+from steelyard.questions.measure_items import ratio_columns
 from steelyard.questions.reference_place import Place, with_outcomes
 from steelyard.questions.sample import Sample
 from steelyard.questions.settings import settle
@@ -106,7 +107,10 @@ def _warn_of_edited_value(found: Found, entry: Entry, rule: Rule) -> None:
 
 def read_run(source: Any, columns: Mapping[str, Any], metric: str, warnings: list[str]) -> Run:
     """The items of a run and its name."""
-    opened = open_source(source, columns={role: column for role, column in columns.items() if column is not None})
+    given = {role: column for role, column in columns.items() if column is not None}
+    if "ratio" in given:
+        given["ratio"] = ratio_columns(given["ratio"])
+    opened = open_source(source, columns=given)
     warnings.extend(opened.warnings)
     name = opened.name or (os.path.basename(os.fspath(source)) if isinstance(source, (str, os.PathLike)) else "run")
     return Run(name, opened.items(numeric=metric in NUMERIC), opened.log)
@@ -187,7 +191,7 @@ def _items_alone(items: Items) -> outcomes.Outcomes:
 
 
 def _columns_of(items: Items) -> set[str]:
-    return {name for name in ("truth", "prediction", "score", "probability") if getattr(items, name) is not None}
+    return {name for name in ("truth", "prediction", "score", "probability", "ratio") if getattr(items, name) is not None}
 
 
 def _only(items: Items, keep: set[str], metric: Metric) -> Items:
@@ -200,9 +204,9 @@ def _only(items: Items, keep: set[str], metric: Metric) -> Items:
             "cannot compare with the reference",
             got=f"a run without {' and '.join(sorted(lacking))}",
             need=f"what the reference holds: {', '.join(sorted(keep))}",
-            hint=" ".join(f"--{name} COLUMN" for name in sorted(lacking)),
+            hint=" ".join("--ratio ABOVE/BELOW" if name == "ratio" else f"--{name} COLUMN" for name in sorted(lacking)),
         )
-    dropped: dict[str, Any] = {name: None for name in ("prediction", "score", "probability") if name not in keep}
+    dropped: dict[str, Any] = {name: None for name in ("prediction", "score", "probability", "ratio") if name not in keep}
     if "truth" not in keep:
         dropped["truth"] = None
     return replace(items, **dropped)

@@ -27,13 +27,13 @@ OF_SUITE = ("name", "alpha", "correction", "directory", "config", "tier")
 OF_LOG = ("score", *(one.name for one in LOG_CHOICES))  # which part of a log is the result
 OF_CHECK = (
     *("task", "model", "spec", "result", "value", "tier", "waiver", "metric", "positive", "scale", "alpha", "beta", "sigma", "theta"),
-    *("margin", "num_samples", "target", "unmatched", "missing", "protocol", "columns", "run"),
+    *("margin", "num_samples", "target", "unmatched", "missing", "protocol", "columns", "ratio", "run"),
     *OF_LOG,
 )
 # What a check that runs a model says about it, in its table `run`: `steelyard run --suite` evaluates it, `check --suite` cannot.
 # a suite keeps no keys, and says how to treat what is missing for the check, not for the run
 OF_RUN = ("task", "model", "name", "output", *(name for name in (*HOW, *OF_MODELS) if name not in ("missing", "unmatched", "key", "seeds")))
-RUN_COLUMNS = ("id", "truth", "prediction", "score", "probability", "group", "repeat")
+RUN_COLUMNS = ("id", "truth", "prediction", "score", "probability", "group", "repeat", "ratio")
 CORRECTIONS = ("holm", "bonferroni", "none")
 
 

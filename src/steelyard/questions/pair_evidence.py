@@ -18,18 +18,19 @@ from steelyard.questions.evidence import Evidence
 from steelyard.questions.paired_scores import compare_scores
 from steelyard.questions.paired_units import compare_units
 from steelyard.questions.sample import OUTCOME, Sample
-from steelyard.questions.sums_rows import columns_of, positives
+from steelyard.questions.sums_rows import columns_of, pass_values, positives
 from steelyard.questions.table_rows import statistic_of
 from steelyard.questions.unpaired import compare_counts, compare_means, from_errors
 from steelyard.results import Interval
 from steelyard.tally.counts import MISSING, Counts
-from steelyard.tally.design import Design, count_labels, design_of, table_sums
+from steelyard.tally.design import Design, count_labels, design_of, table_sums, take
 from steelyard.tally.joint import JointCounts
 from steelyard.tally.order import label_order
 from steelyard.tally.pairs import Pairs, count_joint, joint_of_codes
 from steelyard.tally.sums import sum_units
 
 FloatArray = npt.NDArray[np.float64]
+UNPAIRED = ("spearman", "average_precision")  # measured, but not compared on the same items
 STRAIGHT = ("mean", "brier", "log_loss", "mae")  # a mean of one number per item
 
 
@@ -59,17 +60,38 @@ def _evidence(pairs: Pairs, metric: Metric, asked: Asked) -> Evidence:
     a, b = pairs.baseline, pairs.candidate
     if a.weight is not None or b.weight is not None:
         raise UsageError("cannot compare with weights", got="a weight column", need="one row per item", hint="leave --weight out")
-    if metric.base in ("spearman", "average_precision") or metric.facts.family == "repeats":
+    if metric.base in UNPAIRED:
         raise UsageError(
             f"cannot compare {metric.name}",
-            need="accuracy, error, a label metric, mean, auc, brier, log_loss, ece, mae, rmse, r2, ratio or perplexity",
+            got="a metric of ranks, which has no test item by item here",
+            need="accuracy, error, a label metric, mean, auc, brier, log_loss, ece, mae, rmse, r2, ratio, perplexity, pass@k or pass^k",
         )
+    if metric.facts.family == "repeats":
+        return _tries(pairs, metric, asked)
     if metric.base == "auc":
         return _auc(pairs, metric, asked)
     right_or_wrong = metric.base in ("accuracy", "error", "mean") and _binary(a) and _binary(b)
     if metric.facts.family == "table" or right_or_wrong:
         return _table(pairs, metric, asked, right_or_wrong)
     return _sums(pairs, metric, asked)
+
+
+def _tries(pairs: Pairs, metric: Metric, asked: Asked) -> Evidence:
+    """pass@k and pass^k: each problem is one number by its own tries, on both sides, and the numbers are compared as scores."""
+    if asked.test == "within-item":
+        raise UsageError(
+            f"cannot permute runs within items for {metric.name}", got="tries that make one number together", need="--target items"
+        )
+    values, once = [], []
+    for side, item in ((pairs.baseline, pairs.baseline_item), (pairs.candidate, pairs.candidate_item)):
+        if side.score is None or not _binary(side):
+            raise DataError(f"cannot compare {metric.name}", got="scores other than 0 and 1", need="right or wrong for every try")
+        names = pairs.names or tuple(f"row {i + 1}" for i in range(pairs.items))
+        values.append(pass_values(metric, side.score, item, names))
+        once.append(take(side, np.unique(item, return_index=True)[1]))
+    each = np.arange(pairs.items)
+    alone = Pairs(once[0], once[1], each, each, pairs.items, pairs.names)
+    return compare_scores((values[0], values[1]), alone, metric, asked, bounds=(0.0, 1.0))
 
 
 def _binary(items: Items) -> bool:

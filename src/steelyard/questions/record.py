@@ -20,7 +20,7 @@ from steelyard.questions.guard_rule import SCALES
 from steelyard.questions.guard_source import metric_of, read_run
 from steelyard.questions.log_metric import hold_to_own, own_direction, own_positive, refuse_unfinished
 from steelyard.questions.measure import rows_of_sample
-from steelyard.questions.pair_evidence import right_or_wrong
+from steelyard.questions.pair_evidence import UNPAIRED, right_or_wrong
 from steelyard.questions.record_entry import Measured, entry_of, refuse_unasked, wish_of
 from steelyard.questions.record_store import stored
 from steelyard.questions.reference_place import Place, entry_there, locate
@@ -148,6 +148,7 @@ def _measured(runs: Sequence[Run], name: str | None, settings: Settings, *, item
         raise UsageError("cannot pool runs without their items", got=f"{len(runs)} runs", need="their items, or one run")
     if items:
         _require_ids(runs)
+        _refuse_without_test(metric, repeated=len(runs) > 1 or runs[0].items.repeat is not None)
     named = [f"run {place}: " if len(runs) > 1 else "" for place in range(1, len(runs) + 1)]
     parts = [_kept_columns(_settled(run.items, metric, settings, name), metric) for run, name in zip(runs, named, strict=True)]
     kept = outcomes.outcomes_of(parts, roles=_roles(metric), hashed=hashed) if items else None
@@ -155,7 +156,8 @@ def _measured(runs: Sequence[Run], name: str | None, settings: Settings, *, item
     sample = Sample(together, settings)
     quiet = settings.quietly(draws=100)  # only the estimate is wanted, and nothing that is to be said of its interval
     value = _estimate(sample, metric, quiet)
-    by_run = tuple(_estimate(Sample(one, quiet), metric, quiet) for one in _each_run(together))
+    runs_apart = [] if metric.facts.family == "repeats" else _each_run(together)  # tries make one number together
+    by_run = tuple(_estimate(Sample(one, quiet), metric, quiet) for one in runs_apart)
     return Measured(metric=metric, value=value, by_run=by_run, n=sample.n, items=together, kept=kept)
 
 
@@ -199,13 +201,42 @@ def _require_ids(runs: Sequence[Run]) -> None:
                 hint="name it with --id; --no-items records the value alone",
             )
         if run.items.weight is not None or run.items.count is not None:
-            raise DataError("cannot record the items", got="weights", need="one row per item (and repeat)")
+            raise DataError(
+                "cannot record the items",
+                got="weights, which no test item by item knows",
+                need="items that count alike, one row per item (and repeat)",
+                hint="leave the weights out; --no-items (items=False) records the weighted value alone",
+            )
+
+
+def _refuse_without_test(metric: Metric, *, repeated: bool) -> None:
+    """A metric that no later run could be held against item by item is refused now, not then."""
+    if metric.base == "auc" and repeated:
+        raise UsageError(
+            "cannot record auc with repeats", got="several probabilities per item", need="one run", hint="average the probabilities first"
+        )
+    if metric.base in UNPAIRED:
+        raise UsageError(
+            f"cannot record the items for {metric.name}",
+            got="a metric of ranks, which has no test item by item here",
+            need="the value alone",
+            hint="--no-items (items=False); the check then needs --sigma",
+        )
 
 
 def _estimate(sample: Sample, metric: Metric, settings: Settings) -> float:
-    rows = rows_of_sample([metric], sample, settings)
-    if len(rows) != 1 or rows[0].estimate is None:
-        raise DataError("cannot record the run", got=f"no single value of {metric.name}", need="one number", hint="--metric names it")
+    own = settings.quietly()
+    rows = rows_of_sample([metric], sample, own)
+    if len(rows) != 1:
+        raise DataError(
+            "cannot record the run",
+            got=f"{len(rows)} values of {metric.name}, one for each class",
+            need="one number",
+            hint=f"--positive LABEL names the class; --metric macro_{metric.name} averages over them",
+        )
+    if rows[0].estimate is None:
+        why = own.warnings[0] if own.warnings else "the metric is not defined on these items"
+        raise DataError("cannot record the run", got=f"no value of {metric.name} ({why})", need="one number")
     return float(rows[0].estimate)
 
 

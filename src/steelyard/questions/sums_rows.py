@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -102,7 +103,6 @@ def positive_label(sample: Sample) -> str:
 def _pass_row(metric: Metric, sample: Sample, settings: Settings) -> Row:
     """pass@k and pass^k: one unbiased number per problem, then a mean over problems (or groups of them)."""
     items = sample.items
-    k = int(metric.parameter or 1)
     if items.id is None or items.score is None:
         raise DataError(f"cannot compute {metric.name}", got="no id or no score column", need="several scored tries per id")
     if items.weight is not None or items.count is not None:
@@ -110,25 +110,30 @@ def _pass_row(metric: Metric, sample: Sample, settings: Settings) -> Row:
     if not sample.binary_scores:
         raise DataError(f"cannot compute {metric.name}", got="scores other than 0 and 1", need="right or wrong for every try")
     codes, problem = np.unique(items.id.codes, return_inverse=True)
-    tries = np.bincount(problem)
-    if (short := tries < k).any():
-        first = items.id.names[codes[int(np.argmax(short))]]
-        raise DataError(
-            f"cannot compute {metric.name}",
-            got=f"{int(short.sum())} of {len(tries)} problems with fewer than {k} tries, such as {first!r}",
-            need=f"at least {k} tries of every problem",
-            hint=f"lower k, or run more repeats; name the id and repeat columns if {k} tries are there",
-        )
-    right = np.bincount(problem, weights=items.score).astype(np.int64)
-    value = (pass_at_k if metric.base == "pass@" else pass_hat_k)(right, tries, k)
+    value = pass_values(metric, items.score, problem, [items.id.names[code] for code in codes])
     rows = item_rows("mean", value)
     if items.group is None:
         sums, kind = tally_items(rows), "items"
     else:
-        group_of = np.zeros(len(tries), np.int64)
+        group_of = np.zeros(len(value), np.int64)
         group_of[problem] = np.unique(items.group.codes, return_inverse=True)[1]
         sums, kind = tally_groups(rows, group_of, int(group_of.max()) + 1), "groups"
-    return _row_of(metric, sums, QUOTIENT, sample, settings, kind=kind, bounds=(0.0, 1.0), n=len(tries))
+    return _row_of(metric, sums, QUOTIENT, sample, settings, kind=kind, bounds=(0.0, 1.0), n=len(value))
+
+
+def pass_values(metric: Metric, score: FloatArray, problem: npt.NDArray[np.integer], names: Sequence[str]) -> FloatArray:
+    """One number per problem. `problem` says which problem a try is of; `names` are the problems' own."""
+    k = int(metric.parameter or 1)
+    tries = np.bincount(problem, minlength=len(names))
+    if (short := tries < k).any():
+        raise DataError(
+            f"cannot compute {metric.name}",
+            got=f"{int(short.sum())} of {len(tries)} problems with fewer than {k} tries, such as {names[int(np.argmax(short))]!r}",
+            need=f"at least {k} tries of every problem",
+            hint=f"lower k, or run more repeats; name the id and repeat columns if {k} tries are there",
+        )
+    right = np.bincount(problem, weights=score, minlength=len(names)).astype(np.int64)
+    return (pass_at_k if metric.base == "pass@" else pass_hat_k)(right, tries, k)
 
 
 def _row_of(
