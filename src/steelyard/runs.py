@@ -17,8 +17,10 @@ SCHEMA = 1
 class Answered:
     """What one model did: items that count, how many calls, what went wrong, what it took.
 
-    `counts` has asked, answered, errors, truncated, empty, refused, unextracted; `usage` tokens, seconds at the 50th, 90th
-    and 99th percentile, and the cost by the user's prices. `measurement` is None where errors stand in its way.
+    `counts` has n, answered, errors, truncated, empty, refused, unextracted, attempts and retries (attempts after a failed
+    one); `usage` tokens, seconds at the 50th, 90th and 99th percentile, and the cost by the user's prices. `measurement` is
+    None where errors stand in its way. `asked_of` is what answered: its kind, and for an endpoint the model's name there and
+    the base URL.
     """
 
     name: str
@@ -26,6 +28,7 @@ class Answered:
     counts: Mapping[str, int]
     usage: Mapping[str, float | int | None] = field(default_factory=dict)
     measurement: Measurement | None = None
+    asked_of: Mapping[str, Any] = field(default_factory=dict)
 
     def to_dict(self) -> dict[str, Any]:
         return {
@@ -33,6 +36,7 @@ class Answered:
             "output": self.output,
             "counts": dict(self.counts),
             "usage": dict(self.usage),
+            "asked_of": dict(self.asked_of),
             "measurement": None if self.measurement is None else self.measurement.to_dict(),
         }
 
@@ -52,6 +56,7 @@ class Evaluation(Looks):
     conclusion: str = ""
     warnings: tuple[str, ...] = ()
     signature: str = ""
+    missing: str = "error"  # what was done with items that had no answer in the end
 
     @property
     def measurement(self) -> Measurement | None:
@@ -81,7 +86,7 @@ class Evaluation(Looks):
         found = next((each for each in (self.verdict, self.comparison, self.measurement) if each is not None), None)
         plain: dict[str, Any] = {"kind": "run", "schema": SCHEMA, "warnings": [], "signature": self.signature}
         plain |= {} if found is None else found.to_dict()
-        names = ("task", "n", "available", "n_saved", "repeats", "conclusion", "signature")
+        names = ("task", "n", "available", "n_saved", "repeats", "missing", "conclusion", "signature")
         run = {name: getattr(self, name) for name in names} | {"models": [model.to_dict() for model in self.models]}
         run["stopping"] = None if self.stopping is None else dict(self.stopping)
         return {**plain, "warnings": [*plain["warnings"], *self.warnings], "run": run}

@@ -1051,6 +1051,35 @@ def test_a_server_that_echoes_the_key_does_not_get_it_written_down(steelyard: Co
         assert not file.is_file() or KEY.encode() not in file.read_bytes(), file
 
 
+# ---- what is said of failures and of time -----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("missing", "said", "never"),
+    [("wrong", "counted as wrong (--missing wrong)", "left out"), ("drop", "left out (--missing drop)", "as wrong")],
+)
+def test_one_true_sentence_says_what_became_of_items_without_an_answer(steelyard: Command, missing: str, said: str, never: str) -> None:
+    with Server(shares={"400": 0.2}) as server:
+        words = ("run", "sums.toml", "--model", "openai:m", "--base-url", server.url, "--max-error-rate", "1")
+        answer = steelyard(*words, "--missing", missing)
+    assert answer.code == 0, answer
+    line = next(line for line in answer.out.splitlines() if line.startswith("Errors"))
+    assert said in line
+    assert never not in line
+    assert "never counted" not in answer.out
+
+
+def test_retries_are_counted_and_latency_has_a_unit(steelyard: Command) -> None:
+    with Server(first=["500", "500", "500"], latency=0.02) as server:
+        words = ("run", "sums.toml", "--model", "openai:m", "--base-url", server.url, "--n", "20")
+        answer = steelyard(*words)
+        assert re.search(r"^Retries +3 +further attempts", answer.out, re.MULTILINE), answer.out
+        assert re.search(r"^Latency +median \d[\d.]* m?s, p90 \d[\d.]* m?s, p99 \d[\d.]* m?s$", answer.out, re.MULTILINE), answer.out
+        counts = steelyard(*words, "--format", "json").json["run"]["models"][0]["counts"]
+    assert counts["retries"] == 0
+    assert counts["attempts"] == counts["n"] == 20
+
+
 # ---- Ctrl-C ----------------------------------------------------------------------------------------------------------------
 
 

@@ -23,9 +23,24 @@ OF_VERDICTS = ("junit", "github")  # formats that know a verdict, not the run ar
     metavar="MODEL",
     help="openai:NAME, python:pkg.mod:function, command:PROGRAM or file:PREDICTIONS. Twice: the first is the baseline.",
 )
-@click.option("--base-url", metavar="URL", help="Of an endpoint that speaks OpenAI's API, as in http://127.0.0.1:8000/v1.")
-@click.option("--api", type=click.Choice(["chat", "completions"]), default="chat", show_default=True, help="Which of its two ways to ask.")
-@click.option("--key-env", metavar="NAME", help="The environment variable with the key.  [default: OPENAI_API_KEY]")
+@click.option(
+    "--base-url",
+    multiple=True,
+    metavar="URL",
+    help="Address of an endpoint with OpenAI's API, e.g. http://127.0.0.1:8000/v1; once for all models, or once per model, in order.",
+)
+@click.option(
+    "--api",
+    multiple=True,
+    type=click.Choice(["chat", "completions"]),
+    help="Which of its two calls to use; once, or once per model.  [default: chat]",
+)
+@click.option(
+    "--key-env",
+    multiple=True,
+    metavar="NAME",
+    help="Name of the environment variable that holds the key; once, or once per model.  [default: OPENAI_API_KEY]",
+)
 @click.option("--name", multiple=True, metavar="NAME", help="The model's name in references.  [default: the text after the first colon]")
 @click.option("--against", metavar="NAME", help="The reference to judge by; none: measure only.  [default: its own name, if on record]")
 @click.option("--spec", multiple=True, metavar="KEY=VALUE", help="What justifies another accuracy, such as quant_algo=FP8. Repeatable.")
@@ -48,8 +63,13 @@ OF_VERDICTS = ("junit", "github")  # formats that know a verdict, not the run ar
 @click.option("--seed", type=int, help="Of the order of the items.  [default: what the task says, else 0]")
 @click.option("--repeats", type=int, default=1, show_default=True, help="How often each item is asked.")
 @click.option("--concurrency", type=int, help="Questions at once.  [default: what suits the model]")
-@click.option("--batch", type=int, help="Items per call of a Python function or command.")
-@click.option("--timeout", type=float, help="Seconds for one answer in all.")
+@click.option("--batch", multiple=True, type=int, help="Items per call of a Python function or command; once, or once per model.")
+@click.option(
+    "--timeout",
+    multiple=True,
+    type=float,
+    help="Total seconds allowed per answer (per attempt of an endpoint, per batch of a function); once, or once per model.",
+)
 @click.option("--max-error-rate", type=float, default=0.02, show_default=True, help="More failed items than this share end the run.")
 @click.option(
     "--missing", type=click.Choice(["error", "wrong", "drop"]), default="error", show_default=True, help="Items that failed in the end."
@@ -61,7 +81,12 @@ OF_VERDICTS = ("junit", "github")  # formats that know a verdict, not the run ar
     show_default=True,
     help="Items that are not on record, or only there.",
 )
-@click.option("--price", multiple=True, metavar="KIND=X", help="input=X and output=X: what a million tokens cost. Repeatable.")
+@click.option(
+    "--price",
+    multiple=True,
+    metavar="input=X,output=Y",
+    help="Price of a million tokens, to add up the cost; once, or once per model.",
+)
 @click.option("--suite", type=click.Path(dir_okay=False), help="A suite file: run and check all of it, one verdict.")
 @click.option("-o", "--output", type=OUTPUT, help="Where the rows go, one JSON object a line.")
 @click.option(
@@ -93,6 +118,9 @@ def run(task: str | None, **options: Any) -> None:
       steelyard run digits.toml --model python:models:predict --against digits --until decided --theta .02
       steelyard run digits.toml --model python:models:old --model python:models:new --until decided --theta .02
       steelyard run task.toml --model "command:./predict --fast" --until width=.02
+      steelyard run gsm8k.toml --until decided --theta .03 \\
+        --model openai:m --name old --base-url http://a:8000/v1 \\
+        --model openai:m --name new --base-url http://b:8000/v1
     """
     result = _suite(task, options) if options["suite"] is not None else _one(task, options)
     code = result.exit_code
@@ -127,7 +155,7 @@ def _one(task: str | None, options: dict[str, Any]) -> Any:
                 prices=_prices(options["price"]),
                 progress=progress,
                 verdict=options["format_"] in OF_VERDICTS or any(place.suffix.lower() == ".xml" for place in options["answer_"]),
-                **{name: options[name] for name in passed_on if options.get(name) is not None},
+                **{name: _given(options[name]) for name in passed_on if options.get(name) not in (None, ())},
             )
         except KeyboardInterrupt:
             progress.close()
@@ -136,14 +164,24 @@ def _one(task: str | None, options: dict[str, Any]) -> Any:
             raise
 
 
-def _prices(words: tuple[str, ...]) -> dict[str, float] | None:
-    found: dict[str, float] = {}
-    for kind, text in pairs_given(words, "--price").items():
-        try:
-            found[kind] = float(text)
-        except ValueError:
-            raise UsageError("cannot read --price", got=repr(text), need="a number", hint="--price input=0.5 --price output=1.5") from None
-    return found or None
+def _given(value: Any) -> Any:
+    """An option that may be given for each model comes as a tuple: one value serves all of them."""
+    return value if not isinstance(value, tuple) else value[0] if len(value) == 1 else list(value)
+
+
+def _prices(words: tuple[str, ...]) -> list[dict[str, float]] | None:
+    """input=1,output=2 once or once per model; or input=1 and output=2 apart, for all models."""
+    tables = [pairs_given(tuple(word.split(",")), "--price") for word in words]
+    if tables and all(len(table) == 1 for table in tables):
+        tables = [pairs_given(words, "--price")]
+    return [{kind: _number(text) for kind, text in table.items()} for table in tables] or None
+
+
+def _number(text: str) -> float:
+    try:
+        return float(text)
+    except ValueError:
+        raise UsageError("cannot read --price", got=repr(text), need="a number", hint="--price input=0.5,output=1.5") from None
 
 
 def _suite(task: str | None, options: dict[str, Any]) -> Any:

@@ -304,6 +304,9 @@ def _flat(value: Any, path: str = "") -> Iterator[tuple[str, Any]]:
     if isinstance(value, Mapping) and value:
         for key, each in value.items():
             yield from _flat(each, f"{path}.{key}" if path else str(key))
+    elif isinstance(value, list) and value and all(isinstance(each, Mapping) for each in value):  # the models: which of them differs
+        for number, each in enumerate(value, 1):
+            yield from _flat(each, f"{path}.{number}")
     else:
         yield path, value
 

@@ -114,6 +114,7 @@ class Told:
     refused: int
     errors: int
     attempts: int
+    retries: int  # attempts after a failed one
     tokens_in: int | None
     tokens_out: int | None
     untold: int
@@ -138,6 +139,7 @@ class Told:
             **{name: many[name] for name in OUTCOMES if name != "error"},
             errors=many["error"],
             attempts=sum(row["attempts"] for row in rows),
+            retries=sum(max(0, row["attempts"] - 1) for row in rows),
             tokens_in=tokens[0],
             tokens_out=tokens[1],
             untold=len(answered) - len(known),

@@ -15,7 +15,7 @@ from steelyard.options import keywords_of, refuse_unknown
 from steelyard.questions.plan_checks import whole
 from steelyard.questions.run_course import Course
 from steelyard.questions.run_judge import Bench, bench_of, beside, plan_of
-from steelyard.questions.run_models import judging, named, opened
+from steelyard.questions.run_models import for_each, judging, named, opened
 from steelyard.questions.run_task import Prepared, prepare
 from steelyard.questions.run_watch import LEVEL, Decided, Narrow, Watch
 from steelyard.questions.run_wish import OF_MODELS, Wish, check_output, wish_of
@@ -52,7 +52,7 @@ def run(
     unmatched: str = "error",
     max_error_rate: float = MAX_ERROR_RATE,
     concurrency: int | None = None,
-    prices: Mapping[str, float] | None = None,
+    prices: Mapping[str, float] | Sequence[Mapping[str, float]] | None = None,
     progress: Watcher | None = None,
     verdict: bool = False,
     **asking: Any,
@@ -63,7 +63,14 @@ def run(
     the baseline): openai:NAME with base_url, python:pkg.mod:function, command:PROGRAM, file:PREDICTIONS, a callable or an
     estimator. until: "decided" (by the reference, or between the two), "width=.02" or "n=500". With `output` the rows are
     written there, and a run that was broken off goes on where it was. verdict: refuse a run that would not be judged.
+
+    About the models, each one value for all of them or a list with one per model, in order: base_url (the address of an
+    endpoint), api ("chat" or "completions"), key or key_env (the name of the environment variable that holds it), batch (items
+    per call), timeout (total seconds per answer), seeds (False sends none), prices ({"input": 0.15, "output": 0.6} per million
+    tokens).
     """
+    if not 1 <= len(models) <= 2:
+        raise UsageError("cannot run", got=f"{len(models)} models", need="one model, or two to be compared")
     wish = wish_of(
         until=until,
         stopping=stopping,
@@ -78,10 +85,10 @@ def run(
         concurrency=concurrency,
         prices=prices,
         rule={"theta": theta, "margin": margin, "alpha": alpha, "beta": beta, "scale": scale},
+        models=len(models),
     )
-    if not 1 <= len(models) <= 2:
-        raise UsageError("cannot run", got=f"{len(models)} models", need="one model, or two to be compared")
     refuse_unknown(asking, [*OF_MODELS, *keywords_of(run)], "run")
+    apart = for_each(models, asking)
     if seed is not None:
         whole("seed", seed, least=0)
     if len(models) == 2 and (against is not None or spec):
@@ -96,7 +103,10 @@ def run(
     out = None if output is None else Path(output)
     check_output(out, [task, prepared.source, *models], directory or find_config(Path.cwd(), config).directory)
     with contextlib.ExitStack() as stack:
-        asked = [stack.enter_context(opened(model, prepared, concurrency=wish.concurrency, **asking)) for model in models]
+        asked = [
+            stack.enter_context(opened(model, prepared, concurrency=wish.concurrency, **own))
+            for model, own in zip(models, apart, strict=True)
+        ]
         names = named(name, models, asked)
         if len(models) == 2:
             bench: Bench | None = beside(prepared, names, wish, config)
@@ -110,7 +120,7 @@ def run(
         course = Course(
             prepared=prepared, models=asked, names=names, bench=bench, watch=_watch(wish, bench, prepared), wish=wish, against=against
         )
-        course.ask(out, progress=progress, after=judging(prepared, stack, **asking))
+        course.ask(out, progress=progress, after=judging(prepared, stack, apart))
     from steelyard.questions.run_answer import answered
 
     return answered(course, out, spec=spec, **where)

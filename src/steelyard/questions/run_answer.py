@@ -28,6 +28,7 @@ from steelyard.verdicts import Verdict
 from steelyard.version import __version__
 
 if TYPE_CHECKING:
+    from steelyard.evaluate.asks import Model
     from steelyard.questions.run_course import Course
 
 COUNTED = ("n", "answered", "unextracted", "truncated", "empty", "refused", "errors", "attempts")
@@ -44,7 +45,7 @@ def answered(
 ) -> Evaluation:
     """The answer. Rows are written first: what was paid for is kept, whatever becomes of the question."""
     warnings = [*held.prepared.warnings, *(said for model in held.models for said in getattr(model, "warnings", ()))]
-    told = [Told.of(rows, held.wish.price) for rows in held.rows]
+    told = [Told.of(rows, price) for rows, price in zip(held.rows, held.wish.price, strict=True)]
     failed = sum(each.errors for each in told)
     if failed and (held.wish.missing == "error" or (held.wish.missing == "drop" and failed == sum(each.n for each in told))):
         raise _failed(held, told, failed)
@@ -62,6 +63,7 @@ def answered(
             output=None if paths[place] is None else str(paths[place]),
             counts={**counts_of(told[place]), **({"wasted": held.asked.wasted} if held.asked is not None and not place else {})},
             usage=_usage(told[place]),
+            asked_of=_asked_of(held.models[place]),
             measurement=_measured(held, place),
         )
         for place in range(len(held.models))
@@ -85,12 +87,13 @@ def answered(
         conclusion=_conclusion(held, verdict),
         warnings=tuple(dict.fromkeys(warnings)),
         signature=_sign(held),
+        missing=held.wish.missing,
     )
 
 
 def counts_of(told: Told) -> dict[str, int]:
     """How many of each kind; n is all that were asked."""
-    return {name: getattr(told, name) for name in COUNTED}
+    return {**{name: getattr(told, name) for name in COUNTED}, "retries": told.retries}
 
 
 def _usage(told: Told) -> dict[str, Any]:
@@ -141,7 +144,13 @@ def _notes(held: Course, place: int, told: Told) -> Notes:
         counts=counts_of(told),
         stopping=stopping,
         steelyard=__version__,
+        asked_of=_asked_of(held.models[place]),
     )
+
+
+def _asked_of(model: Model) -> dict[str, Any]:
+    """What answered, in few words: two endpoints of one model's name differ in their base URL."""
+    return {key: model.identity[key] for key in ("kind", "model", "base_url", "api", "name", "argv") if key in model.identity}
 
 
 def _plain(rows: Sequence[Mapping[str, Any]], sums: Sequence[str] | None) -> list[dict[str, Any]]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Literal
 
@@ -15,10 +15,39 @@ from steelyard.evaluate.models import model_of
 from steelyard.evaluate.scorer_options import nothing
 from steelyard.evaluate.wire import Timeouts
 from steelyard.questions.run_task import Prepared
+from steelyard.questions.run_wish import spread
 from steelyard.read.rows import rows_of
 
 FILE = "file:"
 KEY = "OPENAI_API_KEY"
+OF_ENDPOINTS = ("base_url", "api", "key", "key_env", "seeds")  # the options that only a model behind an address has a use for
+
+
+def for_each(models: Sequence[Any], asking: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """The options of each model. One value serves every model; a list has one value per model, in their order.
+
+    >>> for_each(["openai:m", "openai:m"], {"base_url": ["http://a/v1", "http://b/v1"], "timeout": 30})
+    [{'base_url': 'http://a/v1', 'timeout': 30}, {'base_url': 'http://b/v1', 'timeout': 30}]
+    """
+    out: list[dict[str, Any]] = [{} for _ in models]
+    for option, given in asking.items():
+        for one, value in zip(out, spread(option, given, len(models)), strict=True):
+            if value is not None:
+                one[option] = value
+        if option in OF_ENDPOINTS and isinstance(given, list | tuple) and len(given) > 1:
+            other = [model for model, value in zip(models, given, strict=True) if value is not None and not _is_endpoint(model)]
+            if other:
+                raise UsageError(
+                    f"cannot use {option} for each model",
+                    got=f"one for {other[0] if isinstance(other[0], str) else type(other[0]).__name__!r}, which is no endpoint",
+                    need="one value for all endpoints, or only endpoints",
+                    hint=f"give {option} once",
+                )
+    return out
+
+
+def _is_endpoint(model: Any) -> bool:
+    return isinstance(model, str) and model.startswith("openai:")
 
 
 @contextlib.contextmanager
@@ -77,12 +106,12 @@ def named(given: str | Sequence[str] | None, models: Sequence[Any], opened_model
     return names
 
 
-def judging(prepared: Prepared, stack: contextlib.ExitStack, **asking: Any) -> Callable[[Ask, Answer], Answer] | None:
+def judging(prepared: Prepared, stack: contextlib.ExitStack, asking: Sequence[Mapping[str, Any]]) -> Callable[[Ask, Answer], Answer] | None:
     """What asks the judge about an answer, where the scorer is one. The judgement becomes a part of the answer."""
     judge = prepared.scorer
     if not isinstance(judge, Judge):
         return None
-    own = {**asking, "base_url": judge.base_url or asking.get("base_url")}
+    own = _of_judge(judge, asking)
     model = stack.enter_context(opened(judge.model, replace_sampling(prepared, judge), **own))
 
     def after(ask: Ask, answer: Answer) -> Answer:
@@ -97,6 +126,27 @@ def judging(prepared: Prepared, stack: contextlib.ExitStack, **asking: Any) -> C
         return replace(answer, judgement=str(told.said), more={**answer.more, **{name: n for name, n in cost.items() if n is not None}})
 
     return after
+
+
+def _of_judge(judge: Judge, asking: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    """How the judge is reached: as the models are, where they agree; else as the model at the judge's own address, or by defaults.
+
+    A key that was given for one server is never sent to another one.
+    """
+    url = judge.base_url
+    if url is None:
+        urls = list(dict.fromkeys(one.get("base_url") for one in asking))
+        if len(urls) > 1 and _is_endpoint(judge.model):
+            raise UsageError(
+                "cannot tell where the judge is",
+                got=f"{len(urls)} base URLs, one for each model",
+                need="the address of the judge",
+                hint='base_url = "http://127.0.0.1:8000/v1" in the table [scorer]',
+            )
+        url = urls[0]
+    beside = [one for one in asking if one.get("base_url") == url]
+    own = {option: value for option, value in asking[0].items() if all(one.get(option) == value for one in asking)}
+    return {**own, **(beside[0] if beside else {}), "base_url": url}
 
 
 def replace_sampling(prepared: Prepared, judge: Judge) -> Prepared:

@@ -39,6 +39,7 @@ class Notes:
     counts: Mapping[str, int] = field(default_factory=dict)  # answered, truncated, empty, refused, unextracted, errors
     stopping: Mapping[str, Any] | None = None
     steelyard: str = ""
+    asked_of: Mapping[str, Any] = field(default_factory=dict)  # what answered: its kind, and of an endpoint the model and base URL
 
     @property
     def stopped_early(self) -> bool:
@@ -104,7 +105,15 @@ def stopping_warning(source: Any) -> list[str]:
 def _check(notes: Notes, shown: str) -> None:
     """What a person may have spoilt by hand: kinds of values, not whether they are true."""
     kinds: dict[str, type | tuple[type, ...]] = {"task": str, "model": str, "metric": str, "protocol": dict, "seed": int, "order": str}
-    kinds |= {"n": int, "available": int, "repeats": int, "counts": dict, "stopping": (dict, type(None)), "ratio": (list, type(None))}
+    kinds |= {
+        "n": int,
+        "available": int,
+        "repeats": int,
+        "counts": dict,
+        "stopping": (dict, type(None)),
+        "ratio": (list, type(None)),
+        "asked_of": dict,
+    }
     wrong = [name for name, kind in kinds.items() if not isinstance(getattr(notes, name), kind)]
     looked = (notes.stopping or {}).get("looked", [])
     if not isinstance(looked, list) or not all(type(n) is int for n in looked):

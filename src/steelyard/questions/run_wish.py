@@ -54,7 +54,7 @@ class Wish:
     unmatched: str
     max_error_rate: float
     concurrency: int | None
-    price: Price | None
+    price: tuple[Price | None, ...]  # of each model
     rule: Mapping[str, Any]
 
 
@@ -71,8 +71,9 @@ def wish_of(
     unmatched: str,
     max_error_rate: Any,
     concurrency: Any,
-    prices: Mapping[str, Any] | None,
+    prices: Mapping[str, Any] | Sequence[Mapping[str, Any]] | None,
     rule: Mapping[str, Any],
+    models: int = 1,
 ) -> Wish:
     """All options, or the first that makes no sense."""
     when = _when(until)
@@ -100,9 +101,21 @@ def wish_of(
         unmatched=unmatched,
         max_error_rate=_share(max_error_rate),
         concurrency=None if concurrency is None else whole("concurrency", concurrency),
-        price=None if prices is None else Price.of(prices),
+        price=tuple(None if each is None else Price.of(each) for each in spread("prices", prices, models)),
         rule=_rule(rule),
     )
+
+
+def spread(option: str, given: Any, models: int) -> list[Any]:
+    """A value per model: the one there is, or the members of a list of as many."""
+    values = list(given) if isinstance(given, list | tuple) else [given]
+    if len(values) not in (1, models):  # the values are not shown: a key may be among them
+        raise UsageError(
+            f"cannot tell which model each {option} is for",
+            got=f"{len(values)} values of {option} for {models} model{'s' if models > 1 else ''}",
+            need="one value for all models" + (f", or {models} in the order of the models" if models > 1 else ""),
+        )
+    return values * models if len(values) == 1 else values
 
 
 def _when(until: str | None) -> dict[str, Any]:

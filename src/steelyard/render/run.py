@@ -15,12 +15,16 @@ from steelyard.render.verdict_facts import Fact
 from steelyard.runs import Answered, Evaluation
 
 BAD = {
-    "errors": "no answer after all attempts; never counted as wrong",
+    "errors": "no answer after all attempts",
     "truncated": "cut off by the limit of tokens",
     "empty": "nothing was said",
     "refused": "declined to answer",
     "unextracted": "said something, but no answer could be found in it",
     "wasted": "answered after the run was decided, and not used",
+}
+ERRORS = {  # what becomes of items without an answer
+    "wrong": "counted as wrong (--missing wrong)",
+    "drop": "left out (--missing drop)",
 }
 
 
@@ -68,6 +72,8 @@ def run_facts(e: Evaluation, model: Answered, *, named: bool) -> list[Fact]:
     counts, usage = model.counts, model.usage
     times = f", {e.repeats} times each" if e.repeats > 1 else ""
     out: list[Fact] = [("Model", "", model.name)] if named else []
+    if model.asked_of.get("base_url"):
+        out.append(("Endpoint", "", f"{model.asked_of.get('model', '')} at {model.asked_of['base_url']}"))
     m = model.measurement
     if e.verdict is not None and m is not None and len(m.rows) == 1 and m.rows[0].estimate is not None:
         row = m.rows[0]
@@ -83,15 +89,28 @@ def run_facts(e: Evaluation, model: Answered, *, named: bool) -> list[Fact]:
         out.append(("Items saved", count_text(e.n_saved), "by stopping when it was decided"))
     paid = usage.get("p50") is not None  # a file of predictions is asked for nothing
     shown = {name: meaning for name, meaning in BAD.items() if counts.get(name) and (paid or name != "wasted")}
+    if "errors" in shown and e.missing in ERRORS:
+        shown["errors"] += f"; {ERRORS[e.missing]}"
     out += [(name.capitalize(), count_text(counts[name]), meaning) for name, meaning in shown.items()]
+    if counts.get("retries"):
+        out.append(("Retries", count_text(counts["retries"]), "further attempts after a failed one"))
     if usage.get("tokens_in") is not None or usage.get("tokens_out") is not None:
         into, outof = (count_text(int(usage.get(name) or 0)) for name in ("tokens_in", "tokens_out"))
         out.append(("Tokens", into, f"in, {outof} out"))
     if usage.get("p50") is not None:
-        slow = ", ".join(f"{usage[name]:.3g} s at the {name[1:]}th percentile" for name in ("p90", "p99") if usage.get(name) is not None)
-        out.append(("Latency", f"{usage['p50']:.3g}", f"s at the median{', ' + slow if slow else ''}"))
+        known = {"median": "p50", "p90": "p90", "p99": "p99"}
+        out.append(
+            ("Latency", "", ", ".join(f"{named_} {_seconds(usage[key])}" for named_, key in known.items() if usage.get(key) is not None))
+        )
     if usage.get("cost") is not None:
         out.append(("Cost", f"{usage['cost']:.4g}", "by the prices given"))
     if model.output is not None:
         out.append(("Output", "", model.output))
     return out
+
+
+def _seconds(seconds: Any) -> str:
+    """A time with its unit, in two or three digits: 0.8 ms, 44 ms, 1.25 s, 73 s."""
+    if seconds < 0.0995:
+        return f"{seconds * 1000:.2g} ms"
+    return f"{seconds * 1000:.0f} ms" if seconds < 1 else f"{seconds:.3g} s"
