@@ -70,7 +70,7 @@ def test_an_interrupt_is_told_on_any_stream_but_not_when_quiet() -> None:
     log, quiet = io.StringIO(), Terminal()
     Progress(stream=log).ending(7)
     Progress(stream=quiet, quiet=True).ending(7)
-    assert log.getvalue() == "interrupted: finishing 7 in flight; Ctrl-C again gives them up\n"
+    assert log.getvalue() == "interrupted: waiting a few seconds for 7 in flight; Ctrl-C again gives them up\n"
     assert quiet.getvalue() == ""
 
 

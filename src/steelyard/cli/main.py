@@ -36,6 +36,7 @@ COMMANDS = {
     "doctor": "what is installed, and what an extra would add",
     "completion": "the script with which your shell completes steelyard",
 }
+LAST = 10.0  # seconds after SIGTERM
 ISSUE_HINT = "this is a bug in steelyard, not in your data; run again with --debug for the traceback"
 
 
@@ -101,19 +102,46 @@ def main(argv: list[str] | None = None) -> NoReturn:
     except Exception as fault:
         told = f"internal error: {type(fault).__name__}: {_one_line(str(fault))}. Hint: {ISSUE_HINT}"
         code = _told(told, 70, arguments)
+    except SystemExit as stop:  # SIGTERM
+        code = stop.code if isinstance(stop.code, int) else 0 if stop.code is None else 1
+    _leave_at_once(code)
     sys.exit(code)
 
 
 def _end_in_order() -> None:
-    """Whoever ends us politely (SIGTERM) gets what Ctrl-C gets: answers written down, spilled files removed. Exit code 143."""
+    """Whoever ends us politely (SIGTERM) gets what Ctrl-C gets: answers written down, spilled files removed. Exit code 143.
+
+    It is over within ten seconds, whatever does not return: what a run was answered is on disk already.
+    """
     import signal
+    import threading
 
     def leave(number: int, frame: object) -> None:
+        last = threading.Timer(LAST, os._exit, (128 + number,))
+        last.daemon = True
+        last.start()
         raise SystemExit(128 + number)
 
     if hasattr(signal, "SIGTERM"):
         with contextlib.suppress(ValueError):  # only the main thread may say so
             signal.signal(signal.SIGTERM, leave)
+
+
+def _leave_at_once(code: int) -> None:
+    """End the process here if a call of a model never returned: an ordinary end may wait for what it has started, for ever."""
+    deadline = sys.modules.get("steelyard.evaluate.deadline")
+    if deadline is None or not deadline.left_behind():
+        return
+    import atexit
+    import threading
+
+    tidying = threading.Thread(target=atexit._run_exitfuncs, daemon=True)  # spilled files are removed, unless even that hangs
+    tidying.start()
+    tidying.join(1.0)
+    for stream in (sys.stdout, sys.stderr):
+        with contextlib.suppress(Exception):
+            stream.flush()
+    os._exit(code)
 
 
 def _told(message: str, code: int, arguments: list[str]) -> int:

@@ -157,7 +157,7 @@ def _one(task: str | None, options: dict[str, Any]) -> Any:
                 verdict=options["format_"] in OF_VERDICTS or any(place.suffix.lower() == ".xml" for place in options["answer_"]),
                 **{name: _given(options[name]) for name in passed_on if options.get(name) not in (None, ())},
             )
-        except KeyboardInterrupt:
+        except (KeyboardInterrupt, SystemExit):
             progress.close()
             if options["output"] is not None:
                 click.echo(f"what was answered is in {options['output']}.journal: the same command goes on from there", err=True)

@@ -7,7 +7,9 @@ let a judge have its say, and write the answer down before anybody sees it. All 
 from __future__ import annotations
 
 import hashlib
+import math
 import queue
+import time
 import weakref
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence, Sized
@@ -17,12 +19,15 @@ from typing import Any, Protocol
 
 from steelyard.errors import DataError, UsageError
 from steelyard.evaluate.asks import Answer, Ask, Case, Model
+from steelyard.evaluate.deadline import leave_behind
 from steelyard.evaluate.desk import After, Arrival, Batch, Desk, dismiss
 from steelyard.evaluate.journal import Journal
 from steelyard.evaluate.plain import words
 
 MAX_ERROR_RATE = 0.05
 HOPELESS = 10  # so many errors of a model before its first answer end the run
+# Seconds that an interrupted run waits for what is in flight: who sends SIGTERM has a clock of his own, and soon sends SIGKILL.
+AFTER_CTRL_C, AFTER_SIGTERM = 10.0, 5.0
 # A Ctrl-C that comes a moment before the wait begins does not end it (on Windows none does), so no wait is without end.
 _PATIENCE = 0.5
 
@@ -55,7 +60,7 @@ class Watcher(Protocol):
         """Answers have arrived."""
 
     def ending(self, in_flight: int) -> None:
-        """The run was interrupted, and waits for what is in flight."""
+        """The run was interrupted, and waits a few seconds for what is in flight."""
 
 
 def interleaved(cases: Iterable[Case], repeats: int, models: int, seed: int) -> Iterator[Ask]:
@@ -106,8 +111,8 @@ def ask_all(
     no error, in the thread that asked, before it is written down: a judge.
 
     Errors beyond `max_error_rate` of all asks, or ten errors of a model before its first answer, end the run with a
-    DataError; an exception of a model ends it with that exception. Either way, and on Ctrl-C, what is in flight is finished
-    and written down, and nothing new is begun.
+    DataError; an exception of a model ends it with that exception. Either way what is in flight is finished and written
+    down, and nothing new is begun. After Ctrl-C or SIGTERM it is waited for a few seconds only: a model may never return.
     """
     if not 0 <= max_error_rate <= 1:
         raise UsageError("cannot use the error rate", got=f"{max_error_rate!r}", need="a number between 0 and 1", hint="write 0.05 for 5%")
@@ -173,27 +178,36 @@ class Asking(Iterator[tuple[Ask, Answer]]):
             raise StopIteration
         return found
 
-    def close(self) -> None:
-        """Begin nothing new, wait for what is in flight (it is written down), and let the threads go."""
+    def close(self, within: float | None = None) -> None:
+        """Begin nothing new, wait for what is in flight (it is written down), and let the threads go; not longer than `within` seconds."""
         self._begin_nothing_new()
+        until = math.inf if within is None else time.monotonic() + within
         try:
             # The threads end after what they are at. Their number is no guide: an interrupt can lose an arrival on its way here.
             while self.asked.in_flight > 0 and not self._given_up and any(desk.busy for desk in self._desks):
                 self._arrive_in_time()
+                if time.monotonic() >= until:
+                    self._give_up()
             self._settle()
             self.asked.in_flight = 0
         except BaseException:  # a second Ctrl-C: nobody shall wait again
-            self._given_up = True
+            self._give_up()
             raise
         self.asked.wasted += len(self._ready)
         self._ready.clear()
 
+    def _give_up(self) -> None:
+        self._given_up = True
+        for thread in [thread for desk in self._desks for thread in desk.threads if thread.is_alive()]:
+            leave_behind(thread)
+
     def _wind_up(self, fault: BaseException | None) -> None:
-        told = isinstance(fault, KeyboardInterrupt) and not self._ended
+        within = AFTER_CTRL_C if isinstance(fault, KeyboardInterrupt) else AFTER_SIGTERM if isinstance(fault, SystemExit) else None
+        told = within is not None and not self._ended
         self._begin_nothing_new()
         if told and self._progress is not None and self.asked.in_flight > 0:
             self._progress.ending(min(self.asked.in_flight, sum(desk.most * desk.batch for desk in self._desks)))
-        self.close()
+        self.close(within)
 
     def _begin_nothing_new(self) -> None:
         if self._ended:

@@ -15,6 +15,8 @@ A PyTorch module goes through a function, which knows how to make a tensor of an
 from __future__ import annotations
 
 import asyncio
+import concurrent.futures
+import contextlib
 import inspect
 import threading
 import time
@@ -23,6 +25,7 @@ from typing import Any
 
 from steelyard.errors import DataError, UsageError
 from steelyard.evaluate.asks import Answer, Ask
+from steelyard.evaluate.deadline import leave_behind
 from steelyard.evaluate.plain import answer_of, plain, words
 from steelyard.evaluate.prompts import text_of
 
@@ -30,6 +33,7 @@ EXTRAS = ("row", "messages", "seed", "repeat")
 BATCH = 32  # of a function that says `batched`
 TABLE = 256  # rows of a table that an estimator predicts at once
 LATER = 16  # async calls at once, if nobody says
+REACTS = 2.0  # seconds in which an event loop must react
 
 
 class Called:
@@ -57,6 +61,10 @@ class Called:
         self._extras = _extras(call, name, self._keywords)
         self._loop = _Loop()
 
+    def give_up(self, thread: int | None) -> None:
+        """The thread with this number will not be waited for: what it awaits is cancelled."""
+        self._loop.give_up(thread)
+
     def ask(self, asks: Sequence[Ask]) -> list[Answer]:
         """One answer per ask, in their order."""
         if not self.batched:
@@ -73,7 +81,7 @@ class Called:
             returned = self._returned(ask.case.input, {name: _extra(name, ask) for name in self._extras})
         except (Exception, SystemExit) as fault:  # a library that calls exit() must not end the run without a word
             return Answer(error=words(fault), seconds=time.perf_counter() - start)
-        return answer_of(self._bare(returned), seconds=time.perf_counter() - start)
+        return self._bare(returned, time.perf_counter() - start)
 
     def _several(self, asks: Sequence[Ask]) -> list[Answer]:
         start = time.perf_counter()
@@ -85,7 +93,7 @@ class Called:
                 return [answer for ask in asks for answer in self._several([ask])]
             return [Answer(error=words(fault), seconds=time.perf_counter() - start)]
         seconds = (time.perf_counter() - start) / len(asks)
-        return [answer_of(self._bare(each), seconds=seconds) for each in listed(returned, len(asks), self.name)]
+        return [self._bare(each, seconds) for each in listed(returned, len(asks), self.name)]
 
     def _returned(self, given: Any, extras: Mapping[str, Any]) -> Any:
         returned = self._call(given, **self._keywords, **extras)
@@ -95,12 +103,16 @@ class Called:
             return returned.result()
         return returned
 
-    def _bare(self, returned: Any) -> Any:
+    def _bare(self, returned: Any, seconds: float) -> Answer:
+        """The answer in what was returned, taken out of what an inference engine wraps it in."""
         if not self._unwrap:
-            return returned
+            return answer_of(returned, seconds=seconds)
         if isinstance(returned, list) and len(returned) == 1:
             returned = returned[0]
-        return text_of(returned)
+        try:
+            return answer_of(text_of(returned), seconds=seconds)
+        except Exception as fault:  # an object that fails when it is looked at
+            return Answer(error=f"unusable answer: {words(fault)}", seconds=seconds)
 
 
 class Estimator:
@@ -157,7 +169,10 @@ class Estimator:
 
 def listed(returned: Any, n: int, name: str) -> list[Any]:
     """The answers to a batch: as many as there were inputs, or the model cannot be used at all."""
-    returned = returned.tolist() if callable(getattr(returned, "tolist", None)) else returned
+    try:
+        returned = returned.tolist() if callable(getattr(returned, "tolist", None)) else returned
+    except Exception as fault:
+        raise DataError(f"cannot use the answers of {name}", got=words(fault), need="a list with one answer per input") from fault
     if isinstance(returned, list | tuple) and len(returned) == n:
         return list(returned)
     got = f"{len(returned)} answers" if isinstance(returned, list | tuple) else f"a {type(returned).__name__}"
@@ -217,30 +232,62 @@ def _named(table: Any, names: Any) -> Any:
 
 
 class _Loop:
-    """One event loop in one thread, begun when the first awaitable comes. Threads that ask wait here for its result."""
+    """One event loop in one thread, begun when the first awaitable comes. Threads that ask wait here for its result.
+
+    A loop that does not react any more (a coroutine that never awaits) is left behind, and another takes its place.
+    """
 
     def __init__(self) -> None:
-        self._starting = threading.Lock()
+        self._lock = threading.Lock()
         self._loop: asyncio.AbstractEventLoop | None = None
         self._thread: threading.Thread | None = None
+        self._waiting: dict[int, concurrent.futures.Future[Any]] = {}  # by the number of the thread that waits
 
     def result(self, awaitable: Awaitable[Any]) -> Any:
-        with self._starting:
+        me = threading.get_ident()
+        with self._lock:
             if self._loop is None:
                 self._loop = asyncio.new_event_loop()
                 self._thread = threading.Thread(target=self._loop.run_forever, name="async model", daemon=True)
                 self._thread.start()
-        return asyncio.run_coroutine_threadsafe(_awaited(awaitable), self._loop).result()
+            future = self._waiting[me] = asyncio.run_coroutine_threadsafe(_awaited(awaitable), self._loop)
+        try:
+            return future.result()
+        except concurrent.futures.CancelledError:
+            raise RuntimeError("cancelled") from None
+        finally:
+            with self._lock:
+                self._waiting.pop(me, None)
+
+    def give_up(self, thread: int | None) -> None:
+        with self._lock:
+            future = self._waiting.get(thread or 0)
+            loop, loop_thread = self._loop, self._thread
+        if future is None or loop is None or loop_thread is None:
+            return
+        future.cancel()
+        alive = threading.Event()
+        loop.call_soon_threadsafe(alive.set)
+        if alive.wait(REACTS):
+            return
+        with self._lock:
+            if self._loop is loop:
+                self._loop = self._thread = None
+        leave_behind(loop_thread)
 
     def close(self) -> None:
-        with self._starting:
+        with self._lock:
             loop, thread, self._loop, self._thread = self._loop, self._thread, None, None
         if loop is None or thread is None:
             return
-        asyncio.run_coroutine_threadsafe(_cancel_all(), loop).result()
+        with contextlib.suppress(TimeoutError, concurrent.futures.CancelledError):  # a coroutine may not let itself be cancelled
+            asyncio.run_coroutine_threadsafe(_cancel_all(), loop).result(REACTS)
         loop.call_soon_threadsafe(loop.stop)
-        thread.join()
-        loop.close()
+        thread.join(REACTS)
+        if thread.is_alive():
+            leave_behind(thread)
+        else:
+            loop.close()
 
 
 async def _awaited(awaitable: Awaitable[Any]) -> Any:

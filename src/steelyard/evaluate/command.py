@@ -81,7 +81,11 @@ class Command:
     def close(self) -> None:
         """Close its input, give it a moment, and end it."""
         process, self._process = self._process, None
-        if process is not None:
+        if process is None:
+            return
+        if self._turn.locked():  # somebody still waits for an answer that nobody wants any more
+            process.kill()
+        else:
             process.close()
 
     # ---- the program -------------------------------------------------------------------------------------------------
@@ -111,8 +115,11 @@ class Command:
     def _matched(self, process: Process, line: bytes, waiting: dict[tuple[str, int], int]) -> tuple[int, Answer]:
         try:
             told = json.loads(line)
-        except ValueError:
+        except (RecursionError, ValueError) as fault:
             told = None
+            if len(waiting) == 1 and not isinstance(fault, json.JSONDecodeError | UnicodeDecodeError):
+                # JSON that we cannot hold (lists in lists without end, a number of thousands of digits): there is no doubt whose it is.
+                return waiting.pop(next(iter(waiting))), Answer(error=f"unreadable answer: {_why(fault)}")
         if not isinstance(told, Mapping):
             raise self._wrong(process, f"the line {_shown(line)}", "one JSON object a line", "messages belong on standard error")
         if told.get("id") is None:
@@ -165,6 +172,10 @@ def _without_nan(value: Any) -> Any:
     if isinstance(value, list):
         return [_without_nan(each) for each in value]
     return {key: _without_nan(each) for key, each in value.items()} if isinstance(value, dict) else value
+
+
+def _why(fault: Exception) -> str:
+    return "JSON that is nested too deep" if isinstance(fault, RecursionError) else first_line(str(fault))
 
 
 def _shown(line: bytes) -> str:

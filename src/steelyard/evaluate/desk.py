@@ -54,14 +54,16 @@ class Desk:
         """Fill in the answers. A fault with one of them does not lose the others."""
         asks = [ask for _, ask in batch]
         said = self.model.ask(asks)
-        if len(said) != len(asks):
-            raise DataError(f"cannot use the answers of {self.model.name}", got=f"{len(said)} answers to {len(asks)} asks", need="one each")
+        if not isinstance(said, list | tuple) or len(said) != len(asks):
+            got = f"{len(said)} answers to {len(asks)} asks" if isinstance(said, list | tuple) else f"a {type(said).__name__}"
+            raise DataError(f"cannot use the answers of {self.model.name}", got=got, need="one each")
         first: BaseException | None = None
         for place, (ask, answer) in enumerate(zip(asks, said, strict=True)):
             try:
+                answer = plain_answer(answer)
                 if self.after is not None and answer.error is None:
-                    answer = self.after(ask, answer)
-                answers[place] = plain_answer(answer) if self.journal is None else self.journal.add(ask, self.model, answer)
+                    answer = plain_answer(self.after(ask, answer))
+                answers[place] = answer if self.journal is None else self.journal.add(ask, self.model, answer)
             except BaseException as fault:
                 first = first or fault
         return first

@@ -220,7 +220,7 @@ class Endpoint:
         """For what no ask can survive. A redirect is told and not followed: the key would go with it."""
         said = self._public(f"status {status}" + (f": {words}" if words else ""))
         if 300 <= status < 400:
-            where = shown(urlsplit(reply.headers.get("location", "")))
+            where = _where(reply.headers.get("location", ""))
             return SourceError(
                 "cannot follow the server",
                 got=self._public(f"status {status}, a redirect to {where or 'nowhere'}"),
@@ -273,6 +273,13 @@ class Endpoint:
         with self._lock:
             if words not in self.warnings:
                 self.warnings.append(words)
+
+
+def _where(location: str) -> str:
+    try:
+        return shown(urlsplit(location))
+    except ValueError:
+        return "an address that is none"
 
 
 class _Failed:

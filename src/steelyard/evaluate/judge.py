@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
 from steelyard.errors import UsageError
+from steelyard.evaluate import matching
 from steelyard.evaluate.asks import Case, Scored
 from steelyard.evaluate.scorer_json import parsed
 from steelyard.evaluate.scorer_options import Scoring, is_number, nothing, wrong
@@ -127,17 +128,17 @@ class Judge(Scoring):
 
     def _verdict(self, judgement: str) -> str | None:
         if self.pattern is not None:
-            matches = list(self._compiled().finditer(judgement[-1_000_000:]))
-            return matches[-1][1] if matches else None
+            text = judgement[-matching.LONGEST :]
+            return matching.group_of(self.pattern, text, flags=re.MULTILINE, group=1, pick="final")
         if lines := _SCORE_LINE.findall(judgement):
             return str(lines[-1])
         last = re.search(r"\{[^{}]*\}\s{0,9}(?:```)?\s{0,9}\Z", judgement[-10_000:])  # an object at the end, perhaps fenced
         try:
             table = parsed(last[0].strip("` \t\r\n")) if last else None
-        except ValueError:
+            score = {str(key).casefold(): value for key, value in table.items()}.get("score") if isinstance(table, dict) else None
+            return None if isinstance(score, bool) or not isinstance(score, (str, int, float)) else value_text(score, "score")
+        except (ValueError, RecursionError):  # no JSON, too deep, or a number without end
             return None
-        score = {str(key).casefold(): value for key, value in table.items()}.get("score") if isinstance(table, dict) else None
-        return None if isinstance(score, bool) or not isinstance(score, (str, int, float)) else value_text(score, "score")
 
     def _wanted(self) -> str:
         if self.verdicts is not None:
@@ -173,11 +174,9 @@ class Judge(Scoring):
 
     def _compiled(self) -> re.Pattern[str]:
         try:
-            return re.compile(self.pattern or "", re.MULTILINE)
-        except re.error as fault:
-            raise UsageError(
-                "cannot use the scorer judge", got=f"pattern = {self.pattern!r}: {fault}", need="a regular expression"
-            ) from fault
+            return matching.compiled(self.pattern or "", re.MULTILINE)
+        except UsageError as fault:
+            raise UsageError("cannot use the scorer judge", got=f"pattern = {fault.got}", need="a regular expression") from None
 
 
 def fence_for(answer: str) -> str:

@@ -42,12 +42,13 @@ def model_of(
 ) -> Model:
     """The model that a text or an object stands for. Nothing is asked yet, and no program is started.
 
-    base_url, api, key, logprobs, seeds, timeouts are an endpoint's; timeout (seconds of silence) a command's; rows a file's, read
-    by the caller; sampling goes to endpoints and to `generate`; batch to functions, estimators and commands. An object that
-    is a Model already (ask, identity, batch) is taken as it is.
+    base_url, api, key, logprobs, seeds, timeouts are an endpoint's; timeout is that of everything else (seconds of silence of
+    a command, of a call of a function or object); rows a file's, read by the caller; sampling goes to endpoints and to
+    `generate`; batch to functions, estimators and commands. An object that is a Model already (ask, identity, batch) is taken
+    as it is.
     """
     if not isinstance(given, str):
-        return _from_object(given, name, {"kind": "python", "name": called(given)}, sampling, batch, concurrency)
+        return _in_time(_from_object(given, name, {"kind": "python", "name": called(given)}, sampling, batch, concurrency), timeout)
     door, colon, rest = given.partition(":")
     if not colon or door not in DOORS or not rest.strip():
         raise UsageError(f"cannot find the model {given!r}", need=f"one of: {', '.join(DOORS.values())}", hint=_near(given, door, colon))
@@ -67,7 +68,15 @@ def model_of(
             raise UsageError(f"cannot use the model {given!r}", got="no rows", need="the rows of the file, read by the caller")
         return Predictions(rows, name=name)
     found, source = load(rest)
-    return _from_object(found, name, {"kind": "python", "name": rest, "source": source}, sampling, batch, concurrency)
+    return _in_time(_from_object(found, name, {"kind": "python", "name": rest, "source": source}, sampling, batch, concurrency), timeout)
+
+
+def _in_time(model: Model, timeout: float | None) -> Model:
+    if timeout is None:
+        return model
+    from steelyard.evaluate.deadline import Timed
+
+    return Timed(model, timeout)
 
 
 def default_name(text: str) -> str:

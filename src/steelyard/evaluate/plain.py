@@ -21,22 +21,31 @@ _FIELDS = frozenset(field.name for field in fields(Answer))
 _SAID = ("said", "text", "prediction")  # the names under which programs hand over an answer
 _PLAIN = frozenset({str, int, float, bool, type(None)})
 LONGEST = 200  # characters of a message that are kept
+MANY = 2**53  # what a count stays below
+DEEPEST = 100  # lists inside lists; a list that contains itself has no end
+LARGEST = 1023  # bits of a whole number: what a float can hold, and every reader of JSON
 
 
-def plain(value: Any, what: str = "a value", *, coded: bool = False) -> Any:
+def plain(value: Any, what: str = "a value", *, coded: bool = False, depth: int = 0) -> Any:
     """The value in texts, numbers, lists and mappings alone. With `coded`, bytes too: as their hexadecimal digits.
 
     >>> plain({1: (True, 2.5)})
     {'1': [True, 2.5]}
     """
+    if depth > DEEPEST:
+        got = f"more than {DEEPEST} levels, or something that contains itself"
+        raise DataError(f"cannot write down {what}", got=got, need="texts, numbers, lists, mappings")
+    if isinstance(value, int) and int(value).bit_length() > LARGEST:
+        got = f"a whole number of about {round(int(value).bit_length() * 0.30103):,} digits"
+        raise DataError(f"cannot write down {what}", got=got, need="a number that a float can hold")
     if type(value) in _PLAIN:
         return value
     if isinstance(value, Mapping):
-        return {str(key): plain(each, what, coded=coded) for key, each in value.items()}
+        return {str(key): plain(each, what, coded=coded, depth=depth + 1) for key, each in value.items()}
     if isinstance(value, list | tuple):
-        return [plain(each, what, coded=coded) for each in value]
+        return [plain(each, what, coded=coded, depth=depth + 1) for each in value]
     if callable(getattr(value, "tolist", None)):  # NumPy's scalars and arrays, and what behaves like them
-        return plain(value.tolist(), what, coded=coded)
+        return plain(value.tolist(), what, coded=coded, depth=depth + 1)
     if isinstance(value, str):
         return str.__str__(value)
     if isinstance(value, int):
@@ -53,9 +62,19 @@ def plain(value: Any, what: str = "a value", *, coded: bool = False) -> Any:
     raise DataError(f"cannot write down {what}", got=f"a {type(value).__name__}", need="texts, numbers, lists, mappings", hint=hint)
 
 
-def plain_answer(answer: Answer) -> Answer:
-    """The answer as it will be read back from a journal."""
-    return replace(answer, said=plain(answer.said, "what the model said"), more=plain(answer.more, "what came with an answer"))
+def plain_answer(answer: Any) -> Answer:
+    """The answer as it will be read back from a journal. One that cannot be written down is an error of its item."""
+    if not isinstance(answer, Answer):
+        return answer_of(answer)
+    try:
+        said, more = plain(answer.said, "what the model said"), plain(answer.more, "what came with an answer")
+        known = {name: getattr(answer, name) for name in _FIELDS - {"said", "more", "error"} if getattr(answer, name) is not None}
+        error = None if answer.error is None else str(answer.error)
+        return replace(answer, said=said, more=more, error=error, **_checked(known))
+    except DataError as fault:
+        return Answer(error=f"unusable answer: {fault.got}")
+    except Exception as fault:  # objects of a model may fail in any way when they are looked at
+        return Answer(error=f"unusable answer: {words(fault)}")
 
 
 def answer_of(returned: Any, *, seconds: float | None = None) -> Answer:
@@ -67,14 +86,21 @@ def answer_of(returned: Any, *, seconds: float | None = None) -> Answer:
     >>> answer_of(3).said, answer_of({"text": "yes", "finish": "stop"}).finish, answer_of(float("nan")).error
     (3, 'stop', 'no answer: nan')
     """
+    try:
+        return _answer_of(returned, seconds)
+    except Exception as fault:  # objects of a model may fail in any way when they are looked at
+        return Answer(error=f"unusable answer: {words(fault)}", seconds=seconds)
+
+
+def _answer_of(returned: Any, seconds: float | None) -> Answer:
     if isinstance(returned, Answer):
         return returned if seconds is None or returned.seconds is not None else replace(returned, seconds=seconds)
     if isinstance(returned, Mapping):
         return _from_mapping(returned, seconds)
     try:
         said = plain(returned)
-    except DataError:
-        said = returned
+    except DataError as fault:
+        return Answer(error=f"unusable answer: {fault.got}, not a text, a label or a number", seconds=seconds)
     if said is None or (isinstance(said, float) and not math.isfinite(said)):
         return Answer(error=f"no answer: {said}", seconds=seconds)
     if type(said) not in _PLAIN:
@@ -106,11 +132,13 @@ def _checked(known: Mapping[str, Any]) -> dict[str, Any]:
     out: dict[str, Any] = {}
     for name, value in known.items():
         if name in ("tokens_in", "tokens_out", "attempts"):
-            if isinstance(value, bool) or int(value) != value or value < 0:
-                raise ValueError(f"{name} = {value!r}, not a count")
+            if isinstance(value, bool) or int(value) != value or not 0 <= value < MANY:
+                raise ValueError(f"{name} = {str(value)[:40]!r}, not a count")
             out[name] = int(value)
         elif name == "seconds":
             out[name] = float(value)
+            if not math.isfinite(out[name]):
+                raise ValueError(f"{name} = {value!r}, not a time")
         else:
             out[name] = str(value)
     return out

@@ -50,7 +50,7 @@ class Progress:
         """Say what the run is waiting for after an interrupt."""
         if not self._quiet and self._stream is not None:
             self.close()
-            self._write(f"interrupted: finishing {in_flight} in flight; Ctrl-C again gives them up\n")
+            self._write(f"interrupted: waiting a few seconds for {in_flight} in flight; Ctrl-C again gives them up\n")
 
     def close(self) -> None:
         """Clear the line."""

@@ -132,11 +132,18 @@ def words_of(body: bytes) -> str:
     found = _error(body)
     for name in ("message", "detail", "error"):
         if found.get(name):
-            told = found[name] if isinstance(found[name], str) else json.dumps(found[name])
+            told = found[name] if isinstance(found[name], str) else _written(found[name])
             break
     else:
         told = body[:4000].decode("utf-8", "replace")
     return " ".join("".join(each if each.isprintable() else " " for each in told).split())
+
+
+def _written(value: Any) -> str:
+    try:
+        return json.dumps(value)
+    except (ValueError, RecursionError):
+        return "an error too deep to show"
 
 
 def code_of(body: bytes) -> str:
@@ -168,8 +175,12 @@ def _text(value: Any) -> str | None:
 
 def _finite(value: Any) -> float | None:
     """A number, or None for what our JSON cannot hold: log(0) is written as -Infinity by some servers."""
-    return value if isinstance(value, int | float) and math.isfinite(value) else None
+    try:
+        return value if isinstance(value, int | float) and math.isfinite(value) else None
+    except OverflowError:  # a whole number that no float can hold
+        return None
 
 
 def _whole(value: Any) -> int | None:
-    return value if isinstance(value, int) and not isinstance(value, bool) and value >= 0 else None
+    """A count; one that no counter reaches is none."""
+    return value if isinstance(value, int) and not isinstance(value, bool) and 0 <= value < 2**53 else None

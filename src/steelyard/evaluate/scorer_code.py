@@ -12,8 +12,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, ClassVar
 
-from steelyard.errors import DataError, UsageError
+from steelyard.errors import DataError, SteelyardError, UsageError
 from steelyard.evaluate.asks import Case, Scored
+from steelyard.evaluate.plain import plain as written
 from steelyard.evaluate.scorer_options import Scoring, check_flags, is_number
 from steelyard.evaluate.template import plain
 
@@ -66,7 +67,13 @@ class Code(Scoring):
             raise DataError(
                 f"cannot score item {case.id!r}", got=f"{type(fault).__name__} in {self.called}: {fault}", need="a score for every answer"
             ) from fault
-        return self._scored(plain(worth), case)
+        try:
+            return self._scored(plain(worth), case)
+        except SteelyardError:
+            raise
+        except Exception as fault:  # an object that fails when it is looked at
+            got = f"{type(fault).__name__} in what {self.called} returned: {fault}"
+            raise DataError(f"cannot use the score of item {case.id!r}", got=got, need=NEED) from fault
 
     def _scored(self, worth: Any, case: Case) -> Scored:
         table = worth if isinstance(worth, Mapping) else {"score": worth}
@@ -77,8 +84,9 @@ class Code(Scoring):
         if self.right and score not in (0.0, 1.0):
             hint = 'metric = "mean" is for scores between'
             raise DataError(f"cannot use the score of item {case.id!r}", got=f"{score:g} from {self.called}", need="0 or 1", hint=hint)
-        truth = plain(table.get("truth", self.truth(case)))
-        return Scored(score=score, prediction=plain(table.get("prediction")), truth=truth, extracted=bool(table.get("extracted", True)))
+        truth = written(table.get("truth", self.truth(case)), "a truth")
+        prediction = written(table.get("prediction"), "a prediction")
+        return Scored(score=score, prediction=prediction, truth=truth, extracted=bool(table.get("extracted", True)))
 
 
 def _parameters(function: Callable[..., Any], called: str) -> int:

@@ -122,7 +122,10 @@ def check_choice(scorer: Scoring, name: str, known: Sequence[str]) -> None:
 
 def is_number(value: object) -> bool:
     """A finite number, and not true or false."""
-    return isinstance(value, (int, float)) and not isinstance(value, bool) and math.isfinite(value)
+    try:
+        return isinstance(value, (int, float)) and not isinstance(value, bool) and math.isfinite(value)
+    except OverflowError:  # a whole number that no float can hold
+        return False
 
 
 def wrong(scorer: Scoring, name: str, need: str, hint: str = "") -> UsageError:

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 from steelyard.errors import UsageError
+from steelyard.evaluate.matching import compiled, is_in
 from steelyard.evaluate.scorer_options import check_keys, is_number
 
 NOTES = ("title", "description", "default", "examples", "$schema", "$comment", "$id", "deprecated", "readOnly", "writeOnly")
@@ -91,7 +91,7 @@ class Schema:
         if key == "const":
             return same(value, rule)
         if key == "pattern":
-            return not isinstance(value, str) or re.search(rule, value) is not None
+            return not isinstance(value, str) or is_in(rule, value)
         if key == "not":
             return not self._fits(value, rule)
         if key == "$ref":
@@ -182,8 +182,8 @@ def _usable(key: str, rule: Any, definitions: Mapping[str, Any]) -> bool:
         return isinstance(rule, list) and all(isinstance(name, str) for name in rule)
     if key == "pattern":
         try:
-            return re.compile(rule) is not None
-        except (re.error, TypeError):
+            return compiled(rule) is not None
+        except UsageError:
             return False
     if key == "$ref":
         return rule == "#" or rule in definitions

@@ -9,12 +9,13 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from steelyard.errors import UsageError
+from steelyard.evaluate import matching
 from steelyard.evaluate.asks import Case, Scored
 from steelyard.evaluate.scorer_numbers import number_text, numbers_in
 from steelyard.evaluate.scorer_options import Scoring, bad_truth, check_choice, check_flags, several, wrong
 from steelyard.evaluate.template import is_missing, value_text
 
-LONGEST = 1_000_000  # characters of an answer that a pattern is let loose on
+LONGEST = matching.LONGEST
 _ARTICLES = re.compile(r"\b(a|an|the)\b")
 FLAGS = {"ignorecase": re.IGNORECASE, "multiline": re.MULTILINE, "dotall": re.DOTALL, "ascii": re.ASCII}
 
@@ -155,7 +156,7 @@ class Regex(Normalised):
     pick = "first" takes the first of several matches, the default is the last; flags are of ignorecase, multiline, dotall,
     ascii. against = "number" compares numbers, so that 1,000 is 1000.0. presence = true asks only whether there is a match,
     and needs no truth. Answers are searched over at most a million characters, from the end where the last match is
-    wanted; a pattern that takes exponential time takes it on short answers too, so test yours.
+    wanted, and for at most ten seconds, or the timeout of the run: a pattern that takes longer is an error of that item.
     Pattern "Answer: (\\w+)", answer "Answer: maybe. Answer: yes", truth "yes": right.
     """
 
@@ -185,11 +186,9 @@ class Regex(Normalised):
     @property
     def compiled(self) -> re.Pattern[str]:
         try:
-            return re.compile(self.pattern, sum(FLAGS[flag] for flag in self.flags))  # compiled once: re keeps it
-        except (re.error, TypeError) as fault:
-            raise UsageError(
-                "cannot use the scorer regex", got=f"pattern = {self.pattern!r}: {fault}", need="a regular expression"
-            ) from fault
+            return matching.compiled(self.pattern, sum(FLAGS[flag] for flag in self.flags))  # compiled once: re keeps it
+        except UsageError as fault:
+            raise UsageError("cannot use the scorer regex", got=f"pattern = {fault.got}", need="a regular expression") from None
 
     @property
     def needs_truth(self) -> bool:
@@ -209,12 +208,8 @@ class Regex(Normalised):
     def compare(self, said: Any, case: Case) -> Scored:
         text = value_text(said, "the answer")
         text = text[:LONGEST] if self.pick == "first" else text[-LONGEST:]
-        found: str | None = None
-        for match in self.compiled.finditer(text):
-            if match[self.group or 0] is not None:
-                found = match[self.group or 0]
-                if self.pick == "first":
-                    break
+        flags = sum(FLAGS[flag] for flag in self.flags)
+        found = matching.group_of(self.pattern, text, flags=flags, group=self.group or 0, pick=self.pick)
         if self.presence:
             return Scored(score=float(found is not None), prediction=found)
         if found is None:

@@ -12,6 +12,7 @@ from typing import Any
 from steelyard.errors import UsageError
 from steelyard.evaluate.asking import Watcher
 from steelyard.options import keywords_of, refuse_unknown
+from steelyard.evaluate.deadline import seconds_of
 from steelyard.questions.plan_checks import whole
 from steelyard.questions.run_course import Course
 from steelyard.questions.run_judge import Bench, bench_of, beside, plan_of
@@ -118,7 +119,14 @@ def run(
             kept = tuple(case for case in prepared.cases if bench.key(case.id) in bench.past)
             prepared = replace(prepared, cases=kept)
         course = Course(
-            prepared=prepared, models=asked, names=names, bench=bench, watch=_watch(wish, bench, prepared), wish=wish, against=against
+            prepared=prepared,
+            models=asked,
+            names=names,
+            bench=bench,
+            watch=_watch(wish, bench, prepared),
+            wish=wish,
+            against=against,
+            timeout=max((seconds_of(own["timeout"]) for own in apart if "timeout" in own), default=None),
         )
         course.ask(out, progress=progress, after=judging(prepared, stack, apart))
     from steelyard.questions.run_answer import answered

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 from steelyard.errors import DataError
 from steelyard.evaluate.asking import Asked, Watcher, ask_all, interleaved
 from steelyard.evaluate.asks import Answer, Ask, Case, Model, Scored
+from steelyard.evaluate.deadline import Calls, TooSlow
 from steelyard.evaluate.journal import Journal
+from steelyard.evaluate.matching import in_time
 from steelyard.evaluate.told import row_of
 from steelyard.questions.run_judge import Bench
 from steelyard.questions.run_notes import journal_path
@@ -33,10 +35,12 @@ class Course:
     watch: Watch | None
     wish: Wish
     against: str | None = None
+    timeout: float | None = None  # seconds for a score
     rows: list[list[dict[str, Any]]] = field(default_factory=list)
     items: int = 0
     decided: bool = False
     asked: Asked | None = None
+    _calls: Calls | None = None
 
     def identity(self) -> dict[str, Any]:
         """All that must not change between two halves of one run."""
@@ -68,6 +72,9 @@ class Course:
         total = len(self.prepared.cases) * self.wish.repeats * len(self.models)
         asks = interleaved(self.prepared.cases, repeats=self.wish.repeats, models=len(self.models), seed=self.prepared.seed)
         with contextlib.ExitStack() as stack:
+            if self.timeout is not None:
+                self._calls = Calls(self.timeout + 1)  # a pattern has a limit of its own, which comes first
+                stack.callback(self._calls.close)
             journal = None if output is None else stack.enter_context(Journal.open(journal_path(output), self.identity()))
             answers = stack.enter_context(
                 ask_all(
@@ -112,16 +119,28 @@ class Course:
     def _take(self, case: Case, told: Sequence[tuple[Ask, Answer]]) -> None:
         values: list[list[float | None]] = [[] for _ in self.models]
         for ask, answer in sorted(told, key=lambda one: (one[0].model, one[0].repeat)):
-            scored = self._scored(case, answer)
+            answer, scored = self._scored(case, answer)
             self.rows[ask.model].append(row_of(ask, answer, scored, self.prepared.task))
             values[ask.model].append(None if scored is None else scored.score)
         if self.watch is not None:
             self._show(case, values)
 
-    def _scored(self, case: Case, answer: Answer) -> Scored | None:
+    def _scored(self, case: Case, answer: Answer) -> tuple[Answer, Scored | None]:
+        """The score. A scorer that does not come to an end in time is an error of that item."""
         if answer.error is not None:
-            return None
-        return self.prepared.scorer.score(answer.said, case, answer.judgement)
+            return answer, None
+        try:
+            return answer, self._score(case, answer)
+        except TooSlow as slow:
+            return replace(answer, error=f"timeout: no score within {slow.seconds:g} s"), None
+
+    def _score(self, case: Case, answer: Answer) -> Scored:
+        scorer, said, judgement = self.prepared.scorer, answer.said, answer.judgement
+        with in_time(self.timeout):
+            if self._calls is None:
+                return scorer.score(said, case, judgement)
+            found: Scored = self._calls.make(lambda: scorer.score(said, case, judgement))
+            return found
 
     def _show(self, case: Case, values: Sequence[Sequence[float | None]]) -> None:
         """An item without an answer is no item to a rule: it ends the run, is left out, or counts as wrong, as was asked."""
