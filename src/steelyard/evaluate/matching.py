@@ -68,7 +68,7 @@ def is_in(pattern: str, text: str) -> bool:
 
 
 def _found(pattern: str, flags: int, text: str, group: int | str, pick: str) -> tuple[bool, str | None]:
-    asked = {"pattern": pattern, "flags": int(flags), "text": text, "group": group, "pick": pick}
+    asked: dict[str, Any] = {"pattern": pattern, "flags": int(flags), "text": text, "group": group, "pick": pick}
     if not sys.executable:  # Python inside another program: there is nothing to start
         return match_worker.picked(**asked)
     return _matcher().ask(asked, _limit.get())

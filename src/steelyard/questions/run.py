@@ -11,8 +11,8 @@ from typing import Any
 
 from steelyard.errors import UsageError
 from steelyard.evaluate.asking import Watcher
-from steelyard.options import keywords_of, refuse_unknown
 from steelyard.evaluate.deadline import seconds_of
+from steelyard.options import keywords_of, refuse_unknown
 from steelyard.questions.plan_checks import whole
 from steelyard.questions.run_course import Course
 from steelyard.questions.run_judge import Bench, bench_of, beside, plan_of
