@@ -23,6 +23,7 @@ LEVEL = {
     "version": 0,
     "items": 0,
     "errors": 0,
+    "redaction": 0,
     "tally": 1,
     "looks": 1,
     "yaml_scalar": 1,
@@ -63,7 +64,7 @@ EXCEPTIONS = {
     ("histories", "render"),
     ("certificates", "render"),
 }
-LEAVES_OF_LEVEL_0 = {"version", "items", "errors"}
+LEAVES_OF_LEVEL_0 = {"version", "items", "errors", "redaction"}
 
 
 def room(path: Path) -> str:

@@ -16,6 +16,7 @@ import click
 
 from steelyard.cli.command import Group
 from steelyard.errors import SteelyardError
+from steelyard.redaction import redact
 from steelyard.version import __version__
 
 COMMANDS = {
@@ -149,8 +150,8 @@ def _told(message: str, code: int, arguments: list[str]) -> int:
     if "--debug" in arguments:
         import traceback
 
-        traceback.print_exc()
-    click.echo(message, err=True)
+        click.echo(redact(traceback.format_exc()).rstrip("\n"), err=True)
+    click.echo(redact(message), err=True)
     return code
 
 

@@ -17,6 +17,7 @@ from steelyard.cli.command import OUTPUT
 from steelyard.errors import UsageError
 from steelyard.options import Option
 from steelyard.outputs import write_whole
+from steelyard.redaction import redact
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 FORMATS = ("text", "json", "markdown", "html")
@@ -236,6 +237,7 @@ def _text_of(result: Any, chosen: str, color: bool = False, ascii_only: bool = F
         text = RENDER[chosen](result, color=color, ascii_only=ascii_only, width=_width())
     else:
         text = RENDER[chosen](result)
+    text = redact(text)
     return text if text.endswith("\n") else text + "\n"
 
 

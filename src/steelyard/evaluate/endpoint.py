@@ -15,8 +15,10 @@ from steelyard.errors import DataError, SourceError, UsageError
 from steelyard.evaluate.address import PATHS, address, credentials, is_loopback, shown
 from steelyard.evaluate.asks import Answer, Ask
 from steelyard.evaluate.pace import Pace, Patience, Stopped, asked_to_wait, worth_a_retry
+from steelyard.evaluate.plain import without_secrets
 from steelyard.evaluate.replies import Said, Unreadable, answer_in, code_of, words_of
 from steelyard.evaluate.wire import Lost, Reason, Reply, Timeouts, Wire
+from steelyard.redaction import redact, redact_bytes, remember
 from steelyard.version import __version__
 
 Api = Literal["chat", "completions"]
@@ -83,7 +85,9 @@ class Endpoint:
         self._clock, self._lock, self._reached, self._answered = clock, threading.Lock(), False, False
         self._path = url.path + PATHS[api] + (f"?{url.query}" if url.query else "")
         self._wire = Wire(f"{url.scheme}://{url.netloc}", timeouts=timeouts, tls=tls)
-        authorization, self._hidden = credentials(key, url)
+        authorization, hidden = credentials(key, url)
+        for each in hidden:
+            remember(each)
         self._headers = {"Content-Type": "application/json", "User-Agent": f"steelyard/{__version__}", **authorization}
         if authorization and url.scheme == "http" and not is_loopback(url.hostname or ""):
             self.warnings.append(f"the key is sent to {self.base_url} without encryption: use https:// if the server has it")
@@ -162,7 +166,7 @@ class Endpoint:
         began = self._clock()
         try:
             self._count("requests")
-            reply = self._wire.send(self._path, body, self._headers)
+            reply = _clean(self._wire.send(self._path, body, self._headers))
         except Lost as lost:
             return self._lost(lost)
         took = self._clock() - began
@@ -179,7 +183,7 @@ class Endpoint:
         self._answered = True
         if self.logprobs is not None and answer.more.get("logprobs") is None:
             self._warn("log-probabilities were asked for, and the server does not give them")
-        return answer
+        return without_secrets(answer)
 
     # ---- failures ----------------------------------------------------------------------------------------------------
 
@@ -194,7 +198,7 @@ class Endpoint:
         if lost.reason == "name" and not self._reached:
             raise SourceError(
                 "cannot find the server",
-                got=lost.words,
+                got=self._public(lost.words),
                 need="a host that exists",
                 hint="check the base URL, and the proxy if there is one",
             )
@@ -258,8 +262,7 @@ class Endpoint:
 
     def _public(self, words: str) -> str:
         """Words for people: without the key, even if the server repeats it, and short."""
-        for each in self._hidden:
-            words = words.replace(each, "***")
+        words = redact(words)
         return words if len(words) <= LONGEST_WORDS else words[: LONGEST_WORDS - 3] + "..."
 
     def _count(self, kind: str) -> None:
@@ -273,6 +276,11 @@ class Endpoint:
         with self._lock:
             if words not in self.warnings:
                 self.warnings.append(words)
+
+
+def _clean(reply: Reply) -> Reply:
+    """The reply of a server that may repeat the key, in any field and any header: before anybody reads it."""
+    return Reply(reply.status, {name: redact(value) for name, value in reply.headers.items()}, redact_bytes(reply.body))
 
 
 def _where(location: str) -> str:

@@ -25,6 +25,7 @@ from steelyard.errors import SourceError, UsageError
 from steelyard.evaluate.alone import opened_alone
 from steelyard.evaluate.asks import Answer, Ask, Model
 from steelyard.evaluate.plain import plain, plain_answer
+from steelyard.redaction import redact, redacted
 
 SCHEMA = 1
 SYNC_SECONDS = 1.0
@@ -60,7 +61,7 @@ class Journal:
             os.close(handle)
             raise
         try:
-            journal._take_up(plain(identity, "the identity of a run"))
+            journal._take_up(redacted(plain(identity, "the identity of a run")))
         except BaseException:
             journal._let_go()
             raise
@@ -280,7 +281,7 @@ class Journal:
 
 def _line(record: Mapping[str, Any]) -> bytes:
     # ASCII, so that no lone surrogate of a model's text can stop the run.
-    body = json.dumps(record, separators=(",", ":")).encode()
+    body = redact(json.dumps(record, separators=(",", ":"))).encode()
     return b'%s,"sum":"%08x"}\n' % (body[:-1], zlib.crc32(body))
 
 

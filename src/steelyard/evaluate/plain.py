@@ -16,6 +16,7 @@ from uuid import UUID
 
 from steelyard.errors import DataError
 from steelyard.evaluate.asks import Answer
+from steelyard.redaction import redact, redacted
 
 _FIELDS = frozenset(field.name for field in fields(Answer))
 _SAID = ("said", "text", "prediction")  # the names under which programs hand over an answer
@@ -70,11 +71,23 @@ def plain_answer(answer: Any) -> Answer:
         said, more = plain(answer.said, "what the model said"), plain(answer.more, "what came with an answer")
         known = {name: getattr(answer, name) for name in _FIELDS - {"said", "more", "error"} if getattr(answer, name) is not None}
         error = None if answer.error is None else str(answer.error)
-        return replace(answer, said=said, more=more, error=error, **_checked(known))
+        return without_secrets(replace(answer, said=said, more=more, error=error, **_checked(known)))
     except DataError as fault:
         return Answer(error=f"unusable answer: {fault.got}")
     except Exception as fault:  # objects of a model may fail in any way when they are looked at
         return Answer(error=f"unusable answer: {words(fault)}")
+
+
+def without_secrets(answer: Answer) -> Answer:
+    """The answer without keys that somebody repeated in it. Tokens that spell one together are not kept either."""
+    more = redacted(answer.more)
+    tokens = more.get("logprobs") if isinstance(more, Mapping) else None
+    if isinstance(tokens, list):
+        spelt = "".join(str(each.get("token")) for each in tokens if isinstance(each, Mapping))
+        if redact(spelt) != spelt:
+            more = {**more, "logprobs": None}
+    known = {name: redact(value) for name in _FIELDS if isinstance(value := getattr(answer, name), str)}
+    return replace(answer, **{**known, "more": more})
 
 
 def answer_of(returned: Any, *, seconds: float | None = None) -> Answer:

@@ -15,6 +15,7 @@ from collections.abc import Sequence
 from typing import IO
 
 from steelyard.errors import SourceError, UsageError
+from steelyard.redaction import redact
 
 LONGEST = 64 * 2**20  # bytes of a line; no answer is that long
 AHEAD = 1000  # lines that may wait to be read, before the program has to wait
@@ -169,7 +170,7 @@ class Process:
     def _overhear(self, pipe: IO[bytes]) -> None:
         with pipe:
             while line := pipe.readline(65536):
-                text = line.decode("utf-8", "replace")
+                text = redact(line.decode("utf-8", "replace"))  # it has our environment, and the keys in it
                 if text.strip():
                     self._said.append(text.strip()[:300])
                 with contextlib.suppress(OSError, ValueError, AttributeError):  # a stream that is gone or was never there

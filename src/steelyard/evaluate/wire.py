@@ -17,10 +17,11 @@ import zlib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
-from urllib.parse import quote, urlsplit
+from urllib.parse import quote, unquote, urlsplit
 
 from steelyard.errors import UsageError
 from steelyard.evaluate.address import basic, proxy_for
+from steelyard.redaction import remember
 
 Reason = Literal["name", "connection", "tls", "timeout", "torn", "size", "encoding"]
 _PIECE = 1 << 16
@@ -81,6 +82,9 @@ class Wire:
         self.server = urlsplit(url)
         self.timeouts, self.limit, self.clock = timeouts or Timeouts(), limit, clock
         self.proxy = proxy_for(self.server)
+        if self.proxy is not None and self.proxy.username:
+            remember(unquote(self.proxy.password or ""))
+            remember(basic(self.proxy).removeprefix("Basic "))
         self.opened = self.resent = 0
         self._tls = tls
         self._idle: list[_Line] = []

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import difflib
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
@@ -17,6 +18,7 @@ from steelyard.evaluate.wire import Timeouts
 from steelyard.questions.run_task import Prepared
 from steelyard.questions.run_wish import spread
 from steelyard.read.rows import rows_of
+from steelyard.redaction import remember
 
 FILE = "file:"
 KEY = "OPENAI_API_KEY"
@@ -64,14 +66,14 @@ def opened(
     **more: Any,
 ) -> Iterator[Model]:
     """The model, let go of at the end. The key of an endpoint is that of the environment, unless it is given."""
-    if key_env is not None and not os.environ.get(key_env):
-        raise UsageError("cannot find the key", got=f"no environment variable {key_env}", need="one that holds it")
+    key = key if key is not None else _key_in(key_env)
+    remember(key)
     rows = rows_of(given.removeprefix(FILE))[0] if isinstance(given, str) and given.startswith(FILE) else None
     model = model_of(
         given,
         base_url=base_url,
         api=api,
-        key=key if key is not None else os.environ.get(key_env or KEY),
+        key=key,
         timeout=timeout,
         timeouts=None if timeout is None else Timeouts(total=timeout),
         **_sampled(prepared),
@@ -83,6 +85,23 @@ def opened(
         yield model
     finally:
         model.close()
+
+
+def _key_in(name: str | None) -> str | None:
+    """The key in an environment variable. A name that is none may be the key itself, so it is not shown."""
+    if name is None:
+        return os.environ.get(KEY)
+    found = None if "=" in name or "\0" in name else os.environ.get(name)
+    if found:
+        return found
+    remember(name)
+    near = difflib.get_close_matches(name, [each for each in os.environ if each != name], n=1, cutoff=0.8)
+    raise UsageError(
+        "cannot find the key",
+        got="a key_env that names no environment variable, or an empty one",
+        need="the name of the variable that holds the key, not the key itself",
+        hint=f"did you mean {near[0]}?" if near else f"export {KEY}=..., and key_env={KEY}",
+    )
 
 
 def _sampled(prepared: Prepared) -> dict[str, Any]:

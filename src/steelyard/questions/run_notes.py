@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from steelyard.errors import SourceError
+from steelyard.redaction import redact
 from steelyard.reference.atomic import read_bytes, write_atomic
 
 SCHEMA = 1
@@ -56,11 +57,12 @@ def journal_path(output: str | os.PathLike[str]) -> Path:
 
 def write_run(output: Path, rows: Sequence[Mapping[str, Any]], notes: Notes) -> None:
     """The rows, then the notes: each whole or not at all. Notes that are older than the rows are told by their digest."""
-    text = "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows)
+    text = redact("".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows))
     data = text.encode("utf-8", "backslashreplace")  # half a surrogate pair is no text, and must not cost a run
     write_atomic(output, data)
     plain = {"schema": SCHEMA, **{name: getattr(notes, name) for name in notes.__slots__}, "rows": hashlib.sha256(data).hexdigest()}
-    write_atomic(notes_path(output), (json.dumps(plain, ensure_ascii=False, indent=1) + "\n").encode("utf-8", "backslashreplace"))
+    said = redact(json.dumps(plain, ensure_ascii=False, indent=1) + "\n")
+    write_atomic(notes_path(output), said.encode("utf-8", "backslashreplace"))
 
 
 def notes_of(source: Any) -> Notes | None:
