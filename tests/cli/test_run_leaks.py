@@ -69,7 +69,7 @@ class _Echo(http.server.BaseHTTPRequestHandler):
         for name in ("Location", "X-Request-Id", "Retry-After", "WWW-Authenticate", "Set-Cookie"):
             prefix = "http://127.0.0.1/" if name == "Location" else ""
             self.send_header(name, prefix + " ".join(said.split()))
-        self.send_header("Content-Type", kind)
+        self.send_header("Content-Type", "application/json")
         self.send_header("Content-Length", str(len(body)))
         self.end_headers()
         self.wfile.write(body)
