@@ -60,11 +60,8 @@ class _Echo(http.server.BaseHTTPRequestHandler):
     def do_POST(self) -> None:
         asked = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
         said = type(self).encode(KEY)
-        body, status, kind = (
-            self.reply(said, asked),
-            200 if self.how in REPLIES else 400 if self.how == "page" else int(self.how),
-            "application/json",
-        )
+        body = self.reply(said, asked)
+        status = 200 if self.how in REPLIES else 400 if self.how == "page" else int(self.how)
         self.send_response(status, "status " + " ".join(said.split()))
         for name in ("Location", "X-Request-Id", "Retry-After", "WWW-Authenticate", "Set-Cookie"):
             prefix = "http://127.0.0.1/" if name == "Location" else ""
