@@ -10,6 +10,7 @@ from steelyard.looks import Looks
 
 SCHEMA = 1
 LEVELS = ("error", "warning", "note")
+FEW = 3  # findings of one kind that are shown in full
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -105,7 +106,10 @@ class Finding:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Lint(Looks):
-    """What is wrong with the references. Errors count; with `strict` warnings count too; notes never do."""
+    """What is wrong with the references. Errors count; with `strict` warnings count too; notes never do.
+
+    A text shows a few findings of each kind and counts the others, unless `every` is set; JSON always has all.
+    """
 
     directory: str
     task: str | None = None
@@ -113,9 +117,21 @@ class Lint(Looks):
     entries: int = 0
     findings: tuple[Finding, ...] = ()
     strict: bool = False
+    every: bool = False
     conclusion: str = ""
     warnings: tuple[str, ...] = ()
     signature: str = ""
+
+    def folded(self) -> tuple[list[Finding], list[list[Finding]]]:
+        """The findings to be shown, in order; and for each kind with many, those that are only counted. Errors are all shown."""
+        kinds: dict[tuple[str, str], list[Finding]] = {}
+        for finding in self.findings:
+            kinds.setdefault((finding.level, finding.code), []).append(finding)
+        if self.every:
+            return list(self.findings), []
+        hidden = [some[FEW:] for (level, _), some in kinds.items() if level != LEVELS[0] and len(some) > FEW + 1]
+        gone = {id(finding) for some in hidden for finding in some}
+        return [finding for finding in self.findings if id(finding) not in gone], hidden
 
     @property
     def exit_code(self) -> int:

@@ -33,6 +33,7 @@ WORDS = {
     "update": "replaced",
 }
 OUTCOMES = ("pass", "regression", "inconclusive", "new", "update", "not verified", "not recorded", "error")
+SHOWN = 5  # references that nobody used, by name
 CAP = 900_000  # bytes of a Markdown report, below what GitHub shows
 
 
@@ -65,8 +66,9 @@ class Told:
                 out.write_line(line)
             for line in [self.counts(), *self.notes]:
                 out.write_line(line)
-        for line in self.errors:
-            out.write_line(f"accuracy error: {terminal(line)}", red=True)
+        for error in self.errors:
+            for place, line in enumerate(error.split("\n")):
+                out.write_line(f"{'  ' if place else 'accuracy error: '}{terminal(line)}", red=True)
 
 
 def conclude(found: list[dict[str, Any]], failed: set[str], config: Any, *, interrupted: bool) -> Told:
@@ -158,9 +160,16 @@ def holm_note(found: Sequence[Mapping[str, Any]]) -> list[str]:
     if len(judged) < 2:
         return []
     adjusted = adjust([v.p_value or 0.0 for _, v in judged], "holm")
-    remain = [f"{v.task} {v.model} (p {p_beside(p, v.alpha)})" for (_, v), p in zip(judged, adjusted, strict=True) if p <= v.alpha]
+    remain = [
+        f"{v.task} {_named(v.model, v.spec)} (p {p_beside(p, v.alpha)})" for (_, v), p in zip(judged, adjusted, strict=True) if p <= v.alpha
+    ]
     said = f"{len(remain)} regression{'s' if len(remain) > 1 else ''}: {', '.join(remain)}" if remain else "no regression"
     return [terminal(f"single tests are uncorrected; after Holm over {len(judged)} checks: {said}")]
+
+
+def _named(model: str, spec: Mapping[str, Any]) -> str:
+    said = spec_text(spec)
+    return f"{model} [{said}]" if said else model
 
 
 def _narrowed(option: Any, args: Sequence[str]) -> bool:
@@ -185,10 +194,10 @@ def _find_unused(told: Told) -> None:
         with contextlib.suppress(SteelyardError):
             for entry in load(place).entries:
                 if entry.line not in lines:
-                    spec = spec_text(entry.spec)
-                    told.unused.append(f"{task}: {entry.model}{f' [{spec}]' if spec else ''} (line {entry.line})")
+                    told.unused.append(f"{task}: {_named(entry.model, entry.spec)} (line {entry.line})")
     if told.unused:
-        told.notes.append(f"references never used in this session: {terminal(', '.join(told.unused))}")
+        more = f" and {len(told.unused) - SHOWN:,} more" if len(told.unused) > SHOWN else ""
+        told.notes.append(f"references never used in this session: {terminal(', '.join(told.unused[:SHOWN]))}{more}")
 
 
 # ---- showing ---------------------------------------------------------------------------------------------------------------------
@@ -196,8 +205,7 @@ def _find_unused(told: Told) -> None:
 
 def cells(one: Mapping[str, Any]) -> list[str]:
     """A finding as a row of the table."""
-    spec = spec_text(one["spec"])
-    names = [str(one["task"]), f"{one['model']}{f' [{spec}]' if spec else ''}"]
+    names = [str(one["task"]), _named(str(one["model"]), one["spec"])]
     v = verdict_of(one)
     word = WORDS.get(one["outcome"], str(one["outcome"]))
     if v is None:
@@ -245,11 +253,24 @@ def _markdown(told: Told) -> str:
     heads = [(head, "---:" if 2 <= i <= 6 else "---") for i, head in enumerate(HEADS)]
     rows = [[cell if 2 <= i <= 6 else word(cell) for i, cell in enumerate(cells(one))] for one in told.found]  # numbers are ours
     top = f"## Accuracy: {told.counts()}\n\n{markdown_table(heads, rows)}"
-    notes = "\n".join(f"- {word(text, 2000)}" for text in [*told.notes, *told.errors])
-    errors = [f"- {word(str(one['test']))}: {word(str(one['message']), 2000)}" for one in told.found if one.get("message")]
-    pieces = [Piece(head=top), Piece(head=notes), Piece(head="\n".join(errors))]
+    notes = "\n".join(f"- {_one_line(text)}" for text in [*told.notes, *told.errors])
+    errors = [f"- {word(str(one['test']))}: {_one_line(str(one['message']))}" for one in told.found if one.get("message")]
+    pieces = [Piece(head=top), Piece(head=notes), Piece(head="\n".join(errors)), Piece(head=_unused_list(told.unused))]
     for one in told.found:
         v = verdict_of(one)
         if v is not None and one.get("compared") and not v.passed:
             pieces += verdict_pieces(v, "###")
     return fitted([piece for piece in pieces if piece.head or piece.rows], CAP)
+
+
+def _one_line(text: str) -> str:
+    """A message of several lines as one."""
+    return word(" ".join(line.strip() for line in text.split("\n")), 2000)
+
+
+def _unused_list(unused: Sequence[str]) -> str:
+    """All references that nobody used, folded, where the note above names only some."""
+    if len(unused) <= SHOWN:
+        return ""
+    lines = "\n".join(f"- {word(each, 500)}" for each in unused)
+    return f"<details><summary>{len(unused):,} references never used in this session</summary>\n\n{lines}\n\n</details>"

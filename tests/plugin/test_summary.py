@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from typing import Any
 
@@ -70,3 +71,47 @@ def test_unused_references_mean_nothing_when_only_some_tests_run(checked: Any) -
     assert "1 check: 1 pass" in answer.out
     assert "never used" not in answer.out
     assert "Holm" not in answer.out, "one check is no family"
+
+
+FOLDED = """
+import pytest
+from runs import base, worse
+
+@pytest.mark.parametrize("algo", ["FP8", "FP4"])
+def test_it(accuracy, algo):
+    accuracy.check(worse(16), task="t", model="m", spec={"quant_algo": algo})
+
+def test_missing(accuracy):
+    accuracy.check(base(), task="t", model="nobody")
+"""
+
+
+@pytest.fixture(scope="module")
+def folded(new_project: Any) -> Any:
+    project = new_project()
+    for algo in ("FP8", "FP4"):
+        project.record("m", spec={"quant_algo": algo})
+    for i in range(12):
+        project.record(f"never {i}")
+    project.write("test_it.py", FOLDED)
+    return project
+
+
+def test_unused_references_are_folded_and_the_holm_line_names_the_spec(folded: Any) -> None:
+    answer = folded.pytest("--tb=no", "--accuracy-report", "r.md")
+    (unused,) = answer.lines("references never used")
+    assert unused.endswith("and 7 more")
+    assert unused.count("(line ") == 5
+    (holm,) = answer.lines("single tests are uncorrected")
+    assert {"t m [quant_algo=FP8] (p", "t m [quant_algo=FP4] (p"} == set(re.findall(r"t m \[\S+\] \(p", holm))
+    page = (folded.path / "r.md").read_text(encoding="utf-8")
+    assert "<summary>12 references never used in this session</summary>" in page
+    assert page.count("never 11") == 1
+    assert r"\n" not in page
+    assert "or with pytest: pytest test" in page.replace("\\_", "_")
+
+
+def test_the_json_report_keeps_every_unused_reference(folded: Any) -> None:
+    folded.pytest("--tb=no", "--accuracy-report", "r.json")
+    report = json.loads((folded.path / "r.json").read_text(encoding="utf-8"))
+    assert len(report["unused"]) == 12

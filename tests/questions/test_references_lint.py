@@ -460,3 +460,23 @@ def test_dates_that_0_1_0_wrote_are_a_note(here: Path) -> None:
 def test_what_is_recorded_now_is_read_alike_by_all(here: Path) -> None:
     sy.record(run(here, "a", 30), task="t", model="no", spec={"dtype": "on"}, reason="2026-01-31", protocol={"shots": "1e3"})
     assert not found(lint_references("t"), "yaml")
+
+
+def test_many_findings_of_a_kind_are_counted_after_the_first_three(here: Path) -> None:
+    put(here, "".join(f"m{i}:\n  - accuracy: 0.123\n    num_samples: 10\n    runs: 1\n" for i in range(200)) + "z:\n  - accuracy: 0\n")
+    lint = lint_references("t", today=TODAY)
+    text = str(lint)
+    assert len(text.splitlines()) < 40
+    assert text.count("(not-k-of-n)") == 4
+    assert "warning: 197 more like these (not-k-of-n), in references/t.yaml (197)" in text
+    assert "--all lists every finding." in text
+    assert "nothing can fall below it" in " ".join(text.split())  # an error is always shown
+    assert len(lint.to_dict()["findings"]) > 400
+    every = str(lint_references("t", today=TODAY, every=True))
+    assert every.count("(not-k-of-n)") == 200
+    assert "--all" not in every
+
+
+def test_four_findings_of_a_kind_are_all_shown(here: Path) -> None:
+    put(here, "".join(f"m{i}:\n  - accuracy: 0.123\n    num_samples: 10\n" for i in range(4)))
+    assert str(lint_references("t", today=TODAY)).count("(not-k-of-n)") == 4

@@ -183,7 +183,9 @@ def test_numbers_stand_under_one_another() -> None:
 
 
 def test_a_page_has_a_cap() -> None:
-    many = Lint(directory="d", findings=tuple(Finding(level="note", code="c", file=f"f{i}", sentence="s" * 100) for i in range(500)))
+    many = Lint(
+        directory="d", findings=tuple(Finding(level="note", code="c", file=f"f{i}", sentence="s" * 100) for i in range(500)), every=True
+    )
     page = MARKDOWN[Lint](many, cap=10_000)
     assert len(page.encode()) <= 10_000
     assert "findings" in page.splitlines()[-1]

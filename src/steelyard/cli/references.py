@@ -90,13 +90,16 @@ def show(task: str, model: str, **options: Any) -> None:
 @references.command(short_help="what is wrong with them?")
 @click.argument("task", required=False)
 @click.option("--strict", is_flag=True, help="Warnings count as errors do.")
+@click.option("--all", "every", is_flag=True, help="List every finding, not only the first of each kind.")
 @_where
 @common
 def lint(task: str | None, **options: Any) -> None:
     """What is wrong with the references: errors, warnings and notes, each with its file and line.
 
     Rows that shadow one another, values that no k of n can give, placeholders, thresholds at chance or out of range,
-    drops too large to be worth a check, missing provenance, ratchets, stale entries, item files that do not fit.
+    drops too large to be worth a check, missing provenance, ratchets, stale entries, item files that do not fit, texts that
+    other YAML readers take for something else, changes that a killed command left unfinished. Of many findings of one kind
+    the first are shown and the others counted; --all and --format json have every one.
 
     Exit code 0: no errors, 1: errors (with --strict: or warnings), 3: the question could not be asked.
 
@@ -107,7 +110,7 @@ def lint(task: str | None, **options: Any) -> None:
     """
     from steelyard.questions.references_lint import lint_references
 
-    result = lint_references(task, **_given(options, "strict"))
+    result = lint_references(task, **_given(options, "strict", "every"))
     _answer(result, options)
     raise click.exceptions.Exit(result.exit_code)
 

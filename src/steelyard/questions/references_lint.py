@@ -23,11 +23,17 @@ ENDINGS = (".items", ".history.jsonl", ".unfinished.json")
 
 
 def lint_references(
-    task: str | None = None, *, strict: bool = False, directory: Where = None, config: Where = None, today: date | None = None
+    task: str | None = None,
+    *,
+    strict: bool = False,
+    every: bool = False,
+    directory: Where = None,
+    config: Where = None,
+    today: date | None = None,
 ) -> Lint:
     """Everything that can be seen to be wrong with the references of a directory, or of one task, without running a model.
 
-    Errors count, with strict=True warnings too. `today` is the date by which entries are stale.
+    Errors count, with strict=True warnings too. every=True prints all findings of a kind, not only the first. `today` is the date by which entries are stale.
     """
     found = find_config(Path.cwd(), config)
     where, names = tasks_there(directory, config)
@@ -50,9 +56,11 @@ def lint_references(
     if task is None:
         findings += _strangers(where, names) + _unknown_tasks(found, names)
     findings.sort(key=lambda each: (each.file, each.line or 0, LEVELS.index(each.level)))
-    lint = Lint(directory=shown_path(where), task=task, files=len(names), entries=entries, findings=tuple(findings), strict=strict)
+    lint = Lint(
+        directory=shown_path(where), task=task, files=len(names), entries=entries, findings=tuple(findings), strict=strict, every=every
+    )
     return Lint(
-        **{name: getattr(lint, name) for name in ("directory", "task", "files", "entries", "findings", "strict")},
+        **{name: getattr(lint, name) for name in ("directory", "task", "files", "entries", "findings", "strict", "every")},
         conclusion=_counted(lint),
         signature=signature.write({"goal": "lint", "task": task}),
     )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Mapping, Sequence
 
 from steelyard.listings import Changed, Finding, Lint, Listing, Shown, Started, Story
@@ -33,6 +34,7 @@ from steelyard.render.verdict_facts import spec_text
 
 COLORS = {"error": "1;31", "warning": "33", "note": DIM}
 FEWEST = 12  # columns of a cell that is cut
+FILES = 4  # in which there are more findings of a kind
 
 
 # ---- text ------------------------------------------------------------------------------------------------------------
@@ -97,10 +99,13 @@ def _rule(r: Shown, look: Look) -> list[str]:
 
 
 def lint_text(r: Lint, *, width: int = 80, color: bool = False, ascii_only: bool = False) -> str:
-    """A line for each finding, as compilers write them, so that editors jump to it; the count last."""
+    """A line for each finding, as compilers write them, so that editors jump to it; then how many more of each kind; the count last."""
     look = Look(width=width, color=color, ascii_only=ascii_only)
-    lines = [line for finding in r.findings for line in _finding(finding, look)]
-    return joined([lines, wrap(look.name(r.conclusion), width), *_foot(r.warnings, r.signature, look)])
+    shown, hidden = r.folded()
+    lines = [line for finding in shown for line in _finding(finding, look)]
+    more = [line for some in hidden for line in wrap(look.name(f"{some[0].level}: {_more(some)}"), width, GAP)]
+    more += ["--all lists every finding."] if more else []
+    return joined([lines, more, wrap(look.name(r.conclusion), width), *_foot(r.warnings, r.signature, look)])
 
 
 def _finding(finding: Finding, look: Look) -> list[str]:
@@ -108,6 +113,14 @@ def _finding(finding: Finding, look: Look) -> list[str]:
     whose = f"{about(finding.model, finding.spec)}: " if finding.model is not None else ""
     first, *rest = wrap(f"{place}: {finding.level}: {look.name(f'{whose}{finding.sentence}')} ({finding.code})", look.width, GAP)
     return [first.replace(f": {finding.level}:", f": {look.paint(finding.level, COLORS[finding.level])}:", 1), *rest]
+
+
+def _more(some: Sequence[Finding]) -> str:
+    """How many findings of a kind are not shown, and where they are."""
+    files = Counter(finding.file for finding in some)
+    where = [f"{file} ({n:,})" for file, n in files.most_common(FILES)]
+    rest = f" and {len(files) - FILES:,} more files" if len(files) > FILES else ""
+    return f"{len(some):,} more like these ({some[0].code}), in {', '.join(where)}{rest}"
 
 
 def story_text(r: Story, *, width: int = 80, color: bool = False, ascii_only: bool = False) -> str:
@@ -192,12 +205,14 @@ def lint_markdown(r: Lint, *, cap: int = CAP) -> str:
     """The findings as a table, errors first: a page is read from the top."""
     heads = ("level", "where", "what", "code")
     order = list(COLORS)
+    shown, hidden = r.folded()
     rows = [
         [each.level, f"{each.file}{f', line {each.line}' if each.line is not None else ''}", _about(each), each.code]
-        for each in sorted(r.findings, key=lambda each: order.index(each.level))
+        for each in sorted(shown, key=lambda each: order.index(each.level))
     ]
     pieces = [Piece(head=f"## Lint of {word(r.directory)}\n\n**{word(r.conclusion, LONG)}**")]
     pieces += [_table(heads, rows, (), "findings")] if rows else []
+    pieces += [Piece(head="\n".join(f"- {some[0].level}: {word(_more(some), LONG)}" for some in hidden))] if hidden else []
     return fitted([*pieces, *closing(r.warnings, r.signature)], cap)
 
 
