@@ -108,6 +108,22 @@ SOURCE_OPTIONS = (*COLUMNS, RATIO, *LOG_CHOICES, *ENGINE)
 SOURCE_KEYWORDS = tuple(option.name for option in SOURCE_OPTIONS)
 
 
+def typed_text(word: str, name: str) -> str:
+    """A word of the command line as text. In a locale without UTF-8 (LC_ALL=C) Python hands out its bytes in disguise.
+
+    >>> typed_text("gr\\udcc3\\udcb6\\udcc3\\udc9fer", "--reason")
+    'größer'
+    """
+    if word.isascii() or not any("\udc80" <= char <= "\udcff" for char in word):
+        return word
+    try:
+        return word.encode("utf-8", "surrogateescape").decode("utf-8")
+    except UnicodeDecodeError:
+        raise UsageError(
+            f"cannot read {name}", got="bytes that are no text in UTF-8", need="UTF-8", hint="set LC_ALL=C.UTF-8, or write it in ASCII"
+        ) from None
+
+
 # ---- one mechanism for what nobody declared ----------------------------------------------------------------------------
 
 

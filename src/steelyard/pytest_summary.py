@@ -12,6 +12,7 @@ from typing import Any
 
 from steelyard.errors import SteelyardError, UsageError
 from steelyard.infer.many import adjust
+from steelyard.options import typed_text
 from steelyard.questions.record import existing_entry, record
 from steelyard.questions.reference_place import load, locate
 from steelyard.reference.names import canonical_spec
@@ -81,7 +82,7 @@ def conclude(found: list[dict[str, Any]], failed: set[str], config: Any, *, inte
             one["outcome"] = "not recorded"
         told.notes.append("the session was interrupted: nothing was put on record")
     elif waiting:
-        _put_on_record(waiting, failed, told, update=bool(option.accuracy_update), reason=option.accuracy_reason)
+        _put_on_record(waiting, failed, told, update=bool(option.accuracy_update), reason=_reason(option))
     told.notes += holm_note(told.found)
     silent = failed - {one["test"] for one in told.found}  # tests that broke before they asked
     if not interrupted and not silent and not _narrowed(option, config.args):
@@ -92,6 +93,11 @@ def conclude(found: list[dict[str, Any]], failed: set[str], config: Any, *, inte
         except OSError as fault:
             told.errors.append(f"cannot write the report: {fault}")
     return told
+
+
+def _reason(option: Any) -> str | None:
+    said = option.accuracy_reason
+    return None if said is None else typed_text(said, "--accuracy-reason")
 
 
 # ---- putting on record -----------------------------------------------------------------------------------------------------------

@@ -12,7 +12,7 @@ import click
 from click.types import StringParamType
 
 from steelyard.errors import SteelyardError, UsageError
-from steelyard.options import nearest
+from steelyard.options import nearest, typed_text
 from steelyard.outputs import refuse_overwriting
 
 if TYPE_CHECKING:
@@ -47,7 +47,11 @@ class Command(click.Command):
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         if not ctx.resilient_parsing:
             self._refuse_repeated(ctx, args)
-        return super().parse_args(ctx, args)
+        rest = super().parse_args(ctx, args)
+        for param in self.params:
+            if type(param.type) is StringParamType and param.name in ctx.params:  # a name of a file stays what the system calls it
+                ctx.params[param.name] = _as_text(ctx.params[param.name], param.opts[0])
+        return rest
 
     def _refuse_repeated(self, ctx: click.Context, args: list[str]) -> None:
         """click keeps the last of several values; an option that takes one value is given once."""
@@ -72,6 +76,13 @@ class Command(click.Command):
         outputs = {param.opts[0]: [*_flat(ctx.params[name])] for name, param in written.items() if name is not None}
         inputs = [word for param in self.params if _is_read(param) for word in _flat(ctx.params.get(param.name or ""))]
         refuse_overwriting(outputs, [*inputs, *_configured_files(ctx)], _reference_directory(ctx))
+
+
+def _as_text(value: Any, name: str) -> Any:
+    """Texts as they were typed, in whatever locale."""
+    if isinstance(value, str):
+        return typed_text(value, name)
+    return tuple(_as_text(each, name) for each in value) if isinstance(value, tuple) else value
 
 
 def _is_read(param: click.Parameter) -> bool:

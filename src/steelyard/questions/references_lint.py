@@ -33,7 +33,8 @@ def lint_references(
 ) -> Lint:
     """Everything that can be seen to be wrong with the references of a directory, or of one task, without running a model.
 
-    Errors count, with strict=True warnings too. every=True prints all findings of a kind, not only the first. `today` is the date by which entries are stale.
+    Errors count, with strict=True warnings too. every=True prints all findings of a kind, not only the first. `today` is the
+    date by which entries are stale.
     """
     found = find_config(Path.cwd(), config)
     where, names = tasks_there(directory, config)
