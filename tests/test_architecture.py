@@ -24,6 +24,7 @@ LEVEL = {
     "items": 0,
     "errors": 0,
     "redaction": 0,
+    "rounding": 0,
     "tally": 1,
     "looks": 1,
     "yaml_scalar": 1,
@@ -64,7 +65,7 @@ EXCEPTIONS = {
     ("histories", "render"),
     ("certificates", "render"),
 }
-LEAVES_OF_LEVEL_0 = {"version", "items", "errors", "redaction"}
+LEAVES_OF_LEVEL_0 = {"version", "items", "errors", "redaction", "rounding"}
 
 
 def room(path: Path) -> str:

@@ -144,9 +144,9 @@ class Certificate(Looks):
         return sum(claim.seconds for claim in self.claims)
 
     def __str__(self) -> str:
-        from steelyard.render.certificate import certificate_text  # the listed exception: a result may ask render for its looks
+        from steelyard.render.formats import result_text  # the listed exception: a result may ask render for its looks
 
-        return certificate_text(self)
+        return result_text(self)
 
     def to_dict(self) -> dict[str, Any]:
         return {

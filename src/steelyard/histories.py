@@ -79,9 +79,9 @@ class RunList(Looks):
         return len(self.runs)
 
     def __str__(self) -> str:
-        from steelyard.render.history import history_text  # the listed exception: a result may ask render for its looks
+        from steelyard.render.formats import result_text  # the listed exception: a result may ask render for its looks
 
-        return history_text(self)
+        return result_text(self)
 
     def to_dict(self) -> dict[str, Any]:
         return {
@@ -127,9 +127,9 @@ class Drift(Looks):
     signature: str = ""
 
     def __str__(self) -> str:
-        from steelyard.render.history import drift_text  # the listed exception
+        from steelyard.render.formats import result_text  # the listed exception
 
-        return drift_text(self)
+        return result_text(self)
 
     def to_dict(self) -> dict[str, Any]:
         parts = ("reference", "chart", "evidence", "change_point", "deviation", "alarms", "flaky")

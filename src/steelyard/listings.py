@@ -25,9 +25,9 @@ class Listing(Looks):
     signature: str = ""
 
     def __str__(self) -> str:
-        from steelyard.render.listings import listing_text  # the listed exception: a result may ask render for its looks
+        from steelyard.render.formats import result_text  # the listed exception: a result may ask render for its looks
 
-        return listing_text(self)
+        return result_text(self)
 
     def to_dict(self) -> dict[str, Any]:
         return {
@@ -64,9 +64,9 @@ class Shown(Looks):
     signature: str = ""
 
     def __str__(self) -> str:
-        from steelyard.render.listings import shown_text  # the listed exception
+        from steelyard.render.formats import result_text  # the listed exception
 
-        return shown_text(self)
+        return result_text(self)
 
     def to_dict(self) -> dict[str, Any]:
         return {
@@ -144,9 +144,9 @@ class Lint(Looks):
         return sum(finding.level == level for finding in self.findings)
 
     def __str__(self) -> str:
-        from steelyard.render.listings import lint_text  # the listed exception
+        from steelyard.render.formats import result_text  # the listed exception
 
-        return lint_text(self)
+        return result_text(self)
 
     def to_dict(self) -> dict[str, Any]:
         return {
@@ -178,9 +178,9 @@ class Story(Looks):
     signature: str = ""
 
     def __str__(self) -> str:
-        from steelyard.render.listings import story_text  # the listed exception
+        from steelyard.render.formats import result_text  # the listed exception
 
-        return story_text(self)
+        return result_text(self)
 
     def to_dict(self) -> dict[str, Any]:
         return {
@@ -213,9 +213,9 @@ class Changed(Looks):
     signature: str = ""
 
     def __str__(self) -> str:
-        from steelyard.render.listings import changed_text  # the listed exception
+        from steelyard.render.formats import result_text  # the listed exception
 
-        return changed_text(self)
+        return result_text(self)
 
     def to_dict(self) -> dict[str, Any]:
         return {
@@ -244,9 +244,9 @@ class Started(Looks):
     signature: str = ""
 
     def __str__(self) -> str:
-        from steelyard.render.listings import started_text  # the listed exception
+        from steelyard.render.formats import result_text  # the listed exception
 
-        return started_text(self)
+        return result_text(self)
 
     def to_dict(self) -> dict[str, Any]:
         return {

@@ -79,9 +79,9 @@ class Plan(Looks):
     signature: str = ""
 
     def __str__(self) -> str:
-        from steelyard.render.plan import plan_text  # the listed exception: a result may ask render for its looks
+        from steelyard.render.formats import result_text  # the listed exception: a result may ask render for its looks
 
-        return plan_text(self)
+        return result_text(self)
 
     def to_dict(self) -> dict[str, Any]:
         names = ("goal", "design", "n", "n_first", "n_stable", "labels", "theta", "threshold_offset", "alpha", "beta", "power")

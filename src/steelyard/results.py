@@ -145,9 +145,9 @@ class Measurement(Looks):
         return len(self.rows)
 
     def __str__(self) -> str:
-        from steelyard.render.text import measurement_text  # the listed exception: a result may ask render for its looks
+        from steelyard.render.formats import result_text  # the listed exception: a result may ask render for its looks
 
-        return measurement_text(self)
+        return result_text(self)
 
     def to_dict(self) -> dict[str, Any]:
         return {
@@ -260,9 +260,9 @@ class Comparison(Looks):
         return self.test.p_value
 
     def __str__(self) -> str:
-        from steelyard.render.comparison import comparison_text  # the listed exception
+        from steelyard.render.formats import result_text  # the listed exception
 
-        return comparison_text(self)
+        return result_text(self)
 
     def to_dict(self) -> dict[str, Any]:
         return {
@@ -309,9 +309,9 @@ class Leaderboard(Looks):
     signature: str = ""
 
     def __str__(self) -> str:
-        from steelyard.render.leaderboard import leaderboard_text  # the listed exception
+        from steelyard.render.formats import result_text  # the listed exception
 
-        return leaderboard_text(self)
+        return result_text(self)
 
     def to_dict(self) -> dict[str, Any]:
         rows = [{**row, "interval": None if row["interval"] is None else row["interval"].to_dict()} for row in self.rows]

@@ -77,9 +77,9 @@ class Evaluation(Looks):
         return self.available - self.n
 
     def __str__(self) -> str:
-        from steelyard.render.run import run_text  # the listed exception: a result may ask render for its looks
+        from steelyard.render.formats import result_text  # the listed exception: a result may ask render for its looks
 
-        return run_text(self)
+        return result_text(self)
 
     def to_dict(self) -> dict[str, Any]:
         """The answer's own keys (a verdict, a comparison or a measurement), and what the run was under `run`."""

@@ -62,9 +62,9 @@ class Verdict(Looks):
         return EXIT[self.verdict]
 
     def __str__(self) -> str:
-        from steelyard.render.verdict import verdict_text  # the listed exception: a result may ask render for its looks
+        from steelyard.render.formats import result_text  # the listed exception: a result may ask render for its looks
 
-        return verdict_text(self)
+        return result_text(self)
 
     def to_dict(self) -> dict[str, Any]:
         names = ("verdict", "task", "model", "metric", "higher_is_better", "scale", "design", "target", "n", "alpha", "beta", "sigma")
@@ -109,9 +109,9 @@ class Suite(Looks):
         return EXIT[self.verdict]
 
     def __str__(self) -> str:
-        from steelyard.render.suite import suite_text  # the listed exception
+        from steelyard.render.formats import result_text  # the listed exception
 
-        return suite_text(self)
+        return result_text(self)
 
     def to_dict(self) -> dict[str, Any]:
         return {
@@ -151,9 +151,9 @@ class Recorded(Looks):
     signature: str = ""
 
     def __str__(self) -> str:
-        from steelyard.render.verdict import recorded_text  # the listed exception
+        from steelyard.render.formats import result_text  # the listed exception
 
-        return recorded_text(self)
+        return result_text(self)
 
     def to_dict(self) -> dict[str, Any]:
         names = ("task", "model", "metric", "scale", "value", "n", "runs", "sigma_run", "before", "file", "items", "reason", "conclusion")

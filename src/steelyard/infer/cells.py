@@ -107,8 +107,7 @@ def redraw(count: IntArray, draws: int, rng: np.random.Generator) -> IntArray:
         return rng.multinomial(n, count / n, size=draws)
     common = np.flatnonzero(count >= RARE)
     pool = int(count[rare].sum())
-    shares = np.append(count[common], pool) / n
-    drawn = rng.multinomial(n, shares / shares.sum(), size=draws)
+    drawn = rng.multinomial(n, np.append(count[common], pool) / n, size=draws)
     out = np.zeros((draws, len(count)), np.int64)
     out[:, common] = drawn[:, :-1]
     cell_of_item = np.repeat(np.arange(len(rare)), count[rare])

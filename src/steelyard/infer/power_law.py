@@ -17,6 +17,8 @@ FloatArray = npt.NDArray[np.float64]
 STEEPEST, FLATTEST = 5.0, 0.02  # beyond them a curve is a step, or cannot be told from a constant
 _GRID = np.geomspace(FLATTEST, STEEPEST, 60)
 _GOLDEN = (math.sqrt(5) - 1) / 2
+_HALVINGS = 45
+_NEAR = 1e-3  # of the bracket: where the root of the slope is looked for, around what golden section has found
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -59,7 +61,7 @@ def fit_power_law(sizes: npt.ArrayLike, errors: npt.ArrayLike, weights: npt.Arra
 
     Formula: minimise sum_j w_j (e_j - a - b n_j^-c)^2 over a >= 0, b >= 0 and c from .02 to 5. For each c the best a, b are
     those of a straight line, or of its edges a = 0 and b = 0 (variable projection); c by 60 values, then golden
-    section (to the last digits for one curve, to five for many).
+    section to five digits, then bisection of the slope, whose root keeps the digits that a flat minimum loses.
     Assumes: an error that falls towards a limit as a power of the size; no phase change, no double descent.
     Undefined: fewer than 3 sizes. A curve that does not fall has b = 0, and then c means nothing.
     Reference: GolubPereyra1973; Figueroa2012 for the curve and its weights; VieringLoog2023 for where it holds.
@@ -74,7 +76,9 @@ def fit_power_law(sizes: npt.ArrayLike, errors: npt.ArrayLike, weights: npt.Arra
     log_n = np.log(n / unit)
     best = np.argmin(_grid_misfits(np.exp(-np.multiply.outer(_GRID, log_n)), e, w), axis=1)
     low, high = _GRID[np.maximum(best - 1, 0)], _GRID[np.minimum(best + 1, len(_GRID) - 1)]
-    c = _golden(low, high, lambda trial: _line(np.exp(-np.multiply.outer(trial, log_n)), e, w)[2], 60 if len(e) == 1 else 20)
+    c = _golden(low, high, lambda trial: _line(np.exp(-np.multiply.outer(trial, log_n)), e, w)[2])
+    near = _NEAR * (high - low)
+    c = _rooted(c, np.maximum(c - near, FLATTEST), np.minimum(c + near, STEEPEST), lambda trial: _slope(trial, log_n, e, w))
     a, b, misfit = _line(np.exp(-np.multiply.outer(c, log_n)), e, w)
     return PowerLaws(a, b, c, unit, misfit)
 
@@ -104,8 +108,29 @@ def _settle(sx: FloatArray, sxx: FloatArray, sy: FloatArray, sxy: FloatArray, to
     return np.where(inside, a, np.where(on_floor, 0.0, flat)), np.where(inside, b, np.where(on_floor, through_floor, 0.0))
 
 
-def _golden(low: FloatArray, high: FloatArray, f: Callable[[FloatArray], FloatArray], steps: int) -> FloatArray:
-    """The minima of many functions of one variable at once, each between its own ends: 60 steps to the last digit, 20 to 5."""
+def _slope(c: FloatArray, log_n: FloatArray, y: FloatArray, w: FloatArray) -> FloatArray:
+    """Half the derivative of the misfit by c, row by row; a and b follow c, and add nothing to it where they are the best."""
+    x = np.exp(-np.multiply.outer(c, log_n))
+    a, b, _ = _line(x, y, w)
+    return np.asarray(b * (((y - a[:, None] - b[:, None] * x) * x * log_n) @ w))
+
+
+def _rooted(c: FloatArray, low: FloatArray, high: FloatArray, slope: Callable[[FloatArray], FloatArray]) -> FloatArray:
+    """Where the slope turns from down to up between `low` and `high`, by bisection; c as it is where it does not turn there."""
+    down, up = slope(low), slope(high)
+    turns = ((down < 0) & (up > 0)) | ((low == FLATTEST) & (down > 0)) | ((high == STEEPEST) & (up < 0))
+    for _ in range(_HALVINGS):
+        middle = (low + high) / 2
+        falling = slope(middle) < 0
+        low, high = np.where(falling, middle, low), np.where(falling, high, middle)
+    return np.where(turns, (low + high) / 2, c)
+
+
+def _golden(low: FloatArray, high: FloatArray, f: Callable[[FloatArray], FloatArray], steps: int = 20) -> FloatArray:
+    """The minima of many functions of one variable at once, each between its own ends: 20 steps to five digits.
+
+    More would not help: near its minimum a function is flat, and half of its digits say nothing about the place.
+    """
     left, right = high - _GOLDEN * (high - low), low + _GOLDEN * (high - low)
     at_left, at_right = f(left), f(right)
     for _ in range(steps):

@@ -8,6 +8,7 @@ from dataclasses import fields
 
 from steelyard.certificates import UP_IS_BAD, Held, Tried
 from steelyard.proof.claims import WITHIN, Band, Claim
+from steelyard.rounding import steady
 
 EXACT = 1e-9  # what rounding may add to a share that was enumerated
 
@@ -43,7 +44,7 @@ def held(claim: Claim, settings: Sequence[Tried]) -> Held:
 def worst(kind: str, settings: Sequence[Tried]) -> tuple[float, str, float]:
     """(share, where, Monte Carlo error): the largest size, the least coverage, the least power."""
     found = [tried.worst(kind) for tried in settings]
-    return max(found, key=lambda w: w[0]) if kind in UP_IS_BAD else min(found, key=lambda w: w[0])
+    return max(found, key=lambda w: steady(w[0])) if kind in UP_IS_BAD else min(found, key=lambda w: steady(w[0]))
 
 
 def mean_share(settings: Sequence[Tried]) -> tuple[float, float]:
@@ -66,10 +67,10 @@ def faults(claim: Claim, settings: Sequence[Tried]) -> list[str]:
             found.append(_said(claim, tried.most_at, tried.most, tried.most_error, f"at most {band.high:g}", band.high))
     mean, error = mean_share(settings)
     if band.mean_low is not None and mean + room(error) < band.mean_low:
-        at = min(settings, key=lambda t: t.mean).setting
+        at = min(settings, key=lambda t: steady(t.mean)).setting
         found.append(_said(claim, f"on average, least at {at}", mean, error, f"at least {band.mean_low:g}", band.mean_low))
     if band.mean_high is not None and mean - room(error) > band.mean_high:
-        at = max(settings, key=lambda t: t.mean).setting
+        at = max(settings, key=lambda t: steady(t.mean)).setting
         found.append(_said(claim, f"on average, most at {at}", mean, error, f"at most {band.mean_high:g}", band.mean_high))
     if band.fails is not None:
         share, where, error = worst(claim.kind, settings)

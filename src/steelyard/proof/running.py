@@ -20,6 +20,7 @@ from typing import Any
 from steelyard.certificates import UP_IS_BAD, Tried
 from steelyard.errors import SourceError
 from steelyard.proof.claims import Claim, Point, Setting, generator, words
+from steelyard.rounding import steady
 from steelyard.version import __version__
 
 Done = Callable[[int, int, float], None]  # settings done, settings in all, seconds since the start
@@ -42,7 +43,8 @@ def summary(claim: Claim, setting: Setting, points: Iterable[Point]) -> Tried:
     seen = list(points)
     if not seen or not all(math.isfinite(p.found) and math.isfinite(p.error) for p in seen):
         raise ValueError("a share is missing or not finite")
-    least, most = min(seen, key=lambda p: p.found), max(seen, key=lambda p: p.found)
+    # equal but for their last bits, as p and 1 - p are: the first of them, on every processor
+    least, most = min(seen, key=lambda p: steady(p.found)), max(seen, key=lambda p: steady(p.found))
     bad = 1 if claim.kind in UP_IS_BAD else -1
     widths = [p.width for p in seen if p.width is not None]
     many = len(seen)

@@ -13,6 +13,7 @@ from steelyard.render.layout import GAP, left, right, widest, wrap
 from steelyard.render.look import BOLD, DIM, Look, warning_lines
 from steelyard.render.markdown import markdown_table
 from steelyard.render.pictures.forest import Bar, Forest, Rule
+from steelyard.rounding import nearest
 
 HEADS = ("method", "kind", "worst", "where", "mean", "band", "")
 NUMBERS = (2, 4)
@@ -214,7 +215,7 @@ def bars(claims: Sequence[Held]) -> list[str]:
 
 
 def _column(share: float) -> int:
-    return min(max(round(share * (BAR - 1)), 0), BAR - 1)
+    return min(max(nearest(share * (BAR - 1)), 0), BAR - 1)
 
 
 def forest(family: str, claims: Sequence[Held]) -> Forest:

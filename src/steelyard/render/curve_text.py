@@ -10,6 +10,7 @@ from itertools import pairwise
 from steelyard.plans import Curve
 from steelyard.render import safe
 from steelyard.render.layout import GAP, display_width, right, shorten, widest
+from steelyard.rounding import nearest, power_of_ten, steady
 
 NARROWEST, LEAST_PLOT = 30, 16  # columns: of everything, and of the drawing alone
 LARGE, WHOLE = 1e7, 1e15  # ticks from here on as 2e7; whole numbers up to here are written out
@@ -25,6 +26,7 @@ def figure(x: float, digits: int = 4) -> str:
     >>> figure(13870), figure(0.80312), figure(2.7471934, 7), figure(12345.678), figure(0.0000123)
     ('13,870', '0.8031', '2.747193', '12,346', '1.23e-5')
     """
+    x = steady(x)
     if x == round(x) and abs(x) < WHOLE:
         return f"{round(x):,}"
     text = f"{x:.{digits}g}"
@@ -45,9 +47,9 @@ class Scale:
     log: bool = False
 
     def share(self, x: float) -> float:
-        """How far along the scale x lies, 0 to 1; what is outside lies at the end."""
+        """How far along the scale x lies, 0 to 1; what is outside lies at the end. Steady, as logarithms are not."""
         way = math.log if self.log else float
-        return min(max((way(x) - way(self.low)) / (way(self.high) - way(self.low)), 0.0), 1.0)
+        return steady(min(max((way(x) - way(self.low)) / (way(self.high) - way(self.low)), 0.0), 1.0))
 
 
 def x_scale(curve: Curve, most: int) -> Scale:
@@ -100,9 +102,9 @@ def _even_ticks(low: float, high: float, most: int) -> tuple[tuple[float, ...], 
     least = (high - low) / most
     if not 1e-290 < least < 1e290:  # where floats run out, the ends themselves
         return (low, high), (figure(low), figure(high))
-    power = math.floor(math.log10(least))
+    power = power_of_ten(least)
     for factor, place in ((f, p) for p in (power, power + 1) for f in (1, 2, 5)):
-        step, decimals = factor * 10.0**place, max(0, -place)
+        step, decimals = factor * float(f"1e{place}"), max(0, -place)
         first, last = math.ceil(low / step - 1e-9), math.floor(high / step + 1e-9)
         if last - first < most:
             break
@@ -114,8 +116,9 @@ def _even_ticks(low: float, high: float, most: int) -> tuple[tuple[float, ...], 
 
 def _log_ticks(low: float, high: float, most: int) -> list[float]:
     """The densest of 1-2-5, powers of ten, every second power ... that has at most `most` between the ends."""
-    powers = range(math.floor(math.log10(low)), math.ceil(math.log10(high)) + 1)
-    choices = [[f * 10.0**p for p in powers for f in (1, 2, 5)], *([10.0**p for p in powers if p % every == 0] for every in range(1, 8))]
+    powers = range(power_of_ten(low), power_of_ten(high) + 2)
+    tens = {p: float(f"1e{p}") for p in powers}
+    choices = [[f * tens[p] for p in powers for f in (1, 2, 5)], *([tens[p] for p in powers if p % every == 0] for every in range(1, 8))]
     inside = [[tick for tick in ticks if low * (1 - 1e-9) <= tick <= high * (1 + 1e-9)] for ticks in choices]
     return next((ticks for ticks in inside if len(ticks) <= most), inside[-1])
 
@@ -170,7 +173,7 @@ class Canvas:
     def place(self, x: float, y: float) -> tuple[int, int]:
         """The dot of (x, y), counted from the top left."""
         across, down = len(self.cells[0]) * self.brush.across, len(self.cells) * self.brush.down
-        return round(self.x.share(x) * (across - 1)), round((1 - self.y.share(y)) * (down - 1))
+        return nearest(self.x.share(x) * (across - 1)), nearest((1 - self.y.share(y)) * (down - 1))
 
     def cell(self, x: float, y: float) -> tuple[int, int]:
         """The column and the row of the character at (x, y)."""
@@ -218,7 +221,7 @@ def _joined(corners: Sequence[tuple[int, int]]) -> list[tuple[int, int]]:
     dots = list(corners[:1])
     for (x0, y0), (x1, y1) in pairwise(corners):
         steps = max(abs(x1 - x0), abs(y1 - y0))
-        dots += [(round(x0 + (x1 - x0) * i / steps), round(y0 + (y1 - y0) * i / steps)) for i in range(1, steps + 1)]
+        dots += [(nearest(x0 + (x1 - x0) * i / steps), nearest(y0 + (y1 - y0) * i / steps)) for i in range(1, steps + 1)]
     return dots
 
 

@@ -9,6 +9,8 @@ import math
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from steelyard.rounding import steady
+
 if TYPE_CHECKING:
     from steelyard.results import Interval, Row
 
@@ -91,4 +93,4 @@ def count_text(n: int) -> str:
 
 def percent(level: float) -> str:
     """A confidence level as people say it: 95%, 99.9%."""
-    return f"{level * 100:.6g}%"
+    return f"{steady(level * 100):.6g}%"

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 from steelyard.metrics.catalogue import AVERAGES, FACTS
 from steelyard.results import Row
+from steelyard.rounding import nearest, power_of_ten, steady
 
 WIDEST, NARROWEST = 24, 10
 
@@ -51,7 +52,7 @@ class Axis:
 
     def column(self, x: float, width: int) -> int:
         share = (x - self.low) / (self.high - self.low)
-        return min(max(round(share * (width - 1)), 0), width - 1)
+        return min(max(nearest(share * (width - 1)), 0), width - 1)
 
 
 def axis_key(row: Row) -> str:
@@ -78,7 +79,7 @@ def axis_of(rows: Sequence[Row]) -> Axis | None:
     step = _round_step((high - low) / 8)
     if step is None:
         return None
-    decimals = max(0, -math.floor(math.log10(step) + 1e-9))
+    decimals = max(0, -power_of_ten(step))
     ends = math.floor(low / step + 1e-9) * step, math.ceil(high / step - 1e-9) * step
     return Axis(*ends, decimals) if math.isfinite(ends[1] - ends[0]) and ends[0] < ends[1] else None
 
@@ -105,11 +106,12 @@ def _round_step(least: float) -> float | None:
     """The smallest of 1, 2, 5 times a power of ten that is not below `least`; None where floats run out."""
     if not 1e-290 < least < 1e290:
         return None
-    power = math.floor(math.log10(least))
-    for factor in (1, 2, 5):
-        if factor * 10.0**power >= least:
-            return factor * 10.0**power
-    return 10.0 ** (power + 1)
+    power = power_of_ten(least)
+    for factor, place in ((1, power), (2, power), (5, power), (1, power + 1)):
+        step = factor * float(f"1e{place}")
+        if step >= steady(least):
+            return step
+    return None
 
 
 def draw(row: Row, axis: Axis | None, width: int, pen: Pen = UNICODE) -> str:

@@ -1,6 +1,7 @@
 """The formats of `--format`, by name: the one place where a command finds them. Each knows every kind of result.
 
-A kind of result is looked up by its name, so that writing one loads the others' pages as little as their types.
+A kind of result is looked up by its name, so that writing one loads the others' pages as little as their types. What people
+read is made of steady numbers (`rounding`), so that every processor prints and draws the same; JSON keeps all digits.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ from importlib import import_module
 from typing import Any
 
 from steelyard.render.as_json import result_json
+from steelyard.rounding import steadied
 
 # The module of a kind of result, and how its functions begin: `plan_text`, `plan_markdown`.
 PAGES = {
@@ -36,35 +38,35 @@ PAGES = {
 def result_text(result: Any, **options: Any) -> str:
     """Text for a terminal."""
     module, name = PAGES[type(result).__name__]
-    return str(getattr(import_module(f"steelyard.render.{module}"), f"{name}_text")(result, **options))
+    return str(getattr(import_module(f"steelyard.render.{module}"), f"{name}_text")(steadied(result), **options))
 
 
 def result_markdown(result: Any) -> str:
     """Markdown for a page or a comment."""
     module, name = PAGES[type(result).__name__]
     module = "markdown" if module == "text" else module
-    return str(getattr(import_module(f"steelyard.render.{module}"), f"{name}_markdown")(result))
+    return str(getattr(import_module(f"steelyard.render.{module}"), f"{name}_markdown")(steadied(result)))
 
 
 def result_svg(result: Any) -> str:
     """The curve of a plan as a picture."""
     from steelyard.render.curve_svg import plan_svg
 
-    return plan_svg(result)
+    return plan_svg(steadied(result))
 
 
 def result_junit(result: Any) -> str:
     """Verdicts as test cases."""
     from steelyard.render.junit import verdict_junit
 
-    return verdict_junit(result)
+    return verdict_junit(steadied(result))
 
 
 def result_github(result: Any) -> str:
     """Verdicts as annotations of a workflow."""
     from steelyard.render.github import verdict_github
 
-    return verdict_github(result)
+    return verdict_github(steadied(result))
 
 
 def result_html(result: Any) -> str:

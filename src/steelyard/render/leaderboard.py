@@ -10,6 +10,7 @@ from steelyard.render.look import DIM, Look, warning_lines
 from steelyard.render.markdown import markdown_table
 from steelyard.render.text import Section, table_lines
 from steelyard.results import Leaderboard, Row
+from steelyard.rounding import nearest
 
 
 def leaderboard_text(board: Leaderboard, *, width: int = 80, color: bool = False, ascii_only: bool = False) -> str:
@@ -64,8 +65,8 @@ def _ranks(board: Leaderboard, look: Look) -> list[str]:
     scale = room / max(1, k - 1)
     lines = [["rank", "system", ""]]
     for rank, name in order:
-        at = round((rank - 1) * scale)
-        reach = max(1, round(found["critical_difference"] * scale))
+        at = nearest((rank - 1) * scale)
+        reach = max(1, nearest(found["critical_difference"] * scale))
         lines.append([f"{rank:.2f}", look.cut(look.name(name), 24), " " * at + bar * min(reach, room + 1 - at)])
     head = (
         f"mean ranks over {found['datasets']} datasets; Friedman p = {p_text(found['p_chi2'])}, Iman-Davenport p = {p_text(found['p_f'])}; "

@@ -9,6 +9,7 @@ from typing import Any
 from steelyard.listings import Changed, Listing, Shown
 from steelyard.render.digits import NONE, count_text
 from steelyard.render.verdict_facts import spec_text
+from steelyard.rounding import nearest
 
 BLOCKS = "▁▂▃▄▅▆▇█"
 Cells = list[str]
@@ -115,7 +116,7 @@ def spark(values: Sequence[float]) -> str:
         return ""
     halves = [value / 2 for value in values]  # the distance of two doubles may be none
     low, high = min(halves), max(halves)
-    return "".join(BLOCKS[round((half - low) / (high - low) * (len(BLOCKS) - 1)) if high > low else 0] for half in halves)
+    return "".join(BLOCKS[nearest((half - low) / (high - low) * (len(BLOCKS) - 1)) if high > low else 0] for half in halves)
 
 
 def changed_cells(result: Changed) -> tuple[tuple[str, ...], list[Cells]]:

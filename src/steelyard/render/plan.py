@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -14,6 +13,7 @@ from steelyard.render.digits import NONE, count_text
 from steelyard.render.layout import GAP, left, right, widest, wrap
 from steelyard.render.look import BOLD, DIM, Look, warning_lines
 from steelyard.render.markdown import markdown_table
+from steelyard.rounding import nearest, power_of_ten
 
 ROWS, WIDEST_CURVE = 10, 96  # of the curve: higher and wider shows nothing more
 NOTE = 24  # columns from which the words at the end of a row may go below it
@@ -118,7 +118,7 @@ def _sizes(plan: Plan) -> list[Fact]:
         out.append(("stable size", count_text(plan.n_stable), "enough, as is every larger number"))
     if bought and plan.labels is not None:
         share = plan.details.get("relevant_share")
-        among = f"of which about {count_text(round(share * plan.labels))} count" if isinstance(share, float) else ""
+        among = f"of which about {count_text(nearest(share * plan.labels))} count" if isinstance(share, float) else ""
         out.append(("labels to buy", count_text(plan.labels), among))
     return out
 
@@ -217,7 +217,7 @@ def _decimals(values: Sequence[float]) -> int | None:
     sizes = [abs(value) for value in values if value]
     if not sizes or max(sizes) > ONE_SCALE * min(sizes):
         return None
-    decimals = max(3 - math.floor(math.log10(min(sizes))), 0)
+    decimals = max(3 - power_of_ten(min(sizes)), 0)
     if decimals > MOST_DECIMALS:
         return None
     while decimals and all(f"{value:.{decimals}f}".endswith("0") for value in values):

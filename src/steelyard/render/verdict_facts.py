@@ -11,6 +11,7 @@ from steelyard.render.comparison import TELLING, p_text
 from steelyard.render.curve_text import figure
 from steelyard.render.digits import NONE, count_text, percent
 from steelyard.render.safe import EMPTY
+from steelyard.rounding import power_of_ten
 from steelyard.verdicts import Verdict
 
 SAMPLES = "#Samples"
@@ -46,7 +47,7 @@ def score_text(v: Verdict) -> Callable[[float | None], str]:
     if largest >= HUGE:
         return lambda x: NONE if x is None else f"{x:.9g}"
     start = DECIMALS.get(v.scale, 3)
-    decimals = start if largest == 0 else max(start, min(3 - math.floor(math.log10(largest)), MOST_DECIMALS))
+    decimals = start if largest == 0 else max(start, min(3 - power_of_ten(largest), MOST_DECIMALS))
     while decimals < MOST_DECIMALS and any(_look_alike(a, b, decimals) for a, b in pairs):
         decimals += 1
     return lambda x: NONE if x is None else _fixed(x, decimals)

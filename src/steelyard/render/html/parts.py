@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from steelyard.errors import UsageError
 from steelyard.render.html.pieces import Part, Section
+from steelyard.rounding import steadied
 
 if TYPE_CHECKING:
     from steelyard.plans import Curve
@@ -49,6 +50,7 @@ _HOME = {
 
 def part_of(result: Any, extra: Extra = NOTHING) -> Part:
     """The part of a page that a result becomes."""
+    result, extra = steadied(result), steadied(extra)
     name = type(result).__name__
     if name == "Evaluation":
         return _evaluation(result, extra)
