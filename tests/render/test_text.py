@@ -67,7 +67,7 @@ f1      estimate  95% interval      n  0.65                0.95
 by subject
 accuracy    estimate  95% interval   n  0.55                0.85
   algebra       0.70  [0.56, 0.81]  50   ├──────────●───────┤
-  virology      0.70  [0.56, 0.81]  50   ├─────────●────────┤
+  virology      0.70  [0.56, 0.81]  50   ├──────────●───────┤
 
 95% interval: wilson for accuracy; percentile for macro_f1, f1
 
