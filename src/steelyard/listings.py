@@ -15,7 +15,7 @@ FEW = 3  # findings of one kind that are shown in full
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Listing(Looks):
-    """The references of a directory, or of one task: a row for each entry, with the threshold that would apply."""
+    """The references of a directory, or of one task: a row for each entry, with what a bare score would be held to."""
 
     directory: str
     task: str | None = None

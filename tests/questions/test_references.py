@@ -117,9 +117,33 @@ def test_list_says_what_a_recorded_row_holds(here: Path) -> None:
     (row,) = list_references("t").rows
     assert row["value"] == 0.75
     assert (row["n"], row["runs"], row["items"], row["design"]) == (40, 1, True, "paired")
-    assert row["threshold"] < row["value"]
+    assert row["bare_score_threshold"] < row["value"]
     assert row["recorded"]
     assert list_references().to_dict()["kind"] == "references"
+
+
+def test_threshold_names_one_number_what_a_bare_score_is_held_to_has_another_name(here: Path) -> None:
+    """A paired run may be a regression above what a bare score would be held to: the list does not call that the threshold."""
+    sy.record(run(here, "a", 155, n=200), task="t", model="m", deterministic=True)
+    verdict = sy.check(run(here, "b", 150, n=200), task="t", model="m")
+    (row,) = list_references("t").rows
+    assert verdict.verdict == "regression"
+    assert verdict.candidate["value"] > row["bare_score_threshold"]
+    assert verdict.threshold is not None
+    assert verdict.candidate["value"] < verdict.threshold
+    assert row["threshold"] is None
+    shown = show_reference("t", "m")
+    assert shown.gate is not None
+    assert (shown.gate["threshold"], shown.gate["bare_score_threshold"]) == (None, row["bare_score_threshold"])
+    for text in (str(list_references("t")), str(shown)):
+        assert text.count("bare-score threshold") >= 1
+    assert sy.check(value=verdict.candidate["value"], task="t", model="m").threshold == pytest.approx(row["bare_score_threshold"], abs=2e-3)
+
+
+def test_the_threshold_of_a_number_alone_is_that_of_a_bare_score(here: Path) -> None:
+    sy.record(run(here, "a", 30), task="t", model="m", items=False)
+    (row,) = list_references("t").rows
+    assert row["threshold"] == row["bare_score_threshold"] == sy.check(value=0.75, task="t", model="m").threshold
 
 
 def test_an_empty_directory_is_an_empty_list_and_a_missing_task_is_an_error(here: Path) -> None:

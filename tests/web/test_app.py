@@ -123,11 +123,24 @@ def test_the_overview_tells_the_last_verdict_of_each_series(visitor: Visitor) ->
     assert "No series like that" in visitor.get("/?verdict=inconclusive").text
 
 
+def test_the_references_page_does_not_call_threshold_what_a_bare_score_is_held_to(visitor: Visitor) -> None:
+    page = visitor.get("/references").text
+    assert "Bare-score threshold" in page
+    assert ">Threshold<" not in page
+
+
 def test_a_series_says_what_changed_and_draws_shape_band_and_threshold(visitor: Visitor) -> None:
     text = visitor.get(plain_link("/series", **GSM)).text
     assert "protocol prompt: v3 → v4" in text
     assert "commit 08c0ffee → 09c0ffee" in text
-    for drawn in ('class="band"', 'class="goal"', "mark regression", "mark record", "threshold: below it, a run is worse", "(Wilson)"):
+    for drawn in (
+        'class="band"',
+        'class="goal"',
+        "mark regression",
+        "mark record",
+        "the threshold of each run: a score beyond it is a regression",
+        "(Wilson)",
+    ):
         assert drawn in text
     assert text.count('class="point"') == 13
 

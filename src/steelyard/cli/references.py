@@ -50,12 +50,13 @@ def _answer(result: Any, options: dict[str, Any]) -> None:
     answer(result, format_=options["format_"], output=options["output"], no_color=options["no_color"], quiet=options["quiet"])
 
 
-@references.command("list", short_help="every reference, with the threshold that applies")
+@references.command("list", short_help="every reference, with what a bare score is held to")
 @click.argument("task", required=False)
 @_where
 @common
 def list_(task: str | None, **options: Any) -> None:
-    """Every reference on record, or those of one task: value, items, runs, threshold, the drop it would find, when, by whom.
+    """Every reference on record, or those of one task: value, items, runs, bare-score threshold, the drop it
+    would find, when, by whom. The threshold of a run with items depends on the items that change: its verdict says it.
 
     \b
     Examples:
@@ -75,7 +76,8 @@ def list_(task: str | None, **options: Any) -> None:
 @_where
 @common
 def show(task: str, model: str, **options: Any) -> None:
-    """One reference: its entry, the rule with where each number comes from, the threshold and the drop it would find.
+    """One reference: its entry, the rule with where each number comes from, what a bare score is held to, the drop
+    it would find.
 
     \b
     Examples:

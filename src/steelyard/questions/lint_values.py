@@ -61,7 +61,7 @@ def check_values(desk: Desk) -> None:
                     desk.say("error", "rule", f"no rule can be made of it: {gate.note}", entry)
             elif not outside:
                 _gate(desk, entry, rule, gate, facts)
-            if rule is not None and gate.threshold is None:
+            if rule is not None and gate.bare_score_threshold is None:
                 ungated.setdefault(gate.note, []).append(entry)
         _runs(desk, entry)
         _age(desk, entry)

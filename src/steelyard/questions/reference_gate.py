@@ -1,4 +1,4 @@
-"""What a reference can find: the threshold that would apply to a bare score, and the drop that would be found, by the guard itself."""
+"""What a reference can find: what a bare score would be held to, and the drop that would be found, by the guard itself."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ OF_RULE = ("metric", "higher_is_better", "scale", "alpha", "beta", "sigma", "the
 class Gate:
     """The design of a check, and what it does. A number that cannot be known before the run is None, and `note` says why.
 
-    `threshold` and `mde` are in the scale of the value. For a reference with items they are those of a bare score;
-    `paired_mde` is what a run with items finds if one item in twenty changes between healthy runs.
+    `bare_score_threshold` and `mde` are in the scale of the value, and are those of a bare score; `paired_mde` is what a run
+    with items finds if one item in twenty changes between healthy runs.
     """
 
     design: str
-    threshold: float | None = None
+    bare_score_threshold: float | None = None
     mde: float | None = None
     paired_mde: float | None = None
     sigma: float | None = None
@@ -31,19 +31,24 @@ class Gate:
     note: str = ""
 
     @property
+    def threshold(self) -> float | None:
+        """The score below which a run would be a regression, where that is known before the run: not where items are paired."""
+        return None if self.design == "paired" else self.bare_score_threshold
+
+    @property
     def finds(self) -> float | None:
         """The drop that the strongest check against this reference would find."""
         return self.paired_mde if self.design == "paired" and self.paired_mde is not None else self.mde
 
     def to_dict(self) -> dict[str, Any]:
-        return asdict(self)
+        return {"design": self.design, "threshold": self.threshold, **asdict(self)}
 
 
 def gate_of(entry: Entry, task: TaskDefaults) -> tuple[Rule | None, Gate]:
     """The rule of an entry and its gate: the guard asked about a run that scores exactly as the reference does.
 
     >>> rule, gate = gate_of(Entry(model="m", value=68.17, num_samples=4096, sigma=50), TaskDefaults())
-    >>> round(gate.threshold, 6), round(gate.mde, 6)
+    >>> round(gate.bare_score_threshold, 6), round(gate.mde, 6)
     (66.352676, 2.747193)
     """
     design = "threshold" if entry.threshold is not None else "paired" if entry.items is not None else "unpaired"
@@ -52,7 +57,9 @@ def gate_of(entry: Entry, task: TaskDefaults) -> tuple[Rule | None, Gate]:
     except SteelyardError as fault:
         return None, Gate(design=design, note=str(fault))
     if rule.threshold is not None:
-        return rule, Gate(design=design, threshold=rule.threshold, n=rule.num_samples, note="set by hand: it says nothing about chance")
+        return rule, Gate(
+            design=design, bare_score_threshold=rule.threshold, n=rule.num_samples, note="set by hand: it says nothing about chance"
+        )
     if entry.value is None:
         return rule, Gate(design=design, note="the entry has no value")
     try:
@@ -61,22 +68,22 @@ def gate_of(entry: Entry, task: TaskDefaults) -> tuple[Rule | None, Gate]:
         return rule, Gate(design=design, n=rule.num_samples, note=f"{fault.what}: {fault.got}")
     return rule, Gate(
         design=design,
-        threshold=found.threshold,
+        bare_score_threshold=found.threshold,
         mde=found.mde,
         paired_mde=found.details["paired_would_find"] if design == "paired" else None,
         sigma=found.sigma,
         n=found.n,
-        note=_note(design, rule),
+        note=_note(design, rule, unfailing=found.verdict == "inconclusive"),
     )
 
 
-def _note(design: str, rule: Rule) -> str:
-    said = []
+def _note(design: str, rule: Rule, *, unfailing: bool) -> str:
+    said = ["no bare score could fail it"] if unfailing else []
     if rule.sigma is None:
         said.append("sigma is taken from the value itself, and from both scores when a run is checked")
     if design == "paired":
         said.append(
-            "the threshold is that of a bare score; a run with items is paired, and judged by the items that change "
+            "a run with items is paired: its threshold depends on the items that change, and is in its verdict "
             f"(paired mde: {ASSUMED_DISCORDANCE:.0%} of them)"
         )
     return "; ".join(said)

@@ -91,6 +91,7 @@ def _row(entry: Entry, place: Place) -> dict[str, Any]:
         "items": entry.items is not None,
         "design": gate.design,
         "threshold": gate.threshold,
+        "bare_score_threshold": gate.bare_score_threshold,
         "mde": gate.finds,
         "recorded": entry.recorded,
         "by": entry.by,
@@ -138,7 +139,7 @@ def show_reference(
     directory: Where = None,
     config: Where = None,
 ) -> Shown:
-    """One reference: its entry, the rule with the source of each number, the threshold and the drop it would find.
+    """One reference: its entry, the rule with the source of each number, what a bare score is held to, the drop it would find.
 
     explained=True holds every entry of the model against the spec, key by key, and answers even where none matches.
     """

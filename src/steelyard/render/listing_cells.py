@@ -46,12 +46,13 @@ def day(time: str | None) -> str:
     return time[:10] if time else NONE
 
 
-LIST_HEADS = ("model", "value", "n", "runs", "items", "threshold", "finds", "recorded", "by")
+BARE = "bare-score threshold"  # what a bare score would be held to; the threshold of a run with items is in its verdict
+LIST_HEADS = ("model", "value", "n", "runs", "items", BARE, "finds", "recorded", "by")
 LIST_NUMBERS = (1, 2, 3, 5, 6)
 
 
 def list_cells(row: Mapping[str, Any]) -> Cells:
-    numbers = [figure(row["value"]), figure(row["n"]), figure(row["runs"]), figure(row["items"]), figure(row["threshold"])]
+    numbers = [figure(row["value"]), figure(row["n"]), figure(row["runs"]), figure(row["items"]), figure(bare_score_threshold(row))]
     return [
         about(row["model"], row["spec"]),
         *numbers,
@@ -59,6 +60,12 @@ def list_cells(row: Mapping[str, Any]) -> Cells:
         day(row["recorded"]),
         row["by"] or NONE,
     ]
+
+
+def bare_score_threshold(told: Mapping[str, Any]) -> float | None:
+    """What a bare score would be held to; answers of 0.1.0 call it the threshold."""
+    found: float | None = told.get("bare_score_threshold", told.get("threshold"))
+    return found
 
 
 def by_task(result: Listing) -> dict[str, list[Mapping[str, Any]]]:
@@ -74,7 +81,13 @@ RULE_HEADS = ("rule", "value", "from")
 def gate_facts(result: Shown) -> list[tuple[str, str]]:
     """What the reference does, as labelled sentences."""
     gate = result.gate or {}
-    named = (("threshold", "threshold"), ("minimum detectable effect", "mde"), ("the same, paired", "paired_mde"), ("sigma used", "sigma"))
+    gate = {**gate, "bare_score_threshold": bare_score_threshold(gate)}
+    named = (
+        (BARE, "bare_score_threshold"),
+        ("minimum detectable effect", "mde"),
+        ("the same, paired", "paired_mde"),
+        ("sigma used", "sigma"),
+    )
     out = [(label, figure(gate[name])) for label, name in named if gate.get(name) is not None]
     return [("design", str(gate.get("design", NONE))), *out, *([("note", str(gate["note"]))] if gate.get("note") else [])]
 

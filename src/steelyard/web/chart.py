@@ -218,7 +218,11 @@ def _keys(points: Sequence[ChartPoint]) -> list[tuple[str, str]]:
     found = [(name, NAMES[name]) for name in SHAPES if name in there]
     bands = {p.band for p in points if p.band is not None}
     found += [("band", "; ".join(BANDS[band] for band in sorted(bands)))] if bands else []
-    found += [("goal", "threshold: below it, a run is worse")] if any(p.run.threshold is not None for p in points) else []
+    found += (
+        [("goal", "the threshold of each run: a score beyond it is a regression")]
+        if any(p.run.threshold is not None for p in points)
+        else []
+    )
     return found
 
 
