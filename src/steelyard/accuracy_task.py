@@ -122,20 +122,20 @@ class AccuracyTask:
                 got = f"a {type(extra_evaluator_kwargs).__name__}"
                 raise UsageError("cannot use extra_evaluator_kwargs", got=got, need="a mapping of keywords to values")
             _refuse_options(options)
-            spec = self._spec(model, extra_acc_spec, spec)
+            spec, note = self._spec(model, extra_acc_spec, spec)
             calling = {} if sampling_params is None else {"sampling_params": sampling_params}
             calling |= {"streaming": True} if streaming else {}
             evaluation = _Evaluation(self, extra_evaluator_kwargs or {}, calling)
             if is_integration_test or os.environ.get("INTEGRATION_TEST") == "1":
                 return self._try_out(evaluation, model, spec)
-            return self._guarded(guard, evaluation, model, spec, options)
+            return self._guarded(guard, evaluation, model, spec, options, note)
         except SteelyardError as error:
             if guard is None:
                 raise
             raise error.with_traceback(None) from None  # in a test, advice and not the way to it
 
-    def _spec(self, model: Any, extra: str | Mapping[str, Any] | None, spec: Mapping[str, Any] | None) -> dict[str, Any]:
-        """What was said, over what the model's own arguments say; where the two differ, that is told."""
+    def _spec(self, model: Any, extra: str | Mapping[str, Any] | None, spec: Mapping[str, Any] | None) -> tuple[dict[str, Any], str]:
+        """What was said, over what the model's own arguments say, with a note of the latter; where the two differ, that is told."""
         if isinstance(extra, Mapping):
             if spec is not None:
                 raise UsageError("cannot use two specs", got="a mapping as second argument and spec=", need="one of them")
@@ -145,8 +145,9 @@ class AccuracyTask:
         said = {**check_spec(spec or {}), **({} if extra is None else {"extra_acc_spec": extra})}
         derived = {} if set(FROM_ARGS) <= said.keys() else spec_of(model)
         taken = {key: value for key, value in derived.items() if key not in said}
-        if taken:
-            log.info("%s, %s: spec from the model's args: %s", self.DATASET, self.model_name, _pairs(taken))
+        note = f"spec from the model's args: {_pairs(taken)}" if taken else ""
+        if note:
+            log.info("%s, %s: %s", self.DATASET, self.model_name, note)
         for key, value in derived.items():
             if key in said and str(said[key]) != value:
                 told = (
@@ -154,7 +155,7 @@ class AccuracyTask:
                 )
                 log.warning("%s", told)
                 warnings.warn(told, UserWarning, stacklevel=3)
-        return {**taken, **said}
+        return {**taken, **said}, note
 
     # ---- judging -----------------------------------------------------------------------------------------------------------
 
@@ -163,7 +164,9 @@ class AccuracyTask:
             return guard.place(task=self.DATASET, model=self.model_name, **self.where)  # type: ignore[no-any-return]
         return locate(self.DATASET, self.where.get("directory"), self.where.get("config"))
 
-    def _guarded(self, guard: Any, evaluation: _Evaluation, model: Any, spec: Mapping[str, Any], options: Mapping[str, Any]) -> float:
+    def _guarded(
+        self, guard: Any, evaluation: _Evaluation, model: Any, spec: Mapping[str, Any], options: Mapping[str, Any], note: str
+    ) -> float:
         __tracebackhide__ = True
         place = self._place(guard)
         entry = existing_entry(place, self.model_name, spec)
@@ -183,7 +186,7 @@ class AccuracyTask:
                 if guard is None
                 else '\n\nWith pytest a drop that is meant is put on record by --accuracy-update --accuracy-reason "..."'
             )
-            raise AssertionError(f"{verdict}{also}")
+            raise AssertionError("\n\n".join(part for part in (str(verdict), note) if part) + also)
         return float(verdict.candidate["value"])
 
     def _settings(self, entry: Entry | None, place: Place) -> dict[str, Any]:

@@ -320,7 +320,7 @@ def test_a_quantised_run_is_judged_by_its_own_entry(caplog: pytest.LogCaptureFix
     """0.9 is as good as the plain entry, and a regression of the quantised one."""
     entry("sums", TWO)
     assert Sums("m").evaluate(Model()) == pytest.approx(0.9)
-    with caplog.at_level("INFO", logger="steelyard"), pytest.raises(AssertionError, match=r"quant_algo=NVFP4"):
+    with caplog.at_level("INFO", logger="steelyard"), pytest.raises(AssertionError, match=r"spec from the model's args: quant_algo=NVFP4"):
         Sums("m").evaluate(engine(**NVFP4))
     assert "spec from the model's args: quant_algo=NVFP4" in caplog.text
 

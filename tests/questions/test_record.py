@@ -639,3 +639,13 @@ def test_a_history_with_a_merge_conflict_is_added_to_and_said() -> None:
     result = sy.record(rows(bits(16, 4)), task="t", model="m", update=True, reason="second")
     assert any("cannot be read" in warning for warning in result.warnings)
     assert "second" in path.read_text("utf-8").splitlines()[-1]
+
+
+@pytest.mark.parametrize("content", ["", "{", "[]", "3", "[" * 100_000, '{"schema": 1, "rows": 3}', '{"schema": 9, "rows": ""}'])
+def test_any_content_of_the_notes_beside_a_run_is_a_clear_error(home: Path, content: str) -> None:
+    run = home / "run.jsonl"
+    run.write_text("".join(json.dumps(row) + "\n" for row in rows([1, 0] * 10)), encoding="utf-8")
+    Path(f"{run}.run").write_text(content, encoding="utf-8")
+    with pytest.raises(SteelyardError, match=r"run\.jsonl\.run"):
+        sy.record(str(run), task="t", model="m")
+    assert not (home / "references").exists()

@@ -225,6 +225,24 @@ def test_a_kill_at_any_operation_leaves_all_of_before_or_all_of_after(name: str,
     assert ends == {True, False}, "both ends are reached"
 
 
+def test_an_imported_reference_is_never_there_without_what_its_suite_knows_of_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A perplexity without its direction would be judged the wrong way round."""
+    source = Path(__file__).parent / "trtllm" / "SlimPajama-6B.yaml"
+    at, code, ends = 0, KILLED, set()
+    while code == KILLED:
+        at += 1
+        fresh(tmp_path, monkeypatch, f"toml{at}")
+        code = in_child(lambda: import_references(source, dialect="trtllm", reason=WHY), at)
+        there, known = (Path(name).exists() for name in ("references/SlimPajama-6B.yaml", "steelyard.toml"))
+        assert known or not there, f"operation {at}"
+        import_references(source, dialect="trtllm", reason=WHY)
+        assert "higher_is_better = false" in Path("steelyard.toml").read_text(encoding="utf-8")
+        assert len(changes.read_changes(Path("references/SlimPajama-6B.history.jsonl"))) == 1
+        ends.add((there, known))
+    assert code == 0
+    assert ends == {(False, False), (False, True), (True, True)}
+
+
 def test_the_command_that_finishes_a_change_may_be_killed_as_well(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Every operation of the next command, after a kill that left an update without its line of history."""
     work, second = COMMANDS["record --update"], COMMANDS["approve"]
