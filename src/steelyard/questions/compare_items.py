@@ -35,6 +35,7 @@ from steelyard.tally.missing import settle_missing
 from steelyard.tally.order import label_order
 from steelyard.tally.pairing import settle_pairing
 from steelyard.tally.pairs import Pairs, agree_on_units, match, number_rows
+from steelyard.tally.spelling import told_of_look_alikes
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -131,6 +132,9 @@ def paired(baseline: Run, candidate: Run, asked: Asked) -> tuple[Pairs, dict[str
     if asked.own.missing == "drop":
         gone = [ids_of(run.items) - ids_of(kept) for run, kept in zip(sides, runs, strict=True)]
         runs = [without(runs[0], gone[1]), without(runs[1], gone[0])]
+    names = [() if run.id is None else run.id.names for run in runs]
+    for sentence in dict.fromkeys(said for each in (names[:1] if names[0] == names[1] else names) for said in told_of_look_alikes(each)):
+        asked.warn(sentence)
     pairs, report = match(runs[0], runs[1])
     for sentence in settle_pairing(report, asked.unmatched):
         asked.warn(sentence)

@@ -26,6 +26,7 @@ from steelyard.read.table import MemoryTable
 from steelyard.results import Measurement, Row, Slice
 from steelyard.tally.design import take
 from steelyard.tally.order import label_order
+from steelyard.tally.spelling import told_of_look_alikes
 
 NUMERIC = ("mae", "rmse", "r2", "spearman")
 
@@ -53,6 +54,8 @@ def measure_source(
     items = _items(source, metrics, source.by)
     if not asked:
         refuse_numeric_truth(items)
+    for sentence in () if items.id is None else told_of_look_alikes(items.id.names):
+        settings.warn(sentence)
     sample = Sample(items, settings, settings.labels, needed=_used(metrics, source))
     if not asked and metrics == [parse("mean")] and sample.binary_scores:
         metrics = [parse("accuracy")]

@@ -32,6 +32,7 @@ from steelyard.questions.settings import Settings, one_of, settle
 from steelyard.reference import outcomes
 from steelyard.reference.atomic import read_if_there
 from steelyard.reference.entry import ENOUGH_RUNS, Entry
+from steelyard.tally.spelling import told_of_look_alikes
 from steelyard.verdicts import Recorded
 
 
@@ -149,6 +150,8 @@ def _measured(runs: Sequence[Run], name: str | None, settings: Settings, *, item
     if items:
         _require_ids(runs)
         _refuse_without_test(metric, repeated=len(runs) > 1 or runs[0].items.repeat is not None)
+        for sentence in dict.fromkeys(said for run in runs if run.items.id is not None for said in told_of_look_alikes(run.items.id.names)):
+            settings.warn(sentence)
     named = [f"run {place}: " if len(runs) > 1 else "" for place in range(1, len(runs) + 1)]
     parts = [_kept_columns(_settled(run.items, metric, settings, name), metric) for run, name in zip(runs, named, strict=True)]
     kept = outcomes.outcomes_of(parts, roles=_roles(metric), hashed=hashed) if items else None

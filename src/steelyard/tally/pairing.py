@@ -6,18 +6,18 @@ that it is the same whoever counted: unmatched ids and conflicting truths are er
 
 from __future__ import annotations
 
-import unicodedata
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from steelyard.errors import DataError
+from steelyard.tally.spelling import SPELLINGS, alike_between, visible
 
 ENOUGH_OVERLAP = 0.95
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PairingReport:
-    """How two sets of ids meet. Examples are a few ids each, for the message."""
+    """How two sets of ids meet. Examples are a few ids each, for the message; ids that look alike are counted over all of them."""
 
     matched: int
     baseline_only: int = 0
@@ -26,6 +26,7 @@ class PairingReport:
     example_baseline_only: tuple[str, ...] = ()
     example_candidate_only: tuple[str, ...] = ()
     example_conflicts: tuple[str, ...] = ()
+    alike: tuple[int, tuple[str, str]] | None = None  # ids without a partner that look like one of the other side, and a pair
 
     @property
     def unmatched(self) -> int:
@@ -35,18 +36,16 @@ class PairingReport:
         return {"matched": self.matched, "baseline_only": self.baseline_only, "candidate_only": self.candidate_only}
 
 
-_SPELLINGS: tuple[tuple[str, Callable[[str], str]], ...] = (
-    ("by spaces around them: trim them", str.strip),
-    ("in how their accents are written (composed or not): bring both to Unicode NFC", lambda text: unicodedata.normalize("NFC", text)),
-    ("by a decimal point, as in '1.0': write ids as whole numbers or as text", lambda text: text.removesuffix(".0")),
-    ("by upper and lower case: write them alike", str.casefold),
-)
+def _alike(report: PairingReport) -> tuple[int, tuple[str, str]] | None:
+    """How many ids without a partner look like one of the other side; from the examples, where nobody saw them all."""
+    return report.alike or alike_between(report.example_baseline_only, report.example_candidate_only)
 
 
 def _almost(report: PairingReport) -> str:
     """How ids that do not match would match. Only said, never done: two items may differ by a space."""
-    ours, theirs = report.example_baseline_only, report.example_candidate_only
-    for said, spell in _SPELLINGS:
+    pair = () if report.alike is None else report.alike[1]
+    ours, theirs = (*report.example_baseline_only, *pair[:1]), (*report.example_candidate_only, *pair[1:])
+    for said, spell in SPELLINGS:
         if {spell(one) for one in ours} & {spell(one) for one in theirs}:
             return f"the ids differ only {said}"
     return ""
@@ -65,7 +64,7 @@ def settle_pairing(report: PairingReport, unmatched: str) -> list[str]:
         raise DataError(
             "cannot pair the items",
             got=f"no id in common ({report.baseline_only} in the baseline, such as {_shown(report.example_baseline_only)}; "
-            f"{report.candidate_only} in the candidate, such as {_shown(report.example_candidate_only)})",
+            f"{report.candidate_only} in the candidate, such as {_shown(report.example_candidate_only)}){_look(report)}",
             need="the same ids in both",
             hint=_almost(report) or "name the id column with --id, or compare as different items with --design unpaired",
         )
@@ -82,17 +81,27 @@ def settle_pairing(report: PairingReport, unmatched: str) -> list[str]:
     if unmatched == "error":
         raise DataError(
             "cannot pair all items",
-            got=f"{report.matched} ids in both, {' and '.join(where)}",
+            got=f"{report.matched} ids in both, {' and '.join(where)}{_look(report)}",
             need="the same ids in both",
-            hint="--unmatched drop compares on the ids in both; --design unpaired treats the runs as different items",
+            hint=(f"{almost}; " if (almost := _almost(report)) else "")
+            + "--unmatched drop compares on the ids in both; --design unpaired treats the runs as different items",
         )
     total = report.matched + max(report.baseline_only, report.candidate_only)
     many = "1 item without a partner was" if report.unmatched == 1 else f"{report.unmatched} items without a partner were"
-    said = [f"{many} left out (--unmatched drop): {' and '.join(where)}"]
+    said = [f"{many} left out (--unmatched drop): {' and '.join(where)}{_look(report)}"]
     if report.matched < ENOUGH_OVERLAP * total:
         share = report.matched / total
         said.append(f"only {share:.0%} of the items were compared: if items went missing for a reason, the comparison is biased by it")
     return said
+
+
+def _look(report: PairingReport) -> str:
+    """Ids without a partner that look like one of the other side, so that one can see the difference."""
+    found = _alike(report)
+    if found is None:
+        return ""
+    count, (one, other) = found
+    return f"; {count} of them only differ by case, blanks or Unicode form, such as {visible(one)} and {visible(other)}"
 
 
 def _shown(examples: Sequence[str]) -> str:

@@ -19,6 +19,7 @@ from steelyard.tally.counts import MISSING, declared
 from steelyard.tally.design import take
 from steelyard.tally.joint import JointCounts
 from steelyard.tally.pairing import PairingReport
+from steelyard.tally.spelling import MOST, alike_between
 
 IntArray = npt.NDArray[np.int64]
 EXAMPLES = 3
@@ -72,6 +73,7 @@ def match(baseline: Items, candidate: Items) -> tuple[Pairs, PairingReport]:
         example_baseline_only=tuple(only[0][:EXAMPLES]),
         example_candidate_only=tuple(only[1][:EXAMPLES]),
         example_conflicts=tuple(conflicts[:EXAMPLES]),
+        alike=alike_between(only[0][:MOST], only[1][:MOST]) if only[0] and only[1] else None,
     )
     return pairs, report
 

@@ -1,0 +1,78 @@
+"""Ids that look alike: equal but for case, blanks or Unicode form. They stay different items; that they are is said and shown."""
+
+from __future__ import annotations
+
+import unicodedata
+from collections.abc import Callable, Iterable, Sequence
+
+_INVISIBLE = dict.fromkeys(map(ord, "\u00ad\u200b\u200c\u200d\u2060\ufeff"))
+_BLANKS = " \t\r\x0b\x0c\x1c\x1d\x1e\x1f"
+MOST = 1_000_000  # distinct ids to look at: beyond it, a look costs more than it tells
+
+Spelling = tuple[str, Callable[[str], str]]
+SPELLINGS: tuple[Spelling, ...] = (
+    ("by spaces around them: trim them", str.strip),
+    ("in how their accents are written (composed or not): bring both to Unicode NFC", lambda text: unicodedata.normalize("NFC", text)),
+    ("by a decimal point, as in '1.0': write ids as whole numbers or as text", lambda text: text.removesuffix(".0")),
+    ("by upper and lower case: write them alike", str.casefold),
+    ("by case, blanks or Unicode form: write them alike", lambda text: plain_spelling(text)),
+)
+
+
+def plain_spelling(text: str) -> str:
+    """An id without what the eye does not see, and in lower case.
+
+    >>> plain_spelling("Caf\\u00e9 1\\u200b") == plain_spelling("cafe\\u0301\\u00a01")
+    True
+    """
+    folded = unicodedata.normalize("NFKC", text).translate(_INVISIBLE).casefold()
+    return unicodedata.normalize("NFC", "".join(folded.split()))
+
+
+def visible(text: str) -> str:
+    """An id in quotes with every letter beyond ASCII as its code point, so that two that look alike do not.
+
+    >>> print(visible("caf\\u00e9"), visible("cafe\\u0301"), visible("a\\u00a01"))
+    'caf\\u00e9' 'cafe\\u0301' 'a\\u00a01'
+    """
+    escaped = "".join(each if each.isascii() and each.isprintable() else _code_point(each) for each in text)
+    return f"'{escaped}'"
+
+
+def _code_point(letter: str) -> str:
+    number = ord(letter)
+    return f"\\u{number:04x}" if number < 0x10000 else f"\\U{number:08x}"
+
+
+def look_alikes(names: Sequence[str]) -> tuple[int, tuple[str, str]] | None:
+    """How many of these different ids look like another of them, and the first such pair; None if none does."""
+    if len(names) > MOST:
+        return None
+    joined = "\n".join(names)
+    if joined.isascii() and joined.count("\n") < len(names) and not any(blank in joined for blank in _BLANKS):
+        folded = joined.lower()
+        if folded == joined or len(set(folded.split("\n"))) == len(names):
+            return None  # only case could make two of them alike, and it does not
+    first: dict[str, str] = {}
+    alike = [(first[key], name) for name in names if first.setdefault(key := plain_spelling(name), name) != name]
+    return (len(alike), alike[0]) if alike else None
+
+
+def alike_between(ours: Iterable[str], theirs: Iterable[str]) -> tuple[int, tuple[str, str]] | None:
+    """How many ids of one side look like one of the other, and the first such pair."""
+    known: dict[str, str] = {}
+    for name in ours:
+        known.setdefault(plain_spelling(name), name)
+    found = [(known[key], name) for name in theirs if (key := plain_spelling(name)) in known]
+    return (len(found), found[0]) if found else None
+
+
+def told_of_look_alikes(names: Sequence[str]) -> list[str]:
+    """One sentence, where some ids look alike."""
+    found = look_alikes(names)
+    if found is None:
+        return []
+    count, (one, other) = found
+    many = "1 id differs" if count == 1 else f"{count} ids differ"
+    pair = f"{visible(one)} and {visible(other)}"
+    return [f"{many} from another only by case, blanks or Unicode form, such as {pair}: they count as different items"]

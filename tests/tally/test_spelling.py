@@ -1,0 +1,66 @@
+"""Ids that differ only by case, blanks or Unicode form: warned about inside one source, and shown so that one can see it between two."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from steelyard.errors import DataError
+from steelyard.questions.compare import compare
+from steelyard.questions.measure import measure
+from steelyard.questions.record import record
+from steelyard.tally.spelling import look_alikes, visible
+
+ALIKE = [
+    ("A1", "a1", "'A1' and 'a1'"),
+    ("a 1", "a1 ", "'a 1' and 'a1 '"),
+    ("caf\u00e9", "cafe\u0301", r"'caf\\u00e9' and 'cafe\\u0301'"),
+    ("a 1", "a\u00a01", r"'a 1' and 'a\\u00a01'"),
+    ("a1", "a\u200b1", r"'a1' and 'a\\u200b1'"),
+    ("\U0001d5d4", "A", r"'\\U0001d5d4' and 'A'"),
+]
+
+
+def rows(*ids: str) -> list[dict[str, Any]]:
+    return [{"id": each, "score": i % 2} for i, each in enumerate((*ids, "x", "y", "z"))]
+
+
+@pytest.mark.parametrize(("one", "other", "shown"), ALIKE)
+def test_look_alikes_in_one_source_are_told_once_with_a_pair_that_shows_the_difference(
+    one: str, other: str, shown: str, tmp_path: Path
+) -> None:
+    said = f"1 id differs from another only by case, blanks or Unicode form, such as {shown}: they count as different items"
+    said = said.replace("\\\\", "\\")
+    data = rows(one, other)
+    assert measure(data).warnings.count(said) == 1
+    assert compare(data, data).warnings.count(said) == 1
+    assert record(data, task="t", model="m", directory=tmp_path).warnings.count(said) == 1
+
+
+@pytest.mark.parametrize(("one", "other", "shown"), ALIKE)
+def test_unmatched_look_alikes_are_shown_so_that_one_can_see_the_difference(one: str, other: str, shown: str) -> None:
+    said = f"; 1 of them only differ by case, blanks or Unicode form, such as {shown}"
+    with pytest.raises(DataError, match=f"3 ids in both.*{said}.*the ids differ only"):
+        compare(rows(one), rows(other))
+    found = compare(rows(one), rows(other), unmatched="drop")
+    assert any(said.replace("\\\\", "\\") in each for each in found.warnings)
+    with pytest.raises(DataError, match=f"no id in common.*{said}"):
+        compare(rows(one)[:1], rows(other)[:1])
+
+
+def test_a_pair_among_many_is_found_though_no_example_has_it() -> None:
+    ours, theirs = [f"p{i}" for i in range(50)], [f"q{i}" for i in range(50)]
+    with pytest.raises(DataError, match=r"1 of them only differ by case.*'ZZ' and 'zz'"):
+        compare(rows(*ours, "ZZ"), rows(*theirs, "zz"))
+
+
+@pytest.mark.parametrize("names", [["a1", "a2"], ["1", "10", "1.0"], ["caf\u00e9", "cafe"], ["A", "B"], ["a b", "a c"], []])
+def test_different_ids_are_no_look_alikes(names: list[str]) -> None:
+    assert look_alikes(names) is None
+
+
+def test_many_ids_are_counted() -> None:
+    assert look_alikes(["A", "a", "b", "B ", "c"]) == (2, ("A", "a"))
+    assert visible("tab\there") == r"'tab\u0009here'"
