@@ -46,7 +46,8 @@ class Items:
     truth, prediction, group, slices are Labels; id too (codes of distinct ids). score, probability, weight and the
     numeric truth and prediction of a regression are float64 with NaN for missing. `ratio` holds the two columns of
     sums of a ratio metric. `count` says how many items a row stands for (None: one), where equal rows were merged or
-    whole-number weights were given.
+    whole-number weights were given. `stratum` names the part of the data that an item was drawn from (a task of a group of
+    tasks); with `alike` every stratum counts alike, whatever its size.
     """
 
     n: int
@@ -63,6 +64,8 @@ class Items:
     prediction_value: FloatArray | None = None
     ratio: tuple[FloatArray, FloatArray] | None = None
     slices: Mapping[str, Labels] = field(default_factory=dict)
+    stratum: Labels | None = None
+    alike: bool = False
 
     @property
     def total(self) -> int:

@@ -23,6 +23,7 @@ from steelyard.questions.measure_items import ratio_columns
 from steelyard.questions.reference_place import Place, with_outcomes
 from steelyard.questions.sample import Sample
 from steelyard.questions.settings import settle
+from steelyard.questions.strata_rows import refuse_alike
 from steelyard.read.doors import open_source
 from steelyard.reference import outcomes
 from steelyard.reference.entry import Entry
@@ -48,6 +49,7 @@ def guard_source(
     """The verdict and the scale it is in. named, directed: the metric, or which way is better, was asked for, whatever the log says."""
     run = read_run(source, columns, rule.metric, rule.warnings)
     refuse_unfinished([run.log], missing)
+    refuse_alike([run.log], "check")
     if not named:
         hold_to_own([run.log], rule.metric, on_record=entry.metric is not None)
     if not directed and entry.higher_is_better is None and place.defaults.higher_is_better is None:

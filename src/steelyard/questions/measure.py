@@ -176,6 +176,12 @@ def rows_of_sample(metrics: Sequence[Metric], sample: Sample, settings: Settings
     """The rows of one sample, family by family."""
     rows: list[Row] = []
     for metric in metrics:
+        if sample.items.stratum is not None:
+            from steelyard.questions.strata_rows import in_strata, strata_row
+
+            if in_strata(sample.items, metric):
+                rows.append(strata_row(metric, sample, settings))
+                continue
         if metric.facts.family == "table" or (
             metric.base == "mean" and sample.binary_scores and settings.interval not in ("t", "wilson-mean", "betting", "studentized")
         ):

@@ -237,7 +237,7 @@ def _measured(sample: Sample, metrics: Sequence[Metric], settings: Settings, who
             warn_about_labels(table, metrics, settings, whole)
         if labelled and disagreements(sample) and any(metric.base in OUTCOME_METRICS for metric in metrics):
             return rows, None  # the score decided accuracy: the table of labels would answer otherwise
-    return rows, table if sample.design.plain else None
+    return rows, table if sample.design.plain and sample.items.stratum is None else None
 
 
 def disagreements(sample: Sample) -> int:
@@ -278,4 +278,6 @@ def _slices(sample: Sample, metrics: Sequence[Metric], settings: Settings, by: t
 
 
 def _facts(sample: Sample) -> dict[str, object]:
+    if sample.items.stratum is not None and sample.design.plain:
+        return {"n": sample.n, "design": "strata", "units": len(np.unique(sample.items.stratum.codes))}
     return {"n": sample.n, "design": sample.design.kind, "units": None if sample.design.plain else sample.design.units}

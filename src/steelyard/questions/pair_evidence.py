@@ -18,6 +18,7 @@ from steelyard.questions.evidence import Evidence
 from steelyard.questions.paired_scores import compare_scores
 from steelyard.questions.paired_units import compare_units
 from steelyard.questions.sample import OUTCOME, Sample
+from steelyard.questions.strata_rows import as_one_sample, in_strata, with_strata
 from steelyard.questions.sums_rows import columns_of, pass_values, positives
 from steelyard.questions.table_rows import statistic_of
 from steelyard.questions.unpaired import compare_counts, compare_means, from_errors
@@ -36,7 +37,11 @@ STRAIGHT = ("mean", "brier", "log_loss", "mae")  # a mean of one number per item
 
 def pair_evidence(pairs: Pairs, metric: Metric, asked: Asked) -> Evidence:
     """The evidence of matched pairs; each system's own interval is the one that `measure` gives."""
-    found = _evidence(pairs, metric, asked)
+    if pairs.baseline.stratum is not None and pairs.candidate.stratum is not None and pairs.plain and in_strata(pairs.baseline, metric):
+        pooled, usual = as_one_sample(pairs, asked)
+        found = with_strata(_evidence(pooled, metric, usual), pairs, metric, asked)
+    else:
+        found = _evidence(pairs, metric, asked)
     if found.baseline_interval is None or found.candidate_interval is None:
         found.baseline_interval, found.candidate_interval = own_intervals(pairs.baseline, pairs.candidate, metric, asked)
     return found
@@ -246,6 +251,10 @@ def _same_order(difference: float, error: float, asked: Asked) -> dict[str, Any]
 
 def unpaired_evidence(a: Items, b: Items, metric: Metric, asked: Asked) -> Evidence:
     """Two runs on different items."""
+    if a.alike or b.alike:
+        raise UsageError(
+            "cannot compare different items of a group whose tasks count alike", got="--design unpaired", need="the same items"
+        )
     labels = asked.own.labels or _union(a, b)
     samples = [Sample(side, asked.own, labels) for side in (a, b)]
     if not all(design_of(sample.items).plain for sample in samples):

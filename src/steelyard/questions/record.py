@@ -29,6 +29,7 @@ from steelyard.questions.run_notes import Notes, notes_of
 from steelyard.questions.run_rates import pooled_rates
 from steelyard.questions.sample import Sample
 from steelyard.questions.settings import Settings, one_of, settle
+from steelyard.questions.strata_rows import refuse_alike
 from steelyard.reference import outcomes
 from steelyard.reference.atomic import read_if_there
 from steelyard.reference.entry import ENOUGH_RUNS, Entry
@@ -88,6 +89,7 @@ def record(
     runs = [read_run(source, columns, wish.metric or "accuracy", settings.warnings) for source in sources]
     logs = [run.log for run in runs]
     refuse_unfinished(logs, missing)
+    refuse_alike(logs, "record")
     if metric is None:
         hold_to_own(logs, wish.metric)
     about_what = metric_of(wish.metric, runs[0].items) if wish.metric is not None else default_metric(runs)

@@ -164,7 +164,10 @@ class Source:
             ratio = self._numbers(self.ratio[0], "ratio"), self._numbers(self.ratio[1], "ratio")
         picked = {**{name: name for name in self._same}, **self._slices}  # pairing refuses slices that differ between two runs
         slices = {name: self._encoded(column, f"slice {name!r}")[0] for name, column in picked.items()}
-        return Items(n=self.n, **labels, **values, ratio=ratio, slices=slices)
+        stratum, alike = None, False
+        if self.log is not None and self.log.strata is not None:
+            stratum, alike = self._encoded(self.log.strata, "stratum")[0], self.log.alike
+        return Items(n=self.n, **labels, **values, ratio=ratio, slices=slices, stratum=stratum, alike=alike)
 
     def _encoded(self, name: str, role: str) -> tuple[Labels, Distinct]:
         labels, found = self.table.encoded(name, role)

@@ -96,6 +96,7 @@ def take(items: Items, rows: npt.NDArray[Any]) -> Items:
         "truth_value",
         "prediction_value",
         "ratio",
+        "stratum",
     )
     changed = {name: cut(getattr(items, name)) for name in names}
     n = int(rows.sum()) if rows.dtype == bool else len(rows)

@@ -24,8 +24,8 @@ from typing import Any
 from steelyard.errors import DataError
 from steelyard.read.gate import check_text
 from steelyard.read.jsons import once_each
-from steelyard.read.logs.lm_eval_files import TOOL, damaged, filters_of, looks_like, made, of_task, samples_of
-from steelyard.read.logs.log import Choices, Log, pick
+from steelyard.read.logs.lm_eval_files import TOOL, Group, damaged, filters_of, looks_like, made, of_task, samples_of
+from steelyard.read.logs.log import Choices, Log, flag_with, pick
 from steelyard.read.logs.own_number import OF_ITS_OWN, Own, agree, mean_of, number_or_none, own_mean, own_metric_of_labels
 from steelyard.read.opened import open_file
 
@@ -60,6 +60,8 @@ class Sample:
 def read(path: str, choices: Choices) -> Log:
     """The samples of one task, one filter and one metric; several of a kind are an error that lists them."""
     source, results, newest = samples_of(path, choices)
+    if isinstance(source, Group):
+        return _read_group(source, results, choices, path, newest)
     task = source.task
     samples = _with_filters(_lines(source.path), filters_of(results, task), source.path)
     filters = list(dict.fromkeys(sample.filter or "" for sample in samples))
@@ -88,6 +90,90 @@ def read(path: str, choices: Choices) -> Log:
         positive=own.positive,
         not_a_mean=own.not_a_mean,
     )
+
+
+# ---- a group of tasks ------------------------------------------------------------------------------------------------
+
+
+def _read_group(group: Group, results: Mapping[str, Any] | None, choices: Choices, path: str, newest: Sequence[str]) -> Log:
+    """The samples of all tasks of a group through one filter and by one metric, each item under the name of its task."""
+    read_ = {one.task: _with_filters(_lines(one.path), filters_of(results, one.task), one.path) for one in group.members}
+    chosen = pick("filter", choices.filter, _shared([[one.filter or "" for one in samples] for samples in read_.values()]), path)
+    kept = {task: [one for one in samples if one.filter == chosen] for task, samples in read_.items()}
+    found = _shared([[name for one in samples for name in one.metrics] for samples in kept.values()])
+    metric = pick("metric", choices.score, found, path, option="--score")
+    parts, warnings, why, hashes = [], list(newest), "", []
+    for one in group.members:
+        samples = kept[one.task]
+        _refuse_duplicates(samples, chosen, one.path)
+        columns, ratio = _measured(metric, samples, one.path)
+        if "score" not in columns:
+            raise DataError(
+                f"cannot use the metric {metric!r} of the group {group.task!r}",
+                got=f"a mean of the tasks' own {metric}, which is no mean of items",
+                need="a metric with a number per document",
+                hint=flag_with("task", one.task),
+            )
+        own = _own(metric, columns, ratio, results, one.task, chosen)
+        why = why or own.not_a_mean
+        warnings += [f"{one.task}: {said}" for said in own.said]
+        columns = {"id": [sample.id for sample in samples], **columns, **_context(samples)}
+        warnings += _edited(read_[one.task], of_task(results, "task_hashes", one.task), one.path)
+        warnings += _fill(columns, samples, of_task(results, "n-samples", one.task), one.path)
+        hashes.append(_checks(read_[one.task], list(dict.fromkeys(s.filter or "" for s in read_[one.task])), None).get("task_hash", ""))
+        parts.append((one.task, columns))
+    alike, said, other = _weighing(group.task, metric, chosen, [columns["score"] for _, columns in parts], results)
+    better = of_task(results, "higher_is_better", group.task)
+    name = results.get("model_name") if results is not None else None
+    return Log(
+        tool=TOOL,
+        columns=_stacked(parts),
+        name=name if isinstance(name, str) and name else None,
+        chosen={"task": group.task, "filter": chosen, "score": metric} | ({} if choices.model is None else {"model": choices.model}),
+        checks={"task_hash": hashlib.sha256("".join(hashes).encode()).hexdigest()} if all(hashes) else {},
+        warnings=(*warnings, *said),
+        higher_is_better=better.get(metric) if isinstance(better, Mapping) else None,
+        not_a_mean=why or other,
+        strata="task",
+        alike=alike,
+    )
+
+
+def _shared(lists: Sequence[Sequence[str]]) -> list[str]:
+    """What all lists have, in the order of the first."""
+    return [name for name in dict.fromkeys(lists[0]) if all(name in each for each in lists)]
+
+
+def _stacked(parts: Sequence[tuple[str, Mapping[str, Sequence[Any]]]]) -> dict[str, list[Any]]:
+    """The columns of all tasks one below the other; ids are unique by the name of their task, which is a column too."""
+    names = dict.fromkeys(name for _, columns in parts for name in columns)
+    out: dict[str, list[Any]] = {name: [] for name in (*names, "task")}
+    for task, columns in parts:
+        rows = len(columns["id"])
+        for name in names:
+            out[name] += [f"{task}/{each}" for each in columns["id"]] if name == "id" else list(columns.get(name, [None] * rows))
+        out["task"] += [task] * rows
+    if "doc_hash" in out and None in out["doc_hash"]:
+        del out["doc_hash"]
+    return out
+
+
+def _weighing(
+    group: str, metric: str, chosen: str, scores: Sequence[Sequence[Any]], results: Mapping[str, Any] | None
+) -> tuple[bool, list[str], str]:
+    """Whether the tasks of a group count alike or by their size, which the log tells only by its number; or why neither gives it."""
+    averages = of_task(results, "results", group)
+    told = number_or_none(averages.get(f"{metric},{chosen}")) if isinstance(averages, Mapping) else None
+    by_size = mean_of(score for each in scores for score in each)
+    alike = mean_of(mean_of(each) for each in scores)
+    if told is None:
+        return False, [f"the log has no {metric} of the group {group}: its tasks are weighted by their size"], ""
+    if by_size is not None and agree(by_size, told):
+        return False, [f"group {group}: {len(scores)} tasks, weighted by their size"], ""
+    if alike is not None and agree(alike, told):
+        return True, [f"group {group}: {len(scores)} tasks, each counts alike"], ""
+    both = ", ".join(f"{value:.6g} {how}" for value, how in ((by_size, "by size"), (alike, "alike")) if value is not None)
+    return False, [], f"{TOOL} gives {told:.6g} as {metric!r} of the group {group}, and its tasks give {both}"
 
 
 # ---- lines -----------------------------------------------------------------------------------------------------------

@@ -38,6 +38,14 @@ class Samples:
     date: str = ""
 
 
+@dataclass(frozen=True, slots=True)
+class Group:
+    """The samples of every task of a group."""
+
+    task: str
+    members: Sequence[Samples]
+
+
 def looks_like(path: str, head: bytes) -> bool:
     """Samples by the keys of their first line, results by name and keys, directories by the names in them."""
     if os.path.isdir(path):
@@ -52,8 +60,8 @@ def looks_like(path: str, head: bytes) -> bool:
     return _RESULTS.match(os.path.basename(path)) is not None and _are_results(path)
 
 
-def samples_of(path: str, choices: Choices) -> tuple[Samples, dict[str, Any] | None, list[str]]:
-    """The one file of samples that is meant, the results of the same run, if they are beside it, and what was picked unnamed."""
+def samples_of(path: str, choices: Choices) -> tuple[Samples | Group, dict[str, Any] | None, list[str]]:
+    """The one file of samples that is meant, or those of a group; the results of the run, if there are any; what was picked unnamed."""
     folder, found = _offered(path, choices)
     if not found:
         raise SourceError(
@@ -62,12 +70,63 @@ def samples_of(path: str, choices: Choices) -> tuple[Samples, dict[str, Any] | N
             need="samples_TASK_DATE.jsonl",
             hint="run lm_eval with --log_samples",
         )
-    task = pick("task", choices.task, sorted({one.task for one in found}), path)
+    tasks = sorted({one.task for one in found})
+    groups = {} if choices.task in tasks or found == [Samples(path, tasks[0], found[0].date)] else _groups(folder, found)
+    task = pick("task", choices.task, [*(name for name in groups if name not in tasks), *tasks], path)
+    if task not in tasks:
+        date, said = pick_latest({date: date for date in groups[task]}, choices, path, task)
+        results = _results_of(folder, Samples("", date=date))
+        _check_model(choices, results, folder, path)
+        return Group(task, _members(task, groups[task][date], [one for one in found if one.date == date], path)), results, said
     dated = {one.path: one for one in found if one.task == task}
     chosen, said = pick_latest({each: one.date for each, one in dated.items()}, choices, path, task)
     results = _results_of(folder, dated[chosen])
     _check_model(choices, results, folder, path)
     return dated[chosen], results, said
+
+
+def _groups(folder: str, found: Sequence[Samples]) -> dict[str, dict[str, list[str]]]:
+    """Group -> date of a run -> the tasks in it, however deep, as the results of the run tell."""
+    out: dict[str, dict[str, list[str]]] = {}
+    for date in sorted({one.date for one in found if one.date}):
+        results = _results_of(folder, Samples("", date=date))
+        told = results.get("group_subtasks") if results is not None else None
+        inside = (
+            {name: [str(each) for each in below] for name, below in told.items() if isinstance(below, list)}
+            if isinstance(told, dict)
+            else {}
+        )
+        for name in inside:
+            out.setdefault(name, {})[date] = _leaves(name, inside)
+    return {name: dates for name, dates in out.items() if all(dates.values())}
+
+
+def _leaves(name: str, inside: Mapping[str, Sequence[str]]) -> list[str]:
+    """The tasks below a group, each once; a group inside itself ends."""
+    seen, waiting, found = {name}, list(inside[name]), []
+    while waiting:
+        each = waiting.pop(0)
+        if each in seen:
+            continue
+        seen.add(each)
+        if each in inside:
+            waiting = [*inside[each], *waiting]
+        else:
+            found.append(each)
+    return found
+
+
+def _members(group: str, tasks: Sequence[str], found: Sequence[Samples], path: str) -> list[Samples]:
+    there = {one.task: one for one in found}
+    absent = [task for task in tasks if task not in there]
+    if absent:
+        raise SourceError(
+            f"cannot read the group {group!r} of {path!r}",
+            got=f"no samples of {len(absent)} of its {len(tasks)} tasks, such as {absent[0]!r}",
+            need="the samples of every task",
+            hint="run lm_eval with --log_samples",
+        )
+    return [there[task] for task in tasks]
 
 
 def _offered(path: str, choices: Choices) -> tuple[str, list[Samples]]:

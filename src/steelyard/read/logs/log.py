@@ -45,6 +45,7 @@ class Log:
     checks: facts that two logs must share to be comparable (task hash, dataset revision), with the words of the tool.
     metric, positive: the metric of ours that is the tool's number, where its columns do not tell by themselves, and the class
     it is about. not_a_mean: why no metric of ours is the tool's number (empty: one is); then a metric must be asked for.
+    strata: the column that says which task of a group an item is of; alike: each task counts alike there, whatever its size.
     unfinished: how a run ended that did not finish and has items without an answer, with what went wrong where; else empty.
     """
 
@@ -60,6 +61,8 @@ class Log:
     positive: str | None = None
     not_a_mean: str = ""
     unfinished: str = ""
+    strata: str | None = None
+    alike: bool = False
 
 
 class SeveralError(AmbiguityError):
