@@ -36,7 +36,7 @@ class StratifiedMean:
 
 
 def item_weights(stratum: npt.NDArray[np.int64], *, alike: bool) -> FloatArray:
-    """The weight of each item in the mean: 1/n by size, 1/(strata x items of its stratum) if each stratum counts alike."""
+    """The weight of each item in the mean: 1/n by size, 1/(strata x items of its stratum) if alike. Reference: Cochran1977, 5.2."""
     sizes = np.bincount(stratum)
     return 1.0 / (len(sizes) * sizes[stratum]) if alike else np.full(len(stratum), 1.0 / len(stratum))
 
