@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from steelyard.questions.run import run
     from steelyard.questions.run_suite import run_suite
     from steelyard.results import Comparison, Interval, Leaderboard, Measurement, Row
-    from steelyard.runs import Evaluation
+    from steelyard.runs import DryRun, Evaluation
     from steelyard.tally.counts import Counts
     from steelyard.tally.joint import JointCounts
     from steelyard.verdicts import Recorded, Suite, Verdict
@@ -54,6 +54,7 @@ _HOME = {
     "report": "questions.report",
     "run": "questions.run",
     "run_suite": "questions.run_suite",
+    "DryRun": "runs",
     "Evaluation": "runs",
     "Drift": "histories",
     "History": "history.store",
@@ -102,6 +103,7 @@ __all__ = [
     "Counts",
     "DataError",
     "Drift",
+    "DryRun",
     "Evaluation",
     "History",
     "Interval",

@@ -307,7 +307,9 @@ def _pairs(spec: Mapping[str, Any]) -> str:
 def _rows(samples: Sequence[Sample], scores: Sequence[float]) -> list[dict[str, Any]]:
     groups = any(sample.group is not None for sample in samples)
     return [
-        {"id": sample.id, "score": score} | ({"group": sample.group} if groups else {})
+        {"id": sample.id, "score": score}
+        | ({"group": sample.group} if groups else {})
+        | ({"excerpt": sample.excerpt} if sample.excerpt else {})
         for sample, score in zip(samples, scores, strict=True)
     ]
 

@@ -54,7 +54,8 @@ def evaluated(
 
 def _run(guard: Accuracy, asked: Mapping[str, Any], task: Any, model: Any, **options: Any) -> Evaluation:
     try:
-        return run(task, model, **options)
+        found: Evaluation = run(task, model, **options)
+        return found
     except SteelyardError as error:  # in the report too, as any other check that could not be made
         names = {name: asked[name] for name in ("task", "model")}
         guard.tell({"outcome": "error", "message": str(error), "spec": dict(asked["spec"] or {}), **names})

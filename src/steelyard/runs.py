@@ -90,3 +90,43 @@ class Evaluation(Looks):
         run = {name: getattr(self, name) for name in names} | {"models": [model.to_dict() for model in self.models]}
         run["stopping"] = None if self.stopping is None else dict(self.stopping)
         return {**plain, "warnings": [*plain["warnings"], *self.warnings], "run": run}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DryRun:
+    """What a run would do. Nothing was asked and nothing written.
+
+    `calls` is how many questions there are at most; a run that stops early asks fewer. `tokens_in` is an estimate, four
+    characters to a token; `tokens_out` the most that max_tokens allows, None without one. `models` has a table for each
+    model: name, asked_of, calls, cost (None without a price; `cost_at_most` False where the length of answers is not
+    limited, and only what is sent is counted).
+    """
+
+    task: str
+    n: int
+    repeats: int
+    calls: int
+    prompt: str
+    tokens_in: int | None
+    tokens_out: int | None
+    models: tuple[Mapping[str, Any], ...]
+    cost: float | None = None
+    judge_calls: int = 0
+    judged_by: str | None = None
+    stops_early: bool = False
+    warnings: tuple[str, ...] = ()
+    signature: str = ""
+
+    @property
+    def exit_code(self) -> int:
+        return 0
+
+    def __str__(self) -> str:
+        from steelyard.render.run import dry_run_text  # the listed exception: a result may ask render for its looks
+
+        return dry_run_text(self)
+
+    def to_dict(self) -> dict[str, Any]:
+        names = ("task", "n", "repeats", "calls", "prompt", "tokens_in", "tokens_out", "cost", "judge_calls", "judged_by", "stops_early")
+        told = {name: getattr(self, name) for name in names} | {"models": [dict(model) for model in self.models]}
+        return {"kind": "dry_run", "schema": SCHEMA, "warnings": list(self.warnings), "signature": self.signature, **told}

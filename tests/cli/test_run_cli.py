@@ -16,6 +16,7 @@ from xml.etree import ElementTree
 
 import pytest
 
+import steelyard as sy
 from answers import Answer, Command, command
 from evaluate.openai_server import Server
 
@@ -1078,6 +1079,88 @@ def test_retries_are_counted_and_latency_has_a_unit(steelyard: Command) -> None:
         counts = steelyard(*words, "--format", "json").json["run"]["models"][0]["counts"]
     assert counts["retries"] == 0
     assert counts["attempts"] == counts["n"] == 20
+
+
+# ---- a dry run, and a run that is there already ----------------------------------------------------------------------------
+
+
+def test_a_dry_run_shows_the_first_prompt_and_the_cost_and_asks_nothing(steelyard: Command, home: Path) -> None:
+    Path("sums.toml").write_text(TASK + 'system = "Add."\n[sampling]\nmax_tokens = 10\n')
+    before = sorted(path.name for path in home.iterdir())
+    with Server() as server:
+        words = ("run", "sums.toml", "--model", "openai:m", "--base-url", server.url, "--repeats", "2", "-o", "out.jsonl", "--dry-run")
+        answer = steelyard(*words, "--price", "input=1,output=2")
+        found = steelyard(*words, "--price", "input=1,output=2", "--format", "json").json
+        assert not server.seen
+    assert answer.code == 0, answer
+    assert "DRY RUN  sums, m" in answer.out
+    assert re.search(r"\[user\]\n +\d+ \+ \d+ =\n", answer.out), answer.out
+    assert re.search(rf"^Calls +{2 * N}$", answer.out, re.MULTILINE), answer.out
+    assert found["kind"] == "dry_run"
+    assert found["calls"] == found["models"][0]["calls"] == 2 * N
+    assert found["tokens_out"] == 2 * N * 10
+    assert found["cost"] == pytest.approx((found["tokens_in"] + 2 * found["tokens_out"]) / 1e6)
+    assert found["prompt"].startswith("[system]\nAdd.\n[user]\n")
+    assert sorted(path.name for path in home.iterdir()) == before
+
+
+def test_a_dry_run_in_python_of_two_models_and_of_features() -> None:
+    found = sy.run("sums.toml", str.upper, str.lower, name=["a", "b"], until="decided", theta=0.1, dry_run=True)
+    assert (found.calls, found.n, found.stops_early, found.cost) == (2 * N, N, True, None)
+    assert "at most: the run stops when it is decided" in str(found)
+    rows = [{"id": i, "x": i, "y": 2.5, "truth": 1} for i in range(3)]
+    table = {"task": {"name": "t", "data": rows, "input": ["x", "y"], "scorer": "exact"}}
+    features = sy.run(table, lambda row: 1, name="m", dry_run=True)
+    assert features.tokens_in is None
+    assert re.fullmatch(r"\[\d(.0)?, 2.5\]", features.prompt)
+    assert "| Calls | 3 |" in markdown(features)
+
+
+def markdown(found: Any) -> str:
+    from steelyard.render.run import dry_run_markdown
+
+    return dry_run_markdown(found)
+
+
+def test_a_dry_run_finds_what_is_wrong_before_the_first_call(steelyard: Command) -> None:
+    refused(steelyard("run", "sums.toml", "--model", "openai:m", "--dry-run"), "no address")
+    refused(steelyard("run", "sums.toml", *RIGHT, "--until", "decided", "--dry-run"), "sums")
+    refused(steelyard("run", "sums.toml", *RIGHT, "--dry-run", "--format", "junit"), "text, json or markdown")
+
+
+@pytest.mark.parametrize("what", ["another task", "another prompt"])
+def test_a_finished_run_of_another_task_or_prompt_is_not_written_over(steelyard: Command, what: str) -> None:
+    assert steelyard("run", "sums.toml", *RIGHT, "-o", "out.jsonl").code == 0
+    before = {path.name: path.read_bytes() for path in Path().glob("out*")}
+    many = asked()
+    text = TASK.replace('"sums"', '"other"') if what == "another task" else TASK.replace("{a} + {b} =", "What is {a} + {b} =")
+    Path("other.toml").write_text(text)
+    answer = steelyard("run", "other.toml", *RIGHT, "-o", "out.jsonl")
+    assert answer.code == 3, answer
+    assert "a finished run of" in answer.err
+    assert "write to another file, or remove 'out.jsonl' and 'out.jsonl.run'" in answer.err
+    assert {path.name: path.read_bytes() for path in Path().glob("out*")} == before
+    assert asked() == many
+    for path in Path().glob("out*"):
+        path.unlink()
+    assert steelyard("run", "other.toml", *RIGHT, "-o", "out.jsonl").code == 0
+
+
+def test_the_same_task_and_prompt_run_again_take_the_place_of_the_old_run(steelyard: Command) -> None:
+    assert steelyard("run", "sums.toml", *RIGHT, "-o", "out.jsonl").code == 0
+    old = Path("out.jsonl").read_bytes()
+    assert steelyard("run", "sums.toml", *HALF, "-o", "out.jsonl").code == 0
+    assert Path("out.jsonl").read_bytes() != old
+    Path("data.jsonl").write_text("{}\n")  # no run: as any other output
+    assert steelyard("run", "sums.toml", *RIGHT, "-o", "data.jsonl").code == 0
+
+
+def test_a_finished_run_of_two_models_is_not_written_over_either(steelyard: Command) -> None:
+    assert steelyard("run", "sums.toml", *RIGHT, *HALF, "-o", "out.jsonl").code == 0
+    Path("other.toml").write_text(TASK.replace('"sums"', '"other"'))
+    answer = steelyard("run", "other.toml", *RIGHT, *HALF, "-o", "out.jsonl")
+    assert answer.code == 3
+    assert "out.baseline.jsonl" in answer.err
 
 
 # ---- Ctrl-C ----------------------------------------------------------------------------------------------------------------

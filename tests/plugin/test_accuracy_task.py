@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import enum
 import functools
+import re
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -16,6 +17,7 @@ import steelyard as sy
 from steelyard.accuracy_task import AccuracyTask
 from steelyard.errors import DataError, SourceError, UsageError
 from steelyard.evaluate.engine_spec import spec_of
+from steelyard.evaluate.prompts import sample_of, sample_of_evaluator
 from steelyard.infer.power import threshold_offset
 from steelyard.questions.record import record
 from steelyard.reference.matching import NoReferenceError
@@ -389,3 +391,29 @@ def test_an_unknown_option_is_refused_before_the_model_is_asked() -> None:
     with pytest.raises(UsageError, match=r"unknown argument 'tetha' of evaluate.*did you mean theta"):
         Sums("m").evaluate(model, tetha=0.5)
     assert model.asked == 0
+
+
+# ---- items whose id is a hash ----------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("hashed", [False, True])
+def test_items_of_an_evaluator_are_shown_by_an_excerpt_of_their_prompt(hashed: bool) -> None:
+    """The reference was recorded by the ids alone, as before: the ids are the same hashes, and pair."""
+    ids = [sample_of_evaluator(raw).id for raw in Evaluator(shift=1).generate_samples()]
+    on_record("evaluated", ids, scale="percent", ids="hashed" if hashed else "kept")
+    with pytest.raises(AssertionError) as told:
+        Evaluated("m").evaluate(Model(wrong=2))
+    shown = str(told.value)
+    lost = [line for line in shown.splitlines() if line.strip().startswith("lost ")]
+    assert lost
+    assert all(re.search(r"lost +\d*[2468] \+ 1 = +1 -> 0", line) for line in lost), lost
+    assert not re.search(r"\b[0-9a-f]{16}\b", "\n".join(lost))
+
+
+def test_the_ids_of_samples_are_those_of_before_and_a_long_prompt_is_shown_by_both_ends() -> None:
+    assert sample_of(("2 + 2 =", "4")).id == "23fa12c8533a9866"
+    assert sample_of({"id": 7, "prompt": "2 + 2 =", "reference": "4"}).excerpt is None
+    shots = "Question: 1 + 1 =\nAnswer: 2\n\n" * 30
+    shown = [sample_of((f"{shots}Question: {i} + 17 =", "x")).excerpt or "" for i in range(3)]
+    assert len(set(shown)) == 3
+    assert all(text.startswith("Question: 1 + 1 =") and text.endswith("+ 17 =") and len(text) <= 64 for text in shown)

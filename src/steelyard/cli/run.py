@@ -87,6 +87,7 @@ OF_VERDICTS = ("junit", "github")  # formats that know a verdict, not the run ar
     metavar="input=X,output=Y",
     help="Price of a million tokens, to add up the cost; once, or once per model.",
 )
+@click.option("--dry-run", is_flag=True, help="Show the first prompt, the number of calls, tokens and cost; ask nothing, write nothing.")
 @click.option("--suite", type=click.Path(dir_okay=False), help="A suite file: run and check all of it, one verdict.")
 @click.option("-o", "--output", type=OUTPUT, help="Where the rows go, one JSON object a line.")
 @click.option(
@@ -118,11 +119,15 @@ def run(task: str | None, **options: Any) -> None:
       steelyard run digits.toml --model python:models:predict --against digits --until decided --theta .02
       steelyard run digits.toml --model python:models:old --model python:models:new --until decided --theta .02
       steelyard run task.toml --model "command:./predict --fast" --until width=.02
+      steelyard run gsm8k.toml --model openai:llama --base-url http://127.0.0.1:8000/v1 --price input=1,output=2 --dry-run
       steelyard run gsm8k.toml --until decided --theta .03 \\
         --model openai:m --name old --base-url http://a:8000/v1 \\
         --model openai:m --name new --base-url http://b:8000/v1
     """
     result = _suite(task, options) if options["suite"] is not None else _one(task, options)
+    if options["dry_run"]:
+        answer(result, output=options["answer_"], **{name: options[name] for name in ("format_", "no_color", "quiet")})
+        return
     code = result.exit_code
     judged = {} if options["suite"] is not None else dict.fromkeys(OF_VERDICTS, result.verdict)
     if options["format_"] == "github":
@@ -143,6 +148,9 @@ def _one(task: str | None, options: dict[str, Any]) -> Any:
     from steelyard.questions.run import run as ask
     from steelyard.questions.run_wish import HOW, OF_MODELS, RULE
 
+    endings = [place.suffix.lower() for place in options["answer_"]]
+    if options["dry_run"] and (options["format_"] in ("html", *OF_VERDICTS) or {".html", ".htm", ".xml"} & set(endings)):
+        raise UsageError("cannot show a dry run in this format", need="text, json or markdown", hint="--format json")
     passed_on = ("against", "directory", "config", *HOW, *RULE, *OF_MODELS)
     with Progress(quiet=options["quiet"]) as progress:
         try:
@@ -154,7 +162,8 @@ def _one(task: str | None, options: dict[str, Any]) -> Any:
                 spec=pairs_given(options["spec"], "--spec"),
                 prices=_prices(options["price"]),
                 progress=progress,
-                verdict=options["format_"] in OF_VERDICTS or any(place.suffix.lower() == ".xml" for place in options["answer_"]),
+                verdict=options["format_"] in OF_VERDICTS or ".xml" in endings,
+                dry_run=options["dry_run"],
                 **{name: _given(options[name]) for name in passed_on if options.get(name) not in (None, ())},
             )
         except (KeyboardInterrupt, SystemExit):

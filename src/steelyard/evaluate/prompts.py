@@ -11,10 +11,15 @@ from typing import Any
 from steelyard.errors import DataError, UsageError
 from steelyard.evaluate.order import hash_order
 
+SHOWN, HEAD = 64, 24  # characters of an excerpt, and of the beginning in it
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Sample:
-    """A prompt with its gold answer (`reference`, as evaluators of language models call it), and what else a scorer wants."""
+    """A prompt with its gold answer (`reference`, as evaluators of language models call it), and what else a scorer wants.
+
+    `excerpt` is what people see of a sample whose id is a hash of its prompt, which says nothing to them.
+    """
 
     id: str
     prompt: Any
@@ -22,6 +27,7 @@ class Sample:
     group: str | None = None
     sampling: Mapping[str, Any] = field(default_factory=dict)
     more: tuple[Any, ...] = ()
+    excerpt: str | None = None
 
 
 def sample_of(raw: Any) -> Sample:
@@ -38,9 +44,11 @@ def sample_of(raw: Any) -> Sample:
             raise DataError("cannot use a sample", got=f"keys {', '.join(map(str, raw))}", need=f"{' and '.join(lacking)} too")
         group = raw.get("group")
         named = None if group is None else str(group)
-        return Sample(id=_id(raw.get("id"), raw["prompt"]), prompt=raw["prompt"], reference=raw["reference"], group=named)
+        shown = excerpt(raw["prompt"]) if raw.get("id") is None else None
+        id_ = _id(raw.get("id"), raw["prompt"])
+        return Sample(id=id_, prompt=raw["prompt"], reference=raw["reference"], group=named, excerpt=shown)
     if isinstance(raw, tuple | list) and len(raw) == 2:
-        return Sample(id=_id(None, raw[0]), prompt=raw[0], reference=raw[1])
+        return Sample(id=_id(None, raw[0]), prompt=raw[0], reference=raw[1], excerpt=excerpt(raw[0]))
     raise DataError("cannot use a sample", got=f"a {type(raw).__name__}", need="a mapping with prompt and reference, or a pair of them")
 
 
@@ -49,11 +57,22 @@ def sample_of_evaluator(raw: Any) -> Sample:
     if not isinstance(raw, tuple | list) or len(raw) < 3:
         raise DataError("cannot use a sample of generate_samples", got=repr(raw)[:80], need="(prompt, sampling arguments, reference, ...)")
     prompt, sampling, reference, *more = raw
-    return Sample(id=_id(None, prompt), prompt=prompt, reference=reference, sampling=dict(sampling or {}), more=tuple(more))
+    arguments = dict(sampling or {})
+    return Sample(id=_id(None, prompt), prompt=prompt, reference=reference, sampling=arguments, more=tuple(more), excerpt=excerpt(prompt))
 
 
 def _id(given: Any, prompt: Any) -> str:
     return hashlib.sha256(repr(prompt).encode()).hexdigest()[:16] if given is None else str(given)
+
+
+def excerpt(prompt: Any) -> str:
+    """A prompt on one line, short: its beginning, and its end, where the question stands behind examples that all prompts share.
+
+    >>> excerpt("Add the numbers.\\n\\n" + "1 + 1 = 2\\n" * 20 + "What is 17 + 25?")
+    'Add the numbers. 1 + 1 = ... 1 = 2 1 + 1 = 2 What is 17 + 25?'
+    """
+    text = " ".join((prompt if isinstance(prompt, str) else repr(prompt)).split())
+    return text if len(text) <= SHOWN else f"{text[:HEAD].rstrip()} ... {text[len(text) - (SHOWN - HEAD - 5) :].lstrip()}"
 
 
 def named_once(samples: Iterable[Sample]) -> list[Sample]:

@@ -7,7 +7,7 @@ import os
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal, overload
 
 from steelyard.errors import UsageError
 from steelyard.evaluate.asking import Watcher
@@ -15,16 +15,26 @@ from steelyard.evaluate.deadline import seconds_of
 from steelyard.options import keywords_of, refuse_unknown
 from steelyard.questions.plan_checks import whole
 from steelyard.questions.run_course import Course
+from steelyard.questions.run_dry import dry_run_of
 from steelyard.questions.run_judge import Bench, bench_of, beside, plan_of
 from steelyard.questions.run_models import for_each, judging, named, opened
+from steelyard.questions.run_notes import refuse_other_run, rows_paths
 from steelyard.questions.run_task import Prepared, prepare
 from steelyard.questions.run_watch import LEVEL, Decided, Narrow, Watch
 from steelyard.questions.run_wish import OF_MODELS, Wish, check_output, wish_of
 from steelyard.reference.config import find_config
-from steelyard.runs import Evaluation
+from steelyard.runs import DryRun, Evaluation
 
 EVERY = 32  # items between two looks: performance falls when it exceeds a tenth of the fixed design
 MAX_ERROR_RATE = 0.02
+
+
+@overload
+def run(task: Any, *models: Any, dry_run: Literal[True], **options: Any) -> DryRun: ...
+
+
+@overload
+def run(task: Any, *models: Any, dry_run: Literal[False] = False, **options: Any) -> Evaluation: ...
 
 
 def run(
@@ -56,14 +66,17 @@ def run(
     prices: Mapping[str, float] | Sequence[Mapping[str, float]] | None = None,
     progress: Watcher | None = None,
     verdict: bool = False,
+    dry_run: bool = False,
     **asking: Any,
-) -> Evaluation:
+) -> Evaluation | DryRun:
     """Ask a model all items of a task, or as many as it takes, and say how good it is and whether it has become worse.
 
     task: a TOML or YAML file, python:pkg.mod:Class, or a task in Python. models: one, or two to be compared (the first is
     the baseline): openai:NAME with base_url, python:pkg.mod:function, command:PROGRAM, file:PREDICTIONS, a callable or an
     estimator. until: "decided" (by the reference, or between the two), "width=.02" or "n=500". With `output` the rows are
     written there, and a run that was broken off goes on where it was. verdict: refuse a run that would not be judged.
+    dry_run: ask nothing and write nothing; answer with a DryRun: the first prompt, the number of calls, about how many tokens,
+    and the cost by `prices`. Everything that can be wrong before the first call is found.
 
     About the models, each one value for all of them or a list with one per model, in order: base_url (the address of an
     endpoint), api ("chat" or "completions"), key or key_env (the name of the environment variable that holds it), batch (items
@@ -103,6 +116,7 @@ def run(
     prepared = prepare(task, n=wish.n, seed=seed)
     out = None if output is None else Path(output)
     check_output(out, [task, prepared.source, *models], directory or find_config(Path.cwd(), config).directory)
+    refuse_other_run(rows_paths(out, len(models)), prepared.task.name, prepared.protocol["prompt"])
     with contextlib.ExitStack() as stack:
         asked = [
             stack.enter_context(opened(model, prepared, concurrency=wish.concurrency, **own))
@@ -118,12 +132,15 @@ def run(
         if wish.unmatched == "drop" and bench is not None and bench.past is not None:
             kept = tuple(case for case in prepared.cases if bench.key(case.id) in bench.past)
             prepared = replace(prepared, cases=kept)
+        watch = _watch(wish, bench, prepared)
+        if dry_run:
+            return dry_run_of(prepared, asked, names, wish, judged=None if bench is None else bench.model)
         course = Course(
             prepared=prepared,
             models=asked,
             names=names,
             bench=bench,
-            watch=_watch(wish, bench, prepared),
+            watch=watch,
             wish=wish,
             against=against,
             timeout=max((seconds_of(own["timeout"]) for own in apart if "timeout" in own), default=None),

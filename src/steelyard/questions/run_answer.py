@@ -19,7 +19,7 @@ from steelyard.questions.guard import check, written
 from steelyard.questions.guard_sequential import found_of
 from steelyard.questions.measure import measure
 from steelyard.questions.run_judge import NOBODY, comparable
-from steelyard.questions.run_notes import Notes, journal_path, write_run
+from steelyard.questions.run_notes import Notes, journal_path, rows_paths, write_run
 from steelyard.questions.run_rates import watch_rates
 from steelyard.questions.run_watch import LEVEL, Decided, Narrow
 from steelyard.results import Comparison, Interval, Measurement
@@ -32,7 +32,6 @@ if TYPE_CHECKING:
     from steelyard.questions.run_course import Course
 
 COUNTED = ("n", "answered", "unextracted", "truncated", "empty", "refused", "errors", "attempts")
-SIDES = ("baseline", "candidate")
 
 
 def answered(
@@ -49,7 +48,7 @@ def answered(
     failed = sum(each.errors for each in told)
     if failed and (held.wish.missing == "error" or (held.wish.missing == "drop" and failed == sum(each.n for each in told))):
         raise _failed(held, told, failed)
-    paths = _paths(output, len(held.models))
+    paths = rows_paths(output, len(held.models))
     for place, path in enumerate(paths):
         if path is not None:
             write_run(path, held.rows[place], _notes(held, place, told[place]))
@@ -63,7 +62,7 @@ def answered(
             output=None if paths[place] is None else str(paths[place]),
             counts={**counts_of(told[place]), **({"wasted": held.asked.wasted} if held.asked is not None and not place else {})},
             usage=_usage(told[place]),
-            asked_of=_asked_of(held.models[place]),
+            asked_of=asked_of(held.models[place]),
             measurement=_measured(held, place),
         )
         for place in range(len(held.models))
@@ -116,13 +115,6 @@ def _failed(held: Course, told: Sequence[Told], failed: int) -> DataError:
     )
 
 
-def _paths(output: Path | None, models: int) -> list[Path | None]:
-    """One file per model: the one that was named, or two beside it."""
-    if output is None:
-        return [None] * models
-    return [output] if models == 1 else [output.with_name(f"{output.stem}.{side}{output.suffix}") for side in SIDES]
-
-
 def _notes(held: Course, place: int, told: Told) -> Notes:
     stopping = None
     if isinstance(held.watch, Decided):
@@ -144,11 +136,11 @@ def _notes(held: Course, place: int, told: Told) -> Notes:
         counts=counts_of(told),
         stopping=stopping,
         steelyard=__version__,
-        asked_of=_asked_of(held.models[place]),
+        asked_of=asked_of(held.models[place]),
     )
 
 
-def _asked_of(model: Model) -> dict[str, Any]:
+def asked_of(model: Model) -> dict[str, Any]:
     """What answered, in few words: two endpoints of one model's name differ in their base URL."""
     return {key: model.identity[key] for key in ("kind", "model", "base_url", "api", "name", "argv") if key in model.identity}
 

@@ -10,17 +10,18 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from steelyard.errors import SourceError
+from steelyard.errors import SourceError, UsageError
 from steelyard.redaction import redact
 from steelyard.reference.atomic import read_bytes, write_atomic
 
 SCHEMA = 1
 ENDING, JOURNAL = ".run", ".journal"
+SIDES = ("baseline", "candidate")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -53,6 +54,13 @@ def notes_path(output: str | os.PathLike[str]) -> Path:
 
 def journal_path(output: str | os.PathLike[str]) -> Path:
     return Path(f"{os.fspath(output)}{JOURNAL}")
+
+
+def rows_paths(output: Path | None, models: int) -> list[Path | None]:
+    """One file per model: the one that was named, or two beside it."""
+    if output is None:
+        return [None] * models
+    return [output] if models == 1 else [output.with_name(f"{output.stem}.{side}{output.suffix}") for side in SIDES]
 
 
 def write_run(output: Path, rows: Sequence[Mapping[str, Any]], notes: Notes) -> None:
@@ -91,6 +99,29 @@ def notes_of(source: Any) -> Notes | None:
             f"cannot use the notes {shown!r}", got="rows that were changed since", need="the rows they were written with", hint=_HINT
         )
     return notes
+
+
+def refuse_other_run(outputs: Iterable[Path | None], task: str, prompt: str) -> None:
+    """A finished run of another task or prompt is not written over: its answers were paid for, and nobody asked to lose them.
+
+    The same task and prompt may be run again, of any model: the new rows take the place of the old ones when they are complete.
+    """
+    for output in outputs:
+        if output is None or not output.is_file():
+            continue
+        try:
+            old = json.loads(read_bytes(notes_path(output)))
+            was = (str(old["task"]), str(old["protocol"]["prompt"]))
+        except (OSError, SourceError, ValueError, TypeError, KeyError, RecursionError):
+            continue  # no run of ours
+        if was != (task, prompt):
+            other = f"of the task {was[0]!r}" if was[0] != task else "of this task with another prompt"
+            raise UsageError(
+                f"cannot write the rows to {str(output)!r}",
+                got=f"a finished run {other} there",
+                need="another output, or none of that name",
+                hint=f"write to another file, or remove {str(output)!r} and {str(notes_path(output))!r}",
+            )
 
 
 def stopping_warning(source: Any) -> list[str]:

@@ -12,6 +12,7 @@ from steelyard.questions.guard_suite import Guard, check_suite
 from steelyard.questions.reference_place import load, locate, matched
 from steelyard.questions.run import run
 from steelyard.questions.run_task import read_task
+from steelyard.runs import Evaluation
 from steelyard.verdicts import Suite, Verdict
 
 OF_RULE = ("spec", "theta", "margin", "alpha", "beta", "scale", "missing", "unmatched")
@@ -34,7 +35,7 @@ def run_suite(
         own = dict(guard.run or {})
         task, model = own.pop("task"), own.pop("model")
         said = {name: guard.options[name] for name in OF_RULE if name in guard.options}
-        found = run(task, model, against=guard.options["model"], progress=progress, verdict=True, **own, **said, **where)
+        found: Evaluation = run(task, model, against=guard.options["model"], progress=progress, verdict=True, **own, **said, **where)
         assert found.verdict is not None  # asked for
         return found.verdict
 

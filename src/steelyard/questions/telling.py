@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import os
+from collections.abc import Callable, Collection, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -57,6 +58,17 @@ def _item(pairs: Pairs, i: int, change: str, values: Any) -> dict[str, Any]:
     out["baseline"] = a.prediction.names[a.prediction.codes[i]] if labelled and a.prediction is not None else float(values[0][i])
     out["candidate"] = b.prediction.names[b.prediction.codes[i]] if labelled and b.prediction is not None else float(values[1][i])
     return out
+
+
+def with_excerpts(items: Sequence[Mapping[str, Any]], source: Any, keys: Callable[[str], Collection[str]]) -> tuple[Mapping[str, Any], ...]:
+    """The items, each with the excerpt of its prompt, where the source is rows that have one: an id may be a hash that tells nothing.
+
+    keys: what an id of the source may be called in the items (itself, or its hash).
+    """
+    if not isinstance(source, list) or not any(isinstance(row, Mapping) and row.get("excerpt") for row in source):
+        return tuple(items)
+    known = {key: row["excerpt"] for row in source if row.get("excerpt") for key in keys(str(row.get("id")))}
+    return tuple({**item, "excerpt": known[item["id"]]} if item.get("id") in known else item for item in items)
 
 
 def write_flips(path: str | os.PathLike[str], pairs: Pairs, metric: Metric) -> None:

@@ -23,6 +23,7 @@ PAGES = {
     "Recorded": ("verdict", "recorded"),
     "Suite": ("suite", "suite"),
     "Evaluation": ("run", "run"),
+    "DryRun": ("run", "dry_run"),
     "Listing": ("listings", "listing"),
     "Lint": ("listings", "lint"),
     "Story": ("listings", "story"),

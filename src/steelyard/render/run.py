@@ -12,7 +12,7 @@ from steelyard.render.markdown import markdown_table, measurement_markdown
 from steelyard.render.text import measurement_text
 from steelyard.render.verdict import fact_lines, headline, joined, verdict_markdown, verdict_text, word
 from steelyard.render.verdict_facts import Fact
-from steelyard.runs import Answered, Evaluation
+from steelyard.runs import Answered, DryRun, Evaluation
 
 BAD = {
     "errors": "no answer after all attempts",
@@ -106,6 +106,50 @@ def run_facts(e: Evaluation, model: Answered, *, named: bool) -> list[Fact]:
         out.append(("Cost", f"{usage['cost']:.4g}", "by the prices given"))
     if model.output is not None:
         out.append(("Output", "", model.output))
+    return out
+
+
+# ---- a dry run ---------------------------------------------------------------------------------------------------------
+
+
+def dry_run_text(d: DryRun, *, width: int = 80, color: bool = False, ascii_only: bool = False) -> str:
+    """What a run would do, for a terminal."""
+    look = Look(width=width, color=color, ascii_only=ascii_only)
+    parts = [headline("dry run", f"{d.task}, {' and '.join(str(model['name']) for model in d.models)}", look)]
+    parts.append(["Nothing was asked and nothing written."])
+    parts.append(["first prompt", *(f"  {look.name(line)}" for line in d.prompt.splitlines())])
+    parts += fact_lines([dry_run_facts(d)], look)
+    parts.append([line for warning in d.warnings for line in warning_lines(warning, look)])
+    return joined(parts)
+
+
+def dry_run_markdown(d: DryRun) -> str:
+    """The same on a page."""
+    parts = [f"### Dry run: {word(d.task)}, {' and '.join(word(str(model['name'])) for model in d.models)}"]
+    parts.append("Nothing was asked and nothing written. The first prompt:")
+    parts.append("\n".join(f"> {word(line, 2000)}" for line in d.prompt.splitlines()))
+    rows = [[word(name), value, word(meaning) if meaning else ""] for name, value, meaning in dry_run_facts(d)]
+    parts.append(markdown_table([("", "---"), ("", "---:"), ("", "---")], rows))
+    parts += [f"- **warning:** {word(warning, 2000)}" for warning in d.warnings]
+    return "\n\n".join(part.strip("\n") for part in parts if part) + "\n"
+
+
+def dry_run_facts(d: DryRun) -> list[Fact]:
+    """The numbers of a dry run, as rows."""
+    out: list[Fact] = [("Endpoint", "", f"{m['name']}: {m['asked_of']['base_url']}") for m in d.models if m["asked_of"].get("base_url")]
+    times = f", {d.repeats} times each" if d.repeats > 1 else ""
+    out.append(("Items", count_text(d.n), f"asked of {len(d.models)} models{times}" if len(d.models) > 1 else times.removeprefix(", ")))
+    out.append(("Calls", count_text(d.calls), "at most: the run stops when it is decided" if d.stops_early else ""))
+    if d.judge_calls:
+        out.append(("Calls of the judge", count_text(d.judge_calls), "at most"))
+    if d.judged_by is not None:
+        out.append(("Judged by", "", f"the reference of {d.judged_by}"))
+    if d.tokens_in is not None:
+        said = f"in, at most {count_text(d.tokens_out)} out (max_tokens)" if d.tokens_out is not None else "in; out is not limited"
+        out.append(("Tokens", f"~{count_text(d.tokens_in)}", f"{said}; four characters to a token"))
+    if d.cost is not None:
+        most = all(model["cost_at_most"] for model in d.models)
+        out.append(("Cost", f"~{d.cost:.4g}", "at most, by the prices given" if most else "for what is sent, by the prices given"))
     return out
 
 

@@ -281,13 +281,18 @@ def telling_cells(v: Verdict, most: int | None = TELLING) -> tuple[list[str], li
 
 def _telling(item: Mapping[str, Any], truths: bool) -> list[str]:
     change = f"{_cell(item.get('baseline'))} -> {_cell(item.get('candidate'))}"
-    return [str(item.get("change", "")), str(item.get("id", "")), *([_cell(item.get("truth"))] if truths else []), change]
+    return [str(item.get("change", "")), _item_name(item), *([_cell(item.get("truth"))] if truths else []), change]
 
 
 def _cell(value: Any) -> str:
     return "" if value is None else f"{value:g}" if isinstance(value, float) else str(value) or EMPTY
 
 
+def _item_name(item: Mapping[str, Any]) -> str:
+    """What people see of an item: the excerpt of its prompt, where its id is a hash."""
+    return str(item.get("excerpt") or item.get("id", ""))
+
+
 def lost_ids(v: Verdict, most: int) -> Sequence[str]:
     """The first few items that the run lost."""
-    return [str(item.get("id", "")) for item in v.telling[:TELLING] if item.get("change") == "lost"][:most]
+    return [_item_name(item) for item in v.telling[:TELLING] if item.get("change") == "lost"][:most]
