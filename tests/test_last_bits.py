@@ -74,7 +74,7 @@ def test_a_learning_curve_is_drawn_the_same(seed: int) -> None:
     assert report_html([now]) == report_html([was])
 
 
-DRAWN = "plan.md or compare.md or run.md:120 or measure.md:353 or logs.md:33 or coming-from.md or certificate.md:31"
+DRAWN = "plan.md or compare.md or run.md:120 or measure.md:353 or logs.md:33 or coming-from.md"
 SLOW = "plan.md:465 or compare.md:617 or python_examples"
 
 

@@ -74,6 +74,12 @@ def test_no_width_unless_every_point_has_one() -> None:
     assert summary(claim(), SETTINGS[0], [Point("a", 0.5, width=1.0), Point("b", 0.5)]).width is None
 
 
+def test_the_worst_of_equal_points_is_the_first_of_them() -> None:
+    """Coverage at p and at 1 - p is one number: where it is worst must not depend on its last bits, which differ by processor."""
+    made = summary(claim(), SETTINGS[0], [Point("a", 0.95), Point("b", 0.8 + 1e-16), Point("c", 0.8 - 1e-16), Point("d", 0.95 + 1e-16)])
+    assert (made.least_at, made.most_at) == ("b", "a")
+
+
 def test_a_method_that_raises_is_an_answer() -> None:
     found = tried(replace(claim(), work=broken), SETTINGS[0], 0)
     assert found.broken == "ArithmeticError: no root"
