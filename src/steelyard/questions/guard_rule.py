@@ -53,7 +53,7 @@ def settle_rule(options: Mapping[str, Any], entry: Entry, task: TaskDefaults) ->
                 return place
         return default
 
-    _refuse_other("metric", options.get("metric"), entry.metric or entry.value_key)
+    _refuse_other("metric", _plain(options.get("metric")), _plain(entry.metric or entry.value_key))
     _refuse_other("scale", options.get("scale"), entry.scale or task.scale)
     _refuse_other("positive", options.get("positive"), getattr(entry, "positive", None))
     metric = entry.metric or (task.metric if entry.value_key == "accuracy" else None) or entry.value_key
@@ -82,6 +82,14 @@ def settle_rule(options: Mapping[str, Any], entry: Entry, task: TaskDefaults) ->
         )
     refuse_impossible_rule(rule, entry.value)
     return rule
+
+
+def _plain(metric: Any) -> Any:
+    """The name of a metric without its aliases: acc is accuracy."""
+    try:
+        return None if metric is None else parse(str(metric)).name
+    except SteelyardError:
+        return metric
 
 
 def _refuse_other(name: str, asked: Any, recorded: Any) -> None:

@@ -29,6 +29,7 @@ from steelyard.reference import outcomes
 from steelyard.reference.entry import Entry
 from steelyard.reference.entry_schema import is_metric
 
+FAR = 20  # times: percent are a hundred times fractions, ratings up to 10 are not
 NUMERIC = ("mae", "rmse", "r2", "spearman")
 
 
@@ -136,7 +137,7 @@ def scale_of(rule: Rule, metric: Metric, runs: list[Items], entry: Entry) -> tup
     """The scale, and what turns the metric's own number into it."""
     within = within_unit(metric, runs)
     if rule.scale is None:
-        if within and entry.value is not None and abs(entry.value) > 1:
+        if within and entry.value is not None and abs(entry.value) > 1 and not all(_largest(one) == 0 for one in runs):
             raise DataError(
                 "cannot tell the scale",
                 got=f"a reference of {entry.value:g} and scores within 0 and 1",
@@ -144,9 +145,8 @@ def scale_of(rule: Rule, metric: Metric, runs: list[Items], entry: Entry) -> tup
                 hint='scale = "percent" in [tasks.NAME] of steelyard.toml, or --scale percent',
             )
         return ("fraction" if within else "raw"), 1.0
-    mixed = len({within_unit(metric, [one]) for one in runs}) > 1
-    if mixed or (rule.scale == "fraction" and not within):
-        shown = max(float(np.nanmax(np.abs(one.score))) for one in runs if one.score is not None)
+    if _mixed(rule.scale, metric, runs) or (rule.scale == "fraction" and not within):
+        shown = max(_largest(one) or 0.0 for one in runs)
         raise DataError(
             "cannot compare scores of two scales",
             got=f"scores up to {shown:g}, where the reference is in scale {rule.scale}",
@@ -154,6 +154,21 @@ def scale_of(rule: Rule, metric: Metric, runs: list[Items], entry: Entry) -> tup
             hint="percent and fraction may have been mixed up",
         )
     return rule.scale, 100.0 if rule.scale == "percent" and within else 1.0
+
+
+def _mixed(scale: str, metric: Metric, runs: list[Items]) -> bool:
+    """Whether one run has fractions where the other has more. Nothing but zeros is 0 in every scale; ratings that fell to 1 are ratings."""
+    sides = [within_unit(metric, [one]) for one in runs]
+    low = [_largest(one) or 0.0 for one, within in zip(runs, sides, strict=True) if within]
+    high = [_largest(one) or 0.0 for one, within in zip(runs, sides, strict=True) if not within]
+    if not low or not high or max(low) == 0:
+        return False
+    return scale != "raw" or max(high) > FAR * max(low)
+
+
+def _largest(items: Items) -> float | None:
+    """The largest score, without its sign; None without scores."""
+    return None if items.score is None or not items.n else float(np.nanmax(np.abs(items.score)))
 
 
 def within_unit(metric: Metric, runs: list[Items]) -> bool:

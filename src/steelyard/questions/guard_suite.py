@@ -77,6 +77,7 @@ def check_suite(
     guards = [_guard(i, one, head, file) for i, one in enumerate(checks, 1)]
     if not guards:
         raise SourceError(f"cannot check the suite {file.name!r}", got="no [[checks]]", need="at least one")
+    _refuse_twice(guards, file)
     where: dict[str, Any] = {"directory": directory if directory is not None else _relative(head.get("directory"), file)}
     where["config"] = config if config is not None else _relative(head.get("config"), file)
     if evaluate is None and any(guard.run is not None for guard in guards):
@@ -152,6 +153,20 @@ def _guard(number: int, table: Any, head: Mapping[str, Any], file: Path) -> Guar
         one["source"] = _result(str(one.pop("result")), what, file)
     run = one.pop("run", None)
     return Guard(options={**one, **columns}, tier=tier, waiver=waiver, run=None if run is None else _run(run, what, file))
+
+
+def _refuse_twice(guards: Sequence[Guard], file: Path) -> None:
+    """The same run held against the same reference twice would count twice in the correction, and hide what one of them finds."""
+    seen: dict[str, int] = {}
+    for number, guard in enumerate(guards, 1):
+        about = {name: guard.options.get(name) for name in ("task", "model", "spec", "source", "value")}
+        first = seen.setdefault(repr((about, guard.run)), number)
+        if first != number:
+            raise SourceError(
+                f"cannot check the suite {file.name!r}",
+                got=f"check {number} asks what check {first} asks ({about['task']}, {about['model']})",
+                need="each check once: the correction counts them",
+            )
 
 
 def _run(table: Any, what: str, file: Path) -> dict[str, Any]:
