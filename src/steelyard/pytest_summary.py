@@ -13,6 +13,7 @@ from typing import Any
 from steelyard.errors import SteelyardError, UsageError
 from steelyard.infer.many import adjust
 from steelyard.options import typed_text
+from steelyard.outputs import write_whole
 from steelyard.questions.record import existing_entry, record
 from steelyard.questions.reference_place import load, locate
 from steelyard.reference.names import canonical_spec
@@ -35,6 +36,7 @@ WORDS = {
 }
 OUTCOMES = ("pass", "regression", "inconclusive", "new", "update", "not verified", "not recorded", "error")
 SHOWN = 5  # references that nobody used, by name
+SESSION, MARKDOWN_START = "accuracy-session", "## Accuracy: "  # by which a report of ours is known again
 CAP = 900_000  # bytes of a Markdown report, below what GitHub shows
 
 
@@ -234,15 +236,30 @@ def table(found: Sequence[Mapping[str, Any]]) -> list[str]:
 
 
 def _report(path: Path, told: Told) -> None:
+    if holds_something_else(path):
+        told.errors.append(f"cannot write the report: {path} holds something else, and was left as it is")
+        return
     path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(_json(told) if path.suffix.lower() == ".json" else _markdown(told), encoding="utf-8")
+    try:
+        write_whole(path, _json(told) if path.suffix.lower() == ".json" else _markdown(told))
+    except SteelyardError as fault:
+        told.errors.append(str(fault))
+
+
+def holds_something_else(path: Path) -> bool:
+    """Whether a file is there that is no earlier report of ours."""
+    try:
+        start = path.read_text(encoding="utf-8", errors="replace")[:200] if path.is_file() else ""
+    except OSError:
+        return False  # writing says why
+    return bool(start.strip()) and not start.startswith(MARKDOWN_START) and f'"kind": "{SESSION}"' not in start
 
 
 def _json(told: Told) -> str:
     hidden = ("waiting", "directory", "config", "compared", "value")
     checks = [{name: value for name, value in one.items() if name not in hidden} for one in told.found]
     plain = {
-        "kind": "accuracy-session",
+        "kind": SESSION,
         "schema": 1,
         "counts": {name: n for name in OUTCOMES if (n := sum(one["outcome"] == name for one in told.found))},
         "checks": checks,
@@ -258,7 +275,7 @@ def _markdown(told: Told) -> str:
     """A page: the table, the notes, and the full report of whatever is not a pass."""
     heads = [(head, "---:" if 2 <= i <= 6 else "---") for i, head in enumerate(HEADS)]
     rows = [[cell if 2 <= i <= 6 else word(cell) for i, cell in enumerate(cells(one))] for one in told.found]  # numbers are ours
-    top = f"## Accuracy: {told.counts()}\n\n{markdown_table(heads, rows)}"
+    top = f"{MARKDOWN_START}{told.counts()}\n\n{markdown_table(heads, rows)}"
     notes = "\n".join(f"- {_one_line(text)}" for text in [*told.notes, *told.errors])
     errors = [f"- {word(str(one['test']))}: {_one_line(str(one['message']))}" for one in told.found if one.get("message")]
     pieces = [Piece(head=top), Piece(head=notes), Piece(head="\n".join(errors)), Piece(head=_unused_list(told.unused))]

@@ -8,7 +8,7 @@ from typing import Any
 
 import click
 
-from steelyard.cli.command import INPUT, command
+from steelyard.cli.command import INPUT, command, refuse_given
 from steelyard.cli.history import history_option, keep_in_history
 from steelyard.cli.options import (
     CHECK_FORMATS,
@@ -86,7 +86,7 @@ def check(source: str | None, **options: Any) -> None:
       steelyard check --task mmlu --model meta-llama/Llama-3.1-8B-Instruct --value 66.2
       steelyard check --suite suite.toml --format markdown
     """
-    result = _suite(source, options) if options["suite"] is not None else _one(source, options)
+    result = _suite(options) if options["suite"] is not None else _one(source, options)
     if options["format_"] == "github":
         step_summary(result)
     answer(result, format_=options["format_"], output=options["output"], no_color=options["no_color"], quiet=options["quiet"])
@@ -128,18 +128,13 @@ def _one(source: str | None, options: dict[str, Any]) -> Any:
     )
 
 
-def _suite(source: str | None, options: dict[str, Any]) -> Any:
-    alone = ("task", "model", "value", "metric", "positive", "scale", "alpha", "beta", "sigma", "theta", "margin", "num_samples")
-    given = [name for name in alone if options[name] is not None] + [name for name in ("spec", "protocol") if options[name]]
-    given += list(run_source_given(options))
-    given += ["SOURCE"] if source is not None else []
-    if given:
-        raise UsageError(
-            "cannot use a suite with options of one check",
-            got=given[0] if given[0] == "SOURCE" else f"--{given[0].replace('_', '-')}",
-            need="the suite file to say it",
-            hint="[[checks]] in the file",
-        )
+def _suite(options: dict[str, Any]) -> Any:
+    refuse_given(
+        ("suite", "directory", "config", "seed", "fail_on", "history"),
+        "cannot use a suite with options of one check",
+        need="the suite file to say it",
+        hint="[[checks]] in the file",
+    )
     from steelyard.questions.guard_suite import check_suite
 
     return check_suite(options["suite"], directory=options["directory"], config=options["config"], seed=seed_of(options["seed"]))

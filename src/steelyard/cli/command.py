@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import os
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
+from click.core import ParameterSource
 from click.types import StringParamType
 
 from steelyard.errors import SteelyardError, UsageError
@@ -127,6 +128,21 @@ def _reference_directory(ctx: click.Context) -> Iterator[Any]:
     where = ctx.params["directory"] or (None if config is None else config.directory)
     if where is not None:
         yield where
+
+
+COMMON = ("format_", "output", "no_color", "quiet", "debug")
+
+
+def refuse_given(allowed: Collection[str], sentence: str, *, need: str, hint: str = "") -> None:
+    """Whatever else was given on the command line would not be heard: it is refused. allowed: names of parameters, besides COMMON."""
+    ctx = click.get_current_context()
+    given = [
+        param.opts[0] if isinstance(param, click.Option) else param.human_readable_name
+        for param in ctx.command.params
+        if param.name not in (*COMMON, *allowed) and ctx.get_parameter_source(param.name or "") == ParameterSource.COMMANDLINE
+    ]
+    if given:
+        raise UsageError(sentence, got=", ".join(given), need=need, hint=hint)
 
 
 class Group(click.Group):

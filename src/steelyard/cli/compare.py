@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from steelyard.cli.command import INPUT, OUTPUT, command
+from steelyard.cli.command import INPUT, OUTPUT, command, refuse_given
 from steelyard.cli.options import (
     answer,
     common,
@@ -23,7 +23,6 @@ from steelyard.cli.options import (
     told_while_reading,
 )
 from steelyard.errors import UsageError
-from steelyard.options import SOURCE_OPTIONS
 
 
 @command(short_help="is one better than the other? (three or more: a leaderboard)")
@@ -160,15 +159,10 @@ def _ask(sources: tuple[str, ...], options: dict[str, Any]) -> Any:
 
 
 def _refuse_forgotten(options: dict[str, Any]) -> None:
-    """Bare counts have no columns: an option about them is a mistake, not something to pass over."""
-    about_items = ["by", "labels", "flips_out", "cd_out", "range", "absent", "memory"]
-    if options["wins"]:
-        about_items += ["metric", "positive", "design"]
-    forgotten = [f"--{name.replace('_', '-')}" for name in about_items if options.get(name)]
-    forgotten += [option.main_flag for option in SOURCE_OPTIONS if option.name in source_given(options)]
-    if forgotten:
-        shown = ", ".join(forgotten)
-        raise UsageError("cannot use these options with bare counts", got=shown, need="sources of items", hint="leave them out")
+    """Bare counts have no items: an option about them is a mistake, not something to pass over."""
+    counted = ("flips", "counts", "wins", "interval", "test", "alternative", "margin", "confidence_level", "side", "draws", "seed", "prior")
+    table = () if options["wins"] else ("metric", "positive", "design")
+    refuse_given((*counted, "names", *table), "cannot use these options with bare counts", need="sources of items", hint="leave them out")
 
 
 def _tallies(options: dict[str, Any]) -> tuple[Any, ...]:

@@ -6,7 +6,7 @@ from typing import Any
 
 import click
 
-from steelyard.cli.command import INPUT, OUTPUT, command
+from steelyard.cli.command import INPUT, OUTPUT, command, refuse_given
 from steelyard.cli.history import history_option, keep_in_history
 from steelyard.cli.options import CHECK_FORMATS, answer, common_with, pairs_given
 from steelyard.errors import UsageError
@@ -124,7 +124,7 @@ def run(task: str | None, **options: Any) -> None:
         --model openai:m --name old --base-url http://a:8000/v1 \\
         --model openai:m --name new --base-url http://b:8000/v1
     """
-    result = _suite(task, options) if options["suite"] is not None else _one(task, options)
+    result = _suite(options) if options["suite"] is not None else _one(task, options)
     if options["dry_run"]:
         answer(result, output=options["answer_"], **{name: options[name] for name in ("format_", "no_color", "quiet")})
         return
@@ -193,16 +193,12 @@ def _number(text: str) -> float:
         raise UsageError("cannot read --price", got=repr(text), need="a number", hint="--price input=0.5,output=1.5") from None
 
 
-def _suite(task: str | None, options: dict[str, Any]) -> Any:
-    context = click.get_current_context()
-    of_suite = ("suite", "directory", "config", "fail_on", "format_", "answer_", "no_color", "quiet", "debug", "history")
-    given = [
-        option.opts[0] if isinstance(option, click.Option) else "a task"
-        for option in context.command.params
-        if option.name not in of_suite and context.get_parameter_source(option.name or "") == click.core.ParameterSource.COMMANDLINE
-    ]
-    if given:
-        raise UsageError("cannot use a suite with options of one run", got=given[0], need="the suite file to say it")
+def _suite(options: dict[str, Any]) -> Any:
+    refuse_given(
+        ("suite", "directory", "config", "fail_on", "answer_", "history"),
+        "cannot use a suite with options of one run",
+        need="the suite file to say it",
+    )
     from steelyard.evaluate.progress import Progress
     from steelyard.questions.run_suite import run_suite
 

@@ -63,8 +63,10 @@ def check(
     if (source is None) == (value is None):
         got = "neither" if value is None else "both a source and a value"
         raise UsageError("cannot tell what to check", got=got, need="one of them", hint="steelyard check RUN, or --value 66.2")
-    if value is not None and (said := [name for name, what in columns.items() if what is not None]):
-        raise UsageError(f"cannot use {said[0]} with a bare value", got="no items", need="a run to read", hint="leave it out")
+    if value is not None:
+        chosen = {"missing": missing != "error", "unmatched": unmatched != "error", "target": target != "items"}
+        if said := [name for name, what in {**columns, **chosen}.items() if what is not None and what is not False]:
+            raise UsageError(f"cannot use {said[0]} with a bare value", got="no items", need="a run to read", hint="leave it out")
     place = locate(task, directory, config)
     match = matched(place, model, spec, load(place, model))
     entry = match.entry
