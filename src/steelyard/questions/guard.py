@@ -98,6 +98,9 @@ def check(
             named=metric is not None,
             directed=higher_is_better is not None,
         )
+    if found.design != "unpaired":
+        unheard = [name for name, given in (("sigma", sigma), ("num_samples", num_samples)) if given is not None]
+        rule.warnings.extend(f"{name} was not used: the recorded items themselves show the spread" for name in unheard)
     _warn_of_drift(found, entry, rule)
     warn_of_theta(rule, found.reference)
     verdict = written(found, rule, task=task, model=model, spec=dict(entry.spec), entry=entry, scale=scale_used)

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from steelyard.errors import DataError, SourceError, SteelyardError
+from steelyard.errors import DataError, SourceError, SteelyardError, UsageError
 from steelyard.items import Items
 from steelyard.metrics.catalogue import Metric, parse
 from steelyard.questions.compare_items import Run
@@ -83,6 +83,13 @@ def guard_source(
         found.telling = tuple({**item, "id": names.get(item["id"], item["id"])} for item in found.telling)
         _warn_of_edited_value(found, entry, rule)
         return found, scale
+    if rule.target == "runs":
+        raise UsageError(
+            "cannot judge the behaviour on these very items",
+            got="a reference that is a single number",
+            need="one with the outcomes of its items, several runs of each",
+            hint="record runs with their items, or leave the target at items",
+        )
     scale, unit = scale_of(rule, metric, [run.items], entry)
     new = _number(run, metric, unit, missing, entry, rule)
     return (guard_floor if rule.threshold is not None else guard_number)(new, entry, rule), scale

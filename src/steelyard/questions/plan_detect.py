@@ -133,7 +133,10 @@ def _planned(wanted: Wanted, spread: Spread, available: int | None) -> Plan:
     solved = solve(wanted, spread)
     n, theta, alpha, beta = solved["n"], solved["theta"], solved["alpha"], solved["beta"]
     design = spread.design(wanted.goal)
-    error = spread.error(wanted.goal, n, theta) if n is not None and theta is not None else None
+    # A whole number of items finds a little less than theta. The threshold is that of n items, as a plan that begins with n says it.
+    found = around.found_by(wanted, spread, n) if wanted.found == "n" and n is not None else theta
+    at = theta if found is None else found
+    error = spread.error(wanted.goal, n, at) if n is not None and at is not None else None
     details: dict[str, Any] = {
         **({"n_formula": solved["n_formula"]} if "n_formula" in solved else {}),
         **({"theta_formula": solved["theta_formula"]} if "theta_formula" in solved else {}),
@@ -170,7 +173,7 @@ def _planned(wanted: Wanted, spread: Spread, available: int | None) -> Plan:
         n_first=solved.get("n_first"),
         n_stable=solved.get("n_stable"),
         theta=theta,
-        threshold_offset=around.threshold_at(wanted, spread, n, theta, alpha),
+        threshold_offset=around.threshold_at(wanted, spread, n, at, alpha),
         alpha=alpha,
         beta=beta,
         power=1 - beta,
