@@ -18,9 +18,7 @@ from steelyard.questions.guard_scale import refuse_fraction, warn_of_theta
 from steelyard.questions.plan_checks import number
 from steelyard.questions.reference_place import Place, load, locate, matched
 from steelyard.questions.run_notes import Notes, notes_of
-from steelyard.questions.telling import with_excerpts
 from steelyard.reference.entry import Entry
-from steelyard.reference.outcomes import hash_id
 from steelyard.verdicts import Verdict
 
 
@@ -104,7 +102,11 @@ def check(
     _warn_of_drift(found, entry, rule)
     warn_of_theta(rule, found.reference)
     verdict = written(found, rule, task=task, model=model, spec=dict(entry.spec), entry=entry, scale=scale_used)
-    verdict = replace(verdict, telling=with_excerpts(verdict.telling, source, lambda id_: (id_, hash_id(id_))))
+    if verdict.telling:
+        from steelyard.questions.telling import with_excerpts  # NumPy: only where there are items
+        from steelyard.reference.outcomes import hash_id
+
+        verdict = replace(verdict, telling=with_excerpts(verdict.telling, source, lambda id_: (id_, hash_id(id_))))
     if notes is None:
         return verdict
     from steelyard.questions.run_rates import watch_rates
