@@ -100,7 +100,7 @@ MODELS = pd.DataFrame({"system": ["a", "b", "a"], "score": [1, 0, 1]})
 def test_several_models_in_one_source() -> None:
     with pytest.raises(
         AmbiguityError,
-        match=r"cannot measure several models as one: got 2 models in column 'system': 'a', 'b', need one .*pick with --by model",
+        match=r"cannot measure several models as one: got 2 models in column 'system': 'a', 'b', need one .*split the source by model",
     ):
         open_source(MODELS, columns={})
     source = open_source(MODELS, columns={"by": ("model",)})

@@ -244,7 +244,7 @@ class Source:
                 "cannot measure several models as one",
                 got=f"{len(models)} models in column {column!r}: {listed(models)}",
                 need="one model",
-                hint="pick with --by model, or split the source",
+                hint="split the source by model; steelyard measure takes --by model, too",
             )
 
     def _column_of(self, role: str) -> str:

@@ -195,7 +195,8 @@ def _chosen(path: str, rows: list[dict[str, Any]], choices: Choices) -> tuple[li
     task = pick("task", choices.task, list(dict.fromkeys(str(row["evaluation_name"]) for row in rows)), path)
     rows = [row for row in rows if row["evaluation_name"] == task]
     results = dict.fromkeys(_result(row) for row in rows)
-    result = pick("result", None, list(results), path, option="--score") if len(results) > 1 else next(iter(results))
+    named_first = sorted(results, key=lambda name: not name)  # a result without an id cannot be asked for
+    result = pick("result", None, named_first, path, option="--score") if len(results) > 1 else next(iter(results))
     return rows, task, result, field
 
 
