@@ -150,3 +150,15 @@ def test_tables_in_another_style_are_refused_and_nothing_is_written(text: str) -
 def test_line_ends_and_a_missing_last_one_are_kept() -> None:
     made = with_tables('ids = "kept"\r\n[tasks."a.b"]\r\nalpha = 0.1', {"a.b": {"beta": 0.2}, "c": {"sigma": 1}}, "steelyard.toml")
     assert made.text == 'ids = "kept"\r\n[tasks."a.b"]\r\nbeta = 0.2\r\nalpha = 0.1\r\n\r\n[tasks.c]\r\nsigma = 1\r\n'
+
+
+def test_lint_names_a_task_of_the_suite_that_is_taken_for_accuracy() -> None:
+    """Files that were copied without an import."""
+    shutil.copytree(REAL, "references")
+    named = {finding.file for finding in lint_references().findings if finding.code == "suite"}
+    assert named == {f"references/{task}.yaml" for task in ("SlimPajama-6B", "cnn_dailymail", "humaneval", "zero_scrolls")}
+    Path("steelyard.toml").write_text('[tasks.cnn_dailymail]\nmetric = "rouge1"\n[tasks.SlimPajama-6B]\nhigher_is_better = false\n')
+    assert {f.file for f in lint_references().findings if f.code == "suite"} == {
+        "references/humaneval.yaml",
+        "references/zero_scrolls.yaml",
+    }

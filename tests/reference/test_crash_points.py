@@ -257,13 +257,16 @@ def test_the_command_that_finishes_a_change_may_be_killed_as_well(tmp_path: Path
     fresh(tmp_path, monkeypatch, "half")
     assert in_child(work, half) == KILLED
     at, code = 0, KILLED
+    states: list[dict[str, bytes]] = []
     while code == KILLED:
         at += 1
         shutil.copytree(tmp_path / "half", tmp_path / f"second{at}")
         monkeypatch.chdir(tmp_path / f"second{at}")
         code = in_child(second, at)
-        following("t")
-        assert snapshot() in ends, f"operation {at}"
+        if (state := left_behind()) not in states:
+            states.append(state)
+            following("t")
+            assert snapshot() in ends, f"operation {at}"
     assert code == 0
     assert at > 20
 

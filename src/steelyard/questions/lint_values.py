@@ -68,9 +68,24 @@ def check_values(desk: Desk) -> None:
     _provenance(desk)
     for note, entries in ungated.items():
         desk.say("note", "no-threshold", f"{_some(entries)}: no threshold for a bare score ({note})")
+    _suite(desk)
     bare = [entry for entry in desk.file.entries if entry.scale is None and desk.place.defaults.scale is None]
     if bare:
         desk.say("note", "scale", f'{_some(bare)}: the scale is not declared; scale = "percent" or "fraction" in [tasks.{desk.place.task}]')
+
+
+def _suite(desk: Desk) -> None:
+    """TensorRT-LLM's files call every metric accuracy: without its table a perplexity that rises would be an improvement."""
+    facts, own = TRTLLM.get(desk.place.task, {}), desk.place.defaults
+    plain = any(entry.metric is None and entry.higher_is_better is None and entry.value_key == "accuracy" for entry in desk.file.entries)
+    if not facts or facts["metric"] == "accuracy" or own.metric is not None or own.higher_is_better is not None or not plain:
+        return
+    word = "higher" if facts["higher_is_better"] else "lower"
+    sentence = (
+        f"in TensorRT-LLM this task is {facts['metric']}, {word} is better, alpha {facts['alpha']:g}; here it is taken for accuracy: "
+        f"say so in [tasks.{desk.place.task}] (references import --dialect trtllm writes it)"
+    )
+    desk.say("warning", "suite", sentence)
 
 
 def raw_values(file: TaskFile) -> list[str]:
