@@ -37,7 +37,7 @@ def refuse_overwriting(outputs: Mapping[str, Iterable[Any]], inputs: Iterable[An
         one = _identity(path)
         if one in seen:
             raise UsageError(f"cannot write two outputs to {str(path)!r}", got=f"{seen[one]} and {flag}", need="two files")
-        seen[one] = flag
+        seen |= dict.fromkeys((one, *(_identity(Path(f"{path}{ending}")) for ending in BESIDE)), flag)
     there = {(found.st_dev, found.st_ino): (flag, path) for flag, path in places if (found := _regular(path)) is not None}
     if not there:
         return  # what is not there yet cannot be lost

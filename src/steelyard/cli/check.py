@@ -130,7 +130,7 @@ def _one(source: str | None, options: dict[str, Any]) -> Any:
 
 def _suite(options: dict[str, Any]) -> Any:
     refuse_given(
-        ("suite", "directory", "config", "seed", "fail_on", "history"),
+        ("suite", "directory", "config", "seed", "fail_on", "history", "output"),
         "cannot use a suite with options of one check",
         need="the suite file to say it",
         hint="[[checks]] in the file",

@@ -130,7 +130,7 @@ def _reference_directory(ctx: click.Context) -> Iterator[Any]:
         yield where
 
 
-COMMON = ("format_", "output", "no_color", "quiet", "debug")
+COMMON = ("format_", "no_color", "quiet", "debug")
 
 
 def refuse_given(allowed: Collection[str], sentence: str, *, need: str, hint: str = "") -> None:

@@ -162,7 +162,9 @@ def _refuse_forgotten(options: dict[str, Any]) -> None:
     """Bare counts have no items: an option about them is a mistake, not something to pass over."""
     counted = ("flips", "counts", "wins", "interval", "test", "alternative", "margin", "confidence_level", "side", "draws", "seed", "prior")
     table = () if options["wins"] else ("metric", "positive", "design")
-    refuse_given((*counted, "names", *table), "cannot use these options with bare counts", need="sources of items", hint="leave them out")
+    refuse_given(
+        (*counted, "names", "output", *table), "cannot use these options with bare counts", need="sources of items", hint="leave them out"
+    )
 
 
 def _tallies(options: dict[str, Any]) -> tuple[Any, ...]:

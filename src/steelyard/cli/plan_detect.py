@@ -7,8 +7,8 @@ from typing import Any
 import click
 
 from steelyard.cli.command import INPUT, command
-from steelyard.cli.options import PLAN_FORMATS, answer, common_with, given, run_columns
-from steelyard.options import RUN_COLUMNS
+from steelyard.cli.options import PLAN_FORMATS, answer, common_with, given, log_parts, run_columns
+from steelyard.options import LOG_CHOICES, RUN_COLUMNS
 
 
 @command(short_help="how many items to notice a drop?")
@@ -42,6 +42,7 @@ from steelyard.options import RUN_COLUMNS
     "--alternative", type=click.Choice(["less", "greater", "two-sided"]), default="less", show_default=True, help="Side of the test."
 )
 @run_columns
+@log_parts
 @common_with(PLAN_FORMATS)
 def detect(**options: Any) -> None:
     """How many items does it take to notice a drop of theta?
@@ -79,5 +80,5 @@ def detect(**options: Any) -> None:
     )
     numbers: dict[str, Any] = {name: options[name] for name in (*plain, "n_reference", "ratio", "available", "goal", "alternative")}
     numbers |= {name: list(options[name]) or None for name in ("repeats", "within", "pilot")}
-    result = plan_detect(**numbers, **given(options, RUN_COLUMNS))
+    result = plan_detect(**numbers, **given(options, (*RUN_COLUMNS, *LOG_CHOICES)))
     answer(result, format_=options["format_"], output=options["output"], no_color=options["no_color"], quiet=options["quiet"])

@@ -7,8 +7,9 @@ from typing import Any
 import click
 
 from steelyard.cli.command import INPUT, command
-from steelyard.cli.options import PLAN_FORMATS, answer, common_with, fraction
+from steelyard.cli.options import PLAN_FORMATS, answer, common_with, fraction, given, log_parts
 from steelyard.errors import UsageError
+from steelyard.options import LOG_CHOICES
 
 INTERVALS = ("bayes", "wilson", "clopper-pearson", "jeffreys", "agresti-coull", "mid-p", "wald")
 COLUMNS = ("positive", "truth", "prediction", "score", "group")
@@ -43,6 +44,7 @@ COLUMNS = ("positive", "truth", "prediction", "score", "group")
 @click.option("--prediction", metavar="COLUMN", help="Column of the pilot with the model's answer.")
 @click.option("--score", metavar="COLUMN", help="Column of the pilot with 0 and 1 for wrong and right.")
 @click.option("--group", metavar="COLUMN", help="Column of the pilot with groups; 'none' ignores one found by name.")
+@log_parts
 @common_with(PLAN_FORMATS)
 def estimate(**options: Any) -> None:
     """How many labels until a metric is known well enough?
@@ -74,6 +76,7 @@ def estimate(**options: Any) -> None:
         have=_have(options["have"]),
         batch=options["batch"],
         **{name: options[name] for name in COLUMNS if options[name] is not None},
+        **given(options, LOG_CHOICES),
     )
     answer(result, format_=options["format_"], output=options["output"], no_color=options["no_color"], quiet=options["quiet"])
 

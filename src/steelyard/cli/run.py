@@ -145,12 +145,16 @@ def _one(task: str | None, options: dict[str, Any]) -> Any:
     if lacking:
         raise UsageError("cannot run", got=f"no {' and no '.join(lacking)}", need="a task and a model", hint="steelyard run --help")
     from steelyard.evaluate.progress import Progress
+    from steelyard.outputs import refuse_overwriting
     from steelyard.questions.run import run as ask
+    from steelyard.questions.run_notes import rows_paths
     from steelyard.questions.run_wish import HOW, OF_MODELS, RULE
 
     endings = [place.suffix.lower() for place in options["answer_"]]
     if options["dry_run"] and (options["format_"] in ("html", *OF_VERDICTS) or {".html", ".htm", ".xml"} & set(endings)):
         raise UsageError("cannot show a dry run in this format", need="text, json or markdown", hint="--format json")
+    rows = rows_paths(options["output"], len(options["model"]))
+    refuse_overwriting({"-o": [place for place in rows if place is not None], "--answer": options["answer_"]}, [])
     passed_on = ("against", "directory", "config", *HOW, *RULE, *OF_MODELS)
     with Progress(quiet=options["quiet"]) as progress:
         try:

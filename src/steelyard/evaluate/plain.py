@@ -63,12 +63,22 @@ def plain(value: Any, what: str = "a value", *, coded: bool = False, depth: int 
     raise DataError(f"cannot write down {what}", got=f"a {type(value).__name__}", need="texts, numbers, lists, mappings", hint=hint)
 
 
+def whole_characters(text: str) -> str:
+    """A text that can be written to a file: half a surrogate pair, which JSON allows and UTF-8 does not, becomes a question mark.
+
+    >>> whole_characters("cut: \ud83d")
+    'cut: ?'
+    """
+    return text if text.isascii() else text.encode("utf-8", "replace").decode()
+
+
 def plain_answer(answer: Any) -> Answer:
     """The answer as it will be read back from a journal. One that cannot be written down is an error of its item."""
     if not isinstance(answer, Answer):
         return answer_of(answer)
     try:
         said, more = plain(answer.said, "what the model said"), plain(answer.more, "what came with an answer")
+        said = whole_characters(said) if isinstance(said, str) else said
         known = {name: getattr(answer, name) for name in _FIELDS - {"said", "more", "error"} if getattr(answer, name) is not None}
         error = None if answer.error is None else str(answer.error)
         return without_secrets(replace(answer, said=said, more=more, error=error, **_checked(known)))

@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from steelyard.evaluate.asks import Answer
+from steelyard.evaluate.plain import whole_characters
 
 
 class Unreadable(Exception):
@@ -167,10 +168,7 @@ def _mapping(value: Any) -> Mapping[str, Any]:
 
 
 def _text(value: Any) -> str | None:
-    """A text that can be written to a file: half a surrogate pair, which JSON allows and UTF-8 does not, becomes a question mark."""
-    if not isinstance(value, str):
-        return None
-    return value if value.isascii() else value.encode("utf-8", "replace").decode()
+    return whole_characters(value) if isinstance(value, str) else None
 
 
 def _finite(value: Any) -> float | None:

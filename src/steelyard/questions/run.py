@@ -115,7 +115,7 @@ def run(
     where = {"directory": directory, "config": config}
     prepared = prepare(task, n=wish.n, seed=seed)
     out = None if output is None else Path(output)
-    check_output(out, [task, prepared.source, *models], directory or find_config(Path.cwd(), config).directory)
+    check_output(out, len(models), [task, prepared.source, *models], directory or find_config(Path.cwd(), config).directory)
     refuse_other_run(rows_paths(out, len(models)), prepared.task.name, prepared.protocol["prompt"])
     with contextlib.ExitStack() as stack:
         asked = [

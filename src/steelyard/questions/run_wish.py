@@ -14,7 +14,7 @@ from steelyard.evaluate.told import Price
 from steelyard.infer.stopping import KINDS
 from steelyard.outputs import refuse_overwriting
 from steelyard.questions.plan_checks import error_rate, number, whole
-from steelyard.questions.run_notes import ENDING, JOURNAL
+from steelyard.questions.run_notes import ENDING, JOURNAL, rows_paths
 from steelyard.questions.settings import one_of
 
 # The options of a run by what they are about: the command, the plugin and suites pass on what these lists name.
@@ -158,7 +158,7 @@ def _rule(rule: Mapping[str, Any]) -> dict[str, Any]:
 # ---- where the rows go -----------------------------------------------------------------------------------------------------
 
 
-def check_output(output: Path | None, sources: Sequence[Any], references: str | os.PathLike[str]) -> None:
+def check_output(output: Path | None, models: int, sources: Sequence[Any], references: str | os.PathLike[str]) -> None:
     """A place that can be written, and that is none of what the run reads. Found out before the first question."""
     if output is None:
         return
@@ -176,4 +176,4 @@ def check_output(output: Path | None, sources: Sequence[Any], references: str | 
     home = output.absolute().parent
     if not home.is_dir():
         raise UsageError(f"cannot write the rows to {str(output)!r}", got=f"no directory {str(home)!r}", need="one that exists")
-    refuse_overwriting({"the rows": [output]}, sources, [references])
+    refuse_overwriting({"the rows": rows_paths(output, models)}, sources, [references])
