@@ -60,9 +60,9 @@ OF_VERDICTS = ("junit", "github")  # formats that know a verdict, not the run ar
 @click.option("--looks", type=int, default=20, show_default=True, help="Looks that are planned for.")
 @click.option("--every", type=int, default=32, show_default=True, help="Items between two looks.")
 @click.option("--n", type=int, help="How many items: a subset in hash order.  [default: what the task says, else all]")
-@click.option("--seed", type=int, help="Of the order of the items.  [default: what the task says, else 0]")
-@click.option("--repeats", type=int, default=1, show_default=True, help="How often each item is asked.")
-@click.option("--concurrency", type=int, help="Questions at once.  [default: what suits the model]")
+@click.option("--seed", type=int, help="Random seed of the order of the items.  [default: the task's, else 0]")
+@click.option("--repeats", type=int, default=1, show_default=True, help="How many times each item is asked.")
+@click.option("--concurrency", type=int, help="Maximum concurrent requests.  [default: what suits the model]")
 @click.option("--batch", multiple=True, type=int, help="Items per call of a Python function or command; once, or once per model.")
 @click.option(
     "--timeout",
@@ -70,9 +70,13 @@ OF_VERDICTS = ("junit", "github")  # formats that know a verdict, not the run ar
     type=float,
     help="Total seconds allowed per answer (per attempt of an endpoint, per batch of a function); once, or once per model.",
 )
-@click.option("--max-error-rate", type=float, default=0.02, show_default=True, help="More failed items than this share end the run.")
+@click.option("--max-error-rate", type=float, default=0.02, show_default=True, help="Share of items that may fail before the run ends.")
 @click.option(
-    "--missing", type=click.Choice(["error", "wrong", "drop"]), default="error", show_default=True, help="Items that failed in the end."
+    "--missing",
+    type=click.Choice(["error", "wrong", "drop"]),
+    default="error",
+    show_default=True,
+    help="What to do with items that still fail after retries.",
 )
 @click.option(
     "--unmatched",
