@@ -914,3 +914,14 @@ def test_what_is_needed_is_computed_from_where_the_run_lies() -> None:
     assert near.verdict == "inconclusive"
     assert near.needed is not None
     assert near.needed["more"] > 0
+
+
+def test_the_difference_has_its_standard_error_where_one_is_known() -> None:
+    """Paired: sqrt((lost + gained) / n - d^2) / sqrt(n); a number alone: sigma sqrt(1/n + 1/n); nothing changed: not known."""
+    reference = bits(60, 60)
+    recorded(rows(reference))
+    paired = checked(rows(flipped(reference, 8, 2)))
+    assert paired.difference["standard_error"] == pytest.approx(math.sqrt((10 / 120 - (6 / 120) ** 2) / 120))
+    alone = checked(None, value=0.5, sigma=0.4)  # type: ignore[arg-type]
+    assert alone.difference["standard_error"] == pytest.approx(0.4 * math.sqrt(2 / 120))
+    assert checked(rows(reference)).difference["standard_error"] is None
