@@ -1,7 +1,7 @@
 """Patterns of a task, matched in time: in a process of their own, which is ended if one of them takes too long.
 
 Python's `re` can take exponential time (`(a+)+$` on thirty letters), holds the interpreter's lock meanwhile, and cannot be told to
-stop: no thread can time it. The process is started with the first pattern and serves all others; a match costs some 50 µs.
+stop: no thread can time it. The process is started with the first pattern and serves all others; a match costs a fraction of a millisecond.
 """
 
 from __future__ import annotations
