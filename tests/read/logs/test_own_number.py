@@ -118,3 +118,22 @@ def test_a_reference_that_does_not_say_which_way_is_better_does_not_judge_a_log_
     with pytest.raises(DataError, match="a log in which lower is better"):
         check(str(path), **about)
     assert check(str(path), **about, higher_is_better=True).higher_is_better is True
+
+
+def test_a_tool_that_counts_errors_as_wrong_is_not_refused_for_that(tmp_path: Path) -> None:
+    """The samples that errored have no score here, and --missing decides; Every Eval Ever's aggregate has them as 0."""
+    shutil.copytree(HERE / "every_eval_ever", tmp_path / "log")
+    samples = tmp_path / "log" / "arith_samples.jsonl"
+    rows = [json.loads(line) for line in samples.read_text(encoding="utf-8").splitlines()]
+    strict = [row for row in rows if row["evaluation_result_id"] == "exact_match:strict-match"]
+    right = next(row for row in strict if row["evaluation"]["score"] == 1)
+    right["error"] = "timed out"
+    samples.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+
+    def zero(whole: Any) -> None:
+        whole["evaluation_results"][0]["score_details"]["score"] = (0.575 * 40 - 1) / 40
+
+    edit(tmp_path / "log" / "arith.json", zero)
+    choice = {"score": "exact_match:strict-match"}
+    assert measure(str(tmp_path / "log" / "arith.json"), **choice, missing="wrong").row.estimate == pytest.approx(22 / 40)
+    assert measure(str(tmp_path / "log" / "arith.json"), **choice, missing="drop").row.estimate == pytest.approx(22 / 39)

@@ -226,12 +226,13 @@ def _own(entry: Mapping[str, Any], columns: Mapping[str, Sequence[Any]], name: s
     by_id: dict[str, list[Any]] = {}
     for item, score in zip(columns["id"], columns["score"], strict=True):
         by_id.setdefault(item, []).append(score)
-    ours = mean_of(mean_of(scores) for scores in by_id.values())
+    means = [mean_of(scores) for scores in by_id.values()]
+    ours = mean_of(means)
     config = entry.get("metric_config")
     percent = isinstance(config, dict) and config.get("metric_unit") in ("percent", "percentage")
     if percent and theirs is not None and ours is not None and agree(100 * ours, theirs):
         return Own()
-    return own_mean(TOOL, name, ours, theirs)
+    return own_mean(TOOL, name, means, theirs)
 
 
 # ---- values ----------------------------------------------------------------------------------------------------------

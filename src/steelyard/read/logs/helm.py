@@ -19,7 +19,7 @@ from typing import Any
 from steelyard.errors import AmbiguityError
 from steelyard.read.logs.documents import digest, document, listed_in, malformed, text_or_none
 from steelyard.read.logs.log import Choices, Log, flag_with, pick
-from steelyard.read.logs.own_number import mean_of, own_mean
+from steelyard.read.logs.own_number import own_mean
 
 FILE, SPEC, STATS = "per_instance_stats.json", "run_spec.json", "stats.json"
 _START = re.compile(rb'\s*\[\s*\{\s*"instance_id"\s*:')
@@ -62,7 +62,7 @@ def read(path: str, choices: Choices) -> Log:
     missing = columns["score"].count(None)
     if missing:
         warnings.append(f"{missing} of {len(kept)} rows have no value of {metric!r}")
-    own = own_mean("HELM", metric, mean_of(_plain_scores(columns)), _aggregate(path, metric, split))
+    own = own_mean("HELM", metric, _plain_scores(columns), _aggregate(path, metric, split))
     name, checks = _spec(path)
     chosen = {**picked, "score": metric} | ({"split": split} if split is not None else {})
     return Log(

@@ -17,7 +17,7 @@ from typing import Any
 from steelyard.errors import UsageError
 from steelyard.read.logs.documents import digest, document, malformed, scalars, side_by_side
 from steelyard.read.logs.log import Choices, Log, pick, pick_latest
-from steelyard.read.logs.own_number import mean_of, own_mean
+from steelyard.read.logs.own_number import own_mean
 from steelyard.read.logs.parquet_rows import has_names, parquet_rows
 
 _DETAILS = "details"
@@ -62,7 +62,7 @@ def read(path: str, choices: Choices) -> Log:
     missing = values.count(None)
     warnings = (f"{missing} of {len(values)} documents have no value of {score!r}",) if missing else ()
     chosen["score"] = score
-    own = own_mean("lighteval", score, mean_of(values), _aggregate(path, tasks[0], score))
+    own = own_mean("lighteval", score, values, _aggregate(path, tasks[0], score))
     return Log(
         tool="lighteval",
         columns=side_by_side(made),

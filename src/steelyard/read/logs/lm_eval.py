@@ -394,7 +394,7 @@ def _own(
     if ratio is not None:
         name = "perplexity" if metric in _EXP else "ratio"
         return Own(metric=name, said=_other_quotient(metric, name, columns, ratio, theirs))
-    return own_mean(TOOL, metric, mean_of(columns["score"]), theirs, _aggregation(results, task, metric))
+    return own_mean(TOOL, metric, columns["score"], theirs, _aggregation(results, task, metric))
 
 
 def _aggregation(results: Mapping[str, Any] | None, task: str, metric: str) -> str | None:

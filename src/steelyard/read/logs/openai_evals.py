@@ -14,7 +14,7 @@ from typing import Any
 from steelyard.errors import SourceError
 from steelyard.read.logs.documents import malformed, objects, text_or_none
 from steelyard.read.logs.log import Choices, Log, pick
-from steelyard.read.logs.own_number import mean_of, own_mean
+from steelyard.read.logs.own_number import own_mean
 
 _START = re.compile(rb'\s*\{\s*"spec"\s*:\s*\{')
 _MATCH = "match"
@@ -33,7 +33,7 @@ def read(path: str, choices: Choices) -> Log:
         run.add(number, line)
     score = pick("metric", choices.score, run.usable(), path, option="--score")
     columns = run.columns(score)
-    own = own_mean("OpenAI evals", score, mean_of(columns["score"]), run.report.get("accuracy" if score == _MATCH else score))
+    own = own_mean("OpenAI evals", score, columns["score"], run.report.get("accuracy" if score == _MATCH else score))
     return Log(
         tool="OpenAI evals",
         columns=columns,

@@ -50,24 +50,26 @@ def mean_of(scores: Iterable[float | None]) -> float | None:
     return math.fsum(known) / len(known)
 
 
-def own_mean(tool: str, score: str, ours: float | None, theirs: Any, aggregation: str | None = None) -> Own:
-    """Whether a mean of items is the tool's number.
+def own_mean(tool: str, score: str, scores: Iterable[float | None], theirs: Any, aggregation: str | None = None) -> Own:
+    """Whether the mean of the scores is the tool's number, which may count what is missing as 0.
 
     aggregation: what the tool calls its own way of putting items together, if the log tells.
 
-    >>> own_mean("HELM", "f1", 0.5, 0.5) == Own()
+    >>> own_mean("HELM", "f1", [1, 0], 0.5) == own_mean("HELM", "f1", [1, None], 0.5) == Own()
     True
-    >>> own_mean("lm-eval", "len", 3.5, 3.0, "median").not_a_mean
+    >>> own_mean("lm-eval", "len", [3, 3, 4.5], 3.0, "median").not_a_mean
     "lm-eval puts 'len' together by median (3), and the mean of the items is 3.5"
     """
-    told = number_or_none(theirs)
+    told, scores = number_or_none(theirs), list(scores)
+    ours = mean_of(scores)
     if aggregation is not None and aggregation not in _MEANS:
         if aggregation == OF_ITS_OWN and ours is not None and told is not None and agree(ours, told):
             return Own()  # a function that takes the mean
         value = "" if told is None else f" ({told:.6g})"
         mean = "" if ours is None else f", and the mean of the items is {ours:.6g}"
         return Own(not_a_mean=f"{tool} puts {score!r} together by {aggregation}{value}{mean}")
-    if told is None or ours is None or agree(ours, told):
+    with_zeros = mean_of(0 if each is None else each for each in scores)
+    if told is None or ours is None or agree(ours, told) or (with_zeros is not None and agree(with_zeros, told)):
         return Own()
     differ = f"{tool}'s own number of {score!r} is {told:.6g}, and the mean of the items is {ours:.6g}"
     if aggregation is None:
