@@ -16,6 +16,7 @@ from steelyard.questions.guard_source import within_unit
 from steelyard.questions.reference_place import Place
 from steelyard.reference.changes import commit_of, now, who
 from steelyard.reference.entry import Entry
+from steelyard.reference.names import check_spec
 from steelyard.reference.outcomes import Outcomes
 from steelyard.version import __version__
 
@@ -61,7 +62,7 @@ def wish_of(asked: Mapping[str, Any], before: Entry | None, place: Place) -> Wis
     protocol = asked["protocol"] if asked["protocol"] is not None else was.protocol or place.defaults.protocol
     return Wish(
         model=asked["model"],
-        spec=dict(before.spec if before else asked["spec"] or {}),
+        spec=dict(before.spec) if before else {key: value for key, value in check_spec(asked["spec"] or {}).items() if value is not None},
         metric=metric,
         positive=None if positive is None else str(positive),
         scale=asked["scale"] or was.scale or place.defaults.scale,

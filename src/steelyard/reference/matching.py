@@ -128,7 +128,8 @@ def same_value(one: object, other: object) -> bool:
 def _checked(spec: Mapping[str, Any], spec_keys: Iterable[str]) -> dict[str, Any]:
     """A spec whose keys are all known and whose values are single."""
     known = (*SPEC_DEFAULTS, *spec_keys)
-    for key, value in check_spec(spec).items():
+    said = dict(check_spec(spec))
+    for key, value in said.items():
         if key not in known:
             near = difflib.get_close_matches(str(key), known, n=1, cutoff=0.5)
             hint = f"did you mean {near[0]}? " if near else ""
@@ -140,7 +141,7 @@ def _checked(spec: Mapping[str, Any], spec_keys: Iterable[str]) -> dict[str, Any
             )
         if value is not None and not isinstance(value, str | int | float):
             raise UsageError(f"cannot use the spec {key}", got=f"a {type(value).__name__}", need="a text, a number, true or false")
-    return {key: None if value == "null" else value for key, value in spec.items()}  # all that a command line can say
+    return said
 
 
 def _held(entry: Entry, asked: Mapping[str, Any], spec_keys: Iterable[str]) -> Agreement:

@@ -110,9 +110,12 @@ def inside(directory: Path, name: str) -> Path:
 
 
 def check_spec(spec: Any) -> Mapping[str, Any]:
-    """The spec, if it is a mapping; a text in its place is refused with the mapping that was meant."""
+    """The spec, if it is a mapping; a text in its place is refused with the mapping that was meant.
+
+    null and ~ are None, whoever says them: a command line has texts only, and readers of YAML take both for nothing.
+    """
     if isinstance(spec, Mapping):
-        return spec
+        return {key: None if isinstance(value, str) and value in ("null", "~") else value for key, value in spec.items()}
     key, _, value = spec.partition("=") if isinstance(spec, str) and "=" in spec else ("quant_algo", "=", "FP8")
     raise UsageError(
         "cannot use the spec",
