@@ -20,6 +20,7 @@ from steelyard.infer.beta import Array, Posterior, prior_pair
 from steelyard.metrics.table import Margins
 from steelyard.tally.counts import Counts, whole
 
+IntArray = npt.NDArray[np.int64]
 POINTS = 1021  # of one lattice: a prime
 # Its generating vector: component by component the smallest error in the Korobov space of smoothness 2 with weights 1/j,
 # no component twice (NuyensCools2006); `tests/infer/test_posterior.py` computes it again.
@@ -30,8 +31,10 @@ GENERATOR = (
 )
 # fmt: on
 BATCHES = 10  # independent shifts, or parts of the stream: their spread is the stated error
+MOST_DRAWN = 20_000_000_000  # random numbers of one posterior: minutes
 CELL_DRAWS = 2_000_000  # Gamma variates held at once
 MANY = 16  # classes from which drawing the empty cells of a row together is the faster way
+FEW_STICKS = 200
 SIGNED = frozenset({"mcc", "kappa"})
 
 
@@ -103,10 +106,10 @@ class SampledPosterior(Posterior):
 class _Cells(NamedTuple):
     """The Gamma cells in row order, and the prior mass of the empty cells that are not drawn one by one."""
 
-    row: npt.NDArray[np.int64]
-    column: npt.NDArray[np.int64]  # == classes for a prediction outside the classes
+    row: IntArray
+    column: IntArray  # == classes for a prediction outside the classes
     shape: Array
-    empty: npt.NDArray[np.bool_]  # classes x classes: left to `_sprinkle`
+    empty: IntArray  # cells of each row inside the classes that are left to `_sprinkle`: all that are not above
     each: float  # prior of each of those
 
 
@@ -144,6 +147,13 @@ def table_posterior(
             need=need,
             hint="use proportion_posterior or f1_posterior",
         )
+    if (numbers := posterior_numbers(counts, prior)) * whole(draws, "the number of draws") > MOST_DRAWN:
+        raise UsageError(
+            f"cannot draw the posterior of {metric}",
+            got=f"{counts.classes:,} classes, {numbers:,} random numbers for each of {draws:,} draws",
+            need=f"at most {MOST_DRAWN:,} in all",
+            hint="--interval delta, or fewer --draws",
+        )
     cells, printed = _cells(counts, prior)
     rows = []
     for margins in _chunks(cells, counts.classes, whole(draws, "the number of draws"), np.random.default_rng(seed)):
@@ -162,30 +172,52 @@ def table_posterior(
     return SampledPosterior(values, metric=metric, prior=printed, bounds=bounds or ((-1.0, 1.0) if metric in SIGNED else (0.0, 1.0)))
 
 
+def posterior_numbers(counts: Counts, prior: float | Array) -> int:
+    """How many random numbers one draw of `table_posterior` takes: the occupied cells, and a dozen sticks for each class.
+
+    Reference: Sethuraman1994.
+    """
+    k = counts.classes
+    if np.ndim(prior) != 0 or k < MANY:
+        return k * (k + 1)
+    sticks = _sticks_of(prior_pair(prior)[0])  # type: ignore[arg-type]
+    return len(counts.count) + k * sticks if sticks <= max(k, FEW_STICKS) else k * (k + 1)
+
+
 def _cells(counts: Counts, prior: float | Array) -> tuple[_Cells, str]:
     """Which Gamma variates to draw. With many cells, the empty ones off the diagonal are left to `_sprinkle`."""
     k = counts.classes
     if k < 1 or (np.ndim(prior) != 0 and np.shape(prior) != (k, k)):
         raise UsageError("cannot use the prior", got=f"an array of shape {np.shape(prior)}", need=f"a number, or {k} x {k} pseudo-counts")
-    table = np.zeros((k, k + 1))
+    occupied: dict[tuple[int, int], float] = {}
     for truth, prediction, count in counts.cells():
-        table[truth, min(prediction, k)] += count
+        place = truth, min(prediction, k)
+        occupied[place] = occupied.get(place, 0.0) + count
     if isinstance(prior, np.ndarray):
         if not (np.isfinite(prior).all() and (prior >= 0).all() and (np.diag(prior) > 0).all()):
             raise UsageError("cannot use the prior", got="pseudo-counts below 0 or not finite", need="0 or more, above 0 on the diagonal")
-        mass, each, printed = prior, 0.0, "Dirichlet(given pseudo-counts)"
+        mass, together, printed = prior, False, "Dirichlet(given pseudo-counts)"
     else:
         diagonal, _ = prior_pair(prior)
         each = diagonal / (k - 1) if k > 1 else 0.0
-        mass, printed = (
-            np.where(np.eye(k, dtype=bool), diagonal, each),
-            f"Dirichlet({diagonal:g} on the diagonal, {diagonal:g}/(K-1) off it)",
-        )
-    together = each > 0 and k >= MANY
-    empty = (table[:, :k] == 0) & ~np.eye(k, dtype=bool) if together else np.zeros((k, k), bool)
-    table[:, :k] += np.where(empty, 0.0, mass)
+        together = k >= MANY and _sticks_of(diagonal) <= max(k, FEW_STICKS)  # a heavy prior takes more sticks than there are cells
+        printed = f"Dirichlet({diagonal:g} on the diagonal, {diagonal:g}/(K-1) off it)"
+        if not together:
+            mass = np.where(np.eye(k, dtype=bool), diagonal, each)
+    if together:
+        for label in range(k):
+            occupied.setdefault((label, label), 0.0)
+        places = sorted(occupied)
+        row, column = np.array(places, np.int64).T
+        shape = np.array([occupied[place] for place in places])
+        shape += np.where(row == column, diagonal, np.where(column < k, each, 0.0))
+        return _Cells(row, column, shape, k - np.bincount(row[column < k], minlength=k), each), printed
+    table = np.zeros((k, k + 1))
+    for place, number in occupied.items():
+        table[place] = number
+    table[:, :k] += mass
     row, column = np.nonzero(table)
-    return _Cells(row, column, table[row, column], empty, each), printed
+    return _Cells(row, column, table[row, column], np.zeros(k, np.int64), 0.0), printed
 
 
 def _chunks(cells: _Cells, classes: int, draws: int, stream: np.random.Generator) -> Iterator[Margins]:
@@ -236,10 +268,13 @@ def _stream_gammas(cells: _Cells, draws: int, stream: np.random.Generator) -> It
         left -= most
 
 
-def _sticks(cells: _Cells) -> int:
-    """How many sticks leave less than 1e-6 of a row's prior mass unplaced."""
-    mass = cells.each * float(cells.empty.sum(axis=1).max())
+def _sticks_of(mass: float) -> int:
+    """How many sticks leave less than 1e-6 of a prior mass unplaced."""
     return math.ceil(math.log(1e-6) / math.log(mass / (1 + mass))) if mass > 0 else 0
+
+
+def _sticks(cells: _Cells) -> int:
+    return _sticks_of(cells.each * float(cells.empty.max()))
 
 
 def _sprinkle(cells: _Cells, draws: int, stream: np.random.Generator) -> tuple[Array, Array]:
@@ -248,15 +283,33 @@ def _sprinkle(cells: _Cells, draws: int, stream: np.random.Generator) -> tuple[A
     m cells of shape s each are a Gamma(m s) total, spread by a Dirichlet process of mass m s over the m cells: a dozen
     sticks 1 - U^(1/(m s)), each on a random cell, instead of thousands of variates (and no underflow).
     """
-    k, sticks = len(cells.empty), _sticks(cells)
-    size = cells.empty.sum(axis=1)
+    k, sticks, size = len(cells.empty), _sticks(cells), cells.empty
     mass = np.maximum(cells.each * size, 1e-12)
     total = np.where(size > 0, stream.standard_gamma(mass, (draws, k)), 0.0)
     rest = np.cumprod(stream.random((sticks, draws, k)) ** (1 / mass), axis=0)
     rest[-1] = 0.0  # what is left lies on the last stick
     stick = -np.diff(rest, axis=0, prepend=1.0) * total
-    choice = np.argsort(~cells.empty, axis=1, kind="stable")  # the columns of the empty cells of each row come first
-    column = choice[np.arange(k), (stream.random((sticks, draws, k)) * size).astype(int)]
+    column = _empty_column(cells, (stream.random((sticks, draws, k)) * size).astype(int))
     place = np.arange(draws)[:, None] * k + column
     columns: Array = np.bincount(place.ravel(), stick.ravel(), draws * k).reshape(draws, k).astype(float)
     return total, columns
+
+
+def _empty_column(cells: _Cells, which: npt.NDArray[Any], table_up_to: int = 4_000_000) -> npt.NDArray[Any]:
+    """The columns of empty cells, which[..., row] counting the empty cells of each row from 0.
+
+    An empty cell number j lies as many columns behind j as there are occupied ones with at most j empty cells before them.
+    """
+    k = len(cells.empty)
+    inside = cells.column < k
+    row, column = cells.row[inside], cells.column[inside]
+    first = np.searchsorted(row, np.arange(k))
+    before = column - (np.arange(len(row)) - first[row])  # empty cells of the row before each occupied one
+    if k * k <= table_up_to:  # a table of all answers is quicker to ask
+        empty = np.ones((k, k), bool)
+        empty[row, column] = False
+        choice = np.argsort(~empty, axis=1, kind="stable")
+        return np.asarray(choice[np.arange(k), which])
+    key = row * (k + 1) + before
+    passed = np.searchsorted(key, np.arange(k) * (k + 1) + which, side="right") - first
+    return np.asarray(which + passed)

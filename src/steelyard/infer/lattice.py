@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Callable, Sequence
 from functools import cached_property
 from typing import Any
@@ -11,6 +12,9 @@ import numpy as np
 from scipy.special import betainc, betaincc, betaincinv, expit
 
 from steelyard.infer.beta import TAIL, Array, BetaPosterior, Posterior, find_root, log_density
+
+POINTS = 16384  # of the lattice of the mean
+MANY = 1000  # classes beyond which the lattice grows with them, and equal ones are convolved at once
 
 
 class MeanOfTwoBetas(Posterior):
@@ -86,26 +90,35 @@ class MeanOfBetas(Posterior):
 
     exact = False
 
-    def __init__(self, laws: Sequence[BetaPosterior], *, metric: str, prior: str = "", points: int = 16384) -> None:
-        self.laws, self.metric, self.prior, self.points = tuple(laws), metric, prior, points
+    def __init__(self, laws: Sequence[BetaPosterior], *, metric: str, prior: str = "", points: int | None = None) -> None:
+        self.laws, self.metric, self.prior = tuple(laws), metric, prior
+        self.points = points or (POINTS if len(self.laws) <= MANY else 1 << (16 * len(self.laws) - 1).bit_length())
+
+    def _parts(self) -> list[tuple[BetaPosterior, int]]:
+        """The laws with how often each occurs: of many classes most have the same few counts."""
+        if len(self.laws) <= MANY:
+            return [(law, 1) for law in self.laws]
+        times = Counter((law.a, law.b) for law in self.laws)
+        one = {(law.a, law.b): law for law in self.laws}
+        return [(one[shape], many) for shape, many in times.items()]
 
     @cached_property
     def _lattice(self) -> tuple[float, float, Array, Array]:
         """(first value, step, cdf, density) of the mean on its lattice."""
-        reach = [_reach(law) for law in self.laws]
-        step = sum(high - low for low, high in reach) / (self.points - 3 * len(reach))
+        parts, k = self._parts(), len(self.laws)
+        reach = [_reach(law) for law, _ in parts]
+        step = sum(many * (high - low) for (_, many), (low, high) in zip(parts, reach, strict=True)) / (self.points - 3 * k)
         spectrum, excess = np.ones(self.points // 2 + 1, complex), 0.0
-        for law, (low, high) in zip(self.laws, reach, strict=True):
+        for (law, many), (low, high) in zip(parts, reach, strict=True):
             mass = _on_lattice(law, low, step, math.ceil((high - low) / step) + 2)
             at = step * (np.arange(mass.size) - 1) - (law.mean - low)
-            excess += float(mass @ (at * at)) - law.sd**2
-            spectrum *= np.fft.rfft(mass, self.points)
+            excess += many * (float(mass @ (at * at)) - law.sd**2)
+            spectrum *= np.fft.rfft(mass, self.points) ** many
         mass = np.fft.irfft(spectrum, self.points)
         # Half-way between its points the sum of a smooth mass is the cdf - step^2/24 f' (the midpoint rule): one rounding less.
         slope = np.diff(mass, append=0.0) / (step * step)
         cdf = np.cumsum(mass) - (excess - step * step / 12) / 2 * slope
-        start = sum(low for low, _ in reach) - step * len(reach) + step / 2
-        k = len(reach)
+        start = sum(many * low for (_, many), (low, _) in zip(parts, reach, strict=True)) - step * k + step / 2
         return start / k, step / k, np.maximum.accumulate(np.clip(cdf, 0.0, 1.0)), np.maximum(np.gradient(cdf, step / k), 0.0)
 
     def _cdf(self, x: Any) -> Any:

@@ -7,6 +7,7 @@ intervals are those of `infer/sums.py`; only the randomization, which swaps the 
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 from itertools import product
 
 import numpy as np
@@ -19,9 +20,10 @@ from steelyard.infer.randomization import TIE, Randomized, check_exchanges, comp
 from steelyard.infer.signflip import signed_totals
 from steelyard.infer.sums import linearised, resampled, standard_error
 from steelyard.metrics.sums import SumStatistic
-from steelyard.tally.sums import Sums
+from steelyard.tally.sums import SparseRows, Sums
 
 FloatArray = npt.NDArray[np.float64]
+Rows = FloatArray | SparseRows
 FEW = 14  # units whose swaps are enumerated: 16,384 outcomes
 
 
@@ -40,8 +42,11 @@ def difference_statistic(statistic: SumStatistic, columns: int) -> SumStatistic:
     return SumStatistic(value, gradient)
 
 
-def side_by_side(rows_a: FloatArray, rows_b: FloatArray, count: npt.ArrayLike | None = None) -> Sums:
+def side_by_side(rows_a: Rows, rows_b: Rows, count: npt.ArrayLike | None = None) -> Sums:
     """The two systems' rows as one tally: unit u has [row of a, row of b] and occurs count[u] times."""
+    if isinstance(rows_a, SparseRows) and isinstance(rows_b, SparseRows):
+        ones = np.ones(len(rows_a), np.int64)
+        return Sums(rows=rows_a.beside(rows_b), count=ones, answers=len(rows_a))
     a, b = (np.asarray(x, float) for x in (rows_a, rows_b))
     if a.shape != b.shape or a.ndim != 2:
         raise DataError(
@@ -51,7 +56,7 @@ def side_by_side(rows_a: FloatArray, rows_b: FloatArray, count: npt.ArrayLike | 
     return Sums(rows=np.concatenate([a, b], axis=1), count=many, answers=int(many.sum()))
 
 
-def paired_error(rows_a: FloatArray, rows_b: FloatArray, statistic: SumStatistic, *, count: npt.ArrayLike | None = None) -> float:
+def paired_error(rows_a: Rows, rows_b: Rows, statistic: SumStatistic, *, count: npt.ArrayLike | None = None) -> float:
     """The linearised standard error of the difference: sqrt(G/(G-1) sum_u (u - mean)^2), u = g_b row_b - g_a row_a.
 
     Reference: CameronMiller2015, equation 11; Miller2024, section 4 on paired differences.
@@ -61,12 +66,12 @@ def paired_error(rows_a: FloatArray, rows_b: FloatArray, statistic: SumStatistic
     >>> round(paired_error(a, b, QUOTIENT), 6)
     0.57735
     """
-    return standard_error(side_by_side(rows_a, rows_b, count), difference_statistic(statistic, np.shape(rows_a)[1]))
+    return standard_error(side_by_side(rows_a, rows_b, count), difference_statistic(statistic, rows_a.shape[1]))
 
 
 def paired_linearised(
-    rows_a: FloatArray,
-    rows_b: FloatArray,
+    rows_a: Rows,
+    rows_b: Rows,
     statistic: SumStatistic,
     confidence_level: float = 0.95,
     side: str = "two",
@@ -84,12 +89,12 @@ def paired_linearised(
     >>> [round(x, 6) for x in paired_linearised(a, b, QUOTIENT)]
     [0.003899, 5.229434]
     """
-    return linearised(side_by_side(rows_a, rows_b, count), difference_statistic(statistic, np.shape(rows_a)[1]), confidence_level, side)
+    return linearised(side_by_side(rows_a, rows_b, count), difference_statistic(statistic, rows_a.shape[1]), confidence_level, side)
 
 
 def paired_resampled(
-    rows_a: FloatArray,
-    rows_b: FloatArray,
+    rows_a: Rows,
+    rows_b: Rows,
     statistic: SumStatistic,
     method: str,
     confidence_level: float = 0.95,
@@ -112,12 +117,12 @@ def paired_resampled(
     >>> 0.47 < low < 0.5 < high < 0.53
     True
     """
-    paired = difference_statistic(statistic, np.shape(rows_a)[1])
+    paired = difference_statistic(statistic, rows_a.shape[1])
     return resampled(side_by_side(rows_a, rows_b, count), paired, method, confidence_level, side, draws=draws, seed=seed)
 
 
 def paired_swap(
-    rows_a: FloatArray, rows_b: FloatArray, statistic: SumStatistic, *, alternative: str = "two-sided", draws: int = 10_000, seed: int = 0
+    rows_a: Rows, rows_b: Rows, statistic: SumStatistic, *, alternative: str = "two-sided", draws: int = 10_000, seed: int = 0
 ) -> Randomized:
     """Approximate randomization over units: a fair coin per unit decides which of its two rows is the candidate's.
 
@@ -135,21 +140,54 @@ def paired_swap(
     check_alternative(alternative)
     draws = check_exchanges(draws)
     tally = side_by_side(rows_a, rows_b)
-    columns = tally.rows.shape[1] // 2
-    a, b = tally.rows[:, :columns], tally.rows[:, columns:]
-    gap = (b - a)[np.any(a != b, axis=1)]
+    totals = tally.totals()
+    a, b = totals[: len(totals) // 2], totals[len(totals) // 2 :]
+    gap = _gap(rows_a, rows_b)
     if not len(gap):
         return Randomized(p_value=1.0, statistic=0.0, exact=True, draws=1, count=1)
-    here, there = (float(statistic.value(x.sum(0))) for x in (a, b))
+    here, there = (float(statistic.value(x)) for x in (a, b))
     if not (math.isfinite(here) and math.isfinite(there)):
         raise Degenerate("the metric is undefined for one of the systems")
     observed, size = there - here, max(abs(here), abs(there))
     sign = 0 if abs(observed) <= TIE * size else int(math.copysign(1, observed))
     exact = len(gap) <= FEW
-    sums = np.array(list(product((1.0, -1.0), repeat=len(gap)))) @ gap if exact else signed_totals(gap, draws, seed)
-    middle = (a.sum(0) + b.sum(0)) / 2
-    far, farther, lost = compare_sizes(statistic.value(middle - sums / 2), statistic.value(middle + sums / 2), observed, size)
-    far[0], farther[0] = True, False  # the first pattern swaps nothing
-    p = symmetric_p(float(far.mean()), float(farther.mean()), sign, alternative)
-    count, used = (int(far.sum()), len(sums)) if exact else (int(far.sum()) - 1, len(sums) - 1)
-    return Randomized(p_value=p, statistic=observed, exact=exact, draws=used, count=count, undefined=int(lost.sum()))
+    middle = (a + b) / 2
+    far, farther, undefined = [], [], 0
+    for sums in _swapped(gap, draws, seed, exact):
+        parts = compare_sizes(statistic.value(middle - sums / 2), statistic.value(middle + sums / 2), observed, size)
+        far.append(parts[0])
+        farther.append(parts[1])
+        undefined += int(parts[2].sum())
+    far_ones, farther_ones = np.concatenate(far), np.concatenate(farther)
+    far_ones[0], farther_ones[0] = True, False  # the first pattern swaps nothing
+    p = symmetric_p(float(far_ones.mean()), float(farther_ones.mean()), sign, alternative)
+    count, used = (int(far_ones.sum()), len(far_ones)) if exact else (int(far_ones.sum()) - 1, len(far_ones) - 1)
+    return Randomized(p_value=p, statistic=observed, exact=exact, draws=used, count=count, undefined=undefined)
+
+
+def swapped_numbers(rows: Rows) -> int:
+    """About how many numbers one pattern of swaps takes."""
+    return 2 * len(rows.value) if isinstance(rows, SparseRows) else 2 * rows.shape[1]
+
+
+def _gap(rows_a: Rows, rows_b: Rows) -> Rows:
+    """candidate - baseline of the units that differ."""
+    if isinstance(rows_a, SparseRows) and isinstance(rows_b, SparseRows):
+        return rows_b.minus(rows_a)
+    a, b = np.asarray(rows_a, float), np.asarray(rows_b, float)
+    return np.asarray((b - a)[np.any(a != b, axis=1)])
+
+
+def _swapped(gap: Rows, draws: int, seed: int, exact: bool) -> Iterator[FloatArray]:
+    """sum_u s_u gap_u for patterns of signs s, the first all +: every pattern of few units, else drawn ones."""
+    signs = np.array(list(product((1.0, -1.0), repeat=len(gap)))) if exact else None
+    if not isinstance(gap, SparseRows):
+        yield signed_totals(gap, draws, seed) if signs is None else signs @ gap
+        return
+    stream = np.random.Generator(np.random.PCG64(seed))
+    for i in range(len(signs) if signs is not None else draws + 1):
+        if signs is not None:
+            one = signs[i]
+        else:
+            one = np.ones(len(gap)) if i == 0 else 1.0 - 2.0 * stream.integers(0, 2, len(gap))
+        yield (one @ gap)[None, :]

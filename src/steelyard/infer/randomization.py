@@ -29,6 +29,7 @@ IntArray = npt.NDArray[np.int64]
 COMBINATIONS = 200_000  # outcomes that are enumerated rather than drawn
 TOGETHER = 1024  # draws of one batch: part of the definition of the stream, so it never follows BLOCK
 LONGEST = 768  # items of a kind up to which counting the ones of random words beats Generator.binomial
+SHORT = 128  # draws of a batch below which a loop over classes costs more than it saves
 TIE = 1e-12  # two values closer than this, relative to the values of the metric, are one value
 
 
@@ -254,8 +255,11 @@ def _fair_binomial(m: int) -> FloatArray:
 
 
 def _add_rows(out: FloatArray, codes: IntArray, rows: npt.NDArray[Any], sign: int) -> None:
-    """out[code] += sign * the sum of the rows of that code; codes are sorted. Ten times as fast as `np.add.reduceat`."""
+    """out[code] += sign * the sum of the rows of that code; codes are sorted. Long rows ten times as fast as by `np.add.reduceat`."""
     own, starts = np.unique(codes, return_index=True)
+    if rows.shape[1] < SHORT < len(own):
+        out[own] += sign * np.add.reduceat(rows, starts, axis=0)  # whole numbers: the order of adding does not matter
+        return
     stops = np.append(starts, len(codes))[1:]
     for code, start, stop in zip(own.tolist(), starts.tolist(), stops.tolist(), strict=True):
         out[code] += sign * np.add.reduce(rows[start:stop], axis=0)

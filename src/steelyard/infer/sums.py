@@ -50,7 +50,7 @@ def standard_error(sums: Sums, statistic: SumStatistic) -> float:
         raise bootstrap.Degenerate("fewer than two units")
     u = influence(sums, statistic)
     u = u - (sums.count @ u) / n  # zero by theory for ratios; kills the rounding of large totals
-    terms = np.abs(sums.rows) @ np.abs(statistic.gradient(sums.totals()))  # what the differences were computed from
+    terms = abs(sums.rows) @ np.abs(statistic.gradient(sums.totals()))  # what the differences were computed from
     u[np.abs(u) <= 1e-13 * terms.max(initial=0.0)] = 0.0  # equal units differ by rounding only
     return math.sqrt(n / (n - 1) * float(sums.count @ u**2))
 
@@ -103,6 +103,7 @@ def resampled(
         raise bootstrap.Degenerate("fewer than two units")
     rng = np.random.Generator(np.random.PCG64(seed))
     units = bucketed(in_order(sums), rng)
+    of_units = units.dense
     estimate = float(statistic.value(sums.totals()))
     values, errors = [], []
     rows = max(1, BLOCK // len(units.rows))
@@ -112,7 +113,7 @@ def resampled(
             values.append(statistic.value(_redrawn(units, block, rng)))
             continue
         weights = redraw(units.count, block, rng)
-        totals = weights @ units.rows
+        totals = weights @ of_units
         values.append(statistic.value(totals))
         errors.append(_errors(units, weights, totals, statistic))
     drawn = np.concatenate(values)
@@ -124,7 +125,7 @@ def resampled(
             drawn[defined], np.concatenate(errors)[defined], estimate, standard_error(units, statistic), confidence_level, side
         )
     else:
-        left_out = statistic.value(units.totals() - units.rows)
+        left_out = statistic.value(units.totals() - of_units)
         usable = np.isfinite(left_out)
         ends = bootstrap.bca(drawn[defined], estimate, left_out[usable], units.count[usable], confidence_level, side)
     return (*ends, int(draws - defined.sum()))
@@ -132,8 +133,8 @@ def resampled(
 
 def in_order(sums: Sums) -> Sums:
     """Equal units merged and sorted by their numbers, so that the order of the file does not choose which one a draw meets."""
-    order = np.lexsort(sums.rows.T[::-1])
-    rows, count = sums.rows[order], sums.count[order]
+    order = np.lexsort(sums.dense.T[::-1])
+    rows, count = sums.dense[order], sums.count[order]
     new = np.concatenate([[True], np.any(rows[1:] != rows[:-1], axis=1)])
     starts = np.flatnonzero(new)
     return Sums(rows=rows[starts], count=np.add.reduceat(count, starts), answers=sums.answers, units=sums.units)
@@ -143,7 +144,7 @@ def bucketed(sums: Sums, rng: np.random.Generator) -> Sums:
     """The same totals in at most 4,096 units."""
     if len(sums.rows) <= BUCKETS:
         return sums
-    rows = np.repeat(sums.rows, sums.count, axis=0)
+    rows = np.repeat(sums.dense, sums.count, axis=0)
     bucket = rng.permutation(len(rows)) % BUCKETS
     return Sums(rows=sum_units(rows, bucket, BUCKETS), count=np.ones(BUCKETS, np.int64), answers=sums.answers, units=sums.units)
 
@@ -151,14 +152,14 @@ def bucketed(sums: Sums, rng: np.random.Generator) -> Sums:
 def _redrawn(units: Sums, draws: int, rng: np.random.Generator) -> FloatArray:
     """The totals of redrawn samples, one row each. Where most units are one of a kind they are picked one by one and added up, which
     costs a fraction of counting how often each came; else a multinomial counts. The law is the same."""
-    n = units.n
-    varying = np.flatnonzero(np.ptp(units.rows, axis=0) > 0)
-    if n > min(2 * len(units.rows), BUCKETS) or len(varying) > FEW:
-        return redraw(units.count, draws, rng) @ units.rows
+    n, rows = units.n, units.dense
+    varying = np.flatnonzero(np.ptp(rows, axis=0) > 0)
+    if n > min(2 * len(rows), BUCKETS) or len(varying) > FEW:
+        return redraw(units.count, draws, rng) @ rows
     picked = rng.integers(0, n, size=(draws, n), dtype=np.uint16)
-    totals = np.tile(units.rows[0] * n, (draws, 1))
+    totals = np.tile(rows[0] * n, (draws, 1))
     for column in varying:
-        totals[:, column] = np.repeat(units.rows[:, column], units.count)[picked].sum(axis=1)
+        totals[:, column] = np.repeat(rows[:, column], units.count)[picked].sum(axis=1)
     return totals
 
 
@@ -166,7 +167,7 @@ def _errors(units: Sums, weights: npt.NDArray[np.int64], totals: FloatArray, sta
     """The linearised standard error of every redrawn sample."""
     n = units.n
     gradients = np.array([statistic.gradient(total) for total in totals])
-    u = gradients @ units.rows.T  # (draws, units)
+    u = gradients @ units.dense.T  # (draws, units)
     mean = np.einsum("bu,bu->b", weights, u) / n
     second = np.einsum("bu,bu->b", weights, u * u) - n * mean**2
     out: FloatArray = np.sqrt(np.maximum(second, 0) * n / (n - 1))

@@ -44,7 +44,7 @@ def table_bootstrap(
     if method == "percentile":
         ends = bootstrap.percentile(drawn[defined], confidence_level, side)
     else:
-        left_out = np.concatenate([statistic.value(m) for m in cells.left_out()])
+        left_out = cells.jackknife(statistic)
         usable = np.isfinite(left_out)
         estimate = float(statistic.value(cells.observed()))
         ends = bootstrap.bca(drawn[defined], estimate, left_out[usable], cells.count[usable], confidence_level, side)

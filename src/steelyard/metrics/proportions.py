@@ -15,6 +15,7 @@ from typing import Any
 from steelyard.metrics.catalogue import Metric
 from steelyard.metrics.table import F1, JACCARD, RATIOS, Ratio, f_beta_ratio
 from steelyard.tally.counts import Counts
+from steelyard.tally.sums import SparseRows
 
 ACCURACY = Ratio((1, 0, 0, 0), (0, 0, 0, 1))
 ERROR = Ratio((-1, 0, 0, 1), (0, 0, 0, 1))
@@ -60,9 +61,15 @@ class Proportion:
 
     def of_rows(self, rows: Any, classes: int) -> tuple[Any, Any]:
         """(k_g, n_g) of every unit, from rows of margins [hits, truths, predictions, weight]."""
-        parts = [rows[:, i * classes : (i + 1) * classes] for i in range(3)]
-        four = [part.sum(1) if self.label is None else part[:, self.label] for part in parts]
-        return self.ratio.parts(four[0], four[1], four[2], rows[:, -1])
+        first, width = (0, classes) if self.label is None else (self.label, 1)
+        four = [_part(rows, i * classes + first, i * classes + first + width) for i in range(3)]
+        return self.ratio.parts(four[0], four[1], four[2], _part(rows, 3 * classes, 3 * classes + 1))
+
+
+def _part(rows: Any, start: int, stop: int) -> Any:
+    if isinstance(rows, SparseRows):
+        return rows.part(start, stop)
+    return rows[:, start:stop].sum(1) if stop - start > 1 else rows[:, start]
 
 
 def as_proportion(metric: Metric, counts: Counts, label: int | None) -> Proportion | None:

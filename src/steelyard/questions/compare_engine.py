@@ -79,7 +79,7 @@ def _compare_units(a: Source, b: Source, wanted: Metric | None, asked: Asked, na
         asked.warn(
             f"too many rows to move: {report.matched:,} items lie in {sums.n:,} buckets by the md5 of their ids, which are resampled"
         )
-    found = compare_units(sums.rows[:, :2], sums.rows[:, 2:], QUOTIENT, report.matched, metric, asked, grouped=grouped)
+    found = compare_units(sums.dense[:, :2], sums.dense[:, 2:], QUOTIENT, report.matched, metric, asked, grouped=grouped)
     called = run_names((a, b), names)
     return finish(found, metric, asked, (called[0], called[1]), unmatched=report.to_dict())
 

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
+
+import numpy as np
 
 from steelyard.errors import UsageError
 from steelyard.infer import sums as infer_sums
@@ -14,6 +17,7 @@ from steelyard.metrics.proportions import Proportion, why_undefined
 from steelyard.metrics.sums import of_margins
 from steelyard.questions.settings import Settings
 from steelyard.results import Row
+from steelyard.tally.sums import SparseRows, Sums
 
 if TYPE_CHECKING:
     from steelyard.questions.table_rows import TableTally
@@ -28,6 +32,12 @@ def grouped_row(metric: Metric, label: int | None, tally: TableTally, proportion
     assert tally.units is not None
     units, counts = tally.units, tally.counts
     statistic = of_margins(statistic_of(metric, label, settings), counts.classes)
+    if label is not None and isinstance(units.rows, SparseRows):  # one class of many: nothing of the others is needed
+        units, statistic = _of_class(units, label, counts.classes), of_margins(statistic_of(metric, 0, settings), 1)
+        proportion = None if proportion is None else replace(proportion, label=0)
+        classes = 1
+    else:
+        classes = counts.classes
     value = _inside(float(statistic.value(units.totals())), metric)
     name = metric.name.removeprefix("each_") + ("" if label is None else f"[{counts.labels[label]}]")
     # the items that the metric rests on; repeats and weights leave no whole number of them, so all items stand there
@@ -44,7 +54,7 @@ def grouped_row(metric: Metric, label: int | None, tally: TableTally, proportion
     if units.n < FEWEST:
         return make_row(metric, label, counts, value, n, None, settings, details)
     if proportion is not None:
-        grouped = _grouped(proportion, units.rows, units.answers, counts.classes, details, tally.kind)
+        grouped = _grouped(proportion, units.rows, units.answers, classes, details, tally.kind)
         if method == "wilson":
             ends = _wilson(grouped, proportion, name, settings)
             return make_row(metric, label, counts, value, n, ends, settings, details)
@@ -54,6 +64,17 @@ def grouped_row(metric: Metric, label: int | None, tally: TableTally, proportion
         settings.warn(f"{name}: {method} has no interval here ({reason})")
         return make_row(metric, label, counts, value, n, None, settings, details)
     return make_row(metric, label, counts, value, n, ends, settings, details)
+
+
+def _of_class(units: Sums, label: int, classes: int) -> Sums:
+    """The units with the margins of one class alone."""
+    assert isinstance(units.rows, SparseRows)
+    columns = (label, classes + label, 2 * classes + label, 3 * classes)
+    return replace(units, rows=np.stack([units.rows.part(c, c + 1) for c in columns], axis=1))
+
+
+def _weights(rows: Any) -> Any:
+    return rows.part(rows.shape[1] - 1, rows.shape[1]) if isinstance(rows, SparseRows) else rows[:, -1]
 
 
 def _inside(value: float, metric: Metric) -> float:
@@ -77,7 +98,7 @@ def _grouped(proportion: Proportion, rows: Any, answers: float, classes: int, de
     successes, trials = proportion.of_rows(rows, classes)
     used = trials > 0  # a group without a single item of the denominator says nothing about the proportion
     successes, trials = successes[used], trials[used]
-    share = float(trials.sum() / rows[:, -1].sum()) if proportion.label is not None else 1.0
+    share = float(trials.sum() / _weights(rows).sum()) if proportion.label is not None else 1.0
     if kind == "weights":  # unequal weights are worth Kish's n at most, however many rows carry them
         answers, share = float(trials.sum()) ** 2 / float(trials @ trials), 1.0
     grouped = grouped_proportion(successes, trials, max(1.0, answers * share))

@@ -6,9 +6,7 @@ from collections.abc import Sequence
 
 from steelyard.metrics.catalogue import Metric
 from steelyard.questions.settings import Settings
-from steelyard.tally.counts import MISSING, Counts
-
-FEW = 10
+from steelyard.tally.counts import FEW, MISSING, Counts
 
 
 def warn_about_labels(counts: Counts, metrics: Sequence[Metric], settings: Settings, whole: bool = True) -> None:

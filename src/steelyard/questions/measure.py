@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -19,6 +20,8 @@ if TYPE_CHECKING:
     from steelyard.questions.sample import Sample
 
 Names = str | Sequence[str] | None
+FEW_CLASSES = 5  # classes that are warned about one by one
+MANY_WARNINGS = 50  # different warnings about the classes of one metric
 OUTCOME_METRICS = ("accuracy", "error", "mean")
 
 
@@ -149,8 +152,34 @@ def rows_of_table(metric: Metric, tally: TableTally, settings: Settings) -> Iter
     """One row, or one per class for each_."""
     if metric.average == "each":
         known = range(tally.counts.classes) if tally.counts.negatives_known else [1]
-        return [table_row(metric, label, tally, settings) for label in known]
+        return _each_class(metric, known, tally, settings)
     return [table_row(metric, class_of(metric, tally.counts, settings), tally, settings)]
+
+
+def _each_class(metric: Metric, labels: Iterable[int], tally: TableTally, settings: Settings) -> list[Row]:
+    """A row per class; what is to be said of more than a few classes in the same words is said once."""
+    rows: list[Row] = []
+    said: dict[str, list[str]] = {}
+    own = settings.quietly()
+    for label in labels:
+        row = table_row(metric, label, tally, own)
+        rows.append(row)
+        for sentence in own.warnings:
+            said.setdefault(sentence.removeprefix(row.name), []).append(sentence)
+        own.warnings.clear()
+    name = metric.name.removeprefix("each_")
+    folded = len(said) > MANY_WARNINGS
+    for rest, sentences in list(said.items())[:MANY_WARNINGS]:
+        if len(sentences) <= FEW_CLASSES or sentences[0] == rest:
+            for sentence in sentences:
+                settings.warn(sentence)
+        else:
+            examples = ", ".join(repr(s.removesuffix(rest).removeprefix(f"{name}[").removesuffix("]")) for s in sentences[:3])
+            settings.warn(f"{name}{rest} ({len(sentences):,} classes, such as {examples})")
+    if folded:
+        left = sum(map(len, list(said.values())[MANY_WARNINGS:]))
+        settings.warn(f"{name}: {left:,} more warnings like these about other classes")
+    return rows
 
 
 def class_of(metric: Metric, counts: Counts, settings: Settings) -> int | None:
@@ -225,7 +254,7 @@ def sign(metrics: Sequence[Metric], rows: Sequence[Row], settings: Settings, fac
         name = metric.name.removeprefix("each_")
         # a fall-back is not asked for by name: repeating the question with the method it replaced gives it again
         methods = [row.details.get("instead_of", row.interval.method) for row in rows if row.metric == name and row.interval is not None]
-        used.append(max(methods, key=methods.count) if methods else "none")
+        used.append(Counter(methods).most_common(1)[0][0] if methods else "none")
     redrawn = bool({*RESAMPLING} & set(used)) or any("monte_carlo_error" in row.details for row in rows)
     believed = {row.interval.method for row in rows if row.interval is not None} & {"bayes", "hdi"}  # asked for or fallen back to
     return signature.write(

@@ -109,7 +109,7 @@ def _outcomes(units: Units, details: dict[str, Any]) -> TableTally:
     """Right and wrong by unit: the margins that a table of two classes has when every truth is right."""
     import numpy as np
 
-    n, right = units.sums.rows[:, 0], units.sums.rows[:, 1]
+    n, right = units.sums.dense[:, 0], units.sums.dense[:, 1]
     zero = np.zeros(len(n))
     rows = np.stack([right, zero, n, zero, right, n - right, n], axis=1)
     every = np.repeat(np.arange(len(n)), units.sums.count)  # a row per unit: equal items stand apart, as they do for a file

@@ -24,7 +24,7 @@ from steelyard.read.source import Source
 from steelyard.read.sql.tables import SqlTable
 from steelyard.read.table import MemoryTable
 from steelyard.results import Measurement, Row, Slice
-from steelyard.tally.design import take
+from steelyard.tally.design import same_label, take
 from steelyard.tally.order import label_order
 from steelyard.tally.spelling import told_of_look_alikes
 
@@ -245,8 +245,7 @@ def disagreements(sample: Sample) -> int:
     items = sample.items
     if items.truth is None or items.prediction is None or not sample.binary_scores or items.score is None:
         return 0
-    truth, prediction = np.array(items.truth.names)[items.truth.codes], np.array(items.prediction.names)[items.prediction.codes]
-    differ = (truth == prediction) != (items.score == 1)
+    differ = same_label(items.truth, items.prediction) != (items.score == 1)
     return int(differ.sum() if items.count is None else items.count[differ].sum())
 
 

@@ -24,7 +24,7 @@ from steelyard.questions.table_rows import statistic_of
 from steelyard.questions.unpaired import compare_counts, compare_means, from_errors
 from steelyard.results import Interval
 from steelyard.tally.counts import MISSING, Counts
-from steelyard.tally.design import Design, count_labels, design_of, table_sums, take
+from steelyard.tally.design import Design, count_labels, design_of, same_label, table_sums, take
 from steelyard.tally.joint import JointCounts
 from steelyard.tally.order import label_order
 from steelyard.tally.pairs import Pairs, count_joint, joint_of_codes
@@ -126,7 +126,7 @@ def _right(items: Items, metric: Metric, *, scored: bool) -> FloatArray:
             )
         right = items.score
     else:
-        right = (np.array(items.truth.names)[items.truth.codes] == np.array(items.prediction.names)[items.prediction.codes]).astype(float)
+        right = same_label(items.truth, items.prediction).astype(float)
     return 1 - right if metric.base == "error" else right
 
 

@@ -140,7 +140,7 @@ def _test(
     name = asked.choose("test", asked.test, offered, f"{metric.name} on the same items")
     if name == "within-item":
         return _within(pairs, asked, rows)
-    by_unit = np.repeat(sums.rows[:, 1], sums.count) if grouped else d
+    by_unit = np.repeat(sums.dense[:, 1], sums.count) if grouped else d
     if name == "paired-t":
         return _student(sums, asked)
     if name == "wilcoxon":

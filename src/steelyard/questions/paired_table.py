@@ -10,6 +10,7 @@ from steelyard.infer.bootstrap import Degenerate
 from steelyard.infer.equivalence import equivalence, rope
 from steelyard.infer.mean import wilson_mean
 from steelyard.infer.randomization import randomize
+from steelyard.infer.work import fewer_draws, within_reach
 from steelyard.metrics.catalogue import Metric
 from steelyard.metrics.table import TableStatistic
 from steelyard.questions.asked import Asked
@@ -18,12 +19,14 @@ from steelyard.questions.label_warnings import warn_about_labels
 from steelyard.questions.paired_flips import equivalence_words, rope_words, side_words
 from steelyard.questions.table_rows import TableTally, statistic_of, table_row
 from steelyard.results import Interval, Test
+from steelyard.tally.counts import Counts
 from steelyard.tally.joint import JointCounts
 
 if TYPE_CHECKING:
     from steelyard.infer.paired_posterior import JointPosterior
 
 INTERVALS = ("delta", "bca", "percentile", "bayes")  # redrawn ends miss where few answers differ: `steelyard certify --only paired`
+SAMPLED = 60  # random numbers that a draw of the joint posterior takes for each class, about
 TESTS = ("randomization", "bootstrap")
 
 
@@ -71,9 +74,15 @@ def compare_table(joint: JointCounts, metric: Metric, label: str | None, asked: 
     if asked.margin is not None and found.error:
         e = equivalence(second - first, found.error, asked.margin)
         found.equivalence = equivalence_words(e.p_lower, e.p_upper, asked.margin, asked, higher_is_better=metric.facts.higher_is_better)
+        if not within_reach(joint.classes * SAMPLED, asked.own.draws):
+            return _warned(found, sides, metric, asked, identical)
         found.drawn = True
         believed = rope(_posterior(joint, statistic, metric, asked), asked.margin)
         found.equivalence |= {"rope": rope_words(believed, higher_is_better=metric.facts.higher_is_better)}
+    return _warned(found, sides, metric, asked, identical)
+
+
+def _warned(found: Evidence, sides: tuple[Counts, Counts], metric: Metric, asked: Asked, identical: bool) -> Evidence:
     if identical:
         found.details["identical"] = True
         asked.warn("the two systems give the same answer to every item: identical runs, or one run compared with itself")
@@ -84,6 +93,8 @@ def compare_table(joint: JointCounts, metric: Metric, label: str | None, asked: 
 def _test(joint: JointCounts, statistic: TableStatistic, metric: Metric, asked: Asked) -> Test:
     name = asked.choose("test", asked.test, TESTS, f"{metric.name} on the same items")
     draws, seed = asked.own.draws, asked.own.seed
+    if asked.test is None:
+        draws = fewer_draws(len(joint.count) + 2 * joint.classes, draws)
     if name == "bootstrap":
         drawn = infer.paired_bootstrap_test(joint, statistic, alternative=asked.alternative, draws=draws, seed=seed)
         details = {"share": drawn.share, "k": drawn.count, "draws": drawn.draws, "side": side_words(asked.alternative)}
@@ -107,6 +118,9 @@ def table_interval(joint: JointCounts, statistic: TableStatistic, metric: Metric
             joint, statistic, method, asked.level, asked.side, draws=asked.own.draws, seed=asked.own.seed
         )
     except Degenerate as reason:
+        if not within_reach(joint.classes * SAMPLED, asked.own.draws):
+            asked.warn(f"no interval for the difference can be given for {joint.classes:,} classes ({reason})")
+            return None
         asked.warn(f"{method} has no interval for the difference here ({reason}); the posterior's is given instead")
         found.details["instead_of"] = method
         return _of_posterior(joint, statistic, metric, asked, reach)

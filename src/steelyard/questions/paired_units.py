@@ -13,6 +13,8 @@ from steelyard.infer.bootstrap import Degenerate
 from steelyard.infer.equivalence import equivalence
 from steelyard.infer.grouped import FEWEST
 from steelyard.infer.mean import unseen_difference, wilson_mean
+from steelyard.infer.paired_sums import Rows
+from steelyard.infer.work import fewer_draws
 from steelyard.metrics.catalogue import Metric
 from steelyard.metrics.sums import SumStatistic
 from steelyard.questions.asked import Asked
@@ -20,15 +22,14 @@ from steelyard.questions.evidence import Evidence
 from steelyard.questions.grouped_rows import warn_few_units
 from steelyard.questions.paired_flips import equivalence_words
 from steelyard.results import Interval, Test
+from steelyard.tally.sums import SparseRows
 
 FloatArray = npt.NDArray[np.float64]
 
 
-def compare_units(
-    a: FloatArray, b: FloatArray, statistic: SumStatistic, n: int, metric: Metric, asked: Asked, *, grouped: bool
-) -> Evidence:
+def compare_units(a: Rows, b: Rows, statistic: SumStatistic, n: int, metric: Metric, asked: Asked, *, grouped: bool) -> Evidence:
     """The difference of a statistic of sums; a and b have one row per unit."""
-    first, second = (float(statistic.value(side.sum(0))) for side in (a, b))
+    first, second = (float(statistic.value(_totals(side))) for side in (a, b))
     if math.isnan(first) or math.isnan(second):
         raise DataError(
             f"cannot compare {metric.name}",
@@ -36,9 +37,11 @@ def compare_units(
             need="a value in both",
             hint="--absent skip or --absent zero",
         )
-    asked.choose("test", asked.test, ("randomization",), f"{metric.name} over units")
-    drawn = infer.paired_swap(a, b, statistic, alternative=asked.alternative, draws=asked.own.draws, seed=asked.own.seed)
-    details = {"exact": drawn.exact} | ({} if drawn.exact else {"draws": drawn.draws})
+    error: float | None
+    try:
+        error = infer.paired_error(a, b, statistic)
+    except Degenerate:
+        error = None
     found = Evidence(
         design="clustered" if grouped else "paired",
         n=n,
@@ -46,26 +49,39 @@ def compare_units(
         candidate=second,
         difference=second - first,
         interval=None,
-        test=Test(name="randomization", alternative=asked.alternative, statistic=drawn.statistic, p_value=drawn.p_value, details=details),
+        test=_test(a, b, statistic, metric, asked),
+        error=error,
         details={"groups": len(a), "units": len(a)} if grouped else {},
     )
-    try:
-        found.error = infer.paired_error(a, b, statistic)
-    except Degenerate:
-        found.error = None
     found.interval = units_interval(a, b, statistic, metric, asked, grouped)
     if asked.margin is not None and not found.error:
         asked.warn("equivalence within the margin cannot be tested: the units show no spread")
     if asked.margin is not None and found.error:
         e = equivalence(second - first, found.error, asked.margin, len(a) - 1)
         found.equivalence = equivalence_words(e.p_lower, e.p_upper, asked.margin, asked, higher_is_better=metric.facts.higher_is_better)
-    if np.array_equal(a, b):
+    if _equal(a, b):
         found.details["identical"] = True
         asked.warn("the two systems agree on every unit: identical runs, or one run compared with itself")
     return found
 
 
-def units_interval(a: FloatArray, b: FloatArray, statistic: SumStatistic, metric: Metric, asked: Asked, grouped: bool) -> Interval | None:
+def _test(a: Rows, b: Rows, statistic: SumStatistic, metric: Metric, asked: Asked) -> Test:
+    name = asked.choose("test", asked.test, ("randomization",), f"{metric.name} over units")
+    draws = asked.own.draws if asked.test is not None else fewer_draws(infer.swapped_numbers(a), asked.own.draws)
+    drawn = infer.paired_swap(a, b, statistic, alternative=asked.alternative, draws=draws, seed=asked.own.seed)
+    details = {"exact": drawn.exact} | ({} if drawn.exact else {"draws": drawn.draws})
+    return Test(name=name, alternative=asked.alternative, statistic=drawn.statistic, p_value=drawn.p_value, details=details)
+
+
+def _totals(rows: Rows) -> FloatArray:
+    return rows.totals() if isinstance(rows, SparseRows) else np.asarray(rows.sum(0))
+
+
+def _equal(a: Rows, b: Rows) -> bool:
+    return a.equals(b) if isinstance(a, SparseRows) and isinstance(b, SparseRows) else np.array_equal(a, b)  # type: ignore[arg-type]
+
+
+def units_interval(a: Rows, b: Rows, statistic: SumStatistic, metric: Metric, asked: Asked, grouped: bool) -> Interval | None:
     """The linearised interval with t(G-1) for G units, items or groups, as for one system in groups."""
     method = asked.choose("interval", asked.interval, ("delta", "bca", "percentile"), f"{metric.name} over units")
     if grouped:
@@ -83,7 +99,7 @@ def units_interval(a: FloatArray, b: FloatArray, statistic: SumStatistic, metric
         if low_end is None or high_end is None:
             return _unseen(a, b, statistic, asked, str(reason))
         width = high_end - low_end
-        gap = float(statistic.value(b.sum(0)) - statistic.value(a.sum(0)))
+        gap = float(statistic.value(_totals(b)) - statistic.value(_totals(a)))
         asked.warn(f"{method} has no interval for the difference here ({reason}); Wilson on its mean is given instead, which is wide")
         return asked.interval_of(*wilson_mean(gap, len(a), -width, width, asked.level, asked.side), "wilson-mean", -width, width)
     if undefined:
@@ -91,10 +107,10 @@ def units_interval(a: FloatArray, b: FloatArray, statistic: SumStatistic, metric
     return asked.interval_of(low, high, method, None, None)
 
 
-def _unseen(a: FloatArray, b: FloatArray, statistic: SumStatistic, asked: Asked, reason: str) -> Interval | None:
+def _unseen(a: Rows, b: Rows, statistic: SumStatistic, asked: Asked, reason: str) -> Interval | None:
     """Identical units of a metric without a range: a new unit may differ by as much as the units differ among themselves."""
-    effects = len(a) * (a @ statistic.gradient(a.sum(0)))
-    if not np.array_equal(a, b) or not float(np.ptp(effects)) > 0:
+    effects = len(a) * (a @ statistic.gradient(_totals(a)))
+    if not _equal(a, b) or not float(np.ptp(effects)) > 0:
         asked.warn(f"no interval for the difference can be given ({reason})")
         return None
     asked.warn("no item differs: the interval allows a new item to differ by as much as the items differ among themselves")

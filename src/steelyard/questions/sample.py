@@ -15,7 +15,7 @@ from steelyard.items import Items, Labels
 from steelyard.questions.settings import Settings
 from steelyard.questions.table_rows import TableTally
 from steelyard.tally.counts import Counts
-from steelyard.tally.design import count_labels, design_of, row_sums, table_sums
+from steelyard.tally.design import count_labels, design_of, row_sums, same_label, table_sums
 from steelyard.tally.missing import settle_missing
 from steelyard.tally.scores import ScoreTable, tally_scores
 from steelyard.tally.sums import Sums
@@ -111,7 +111,7 @@ class Sample:
             return items.score
         if items.truth is None or items.prediction is None:
             return None
-        return np.asarray(np.array(items.truth.names)[items.truth.codes] == np.array(items.prediction.names)[items.prediction.codes], float)
+        return same_label(items.truth, items.prediction).astype(float)
 
     def sums(self, rows: FloatArray) -> Sums:
         """Rows of numbers, one per row of the items, summed by unit."""

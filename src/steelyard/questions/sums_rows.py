@@ -243,12 +243,12 @@ def sums_ends(
 
 
 def _bounded(method: str, sums: Sums, bounds: tuple[float, float], settings: Settings) -> Ends:
-    values = sums.rows[:, 1] / sums.rows[:, 0]
+    values = sums.dense[:, 1] / sums.dense[:, 0]
     if method == "betting":
         every = np.repeat(values, sums.count)
         return (*infer_mean.betting(every, *bounds, settings.confidence_level, settings.side, seed=settings.seed), method)
-    weight = sums.count * sums.rows[:, 0]
-    effective = float(weight.sum()) ** 2 / float((sums.count * sums.rows[:, 0] ** 2).sum())  # n, or Kish's n under weights
+    weight = sums.count * sums.dense[:, 0]
+    effective = float(weight.sum()) ** 2 / float((sums.count * sums.dense[:, 0] ** 2).sum())  # n, or Kish's n under weights
     centre = float(weight @ values / weight.sum())
     return (*infer_mean.wilson_mean(centre, effective, *bounds, settings.confidence_level, settings.side), "wilson-mean")
 
@@ -270,7 +270,7 @@ def _default(metric: Metric, sums: Sums, bounds: tuple[float, float] | None, set
         return "bca"
     if kind not in ("items", "weights"):
         return "t"
-    values = sums.rows[:, 1] / sums.rows[:, 0]
+    values = sums.dense[:, 1] / sums.dense[:, 0]
     ends = bounds or (float(values.min()), float(values.max()))
     at_an_end = max(int(sums.count[values == end].sum()) for end in ends)
     if sums.n - at_an_end >= OFF_BOUNDARY:

@@ -10,11 +10,14 @@ from typing import TYPE_CHECKING, Any
 from steelyard.errors import DataError, UsageError
 from steelyard.infer.normal import clip
 from steelyard.infer.proportion import METHODS, proportion_interval
+from steelyard.infer.work import within_reach
 from steelyard.metrics.catalogue import Metric
 from steelyard.metrics.proportions import Proportion, as_proportion, why_undefined
 from steelyard.questions.settings import Settings
 from steelyard.results import Interval, Row
-from steelyard.tally.counts import Counts
+from steelyard.tally.counts import FEW, Counts
+
+CONVOLVED = 5_000  # classes whose recalls are convolved within seconds
 
 if TYPE_CHECKING:
     from steelyard.infer.posterior import Posterior
@@ -106,11 +109,16 @@ def _value(statistic: TableStatistic, counts: Counts) -> float | None:
     return None if math.isnan(value) else value
 
 
-def default_method(proportion: Proportion | None, side: str) -> str:
-    """Wilson for a proportion, exact for a one-sided claim about one, BCa for the rest. Why: statistics in docs."""
+def default_method(proportion: Proportion | None, side: str, counts: Counts | None = None, draws: int = 0) -> str:
+    """Wilson for a proportion, exact for a one-sided claim about one, BCa for the rest, delta where that would take minutes."""
     if proportion is None:
-        return "bca"
+        return "bca" if counts is None or within_reach(_redrawn(counts), draws) else "delta"
     return "wilson" if side == "two" else "clopper-pearson"
+
+
+def _redrawn(counts: Counts) -> int:
+    """The numbers of one redrawn table."""
+    return max(len(counts.count), counts.classes)
 
 
 def offered(metric: Metric, proportion: Proportion | None) -> list[str]:
@@ -125,7 +133,7 @@ def _interval(
     metric: Metric, label: int | None, counts: Counts, proportion: Proportion | None, settings: Settings, estimate: float
 ) -> tuple[tuple[float, float, str] | None, dict[str, Any]]:
     """(ends, details): dispatch by the method's name, with the announced fall-back where the method has no answer."""
-    method = settings.interval or default_method(proportion, settings.side)
+    method = settings.interval or default_method(proportion, settings.side, counts, settings.draws)
     name = _name(metric, counts, label)
     if method not in offered(metric, proportion):
         raise UsageError(
@@ -143,6 +151,8 @@ def _interval(
     from steelyard.infer.bootstrap import Degenerate
 
     statistic = statistic_of(metric, label, settings)
+    if settings.interval is None and method == "delta":
+        return _first_order(metric, statistic, counts, settings, "", name, "")
     try:
         if method == "delta":
             return (*table.delta(counts, statistic, level, side), "delta"), {}
@@ -151,6 +161,8 @@ def _interval(
         if proportion is not None:
             settings.warn(f"{name}: {method} has no interval here ({reason}); Wilson's is given instead")
             return _binomial("wilson", counts, proportion, settings, name), {"instead_of": method}
+        if not _drawn_soon(metric, counts, settings):
+            return _first_order(metric, statistic, counts, settings, method, name, str(reason))
         settings.warn(f"{name}: {method} has no interval here ({reason}); the posterior's is given instead")
         (low, high, given), details = _bayes(metric, label, counts, settings, "bayes")
         # a perfect table lies on the end of its range, which equal tails exclude: the end belongs to what is possible
@@ -158,6 +170,36 @@ def _interval(
     if undefined:
         settings.warn(f"{name} was undefined in {undefined} of {settings.draws} draws, where a class did not occur; they were left out")
     return (low, high, method), {}
+
+
+def _drawn_soon(metric: Metric, counts: Counts, settings: Settings) -> bool:
+    """Whether the posterior of the whole table is a matter of seconds."""
+    if metric.base == "balanced_accuracy":
+        return counts.classes <= CONVOLVED
+    from steelyard.infer.draws import posterior_numbers
+
+    return within_reach(posterior_numbers(counts, settings.prior), settings.draws)
+
+
+def _first_order(
+    metric: Metric, statistic: TableStatistic, counts: Counts, settings: Settings, instead_of: str, name: str, reason: str
+) -> tuple[tuple[float, float, str] | None, dict[str, Any]]:
+    """The delta method's interval for a table whose draws would take minutes; none for averages over classes that are nearly all small."""
+    from steelyard.infer import table
+    from steelyard.infer.bootstrap import Degenerate
+
+    small = sum(counts.class_margins(k)[1] < FEW for k in range(counts.classes))
+    if 2 * small > counts.classes and (metric.average in ("macro", "weighted") or metric.base == "balanced_accuracy"):
+        settings.warn(f"{name}: no interval can be given: {small:,} of {counts.classes:,} classes have fewer than {FEW} items")
+        return None, {}
+    try:
+        ends = (*table.delta(counts, statistic, settings.confidence_level, settings.side), "delta")
+    except Degenerate as why:
+        settings.warn(f"{name}: no interval can be given for {counts.classes:,} classes ({why})")
+        return None, {}
+    if instead_of:
+        settings.warn(f"{name}: {instead_of} has no interval here ({reason}); the delta method's is given instead")
+    return ends, {"instead_of": instead_of} if instead_of else {}
 
 
 def _binomial(method: str, counts: Counts, proportion: Proportion, settings: Settings, name: str) -> tuple[float, float, str]:

@@ -13,6 +13,7 @@ import numpy as np
 from steelyard.errors import UsageError
 from steelyard.items import Items
 from steelyard.metrics.catalogue import Metric
+from steelyard.tally.design import same_label
 from steelyard.tally.pairs import Pairs
 
 TOLD = 10  # items that a comparison carries
@@ -47,7 +48,7 @@ def item_values(items: Items, metric: Metric) -> Any:
         return items.score
     if items.truth is None or items.prediction is None or metric.facts.family != "table":
         return None
-    return (np.array(items.truth.names)[items.truth.codes] == np.array(items.prediction.names)[items.prediction.codes]).astype(float)
+    return same_label(items.truth, items.prediction).astype(float)
 
 
 def _item(pairs: Pairs, i: int, change: str, values: Any) -> dict[str, Any]:

@@ -43,7 +43,8 @@ class Block:
 
 def headline(m: Measurement) -> list[Row]:
     """The rows of the whole, and those of a metric that was asked for one class alone."""
-    return [row for row in m.rows if row.label is None or row.metric not in _split(m.rows)]
+    split = _split(m.rows)
+    return [row for row in m.rows if row.label is None or row.metric not in split]
 
 
 def _split(rows: Sequence[Row]) -> set[str]:

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     IntArray = npt.NDArray[np.int64]
 
 Kind = Literal["labels", "outcomes", "binary"]
+FEW = 10  # items of a class below which no interval of an average over classes covers
 MISSING = "(missing)"  # what an unanswered item counts as having predicted, under --missing wrong
 
 

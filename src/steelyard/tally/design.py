@@ -16,12 +16,13 @@ import numpy.typing as npt
 from steelyard.errors import DataError
 from steelyard.items import Items, Labels
 from steelyard.tally.counts import MISSING, Counts, declared
-from steelyard.tally.sums import Sums, tally_groups, tally_items
+from steelyard.tally.sums import SparseRows, Sums, tally_groups, tally_items
 
 FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.int64]
 Kind = Literal["items", "groups", "repeats", "weights"]
 CHUNK = 65_536  # rows counted at a time: the joint code of two labels then stays in the cache
+DENSE = 20_000_000  # numbers of a table of units by margins that are kept as an array
 PAIRED = 1 << 18  # the same where two rows are one number: below it, 65,536 counters cost more than they save
 
 
@@ -184,6 +185,13 @@ def from_codes(
     )
 
 
+def same_label(truth: Labels, prediction: Labels) -> npt.NDArray[np.bool_]:
+    """Whether the prediction of each row is its truth, by the names' codes: the rows of long texts are never laid side by side."""
+    place = {name: i for i, name in enumerate(truth.names)}
+    code = np.array([*(place.get(name, -2) for name in prediction.names), -3], np.int64)[prediction.codes]  # -1 for missing is the last
+    return np.asarray(code == truth.codes)
+
+
 def table_sums(truth: Labels, prediction: Labels, design: Design, counts: Counts) -> Sums:
     """The margins of every unit, one row [hits, truths, predictions, weight] each, for the classes of `counts`."""
     code = {name: i for i, name in enumerate(counts.labels)}
@@ -192,12 +200,25 @@ def table_sums(truth: Labels, prediction: Labels, design: Design, counts: Counts
     p = np.array([min(code.get(name, k), k) for name in prediction.names], np.int64)[prediction.codes]
     unit = design.unit if design.unit is not None else np.arange(len(t))
     weight = np.ones(len(t)) if design.weight is None else design.weight
+    margins = (0, t, t == p), (1, t, t < k), (2, p, p < k)
+    if design.units * (3 * k + 1) > DENSE:
+        ones = np.bincount(unit, weights=weight, minlength=design.units)
+        entries = [(unit[keep], part * k + codes[keep], weight[keep]) for part, codes, keep in margins]
+        sparse = _entries([*entries, (np.arange(design.units), np.full(design.units, 3 * k), ones)], design.units, 3 * k + 1)
+        return Sums(rows=sparse, count=np.ones(design.units, np.int64), answers=len(t), units="groups")
     rows = np.zeros((design.units, 3 * k + 1))
-    for part, codes, keep in ((0, t, t == p), (1, t, t < k), (2, p, p < k)):
+    for part, codes, keep in margins:
         place = unit[keep] * k + codes[keep]
         rows[:, part * k : (part + 1) * k] = np.bincount(place, weights=weight[keep], minlength=design.units * k).reshape(design.units, k)
     rows[:, -1] = np.bincount(unit, weights=weight, minlength=design.units)
     return Sums(rows=rows, count=np.ones(design.units, np.int64), answers=len(t), units="groups")
+
+
+def _entries(parts: Sequence[tuple[IntArray, IntArray, FloatArray]], units: int, columns: int) -> SparseRows:
+    """Entries of one place added up, sorted by column and unit."""
+    unit, column, value = (np.concatenate(column) for column in zip(*parts, strict=True))
+    place, entry = np.unique(column * units + unit, return_inverse=True)
+    return SparseRows((units, columns), place % units, place // units, np.bincount(entry, weights=value))
 
 
 def row_sums(rows: FloatArray, design: Design, count: IntArray | None = None) -> Sums:

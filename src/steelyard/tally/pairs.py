@@ -202,10 +202,14 @@ def joint_of_codes(
     t: IntArray, p: IntArray, q: IntArray, k: int, names: tuple[str, ...], classes: int, count: IntArray | None = None
 ) -> JointCounts:
     """JointCounts of three code columns of any whole type; `bincount` while the cube is small, a sort when it is not."""
+    pairs: IntArray | None = None
     joint = t.astype(np.int64)  # the only copy
-    for codes in (p, q):
-        joint *= k
-        joint += codes
+    joint *= k
+    joint += p
+    if k**3 > np.iinfo(np.int64).max:  # millions of labels: the code of a pair is its place among those that occur
+        pairs, joint = np.unique(joint, return_inverse=True)
+    joint *= k
+    joint += q
     if k**3 <= 4_000_000:
         total = np.bincount(joint, weights=count, minlength=1)
         cells = np.flatnonzero(total)
@@ -214,7 +218,7 @@ def joint_of_codes(
         cells, place = np.unique(joint, return_inverse=True)
         number = np.bincount(place, weights=count).astype(np.int64)
     rest, candidate = np.divmod(cells, k)
-    truth, baseline = np.divmod(rest, k)
+    truth, baseline = np.divmod(rest if pairs is None else pairs[rest], k)
     return JointCounts(
         labels=names,
         truth=tuple(truth.tolist()),

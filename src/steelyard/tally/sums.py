@@ -9,6 +9,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
+from steelyard.errors import UsageError
+
 if TYPE_CHECKING:
     import numpy as np
     import numpy.typing as npt
@@ -17,11 +19,80 @@ if TYPE_CHECKING:
     IntArray = npt.NDArray[np.int64]
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class SparseRows:
+    """Rows of numbers that are nearly all 0, as (unit, column, value): margins of units over many thousands of classes.
+
+    Entries are sorted by column. Sums, products with a vector and single columns cost what the entries cost.
+    """
+
+    shape: tuple[int, int]
+    unit: IntArray
+    column: IntArray
+    value: FloatArray
+
+    def __matmul__(self, vector: FloatArray) -> FloatArray:
+        import numpy as np
+
+        return np.bincount(self.unit, weights=self.value * vector[self.column], minlength=self.shape[0]).astype(float)
+
+    def __rmatmul__(self, vector: npt.NDArray[np.generic]) -> FloatArray:
+        import numpy as np
+
+        return np.bincount(self.column, weights=self.value * vector[self.unit], minlength=self.shape[1]).astype(float)
+
+    __array_ufunc__ = None  # so that `array @ rows` asks us
+
+    def __abs__(self) -> SparseRows:
+        return SparseRows(self.shape, self.unit, self.column, abs(self.value))
+
+    def __len__(self) -> int:
+        return self.shape[0]
+
+    def totals(self) -> FloatArray:
+        """The column totals."""
+        import numpy as np
+
+        return np.bincount(self.column, weights=self.value, minlength=self.shape[1]).astype(float)
+
+    def part(self, start: int, stop: int) -> FloatArray:
+        """The sum over some columns, unit by unit."""
+        import numpy as np
+
+        first, last = np.searchsorted(self.column, (start, stop))
+        return np.bincount(self.unit[first:last], weights=self.value[first:last], minlength=self.shape[0]).astype(float)
+
+    def beside(self, other: SparseRows) -> SparseRows:
+        """Both, side by side: unit u has [its row here, its row there]."""
+        import numpy as np
+
+        parts = (self.unit, other.unit), (self.column, other.column + self.shape[1]), (self.value, other.value)
+        unit, column, value = (np.concatenate(pair) for pair in parts)
+        return SparseRows((self.shape[0], self.shape[1] + other.shape[1]), unit, column, value)
+
+    def minus(self, other: SparseRows) -> SparseRows:
+        """The difference, of the units that have one; those are numbered anew."""
+        import numpy as np
+
+        place = np.concatenate([self.column * self.shape[0] + self.unit, other.column * self.shape[0] + other.unit])
+        places, entry = np.unique(place, return_inverse=True)
+        value = np.bincount(entry, weights=np.concatenate([self.value, -other.value]))
+        places, value = places[value != 0], value[value != 0]
+        differ, unit = np.unique(places % self.shape[0], return_inverse=True)
+        return SparseRows((len(differ), self.shape[1]), unit, places // self.shape[0], value)
+
+    def equals(self, other: SparseRows) -> bool:
+        import numpy as np
+
+        pairs = (self.unit, other.unit), (self.column, other.column), (self.value, other.value)
+        return self.shape == other.shape and all(np.array_equal(a, b) for a, b in pairs)
+
+
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Sums:
     """rows[u] are the sums of unit u, which occurs count[u] times; `answers` is how many rows of the source they hold."""
 
-    rows: FloatArray
+    rows: FloatArray | SparseRows
     count: IntArray
     answers: int
     units: Literal["items", "groups"] = "items"
@@ -30,6 +101,18 @@ class Sums:
     def n(self) -> int:
         """How many units."""
         return int(self.count.sum())
+
+    @property
+    def dense(self) -> FloatArray:
+        """The rows as an array, or an error where it would not fit: whatever redraws units needs all of their numbers."""
+        if isinstance(self.rows, SparseRows):
+            raise UsageError(
+                "cannot redraw these units",
+                got=f"{self.rows.shape[0]:,} units with {self.rows.shape[1]:,} numbers each",
+                need="fewer labels, or a method that does not redraw",
+                hint="--interval delta",
+            )
+        return self.rows
 
     def totals(self) -> FloatArray:
         """The column totals."""
@@ -41,7 +124,7 @@ class Sums:
         import numpy as np
 
         return Sums(
-            rows=np.concatenate([self.rows, other.rows]),
+            rows=np.concatenate([self.dense, other.dense]),
             count=np.concatenate([self.count, other.count]),
             answers=self.answers + other.answers,
             units=self.units,

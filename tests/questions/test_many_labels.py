@@ -1,0 +1,251 @@
+"""Many labels: what is allocated and drawn follows the occupied cells, not the square of the labels."""
+
+from __future__ import annotations
+
+import tracemalloc
+from typing import Any
+
+import numpy as np
+import pytest
+
+import steelyard as sy
+from steelyard.infer import cells, draws
+from steelyard.infer.lattice import MeanOfBetas
+from steelyard.infer.posterior import BetaPosterior, balanced_accuracy_posterior
+from steelyard.infer.work import fewer_draws
+from steelyard.metrics.table import statistic
+from steelyard.tally.design import DENSE, same_label
+from steelyard.tally.pairs import joint_of_codes
+from steelyard.tally.sums import SparseRows
+
+MANY = 20_000
+FIRST_VERSION = (0.6965544392827674, 0.6966263439942236, 0.706036877984425, 0.13893053473263367)  # of version 0.1.0
+METRICS = ("accuracy", "macro_f1", "weighted_f1", "micro_f1", "balanced_accuracy", "kappa", "mcc")
+
+
+def answers(labels: int, rows: int, seed: int = 1) -> tuple[list[str], list[str], list[str]]:
+    """Truths that name every label, and two systems that are right on most."""
+    rng = np.random.default_rng(seed)
+    truth = np.arange(rows) % labels
+    said = [np.where(rng.random(rows) < share, truth, rng.integers(0, labels, rows)) for share in (0.7, 0.72)]
+    first, second, third = ([f"L{i}" for i in column] for column in (truth, *said))
+    return first, second, third
+
+
+def as_rows(truth: list[str], said: list[str], **more: list[str]) -> list[dict[str, Any]]:
+    columns = {"id": [str(i) for i in range(len(truth))], "truth": truth, "prediction": said, **more}
+    return [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
+
+
+def peak_of(question: Any) -> tuple[Any, float]:
+    """The answer, and the most megabytes that were held on the way."""
+    tracemalloc.start()
+    try:
+        answer = question()
+        return answer, tracemalloc.get_traced_memory()[1] / 1e6
+    finally:
+        tracemalloc.stop()
+
+
+@pytest.mark.parametrize("metric", METRICS)
+def test_as_many_labels_as_rows_are_measured_in_memory_that_follows_the_rows(metric: str) -> None:
+    truth, said, _ = answers(MANY, MANY)
+    found, peak = peak_of(lambda: sy.measure(truth, said, metric=metric))
+    assert 0.5 < (found.estimate or 0) < 0.8
+    assert peak < 200  # one byte for each pair of labels would be 400
+
+
+@pytest.mark.parametrize("metric", ["macro_f1", "mcc"])
+def test_as_many_labels_as_rows_are_compared_in_memory_that_follows_the_rows(metric: str) -> None:
+    truth, first, second = answers(MANY, MANY)
+    rows = as_rows(truth, first), as_rows(truth, second)
+    found, peak = peak_of(lambda: sy.compare(*rows, metric=metric, margin=0.05))
+    assert found.p_value is not None
+    assert 1 / (found.test.details["draws"] + 1) <= found.p_value < 0.05
+    assert found.test.details["draws"] == fewer_draws(MANY * 3, 10_000) < 10_000
+    assert peak < 300
+
+
+def test_large_classes_of_a_large_table_get_the_delta_interval(monkeypatch: pytest.MonkeyPatch) -> None:
+    truth, said, _ = answers(50, 20_000)
+    usual = sy.measure(truth, said, metric="macro_f1").row
+    monkeypatch.setattr("steelyard.infer.work.WORK", 1_000_000)
+    found = sy.measure(truth, said, metric="macro_f1").row
+    assert usual.interval is not None
+    assert found.interval is not None
+    assert (usual.interval.method, found.interval.method) == ("bca", "delta")
+    assert found.interval.low == pytest.approx(usual.interval.low, abs=5e-4)
+    assert found.interval.high == pytest.approx(usual.interval.high, abs=5e-4)
+
+
+def test_averages_over_classes_of_one_item_have_no_interval_in_a_large_table() -> None:
+    truth, said, _ = answers(MANY, MANY)
+    found = sy.measure(truth, said, metric="macro_f1")
+    assert found.row.interval is None
+    assert any("have fewer than 10 items" in warning and "no interval" in warning for warning in found.warnings)
+
+
+def test_a_method_asked_for_by_name_is_used_whatever_it_costs(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("steelyard.infer.work.WORK", 1000)
+    truth, said, _ = answers(10, 400)
+    found = sy.measure(truth, said, metric="macro_f1", interval="bca", draws=200).row
+    assert found.interval is not None
+    assert found.interval.method == "bca"
+
+
+def test_the_numbers_of_500_labels_are_those_of_the_first_version() -> None:
+    truth, first, second = answers(500, 4000, seed=7)
+    found = sy.measure(truth, first, metric="macro_f1", draws=2000).row
+    assert found.interval is not None
+    expected = {"macro_f1": FIRST_VERSION[0], "interval": FIRST_VERSION[1:3], "p": FIRST_VERSION[3]}
+    assert found.estimate == pytest.approx(expected["macro_f1"], rel=1e-12)
+    assert (found.interval.low, found.interval.high) == pytest.approx(expected["interval"], rel=1e-12)
+    compared = sy.compare(as_rows(truth, first), as_rows(truth, second), metric="macro_f1", draws=2000)
+    assert compared.p_value == pytest.approx(expected["p"], rel=1e-12)
+
+
+def test_warnings_about_thousands_of_classes_are_one_sentence() -> None:
+    truth, said, _ = answers(2000, 2000)
+    found = sy.measure(truth, said, metric="each_precision")
+    told = [warning for warning in found.warnings if "precision is undefined" in warning]
+    assert len(told) == 1
+    assert "classes, such as" in told[0]
+    assert len(found.rows) == 2000
+
+
+def test_a_table_of_thousands_of_classes_is_folded_in_text_and_whole_in_json() -> None:
+    truth, said, _ = answers(2000, 2000)
+    found = sy.measure(truth, said, metric="each_f1")
+    assert "1,900 more; --format json has them all" in str(found)
+    assert len(found.to_dict()["metrics"]) == 2000
+
+
+def test_the_jackknife_to_first_order_is_close_to_leaving_items_out() -> None:
+    truth, said, _ = answers(20, 2000)
+    table = cells.Cells(sy.measure(truth, said).table)
+    macro = statistic("f1", average_of="macro")
+    exact = table.jackknife(macro)
+    first_order = macro.value(table.observed()) - table.influence(macro) / table.n
+    assert np.abs(first_order - exact).max() < 1e-5
+
+
+def test_the_posterior_of_many_classes_puts_sticks_on_empty_cells_only() -> None:
+    """The place of the j-th empty cell of a row, found without a table of labels times labels."""
+    counts = sy.Counts.table({("a", "a"): 3, ("a", "c"): 1, ("b", "b"): 2, ("c", "a"): 1, ("d", "d"): 5})
+    occupied = sorted({*zip(counts.truth, counts.prediction, strict=True), *((i, i) for i in range(4))})
+    row, column = np.array(occupied, np.int64).T
+    made = draws._Cells(row, column, np.ones(len(row)), 4 - np.bincount(row, minlength=4), 0.1)
+    empty = [[c for c in range(4) if (r, c) not in occupied] for r in range(4)]
+    for j in range(2):
+        which = np.array([[min(j, len(places) - 1) for places in empty]])
+        expected = [[places[w] for places, w in zip(empty, which[0], strict=True)]]
+        assert draws._empty_column(made, which).tolist() == expected
+        assert draws._empty_column(made, which, table_up_to=0).tolist() == expected
+
+
+def test_the_posterior_of_thousands_of_classes_is_drawn_or_refused_before_anything_is_allocated() -> None:
+    truth, said, _ = answers(MANY, MANY)
+    counts = sy.measure(truth, said, metric="accuracy").table
+    macro = statistic("f1", average_of="macro").value
+    found, peak = peak_of(lambda: draws.table_posterior(counts, macro, metric="macro_f1", draws=20))
+    assert 0 < found.mean < 1
+    assert peak < 400
+    with pytest.raises(sy.errors.UsageError, match="cannot draw the posterior"):
+        draws.table_posterior(counts, macro, metric="macro_f1", draws=1_000_000)
+
+
+def test_the_mean_of_thousands_of_recalls_has_the_law_of_a_sum() -> None:
+    post = balanced_accuracy_posterior([(1, 1)] * 4000 + [(0, 1)] * 2000)
+    assert isinstance(post, MeanOfBetas)
+    low, high = post.interval()
+    assert low == pytest.approx(post.mean - 1.959964 * post.sd, abs=2e-5)
+    assert high == pytest.approx(post.mean + 1.959964 * post.sd, abs=2e-5)
+
+
+def test_equal_recalls_convolved_at_once_give_the_law_of_convolving_them_one_by_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    laws = [BetaPosterior(3.5, 1.5)] * 6 + [BetaPosterior(2.5, 2.5)] * 5
+    one_by_one = MeanOfBetas(laws, metric="recall").interval()
+    monkeypatch.setattr("steelyard.infer.lattice.MANY", 2)
+    assert MeanOfBetas(laws, metric="recall", points=16384).interval() == pytest.approx(one_by_one, abs=1e-10)
+
+
+@pytest.mark.parametrize("metric", ["accuracy", "macro_f1", "each_recall", "micro_f1", "weighted_precision", "kappa"])
+def test_groups_of_items_with_many_labels_give_the_numbers_of_the_whole_table_of_units(
+    metric: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    truth, said, _ = answers(30, 900)
+    group = [str(i // 7 % 60) for i in range(900)]
+    dense = sy.measure(truth, said, metric=metric, group=group)
+    monkeypatch.setattr("steelyard.tally.design.DENSE", 0)
+    sparse = sy.measure(truth, said, metric=metric, group=group)
+    for one, other in zip(dense.rows, sparse.rows, strict=True):
+        assert other.estimate == pytest.approx(one.estimate, rel=1e-12)
+        assert one.interval is not None
+        assert other.interval is not None
+        assert (other.interval.low, other.interval.high) == pytest.approx((one.interval.low, one.interval.high), rel=1e-9)
+
+
+def test_groups_of_items_with_many_labels_are_compared_by_swapping_units(monkeypatch: pytest.MonkeyPatch) -> None:
+    truth, first, second = answers(30, 600)
+    group = [str(i % 50) for i in range(600)]
+    rows = as_rows(truth, first, group=group), as_rows(truth, second, group=group)
+    dense = sy.compare(*rows, metric="macro_f1")
+    monkeypatch.setattr("steelyard.tally.design.DENSE", 0)
+    sparse = sy.compare(*rows, metric="macro_f1", draws=2000)
+    assert sparse.difference.estimate == pytest.approx(dense.difference.estimate, rel=1e-12)
+    assert sparse.difference.interval.low == pytest.approx(dense.difference.interval.low, rel=1e-9)
+    assert sparse.p_value == pytest.approx(dense.p_value, abs=0.04)
+
+
+def test_few_units_with_many_labels_are_swapped_in_every_way(monkeypatch: pytest.MonkeyPatch) -> None:
+    truth, first, second = answers(12, 96)
+    group = [str(i % 8) for i in range(96)]
+    rows = as_rows(truth, first, group=group), as_rows(truth, second, group=group)
+    dense = sy.compare(*rows, metric="kappa")
+    monkeypatch.setattr("steelyard.tally.design.DENSE", 0)
+    assert sy.compare(*rows, metric="kappa").p_value == dense.p_value
+
+
+def test_items_in_groups_with_as_many_labels_as_rows_are_measured_in_memory_that_follows_the_rows() -> None:
+    truth, said, _ = answers(MANY, MANY)
+    group = [str(i % 2000) for i in range(MANY)]
+    found, peak = peak_of(lambda: sy.measure(truth, said, metric=["accuracy", "macro_f1"], group=group))
+    assert MANY * 3 * 2000 > DENSE
+    assert found["accuracy"].interval is not None
+    assert peak < 200
+
+
+def test_sparse_rows_do_the_sums_of_an_array() -> None:
+    array = np.array([[0, 2.0, 0, -1], [3, 0, 0, 0], [0, 0, 0, 4]])
+    unit, column = np.nonzero(array)
+    order = np.lexsort((unit, column))
+    rows = SparseRows((3, 4), unit[order], column[order], array[unit, column][order])
+    vector = np.array([1.0, 2, 3, 4])
+    assert (rows @ vector).tolist() == (array @ vector).tolist()
+    assert (vector[:3] @ rows).tolist() == (vector[:3] @ array).tolist()
+    assert rows.totals().tolist() == array.sum(0).tolist()
+    assert rows.part(1, 4).tolist() == array[:, 1:].sum(1).tolist()
+    assert (abs(rows) @ vector).tolist() == (np.abs(array) @ vector).tolist()
+    assert rows.minus(rows).shape == (0, 4)
+
+
+def test_millions_of_labels_do_not_overflow_the_code_of_a_joint_cell() -> None:
+    labels = 3_000_000
+    codes = np.array([0, labels - 1, labels - 1, 5])
+    joint = joint_of_codes(codes, codes[::-1].copy(), codes, labels, (), labels)
+    assert list(joint.cells()) == [(0, 5, 0, 1), (5, 0, 5, 1), (labels - 1, labels - 1, labels - 1, 2)]
+
+
+def test_long_texts_are_compared_by_their_codes() -> None:
+    texts = [chr(65 + i) * 100_000 for i in range(20)]
+    found, peak = peak_of(lambda: sy.measure(texts * 50, (texts[1:] + texts[:1]) * 50, score=[0.0] * 1000, metric="accuracy"))
+    assert found.estimate == 0
+    assert peak < 60  # a row of 100,000 characters for each of 1,000 items would be 400
+
+
+def test_labels_compare_as_their_names_do() -> None:
+    from steelyard.items import Labels
+
+    truth = Labels(np.array([0, 1, 1, -1]), ("a", "b"))
+    said = Labels(np.array([1, 0, -1, -1]), ("b", "a"))
+    assert same_label(truth, said).tolist() == [True, True, False, False]
