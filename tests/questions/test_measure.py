@@ -339,7 +339,7 @@ def test_disagreement_of_score_and_labels_is_counted_through_every_door(tmp_path
         m = sy.measure(data, metric=metric)
         assert said(m, "score and labels disagree", "10 of 20 items"), metric
     assert sy.measure(data)["accuracy"].estimate == 1.0
-    assert sy.measure(data)["recall[b]"].estimate == 0.0
+    assert sy.measure(data, metric="each_recall")["recall[b]"].estimate == 0.0
 
 
 # ---- labels ----------------------------------------------------------------------------------------------------------

@@ -14,7 +14,7 @@ from steelyard.outputs import refuse_overwriting
 from steelyard.questions.asked import Asked, settle_comparison
 from steelyard.questions.evidence import Evidence, comparison_of
 from steelyard.questions.settings import RESAMPLING, settle
-from steelyard.results import Comparison, Leaderboard
+from steelyard.results import Comparison, Leaderboard, Measurement
 from steelyard.tally.counts import Counts, whole
 from steelyard.tally.joint import Flips, JointCounts
 
@@ -54,6 +54,8 @@ def compare(
     """Is the candidate better than the baseline? Three or more systems: a leaderboard.
 
     Sources are those of `measure`, and so is memory; items are paired by id. Counts and JointCounts are compared as they are.
+    Three arrays of labels are the truth, the baseline's answers and the candidate's, as in `measure(y_true, y_pred)`; more
+    systems are given as `compare(a, b, c, truth=y_true)`. Two measurements are compared by their counts, which know no pairs.
 
     >>> c = compare(JointCounts.flips(both=790, baseline_only=58, candidate_only=76, neither=76))
     >>> round(c.difference.estimate, 3), round(c.p_value, 6)
@@ -86,6 +88,13 @@ def compare(
             need="one quantity",
             hint=f"macro_{wanted.base}, or --positive LABEL",
         )
+    if isinstance(baseline, Measurement) or isinstance(candidate, Measurement):
+        names = names or measured_names(baseline, candidate)
+        baseline, candidate, wanted = measured_tables(baseline, candidate, wanted, asked)
+    elif more and "truth" not in columns:
+        from steelyard.questions.bare_arrays import with_truth
+
+        (baseline, candidate, *more), columns = with_truth([baseline, candidate, *more], columns)  # type: ignore[assignment]
     if isinstance(baseline, (JointCounts, Counts)) or isinstance(candidate, Counts):
         if columns or by is not None or ratio is not None or more:
             raise UsageError("cannot use columns with counts", got="counts and columns", need="counts alone")
@@ -107,6 +116,39 @@ def compare(
     slices = tuple(slice_names(by))
     with working(memory=memory):
         return compare_sources([baseline, candidate, *more], wanted, asked, slices, ratio, columns, names, flips_out)
+
+
+def measured_names(baseline: Any, candidate: Any) -> tuple[str, str] | None:
+    """The names of two measurements, where both have one of their own."""
+    one, other = getattr(baseline, "name", None), getattr(candidate, "name", None)
+    return (str(one), str(other)) if one and other and one != other else None
+
+
+def measured_tables(baseline: Any, candidate: Any, metric: Metric | None, asked: Asked) -> tuple[Counts, Counts, Metric | None]:
+    """The tables of two measurements, and their headline if it is the same. They are counts: which items belong together is lost."""
+    sides = baseline, candidate
+    if not all(isinstance(side, Measurement) for side in sides):
+        raise UsageError(
+            "cannot compare a measurement with something else",
+            got=f"{type(baseline).__name__} and {type(candidate).__name__}",
+            need="two measurements, or two sources of items",
+            hint="compare the sources that were measured: their items can be paired",
+        )
+    if baseline.table is None or candidate.table is None:
+        raise UsageError(
+            "cannot compare these measurements",
+            got="a measurement that keeps no table of counts (scores, groups, repeats or weights)",
+            need="the items",
+            hint="compare the sources that were measured",
+        )
+    asked.warn(
+        "two measurements keep counts, not items: which answers belong together is unknown, so they are compared as different items; "
+        "compare the sources to pair them, which usually finds smaller differences"
+    )
+    shown = {side.rows[0].metric for side in sides if side.rows}
+    if metric is None and len(shown) == 1 and all(side.rows[0].label is None for side in sides):
+        metric = parse(shown.pop())
+    return baseline.table, candidate.table, metric
 
 
 def check_names(names: Sequence[str] | None, systems: int) -> None:

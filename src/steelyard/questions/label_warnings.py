@@ -8,6 +8,18 @@ from steelyard.metrics.catalogue import Metric
 from steelyard.questions.settings import Settings
 from steelyard.tally.counts import FEW, MISSING, Counts
 
+FREE_TEXT = 20  # labels from which they may be free text: a handful of items always has labels that occur once
+SINGLETONS = "{} of {} labels are the truth of at most one item, so they are not read as classes; name label metrics with --metric"
+
+
+def mostly_singletons(supports: Sequence[int]) -> bool:
+    """Whether labels are answers in free text rather than classes: 20 or more, over half of them the truth of at most one item.
+
+    >>> mostly_singletons([1] * 15 + [4] * 5), mostly_singletons([1, 1, 1]), mostly_singletons([30] * 20)
+    (True, False, False)
+    """
+    return len(supports) >= FREE_TEXT and 2 * sum(many <= 1 for many in supports) > len(supports)
+
 
 def warn_about_labels(counts: Counts, metrics: Sequence[Metric], settings: Settings, whole: bool = True) -> None:
     """Strays, labels that only occur in predictions, near-duplicates, small classes; of a slice only what spoils averages."""

@@ -10,7 +10,7 @@ from steelyard import signature
 from steelyard.errors import UsageError
 from steelyard.metrics.catalogue import Metric, parse
 from steelyard.options import source_keywords
-from steelyard.questions.label_warnings import warn_about_labels
+from steelyard.questions.label_warnings import SINGLETONS, mostly_singletons, warn_about_labels
 from steelyard.questions.settings import RESAMPLING, Settings, settle
 from steelyard.questions.table_rows import TableTally, table_row
 from steelyard.results import Measurement, Row
@@ -127,15 +127,25 @@ def measure_counts(counts: Counts, metrics: list[Metric] | None, settings: Setti
     """A measurement of bare counts. Closed forms load no NumPy."""
     if counts.n == 0:
         raise UsageError("cannot measure no items", got="0 items", need="at least one", hint="n must be 1 or more")
+    hints: tuple[str, ...] = ()
     if metrics is None:
         metrics = [parse(name) for name in default_table_metrics(counts)]
+        supports = [counts.class_margins(label)[1] for label in range(counts.classes)]
+        if counts.kind == "labels" and settings.positive is None and mostly_singletons(supports):
+            once = sum(many <= 1 for many in supports)
+            metrics, hints = [parse("accuracy")], (SINGLETONS.format(f"{once:,}", f"{len(supports):,}"),)
     tally = TableTally(counts, items=counts.n)
     rows = [row for one in metrics for row in rows_of_table(one, tally, settings)]
     if counts.kind == "labels":
         warn_about_labels(counts, metrics, settings)
     facts: dict[str, object] = {"n": counts.n, "design": "items"}
     return Measurement(
-        n=counts.n, rows=tuple(rows), table=counts, warnings=tuple(settings.warnings), signature=sign(metrics, rows, settings, facts)
+        n=counts.n,
+        rows=tuple(rows),
+        table=counts,
+        warnings=tuple(settings.warnings),
+        hints=hints,
+        signature=sign(metrics, rows, settings, facts),
     )
 
 

@@ -12,7 +12,7 @@ import numpy as np
 from steelyard.errors import DataError, UsageError
 from steelyard.items import Items, Labels
 from steelyard.metrics.catalogue import Metric, parse
-from steelyard.questions.label_warnings import warn_about_labels
+from steelyard.questions.label_warnings import SINGLETONS, mostly_singletons, warn_about_labels
 from steelyard.questions.log_metric import own_metric, own_positive, refuse_unfinished
 from steelyard.questions.measure import OUTCOME_METRICS, rows_of_sample, sign
 from steelyard.questions.measure_engine import deal_groups, measure_units
@@ -52,8 +52,11 @@ def measure_source(
         return found
     deal_groups(source, sorted(_used(metrics, source)), settings)
     items = _items(source, metrics, source.by)
+    hints = source.hints
     if not asked:
         refuse_numeric_truth(items)
+        metrics, said = _headline(items, metrics, settings)
+        hints = (*hints, *said)
     for sentence in () if items.id is None else told_of_look_alikes(items.id.names):
         settings.warn(sentence)
     sample = Sample(items, settings, settings.labels, needed=_used(metrics, source))
@@ -75,7 +78,7 @@ def measure_source(
         slices=slices,
         roles=roles,
         warnings=tuple(settings.warnings),
-        hints=source.hints,
+        hints=hints,
         name=source.name,
         signature=sign(metrics, measured[0], settings, facts),
     )
@@ -115,6 +118,39 @@ def default_metrics(source: Source) -> list[Metric]:
             hint="name them with --truth, --prediction, --score, --probability, or two columns of sums with --ratio ABOVE/BELOW",
         )
     return [parse(name) for name in names]
+
+
+def _headline(items: Items, metrics: list[Metric], settings: Settings) -> tuple[list[Metric], list[str]]:
+    """What is asked when nothing is, now that the values are known: label metrics only of labels that are classes.
+
+    A score of 0 and 1 beside the labels says what is right, so accuracy is its share; labels that are mostly singletons are
+    free text, where accuracy (or the mean score) is what there is. Labels that were declared are classes.
+    """
+    labelled = items.truth is not None and items.prediction is not None and metrics[0].base == "accuracy"
+    if not labelled or settings.labels is not None or settings.positive is not None:
+        return metrics, []
+    others = [metric for metric in metrics if metric.facts.family != "table"]
+    known = items.score[~np.isnan(items.score)] if items.score is not None else np.zeros(0)
+    if len(known) and bool(np.isin(known, (0.0, 1.0)).all()):
+        said = "accuracy is the share of items with score 1; label metrics, such as macro_f1, are computed if named with --metric"
+        return [parse("accuracy"), *others], [said]
+    supports = _supports(items)
+    if not mostly_singletons(supports):
+        return metrics, []
+    once = sum(many <= 1 for many in supports)
+    return [parse("mean" if len(known) else "accuracy"), *others], [SINGLETONS.format(f"{once:,}", f"{len(supports):,}")]
+
+
+def _supports(items: Items) -> list[int]:
+    """How many items have each label as their truth, for every label of the truths and the predictions."""
+    assert items.truth is not None
+    assert items.prediction is not None
+    codes, names = items.truth.codes, items.truth.names
+    weights = None if items.count is None else items.count[codes >= 0]
+    many = np.bincount(codes[codes >= 0], weights=weights, minlength=len(names)).astype(np.int64).tolist()
+    found = dict(zip(names, many, strict=True))
+    used = {items.prediction.names[i] for i in np.unique(items.prediction.codes) if i >= 0}
+    return [many for name, many in found.items() if many or name in used] + [0 for name in used if name not in found]
 
 
 def ratio_columns(ratio: str | Sequence[str]) -> tuple[str, str]:
