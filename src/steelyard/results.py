@@ -41,7 +41,9 @@ class Row:
     """One quantity of a measurement. estimate and interval are None where they cannot be known; a warning says why.
 
     `n` is the number of items the estimate rests on (its own denominator for precision and recall), `support` the
-    number of items whose truth is the row's label. `details` holds what a design adds: design effect, effective n,
+    number of items whose truth is the row's label. `standard_error` is that of the estimate, whatever the method of the
+    interval: s / sqrt(n) for means and right or wrong (s with n - 1, as lm-eval and Inspect have it), the delta method for
+    the rest, over whole groups where there are groups; None where the data show no spread. `details` holds what a design adds: design effect, effective n,
     groups, within-item variance, the posterior's other summaries.
     """
 
@@ -52,6 +54,7 @@ class Row:
     n: int
     support: int | None = None
     interval: Interval | None
+    standard_error: float | None = None
     higher_is_better: bool = True
     details: Mapping[str, Any] = field(default_factory=dict)
 
@@ -73,6 +76,7 @@ class Row:
             "n": self.n,
             "support": self.support,
             "interval": None if self.interval is None else self.interval.to_dict(),
+            "standard_error": self.standard_error,
             "higher_is_better": self.higher_is_better,
             **({"details": dict(self.details)} if self.details else {}),
         }
@@ -126,6 +130,10 @@ class Measurement(Looks):
     @property
     def interval(self) -> Interval | None:
         return self.row.interval
+
+    @property
+    def standard_error(self) -> float | None:
+        return self.row.standard_error
 
     def __getitem__(self, name: str) -> Row:
         """A row by name: m["accuracy"], m["f1[cat]"]; m["f1"] where only one class has it."""
@@ -207,9 +215,11 @@ class Difference:
 
     estimate: float | None
     interval: Interval | None
+    standard_error: float | None = None
 
     def to_dict(self) -> dict[str, Any]:
-        return {"estimate": self.estimate, "interval": None if self.interval is None else self.interval.to_dict()}
+        interval = None if self.interval is None else self.interval.to_dict()
+        return {"estimate": self.estimate, "interval": interval, "standard_error": self.standard_error}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -26,8 +26,8 @@ def data(n: int = 400) -> dict[str, list[str]]:
 
 
 def test_a_proportion() -> None:
-    """sqrt(.85 * .15 / 100), and what scikit-learn users know as Takahashi's error of F1, sqrt(F (1-F) (2-F) / (2 TP + FP + FN))."""
-    assert error(with_standard_errors(sy.measure(sy.Counts.of(85, 100))).row) == pytest.approx(math.sqrt(0.85 * 0.15 / 100), rel=1e-12)
+    """sqrt(.85 * .15 / 99), as lm-eval has it, and what scikit-learn users know as Takahashi's error of F1, sqrt(F (1-F) (2-F) / (2 TP + FP + FN))."""
+    assert error(with_standard_errors(sy.measure(sy.Counts.of(85, 100))).row) == pytest.approx(math.sqrt(0.85 * 0.15 / 99), rel=1e-12)
     f = 62 / 69
     found = with_standard_errors(sy.measure(sy.Counts.binary(tp=31, fp=5, fn=2), metric="f1"))
     assert error(found.row) == pytest.approx(math.sqrt(f * (1 - f) * (2 - f) / 69), rel=1e-12)

@@ -71,6 +71,7 @@ from steelyard.errors import UsageError
 )
 @click.option("--flips-out", type=OUTPUT, help="Write all items that changed to a CSV file.")
 @click.option("--cd-out", type=OUTPUT, help="Write the critical-difference diagram of a leaderboard over --by as SVG.")
+@click.option("--details", is_flag=True, help="Also print standard errors.")
 @common
 def compare(sources: tuple[str, ...], **options: Any) -> None:
     """Is the candidate better than the baseline? Difference is candidate minus baseline, always.
@@ -94,7 +95,8 @@ def compare(sources: tuple[str, ...], **options: Any) -> None:
         result = _ask(sources, options)
     if options["cd_out"]:
         _write_diagram(result, options["cd_out"])
-    answer(result, format_=options["format_"], output=options["output"], no_color=options["no_color"], quiet=options["quiet"])
+    shown = {"details": True} if options["details"] and not hasattr(result, "pairs") else {}
+    answer(result, format_=options["format_"], output=options["output"], no_color=options["no_color"], quiet=options["quiet"], **shown)
 
 
 def _ask(sources: tuple[str, ...], options: dict[str, Any]) -> Any:

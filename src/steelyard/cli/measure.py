@@ -62,6 +62,7 @@ from steelyard.outputs import refuse_overwriting, write_whole
     metavar="KEY=VALUE",
     help="For --format every-eval-ever: model=DEVELOPER/NAME, evaluation=NAME, organization=NAME, relationship, dataset ... Repeat.",
 )
+@click.option("--details", is_flag=True, help="Also print standard errors.")
 @common_with(MEASURE_FORMATS)
 def measure(source: str | None, **options: Any) -> None:
     """How good is a model, and how sure are we?
@@ -92,7 +93,8 @@ def measure(source: str | None, **options: Any) -> None:
 
     with told_while_reading(options["quiet"]):
         result = ask(data, **_asked(options))
-    answer(result, format_=options["format_"], output=options["output"], no_color=options["no_color"], quiet=options["quiet"])
+    shown = {"details": True} if options["details"] else {}
+    answer(result, format_=options["format_"], output=options["output"], no_color=options["no_color"], quiet=options["quiet"], **shown)
 
 
 def _asked(options: dict[str, Any]) -> dict[str, Any]:

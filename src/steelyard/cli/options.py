@@ -198,9 +198,11 @@ def answer(
     no_color: bool,
     quiet: bool,
     instead: Mapping[str, Any] | None = None,
+    **more: Any,
 ) -> None:
     """Write a result: the answer alone on standard output, or whole into each file that was named.
 
+    more: what the text of this kind of result takes besides.
     instead: what is written in its place in some formats (JUnit knows verdicts, not the run around one).
     """
     places = output if isinstance(output, tuple) else () if output is None else (output,)
@@ -214,18 +216,18 @@ def answer(
     if not places:
         chosen = format_ or "text"
         colour = not no_color and "NO_COLOR" not in os.environ and sys.stdout is not None and sys.stdout.isatty()
-        text = _text_of((instead or {}).get(chosen, result), chosen, color=colour, ascii_only=not _can_draw(sys.stdout))
+        text = _text_of((instead or {}).get(chosen, result), chosen, color=colour, ascii_only=not _can_draw(sys.stdout), **more)
         _print(text, colour if chosen == "text" else None)
         return
     formats = [format_ or BY_ENDING.get(place.suffix.lower(), "text") for place in places]
-    texts = [_text_of((instead or {}).get(chosen, result), chosen) for chosen in formats]
+    texts = [_text_of((instead or {}).get(chosen, result), chosen, **more) for chosen in formats]
     for place, text in zip(places, texts, strict=True):  # all are made before the first is written
         write_whole(place, text)
         if not quiet:
             click.echo(f"written to {place}", err=True)
 
 
-def _text_of(result: Any, chosen: str, color: bool = False, ascii_only: bool = False) -> str:
+def _text_of(result: Any, chosen: str, color: bool = False, ascii_only: bool = False, **more: Any) -> str:
     """A result in one format."""
     from steelyard.render.formats import FORMATS as RENDER
 
@@ -234,7 +236,7 @@ def _text_of(result: Any, chosen: str, color: bool = False, ascii_only: bool = F
 
         text = report(result)
     elif chosen == "text":
-        text = RENDER[chosen](result, color=color, ascii_only=ascii_only, width=_width())
+        text = RENDER[chosen](result, color=color, ascii_only=ascii_only, width=_width(), **more)
     else:
         text = RENDER[chosen](result)
     text = redact(text)

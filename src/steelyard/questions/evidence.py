@@ -23,7 +23,8 @@ class Evidence:
     test: Test
     baseline_interval: Interval | None = None
     candidate_interval: Interval | None = None
-    error: float | None = None
+    error: float | None = None  # what the smallest detectable difference rests on
+    standard_error: float | None = None  # what is reported, where it is another: s with n - 1 for right or wrong
     flips: Mapping[str, int] | None = None
     probability: float | None = None
     equivalence: dict[str, Any] | None = None
@@ -42,7 +43,7 @@ def comparison_of(found: Evidence, *, metric: str, higher_is_better: bool, names
         higher_is_better=higher_is_better,
         baseline=System(name=names[0], estimate=found.baseline, interval=found.baseline_interval),
         candidate=System(name=names[1], estimate=found.candidate, interval=found.candidate_interval),
-        difference=Difference(estimate=found.difference, interval=found.interval),
+        difference=Difference(estimate=found.difference, interval=found.interval, standard_error=found.standard_error or found.error or None),
         test=found.test,
         flips=found.flips,
         probability_candidate_better=found.probability,

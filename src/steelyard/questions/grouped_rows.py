@@ -14,7 +14,7 @@ from steelyard.infer.bootstrap import Degenerate
 from steelyard.infer.grouped import FEWEST, ROUNDING, GroupedProportion, grouped_proportion, intraclass_correlation
 from steelyard.metrics.catalogue import Metric
 from steelyard.metrics.proportions import Proportion, why_undefined
-from steelyard.metrics.sums import of_margins
+from steelyard.metrics.sums import SumStatistic, of_margins
 from steelyard.questions.settings import Settings
 from steelyard.results import Row
 from steelyard.tally.sums import SparseRows, Sums
@@ -53,17 +53,35 @@ def grouped_row(metric: Metric, label: int | None, tally: TableTally, proportion
         raise UsageError(f"cannot use the interval {method!r} for {metric.name} of {tally.kind}", need=f"one of {', '.join(allowed)}")
     if units.n < FEWEST:
         return make_row(metric, label, counts, value, n, None, settings, details)
+    error = _error(proportion, units, statistic, classes)
     if proportion is not None:
         grouped = _grouped(proportion, units.rows, units.answers, classes, details, tally.kind)
         if method == "wilson":
             ends = _wilson(grouped, proportion, name, settings)
-            return make_row(metric, label, counts, value, n, ends, settings, details)
+            return make_row(metric, label, counts, value, n, ends, settings, details, error)
     try:
         ends = _of_units(method, units, statistic, settings, name)
     except Degenerate as reason:
         settings.warn(f"{name}: {method} has no interval here ({reason})")
         return make_row(metric, label, counts, value, n, None, settings, details)
-    return make_row(metric, label, counts, value, n, ends, settings, details)
+    return make_row(metric, label, counts, value, n, ends, settings, details, error)
+
+
+def _error(proportion: Proportion | None, units: Sums, statistic: SumStatistic, classes: int) -> float | None:
+    """The standard error over whole units, sqrt(G/(G-1) sum of squared influences): cluster-robust, CR1. None without spread."""
+    from steelyard.questions.table_rows import slope
+
+    if proportion is None:
+        found = infer_sums.standard_error(units, statistic)
+        return found if found > 0 else None
+    successes, trials = proportion.of_rows(units.rows, classes)
+    total = float(trials.sum())
+    p = float(successes.sum()) / total
+    e = successes - p * trials
+    used = int((trials > 0).sum())
+    if used < 2 or not ROUNDING < p < 1 - ROUNDING or not float(abs(e).max()) > ROUNDING:
+        return None
+    return abs(slope(proportion, p)) * math.sqrt(used / (used - 1) * float(e @ e)) / total
 
 
 def _of_class(units: Sums, label: int, classes: int) -> Sums:

@@ -6,6 +6,7 @@ scores, with groups and repeats or without. Student's interval rests on the mome
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Any
 
@@ -81,16 +82,17 @@ def measure_units(source: Source, metrics: Sequence[Metric], settings: Settings,
 
 def _mean(metric: Metric, source: Source, units: Units, settings: Settings, details: dict[str, Any]) -> Row:
     bounds = settings.range or ((0.0, 1.0) if units.bounds[0] >= 0 and units.bounds[1] <= 1 else None)
-    dealt, ends = units.kind == "buckets", None
+    dealt, ends, error = units.kind == "buckets", None, None
     if dealt and "group" in source.roles:
         settings.warn(DEALT.format(units.sums.n))
     elif dealt and settings.interval in (None, "t"):
         found = moments(by_item(source))
         ends = (*student_mean(found.n, found.means[0], found.products[0], settings.confidence_level, settings.side), "t")
+        error = math.sqrt(found.products[0] / found.n / (found.n - 1))
     elif dealt:
         settings.warn(_in_buckets(units))
     kind = "groups" if dealt else units.kind
-    return mean_row(metric, units.sums, settings, kind=kind, n=units.items, bounds=bounds, details=details, ends=ends)
+    return mean_row(metric, units.sums, settings, kind=kind, n=units.items, bounds=bounds, details=details, ends=ends, error=error)
 
 
 def _in_buckets(units: Units) -> str:

@@ -34,6 +34,7 @@ def compare_flips(flips: Flips, asked: Asked, *, error_rate: bool = False) -> Ev
         baseline_interval=own_interval(both + lost, n, asked),
         candidate_interval=own_interval(both + gained, n, asked),
         error=math.sqrt(max(0.0, (gained + lost) / n - ((gained - lost) / n) ** 2) / n),
+        standard_error=mean_error(n, gained - lost, gained + lost),
         flips={"both": flips.both, "baseline_only": flips.baseline_only, "candidate_only": flips.candidate_only, "neither": flips.neither},
         probability=infer.probability_better(gained, lost, asked.own.prior)
         if not error_rate
@@ -53,6 +54,12 @@ def compare_flips(flips: Flips, asked: Asked, *, error_rate: bool = False) -> Ev
         found.details["identical"] = True
         asked.warn("the two systems are right and wrong on exactly the same items: identical answers, or one run compared with itself")
     return found
+
+
+def mean_error(n: int, total: float, squares: float) -> float | None:
+    """s / sqrt(n) of n numbers with this sum and sum of squares, s with n - 1; None without spread."""
+    spread = squares - total * total / n
+    return math.sqrt(spread / (n - 1) / n) if n > 1 and spread > 1e-12 * squares else None
 
 
 def own_interval(k: int, n: int, asked: Asked) -> Interval:

@@ -45,7 +45,17 @@ def ranking_row(metric: Metric, sample: Sample, settings: Settings) -> Row:
     if sample.design.kind == "groups":
         return _grouped_row(metric, value, table, positive, sample, settings, label)
     details: dict[str, Any] = {}
-    return _row(metric, value, table.n, ranking_ends(metric, table, settings, details), settings, label, table, details)
+    ends = ranking_ends(metric, table, settings, details)
+    return _row(metric, value, table.n, ends, settings, label, table, details, _error(metric, table))
+
+
+def _error(metric: Metric, table: ScoreTable) -> float | None:
+    """DeLong's standard error of an AUC, the delta method's of an average precision; None without spread."""
+    try:
+        found = (infer_ranking.delong_error if metric.base == "auc" else infer_ranking.average_precision_error)(table)
+    except Degenerate:
+        return None
+    return found if math.isfinite(found) and found > 0 else None
 
 
 def ranking_ends(metric: Metric, table: ScoreTable, settings: Settings, details: dict[str, Any]) -> Ends | None:
@@ -94,6 +104,7 @@ def _grouped_row(metric: Metric, value: float, table: ScoreTable, positive: Any,
     if sample.items.count is not None:
         raise UsageError("cannot combine whole-number weights and groups for auc", need="one row per item")
     ends: Ends | None = None
+    error: float | None = None
     if design.units >= FEWEST and sample.items.probability is not None and design.unit is not None:
         error = infer_ranking.grouped_auc_error(table, sample.items.probability, positive, design.unit, design.units)
         critical = student(1 - tail(settings.confidence_level, settings.side), design.units - 1)
@@ -101,7 +112,7 @@ def _grouped_row(metric: Metric, value: float, table: ScoreTable, positive: Any,
             ends = (*infer_ranking.on_logit_scale(value, error, critical), "delong")
         except Degenerate as reason:
             settings.warn(f"auc: no interval can be given for grouped items ({reason})")
-    return _row(metric, value, table.n, ends, settings, label, table, details)
+    return _row(metric, value, table.n, ends, settings, label, table, details, error or None)
 
 
 def _spearman_row(metric: Metric, sample: Sample, settings: Settings) -> Row:
@@ -133,6 +144,7 @@ def _row(
     label: str,
     table: ScoreTable,
     details: dict[str, Any] | None = None,
+    error: float | None = None,
 ) -> Row:
     return _plain(
         metric,
@@ -141,15 +153,22 @@ def _row(
         ends,
         settings,
         {"positive": label, "positives": table.n_positive, "negatives": table.n_negative, **(details or {})},
+        error,
     )
 
 
 def _plain(
-    metric: Metric, value: float | None, n: int, ends: Ends | None, settings: Settings, details: dict[str, Any] | None = None
+    metric: Metric,
+    value: float | None,
+    n: int,
+    ends: Ends | None,
+    settings: Settings,
+    details: dict[str, Any] | None = None,
+    error: float | None = None,
 ) -> Row:
     interval = None
     if ends is not None:
         facts = metric.facts
         low, high = clip(ends[0], ends[1], settings.side, float(facts.low or 0), float(facts.high or 1))
         interval = Interval(low=low, high=high, confidence_level=settings.confidence_level, side=settings.side, method=ends[2])  # type: ignore[arg-type]
-    return Row(metric=metric.name, estimate=value, n=n, interval=interval, details=details or {})
+    return Row(metric=metric.name, estimate=value, n=n, interval=interval, standard_error=error, details=details or {})

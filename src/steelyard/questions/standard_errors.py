@@ -20,7 +20,7 @@ def with_standard_errors(m: Measurement) -> Measurement:
 
     >>> from steelyard.questions.measure import measure
     >>> with_standard_errors(measure(Counts.of(85, 100))).row.details["standard_error"]
-    0.035707142142714254
+    0.035887028128263665
     """
     table = m.table
     if table is None or not m.signature or parse_signature(m.signature).get("design") != ["items"]:
@@ -31,7 +31,9 @@ def with_standard_errors(m: Measurement) -> Measurement:
 
 
 def _with_error(row: Row, table: Counts) -> Row:
-    error = None if row.estimate is None or "standard_error" in row.details else _error(row, table)
+    if row.estimate is None or "standard_error" in row.details:
+        return row
+    error = row.standard_error if row.standard_error is not None else _error(row, table)
     return row if error is None else dataclasses.replace(row, details={**row.details, "standard_error": error})
 
 

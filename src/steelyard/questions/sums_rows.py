@@ -166,7 +166,16 @@ def _row_of(
         if math.isinf(ends[1]):
             settings.warn(f"{metric.name}: no interval can be given (its upper end is beyond float64); ask for --metric ratio")
             ends = None
-    return _row(metric, value, n, ends, settings, details, bounds)
+    return _row(metric, value, n, ends, settings, details, bounds, sums_error(sums, statistic))
+
+
+def sums_error(sums: Sums, statistic: SumStatistic) -> float | None:
+    """The linearised standard error over the units, s / sqrt(n) for a mean of items; None without spread."""
+    try:
+        found = infer_sums.standard_error(sums, statistic)
+    except Degenerate:
+        return None
+    return found if math.isfinite(found) and found > 0 else None
 
 
 def mean_row(
@@ -179,6 +188,7 @@ def mean_row(
     bounds: tuple[float, float] | None,
     details: dict[str, Any],
     ends: Ends | None = None,
+    error: float | None = None,
 ) -> Row:
     """The row of a mean that was added up by unit elsewhere, on the engine that holds the scores. ends: the interval, if known too."""
     value = float(QUOTIENT.value(sums.totals()))
@@ -187,7 +197,7 @@ def mean_row(
         if sums.n < FEWEST:
             return _row(metric, value, n, None, settings, details, bounds)
     ends = ends or sums_ends(metric, sums, QUOTIENT, settings, bounds, kind, details)
-    return _row(metric, value, n, ends, settings, details, bounds)
+    return _row(metric, value, n, ends, settings, details, bounds, error or sums_error(sums, QUOTIENT))
 
 
 def _why_undefined(metric: Metric, value: float) -> str:
@@ -292,6 +302,7 @@ def _row(
     settings: Settings,
     details: dict[str, Any],
     bounds: tuple[float, float] | None = None,
+    error: float | None = None,
 ) -> Row:
     facts = metric.facts
     bottom, top = bounds if metric.base == "mean" and bounds else (facts.low, facts.high)
@@ -300,4 +311,5 @@ def _row(
         low: float | None = bottom if settings.side == "upper" else ends[0] if bottom is None else max(bottom, ends[0])
         high: float | None = top if settings.side == "lower" else ends[1] if top is None else min(top, ends[1])
         interval = Interval(low=low, high=high, confidence_level=settings.confidence_level, side=settings.side, method=ends[2])  # type: ignore[arg-type]
-    return Row(metric=metric.name, estimate=value, n=n, interval=interval, higher_is_better=facts.higher_is_better, details=details)
+    better = facts.higher_is_better
+    return Row(metric=metric.name, estimate=value, n=n, interval=interval, standard_error=error, higher_is_better=better, details=details)

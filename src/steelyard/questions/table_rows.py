@@ -53,7 +53,33 @@ def table_row(metric: Metric, label: int | None, tally: TableTally, settings: Se
     interval, details = (None, {}) if estimate is None else _interval(metric, label, counts, proportion, settings, estimate)
     if estimate is None:
         settings.warn(f"{_name(metric, counts, label)} is undefined: {why_undefined(metric, None)}")
-    return make_row(metric, label, counts, estimate, n, interval, settings, details)
+    error = None if estimate is None else table_error(metric, label, counts, proportion, settings)
+    return make_row(metric, label, counts, estimate, n, interval, settings, details, error)
+
+
+def table_error(metric: Metric, label: int | None, counts: Counts, proportion: Proportion | None, settings: Settings) -> float | None:
+    """The standard error of a metric of independent items; closed forms load no NumPy. None where the table shows no spread."""
+    if proportion is not None and (label is not None or proportion.through == "itself"):
+        k, n = proportion.of(counts)
+        if not 0 < k < n:
+            return None
+        if metric.base in ("accuracy", "error", "mean"):
+            return math.sqrt(k * (n - k) / n / n / (n - 1))  # s / sqrt(n): a mean of 0 and 1
+        return abs(slope(proportion, k / n)) * math.sqrt(k * (n - k) / n / n / n)
+    from steelyard.infer.table import delta_error
+
+    found = delta_error(counts, statistic_of(metric, label, settings))
+    return found if math.isfinite(found) and found > 1e-14 else None
+
+
+def slope(proportion: Proportion, p: float) -> float:
+    """How fast the metric moves with its proportion."""
+    if proportion.through == "itself":
+        return 1.0
+    if proportion.through == "jaccard":
+        return 2 / (1 + p) ** 2
+    step = 1e-6
+    return (proportion.to_metric(p + step) - proportion.to_metric(p - step)) / (2 * step)
 
 
 def make_row(
@@ -65,6 +91,7 @@ def make_row(
     ends: tuple[float, float, str] | None,
     settings: Settings,
     details: dict[str, Any],
+    error: float | None = None,
 ) -> Row:
     """A Row, with the ends turned into an Interval inside the range of the metric."""
     interval = None
@@ -90,6 +117,7 @@ def make_row(
         n=n,
         support=support,
         interval=interval,
+        standard_error=error,
         higher_is_better=metric.facts.higher_is_better,
         details=details,
     )

@@ -14,7 +14,7 @@ from steelyard.metrics.catalogue import Metric
 from steelyard.metrics.proportions import as_proportion
 from steelyard.questions.asked import Asked
 from steelyard.questions.evidence import Evidence
-from steelyard.questions.paired_flips import equivalence_words, own_interval
+from steelyard.questions.paired_flips import equivalence_words, mean_error, own_interval
 from steelyard.questions.table_rows import TableTally, table_row
 from steelyard.results import Interval, Test
 from steelyard.tally.counts import Counts
@@ -59,6 +59,7 @@ def compare_proportions(baseline: tuple[int, int], candidate: tuple[int, int], m
         baseline_interval=own_interval(k2, n2, asked),
         candidate_interval=own_interval(k1, n1, asked),
         error=error or None,
+        standard_error=math.hypot(*(mean_error(n, k, k) or 0.0 for k, n in (baseline, candidate))) or None,
         details={"n_baseline": n2, "n_candidate": n1},
     )
     better = _difference_posterior(k1, n1, k2, n2, asked).sf(0.0)

@@ -11,14 +11,14 @@ from steelyard.render.layout import GAP, left, widest, wrap
 from steelyard.render.learners import pooled_lines, pooled_markdown, split_facts
 from steelyard.render.look import DIM, Look, warning_lines
 from steelyard.render.markdown import markdown_table
-from steelyard.render.text import Section, table_lines
+from steelyard.render.text import Section, standard_errors, table_lines
 from steelyard.results import Comparison, Row
 
 MINUS = "difference"
 TELLING = 10  # items that a page of text has room for
 
 
-def comparison_text(c: Comparison, *, width: int = 80, color: bool = False, ascii_only: bool = False) -> str:
+def comparison_text(c: Comparison, *, width: int = 80, color: bool = False, ascii_only: bool = False, details: bool = False) -> str:
     """The comparison as lines; whatever is cut is whole in the JSON."""
     look = Look(width=width, color=color, ascii_only=ascii_only)
     parts = [
@@ -26,6 +26,7 @@ def comparison_text(c: Comparison, *, width: int = 80, color: bool = False, asci
         [f"{count_text(c.n)} items, {c.design}; {metric_name(c, look.name)}" + ("" if c.higher_is_better else " (lower is better)")],
         _table(c, look),
         [line for fact in facts(c) for line in wrap(look.name(fact), width, GAP)],
+        standard_errors([rows_of(c)[1]], look, [MINUS]) if details else [],
         pooled_lines(c, look),
         _telling(c, look),
         _slices(c, look),
@@ -41,7 +42,7 @@ def rows_of(c: Comparison) -> tuple[list[Row], Row]:
     systems = [
         Row(metric=c.metric, estimate=s.estimate, n=n, interval=s.interval) for s, n in zip((c.baseline, c.candidate), own, strict=True)
     ]
-    return systems, Row(metric=MINUS, estimate=c.difference.estimate, n=c.n, interval=c.difference.interval)
+    return systems, Row(metric=MINUS, estimate=c.difference.estimate, n=c.n, interval=c.difference.interval, standard_error=c.difference.standard_error)
 
 
 def _table(c: Comparison, look: Look) -> list[str]:

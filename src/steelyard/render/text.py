@@ -26,7 +26,7 @@ class Section:
     scale: Sequence[Row]
 
 
-def measurement_text(m: Measurement, *, width: int = 80, color: bool = False, ascii_only: bool = False) -> str:
+def measurement_text(m: Measurement, *, width: int = 80, color: bool = False, ascii_only: bool = False, details: bool = False) -> str:
     """The measurement as lines of at most `width` columns where possible; whatever is cut is whole in the JSON."""
     look = Look(width=width, color=color, ascii_only=ascii_only)
     parts = [wrap(summary.measured(m, look.name), width, GAP)]
@@ -35,6 +35,8 @@ def measurement_text(m: Measurement, *, width: int = 80, color: bool = False, as
     classes = blocks.class_block(m)
     parts += [_block(block, look) for block in [*([classes] if classes else []), *blocks.slice_blocks(m)]]
     parts.append(_footer(m, look))
+    if details:
+        parts.append(standard_errors(m.rows, look))
     parts.append([line for warning in summary.all_warnings(m) for line in warning_lines(warning, look)])
     parts.append([line for hint in m.hints for line in wrap(f"hint: {look.name(hint)}", width, " " * len("hint: "))])
     parts.append([look.paint(look.name(m.signature), DIM)] if m.signature else [])
@@ -143,6 +145,17 @@ def _cells(block: blocks.Block, metric: str, look: Look) -> list[str]:
 
 
 # ---- the lines below -------------------------------------------------------------------------------------------------
+
+
+def standard_errors(rows: Sequence[Row], look: Look, names: Sequence[str] | None = None) -> list[str]:
+    """The standard error of every row that has one, in as many digits as it deserves."""
+    called = names or [row.name for row in rows]
+    known = [(name, row.standard_error) for name, row in zip(called, rows, strict=True) if row.standard_error is not None]
+    if not known:
+        return ["standard error: none known"]
+    texts = [f"{look.name(name)} {error:.3g}" for name, error in known[: blocks.MOST]]
+    left_out = f"; {count_text(len(known) - blocks.MOST)} more, --format json has them all" if len(known) > blocks.MOST else ""
+    return wrap(f"standard error: {'; '.join(texts)}{left_out}", look.width, GAP)
 
 
 def _footer(m: Measurement, look: Look) -> list[str]:

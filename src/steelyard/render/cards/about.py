@@ -39,5 +39,5 @@ class About:
 
 def standard_error(row: Row) -> float | None:
     """The standard error where one is known, in six digits: no error is known better than that."""
-    found = row.details.get("standard_error")
+    found = row.standard_error if row.standard_error is not None else row.details.get("standard_error")
     return float(f"{found:.6g}") if isinstance(found, float) else None
