@@ -25,6 +25,7 @@ LEVEL = {
     "errors": 0,
     "redaction": 0,
     "rounding": 0,
+    "limits": 1,
     "tally": 1,
     "looks": 1,
     "yaml_scalar": 1,

@@ -43,8 +43,8 @@ class Row:
     `n` is the number of items the estimate rests on (its own denominator for precision and recall), `support` the
     number of items whose truth is the row's label. `standard_error` is that of the estimate, whatever the method of the
     interval: s / sqrt(n) for means and right or wrong (s with n - 1, as lm-eval and Inspect have it), the delta method for
-    the rest, over whole groups where there are groups; None where the data show no spread. `details` holds what a design adds: design effect, effective n,
-    groups, within-item variance, the posterior's other summaries.
+    the rest, over whole groups where there are groups; None where the data show no spread. `details` holds what a design
+    adds: design effect, effective n, groups, within-item variance, the posterior's other summaries.
     """
 
     metric: str

@@ -37,7 +37,8 @@ def test_means_have_the_standard_errors_that_lighteval_wrote(name: str) -> None:
 
 
 def test_means_have_inspects_standard_error_and_its_clustered_one() -> None:
-    own = {(row["name"], row["metric"], *row["params"].items()): row["value"] for row in json.loads((LOGS / "inspect/own.json").read_text())["arith"]}
+    written = json.loads((LOGS / "inspect" / "own.json").read_text())["arith"]
+    own = {(row["name"], row["metric"], *row["params"].items()): row["value"] for row in written}
     log = LOGS / "inspect" / "arith.eval"
     closeness = sy.measure(log, scorer="closeness", metric="mean")
     items = sy.measure(log, scorer="closeness", metric="mean", group="none") if "group" in closeness.roles else closeness

@@ -26,7 +26,7 @@ def data(n: int = 400) -> dict[str, list[str]]:
 
 
 def test_a_proportion() -> None:
-    """sqrt(.85 * .15 / 99), as lm-eval has it, and what scikit-learn users know as Takahashi's error of F1, sqrt(F (1-F) (2-F) / (2 TP + FP + FN))."""
+    """sqrt(.85 * .15 / 99), as lm-eval has it, and Takahashi's error of F1, sqrt(F (1-F) (2-F) / (2 TP + FP + FN))."""
     assert error(with_standard_errors(sy.measure(sy.Counts.of(85, 100))).row) == pytest.approx(math.sqrt(0.85 * 0.15 / 99), rel=1e-12)
     f = 62 / 69
     found = with_standard_errors(sy.measure(sy.Counts.binary(tp=31, fp=5, fn=2), metric="f1"))

@@ -10,9 +10,10 @@ from typing import TYPE_CHECKING, Any
 
 import click
 from click.core import ParameterSource
-from click.types import StringParamType
+from click.types import FloatParamType, IntParamType, StringParamType
 
 from steelyard.errors import SteelyardError, UsageError
+from steelyard.limits import within
 from steelyard.options import nearest, typed_text
 from steelyard.outputs import refuse_overwriting
 
@@ -66,6 +67,9 @@ class Command(click.Command):
                 )
 
     def invoke(self, ctx: click.Context) -> Any:
+        for param in self.params:
+            if isinstance(param.type, (IntParamType, FloatParamType)):
+                within(param.name or "", ctx.params.get(param.name or ""), param.opts[0])
         self._refuse_overwriting(ctx)
         return super().invoke(ctx)
 

@@ -166,7 +166,7 @@ def paired_swap(
 
 
 def swapped_numbers(rows: Rows) -> int:
-    """About how many numbers one pattern of swaps takes."""
+    """About how many numbers one pattern of swaps takes. Reference: EdgingtonOnghena2007."""
     return 2 * len(rows.value) if isinstance(rows, SparseRows) else 2 * rows.shape[1]
 
 

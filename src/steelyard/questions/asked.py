@@ -8,6 +8,7 @@ from steelyard.errors import UsageError
 from steelyard.infer.flips import check_alternative
 from steelyard.infer.many import CORRECTIONS
 from steelyard.infer.power import minimum_detectable
+from steelyard.limits import within
 from steelyard.questions.settings import Settings, one_of
 from steelyard.results import Interval
 
@@ -105,6 +106,7 @@ def settle_comparison(
         raise UsageError(
             "cannot use the margin", got=repr(margin), need="a positive number", hint="the difference you tolerate, such as 0.01"
         )
+    within("margin", margin)
     return Asked(
         own=own,
         interval=interval,

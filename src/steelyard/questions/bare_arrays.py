@@ -36,7 +36,8 @@ def with_truth(data: Sequence[Any], columns: Mapping[str, Any]) -> tuple[list[An
         )
     lengths = [len(column) for column in data]
     if len(set(lengths)) > 1:
-        raise UsageError("cannot pair the arrays", got=f"{', '.join(map(str, lengths))} values", need="three arrays of one length", hint=FORM)
+        got = f"{', '.join(map(str, lengths))} values"
+        raise UsageError("cannot pair the arrays", got=got, need="three arrays of one length", hint=FORM)
     return list(data[1:]), {**columns, "truth": data[0]}
 
 

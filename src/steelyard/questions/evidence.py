@@ -36,6 +36,7 @@ class Evidence:
 
 def comparison_of(found: Evidence, *, metric: str, higher_is_better: bool, names: tuple[str, str], asked: Asked, **more: Any) -> Comparison:
     """The Comparison that the evidence supports, with its one sentence."""
+    error = found.standard_error or found.error or None
     return Comparison(
         design=found.design,
         metric=metric,
@@ -43,7 +44,7 @@ def comparison_of(found: Evidence, *, metric: str, higher_is_better: bool, names
         higher_is_better=higher_is_better,
         baseline=System(name=names[0], estimate=found.baseline, interval=found.baseline_interval),
         candidate=System(name=names[1], estimate=found.candidate, interval=found.candidate_interval),
-        difference=Difference(estimate=found.difference, interval=found.interval, standard_error=found.standard_error or found.error or None),
+        difference=Difference(estimate=found.difference, interval=found.interval, standard_error=error),
         test=found.test,
         flips=found.flips,
         probability_candidate_better=found.probability,

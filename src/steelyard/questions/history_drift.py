@@ -13,6 +13,7 @@ from steelyard.histories import Drift
 from steelyard.history.store import History
 from steelyard.infer.change_point import LEAST, change_point, e_process_first, e_process_pooled
 from steelyard.infer.drift import cusum, cusum_run_length, deviation, self_starting, successive_deviation
+from steelyard.limits import within
 from steelyard.questions.history import opened
 from steelyard.questions.history_export import every_run
 from steelyard.questions.history_flaky import flaky_items
@@ -47,6 +48,8 @@ def drift(
     """
     if not 0 < alpha < 1:
         raise UsageError("cannot look for drift", got=f"alpha = {alpha!r}", need="a number between 0 and 1")
+    for name, value in (("k", k), ("h", h), ("alpha", alpha), ("draws", draws)):
+        within(name, value)
     length = cusum_run_length(k, h)  # refuses a chart that cannot be
     store = opened(history, config)
     try:

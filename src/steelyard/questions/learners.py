@@ -16,6 +16,7 @@ from steelyard.evaluate.folds import Answer, count_rows, evaluate
 from steelyard.infer import crossval
 from steelyard.infer.crossval import SplitTest
 from steelyard.infer.flips import check_alternative
+from steelyard.limits import within
 from steelyard.metrics.catalogue import Metric, parse
 from steelyard.questions.asked import Asked
 from steelyard.questions.learner_design import Piece, Scheme, cut, group_codes, judge, make_splits, pieces_of, settle_scheme, strata
@@ -82,6 +83,7 @@ def compare_learners(
     )
     asked = Asked(own=settings, alternative=check_alternative(alternative))
     quantity = parse(metric)
+    within("repeats", repeats)
     scheme = settle_scheme(method, folds, repeats, test_size)
     if scheme.method == "5x2cv-f":
         crossval.check_two_sided(alternative)
@@ -191,6 +193,7 @@ def as_target(y: Any, n: int) -> npt.NDArray[Any]:
 def _workers(workers: int | None) -> int | None:
     if workers is not None and (isinstance(workers, bool) or not isinstance(workers, int) or (workers < 1 and workers != -1)):
         raise UsageError("cannot use the number of workers", got=repr(workers), need="a whole number of at least 1, or -1 for all cores")
+    within("workers", workers)
     return workers
 
 

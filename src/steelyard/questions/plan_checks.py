@@ -6,6 +6,7 @@ import math
 from typing import Any
 
 from steelyard.errors import UsageError
+from steelyard.limits import within
 
 MOST = 1e18  # items; more than there will ever be
 
@@ -23,6 +24,7 @@ def number(name: str, value: Any, *, above: float = -math.inf, least: float = -m
         ends += [f"below {below:g}"] * (below < math.inf)
         shown = repr(value) if len(repr(value)) < 40 else f"{repr(value)[:30]}..."
         raise UsageError(f"cannot use {name}", got=shown, need=f"a number {' and '.join(ends)}".rstrip(), hint=hint)
+    within(name, x)
     return x
 
 

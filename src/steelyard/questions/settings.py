@@ -9,6 +9,7 @@ from typing import Any, SupportsIndex
 
 from steelyard.errors import UsageError
 from steelyard.infer.normal import check_level, tail
+from steelyard.limits import within
 
 INTERVALS = (
     "wald",
@@ -88,6 +89,9 @@ def settle(
             need="a positive number",
             hint="0.5 is Jeffreys, 1 is uniform; 0 gives no proper posterior",
         )
+    within("draws", draws.__index__())
+    within("prior", prior)
+    within("confidence_level", confidence_level)
     return Settings(
         interval=interval,
         confidence_level=float(confidence_level),

@@ -42,7 +42,8 @@ def rows_of(c: Comparison) -> tuple[list[Row], Row]:
     systems = [
         Row(metric=c.metric, estimate=s.estimate, n=n, interval=s.interval) for s, n in zip((c.baseline, c.candidate), own, strict=True)
     ]
-    return systems, Row(metric=MINUS, estimate=c.difference.estimate, n=c.n, interval=c.difference.interval, standard_error=c.difference.standard_error)
+    gap = c.difference
+    return systems, Row(metric=MINUS, estimate=gap.estimate, n=c.n, interval=gap.interval, standard_error=gap.standard_error)
 
 
 def _table(c: Comparison, look: Look) -> list[str]:

@@ -36,7 +36,7 @@ class SparseRows:
 
         return np.bincount(self.unit, weights=self.value * vector[self.column], minlength=self.shape[0]).astype(float)
 
-    def __rmatmul__(self, vector: npt.NDArray[np.generic]) -> FloatArray:
+    def __rmatmul__(self, vector: npt.NDArray[np.int64] | FloatArray) -> FloatArray:
         import numpy as np
 
         return np.bincount(self.column, weights=self.value * vector[self.unit], minlength=self.shape[1]).astype(float)
@@ -66,9 +66,12 @@ class SparseRows:
         """Both, side by side: unit u has [its row here, its row there]."""
         import numpy as np
 
-        parts = (self.unit, other.unit), (self.column, other.column + self.shape[1]), (self.value, other.value)
-        unit, column, value = (np.concatenate(pair) for pair in parts)
-        return SparseRows((self.shape[0], self.shape[1] + other.shape[1]), unit, column, value)
+        return SparseRows(
+            (self.shape[0], self.shape[1] + other.shape[1]),
+            np.concatenate([self.unit, other.unit]),
+            np.concatenate([self.column, other.column + self.shape[1]]),
+            np.concatenate([self.value, other.value]),
+        )
 
     def minus(self, other: SparseRows) -> SparseRows:
         """The difference, of the units that have one; those are numbered anew."""
@@ -84,8 +87,8 @@ class SparseRows:
     def equals(self, other: SparseRows) -> bool:
         import numpy as np
 
-        pairs = (self.unit, other.unit), (self.column, other.column), (self.value, other.value)
-        return self.shape == other.shape and all(np.array_equal(a, b) for a, b in pairs)
+        same = self.shape == other.shape and np.array_equal(self.unit, other.unit) and np.array_equal(self.column, other.column)
+        return same and np.array_equal(self.value, other.value)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)

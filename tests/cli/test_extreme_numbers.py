@@ -1,0 +1,174 @@
+"""Every number that a command takes, far outside what it can mean: an answer or an error with a hint, at once, never a crash."""
+
+from __future__ import annotations
+
+import signal
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import click
+import pytest
+
+from steelyard.cli import main as command
+from steelyard.limits import LIMITS, within
+
+EXTREMES = ("0", "-1", "1e-300", "1e300", "nan", "inf", "999999999999", str(10**30))
+SECONDS = 10
+NUMBERS = (click.types.IntParamType, click.types.FloatParamType)
+
+
+def _root() -> click.Group:
+    return next(one for one in vars(command).values() if isinstance(one, click.Group))
+
+
+def _numeric(group: click.Group, path: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, ...], click.Option]]:
+    for name in group.list_commands(click.Context(group)):
+        found = group.get_command(click.Context(group), name)
+        assert found is not None
+        if isinstance(found, click.Group):
+            yield from _numeric(found, (*path, name))
+        yield from (
+            ((*path, name), option) for option in found.params if isinstance(option, click.Option) and isinstance(option.type, NUMBERS)
+        )
+
+
+OPTIONS = [(path, option.opts[0], option.nargs) for path, option in _numeric(_root())]
+# A question that uses the option: the option under test replaces its own value in it.
+ASKED: dict[tuple[str, ...], list[str]] = {
+    ("measure",): ["a.csv", "--metric", "macro_f1", "--interval", "bayes"],
+    ("compare",): ["a.csv", "b.csv", "--metric", "macro_f1"],
+    ("learners",): [*["sklearn.dummy:DummyClassifier"] * 2, "--data", "a.csv", "--target", "truth", "--features", "id"],
+    ("plan", "detect"): ["--theta", ".02", "--expected", ".8", "--alpha", ".05", "--beta", ".2"],
+    ("plan", "estimate"): ["--expected", ".8", "--width", ".1"],
+    ("plan", "train"): ["curve.csv", "--target", ".85"],
+    ("plan", "designs"): ["--theta", ".02", "--expected", ".8"],
+    ("record",): ["a.csv", "--directory", "new", "--model", "m", "--task", "t", "--theta", ".05"],
+    ("check",): ["b.csv", "--model", "m", "--task", "t"],
+    ("references", "remove"): ["t", "m", "--reason", "old"],
+    ("run",): ["task.toml", "--model", "file:b.csv", "--until", "decided", "--theta", ".05", "--against", "m"],
+    ("history",): ["--history", "sqlite:///h.db", "--drift", "--task", "t", "--model", "m"],
+    ("serve",): ["--history", "postgresql://nowhere.invalid/db"],
+    ("certify",): ["--only", "nothing"],
+}
+INSTEAD = {
+    ("plan", "detect", "--beta"): ["--power"],
+    ("plan", "estimate", "--width"): ["--half-width", "--threshold"],
+    ("plan", "estimate", "--expected"): ["--precision", "--recall", "--specificity"],
+}
+ALONE = {"--tp", "--fp", "--fn", "--tn"}
+
+
+# Numbers that are allowed, and take the time that such a number of draws, fits or answers takes.
+PATIENT = {
+    *((path, "--draws", "10000000") for path in (("measure",), ("compare",), ("check",), ("history",), ("plan", "train"))),
+    *((path, "--repeats", "100000") for path in (("learners",), ("run",), ("plan", "train"))),
+    (("learners",), "--workers", "1024"),
+    (("plan", "train"), "--workers", "1024"),
+}
+
+
+class Slow(Exception):
+    pass
+
+
+@pytest.fixture
+def room(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Path:
+    """Two runs, a curve, a task, a reference, all of them small."""
+    monkeypatch.chdir(tmp_path)
+    for name, wrong in (("a", 4), ("b", 6)):
+        rows = [f"{i},{'xyz'[i % 3]},{'xyz'[(i + (i % wrong == 0)) % 3]}" for i in range(60)]
+        Path(f"{name}.csv").write_text("id,truth,prediction\n" + "\n".join(rows) + "\n")
+    points = [f"{n},{0.9 - 1 / n**0.5},{seed}\n" for n in (20, 40, 80, 160, 320, 640) for seed in (1, 2)]
+    Path("curve.csv").write_text("size,score,seed\n" + "".join(points))
+    Path("task.toml").write_text('[task]\nname = "t"\ndata = "a.csv"\ninput = "{id}"\ntruth = "truth"\nscorer = "exact"\n')
+    assert _asked(["record", "a.csv", "--model", "m", "--task", "t", "--theta", ".05"])[0] == 0
+    for _ in range(3):
+        assert _asked(["check", "b.csv", "--model", "m", "--task", "t", "--history", "sqlite:///h.db"])[0] == 0
+    capsys.readouterr()
+    return tmp_path
+
+
+def _asked(words: list[str]) -> tuple[int, float]:
+    import time
+
+    def stop(*_: Any) -> None:
+        raise Slow(f"more than {SECONDS} s: {' '.join(words)}")
+
+    before = signal.signal(signal.SIGALRM, stop)
+    signal.alarm(SECONDS)
+    started = time.monotonic()
+    try:
+        with pytest.raises(SystemExit) as ended:
+            command.main(words)
+        return int(ended.value.code or 0), time.monotonic() - started
+    finally:
+        signal.alarm(0)
+        signal.signal(signal.SIGALRM, before)
+
+
+def _words(path: tuple[str, ...], flag: str, nargs: int, value: str) -> list[str]:
+    words = [*path, *ASKED[path]]
+    if flag in ALONE:
+        words = ["measure", *(part for name in ("--tp", "--fp", "--fn") if name != flag for part in (name, "5"))]
+    for replaced in [flag, *(other for (*where, other), flags in INSTEAD.items() if tuple(where) == path and flag in flags)]:
+        if replaced in words:
+            place = words.index(replaced)
+            del words[place : place + 2]
+    return [*words, *([flag, value] if nargs == 1 else [flag, *["0"] * (nargs - 1), value])]
+
+
+@pytest.mark.parametrize("path", ASKED, ids=[" ".join(path) for path in ASKED])
+def test_the_question_without_the_extreme_number_reaches_the_command(
+    path: tuple[str, ...], room: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Otherwise the test below would only see the error of a question that is wrong by itself."""
+    if path in (("serve",), ("certify",)):
+        return  # these would go on: their refusals are enough
+    code, _ = _asked([*path, *ASKED[path]])
+    assert code in (0, 1, 2), capsys.readouterr().err
+
+
+@pytest.mark.parametrize(("path", "flag", "nargs"), OPTIONS, ids=[" ".join((*path, flag)) for path, flag, _ in OPTIONS])
+def test_an_extreme_number_is_answered_or_refused_at_once(
+    path: tuple[str, ...], flag: str, nargs: int, room: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    limit = LIMITS.get(flag.removeprefix("--").replace("-", "_"))
+    ends = () if limit is None else (f"{limit.low:g}", f"{limit.high:.12g}", f"{limit.high * 10:g}")
+    for value in (*EXTREMES, *(end for end in ends if (path, flag, end) not in PATIENT)):
+        code, seconds = _asked(_words(path, flag, nargs, value))
+        said = capsys.readouterr()
+        assert code in (0, 1, 2, 3), (value, code, said.err[-600:])
+        assert seconds < SECONDS
+        assert "Traceback" not in said.err
+
+
+@pytest.mark.parametrize("name", LIMITS)
+def test_python_refuses_what_the_command_refuses(name: str) -> None:
+    from steelyard.errors import UsageError
+
+    limit = LIMITS[name]
+    within(name, limit.low)
+    within(name, limit.high)
+    if limit.high > 1:
+        with pytest.raises(UsageError, match="at most"):
+            within(name, limit.high * 1.5 + 1)
+    if limit.low < 1:
+        with pytest.raises(UsageError, match="at least"):
+            within(name, limit.low / 2)
+
+
+def test_the_questions_of_python_look_at_the_same_ends() -> None:
+    import steelyard as sy
+    from steelyard.errors import UsageError
+
+    counts = sy.Counts.of(8, 10)
+    for question in (
+        lambda: sy.measure(counts, draws=10**9),
+        lambda: sy.measure(counts, prior=1e-20),
+        lambda: sy.measure(counts, confidence_level=1 - 1e-12),
+        lambda: sy.compare(counts, counts, margin=1e300),
+        lambda: sy.plan_detect(theta=0.02, expected=0.8, alpha=1e-300),
+    ):
+        with pytest.raises(UsageError, match=r"at (most|least)"):
+            question()
