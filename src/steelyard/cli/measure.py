@@ -93,7 +93,7 @@ def measure(source: str | None, **options: Any) -> None:
 
     with told_while_reading(options["quiet"]):
         result = ask(data, **_asked(options))
-    shown = {"details": True} if options["details"] else {}
+    shown: dict[str, Any] = {"details": True} if options["details"] else {}
     answer(result, format_=options["format_"], output=options["output"], no_color=options["no_color"], quiet=options["quiet"], **shown)
 
 

@@ -7,7 +7,7 @@ LEAST_DRAWS = 999  # of a test by random exchanges, which is valid with any numb
 
 
 def within_reach(numbers: int, draws: int) -> bool:
-    """Whether `draws` samples of that many numbers each are a matter of seconds.
+    """Whether `draws` samples of that many numbers each are a matter of seconds. Reference: DavisonHinkley1997, section 2.5.2.
 
     >>> within_reach(5_000, 10_000), within_reach(100_000, 10_000)
     (True, False)

@@ -129,7 +129,7 @@ def _comparison(
         higher_is_better=facts.higher_is_better,
         baseline=System(name=words.names[0], estimate=float(first.mean()), interval=None),
         candidate=System(name=words.names[1], estimate=float(second.mean()), interval=None),
-        difference=Difference(estimate=mean, interval=interval),
+        difference=Difference(estimate=mean, interval=interval, standard_error=found.standard_error or None),
         test=Test(
             name=scheme.method,
             alternative=asked.alternative,

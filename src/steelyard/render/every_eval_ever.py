@@ -200,7 +200,7 @@ def _uncertainty(row: Row, signature: str) -> dict[str, Any]:
     draws = parse_signature(signature).get("draws") if signature else None
     if interval is not None and interval.method in _REDRAWN and draws:
         found["num_bootstrap_samples"] = int(draws[0])
-    error = row.standard_error if row.standard_error is not None else row.details.get("standard_error")
+    error = row.details.get("standard_error")
     if isinstance(error, float) and math.isfinite(error):
         found["standard_error"] = {"value": error}
     return found

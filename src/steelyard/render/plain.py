@@ -79,7 +79,7 @@ def _comparison(plain: Plain) -> Comparison:
         Comparison,
         plain,
         **sides,
-        difference=Difference(estimate=gap["estimate"], interval=_interval(gap["interval"])),
+        difference=Difference(estimate=gap["estimate"], interval=_interval(gap["interval"]), standard_error=gap.get("standard_error")),
         test=_filled(Test, plain["test"]),
         table=joint,
         slices=slices,

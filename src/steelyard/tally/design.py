@@ -202,7 +202,7 @@ def table_sums(truth: Labels, prediction: Labels, design: Design, counts: Counts
     weight = np.ones(len(t)) if design.weight is None else design.weight
     margins = (0, t, t == p), (1, t, t < k), (2, p, p < k)
     if design.units * (3 * k + 1) > DENSE:
-        ones = np.bincount(unit, weights=weight, minlength=design.units)
+        ones = np.bincount(unit, weights=weight, minlength=design.units).astype(float)
         entries = [(unit[keep], part * k + codes[keep], weight[keep]) for part, codes, keep in margins]
         sparse = _entries([*entries, (np.arange(design.units), np.full(design.units, 3 * k), ones)], design.units, 3 * k + 1)
         return Sums(rows=sparse, count=np.ones(design.units, np.int64), answers=len(t), units="groups")
@@ -218,7 +218,7 @@ def _entries(parts: Sequence[tuple[IntArray, IntArray, FloatArray]], units: int,
     """Entries of one place added up, sorted by column and unit."""
     unit, column, value = (np.concatenate(column) for column in zip(*parts, strict=True))
     place, entry = np.unique(column * units + unit, return_inverse=True)
-    return SparseRows((units, columns), place % units, place // units, np.bincount(entry, weights=value))
+    return SparseRows((units, columns), place % units, place // units, np.bincount(entry, weights=value).astype(float))
 
 
 def row_sums(rows: FloatArray, design: Design, count: IntArray | None = None) -> Sums:
