@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, Protocol
@@ -16,6 +15,7 @@ from steelyard.evaluate.scorer_numbers import Number, Tolerance
 from steelyard.evaluate.scorer_options import Scoring, check_keys, made
 from steelyard.evaluate.scorer_text import Contains, Exact, Regex
 from steelyard.evaluate.scorer_words import RougeL, TokenF1, WordErrorRate
+from steelyard.options import nearest
 
 SCORERS: dict[str, type[Scoring]] = {
     kind.name: kind for kind in (Exact, Choice, Number, Regex, Contains, Tolerance, JsonSchema, TokenF1, RougeL, WordErrorRate, Judge)
@@ -52,8 +52,8 @@ def scorer_named(
     if ":" in name:
         return _code(function_named(name, where), name, options, metric)
     if name not in SCORERS:
-        near = difflib.get_close_matches(name.lower().replace("_", "-"), SCORERS, n=1, cutoff=0.5)
-        hint = f"did you mean {near[0]!r}?" if near else ""
+        near = nearest(name.lower().replace("_", "-"), SCORERS, cutoff=0.5)
+        hint = f"did you mean {near!r}?" if near else ""
         raise UsageError(f"cannot find the scorer {name!r}", need=f"one of {', '.join(SCORERS)}, or pkg.mod:function", hint=hint)
     return made(SCORERS[name], _with_schema(options, where) if name == "json-schema" else options)
 

@@ -13,7 +13,6 @@ temperature = 0
 
 from __future__ import annotations
 
-import difflib
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -30,6 +29,7 @@ from steelyard.evaluate.scorer_options import Scoring, canonical, check_keys, is
 from steelyard.evaluate.scorers import scorer_named
 from steelyard.evaluate.template import Template, template_of
 from steelyard.metrics.catalogue import parse
+from steelyard.options import nearest
 
 TOP = ("task", "scorer", "sampling", "protocol")
 KEYS = (
@@ -165,9 +165,9 @@ def _of_class(source: Any) -> tuple[dict[str, Any], Mapping[str, Any], Mapping[s
         got = f"{type(fault).__name__} when {source.__name__}() was made: {fault}"
         raise UsageError("cannot use the task", got=got, need="a class that needs no arguments, or an object of it") from fault
     for name in dir(made):
-        near = difflib.get_close_matches(name, OF_A_CLASS, n=1, cutoff=0.8)
+        near = nearest(name, OF_A_CLASS, cutoff=0.8)
         if near and name not in OF_A_CLASS and not name.startswith("_") and not callable(getattr(made, name)):
-            raise UsageError("cannot use the task", got=f"the attribute {name!r}", need="names it knows", hint=f"did you mean {near[0]!r}?")
+            raise UsageError("cannot use the task", got=f"the attribute {name!r}", need="names it knows", hint=f"did you mean {near!r}?")
     given = {key: getattr(made, key) for key in KEYS if getattr(made, key, None) is not None}
     given.setdefault("name", type(made).__name__)
     if callable(given.get("data")):  # rows that are made when they are needed

@@ -7,7 +7,6 @@ objects of a stranger's data would be a way to the inside of the program.
 from __future__ import annotations
 
 import datetime
-import difflib
 import json
 import math
 import re
@@ -18,6 +17,7 @@ from decimal import Decimal
 from typing import Any
 
 from steelyard.errors import DataError, UsageError
+from steelyard.options import nearest
 
 _PIECE = re.compile(r"\{\{|\}\}|\{([^{}]*)\}|[{}]")
 _NOT_IN_NAMES = re.compile(r"[!:\[\]]")
@@ -97,13 +97,13 @@ def check_columns(wanted: Sequence[str], columns: Sequence[str], key: str) -> No
     for name in wanted:
         if name in columns:
             continue
-        near = difflib.get_close_matches(name, columns, n=1, cutoff=0.5)
+        near = nearest(name, columns, cutoff=0.5)
         path = "a column is meant, not a way into one" if "." in name else ""
         raise UsageError(
             f"cannot find the column {name!r} of {key}",
             got=f"columns {listed(columns)}",
             need="one of them",
-            hint=f"did you mean {near[0]!r}?" if near else path,
+            hint=f"did you mean {near!r}?" if near else path,
         )
 
 

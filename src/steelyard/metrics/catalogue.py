@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import difflib
 import re
 from dataclasses import dataclass
 from typing import Literal
 
 from steelyard.errors import UsageError
+from steelyard.options import nearest
 
 Family = Literal["table", "sums", "ranking", "repeats"]
 AVERAGES = ("macro", "micro", "weighted")
@@ -148,6 +148,6 @@ def _unknown(text: str) -> UsageError:
     if found := re.fullmatch(r"f_?(\d+(?:\.\d+)?)(?:_score)?", rest.lower()):
         near_name = "f1" if found[1] == "1" else f"fbeta:{found[1]}"
         return UsageError(f"cannot find the metric {text!r}", need=f"one of {', '.join(names)}", hint=f"did you mean {near_name}?")
-    near = difflib.get_close_matches(rest.lower(), [*names, *ALIASES], n=1)
-    hint = f"did you mean {near[0]}?" if near else "average over classes with macro_, micro_ or weighted_, as in macro_f1"
+    near = nearest(rest.lower(), [*names, *ALIASES])
+    hint = f"did you mean {near}?" if near else "average over classes with macro_, micro_ or weighted_, as in macro_f1"
     return UsageError(f"cannot find the metric {text!r}", need=f"one of {', '.join(names)}", hint=hint)

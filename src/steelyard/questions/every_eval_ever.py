@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import dataclasses
-import difflib
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from steelyard.errors import DataError, UsageError
+from steelyard.options import nearest
 from steelyard.questions.measure import OUTCOME_METRICS, measure, slice_names
 from steelyard.render.every_eval_ever import About
 from steelyard.render.every_eval_ever import every_eval_ever as written
@@ -51,8 +51,8 @@ def _about(given: Mapping[str, str], source: Source | None) -> About:
     """What was said, and what the log says of itself."""
     strange = next((name for name in given if name not in FIELDS), None)
     if strange is not None:
-        near = difflib.get_close_matches(strange, FIELDS, n=1)
-        hint = f"did you mean {near[0]}?" if near else ""
+        near = nearest(strange, FIELDS)
+        hint = f"did you mean {near}?" if near else ""
         raise UsageError("cannot use what the record is about", got=repr(strange), need=f"one of {', '.join(FIELDS)}", hint=hint)
     told: dict[str, Any] = {**_told(source), **{name: str(value) for name, value in given.items()}}
     absent = [name for name in REQUIRED if not told.get(name)]

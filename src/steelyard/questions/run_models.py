@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import difflib
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
@@ -15,6 +14,7 @@ from steelyard.evaluate.judge import Judge
 from steelyard.evaluate.models import model_of
 from steelyard.evaluate.scorer_options import nothing
 from steelyard.evaluate.wire import Timeouts
+from steelyard.options import nearest
 from steelyard.questions.run_task import Prepared
 from steelyard.questions.run_wish import spread
 from steelyard.read.rows import rows_of
@@ -95,12 +95,12 @@ def _key_in(name: str | None) -> str | None:
     if found:
         return found
     remember(name)
-    near = difflib.get_close_matches(name, [each for each in os.environ if each != name], n=1, cutoff=0.8)
+    near = nearest(name, [each for each in os.environ if each != name], cutoff=0.8)
     raise UsageError(
         "cannot find the key",
         got="a key_env that names no environment variable, or an empty one",
         need="the name of the variable that holds the key, not the key itself",
-        hint=f"did you mean {near[0]}?" if near else f"export {KEY}=..., and key_env={KEY}",
+        hint=f"did you mean {near}?" if near else f"export {KEY}=..., and key_env={KEY}",
     )
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import glob
 import os
 import re
@@ -15,6 +14,7 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import BinaryIO
 
 from steelyard.errors import SourceError
+from steelyard.options import nearest
 from steelyard.read.formats import format_of_name
 from steelyard.read.partitions import is_partition
 
@@ -171,10 +171,10 @@ def _not_found(path: str) -> SourceError:
         return SourceError(f"cannot open {path!r}", got="an address", need="a local file", hint="download it first")
     folder, base = os.path.split(path)
     try:
-        near = difflib.get_close_matches(base, os.listdir(folder or "."), n=1, cutoff=0.5)
+        near = nearest(base, os.listdir(folder or "."), cutoff=0.5)
     except OSError:
         return SourceError(f"cannot find {path!r}", got=f"no directory {folder!r}", need="an existing file")
-    hint = f"did you mean {os.path.join(folder, near[0])!r}?" if near else ""
+    hint = f"did you mean {os.path.join(folder, near)!r}?" if near else ""
     return SourceError(f"cannot find {path!r}", got="no such file", need="an existing file", hint=hint)
 
 

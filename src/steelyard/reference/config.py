@@ -22,7 +22,6 @@ The nearest file upward counts, alone; in one directory steelyard.toml comes bef
 
 from __future__ import annotations
 
-import difflib
 import os
 import re
 from collections.abc import Callable, Mapping
@@ -31,6 +30,7 @@ from pathlib import Path
 from typing import Any
 
 from steelyard.errors import SourceError, UsageError
+from steelyard.options import nearest
 from steelyard.reference.atomic import read_bytes
 from steelyard.reference.entry import TaskDefaults
 from steelyard.reference.entry_schema import SCALES, check_spec_keys
@@ -139,8 +139,8 @@ class _Reading:
     def fields(self, table: dict[str, Any], prefix: str, known: Mapping[str, Callable[[_Reading, Any, str], Any]]) -> dict[str, Any]:
         for key in table:
             if key not in known:
-                near = difflib.get_close_matches(key, known, n=1, cutoff=0.5)
-                hint = _OTHER_NAMES.get(key) or (f"did you mean {prefix}{near[0]}?" if near else "")
+                near = nearest(key, known, cutoff=0.5)
+                hint = _OTHER_NAMES.get(key) or (f"did you mean {prefix}{near}?" if near else "")
                 raise self.wrong(f"{prefix}{key}", "an unknown key", f"one of {', '.join(known)}", hint)
         return {key: known[key](self, value, f"{prefix}{key}") for key, value in table.items()}
 
@@ -211,8 +211,8 @@ class _Reading:
 def _one_of(words: tuple[str, ...]) -> Callable[[_Reading, Any, str], str]:
     def check(reading: _Reading, value: Any, name: str) -> str:
         if value not in words:
-            near = difflib.get_close_matches(str(value), words, n=1, cutoff=0.5)
-            raise reading.wrong(name, repr(value), f"one of {', '.join(words)}", f"did you mean {near[0]!r}?" if near else "")
+            near = nearest(str(value), words, cutoff=0.5)
+            raise reading.wrong(name, repr(value), f"one of {', '.join(words)}", f"did you mean {near!r}?" if near else "")
         return str(value)
 
     return check

@@ -7,11 +7,11 @@ no spec key, no setting and no record is an error that names the nearest key, so
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any, NoReturn
 
 from steelyard.errors import SourceError, UsageError
+from steelyard.options import nearest
 from steelyard.reference.entry import RECORDED, SETTINGS, SPEC_DEFAULTS, Entry
 from steelyard.reference.yaml_tree import MappingNode, Node, ScalarNode
 
@@ -178,8 +178,8 @@ class _Reading:
     def _scale(self, name: str, node: Node) -> str:
         text = self._text(name, node)
         if text not in SCALES:
-            near = difflib.get_close_matches(text, SCALES, n=1)
-            self.refuse(node.line, f"{name}: {text!r}", f"one of {', '.join(SCALES)}", f"did you mean {near[0]}?" if near else "")
+            near = nearest(text, SCALES)
+            self.refuse(node.line, f"{name}: {text!r}", f"one of {', '.join(SCALES)}", f"did you mean {near}?" if near else "")
         return text
 
     def _protocol(self, node: Node) -> dict[str, str]:
@@ -210,8 +210,8 @@ class _Reading:
 
     def _unknown(self, name: str, line: int) -> NoReturn:
         known = [*self.spec_keys, *SETTINGS, *RECORDED, "accuracy", *KNOWN_ELSEWHERE]
-        near = difflib.get_close_matches(name, known, n=1, cutoff=0.5)
-        hint = f"did you mean {near[0]}? " if near else ""
+        near = nearest(name, known, cutoff=0.5)
+        hint = f"did you mean {near}? " if near else ""
         hint += "A spec key of your own is declared as spec_keys in steelyard.toml, a metric as `metric`"
         self.refuse(line, f"the unknown key {name!r}", "a spec key, a setting, or the name of the metric", hint)
 

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from steelyard.errors import AmbiguityError, DataError, UsageError
+from steelyard.options import nearest
 from steelyard.reference.entry import SETTINGS, SPEC_DEFAULTS, Entry
 from steelyard.reference.names import check_spec
 from steelyard.reference.strict_yaml import typed
@@ -131,8 +132,8 @@ def _checked(spec: Mapping[str, Any], spec_keys: Iterable[str]) -> dict[str, Any
     said = dict(check_spec(spec))
     for key, value in said.items():
         if key not in known:
-            near = difflib.get_close_matches(str(key), known, n=1, cutoff=0.5)
-            hint = f"did you mean {near[0]}? " if near else ""
+            near = nearest(str(key), known, cutoff=0.5)
+            hint = f"did you mean {near}? " if near else ""
             raise UsageError(
                 f"cannot use the spec key {key!r}",
                 got="a key that is not declared",

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Iterable
+
+from steelyard import options
 
 
 def nearest(word: str, known: Iterable[str]) -> str:
@@ -12,5 +13,5 @@ def nearest(word: str, known: Iterable[str]) -> str:
     >>> nearest("quant_alg", ["quant_algo", "dtype"])
     "'quant_algo' is near"
     """
-    found = difflib.get_close_matches(word, list(known), n=1, cutoff=0.5)
-    return f"{found[0]!r} is near" if found else ""
+    found = options.nearest(word, known, cutoff=0.5)
+    return "" if found is None else f"{found!r} is near"

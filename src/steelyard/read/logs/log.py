@@ -7,7 +7,6 @@ truth, prediction, probability, group, repeat, model), keeps the tool's metadata
 
 from __future__ import annotations
 
-import difflib
 import os
 import shlex
 from collections.abc import Mapping, Sequence
@@ -15,6 +14,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from steelyard.errors import AmbiguityError, UsageError
+from steelyard.options import nearest
 
 # The option of each choice. A reference has a task and a model too, so those of a log have names that mean one thing in every command.
 FLAGS: Mapping[str, str] = {"task": "--log-task", "model": "--log-model"} | {
@@ -93,7 +93,7 @@ def pick(what: str, asked: str | None, found: Sequence[str], shown: str, *, opti
     if asked is not None:
         if asked in found:
             return asked
-        hint = flag_with(flag, (difflib.get_close_matches(asked, found, n=1, cutoff=0.5) or found)[0]) if found else f"leave {flag} out"
+        hint = flag_with(flag, nearest(asked, found, cutoff=0.5) or found[0]) if found else f"leave {flag} out"
         raise UsageError(f"cannot find the {what} {asked!r} in {shown!r}", got=listed or f"no {what}", need="one of these", hint=hint)
     if len(found) == 1:
         return found[0]
