@@ -40,3 +40,19 @@ def test_the_piece_has_the_answer() -> None:
     piece = sy.measure(sy.Counts.of(12, 40))._repr_html_()
     assert "0.30" in piece
     assert "MEASURED" in piece
+
+
+@pytest.mark.parametrize("metric", ["accuracy", "f1", "mcc"])
+@pytest.mark.parametrize("with_matplotlib", [True, False])
+def test_a_posterior_draws_its_density(metric: str, with_matplotlib: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    if not with_matplotlib:
+        monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
+    found = sy.posterior(sy.Counts.binary(tp=31, fp=5, fn=2, tn=62), metric).plot()
+    if with_matplotlib:
+        pytest.importorskip("matplotlib")
+        axes = found.axes[0]
+        assert axes.get_ylabel() == "density"
+        assert axes.get_title(loc="left").startswith(f"Posterior of {metric}")
+    else:
+        assert found.svg.startswith("<svg")
+        assert f"Posterior of {metric}" in found.svg

@@ -17,6 +17,7 @@ from scipy.special import betainc, betaincc, betaincinv, betaln, expit, log_expi
 
 from steelyard.errors import UsageError
 from steelyard.infer.normal import check_level
+from steelyard.looks import Looks
 
 Array = npt.NDArray[np.float64]
 Prior = float | tuple[float, float]
@@ -37,6 +38,8 @@ class Posterior(ABC):
     exact: ClassVar[bool] = True
     bottom: float = 0.0
     top: float = 1.0
+
+    plot = Looks.plot  # the density, as a figure like those of the results
 
     def __repr__(self) -> str:
         low, high = self.interval()

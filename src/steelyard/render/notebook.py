@@ -38,9 +38,32 @@ def plot(result: Any) -> Any:
 
     from steelyard.render.html.parts import drawing_of
 
-    drawing = drawing_of(result)
+    drawing = _density(result) if hasattr(result, "pdf") else drawing_of(result)
     if find_spec("matplotlib") is None:
         return Drawn(drawing.svg(alone=True))
     from steelyard.render.pictures.by_matplotlib import figure_of
 
     return figure_of(drawing)
+
+
+def _density(law: Any) -> Any:
+    """The density of a posterior between its outermost quantiles, the 95% interval shaded."""
+    import numpy as np
+
+    from steelyard.plans import Curve
+    from steelyard.render.pictures.plane import curve_plane
+
+    low, high = law.interval()
+    x = np.linspace(law.ppf(1e-4), law.ppf(1 - 1e-4), 161)
+    y = np.asarray(law.pdf(x), float)
+    inside = np.where((x >= low) & (x <= high), y, 0.0)
+    curve = Curve(
+        x_label=law.metric,
+        y_label="density",
+        x=tuple(x.tolist()),
+        y=tuple(y.tolist()),
+        low=(0.0,) * len(x),
+        high=tuple(inside.tolist()),
+        log_x=False,
+    )
+    return curve_plane(curve, f"Posterior of {law.metric}: mean {law.mean:.4g}, 95% from {low:.4g} to {high:.4g}")
