@@ -10,7 +10,7 @@ from steelyard.render.comparison import _cell, facts, metric_name, p_text, rows_
 from steelyard.render.curve_text import figure
 from steelyard.render.digits import count_text, row_texts
 from steelyard.render.html.of_measurement import bar
-from steelyard.render.html.of_verdict import Flips, flip_table, item_table
+from steelyard.render.html.of_verdict import Flips, flip_table, item_tables
 from steelyard.render.html.pieces import DRAWN, Block, Part, Picture, Section, Sentences, Table, capped, joined
 from steelyard.render.leaderboard import _omnibus
 from steelyard.render.learners import _grid, _title
@@ -33,10 +33,10 @@ def comparison_part(c: Comparison, *, flips: Flips | None = None, density: Curve
             _difference(c),
             _believed(c, density),
             _systems(c),
-            _items(c, flips),
             _slices(c),
             _splits(c),
             Section(title="What it rests on", blocks=[Sentences(said=facts(c))]),
+            _items(c, flips),
         ),
         warnings=c.warnings,
         methods=[("design", c.design), ("test", f"{c.test.name}, {c.test.alternative}")],
@@ -107,7 +107,7 @@ def _items(c: Comparison, flips: Flips | None) -> Section | None:
         note = f"The {count_text(len(rows))} most telling of {count_text(all_of)}; --flips-out FILE writes them all, and "
         note += "steelyard report RESULT --flips FILE shows them here."
     if rows:
-        blocks.append(item_table(heads, rows, note))
+        blocks += item_tables(heads, rows, note)
     return Section(title="Items that changed", blocks=blocks) if blocks else None
 
 

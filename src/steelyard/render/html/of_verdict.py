@@ -16,6 +16,7 @@ from steelyard.render.verdict import LONG, _recorded_about, _recorded_facts, _re
 from steelyard.render.verdict_facts import facts, next_step, notes, score_text, telling_cells, who
 from steelyard.verdicts import Recorded, Suite, Verdict
 
+OPEN = 20  # changed items that are shown without a click
 Flips = tuple[Sequence[str], Sequence[Sequence[str]], str]  # heads, rows, a note
 
 
@@ -30,7 +31,7 @@ def verdict_part(v: Verdict, counted: str | None = None, *, flips: Flips | None 
         lead=v.conclusion,
         step=sentence,
         command=[command] if command and sum(map(len, command)) <= LONG else [],  # cut, it would be another command
-        sections=joined(_difference(v), path_section(v.details.get("stopping")), changed_items(v, flips), _numbers(v)),
+        sections=joined(_difference(v), path_section(v.details.get("stopping")), _numbers(v), changed_items(v, flips)),
         warnings=v.warnings,
         methods=notes(v),
         signature=v.signature,
@@ -132,17 +133,21 @@ def changed_items(v: Verdict, flips: Flips | None) -> Section | None:
     elif v.flips is not None and (all_of := v.flips.get("baseline_only", 0) + v.flips.get("candidate_only", 0)) > len(rows):
         note = f"The {count_text(len(rows))} most telling of {count_text(all_of)}."
     if rows:
-        blocks.append(item_table(heads, rows, note))
+        blocks += item_tables(heads, rows, note)
     return Section(title="Items that changed", blocks=blocks) if blocks else None
 
 
-def item_table(heads: Sequence[str], rows: Sequence[Sequence[str]], note: str = "") -> Table:
-    """Flipped items, to be searched where they are many."""
+def item_tables(heads: Sequence[str], rows: Sequence[Sequence[str]], note: str = "") -> list[Block]:
+    """Flipped items: the first twenty, and the others behind a line to click on. Many can be searched."""
     named = ["change" if head == "" else head.replace("->", "→") for head in heads]
     shown = [[cell.replace(" -> ", " → ") if i == len(row) - 1 else cell for i, cell in enumerate(row)] for row in rows]
     made = capped("Items that changed, the most telling first", named, shown)
-    said = " ".join(part for part in (note, made.note) if part)
-    return Table(caption=made.caption, heads=made.heads, rows=made.rows, note=said, search=len(rows) > 5)
+    first, rest = made.rows[:OPEN], made.rows[OPEN:]
+    blocks: list[Block] = [Table(caption=made.caption, heads=named, rows=first, note=note, search=len(first) > 5)]
+    if rest:
+        folded = f"{count_text(len(rest))} more items that changed"
+        blocks.append(Table(caption="More items that changed", heads=named, rows=rest, note=made.note, search=len(rest) > 5, folded=folded))
+    return blocks
 
 
 def flip_table(flips: Mapping[str, int], first: str, second: str) -> Table:
