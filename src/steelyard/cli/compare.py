@@ -165,7 +165,10 @@ def _refuse_forgotten(options: dict[str, Any]) -> None:
     counted = ("flips", "counts", "wins", "interval", "test", "alternative", "margin", "confidence_level", "side", "draws", "seed", "prior")
     table = () if options["wins"] else ("metric", "positive", "design")
     refuse_given(
-        (*counted, "names", "output", *table), "cannot use these options with bare counts", need="sources of items", hint="leave them out"
+        (*counted, "names", "output", "details", *table),
+        "cannot use these options with bare counts",
+        need="sources of items",
+        hint="leave them out",
     )
 
 
