@@ -66,7 +66,7 @@ def plain(value: Any, what: str = "a value", *, coded: bool = False, depth: int 
 def whole_characters(text: str) -> str:
     """A text that can be written to a file: half a surrogate pair, which JSON allows and UTF-8 does not, becomes a question mark.
 
-    >>> whole_characters("cut: \ud83d")
+    >>> whole_characters("cut: \\ud83d")
     'cut: ?'
     """
     return text if text.isascii() else text.encode("utf-8", "replace").decode()

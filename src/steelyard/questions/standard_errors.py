@@ -19,8 +19,8 @@ def with_standard_errors(m: Measurement) -> Measurement:
     table; and none where the error comes out as 0, which would claim a certainty that all right or all wrong does not give.
 
     >>> from steelyard.questions.measure import measure
-    >>> with_standard_errors(measure(Counts.of(85, 100))).row.details["standard_error"]
-    0.035887028128263665
+    >>> round(with_standard_errors(measure(Counts.of(85, 100))).row.details["standard_error"], 6)
+    0.035887
     """
     table = m.table
     if table is None or not m.signature or parse_signature(m.signature).get("design") != ["items"]:
