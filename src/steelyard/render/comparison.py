@@ -105,9 +105,9 @@ def _over_tasks(found: Mapping[str, Any]) -> list[str]:
     if "pooled_sign_flip" in found:
         pooled = found["pooled_sign_flip"]
         mean = number_texts(pooled["mean_difference"], None, None, 0.005)[0]
-        out.append(f"{where}: mean difference {mean}, pooled sign-flip p = {p_text(pooled['p_value'])}")
+        out.append(f"{where}: mean difference {mean}, pooled sign-flip {p_is(pooled['p_value'])}")
     if "fisher" in found:
-        out.append(f"{where}: candidate better, Fisher's combined p = {p_text(found['fisher']['p_value'])}")
+        out.append(f"{where}: candidate better, Fisher's combined {p_is(found['fisher']['p_value'])}")
     return out
 
 
@@ -119,7 +119,13 @@ def test_sentence(c: Comparison) -> str:
     if "share" in t.details:
         of = f" of {count_text(t.details['draws'])} resamples" if "draws" in t.details else " of resamples"
         share = f"; share{of} {t.details['share']:.4g}, side: {t.details['side']}"
-    return f"test: {t.name}{exact}, {t.alternative}, p = {p_text(t.p_value)}{share}"
+    return f"test: {t.name}{exact}, {t.alternative}, {p_is(t.p_value)}{share}"
+
+
+def p_is(p: float | None) -> str:
+    """`p = 0.03`, or `p < 1e-300` where no float is small enough."""
+    shown = p_text(p)
+    return f"p {shown}" if shown.startswith("<") else f"p = {shown}"
 
 
 def p_text(p: float | None) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from steelyard.render import safe
-from steelyard.render.comparison import columns, p_text
+from steelyard.render.comparison import columns, p_is, p_text
 from steelyard.render.digits import count_text, row_texts
 from steelyard.render.layout import wrap
 from steelyard.render.look import DIM, Look, warning_lines
@@ -49,9 +49,7 @@ def _omnibus(board: Leaderboard) -> list[str]:
     found = board.omnibus
     if found is None:
         return []
-    return [
-        f"all systems equal? {found['name']}: {found['statistic']:.4g} on {found['df']} degrees of freedom, p = {p_text(found['p_value'])}"
-    ]
+    return [f"all systems equal? {found['name']}: {found['statistic']:.4g} on {found['df']} degrees of freedom, {p_is(found['p_value'])}"]
 
 
 def _ranks(board: Leaderboard, look: Look) -> list[str]:
@@ -69,7 +67,7 @@ def _ranks(board: Leaderboard, look: Look) -> list[str]:
         reach = max(1, nearest(found["critical_difference"] * scale))
         lines.append([f"{rank:.2f}", look.cut(look.name(name), 24), " " * at + bar * min(reach, room + 1 - at)])
     head = (
-        f"mean ranks over {found['datasets']} datasets; Friedman p = {p_text(found['p_chi2'])}, Iman-Davenport p = {p_text(found['p_f'])}; "
+        f"mean ranks over {found['datasets']} datasets; Friedman {p_is(found['p_chi2'])}, Iman-Davenport {p_is(found['p_f'])}; "
         f"critical difference {found['critical_difference']:.3g} (Nemenyi)"
     )
     foot = "bars start at a system's rank and are one critical difference long: a bar that reaches another's start cannot tell them apart"

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from steelyard.plans import Curve
-from steelyard.render.comparison import _cell, facts, metric_name, p_text, rows_of, telling_columns
+from steelyard.render.comparison import _cell, facts, metric_name, p_is, p_text, rows_of, telling_columns
 from steelyard.render.curve_text import figure
 from steelyard.render.digits import count_text, row_texts
 from steelyard.render.html.of_measurement import bar
@@ -213,7 +213,7 @@ def _ranks(board: Leaderboard) -> Section | None:
     note = (
         f"Bars begin at a system's mean rank over {count_text(found['datasets'])} datasets and are one critical difference "
         f"({reach:.3g}, Nemenyi) long: a bar that reaches another's start cannot tell them apart. "
-        f"Friedman p = {p_text(found['p_chi2'])}, Iman-Davenport p = {p_text(found['p_f'])}."
+        f"Friedman {p_is(found['p_chi2'])}, Iman-Davenport {p_is(found['p_f'])}."
     )
     drawing = Forest(title="Mean ranks with the critical difference", bars=bars, axis="mean rank, 1 is best")
     return Section(title="Ranks", blocks=[Picture(drawing=drawing, note=note)])
