@@ -101,8 +101,8 @@ def test_flips_from_a_file(tmp_path: Path) -> None:
     flips = tmp_path / "flips.csv"
     other = {**table, "prediction": ["dog"] * 60}
     c = sy.compare(table, other, flips_out=str(flips))
-    heads, rows, note = read_flips(flips)
-    assert list(heads) == ["", "item", "truth", "baseline", "candidate"]
+    rows, note = read_flips(flips)
+    assert list(rows[0]) == ["change", "id", "truth", "baseline", "candidate"]
     assert len(rows) == c.flips["baseline_only"] + c.flips["candidate_only"] > 10
     assert note == f"All {len(rows)} items."
     page = report(c, flips=flips)

@@ -117,11 +117,11 @@ def _no_number(name: str) -> Any:
 
 
 def read_flips(path: Path_) -> Flips:
-    """Heads, rows and a note: the items of a `--flips-out` file, no more of them than a page carries."""
+    """The items and a note: those of a `--flips-out` file, no more of them than a page carries."""
     from steelyard.render.html.pieces import CAP
 
     target = Path(path)
-    rows: list[list[str]] = []
+    items: list[dict[str, str]] = []
     many = 0
     try:
         with target.open(newline="", encoding="utf-8-sig") as file:
@@ -132,13 +132,13 @@ def read_flips(path: Path_) -> Flips:
                     )
                 many += 1
                 if many <= CAP:
-                    rows.append([row[head] or "" for head in FLIP_HEADS])
+                    items.append({head: row[head] or "" for head in FLIP_HEADS})
     except OSError as fault:
         raise SourceError(f"cannot open {str(target)!r}", got=fault.strerror or str(fault), need="a file of --flips-out") from fault
     except (UnicodeDecodeError, csv.Error) as fault:
         raise SourceError(f"cannot read {str(target)!r}", got=str(fault), need="a CSV file of --flips-out, in UTF-8") from fault
     note = f"The first {CAP:,} of {many:,} items; {target.name} has them all." if many > CAP else f"All {many:,} items."
-    return ["", "item", *FLIP_HEADS[2:]], rows, note
+    return items, note
 
 
 # ---- what is believed ------------------------------------------------------------------------------------------------

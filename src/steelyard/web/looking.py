@@ -234,15 +234,16 @@ def compare(request: Request) -> Response:
         first, second = history.run(a), history.run(b)
         answer = compare_runs(first.id, second.id, history=history)
         flips = changed_items(history.items(first.id) or {}, history.items(second.id) or {})
-    rows = [["lost" if now < then else "gained", id_, f"{then:g}", f"{now:g}"] for id_, then, now in flips[:CAP]]
+    items = [
+        {"id": id_, "change": "lost" if now < then else "gained", "baseline": then, "candidate": now} for id_, then, now in flips[:CAP]
+    ]
     note = f"The first {count_text(CAP)} of {count_text(len(flips))} items." if len(flips) > CAP else f"All {count_text(len(flips))} items."
-    listed = (["", "item", "baseline", "candidate"], rows, note)
     return page(
         request,
         "compare.html.j2",
         title="Two runs compared",
         asked={"a": first.id, "b": second.id},
-        part=part_of(answer, Extra(densities={}, flips=listed)),
+        part=part_of(answer, Extra(densities={}, flips=(items, note))),
         runs=(first, second),
         changed=what_changed(first, second),
     )

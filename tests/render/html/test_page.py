@@ -62,6 +62,8 @@ ALLOWED = {
         "dl",
         "dt",
         "dd",
+        "del",
+        "ins",
     ),
     *("label", "input", "output", "footer", "script"),
 }
@@ -250,7 +252,7 @@ def test_long_lists_are_capped_with_a_note() -> None:
     items = tuple({"id": f"i{i}", "change": "lost", "truth": "a", "baseline": "a", "candidate": "b"} for i in range(3 * CAP))
     page = report_html([replace(PAIRED, telling=items)])
     assert f"The first {CAP:,} of {3 * CAP:,} rows" in page
-    assert page.count("<td>a → b</td>") == CAP
+    assert page.count("<td><del>a</del></td><td><ins>b</ins></td>") == CAP
     assert len(page) < 5_000_000
 
 

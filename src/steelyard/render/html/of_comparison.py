@@ -6,9 +6,10 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from steelyard.plans import Curve
-from steelyard.render.comparison import _cell, facts, metric_name, p_is, p_text, rows_of, telling_columns
+from steelyard.render.comparison import facts, metric_name, p_is, p_text, rows_of
 from steelyard.render.curve_text import figure
 from steelyard.render.digits import count_text, row_texts
+from steelyard.render.html.changes import item_rows
 from steelyard.render.html.of_measurement import bar
 from steelyard.render.html.of_verdict import Flips, flip_table, item_tables
 from steelyard.render.html.pieces import DRAWN, Block, Part, Picture, Section, Sentences, Table, capped, joined
@@ -97,12 +98,10 @@ def _systems(c: Comparison) -> Section:
 
 def _items(c: Comparison, flips: Flips | None) -> Section | None:
     blocks: list[Block] = [flip_table(c.flips, c.baseline.name, c.candidate.name)] if c.flips is not None else []
-    shown = telling_columns(c) if c.telling else []
-    heads = ["", *("item" if key == "id" else key for key in shown)]
-    rows = [[str(item["change"]), *(_cell(item[key]) for key in shown)] for item in c.telling]
+    heads, rows = item_rows(c.telling, ("baseline", "candidate"))
     note = ""
     if flips is not None:
-        heads, rows, note = list(flips[0]), [list(row) for row in flips[1]], flips[2]
+        heads, rows, note = *item_rows(flips[0], ("baseline", "candidate")), flips[1]
     elif c.flips is not None and (all_of := c.flips["baseline_only"] + c.flips["candidate_only"]) > len(rows):
         note = f"The {count_text(len(rows))} most telling of {count_text(all_of)}; --flips-out FILE writes them all, and "
         note += "steelyard report RESULT --flips FILE shows them here."

@@ -7,17 +7,18 @@ from typing import Any
 
 from steelyard.render.curve_text import figure
 from steelyard.render.digits import NONE, count_text, percent
-from steelyard.render.html.pieces import Block, Facts, Inside, Notes, Part, Picture, Section, Table, aligned, capped, joined
+from steelyard.render.html.changes import item_rows
+from steelyard.render.html.pieces import Block, Cell, Facts, Inside, Notes, Part, Picture, Section, Table, aligned, capped, joined
 from steelyard.render.pictures.forest import Bar, Forest, Rule
 from steelyard.render.pictures.plane import Line, Plane, plane_of
 from steelyard.render.suite import FIGURES, guards, legend, tally, waived
 from steelyard.render.suite import figures as suite_figures
 from steelyard.render.verdict import LONG, _recorded_about, _recorded_facts, _recorded_notes, _recorded_word, by_itself
-from steelyard.render.verdict_facts import facts, next_step, notes, score_text, telling_cells, who
+from steelyard.render.verdict_facts import facts, next_step, notes, score_text, who
 from steelyard.verdicts import Recorded, Suite, Verdict
 
 OPEN = 20  # changed items that are shown without a click
-Flips = tuple[Sequence[str], Sequence[Sequence[str]], str]  # heads, rows, a note
+Flips = tuple[Sequence[Mapping[str, Any]], str]  # items as `telling` has them, and a note
 
 
 def verdict_part(v: Verdict, counted: str | None = None, *, flips: Flips | None = None) -> Part:
@@ -126,10 +127,11 @@ def _cell(value: Any) -> str:
 def changed_items(v: Verdict, flips: Flips | None) -> Section | None:
     """How many items went which way, and the most telling of them; all of them, if they were given."""
     blocks: list[Block] = [flip_table(v.flips, "the reference", "the run")] if v.flips is not None else []
-    heads, rows = telling_cells(v, most=None)
+    told = sorted(v.telling, key=lambda item: item.get("change") == "gained") if v.verdict == "regression" else v.telling
+    heads, rows = item_rows(told, ("reference", "run"))
     note = ""
     if flips is not None:
-        heads, rows, note = list(flips[0]), [list(row) for row in flips[1]], flips[2]
+        heads, rows, note = *item_rows(flips[0], ("reference", "run")), flips[1]
     elif v.flips is not None and (all_of := v.flips.get("baseline_only", 0) + v.flips.get("candidate_only", 0)) > len(rows):
         note = f"The {count_text(len(rows))} most telling of {count_text(all_of)}."
     if rows:
@@ -137,16 +139,14 @@ def changed_items(v: Verdict, flips: Flips | None) -> Section | None:
     return Section(title="Items that changed", blocks=blocks) if blocks else None
 
 
-def item_tables(heads: Sequence[str], rows: Sequence[Sequence[str]], note: str = "") -> list[Block]:
+def item_tables(heads: Sequence[str], rows: Sequence[Sequence[Cell]], note: str = "") -> list[Block]:
     """Flipped items: the first twenty, and the others behind a line to click on. Many can be searched."""
-    named = ["change" if head == "" else head.replace("->", "→") for head in heads]
-    shown = [[cell.replace(" -> ", " → ") if i == len(row) - 1 else cell for i, cell in enumerate(row)] for row in rows]
-    made = capped("Items that changed, the most telling first", named, shown)
+    made = capped("Items that changed, the most telling first", heads, rows)
     first, rest = made.rows[:OPEN], made.rows[OPEN:]
-    blocks: list[Block] = [Table(caption=made.caption, heads=named, rows=first, note=note, search=len(first) > 5)]
+    blocks: list[Block] = [Table(caption=made.caption, heads=heads, rows=first, note=note, search=len(first) > 5)]
     if rest:
         folded = f"{count_text(len(rest))} more items that changed"
-        blocks.append(Table(caption="More items that changed", heads=named, rows=rest, note=made.note, search=len(rest) > 5, folded=folded))
+        blocks.append(Table(caption="More items that changed", heads=heads, rows=rest, note=made.note, folded=folded, more=True))
     return blocks
 
 

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 from steelyard.errors import UsageError
 from steelyard.render import safe
 from steelyard.render.html.parts import NOTHING, Extra, part_of
-from steelyard.render.html.pieces import Inside, Part, Table, aligned
+from steelyard.render.html.pieces import Cell, Inside, Marked, Part, Table, aligned
 from steelyard.render.verdict import LONG, short
 from steelyard.version import __version__
 
@@ -116,14 +116,15 @@ def environment() -> jinja2.Environment:
     )
     made.filters["svg"] = lambda picture: _raw(picture.svg)
     made.filters["columns"] = _columns
+    made.tests["marked"] = lambda cell: isinstance(cell, Marked)
     made.globals["marks"] = MARKS
     return made
 
 
-def _columns(table: Table) -> list[list[str]]:
+def _columns(table: Table) -> list[list[Cell]]:
     """The rows of a table, its numbers on their decimal points."""
-    columns = [list(column) for column in zip(*table.rows, strict=True)]
+    columns: list[list[Cell]] = [list(column) for column in zip(*table.rows, strict=True)]
     for i in table.numbers:
         if i < len(columns):
-            columns[i] = aligned(columns[i])
+            columns[i] = list(aligned([str(cell) for cell in columns[i]]))
     return [list(row) for row in zip(*columns, strict=True)]

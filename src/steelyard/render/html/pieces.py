@@ -21,17 +21,28 @@ FIGURE, POINT = "\u2007", "\u2008"  # spaces as wide as a digit and as a point
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Marked:
+    """A text in pieces, each with what it is beside another text: the same (""), only here and gone there (del), new here (ins)."""
+
+    pieces: Sequence[tuple[str, str]]
+
+
+Cell = str | Marked
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Table:
     """Rows under heads. `numbers` are the columns that stand on their decimal points; the first column names the row."""
 
     shape: ClassVar[str] = "table"
     caption: str
     heads: Sequence[str]
-    rows: Sequence[Sequence[str]]
+    rows: Sequence[Sequence[Cell]]
     numbers: Sequence[int] = ()
     note: str = ""
     search: bool = False
     folded: str = ""  # the words to click on, if the table is behind them
+    more: bool = False  # it goes on where the table before it ends, and is searched by the same box
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -131,7 +142,7 @@ class Part:
     signature: str = ""
 
 
-def capped(caption: str, heads: Sequence[str], rows: Sequence[Sequence[str]], *, numbers: Sequence[int] = (), folded: str = "") -> Table:
+def capped(caption: str, heads: Sequence[str], rows: Sequence[Sequence[Cell]], *, numbers: Sequence[int] = (), folded: str = "") -> Table:
     """A table of at most CAP rows, with a note about the rest; long ones can be searched."""
     over = len(rows) - CAP
     note = f"The first {count_text(CAP)} of {count_text(len(rows))} rows; --format json has them all." if over > 0 else ""

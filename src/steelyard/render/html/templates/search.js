@@ -1,8 +1,9 @@
-// Shows only the rows that contain what is typed. Without it every row is there.
+// Shows only the rows that contain what is typed, folded ones too. Without it every row is there.
 for (const box of document.querySelectorAll(".search")) {
   const input = box.querySelector("input");
   const count = box.querySelector("output");
-  const rows = box.nextElementSibling.querySelectorAll("tbody tr");
+  const folded = box.parentElement.querySelectorAll("table.more tbody tr");
+  const rows = [...box.nextElementSibling.querySelectorAll("tbody tr"), ...folded];
   box.hidden = false;
   input.addEventListener("input", () => {
     const asked = input.value.toLowerCase();
@@ -12,6 +13,7 @@ for (const box of document.querySelectorAll(".search")) {
       row.hidden = !fits;
       if (fits) shown += 1;
     }
+    if (asked && [...folded].some((row) => !row.hidden)) folded[0].closest("details").open = true;
     count.textContent = asked ? shown.toLocaleString("en") + " of " + rows.length.toLocaleString("en") : "";
   });
 }
