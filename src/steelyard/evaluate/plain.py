@@ -78,7 +78,6 @@ def plain_answer(answer: Any) -> Answer:
         return answer_of(answer)
     try:
         said, more = plain(answer.said, "what the model said"), plain(answer.more, "what came with an answer")
-        said = whole_characters(said) if isinstance(said, str) else said
         known = {name: getattr(answer, name) for name in _FIELDS - {"said", "more", "error"} if getattr(answer, name) is not None}
         error = None if answer.error is None else str(answer.error)
         return without_secrets(replace(answer, said=said, more=more, error=error, **_checked(known)))

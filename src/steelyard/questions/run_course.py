@@ -14,6 +14,7 @@ from steelyard.evaluate.asks import Answer, Ask, Case, Model, Scored
 from steelyard.evaluate.deadline import Calls, TooSlow
 from steelyard.evaluate.journal import Journal
 from steelyard.evaluate.matching import in_time
+from steelyard.evaluate.plain import whole_characters
 from steelyard.evaluate.told import row_of
 from steelyard.questions.run_judge import Bench
 from steelyard.questions.run_notes import journal_path
@@ -129,6 +130,8 @@ class Course:
         """The score. A scorer that does not come to an end in time is an error of that item."""
         if answer.error is not None:
             return answer, None
+        if isinstance(answer.said, str) and not answer.said.isascii():  # the journal keeps it as it came, rows must be readable
+            answer = replace(answer, said=whole_characters(answer.said))
         try:
             return answer, self._score(case, answer)
         except TooSlow as slow:
