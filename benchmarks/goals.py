@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
-PARTS = ("measure", "compare", "peers", "plan", "startup", "files", "logs", "endpoint", "stopping", "serve", "report")
+PARTS = ("measure", "compare", "labels", "peers", "plan", "startup", "files", "logs", "endpoint", "stopping", "serve", "report")
 APART = ("huge", "engines", "certify")  # only when asked for by name: a quarter of an hour each, or a cluster
 KEY = re.compile(r"(?:[2-9]|own)\.[a-z0-9-]+")
 
@@ -60,6 +60,7 @@ SHOWN = {
     "extra seconds": lambda x: f"{x:+.3g} s",
     "bytes": lambda x: f"{x / 1e6:,.0f} MB",
     "power of N": lambda x: f"N^{x:.2f}",
+    "power of K": lambda x: f"K^{x:.2f}",
     "share": lambda x: f"{x:.0%}",
 }
 
@@ -156,6 +157,10 @@ GOALS = tuple(
         ("measure", "own.exponent", "growth of resampling with N", "<=", 0.2, "power of N"),
         ("measure", "own.counting-int64", "counting int64 labels, in times of summing them", "<=", 4, "times"),
         ("measure", "own.accuracy-scipy", "accuracy, closed form, beside scipy.stats.bootstrap", ">=", 500, "times"),
+        ("labels", "own.labels-time", "up to 100,000 labels in as many items, each call", "<=", 10, "seconds"),
+        ("labels", "own.labels-growth", "growth with the labels at 20,000 items: linear, not the square", "<=", 1.25, "power of K"),
+        ("labels", "own.labels-rows", "growth with N where every item has its own label", "<=", 1.25, "power of N"),
+        ("labels", "own.labels-sklearn", "not slower than scikit-learn in a loop", ">=", 1, "times"),
         ("plan", "own.scan", "planning beside scanning every n", ">=", 10, "times"),
     )
 )
