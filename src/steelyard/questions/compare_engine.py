@@ -16,6 +16,7 @@ from steelyard.questions.compare import finish, joint_evidence
 from steelyard.questions.measure_engine import DEALT
 from steelyard.questions.measure_items import refuse_numeric_truth
 from steelyard.questions.paired_units import compare_units
+from steelyard.questions.telling import with_context
 from steelyard.read.joining import meet
 from steelyard.read.source import Source
 from steelyard.read.sql.meeting import meet_tables, right_or_wrong
@@ -54,7 +55,15 @@ def compare_large(
         asked.warn(sentence)
     found = joint_evidence(met.joint(asked.own.labels), metric, asked)
     called = run_names(sources, names)
-    return finish(found, metric, asked, (called[0], called[1]), telling=list(met.telling), unmatched=met.report.to_dict(), slices=())
+    return finish(
+        found,
+        metric,
+        asked,
+        (called[0], called[1]),
+        telling=with_context(met.telling, baseline, candidate),
+        unmatched=met.report.to_dict(),
+        slices=(),
+    )
 
 
 def _compare_units(a: Source, b: Source, wanted: Metric | None, asked: Asked, names: Sequence[str] | None) -> Comparison | None:

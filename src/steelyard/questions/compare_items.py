@@ -22,7 +22,7 @@ from steelyard.questions.measure_items import NUMERIC, ratio_columns, refuse_num
 from steelyard.questions.over_tasks import over_tasks
 from steelyard.questions.pair_evidence import pair_evidence, unpaired_evidence
 from steelyard.questions.run_notes import stopping_warning
-from steelyard.questions.telling import TOLD, telling_items, write_flips
+from steelyard.questions.telling import TOLD, telling_items, with_context, write_flips
 from steelyard.read.doors import open_source
 from steelyard.read.logs.log import Log, SeveralError
 from steelyard.read.roles import LOG_CHOICES
@@ -45,6 +45,7 @@ class Run:
     name: str
     items: Items
     log: Log | None = None
+    source: Source | None = None  # where the texts of a few items can be looked up
 
 
 def compare_sources(
@@ -112,7 +113,7 @@ def compare_runs(
         return finish(unpaired_evidence(runs[0], runs[1], metric, asked), metric, asked, names)
     pairs, unmatched = paired(baseline, candidate, asked)
     found = pair_evidence(pairs, metric, asked)
-    telling = telling_items(pairs, metric, TOLD)
+    telling = with_context(telling_items(pairs, metric, TOLD), baseline.source, candidate.source)
     if flips_out is not None:
         write_flips(flips_out, pairs, metric)
     if candidate.log is not None and candidate.log.chosen:
@@ -177,7 +178,7 @@ def _runs(
             asked.warn(sentence)
         read.append(_read(sources[-1], metric))
     named = run_names(sources, names)
-    return [Run(name, items, source.log) for name, items, source in zip(named, read, sources, strict=True)]
+    return [Run(name, items, source.log, source) for name, items, source in zip(named, read, sources, strict=True)]
 
 
 def _open(data: Any, given: Mapping[str, Any], by: tuple[str, ...]) -> Source:
@@ -249,7 +250,7 @@ def _split_models(
             hint=f"--names {found[0]},{found[1]} makes the first the baseline",
         )
     split = {name: take(items, models.codes == models.names.index(name)) for name in found}
-    return [Run(name, replace(run, slices={c: v for c, v in run.slices.items() if c in by})) for name, run in split.items()]
+    return [Run(name, replace(run, slices={c: v for c, v in run.slices.items() if c in by}), source=source) for name, run in split.items()]
 
 
 def default_metric(runs: Sequence[Run]) -> Metric:

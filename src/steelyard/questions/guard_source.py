@@ -24,6 +24,7 @@ from steelyard.questions.reference_place import Place, with_outcomes
 from steelyard.questions.sample import Sample
 from steelyard.questions.settings import settle
 from steelyard.questions.strata_rows import refuse_alike
+from steelyard.questions.telling import with_context
 from steelyard.read.doors import open_source
 from steelyard.reference import outcomes
 from steelyard.reference.entry import Entry
@@ -80,7 +81,8 @@ def guard_source(
             deterministic=bool(entry.deterministic),
         )
         found.details["n_reference"] = len(recorded.keys)
-        found.telling = tuple({**item, "id": names.get(item["id"], item["id"])} for item in found.telling)
+        told = [{**item, "id": names.get(item["id"], item["id"])} for item in found.telling]
+        found.telling = tuple(with_context(told, None, original.source))
         _warn_of_edited_value(found, entry, rule)
         return found, scale
     if rule.target == "runs":
@@ -123,7 +125,7 @@ def read_run(source: Any, columns: Mapping[str, Any], metric: str, warnings: lis
     opened = open_source(source, columns=given)
     warnings.extend(opened.warnings)
     name = opened.name or (os.path.basename(os.fspath(source)) if isinstance(source, (str, os.PathLike)) else "run")
-    return Run(name, opened.items(numeric=metric in NUMERIC), opened.log)
+    return Run(name, opened.items(numeric=metric in NUMERIC), opened.log, opened)
 
 
 def metric_of(name: str, items: Items) -> Metric:

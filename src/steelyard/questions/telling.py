@@ -13,11 +13,14 @@ import numpy as np
 from steelyard.errors import UsageError
 from steelyard.items import Items
 from steelyard.metrics.catalogue import Metric
+from steelyard.read.context import context_of
+from steelyard.read.source import Source
 from steelyard.tally.design import same_label
 from steelyard.tally.pairs import Pairs
 
 TOLD = 10  # items that a comparison carries
 KEPT = 2000  # items that a verdict carries: a report lists them, text shows the first ten
+EXPLAINED = 200  # items with the texts of their source: a result in a history must not grow by all prompts
 COLUMNS = ("id", "change", "truth", "baseline", "candidate")
 
 
@@ -59,6 +62,31 @@ def _item(pairs: Pairs, i: int, change: str, values: Any) -> dict[str, Any]:
     out["baseline"] = a.prediction.names[a.prediction.codes[i]] if labelled and a.prediction is not None else float(values[0][i])
     out["candidate"] = b.prediction.names[b.prediction.codes[i]] if labelled and b.prediction is not None else float(values[1][i])
     return out
+
+
+def with_context(items: Sequence[Mapping[str, Any]], baseline: Source | None, candidate: Source | None) -> list[dict[str, Any]]:
+    """The items, each with an excerpt of its `prompt`, where a source has one.
+
+    Where an item is told by its scores: also what the right answer is (`target`) and what was answered (`baseline_answer`,
+    `candidate_answer`). One source with both systems tells only what both share.
+    """
+    ids = {str(item["id"]) for item in items[:EXPLAINED]}
+    sides = {"baseline": baseline, "candidate": candidate}
+    found = {side: {} if source is None or not ids else context_of(source, ids) for side, source in sides.items()}
+    out: list[dict[str, Any]] = []
+    for item in items:
+        told = {side: known.get(str(item["id"]), {}) for side, known in found.items()}
+        more = {"prompt": _first(told, "prompt")}
+        if item.get("truth") is None:
+            more["target"] = _first(told, "target")
+        if baseline is not candidate and not isinstance(item["baseline"], str):
+            more |= {f"{side}_answer": text.get("answer") for side, text in told.items()}
+        out.append({**item, **{key: value for key, value in more.items() if value}})
+    return out
+
+
+def _first(told: Mapping[str, Mapping[str, str]], what: str) -> str | None:
+    return next((text[what] for text in told.values() if text.get(what)), None)
 
 
 def with_excerpts(items: Sequence[Mapping[str, Any]], source: Any, keys: Callable[[str], Collection[str]]) -> tuple[Mapping[str, Any], ...]:

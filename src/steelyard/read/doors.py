@@ -137,7 +137,9 @@ def _from_path(text: str | bytes, columns: Mapping[str, object]) -> Source:
         raise SourceError(f"cannot read {path!r} as one source", got=got, need="files of one format")
     _refuse_choices(columns, f"{path!r}, a table")
     table, warnings = _read(files, columns)
-    return Source(table, assign(table.names, columns), name=name or run_name(path), warnings=warnings, held=files)
+    source = Source(table, assign(table.names, columns), name=name or run_name(path), warnings=warnings, held=files)
+    source.again = lambda names: _read(files, {**columns, "by": tuple(names)})[0]
+    return source
 
 
 # ---- logs ------------------------------------------------------------------------------------------------------------

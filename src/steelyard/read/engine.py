@@ -209,6 +209,10 @@ class EngineTable:
 
     # ---- what a join of two tables asks ----------------------------------------------------------------------------
 
+    def keeps(self, name: str) -> bool:
+        """Whether a column can be read; the names of the others are all that is known of them."""
+        return name in self._identifier
+
     def identifier(self, name: str) -> str:
         """What SQL calls a column."""
         return quoted(self._identifier[name])

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from steelyard.errors import AmbiguityError, DataError, UsageError
@@ -56,6 +56,7 @@ class Source:
         self.columns: tuple[str, ...] = table.names if shown is None else tuple(self.roles)
         self.log = log
         self._same = tuple(same)
+        self.again: Callable[[Sequence[str]], Table] | None = None  # reads the same files once more, with more columns
         self._held = tuple(held)  # unpacked copies of files live as long as the source
         self.ids_checked = False  # a join that found them present and unique says so
         self._whole: bool | None = None
@@ -68,6 +69,10 @@ class Source:
 
     def __repr__(self) -> str:
         return f"Source({self.name or 'unnamed'}: {self.n} rows, {', '.join(f'{role} = {name!r}' for role, name in self.roles.items())})"
+
+    def place(self, role: str) -> str | None:
+        """The column of a role, as its table calls it."""
+        return self._place.get(role)
 
     # ---- counting --------------------------------------------------------------------------------------------------
 

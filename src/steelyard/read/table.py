@@ -62,6 +62,12 @@ class MemoryTable:
         values = self._get(self.names.index(name))
         return [None if value is None or value != value else value for value in (values.tolist() if hasattr(values, "tolist") else values)]
 
+    def at(self, name: str, rows: Sequence[int]) -> list[Any]:
+        """The values of a column in a few rows, as they came."""
+        values = self._get(self.names.index(name))
+        held = getattr(values, "iloc", values)
+        return [held[row] for row in rows]
+
     def column(self, name: str, role: str) -> Column:
         if name not in self._columns:
             column = as_column(role, self._get(self.names.index(name)))

@@ -18,15 +18,31 @@ GAP = " … "
 def item_rows(items: Sequence[Mapping[str, Any]], names: tuple[str, str]) -> tuple[list[str], list[list[Cell]]]:
     """Heads and rows of changed items. A column that no item has is left out. names: of the two who answered."""
     prompts = any(item.get("prompt") for item in items)
-    truths = any(item.get("truth") is not None for item in items)
+    truths = any(_truth(item) is not None for item in items)
     heads = ["change", "item", *(["prompt"] if prompts else []), *(["truth"] if truths else []), *names]
     rows: list[list[Cell]] = []
     for item in items:
         row: list[Cell] = [str(item.get("change", "")), _name(item)]
         row += [str(item.get("prompt") or "")] if prompts else []
-        row += [_text(item.get("truth"))] if truths else []
-        rows.append([*row, *answers(item.get("baseline"), item.get("candidate"))])
+        row += [_text(_truth(item))] if truths else []
+        rows.append([*row, *_answered(item)])
     return heads, rows
+
+
+def _truth(item: Mapping[str, Any]) -> Any:
+    return item.get("target") if item.get("truth") is None else item["truth"]
+
+
+def _answered(item: Mapping[str, Any]) -> tuple[Cell, Cell]:
+    """Both answers; where an item is told by its scores, each with its score in front."""
+    told = {side: item.get(f"{side}_answer") for side in ("baseline", "candidate")}
+    if not any(told.values()):
+        return answers(item.get("baseline"), item.get("candidate"))
+    old, new = ([("", _text(item.get(side)) + (": " if text else ""))] for side, text in told.items())
+    texts = [Marked(pieces=[("", text or "")]) for text in told.values()]
+    if all(told.values()) and told["baseline"] != told["candidate"]:
+        texts = list(marked(str(told["baseline"]), str(told["candidate"])))
+    return Marked(pieces=[*old, *texts[0].pieces]), Marked(pieces=[*new, *texts[1].pieces])
 
 
 def _name(item: Mapping[str, Any]) -> str:
