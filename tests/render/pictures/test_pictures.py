@@ -77,6 +77,27 @@ def test_lines_have_names_that_never_share_a_line() -> None:
     assert len(dashes) == 3  # told apart without colour
 
 
+def test_grid_lines_leave_the_words_of_a_row_free() -> None:
+    bars = [Bar(name=name, estimate=0.5, low=0.1, high=0.9, said="0.5 [0.1, 0.9]") for name in "abc"]
+    svg = Forest(title="t", bars=bars).svg()
+    words = [y for _, y in places(svg, "text", "halo", "x", "y")]
+    grid = places(svg, "line", "grid", "y1", "y2")
+    assert len(words) == 6
+    assert grid
+    assert all(end <= y - 12 or start >= y + 4 for start, end in grid for y in words)
+
+
+def test_the_name_of_a_line_avoids_the_lines_before_it() -> None:
+    bars = [Bar(name="a", estimate=0.03, low=-0.09, high=0.16)]
+    rules = [Rule(at=0.0, name="no difference"), Rule(at=0.05, name="margin 0.05", sort="margin")]
+    anchors = [
+        e.get("text-anchor") for e in tree(Forest(title="t", bars=bars, rules=rules).svg()).iter(f"{SVG}text") if e.text == "margin 0.05"
+    ]
+    assert anchors in (["start"], [None])  # to the left it would cross the line of no difference
+    alone = Forest(title="t", bars=bars, rules=[Rule(at=0.15, name="margin 0.15")]).svg()
+    assert [e.get("text-anchor") for e in tree(alone).iter(f"{SVG}text") if e.text == "margin 0.15"] == ["end"]  # there is no room
+
+
 def test_a_curve_passes_through_its_places() -> None:
     plane = plane_of("t", "x", "y", [Line(name="l", places=[(0.0, 1.0), (5.0, 3.0), (10.0, 2.0)])])
     points = re.findall(r'<polyline class="line" points="([^"]+)"', plane.svg())[0].split()

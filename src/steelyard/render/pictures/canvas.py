@@ -9,7 +9,7 @@ from steelyard.render.curve_svg import words
 WIDTH = 640  # of a picture that stands alone; on a page it is as wide as the page
 # Colours as attributes: a viewer that reads no styles shows the light picture. A page sets its own by the classes.
 # A halo of the paper's colour keeps words legible where a line runs behind them.
-HALO = 'class="halo" stroke="#ffffff" stroke-width="5" stroke-linejoin="round" paint-order="stroke"'
+HALO = 'class="halo" stroke="#ffffff" stroke-width="9" stroke-linejoin="round" paint-order="stroke"'
 INK, FAINT, SEEN, GOAL = "#1f2328", "#d0d7de", "#0550ae", "#953800"
 STYLE = (
     "@media (prefers-color-scheme: dark) { .sy-pic { color: #e6edf3 } .sy-pic .paper { fill: #0d1117 } .sy-pic .grid { stroke: #30363d }"

@@ -12,7 +12,10 @@ from steelyard.render.pictures.canvas import FAINT, GOAL, HALO, INK, SEEN, dot, 
 
 ROW, AXIS, LABEL = 38, 26, 18  # heights: of a row, of the axis below, of the name of a line above
 LEFT, RIGHT = 0.02, 0.98  # where the axis begins and ends
+WORDS = 20  # of a row's height, for its name and numbers
 NAME = 30  # columns of a name beside its numbers, on a phone
+LETTER = 0.021  # of the width of a phone, for one letter of the name of a line
+HALF = 0.5 + 1e-9  # in the middle is not beyond it, whatever the last bits
 TICKS = 6
 DASHES = {"zero": "", "margin": "7 4", "theta": "2 4", "reference": "7 4"}
 
@@ -75,7 +78,7 @@ class Forest:
             return ""
         top = LABEL * len(self.rules) + 6
         foot = top + ROW * len(self.bars)
-        parts = [*_axis(scale, top, foot, self.axis), *_rules(self.rules, scale, foot)]
+        parts = [*_axis(scale, top, len(self.bars), self.axis), *_rules(self.rules, scale, foot)]
         for i, bar in enumerate(self.bars):
             parts += _row(bar, scale, top + ROW * i)
         return picture(self.title, self.told(), foot + AXIS + (16 if self.axis else 0), parts, alone=alone)
@@ -85,12 +88,15 @@ def _across(scale: Scale, x: float) -> float:
     return LEFT + scale.share(x) * (RIGHT - LEFT)
 
 
-def _axis(scale: Scale, top: float, foot: float, name: str) -> list[str]:
+def _axis(scale: Scale, top: float, rows: int, name: str) -> list[str]:
+    """The axis with its ticks. Faint lines rise from them behind the intervals, and leave the words above each interval free."""
+    foot = top + ROW * rows
     parts = [line(LEFT, foot, RIGHT, foot, f'class="frame" stroke="{INK}" stroke-opacity="0.5"')]
     for x, said in zip(scale.ticks, scale.texts, strict=True):
         at = _across(scale, x)
         anchor = "start" if at < 0.05 else "end" if at > 0.95 else "middle"
-        parts.append(line(at, top, at, foot, f'class="grid" stroke="{FAINT}"'))
+        bands = [(top + ROW * i + WORDS, top + ROW * (i + 1)) for i in range(rows)]
+        parts += [line(at, start, at, end, f'class="grid" stroke="{FAINT}"') for start, end in bands]
         parts.append(text(at, foot + 18, said, anchor, 'font-size="12"'))
     return [*parts, text(0.5, foot + 36, name, "middle", 'font-size="12"')] if name else parts
 
@@ -102,10 +108,20 @@ def _rules(rules: Sequence[Rule], scale: Scale, foot: float) -> list[str]:
         at, y = _across(scale, rule.at), LABEL * i
         dash = f' stroke-dasharray="{DASHES[rule.sort]}"' if DASHES[rule.sort] else ""
         lines.append(line(at, y + 3, at, foot, f'class="goal" stroke="{GOAL}" stroke-width="1.5"{dash}'))
-        anchor, step = ("end", -6) if at > 0.5 else ("start", 6)
+        anchor, step = ("end", -6) if _leftwards(at, rule.name, [_across(scale, other.at) for other in rules[:i]]) else ("start", 6)
         paint = HALO.replace("halo", "halo goal-text") + f' fill="{GOAL}" font-size="12"'
         names.append(f'<g transform="translate({step} 0)">{text(at, y + 14, rule.name, anchor, paint)}</g>')
     return [*lines, *names]
+
+
+def _leftwards(at: float, name: str, lines: Sequence[float]) -> bool:
+    """Whether the name of a line stands to its left: where it fits on a phone and crosses no other line, else where there is more room."""
+    reach = LETTER * len(name)
+    left, right = (
+        inside and not any(start < other < end for other in lines)
+        for start, end, inside in ((at - reach, at, at > reach), (at, at + reach, at + reach < 1))
+    )
+    return left if left != right else at > HALF
 
 
 def _row(bar: Bar, scale: Scale, top: float) -> list[str]:
