@@ -11,7 +11,8 @@ import pytest
 
 import steelyard as sy
 from steelyard.questions.telling import EXPLAINED
-from steelyard.read.context import END, START, excerpt
+from steelyard.read.context import END, START, context_of, excerpt
+from steelyard.read.doors import open_source
 
 SHOTS = "One and one is two. " * 400
 
@@ -126,3 +127,34 @@ def test_an_excerpt_has_the_beginning_and_the_end() -> None:
     assert excerpt("short\n text") == "short text"
     assert excerpt("a" * 1000 + "b" * 1000) == "a" * START + " ... " + "b" * END
     assert len(excerpt("a" * 10_000, whole=True)) < 1100
+
+
+LOGS = Path(__file__).parents[1] / "read" / "logs"
+
+
+def told_by(path: Path, **columns: str) -> dict[str, dict[str, str]]:
+    source = open_source(str(path), columns=columns)
+    names = source.items().id
+    assert names is not None
+    found = context_of(source, set(names.names))
+    assert found.keys() == set(names.names)
+    assert context_of(source, set(names.names[:1])).keys() == {names.names[0]}
+    return found
+
+
+def test_an_inspect_log_tells_what_was_asked_and_answered() -> None:
+    told = told_by(LOGS / "inspect" / "arith.eval", scorer="match")
+    assert all(texts["prompt"].startswith("What is") and texts["target"] for texts in told.values())
+    assert any(texts.get("answer") for texts in told.values())
+
+
+def test_a_promptfoo_log_tells_what_was_asked_and_answered(tmp_path: Path) -> None:
+    log = json.loads((LOGS / "promptfoo" / "one.json").read_text(encoding="utf-8"))
+    for row in log["results"]["results"]:
+        country = row["vars"]["country"]
+        row |= {"prompt": {"raw": f"Capital of {country}?", "label": "question"}, "response": {"output": f"It is in {country}."}}
+    target = tmp_path / "log.json"
+    target.write_text(json.dumps(log), encoding="utf-8")
+    told = told_by(target)
+    assert {"prompt": "Capital of France?", "answer": "It is in France."} in told.values()
+    assert told_by(LOGS / "promptfoo" / "one.json")  # a log without texts tells none, and is no error

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from typing import Any
 
 from steelyard.errors import SteelyardError
@@ -25,6 +25,8 @@ MARK = " ... "
 
 def context_of(source: Source, ids: Collection[str]) -> dict[str, dict[str, str]]:
     """Excerpts by id: of the prompt, the target and the answer, as far as the source has them. What cannot be read is left out."""
+    if source.log is not None and source.log.texts is not None:
+        return _of_log(source.log.texts, ids)
     key = source.place("id")
     columns = {what: column for what in NAMES if (column := _column(source, what)) is not None}
     if key is None or not columns or not ids:
@@ -37,6 +39,18 @@ def context_of(source: Source, ids: Collection[str]) -> dict[str, dict[str, str]
     for id_, values in rows:
         told = {what: excerpt(value, whole=what != "prompt") for what, value in zip(columns, values, strict=True)}
         out.setdefault(id_, {what: text for what, text in told.items() if text})
+    return out
+
+
+def _of_log(texts: Callable[[], Iterable[tuple[str, Mapping[str, Any]]]], ids: Collection[str]) -> dict[str, dict[str, str]]:
+    out: dict[str, dict[str, str]] = {}
+    try:
+        for id_, told in texts():
+            if id_ in ids and id_ not in out:
+                found = {what: excerpt(value, whole=what != "prompt") for what, value in told.items()}
+                out[id_] = {what: text for what, text in found.items() if text}
+    except (SteelyardError, OSError):
+        return out  # the log is gone, or another one by now
     return out
 
 

@@ -81,10 +81,15 @@ def test_grid_lines_leave_the_words_of_a_row_free() -> None:
     bars = [Bar(name=name, estimate=0.5, low=0.1, high=0.9, said="0.5 [0.1, 0.9]") for name in "abc"]
     svg = Forest(title="t", bars=bars).svg()
     words = [y for _, y in places(svg, "text", "halo", "x", "y")]
-    grid = places(svg, "line", "grid", "y1", "y2")
+    grid = [e for e in tree(svg).iter(f"{SVG}line") if e.get("class") == "grid"]
     assert len(words) == 6
     assert grid
-    assert all(end <= y - 12 or start >= y + 4 for start, end in grid for y in words)
+    for one in grid:
+        start, end = float(one.get("y1") or ""), float(one.get("y2") or "")
+        on, off = map(float, (one.get("stroke-dasharray") or "").split())
+        dashes = [(start + i * (on + off), start + i * (on + off) + on) for i in range(3)]
+        assert dashes[-1][1] == end
+        assert all(foot <= y - 12 or head >= y + 4 for head, foot in dashes for y in words)
 
 
 def test_the_name_of_a_line_avoids_the_lines_before_it() -> None:

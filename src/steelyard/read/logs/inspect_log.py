@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 import math
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from steelyard.errors import DataError, SourceError
@@ -54,6 +54,7 @@ def read(path: str, choices: Choices) -> Log:
     return Log(
         tool=TOOL,
         columns=_columns(table + absent),
+        texts=lambda: _texts(path, scorer),
         name=text_or_none(spec.get("model")),
         chosen={"scorer": scorer} | ({} if key is None else {"score": key}),
         checks=_checks(path, spec, scorer, key),
@@ -152,6 +153,13 @@ def _row(row: Mapping[str, Any], score: float | None, scorer: str) -> dict[str, 
         "sample.limit": message(row.get("limit")),
     }
     return {"id": str(row["id"]), "repeat": row["epoch"], "score": score} | told | _facts(row)
+
+
+def _texts(path: str, scorer: str) -> Iterator[tuple[str, Mapping[str, Any]]]:
+    """What each sample was asked, what was right, and what was answered."""
+    for row in header_and_samples(path)[1]:
+        told = _row(row, None, scorer)
+        yield told["id"], {"prompt": row.get("input"), "target": told["sample.target"], "answer": told["sample.answer"]}
 
 
 def _facts(row: Mapping[str, Any]) -> dict[str, Any]:

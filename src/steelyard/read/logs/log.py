@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import os
 import shlex
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -46,6 +46,7 @@ class Log:
     metric, positive: the metric of ours that is the tool's number, where its columns do not tell by themselves, and the class
     it is about. not_a_mean: why no metric of ours is the tool's number (empty: one is); then a metric must be asked for.
     strata: the column that says which task of a group an item is of; alike: each task counts alike there, whatever its size.
+    texts: reads the log once more, for what it was asked and answered: ids with prompt, target, answer (None: the columns have it).
     unfinished: how a run ended that did not finish and has items without an answer, with what went wrong where; else empty.
     """
 
@@ -63,6 +64,7 @@ class Log:
     unfinished: str = ""
     strata: str | None = None
     alike: bool = False
+    texts: Callable[[], Iterable[tuple[str, Mapping[str, Any]]]] | None = field(default=None, compare=False)
 
 
 class SeveralError(AmbiguityError):

@@ -8,7 +8,7 @@ is how often it came before. Two tests that are equal in all three are therefore
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from steelyard.errors import SourceError, UsageError
@@ -66,7 +66,21 @@ def read(path: str, choices: Choices) -> Log:
         columns["repeat"] = repeats
     warnings = (*said, *_unequal(ids), *_missing(rows, values, score))
     chosen = {"model": model, "prompt": label, "score": score}
-    return Log(tool="promptfoo", columns=columns, name=model, chosen=chosen, warnings=warnings)
+    return Log(tool="promptfoo", columns=columns, name=model, chosen=chosen, warnings=warnings, texts=lambda: _texts(path, model, prompt))
+
+
+def _texts(path: str, model: str, prompt: str) -> Iterator[tuple[str, Mapping[str, Any]]]:
+    """What each test of one provider and one prompt was asked and answered."""
+    for row in _found(path)[0]:
+        if _provider(path, row) == model and _prompt_of(row) == prompt:
+            asked, said = row.get("prompt"), row.get("response")
+            yield (
+                _item(path, row),
+                {
+                    "prompt": asked.get("raw") if isinstance(asked, dict) else asked,
+                    "answer": said.get("output") if isinstance(said, dict) else said,
+                },
+            )
 
 
 # ---- the file ----------------------------------------------------------------------------------------------------------

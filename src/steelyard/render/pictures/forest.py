@@ -95,8 +95,7 @@ def _axis(scale: Scale, top: float, rows: int, name: str) -> list[str]:
     for x, said in zip(scale.ticks, scale.texts, strict=True):
         at = _across(scale, x)
         anchor = "start" if at < 0.05 else "end" if at > 0.95 else "middle"
-        bands = [(top + ROW * i + WORDS, top + ROW * (i + 1)) for i in range(rows)]
-        parts += [line(at, start, at, end, f'class="grid" stroke="{FAINT}"') for start, end in bands]
+        parts.append(line(at, top + WORDS, at, foot, f'class="grid" stroke="{FAINT}" stroke-dasharray="{ROW - WORDS} {WORDS}"'))
         parts.append(text(at, foot + 18, said, anchor, 'font-size="12"'))
     return [*parts, text(0.5, foot + 36, name, "middle", 'font-size="12"')] if name else parts
 
