@@ -276,8 +276,9 @@ def finish(found: Evidence, metric: Metric, asked: Asked, names: tuple[str, str]
 def sign(found: Evidence, metric: Metric, asked: Asked) -> str:
     """What was used, in the fixed order."""
     method = found.details.get("instead_of", found.interval.method) if found.interval is not None else None
-    random = method in RESAMPLING or found.drawn or (found.test.details.get("draws") is not None and not found.test.details.get("exact"))
+    of_test = None if found.test.details.get("exact") else found.test.details.get("draws")  # fewer than asked for, with very many labels
     own = asked.own
+    draws = own.draws if method in RESAMPLING or found.drawn else of_test
     return signature.write(
         {
             "metric": metric.name,
@@ -294,8 +295,8 @@ def sign(found: Evidence, metric: Metric, asked: Asked) -> str:
             "margin": asked.margin,
             "prior": own.prior if found.probability is not None or method == "bayes" else None,
             "range": own.range,
-            "draws": own.draws if random else None,
-            "seed": own.seed if random else None,
+            "draws": draws,
+            "seed": None if draws is None else own.seed,
             "absent": own.absent,
             "missing": None if own.missing == "error" else own.missing,
             "unmatched": None if asked.unmatched == "error" else asked.unmatched,
