@@ -136,10 +136,12 @@ def nearest(word: str, known: Iterable[str], cutoff: float = 0.6) -> str | None:
     asked, by_lower = word.lower(), {name.lower(): name for name in known}
     # Typing mistakes first: difflib sees no swapped letters, and takes tetha for beta.
     slips = [
-        (many, sorted(asked) != sorted(name), name) for name in by_lower if (many := _slips(asked, name)) <= max(1, (len(asked) + 1) // 3)
+        (many, sorted(asked) != sorted(name), -difflib.SequenceMatcher(None, asked, name).ratio(), name)
+        for name in by_lower
+        if (many := _slips(asked, name)) <= max(1, (len(asked) + 1) // 3)
     ]
     if slips:
-        return by_lower[min(slips)[2]]
+        return by_lower[min(slips)[-1]]
     found = difflib.get_close_matches(asked, by_lower, n=1, cutoff=cutoff)
     return by_lower[found[0]] if found else None
 

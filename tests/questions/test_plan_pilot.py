@@ -126,7 +126,7 @@ def test_a_given_design_effect_wins_over_the_pilots() -> None:
 
 def test_repeats_average_only_the_noise_within_items() -> None:
     rows = repeated()
-    one, four, many = detect(rows, theta=0.03), detect(rows, theta=0.03, repeats=4), detect(rows, theta=0.03, repeats=10**6)
+    one, four, many = detect(rows, theta=0.03), detect(rows, theta=0.03, repeats=4), detect(rows, theta=0.03, repeats=10**5)
     within, between = one.details["variance_within"], one.details["variance_between"]
     assert one.details["sigma"] ** 2 == pytest.approx(between + within)
     assert four.details["sigma"] ** 2 == pytest.approx(between + within / 4)

@@ -9,7 +9,6 @@ C extension that never returns) stops everything else in the process too; no thr
 from __future__ import annotations
 
 import contextvars
-import math
 import queue
 import threading
 import time
@@ -42,10 +41,13 @@ def left_behind() -> int:
     return len(_left)
 
 
+LONGEST = 10_000_000  # a third of a year; clocks of the system end somewhere
+
+
 def seconds_of(timeout: Any) -> float:
     """A timeout that makes sense."""
-    if isinstance(timeout, bool) or not isinstance(timeout, int | float) or not 0 < timeout < math.inf:
-        raise UsageError("cannot use the timeout", got=repr(timeout), need="seconds above 0")
+    if isinstance(timeout, bool) or not isinstance(timeout, int | float) or not 0 < timeout <= LONGEST:
+        raise UsageError("cannot use the timeout", got=repr(timeout), need=f"seconds above 0, at most {LONGEST:,}")
     return float(timeout)
 
 

@@ -172,7 +172,8 @@ def _row_of(
 def sums_error(sums: Sums, statistic: SumStatistic) -> float | None:
     """The linearised standard error over the units, s / sqrt(n) for a mean of items; None without spread."""
     try:
-        found = infer_sums.standard_error(sums, statistic)
+        with np.errstate(all="ignore"):  # beyond float64, or a gradient where there is none: no standard error
+            found = infer_sums.standard_error(sums, statistic)
     except Degenerate:
         return None
     return found if math.isfinite(found) and found > 0 else None

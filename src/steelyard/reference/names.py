@@ -13,6 +13,7 @@ from typing import Any
 
 from steelyard.errors import UsageError
 from steelyard.reference.entry import SPEC_DEFAULTS
+from steelyard.reference.strict_yaml import NULLS
 
 LONGEST = 150  # bytes: room for endings and for the name of a temporary file within the 255 that filesystems allow
 SLUG = 60
@@ -112,10 +113,10 @@ def inside(directory: Path, name: str) -> Path:
 def check_spec(spec: Any) -> Mapping[str, Any]:
     """The spec, if it is a mapping; a text in its place is refused with the mapping that was meant.
 
-    null and ~ are None, whoever says them: a command line has texts only, and readers of YAML take both for nothing.
+    null and ~ are None, whoever says them: a command line has texts only, and readers of YAML take both for nothing. So is an empty text.
     """
     if isinstance(spec, Mapping):
-        return {key: None if isinstance(value, str) and value in ("null", "~") else value for key, value in spec.items()}
+        return {key: None if isinstance(value, str) and value in NULLS else value for key, value in spec.items()}
     key, _, value = spec.partition("=") if isinstance(spec, str) and "=" in spec else ("quant_algo", "=", "FP8")
     raise UsageError(
         "cannot use the spec",

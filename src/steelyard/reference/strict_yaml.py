@@ -19,7 +19,7 @@ from steelyard.yaml_scalar import UNSPEAKABLE
 
 LIMIT = 50 * 1024 * 1024  # bytes; a file that people write is a thousand times smaller
 DEPTH = 50
-_NULLS = frozenset(("", "~", "null", "Null", "NULL"))
+NULLS = frozenset(("", "~", "null", "Null", "NULL"))
 _BOOLEANS = {"true": True, "True": True, "TRUE": True, "false": False, "False": False, "FALSE": False}
 _WHOLE = re.compile(r"-?(?:0|[1-9][0-9]*)\Z")
 _DECIMAL = re.compile(r"-?(?:(?:0|[1-9][0-9]*)(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][-+]?[0-9]+)?\Z")
@@ -69,7 +69,7 @@ def typed(text: str) -> Value:
     >>> [typed(text) for text in ("no", "~", "True", "12", "1e-3", ".5", "1:30", "2026-01-31")]
     ['no', None, True, 12, 0.001, 0.5, '1:30', '2026-01-31']
     """
-    if text in _NULLS:
+    if text in NULLS:
         return None
     if text in _BOOLEANS:
         return _BOOLEANS[text]
