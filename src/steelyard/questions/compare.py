@@ -278,7 +278,8 @@ def sign(found: Evidence, metric: Metric, asked: Asked) -> str:
     method = found.details.get("instead_of", found.interval.method) if found.interval is not None else None
     of_test = None if found.test.details.get("exact") else found.test.details.get("draws")  # fewer than asked for, with very many labels
     own = asked.own
-    draws = own.draws if method in RESAMPLING or found.drawn else of_test
+    drawn = method in RESAMPLING or found.drawn
+    draws = own.draws if drawn else None if of_test is None else min(own.draws, of_test)
     return signature.write(
         {
             "metric": metric.name,
