@@ -6,6 +6,7 @@ import csv
 import json
 import re
 from collections.abc import Iterator
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +15,7 @@ import pytest
 from steelyard.cli import main as program
 from steelyard.infer import proportion
 from steelyard.infer.normal import wilson
-from steelyard.proof import catalogue, proportions, running
+from steelyard.proof import catalogue, kept, proportions, running
 
 TINY = ["certify", "--only", "a proportion: *", "--jobs", "1"]
 
@@ -25,7 +26,7 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setattr(proportions, "QUICK", ({"n": 5}, {"n": 20}))
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("COLUMNS", "80")
-    monkeypatch.setattr(running, "code_digest", lambda: "this code")  # reading it takes a second
+    monkeypatch.setattr(kept, "code_digest", lambda module: "this code")  # reading it takes a second
     return tmp_path
 
 
@@ -134,7 +135,7 @@ def test_interrupted_and_resumed_is_uninterrupted(here: Path, capsys: pytest.Cap
 
 def test_state_of_another_claim_is_not_used(here: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
     _, whole, _ = ask(capsys, "--format", "json", "--state", "kept")
-    monkeypatch.setattr(running, "code_digest", lambda: "other code")
+    monkeypatch.setattr(kept, "code_digest", lambda module: "other code")
     spoil(monkeypatch)
     code, out, _ = ask(capsys, "--format", "json", "--state", "kept")
     assert code == 1
@@ -146,6 +147,7 @@ def test_state_of_another_claim_is_not_used(here: Path, capsys: pytest.CaptureFi
     [
         (["--jobs", "2"], "--jobs 2 times"),
         (["--seed", "-1"], "'--seed'"),
+        (["--seed", "3", "--nightly"], "two seeds"),
         (["--only", "pizza"], "--only 'pizza'"),
         (["--csv", "a.txt", "-o", "a.txt"], "two files"),
     ],
@@ -154,6 +156,16 @@ def test_usage_is_3(capsys: pytest.CaptureFixture[str], words: list[str], said: 
     code, out, err = ask(capsys, *words)
     assert (code, out) == (3, "")
     assert said in err
+
+
+def test_nightly_takes_the_date_as_the_seed_and_says_so(capsys: pytest.CaptureFixture[str]) -> None:
+    before = datetime.now(UTC)
+    code, out, _ = ask(capsys, "--nightly", "--format", "json")
+    found = json.loads(out)
+    assert code == 0
+    assert found["seed"] in {int(each.strftime("%Y%m%d")) for each in (before, datetime.now(UTC))}
+    assert f"seed:{found['seed']}" in found["signature"]
+    assert without_seconds(ask(capsys, "--seed", str(found["seed"]), "--format", "json")[1]) == without_seconds(out)
 
 
 def test_full_keeps_a_state_and_quick_does_not(here: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:

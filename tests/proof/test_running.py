@@ -12,9 +12,10 @@ import numpy as np
 import pytest
 
 from steelyard.errors import SourceError
-from steelyard.proof import catalogue, running
+from steelyard.proof import catalogue, kept, running
 from steelyard.proof.claims import Band, Claim, Point, Setting, generator, share_error, words
-from steelyard.proof.running import key_of, read_state, summary, tried, work_out
+from steelyard.proof.kept import key_of, read_state
+from steelyard.proof.running import summary, tried, work_out
 
 
 def coin(sides: int, setting: Setting, rng: np.random.Generator) -> Iterator[Point]:
@@ -147,10 +148,10 @@ def test_key_changes_with_what_matters_and_with_nothing_else(monkeypatch: pytest
         key_of(one, SETTINGS[0], 1),
         key_of(one, {"runs": 10.0}, 0),
     ]
-    monkeypatch.setattr(running, "__version__", "9.9.9")
+    monkeypatch.setattr(kept, "__version__", "9.9.9")
     changed.append(key_of(one, SETTINGS[0], 0))
     monkeypatch.undo()
-    monkeypatch.setattr(running, "code_digest", lambda: "other code")
+    monkeypatch.setattr(kept, "code_digest", lambda module: "other code")
     changed.append(key_of(one, SETTINGS[0], 0))
     assert len({base, *changed}) == len(changed) + 1
 
@@ -163,9 +164,53 @@ def test_digest_knows_code_from_comments_and_from_what_is_said(tmp_path: Path) -
     }
     for name, text in texts.items():
         (tmp_path / name).write_text(text, encoding="utf-8")
-    a, b, c = (running._digest_of(tmp_path / name) for name in texts)
+    a, b, c = (kept._digest_of(tmp_path / name) for name in texts)
     assert a == b
     assert a != c
+
+
+@pytest.fixture
+def small_tree(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A package of two families: the first imports a module of another room, which imports another late, and types only from a third."""
+    texts = {
+        "proof/first.py": "from steelyard.infer.one import x\n",
+        "proof/second.py": "import steelyard.infer.three\nfrom steelyard.render import page\n",
+        "infer/one.py": "if TYPE_CHECKING:\n    from steelyard.infer.three import T\n\ndef x():\n    from steelyard.infer import two\n",
+        "infer/two.py": "y = 1\n",
+        "infer/three.py": "T = 1\n",
+        "render/page.py": "z = 1\n",
+    }
+    for name, text in texts.items():
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_text(text, encoding="utf-8")
+    monkeypatch.setattr(kept, "TREE", tmp_path)
+    kept.code_digest.cache_clear()
+    return tmp_path
+
+
+def test_a_family_rests_on_what_it_imports_early_or_late(small_tree: Path) -> None:
+    assert kept.modules_of("steelyard.proof.first") == {"steelyard.proof.first", "steelyard.infer.one", "steelyard.infer.two"}
+    assert kept.modules_of("steelyard.proof.second") == {"steelyard.proof.second", "steelyard.infer.three"}
+
+
+def test_an_edit_costs_the_families_that_import_it_and_no_others(small_tree: Path) -> None:
+    def keys() -> tuple[str, str]:
+        for cached in (kept.code_digest, kept._imports, kept._digest_of):
+            cached.cache_clear()
+        first, second = (key_of(replace(claim(), module=f"steelyard.proof.{name}"), SETTINGS[0], 0) for name in ("first", "second"))
+        return first, second
+
+    before = keys()
+    (small_tree / "infer/two.py").write_text("y = 2\n", encoding="utf-8")
+    after = keys()
+    assert after[0] != before[0]
+    assert after[1] == before[1]
+
+
+def test_every_claim_names_the_module_that_declares_it() -> None:
+    places = {claim.module for claim in catalogue.every_claim()}
+    assert places == {f"steelyard.proof.{family}" for family in catalogue.FAMILIES}
+    assert all(kept._file(place).exists() for place in places)
 
 
 def test_state_that_cannot_be_written_is_told(tmp_path: Path) -> None:

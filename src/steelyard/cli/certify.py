@@ -29,7 +29,8 @@ DONE = Callable[[int, int, float], None]
     help="A few settings in two minutes, or many in about half an hour on two cores.",
 )
 @click.option("--only", multiple=True, metavar="NAME", help="Only what has this in its name, or fits a pattern with *. Repeat.")
-@click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True, help="Of what is simulated.")
+@click.option("--seed", type=click.IntRange(min=0), help="Of what is simulated.  [default: 0]")
+@click.option("--nightly", is_flag=True, help="Today's date (UTC) is the seed, so that every night tries other data.")
 @click.option("--jobs", type=click.IntRange(min=1), help="Processes.  [default: one per core]")
 @click.option(
     "--state",
@@ -51,6 +52,7 @@ def certify(quick: bool, **options: Any) -> None:
     Examples:
       steelyard certify
       steelyard certify --only wilson
+      steelyard certify --nightly --quiet -o certificate.txt
       steelyard certify --only 'a proportion: *' --format json
       steelyard certify --full -o certificate.md --csv certificate.csv
     """
@@ -67,6 +69,7 @@ def certify(quick: bool, **options: Any) -> None:
             "quick" if quick else "full",
             only=options["only"],
             seed=options["seed"],
+            nightly=options["nightly"],
             jobs=options["jobs"] or os.cpu_count() or 1,
             state=state,
             progress=told,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from fnmatch import fnmatchcase
 from importlib import import_module
 
@@ -43,7 +44,8 @@ ABSENT: dict[str, str] = {}
 
 def every_claim() -> tuple[Claim, ...]:
     """All claims in the order of the families; two of one name would share their random numbers and are refused."""
-    found = [claim for family in FAMILIES for claim in import_module(f"steelyard.proof.{family}").claims()]
+    modules = [f"steelyard.proof.{family}" for family in FAMILIES]
+    found = [replace(claim, module=module) for module in modules for claim in import_module(module).claims()]
     names = [claim.name for claim in found]
     twice = sorted({name for name in names if names.count(name) > 1})
     if twice:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -24,17 +25,19 @@ def certify(
     grid: str = "quick",
     *,
     only: str | Sequence[str] | None = None,
-    seed: int = 0,
+    seed: int | None = None,
+    nightly: bool = False,
     jobs: int = 1,
     state: str | Path | None = None,
     progress: Callable[[int, int, float], None] = lambda *_: None,
 ) -> Certificate:
     """Recompute what we claim about coverage, error rates and precision, and hold it against the documented bands.
 
-    grid: quick (two minutes) or full (about half an hour on two cores). only: parts of names, or patterns with *; None is everything. jobs:
-    processes; more than 1 in a script needs its `if __name__ == "__main__":`, as everything that starts processes. state: a file
-    that finished settings are written to and read back from, so that an interrupted run is resumed. progress is told
-    (done, in all, seconds).
+    grid: quick (two minutes) or full (about half an hour on two cores). only: parts of names, or patterns with *; None is
+    everything. seed: of what is simulated, 0 unless given. nightly: today's date (UTC) is the seed, 20261231 for example, so
+    that every night tries other data; the certificate names it, and the same seed repeats it. jobs: processes; more than 1 in a
+    script needs its `if __name__ == "__main__":`, as everything that starts processes. state: a file that finished settings are
+    written to and read back from, so that an interrupted run is resumed. progress is told (done, in all, seconds).
 
     >>> found = certify(only="a proportion: coverage of clopper*")
     >>> found.exit_code, found.claims[0].worst >= 0.95
@@ -44,8 +47,7 @@ def certify(
         raise UsageError(f"cannot use the grid {grid!r}", need=f"one of {', '.join(GRIDS)}")
     if isinstance(jobs, bool) or not isinstance(jobs, int) or jobs < 1:
         raise UsageError("cannot use the number of jobs", got=repr(jobs), need="a whole number of at least 1")
-    if isinstance(seed, bool) or not isinstance(seed, int) or seed < 0:
-        raise UsageError("cannot use the seed", got=repr(seed), need="a whole number of 0 or more")
+    seed = _seed(seed, nightly)
     asked = [only] if isinstance(only, str) else list(only or ())
     claims = every_claim()
     refuse_unknown(asked, [*(claim.name for claim in claims), *(form.name for form in forms.FORMS)])
@@ -53,6 +55,21 @@ def certify(
     place = None if state is None else Path(state)
     found = work_out(chosen, grid, seed=seed, jobs=jobs, state=place, done=progress) if chosen else {}
     return certificate([held(claim, found[claim.name]) for claim in chosen], grid=grid, seed=seed, only=asked)
+
+
+def _seed(seed: int | None, nightly: bool) -> int:
+    """The seed that is asked for: a number, or today's date in UTC; a machine's own time zone would make two seeds of one night."""
+    if nightly and seed is not None:
+        raise UsageError(
+            "cannot use two seeds", got=f"seed {seed!r} and nightly", need="one of them", hint="nightly takes the date as the seed"
+        )
+    if nightly:
+        return int(datetime.now(UTC).strftime("%Y%m%d"))
+    if seed is None:
+        return 0
+    if isinstance(seed, bool) or not isinstance(seed, int) or seed < 0:
+        raise UsageError("cannot use the seed", got=repr(seed), need="a whole number of 0 or more")
+    return seed
 
 
 def certificate(claims: Sequence[Held], *, grid: str, seed: int, only: Sequence[str] = ()) -> Certificate:

@@ -61,7 +61,8 @@ class Claim:
 
     family: what methods compete for ("a proportion"); within a family and a kind, the same setting gives points with the same
     `where`, so that the default can be held against its alternatives. default: whether the code chooses the method by itself;
-    asked of the code, never typed. documented: the page that says the sentence.
+    asked of the code, never typed. documented: the page that says the sentence. module: the one that declares the claim, filled
+    in by the catalogue; kept results rest on its code and on all that it imports.
     """
 
     family: str
@@ -75,6 +76,7 @@ class Claim:
     full: tuple[Setting, ...]
     work: Work
     default: bool = False
+    module: str = "steelyard.proof.claims"
 
     @property
     def name(self) -> str:

@@ -6,26 +6,20 @@ depends on the claim, the setting and the seed alone: neither the order nor the 
 
 from __future__ import annotations
 
-import ast
 import functools
 import hashlib
-import json
 import math
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
 
 from steelyard.certificates import UP_IS_BAD, Tried
-from steelyard.errors import SourceError
 from steelyard.proof.claims import Claim, Point, Setting, generator, words
+from steelyard.proof.kept import key_of, read_state, write_state
 from steelyard.rounding import steady
-from steelyard.version import __version__
 
 Done = Callable[[int, int, float], None]  # settings done, settings in all, seconds since the start
-CODE = ("tally", "metrics", "infer", "questions", "proof")  # the rooms whose code the numbers come from
-JUDGING = ("judging", "preferences", "reasons", "catalogue", "certify", "accuracy", "many_digits")  # what comes after them
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,71 +137,3 @@ def _worked(task: Task) -> tuple[Task, Tried]:
     """What a worker does: claims hold functions and are looked up by name, so nothing but names and numbers travels."""
     claim = _catalogue()[task.claim]
     return task, tried(claim, claim.settings(task.grid)[task.index], task.seed)
-
-
-# ---- the state file --------------------------------------------------------------------------------------------------
-
-
-def key_of(claim: Claim, setting: Setting, seed: int) -> str:
-    """What a result is kept under: version, code, claim, setting and seed. What is said and its band are judged afresh, no part of it."""
-    declared = [__version__, code_digest(), claim.name, repr(claim.nominal), words(setting), repr(sorted(setting.items())), str(seed)]
-    return hashlib.sha256("\n".join(declared).encode()).hexdigest()[:32]
-
-
-@functools.cache
-def code_digest() -> str:
-    """The digest of the code that the numbers come from; comments, docstrings, layout, sentences and bands do not count."""
-    here = Path(__file__).parents[1]
-    paths = sorted(path for room in CODE for path in (here / room).glob("*.py") if path.stem not in JUDGING)
-    return hashlib.sha256("".join(f"{path.name}{_digest_of(path)}" for path in paths).encode()).hexdigest()
-
-
-class _Unsaid(ast.NodeTransformer):
-    """Without docstrings, and without pairs of a sentence and its Band."""
-
-    def visit_Tuple(self, node: ast.Tuple) -> ast.AST:
-        if len(node.elts) == 2 and isinstance(node.elts[1], ast.Call) and getattr(node.elts[1].func, "id", "") == "Band":
-            return ast.Constant("said")
-        return self.generic_visit(node)
-
-    def visit_Expr(self, node: ast.Expr) -> ast.AST | None:
-        return None if isinstance(node.value, ast.Constant) else self.generic_visit(node)
-
-
-def _digest_of(path: Path) -> str:
-    return hashlib.sha256(ast.dump(_Unsaid().visit(ast.parse(path.read_text(encoding="utf-8")))).encode()).hexdigest()
-
-
-def read_state(path: Path) -> dict[str, Tried]:
-    """What was worked out before. A line that is torn or not ours counts as not worked out."""
-    found: dict[str, Tried] = {}
-    try:
-        lines = path.read_text(encoding="utf-8", errors="replace").splitlines() if path.exists() else []
-    except OSError as fault:
-        raise SourceError(f"cannot read the state {str(path)!r}", got=fault.strerror or str(fault), need="a file, or none") from fault
-    for line in lines:
-        try:
-            plain = json.loads(line)
-            found[plain["key"]] = Tried(**plain["tried"])
-        except (ValueError, TypeError, KeyError):
-            continue
-    return found
-
-
-def write_state(path: Path, key: str, claim: str, made: Tried) -> None:
-    """Append one line, on a line of its own even after a torn one."""
-    try:
-        with path.open("a+b") as file:
-            torn = file.tell() > 0 and _last_byte(file) != b"\n"
-            file.write((b"\n" if torn else b"") + json.dumps({"key": key, "claim": claim, "tried": asdict(made)}).encode() + b"\n")
-    except OSError as fault:
-        hint = "--state FILE names another place"
-        raise SourceError(
-            f"cannot write the state {str(path)!r}", got=fault.strerror or str(fault), need="room and permission", hint=hint
-        ) from fault
-
-
-def _last_byte(file: Any) -> bytes:
-    file.seek(-1, 2)
-    last: bytes = file.read(1)
-    return last
