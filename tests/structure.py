@@ -1,0 +1,323 @@
+"""What a newcomer must know, counted: names asked for, classes that share a name, cycles, full folders, silent parameters; and four walks.
+
+    python tests/structure.py                         the counts of this tree
+    python tests/structure.py --walks                 and four commands, traced: files crossed, room changes, bounces
+    python tests/structure.py --walks --source DIR    of another tree (DIR has steelyard/ in it), by the same rules
+
+tests/test_structure.py keeps the counts from growing.
+"""
+
+from __future__ import annotations
+
+import argparse
+import ast
+import json
+import os
+import re
+import subprocess
+import sys
+import tempfile
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from functools import cache
+from pathlib import Path
+
+SOURCE = Path(__file__).parents[1] / "src"
+FLAG = re.compile(r"(?<![\w-])--[a-z][a-z-]+")
+ERROR = re.compile(r"(Error|Degenerate)$")
+
+
+class Tree:
+    """The modules of a package, parsed once."""
+
+    def __init__(self, source: Path) -> None:
+        self.root = source / "steelyard"
+        self.modules = {self._name(path): path for path in sorted(self.root.rglob("*.py"))}
+
+    def _name(self, path: Path) -> str:
+        parts = path.relative_to(self.root.parent).with_suffix("").parts
+        return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
+
+    @cache  # noqa: B019  a script's one or two trees live as long as it does
+    def parsed(self, module: str) -> ast.Module:
+        return ast.parse(self.modules[module].read_text(encoding="utf-8"))
+
+    def room(self, module: str) -> str:
+        """The folder below the package, or the module at its root."""
+        return (module.split(".") + [""])[1]
+
+    def imports(self, module: str) -> set[str]:
+        """The modules of the package that one imports, at its head or inside functions; not what only types need."""
+        found: set[str] = set()
+        for node in _without_types(self.parsed(module)):
+            if isinstance(node, ast.Import):
+                found |= {each.name for each in node.names}
+            elif isinstance(node, ast.ImportFrom) and node.module:
+                for each in node.names:
+                    whole = f"{node.module}.{each.name}"
+                    found.add(whole if whole in self.modules else node.module)
+        return (found & set(self.modules)) - {module}
+
+
+def _without_types(node: ast.AST) -> Iterator[ast.AST]:
+    if isinstance(node, ast.If) and getattr(node.test, "id", "") == "TYPE_CHECKING":
+        return
+    yield node
+    for child in ast.iter_child_nodes(node):
+        yield from _without_types(child)
+
+
+# ---- counts ------------------------------------------------------------------------------------------------------------
+
+
+def names_of_metrics(tree: Tree) -> set[str]:
+    """Every name of the catalogue, read from the tree itself; words that mean much else besides are left out."""
+    code = "from steelyard.metrics.catalogue import FACTS; import json; print(json.dumps(sorted(FACTS)))"
+    run = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True, env={**os.environ, "PYTHONPATH": str(tree.root.parent)}
+    )
+    return set(json.loads(run.stdout))
+
+
+def asked_by_name(tree: Tree, names: set[str]) -> list[str]:
+    """Comparisons with the name of a metric, and collections of two names or more, outside metrics/: `module:line`."""
+    found = []
+    for module in tree.modules:
+        if tree.room(module) in ("metrics", "proof"):
+            continue  # claims are about named metrics
+        parts = [node for node in ast.walk(tree.parsed(module)) if isinstance(node, ast.Compare | ast.Tuple | ast.List | ast.Set)]
+        compared = {id(inside) for node in parts if isinstance(node, ast.Compare) for inside in ast.walk(node)}
+        for node in parts:
+            if isinstance(node, ast.Compare):
+                asks = bool(_texts(node) & names)
+            else:
+                asks = id(node) not in compared and len(_texts(node) & names) >= 2
+            if asks:
+                found.append(f"{module}:{node.lineno}")
+    return sorted(set(found))
+
+
+def _texts(node: ast.AST) -> set[str]:
+    return {each.value for each in ast.walk(node) if isinstance(each, ast.Constant) and isinstance(each.value, str)}
+
+
+def base_asked(tree: Tree) -> list[str]:
+    """`.base` inside a comparison, outside metrics/: a metric asked for its name whatever it is held against."""
+    return sorted(
+        f"{module}:{node.lineno}"
+        for module in tree.modules
+        if tree.room(module) != "metrics"
+        for node in ast.walk(tree.parsed(module))
+        if isinstance(node, ast.Compare)
+        and any(isinstance(each, ast.Attribute) and each.attr == "base" for each in (node.left, *node.comparators))
+    )
+
+
+def shared_class_names(tree: Tree) -> dict[str, int]:
+    """Names that more than one class of the tree has."""
+    counted = Counter(node.name for module in tree.modules for node in ast.walk(tree.parsed(module)) if isinstance(node, ast.ClassDef))
+    return {name: times for name, times in sorted(counted.items()) if times > 1}
+
+
+def cycles(tree: Tree) -> list[list[str]]:
+    """Groups of modules that import one another, late imports included, the largest first."""
+    arrows = {module: sorted(tree.imports(module)) for module in tree.modules}
+    order: list[str] = []
+    seen: set[str] = set()
+    for start in arrows:
+        stack = [(start, iter(arrows[start]))] if start not in seen else []
+        seen.add(start)
+        while stack:
+            here, ways = stack[-1]
+            there = next((way for way in ways if way not in seen), None)
+            if there is None:
+                order.append(here)
+                stack.pop()
+            else:
+                seen.add(there)
+                stack.append((there, iter(arrows[there])))
+    back: dict[str, list[str]] = {module: [] for module in arrows}
+    for here, ways in arrows.items():
+        for there in ways:
+            back[there].append(here)
+    found, placed = [], set[str]()
+    for start in reversed(order):
+        group, open_ = [], [start]
+        while open_:
+            here = open_.pop()
+            if here not in placed:
+                placed.add(here)
+                group.append(here)
+                open_ += back[here]
+        if len(group) > 1:
+            found.append(sorted(group))
+    return sorted(found, key=len, reverse=True)
+
+
+def folders(tree: Tree) -> dict[str, int]:
+    """How many modules lie in each folder itself."""
+    return dict(Counter(str(path.parent.relative_to(tree.root.parent)) for path in tree.modules.values()))
+
+
+def flags_told_to_python(tree: Tree) -> list[str]:
+    """Errors raised outside cli/ whose words name a `--flag`: `module:line`."""
+    return sorted(
+        f"{module}:{node.lineno}"
+        for module in tree.modules
+        if tree.room(module) not in ("cli", "pytest_plugin")
+        for node in ast.walk(tree.parsed(module))
+        if isinstance(node, ast.Call) and ERROR.search(_called(node)) and any(FLAG.search(text) for text in _texts(node))
+    )
+
+
+def _called(node: ast.Call) -> str:
+    return getattr(node.func, "id", getattr(node.func, "attr", ""))
+
+
+def silent_parameters(tree: Tree) -> tuple[list[str], int]:
+    """(public parameters that their docstring does not name, public parameters in all)."""
+    code = (
+        "import inspect, json, re, steelyard as sy\n"
+        "found, many = [], 0\n"
+        "for name in sy.__all__:\n"
+        "    what = getattr(sy, name)\n"
+        "    if not inspect.isfunction(what): continue\n"
+        "    words = set(re.findall(r'\\w+', inspect.getdoc(what) or ''))\n"
+        "    for each in inspect.signature(what).parameters.values():\n"
+        "        if each.kind in (each.VAR_POSITIONAL, each.VAR_KEYWORD): continue\n"
+        "        many += 1\n"
+        "        if each.name not in words: found.append(f'{name}({each.name})')\n"
+        "print(json.dumps([found, many]))\n"
+    )
+    run = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True, env={**os.environ, "PYTHONPATH": str(tree.root.parent)}
+    )
+    found, many = json.loads(run.stdout)
+    return found, many
+
+
+def handlers_of_degenerate(tree: Tree) -> list[str]:
+    """Where an interval that cannot be given is caught: `module:line`."""
+    return sorted(
+        f"{module}:{node.lineno}"
+        for module in tree.modules
+        for node in ast.walk(tree.parsed(module))
+        if isinstance(node, ast.ExceptHandler) and node.type is not None and "Degenerate" in ast.dump(node.type)
+    )
+
+
+def counts(tree: Tree) -> dict[str, int]:
+    """The counts that may not grow, by what they count."""
+    around = cycles(tree)
+    return {
+        "metrics asked for by name outside metrics/": len(asked_by_name(tree, names_of_metrics(tree))),
+        "comparisons of .base outside metrics/": len(base_asked(tree)),
+        "handlers of an interval that cannot be given": len(handlers_of_degenerate(tree)),
+        "class names used twice": len(shared_class_names(tree)),
+        "import cycles": len(around),
+        "modules in import cycles": sum(map(len, around)),
+        "modules in the fullest folder": max(folders(tree).values()),
+        "public parameters not in their docstring": len(silent_parameters(tree)[0]),
+        "errors that tell Python callers to pass flags": len(flags_told_to_python(tree)),
+    }
+
+
+def size(tree: Tree) -> dict[str, int]:
+    """Printed only: a description, not a gate."""
+    return {"modules": len(tree.modules), "lines": sum(path.read_text(encoding="utf-8").count("\n") for path in tree.modules.values())}
+
+
+# ---- walks -------------------------------------------------------------------------------------------------------------
+
+TRACER = """
+import json, os, runpy, sys
+root, place = os.environ["WALK_ROOT"], os.environ["WALK_OUT"]
+order, seen = [], set()
+def profile(frame, event, arg):
+    if event == "call":
+        code = frame.f_code
+        if code.co_filename.startswith(root) and code.co_name not in ("<module>",) and code not in seen:
+            if not (code.co_flags & 0x2 == 0):  # a class body has no fast locals: it is loaded, it does not work
+                seen.add(code); order.append(code.co_filename[len(root):])
+import threading
+from steelyard.cli.main import main
+threading.setprofile(profile); sys.setprofile(profile)
+try:
+    main(sys.argv[1:])
+except SystemExit:
+    pass
+finally:
+    sys.setprofile(None); threading.setprofile(None)
+    json.dump(order, open(place, "w"))
+"""
+
+
+TASK = '[task]\nname = "t"\ndata = "cases.jsonl"\ninput = "{question}"\ntruth = "answer"\nscorer = "exact"\n'
+
+
+def walk(tree: Tree, words: Iterable[str], here: Path) -> dict[str, int]:
+    """One command, traced: files that work, room changes and A-B-A bounces, in the order in which functions are first called."""
+    out = here / "walk.json"
+    env = {**os.environ, "PYTHONPATH": str(tree.root.parent), "WALK_ROOT": f"{tree.root}{os.sep}", "WALK_OUT": str(out)}
+    subprocess.run([sys.executable, "-c", TRACER, *words], cwd=here, env=env, check=True, capture_output=True, stdin=subprocess.DEVNULL)
+    files = json.loads(out.read_text(encoding="utf-8"))
+    rooms = [Path(file).parts[0].removesuffix(".py") for file in files]
+    passed = [room for i, room in enumerate(rooms) if i == 0 or room != rooms[i - 1]]
+    visits = [file for i, file in enumerate(files) if i == 0 or file != files[i - 1]]
+    return {
+        "files": len(set(files)),
+        "functions": len(files),
+        "room changes": len(passed) - 1,
+        "bounces": sum(a == c for a, c in zip(visits, visits[2:], strict=False)),
+    }
+
+
+def walks(tree: Tree) -> dict[str, dict[str, int]]:
+    """measure, compare, check, and run until decided, on small files made here."""
+    with tempfile.TemporaryDirectory() as name:
+        here = Path(name)
+        rows = [(i, i % 3, (i % 3 if i % 7 else (i + 1) % 3), (i % 3 if i % 5 else (i + 1) % 3)) for i in range(120)]
+        for file, column in (("a.csv", 2), ("b.csv", 3)):
+            lines = ["id,truth,prediction", *(f"{row[0]},{row[1]},{row[column]}" for row in rows)]
+            (here / file).write_text("\n".join(lines) + "\n", encoding="utf-8")
+        (here / "run.jsonl").write_text("".join(json.dumps({"id": r[0], "score": int(r[1] == r[2])}) + "\n" for r in rows), encoding="utf-8")
+        cases = "".join(json.dumps({"id": r[0], "question": str(r[1]), "answer": str(r[1])}) + "\n" for r in rows)
+        (here / "cases.jsonl").write_text(cases, encoding="utf-8")
+        (here / "model.py").write_text("def answer(prompt):\n    return prompt\n", encoding="utf-8")
+        (here / "task.toml").write_text(TASK, encoding="utf-8")
+        env = {**os.environ, "PYTHONPATH": str(tree.root.parent)}
+        for words in (
+            ["record", "run.jsonl", "--task", "t", "--model", "m"],
+            ["run", "task.toml", "--model", "python:model:answer", "--name", "echo", "--against", "none", "-o", "echo.jsonl"],
+            ["record", "echo.jsonl", "--task", "t", "--model", "echo"],
+        ):
+            subprocess.run([sys.executable, "-m", "steelyard", *words], cwd=here, env=env, check=True, capture_output=True)
+        return {
+            "measure": walk(tree, ["measure", "a.csv", "--metric", "accuracy,macro_f1"], here),
+            "compare": walk(tree, ["compare", "a.csv", "b.csv"], here),
+            "check": walk(tree, ["check", "run.jsonl", "--task", "t", "--model", "m"], here),
+            "run": walk(
+                tree, ["run", "task.toml", "--model", "python:model:answer", "--name", "echo", "--until", "decided", "--theta", "0.1"], here
+            ),
+        }
+
+
+def main() -> None:
+    asked = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
+    asked.add_argument("--source", type=Path, default=SOURCE)
+    asked.add_argument("--walks", action="store_true")
+    asked.add_argument("--places", action="store_true", help="where the counted things are")
+    given = asked.parse_args()
+    tree = Tree(given.source.resolve())
+    for what, many in {**counts(tree), **size(tree)}.items():
+        print(f"{many:8,}  {what}")
+    if given.places:
+        for place in (*asked_by_name(tree, names_of_metrics(tree)), *flags_told_to_python(tree), *map(str, cycles(tree))):
+            print(place)
+    if given.walks:
+        for name, found in walks(tree).items():
+            print(f"{name:8}", ", ".join(f"{many} {what}" for what, many in found.items()))
+
+
+if __name__ == "__main__":
+    main()
