@@ -44,7 +44,7 @@ class Tree:
 
     def room(self, module: str) -> str:
         """The folder below the package, or the module at its root."""
-        return (module.split(".") + [""])[1]
+        return [*module.split("."), ""][1]
 
     def imports(self, module: str) -> set[str]:
         """The modules of the package that one imports, at its head or inside functions; not what only types need."""
@@ -280,7 +280,8 @@ def walks(tree: Tree) -> dict[str, dict[str, int]]:
         for file, column in (("a.csv", 2), ("b.csv", 3)):
             lines = ["id,truth,prediction", *(f"{row[0]},{row[1]},{row[column]}" for row in rows)]
             (here / file).write_text("\n".join(lines) + "\n", encoding="utf-8")
-        (here / "run.jsonl").write_text("".join(json.dumps({"id": r[0], "score": int(r[1] == r[2])}) + "\n" for r in rows), encoding="utf-8")
+        scores = "".join(json.dumps({"id": r[0], "score": int(r[1] == r[2])}) + "\n" for r in rows)
+        (here / "run.jsonl").write_text(scores, encoding="utf-8")
         cases = "".join(json.dumps({"id": r[0], "question": str(r[1]), "answer": str(r[1])}) + "\n" for r in rows)
         (here / "cases.jsonl").write_text(cases, encoding="utf-8")
         (here / "model.py").write_text("def answer(prompt):\n    return prompt\n", encoding="utf-8")

@@ -69,8 +69,8 @@ class Task:
     @property
     def writes_labels(self) -> bool:
         """Whether truth and prediction are written as such: the scorer compares labels, or the metric is made of them."""
-        facts = parse(self.metric)
-        return self.scoring.labels or ("prediction" in facts.facts.needs and facts.base not in ("accuracy", "error"))
+        facts = parse(self.metric).facts
+        return self.scoring.labels or ("prediction" in facts.needs and not facts.right_or_wrong)
 
     @property
     def group(self) -> str | None:
@@ -249,7 +249,7 @@ def _metric(given: str | None, scoring: Scoring) -> str:
         raise UsageError(
             f"cannot use the metric {given!r} with the scorer {scoring.name}", got="one score per item", need="accuracy or mean"
         )
-    if metric.base in ("accuracy", "error", "pass@", "pass^") and not scoring.right_or_wrong:
+    if (metric.facts.right_or_wrong or metric.facts.family == "repeats") and not scoring.right_or_wrong:
         need = "a scorer that says right or wrong"
         raise UsageError(
             f"cannot use the metric {given!r} with the scorer {scoring.name}",

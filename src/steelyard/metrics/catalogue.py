@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal
 
 from steelyard.errors import UsageError
 from steelyard.options import nearest
@@ -14,22 +15,63 @@ AVERAGES = ("macro", "micro", "weighted")
 EACH = "each"
 
 
+def as_it_is(right: Any) -> Any:
+    """Right is 1 and counts."""
+    return right
+
+
+def turned_round(right: Any) -> Any:
+    """Wrong is 1 and counts."""
+    return 1 - right
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Facts:
-    """What is known of a metric before any data: its family, its range and direction, the columns it reads."""
+    """What is known of a metric before any data: its family, its range and direction, the columns it reads, what its items are.
+
+    of_class: a quantity of one class; it needs a positive label or an average. right_or_wrong: the share of items that are right,
+    or wrong, so that its spread follows from its value. scored: one score per item is enough, without labels. numeric: truth and
+    prediction are read as numbers. mean_of_items: the mean of one number per item. pairable: two systems can be compared by it on
+    the same items. of_right: what right (1) and wrong (0) of an item count as. ranks: only the order of the probabilities matters.
+    """
 
     family: Family
     low: float | None = 0.0
     high: float | None = 1.0
     higher_is_better: bool = True
-    of_class: bool = False  # a quantity of one class: it needs a positive label or an average
+    of_class: bool = False
     needs: tuple[str, ...] = ("truth", "prediction")
+    right_or_wrong: bool = False
+    scored: bool = False
+    numeric: bool = False
+    mean_of_items: bool = False
+    pairable: bool = True
+    ranks: bool = False
+    of_right: Callable[[Any], Any] = as_it_is
     says: str = ""
+
+    @property
+    def of_probabilities(self) -> bool:
+        """Whether it reads a probability per item."""
+        return "probability" in self.needs
+
+    @property
+    def of_sums(self) -> bool:
+        """Whether it is made of the sums of two columns."""
+        return "ratio" in self.needs
 
 
 FACTS: dict[str, Facts] = {
-    "accuracy": Facts(family="table", says="share of items that are right"),
-    "error": Facts(family="table", higher_is_better=False, says="share of items that are wrong"),
+    "accuracy": Facts(family="table", right_or_wrong=True, scored=True, mean_of_items=True, says="share of items that are right"),
+    "error": Facts(
+        family="table",
+        higher_is_better=False,
+        right_or_wrong=True,
+        scored=True,
+        mean_of_items=True,
+        of_right=turned_round,
+        says="share of items that are wrong",
+    ),
     "precision": Facts(family="table", of_class=True, says="right among those predicted as the class"),
     "recall": Facts(family="table", of_class=True, says="found among those of the class"),
     "specificity": Facts(family="table", of_class=True, says="rejected among those not of the class"),
@@ -40,26 +82,39 @@ FACTS: dict[str, Facts] = {
     "balanced_accuracy": Facts(family="table", says="mean recall over the classes"),
     "mcc": Facts(family="table", low=-1.0, says="Matthews correlation, any number of classes"),
     "kappa": Facts(family="table", low=-1.0, says="Cohen's kappa: agreement beyond chance"),
-    "mean": Facts(family="sums", low=None, high=None, needs=("score",), says="mean score"),
-    "brier": Facts(family="sums", higher_is_better=False, needs=("truth", "probability"), says="mean squared error of the probability"),
+    "mean": Facts(family="sums", low=None, high=None, needs=("score",), scored=True, mean_of_items=True, says="mean score"),
+    "brier": Facts(
+        family="sums",
+        higher_is_better=False,
+        needs=("truth", "probability"),
+        mean_of_items=True,
+        says="mean squared error of the probability",
+    ),
     "log_loss": Facts(
-        family="sums", high=None, higher_is_better=False, needs=("truth", "probability"), says="mean negative log likelihood"
+        family="sums",
+        high=None,
+        higher_is_better=False,
+        needs=("truth", "probability"),
+        mean_of_items=True,
+        says="mean negative log likelihood",
     ),
     "ece": Facts(family="sums", higher_is_better=False, needs=("truth", "probability"), says="expected calibration error, ten equal bins"),
-    "mae": Facts(family="sums", high=None, higher_is_better=False, says="mean absolute error of numbers"),
-    "rmse": Facts(family="sums", high=None, higher_is_better=False, says="root mean squared error of numbers"),
-    "r2": Facts(family="sums", low=None, says="share of the variance of numbers explained"),
+    "mae": Facts(family="sums", high=None, higher_is_better=False, numeric=True, mean_of_items=True, says="mean absolute error of numbers"),
+    "rmse": Facts(family="sums", high=None, higher_is_better=False, numeric=True, says="root mean squared error of numbers"),
+    "r2": Facts(family="sums", low=None, numeric=True, says="share of the variance of numbers explained"),
     "ratio": Facts(
         family="sums", low=None, high=None, higher_is_better=False, needs=("ratio",), says="sum of one column over sum of another"
     ),
     "perplexity": Facts(
         family="sums", high=None, higher_is_better=False, needs=("ratio",), says="exp of one sum over another: minus log likelihood, words"
     ),
-    "spearman": Facts(family="ranking", low=-1.0, says="rank correlation of numbers"),
-    "auc": Facts(family="ranking", needs=("truth", "probability"), says="area under the ROC curve"),
-    "average_precision": Facts(family="ranking", needs=("truth", "probability"), says="area under precision against recall"),
-    "pass@": Facts(family="repeats", needs=("score", "id"), says="chance that one of k tries is right, as in pass@5"),
-    "pass^": Facts(family="repeats", needs=("score", "id"), says="chance that all of k tries are right, as in pass^5"),
+    "spearman": Facts(family="ranking", low=-1.0, numeric=True, pairable=False, says="rank correlation of numbers"),
+    "auc": Facts(family="ranking", needs=("truth", "probability"), ranks=True, says="area under the ROC curve"),
+    "average_precision": Facts(
+        family="ranking", needs=("truth", "probability"), ranks=True, pairable=False, says="area under precision against recall"
+    ),
+    "pass@": Facts(family="repeats", needs=("score", "id"), mean_of_items=True, says="chance that one of k tries is right, as in pass@5"),
+    "pass^": Facts(family="repeats", needs=("score", "id"), mean_of_items=True, says="chance that all of k tries are right, as in pass^5"),
 }
 ALIASES = {
     "acc": "accuracy",
@@ -90,6 +145,19 @@ class Metric:
     @property
     def beta(self) -> float:
         return 1.0 if self.parameter is None else self.parameter
+
+
+def known(name: str) -> Facts | None:
+    """The facts of a metric by its name; None for a name that only somebody else's suite knows."""
+    try:
+        return parse(name).facts
+    except UsageError:
+        return None
+
+
+def numeric_names() -> tuple[str, ...]:
+    """The metrics that read truth and prediction as numbers."""
+    return tuple(name for name, facts in FACTS.items() if facts.numeric)
 
 
 def parse(name: str) -> Metric:

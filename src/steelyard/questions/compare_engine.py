@@ -26,7 +26,6 @@ from steelyard.results import Comparison
 from steelyard.tally.pairing import settle_pairing
 
 LARGE = 200_000  # rows; below it, reading items costs less than a second
-SCORED = ("accuracy", "error", "mean")
 
 
 def compare_large(
@@ -40,10 +39,10 @@ def compare_large(
     if not there and max(source.n for source in sources) <= LARGE:
         return None
     metric = wanted or parse("accuracy")
-    scored = metric.base in SCORED and all("score" in source.roles for source in sources)
+    scored = metric.facts.scored and all("score" in source.roles for source in sources)
     if not scored and (metric.facts.family != "table" or not _holds(sources, metric.facts.needs)):
         return None
-    met = (meet_tables if there else meet)(baseline, candidate, outcomes=metric.base in SCORED)
+    met = (meet_tables if there else meet)(baseline, candidate, outcomes=metric.facts.scored)
     if met is None:
         return _compare_units(baseline, candidate, wanted, asked, names) if there else None
     for sentence in (*baseline.warnings, *candidate.warnings):

@@ -18,7 +18,7 @@ from steelyard.questions.compare_engine import compare_large, run_names
 from steelyard.questions.evidence import concluded_again
 from steelyard.questions.log_metric import own_direction, own_metric, own_positive, refuse_unfinished
 from steelyard.questions.log_systems import name_two, opened_systems, told_apart
-from steelyard.questions.measure_items import NUMERIC, ratio_columns, refuse_numeric_truth
+from steelyard.questions.measure_items import ratio_columns, refuse_numeric_truth
 from steelyard.questions.over_tasks import over_tasks
 from steelyard.questions.pair_evidence import pair_evidence, unpaired_evidence
 from steelyard.questions.run_notes import stopping_warning
@@ -196,9 +196,9 @@ def _read(source: Source, metric: Metric | None) -> Items:
     """The items, with every column that the metric reads; without a metric, whatever there is."""
     if metric is None:
         return source.items()
-    numeric = metric.base in NUMERIC
+    numeric = metric.facts.numeric
     missing = [need for need in metric.facts.needs if need not in source.roles and not (need == "ratio" and source.ratio)]
-    if missing and not (metric.base in ("accuracy", "error", "mean") and "score" in source.roles):
+    if missing and not (metric.facts.scored and "score" in source.roles):
         raise DataError(
             f"cannot compare {metric.name}",
             got=f"columns {', '.join(map(repr, source.columns))}",

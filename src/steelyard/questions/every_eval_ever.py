@@ -7,8 +7,9 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from steelyard.errors import DataError, UsageError
+from steelyard.metrics.catalogue import known
 from steelyard.options import nearest
-from steelyard.questions.measure import OUTCOME_METRICS, measure, slice_names
+from steelyard.questions.measure import measure, slice_names
 from steelyard.render.every_eval_ever import About
 from steelyard.render.every_eval_ever import every_eval_ever as written
 from steelyard.results import Measurement
@@ -83,7 +84,7 @@ def _items(source: Source, found: Measurement) -> Items:
     if source.log is None and "id" not in source.roles:
         raise DataError("cannot write the items for Every Eval Ever", got="items without ids", need="an id column", hint="--id COLUMN")
     items = source.items(roles=[role for role in WRITTEN if role in source.roles])
-    outcome = any(row.metric in OUTCOME_METRICS and row.metric != "mean" for row in found.rows)
+    outcome = any((facts := known(row.metric)) is not None and facts.right_or_wrong for row in found.rows)
     if items.score is not None and items.truth is not None and outcome and not np.isin(items.score, (0.0, 1.0)).all():
         return dataclasses.replace(items, score=None)
     return items

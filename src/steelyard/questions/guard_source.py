@@ -12,7 +12,7 @@ import numpy as np
 
 from steelyard.errors import DataError, SourceError, SteelyardError, UsageError
 from steelyard.items import Items
-from steelyard.metrics.catalogue import Metric, parse
+from steelyard.metrics.catalogue import Metric, known, parse
 from steelyard.questions.compare_items import Run
 from steelyard.questions.guard_number import Found, Number, guard_floor, guard_number
 from steelyard.questions.guard_paired import guard_items
@@ -31,7 +31,6 @@ from steelyard.reference.entry import Entry
 from steelyard.reference.entry_schema import is_metric
 
 FAR = 20  # times: percent are a hundred times fractions, ratings up to 10 are not
-NUMERIC = ("mae", "rmse", "r2", "spearman")
 
 
 def guard_source(
@@ -125,7 +124,7 @@ def read_run(source: Any, columns: Mapping[str, Any], metric: str, warnings: lis
     opened = open_source(source, columns=given)
     warnings.extend(opened.warnings)
     name = opened.name or (os.path.basename(os.fspath(source)) if isinstance(source, (str, os.PathLike)) else "run")
-    return Run(name, opened.items(numeric=metric in NUMERIC), opened.log, opened)
+    return Run(name, opened.items(numeric=(facts := known(metric)) is not None and facts.numeric), opened.log, opened)
 
 
 def metric_of(name: str, items: Items) -> Metric:
@@ -223,7 +222,7 @@ def _columns_of(items: Items) -> set[str]:
 def _only(items: Items, keep: set[str], metric: Metric) -> Items:
     """The run with only the columns that the reference has, so that both are read alike."""
     lacking = keep - _columns_of(items)
-    if lacking == {"score"} and metric.base in ("accuracy", "error") and items.truth is not None and items.prediction is not None:
+    if lacking == {"score"} and metric.facts.right_or_wrong and items.truth is not None and items.prediction is not None:
         return replace(items, probability=None)  # labels against recorded right or wrong: accuracy needs no more
     if lacking:
         raise DataError(
@@ -255,7 +254,7 @@ def _number(run: Run, metric: Metric, unit: float, missing: str, entry: Entry, r
         value=float(row.estimate or 0.0) * unit,
         n=sample.n,
         sd=None if score is None or metric.base != "mean" or len(score) < 2 else float(np.std(score, ddof=1)) * unit,
-        right_or_wrong=metric.base in ("accuracy", "error"),
+        right_or_wrong=metric.facts.right_or_wrong,
         design_effect=float(effect) if isinstance(effect, (int, float)) else 1.0,
         same_items=same,
         runs=int(row.details.get("repeats", 1)),

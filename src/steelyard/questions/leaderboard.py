@@ -115,11 +115,7 @@ def _cochran(runs: Sequence[Run], matched: dict[tuple[int, int], Pairs], metric:
     from steelyard.questions.telling import item_values
 
     grouped = any(pair.baseline.group is not None for pair in matched.values())
-    if (
-        grouped
-        or metric.base not in ("accuracy", "error")
-        or not all(pair.plain and pair.names == matched[0, 1].names for pair in matched.values())
-    ):
+    if grouped or not metric.facts.right_or_wrong or not all(pair.plain and pair.names == matched[0, 1].names for pair in matched.values()):
         return None
     sides = [item_values(matched[0, 1].baseline, metric)] + [item_values(matched[0, j].candidate, metric) for j in range(1, len(runs))]
     if any(side is None for side in sides):

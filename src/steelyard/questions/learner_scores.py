@@ -27,9 +27,6 @@ from steelyard.tally.design import count_labels
 from steelyard.tally.scores import tally_scores
 
 IntArray = npt.NDArray[np.int64]
-NUMBERS = ("mae", "rmse", "r2", "spearman")
-LIKELIHOODS = ("auc", "average_precision", "brier", "log_loss", "ece")
-ORDERS = ("auc", "average_precision")  # any score that ranks will do; the others need probabilities
 
 
 class Scorer(Protocol):
@@ -48,9 +45,9 @@ class Scorer(Protocol):
 
 def scorer_of(metric: Metric, target: Any, settings: Settings) -> Scorer:
     """The scorer of a metric for this target, or an error that says why there is none."""
-    if metric.base in NUMBERS:
+    if metric.facts.numeric:
         return NumberScorer(metric.base, target)
-    if metric.average == "each" or not (metric.facts.family == "table" or metric.base in LIKELIHOODS):
+    if metric.average == "each" or not (metric.facts.family == "table" or metric.facts.of_probabilities):
         raise UsageError(
             f"cannot compare learners by {metric.name}",
             got="several numbers" if metric.average == "each" else "a metric of other columns",
@@ -135,7 +132,7 @@ class LikelihoodScorer:
     likelihood = True
 
     def __init__(self, metric: Metric, column: LabelColumn, settings: Settings) -> None:
-        self.base, self.column = metric.base, column
+        self.base, self.ranks, self.column = metric.base, metric.facts.ranks, column
         self.classes: IntArray | None = column.classes
         self.names = column.names
         self.positive = _positive(column.names, settings.positive)
@@ -148,7 +145,7 @@ class LikelihoodScorer:
         said, truth = answer.likelihood[:, known.index(self.positive)], self.truth[rows]
         if not np.isfinite(said).all():
             return None
-        if self.base in ORDERS:
+        if self.ranks:  # any score that ranks will do; the others need probabilities
             table = tally_scores(said, truth)
             return _defined((ranking.auc if self.base == "auc" else ranking.average_precision)(table.positives, table.negatives))
         if ((said < 0) | (said > 1)).any():

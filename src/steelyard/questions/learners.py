@@ -20,7 +20,7 @@ from steelyard.limits import within
 from steelyard.metrics.catalogue import Metric, parse
 from steelyard.questions.asked import Asked
 from steelyard.questions.learner_design import Piece, Scheme, cut, group_codes, judge, make_splits, pieces_of, settle_scheme, strata
-from steelyard.questions.learner_scores import LIKELIHOODS, ORDERS, Scorer, scorer_of
+from steelyard.questions.learner_scores import Scorer, scorer_of
 from steelyard.questions.learner_words import Words, failed_where
 from steelyard.questions.settings import settle
 from steelyard.results import Comparison, Difference, System, Test
@@ -154,8 +154,8 @@ def as_learner(learner: Any, metric: Metric, place: str) -> Any:
         hint = f"write {learner.__name__}()" if isinstance(learner, type) else "a scikit-learn estimator, or an object with both methods"
         got = f"the class {learner.__name__}" if isinstance(learner, type) else type(learner).__name__
         raise UsageError(f"cannot use the {place} learner", got=got, need="an object with fit and predict", hint=hint)
-    ways = ("predict_proba", "decision_function") if metric.base in ORDERS else ("predict_proba",)
-    if metric.base in LIKELIHOODS and not any(hasattr(learner, way) for way in ways):
+    ways = ("predict_proba", "decision_function") if metric.facts.ranks else ("predict_proba",)
+    if metric.facts.of_probabilities and not any(hasattr(learner, way) for way in ways):
         raise UsageError(
             f"cannot compute {metric.name} of the {place} learner",
             got=f"{type(learner).__name__} without {' or '.join(ways)}",

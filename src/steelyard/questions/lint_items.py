@@ -8,12 +8,11 @@ from pathlib import Path
 from typing import Any
 
 from steelyard.errors import SteelyardError
+from steelyard.metrics.catalogue import Facts, known, parse
 from steelyard.questions.lint_values import Desk, half_digit, raw_values
 from steelyard.questions.references import shown_path
 from steelyard.reference.entry import Entry
 from steelyard.reference.names import items_directory
-
-SCORED = ("accuracy", "error", "mean")
 
 
 def check_items(desk: Desk) -> None:
@@ -46,10 +45,10 @@ def _outcomes(desk: Desk, entry: Entry, raw: str) -> None:
 def _value(desk: Desk, entry: Entry, raw: str, kept: Any) -> None:
     """The value against what its own items give: a value that was lifted or lowered by hand no longer fits."""
     metric = entry.metric or desk.place.defaults.metric or entry.value_key
-    if entry.value is None or metric not in SCORED or kept.runs[0].score is None:
+    if entry.value is None or (facts := known(metric)) is None or not facts.scored or kept.runs[0].score is None:
         return
     unit = 100.0 if (entry.scale or desk.place.defaults.scale) == "percent" else 1.0
-    pooled, by_run = _estimates(kept, metric)
+    pooled, by_run = _estimates(kept, facts)
     slack = half_digit(raw, entry.value) + 1e-9 * max(unit, abs(entry.value))
     if math.isclose(entry.value, unit * pooled, abs_tol=slack):
         return
@@ -66,11 +65,10 @@ def _lowest(by_run: list[float]) -> int:
     return 1 + by_run.index(min(by_run))
 
 
-def _estimates(kept: Any, metric: str) -> tuple[float, list[float]]:
+def _estimates(kept: Any, facts: Facts) -> tuple[float, list[float]]:
     """The pooled value as `record` computes it, and that of each run."""
     import numpy as np
 
-    from steelyard.metrics.catalogue import parse
     from steelyard.questions.measure import rows_of_sample
     from steelyard.questions.sample import Sample
     from steelyard.questions.settings import settle
@@ -78,8 +76,8 @@ def _estimates(kept: Any, metric: str) -> tuple[float, list[float]]:
 
     settings = settle()
     (row,) = rows_of_sample([parse("mean")], Sample(to_items(kept), settings), settings)
-    turn = (lambda share: 1.0 - share) if metric == "error" else float
-    return turn(float(row.estimate or 0.0)), [turn(float(np.nanmean(run.score))) for run in kept.runs]
+    of = facts.of_right
+    return of(float(row.estimate or 0.0)), [of(float(np.nanmean(run.score))) for run in kept.runs]
 
 
 def _orphans(desk: Desk) -> None:

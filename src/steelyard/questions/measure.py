@@ -22,7 +22,6 @@ if TYPE_CHECKING:
 Names = str | Sequence[str] | None
 FEW_CLASSES = 5  # classes that are warned about one by one
 MANY_WARNINGS = 50  # different warnings about the classes of one metric
-OUTCOME_METRICS = ("accuracy", "error", "mean")
 
 
 def measure(
@@ -238,10 +237,10 @@ def rows_of_sample(metrics: Sequence[Metric], sample: Sample, settings: Settings
 
 def table_for(metric: Metric, sample: Sample) -> TableTally:
     """Scores of 0 and 1 decide right and wrong where there are any; labels decide the rest."""
-    if metric.base in OUTCOME_METRICS and sample.binary_scores:
+    if metric.facts.scored and sample.binary_scores:
         return sample.outcomes
     if sample.items.truth is None or sample.items.prediction is None:
-        if sample.items.score is not None and metric.base in OUTCOME_METRICS:
+        if sample.items.score is not None and metric.facts.scored:
             raise UsageError(
                 f"cannot compute {metric.name}",
                 got="scores other than 0 and 1",

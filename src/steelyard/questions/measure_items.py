@@ -11,10 +11,10 @@ import numpy as np
 
 from steelyard.errors import DataError, UsageError
 from steelyard.items import Items, Labels
-from steelyard.metrics.catalogue import Metric, parse
+from steelyard.metrics.catalogue import Metric, numeric_names, parse
 from steelyard.questions.label_warnings import SINGLETONS, mostly_singletons, warn_about_labels
 from steelyard.questions.log_metric import own_metric, own_positive, refuse_unfinished
-from steelyard.questions.measure import OUTCOME_METRICS, rows_of_sample, sign
+from steelyard.questions.measure import rows_of_sample, sign
 from steelyard.questions.measure_engine import deal_groups, measure_units
 from steelyard.questions.run_notes import stopping_warning
 from steelyard.questions.sample import Sample
@@ -27,8 +27,6 @@ from steelyard.results import Measurement, Row, Slice
 from steelyard.tally.design import same_label, take
 from steelyard.tally.order import label_order
 from steelyard.tally.spelling import told_of_look_alikes
-
-NUMERIC = ("mae", "rmse", "r2", "spearman")
 
 
 def measure_source(
@@ -165,7 +163,7 @@ def ratio_columns(ratio: str | Sequence[str]) -> tuple[str, str]:
 def _used(metrics: Sequence[Metric], source: Source) -> set[str]:
     """The roles that the metrics read, with those that make the design."""
     used = {need for metric in metrics for need in metric.facts.needs} | {"id", "group", "repeat", "weight", "model"}
-    if any(metric.base in ("accuracy", "error") for metric in metrics):
+    if any(metric.facts.right_or_wrong for metric in metrics):
         used |= {"score"}
     return used & {*source.roles, "ratio"}
 
@@ -185,13 +183,13 @@ def _read_roles(metrics: Sequence[Metric], source: Source) -> set[str]:
 def _items(source: Source, metrics: Sequence[Metric], by: tuple[str, ...]) -> Items:
     """The items: counted inside the engine where only distinct rows matter, read row by row where order or units do."""
     _require(source, metrics)
-    numeric = any(metric.base in NUMERIC for metric in metrics)
-    if numeric and any(metric.base not in NUMERIC for metric in metrics):
+    numeric = any(metric.facts.numeric for metric in metrics)
+    if numeric and not all(metric.facts.numeric for metric in metrics):
         raise UsageError(
             "cannot mix metrics of numbers and of labels",
             got=", ".join(metric.name for metric in metrics),
             need="one kind at a time",
-            hint=f"{', '.join(NUMERIC)} read the truth as numbers",
+            hint=f"{', '.join(numeric_names())} read the truth as numbers",
         )
     units = {"group", "repeat"} & set(source.roles)
     if units == {"group"} and isinstance(source.table, SqlTable) and all(m.facts.family == "table" or m.base == "mean" for m in metrics):
@@ -207,7 +205,7 @@ def _require(source: Source, metrics: Sequence[Metric]) -> None:
     """Every column that a metric reads is there; right-or-wrong metrics take a score instead of labels."""
     for metric in metrics:
         missing = [need for need in metric.facts.needs if need not in source.roles and not (need == "ratio" and source.ratio is not None)]
-        if missing and not (metric.base in ("accuracy", "error") and "score" in source.roles):
+        if missing and not (metric.facts.right_or_wrong and "score" in source.roles):
             raise DataError(
                 f"cannot compute {metric.name}",
                 got=f"columns {', '.join(map(repr, source.columns))}",
@@ -271,7 +269,7 @@ def _measured(sample: Sample, metrics: Sequence[Metric], settings: Settings, who
         table = sample.table.counts if labelled else sample.outcomes.counts
         if labelled:
             warn_about_labels(table, metrics, settings, whole)
-        if labelled and disagreements(sample) and any(metric.base in OUTCOME_METRICS for metric in metrics):
+        if labelled and disagreements(sample) and any(metric.facts.scored for metric in metrics):
             return rows, None  # the score decided accuracy: the table of labels would answer otherwise
     return rows, table if sample.design.plain and sample.items.stratum is None else None
 

@@ -49,8 +49,8 @@ def _pooled(tasks: list[Pairs], metric: Metric) -> Any:
     sides = [(item_values(task.baseline, metric), item_values(task.candidate, metric)) for task in tasks]
     if any(a is None or b is None for a, b in sides) or metric.base not in ("accuracy", "error", "mean", "mae"):
         return None
-    flip = -1.0 if metric.base == "error" else 1.0  # values of right and wrong, for an error rate turned round
-    return np.concatenate([flip * (b - a) / task.items for (a, b), task in zip(sides, tasks, strict=True)])
+    of = metric.facts.of_right
+    return np.concatenate([(of(b) - of(a)) / task.items for (a, b), task in zip(sides, tasks, strict=True)])
 
 
 def _one_sided(task: Pairs, metric: Metric, asked: Asked, alternative: str) -> float | None:

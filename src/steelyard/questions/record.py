@@ -20,7 +20,7 @@ from steelyard.questions.guard_rule import SCALES
 from steelyard.questions.guard_source import metric_of, read_run
 from steelyard.questions.log_metric import hold_to_own, own_direction, own_positive, refuse_unfinished
 from steelyard.questions.measure import rows_of_sample
-from steelyard.questions.pair_evidence import UNPAIRED, right_or_wrong
+from steelyard.questions.pair_evidence import right_or_wrong
 from steelyard.questions.record_entry import Measured, entry_of, refuse_unasked, wish_of
 from steelyard.questions.record_store import stored
 from steelyard.questions.reference_place import Place, entry_there, locate
@@ -177,7 +177,7 @@ def _settled(items: Items, metric: Metric, settings: Settings, name: str) -> Ite
 
 def _needed(items: Items, metric: Metric) -> tuple[str, ...]:
     """The columns that matter: scores of 0 and 1 decide right and wrong where there are any, labels elsewhere."""
-    if metric.base not in ("accuracy", "error"):
+    if not metric.facts.right_or_wrong:
         return (*metric.facts.needs, "group")
     scored = items.score is not None and bool(np.isin(items.score[~np.isnan(items.score)], (0.0, 1.0)).all())
     return ("score", "group") if scored or items.truth is None else ("truth", "prediction", "group")
@@ -185,13 +185,13 @@ def _needed(items: Items, metric: Metric) -> tuple[str, ...]:
 
 def _kept_columns(items: Items, metric: Metric) -> Items:
     """What the metric needs of a run: right or wrong as a bit, else its columns."""
-    if metric.base in ("accuracy", "error") and (items.score is None or items.truth is not None):
+    if metric.facts.right_or_wrong and (items.score is None or items.truth is not None):
         return replace(items, score=right_or_wrong(items))
     return items
 
 
 def _roles(metric: Metric) -> tuple[str, ...]:
-    if metric.base in ("accuracy", "error", "mean"):
+    if metric.facts.scored:
         return ("score",)
     return metric.facts.needs
 
@@ -220,7 +220,7 @@ def _refuse_without_test(metric: Metric, *, repeated: bool) -> None:
         raise UsageError(
             "cannot record auc with repeats", got="several probabilities per item", need="one run", hint="average the probabilities first"
         )
-    if metric.base in UNPAIRED:
+    if not metric.facts.pairable:
         raise UsageError(
             f"cannot record the items for {metric.name}",
             got="a metric of ranks, which has no test item by item here",

@@ -116,7 +116,7 @@ def unit_of(scale: str | None, within: bool) -> float:
 def _refuse_above(scale: str, unit: float, found: Measured) -> None:
     """A fraction ends at 1, a percentage of scores or of right answers at 100."""
     highest = HIGHEST.get(scale)
-    if highest is None or (scale == "percent" and found.metric.base not in ("mean", "accuracy", "error")):
+    if highest is None or (scale == "percent" and not found.metric.facts.scored):
         return
     score = found.items.score if found.metric.base == "mean" else None
     top = unit * float(abs(found.value) if score is None else np.abs(score).max())
