@@ -199,14 +199,16 @@ class Measurement(Looks):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class System:
-    """One side of a comparison: its name, its estimate, its own interval."""
+    """One side of a comparison: its name, its estimate, its own interval and standard error, as `measure` gives them."""
 
     name: str
     estimate: float | None
     interval: Interval | None
+    standard_error: float | None = None
 
     def to_dict(self) -> dict[str, Any]:
-        return {"name": self.name, "estimate": self.estimate, "interval": None if self.interval is None else self.interval.to_dict()}
+        interval = None if self.interval is None else self.interval.to_dict()
+        return {"name": self.name, "estimate": self.estimate, "interval": interval, "standard_error": self.standard_error}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -9,9 +9,10 @@ import numpy as np
 import pytest
 
 import steelyard as sy
-from steelyard.infer import cells, draws
+from steelyard.infer import bootstrap, cells, draws
 from steelyard.infer.lattice import MeanOfBetas
 from steelyard.infer.posterior import BetaPosterior, balanced_accuracy_posterior
+from steelyard.infer.table import table_bootstrap
 from steelyard.infer.work import fewer_draws
 from steelyard.metrics.table import statistic
 from steelyard.tally.design import DENSE, same_label
@@ -83,6 +84,67 @@ def test_averages_over_classes_of_one_item_have_no_interval_in_a_large_table() -
     found = sy.measure(truth, said, metric="macro_f1")
     assert found.row.interval is None
     assert any("have fewer than 10 items" in warning and "no interval" in warning for warning in found.warnings)
+
+
+@pytest.fixture
+def redrawn(monkeypatch: pytest.MonkeyPatch) -> list[int]:
+    """How many tables each call of the bootstrap drew."""
+    made: list[int] = []
+    real = cells.Cells.redrawn
+
+    def counted(self: cells.Cells, asked: int, rng: np.random.Generator) -> Any:
+        made.append(0)
+        for margins in real(self, asked, rng):
+            made[-1] += len(margins.n)
+            yield margins
+
+    monkeypatch.setattr(cells.Cells, "redrawn", counted)
+    return made
+
+
+@pytest.mark.parametrize("labels", [400, 4000])
+def test_a_comparison_gives_up_soon_on_tables_that_always_miss_a_class_and_asks_once_for_each_system(
+    labels: int, redrawn: list[int]
+) -> None:
+    """Of 400 labels that occur once, a redrawn table misses some 147: no macro average of it is defined."""
+    truth, first, second = answers(labels, labels)
+    found = sy.compare(as_rows(truth, first), as_rows(truth, second), metric="macro_f1", draws=3000)
+    assert len(redrawn) == 2
+    assert max(redrawn) <= 2 * bootstrap.HOPELESS  # of 3,000; blocks are drawn whole
+    assert found.baseline.interval is None
+    assert found.baseline.standard_error is not None
+    assert found.difference.interval is not None
+
+
+def test_averages_over_classes_of_one_item_have_no_interval_in_a_small_table_and_the_true_reason_is_told(redrawn: list[int]) -> None:
+    """A posterior would give one, but its prior would speak: it ended below the estimate."""
+    truth, said, _ = answers(40, 40)
+    found = sy.measure(truth, said, metric="macro_f1")
+    assert found.row.interval is None
+    assert "macro_f1: no interval can be given: 40 of 40 classes have fewer than 10 items" in found.warnings
+    assert len(redrawn) == 1
+
+
+def test_draws_without_a_value_are_not_called_equal() -> None:
+    macro = statistic("f1", average_of="macro")
+    truth, said, _ = answers(40, 40)
+    table = sy.measure(truth, said, metric="accuracy").table
+    assert table is not None
+    with pytest.raises(bootstrap.Undefined, match=r"it is undefined in [\d,]+ of [\d,]+ redrawn samples"):
+        table_bootstrap(table, macro, "bca")
+    perfect = sy.Counts.table([[40, 0], [0, 40]])
+    with pytest.raises(bootstrap.Degenerate, match="all redrawn values are equal"):
+        table_bootstrap(perfect, macro, "bca")
+
+
+def test_too_few_defined_draws_to_reach_the_tail_are_no_interval() -> None:
+    values = np.full(1000, np.nan)
+    values[:39] = np.arange(39)
+    found, undefined = bootstrap.defined_values([values])
+    assert (len(found), undefined) == (39, 961)
+    values[38] = np.nan
+    with pytest.raises(bootstrap.Undefined, match="it is undefined in 962 of 1,000 redrawn samples"):
+        bootstrap.defined_values([values])
 
 
 def test_a_method_asked_for_by_name_is_used_whatever_it_costs(monkeypatch: pytest.MonkeyPatch) -> None:

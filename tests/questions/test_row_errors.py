@@ -11,6 +11,7 @@ import pytest
 from scipy import stats
 
 import steelyard as sy
+from steelyard.questions.compare import compare_preferences
 
 LOGS = Path(__file__).parents[1] / "read" / "logs"
 RNG = np.random.default_rng(11)
@@ -127,7 +128,7 @@ def test_the_text_shows_it_when_details_are_asked_for(capsys: pytest.CaptureFixt
 
     for words, shown in (
         (["measure", "--counts", "85/100"], "standard error: accuracy 0.0359"),
-        (["compare", "--flips", "70,5,12,13"], "standard error: difference 0.0408"),
+        (["compare", "--flips", "70,5,12,13"], "standard error: baseline 0.0435; candidate 0.0386; difference 0.0408"),
     ):
         with pytest.raises(SystemExit):
             main([*words, "--details"])
@@ -135,3 +136,118 @@ def test_the_text_shows_it_when_details_are_asked_for(capsys: pytest.CaptureFixt
         with pytest.raises(SystemExit):
             main(words)
         assert "standard error" not in capsys.readouterr().out
+
+
+SCORES = {"id": [str(i) for i in range(60)], "score": np.random.default_rng(3).random(60).round(3).tolist()}
+MOVED = {**SCORES, "score": [round(1 - x * x, 3) for x in SCORES["score"]]}
+RIGHT = {**SCORES, "score": [float(x > 0.4) for x in SCORES["score"]]}
+WRONG = {**SCORES, "score": [float(x > 0.6) for x in SCORES["score"]]}
+LABELS = {**SCORES, "truth": ["a", "b", "c"] * 20, "prediction": ["a", "b", "b", "a", "c", "c"] * 10}
+OTHERS = {**LABELS, "prediction": ["a", "b", "c", "b"] * 15}
+CHANCES = {
+    "id": SCORES["id"],
+    "truth": [0, 1] * 30,
+    "probability": [(3 * x + y) / 4 for x, y in zip(SCORES["score"], [0, 1] * 30, strict=True)],
+}
+GUESSES = {**CHANCES, "probability": SCORES["score"]}
+GROUPED = [{**side, "group": [str(i // 4) for i in range(60)]} for side in (SCORES, MOVED, LABELS, OTHERS)]
+TRIES = [{"id": [str(i // 3) for i in range(60)], "repeat": [str(i % 3) for i in range(60)], "score": s["score"]} for s in (RIGHT, WRONG)]
+
+
+ALONE = [
+    ("mean", SCORES, MOVED),
+    ("accuracy", RIGHT, WRONG),
+    ("error", RIGHT, WRONG),
+    *((metric, LABELS, OTHERS) for metric in ("recall", "precision", "f1", "macro_f1", "mcc", "micro_f1")),
+    ("auc", CHANCES, GUESSES),
+    ("brier", CHANCES, GUESSES),
+]
+TOGETHER = [("mean", *GROUPED[:2]), ("macro_f1", *GROUPED[2:]), ("recall", *GROUPED[2:]), ("pass@2", *TRIES)]
+
+
+@pytest.mark.parametrize(
+    ("design", "metric", "a", "b"),
+    [*(("paired", *each) for each in (*ALONE, *TOGETHER)), *(("unpaired", *each) for each in ALONE)],
+)
+def test_both_systems_of_a_comparison_have_the_standard_error_that_measure_gives(design: str, metric: str, a: dict, b: dict) -> None:
+    how = {"metric": metric} | ({"positive": "b"} if metric in ("recall", "precision", "f1") else {})
+    found = sy.compare(a, b, design=design, **how)
+    for system, items in ((found.baseline, a), (found.candidate, b)):
+        alone = sy.measure(items, **how).row
+        assert alone.standard_error is not None
+        assert system.estimate == pytest.approx(alone.estimate, rel=1e-12)
+        assert system.standard_error == pytest.approx(alone.standard_error, rel=1e-9)
+        assert system.to_dict()["standard_error"] == system.standard_error
+    if design == "unpaired":
+        both = math.hypot(found.baseline.standard_error or 0, found.candidate.standard_error or 0)
+        assert found.difference.standard_error == pytest.approx(both, rel=1e-9)
+
+
+def test_a_system_without_spread_has_none() -> None:
+    found = sy.compare(sy.Counts.of(70, 70), sy.Counts.of(48, 80))
+    assert found.baseline.standard_error is None
+    assert found.baseline.interval is not None
+    assert found.candidate.standard_error is not None
+    preferred = compare_preferences(40, 12, 28)
+    assert preferred.candidate.standard_error == pytest.approx(stats.sem([1] * 40 + [0] * 40), rel=1e-12)
+
+
+def test_the_systems_of_a_leaderboard_have_theirs(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    from steelyard.cli.main import main
+
+    sides = {"a": SCORES, "b": MOVED, "c": {**SCORES, "score": MOVED["score"][::-1]}}
+    board = sy.compare(*sides.values(), names=list(sides))
+    for row in board.to_dict()["rows"]:
+        assert row["standard_error"] == pytest.approx(stats.sem(sides[row["name"]]["score"]), rel=1e-12)
+    for name, side in sides.items():
+        rows = zip(side["id"], side["score"], strict=True)
+        (tmp_path / f"{name}.csv").write_text("\n".join(["id,score", *(f"{i},{x}" for i, x in rows)]))
+    for more in (["--details"], []):
+        with pytest.raises(SystemExit):
+            main(["compare", *(str(tmp_path / f"{name}.csv") for name in sides), *more])
+        shown = capsys.readouterr().out
+        assert ("standard error: " in shown) == bool(more)
+        assert not more or all(f"{name} {stats.sem(side['score']):.3g}" in shown for name, side in sides.items())
+
+
+def test_an_answer_that_is_read_back_keeps_it_and_one_of_the_first_version_is_read_without() -> None:
+    from steelyard.render.plain import result_of
+
+    for result in (sy.compare(SCORES, MOVED), sy.compare(SCORES, MOVED, RIGHT)):
+        plain = json.loads(json.dumps(result.to_dict()))
+        again = result_of(plain)
+        assert json.loads(json.dumps(again.to_dict())) == plain
+        sides = plain["rows"] if "rows" in plain else [plain["baseline"], plain["candidate"]]
+        for side in sides:
+            del side["standard_error"]
+        old = result_of(plain)
+        assert str(old) == str(again)
+
+
+def test_spearman_has_bonett_and_wrights_and_it_is_the_spread_of_redrawn_samples() -> None:
+    """(1 - rho^2) sqrt((1 + rho^2 / 2) / (n - 3)); 2,000 normal samples of 200 with rho .6, within 10%: it is of first order."""
+    draw = np.random.default_rng(5)
+    x = draw.normal(size=(2000, 200))
+    y = 0.6 * x + 0.8 * draw.normal(size=(2000, 200))
+    found = sy.measure({"truth": x[0].tolist(), "prediction": y[0].tolist()}, metric="spearman").row
+    rho = stats.spearmanr(x[0], y[0]).statistic
+    assert found.standard_error == pytest.approx((1 - rho**2) * math.sqrt((1 + rho**2 / 2) / 197), rel=1e-12)
+    ranks = [np.argsort(np.argsort(side, axis=1), axis=1) for side in (x, y)]
+    rhos = 1 - 6 * ((ranks[0] - ranks[1]) ** 2).sum(axis=1) / (200 * (200**2 - 1))
+    mean = float(rhos.mean())
+    assert (1 - mean**2) * math.sqrt((1 + mean**2 / 2) / 197) == pytest.approx(rhos.std(), rel=0.1)
+    perfect = sy.measure({"truth": [1.5, 2.5, 3, 4, 7], "prediction": [1, 2, 3, 4, 9.5]}, metric="spearman").row
+    assert perfect.standard_error is None
+
+
+def test_records_of_every_eval_ever_have_it() -> None:
+    about = {"model": "lab/small", "evaluation": "sums", "organization": "lab", "retrieved": "1700000000"}
+
+    def written(data: object, **how: object) -> object:
+        record = json.loads(next(iter(sy.every_eval_ever(data, about=about, **how).values())))
+        return [each["score_details"]["uncertainty"].get("standard_error") for each in record["evaluation_results"]]
+
+    assert written(SCORES) == [{"value": pytest.approx(stats.sem(SCORES["score"]), rel=1e-12), "method": "analytic"}]
+    measured = sy.measure(LABELS, metric=["accuracy", "macro_f1"])
+    assert written(measured) == [{"value": pytest.approx(row.standard_error, rel=1e-9), "method": "analytic"} for row in measured.rows]
+    assert written(sy.Counts.of(70, 70)) == [None]

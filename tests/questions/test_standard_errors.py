@@ -1,4 +1,4 @@
-"""Standard errors for cards: known values, redrawn tables as another way to the same number, and silence where none is known."""
+"""Standard errors of measurements that were written without: known values, redrawn tables as another way, and none where none is known."""
 
 from __future__ import annotations
 
@@ -13,9 +13,16 @@ from steelyard.results import Measurement, Row
 
 
 def error(row: Row) -> float | None:
-    found = row.details.get("standard_error")
-    assert found is None or isinstance(found, float)
-    return found
+    return row.standard_error
+
+
+def old(m: Measurement) -> Measurement:
+    """The measurement as version 0.1.0 wrote it."""
+    plain = m.to_dict()
+    for part in (plain, *(each["measurement"] for each in plain["slices"])):
+        for row in part["metrics"]:
+            del row["standard_error"]
+    return Measurement.from_dict(plain)
 
 
 def data(n: int = 400) -> dict[str, list[str]]:
@@ -27,9 +34,9 @@ def data(n: int = 400) -> dict[str, list[str]]:
 
 def test_a_proportion() -> None:
     """sqrt(.85 * .15 / 99), as lm-eval has it, and Takahashi's error of F1, sqrt(F (1-F) (2-F) / (2 TP + FP + FN))."""
-    assert error(with_standard_errors(sy.measure(sy.Counts.of(85, 100))).row) == pytest.approx(math.sqrt(0.85 * 0.15 / 99), rel=1e-12)
+    assert error(with_standard_errors(old(sy.measure(sy.Counts.of(85, 100)))).row) == pytest.approx(math.sqrt(0.85 * 0.15 / 99), rel=1e-12)
     f = 62 / 69
-    found = with_standard_errors(sy.measure(sy.Counts.binary(tp=31, fp=5, fn=2), metric="f1"))
+    found = with_standard_errors(old(sy.measure(sy.Counts.binary(tp=31, fp=5, fn=2), metric="f1")))
     assert error(found.row) == pytest.approx(math.sqrt(f * (1 - f) * (2 - f) / 69), rel=1e-12)
 
 
@@ -37,7 +44,7 @@ def test_against_redrawn_items() -> None:
     """The spread of 2,000 bootstrap samples of the items; four standard errors of a standard deviation are 4 / sqrt(4000)."""
     items = data()
     names = ["accuracy", "macro_f1", "balanced_accuracy", "mcc", "kappa"]
-    found = with_standard_errors(sy.measure(items, metric=names))
+    found = with_standard_errors(old(sy.measure(items, metric=names)))
     draw, truth, said = np.random.default_rng(0), np.array(items["truth"]), np.array(items["prediction"])
     drawn = {name: [] for name in names}  # type: dict[str, list[float]]
     codes = {label: i for i, label in enumerate("abc")}
@@ -65,7 +72,9 @@ def _values(table: np.ndarray) -> dict[str, float]:
 
 
 def test_slices_and_classes_have_theirs() -> None:
-    found = with_standard_errors(sy.measure(data(), by="by"))
+    m = sy.measure(data(), by="by")
+    found = with_standard_errors(old(m))
+    assert found == m
     assert all(error(row) is not None for row in found.rows)
     assert all(error(row) is not None for part in found.slices for row in part.measurement.rows)
 
@@ -82,4 +91,12 @@ def test_slices_and_classes_have_theirs() -> None:
     ],
 )
 def test_none_where_none_is_known(m: Measurement) -> None:
-    assert with_standard_errors(m) == m
+    found = with_standard_errors(old(m))
+    assert [row.standard_error for row in found.rows] == [None] * len(m.rows)
+
+
+@pytest.mark.parametrize("metric", ["accuracy", "each_f1", "macro_f1", "micro_fbeta:2", "weighted_recall", "mcc", "balanced_accuracy"])
+@pytest.mark.parametrize("absent", [None, "zero"])
+def test_an_old_measurement_gets_the_number_of_a_new_one(metric: str, absent: str | None) -> None:
+    m = sy.measure(data(60), metric=metric, absent=absent, labels=["a", "b", "c", "d"])
+    assert with_standard_errors(old(m)) == m

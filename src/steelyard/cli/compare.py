@@ -95,7 +95,7 @@ def compare(sources: tuple[str, ...], **options: Any) -> None:
         result = _ask(sources, options)
     if options["cd_out"]:
         _write_diagram(result, options["cd_out"])
-    shown: dict[str, Any] = {"details": True} if options["details"] and not hasattr(result, "pairs") else {}
+    shown: dict[str, Any] = {"details": True} if options["details"] else {}
     answer(result, format_=options["format_"], output=options["output"], no_color=options["no_color"], quiet=options["quiet"], **shown)
 
 

@@ -133,16 +133,17 @@ def joint_bootstrap(
     if cells.n < 2:
         raise bootstrap.Degenerate("fewer than two items")
     rng = np.random.Generator(np.random.PCG64(seed))
-    drawn = np.concatenate([_difference(statistic, pair) for pair in cells.redrawn(draws, rng)])
-    defined = np.isfinite(drawn)
+    drawn, undefined = bootstrap.defined_values(
+        (_difference(statistic, pair) for pair in cells.redrawn(draws, rng)), confidence_level, side
+    )
     if method == "percentile":
-        ends = bootstrap.percentile(drawn[defined], confidence_level, side)
+        ends = bootstrap.percentile(drawn, confidence_level, side)
     else:
         left_out = cells.jackknife(statistic)
         usable = np.isfinite(left_out)
         estimate = float(_difference(statistic, cells.observed()))
-        ends = bootstrap.bca(drawn[defined], estimate, left_out[usable], cells.count[usable], confidence_level, side)
-    return (*ends, int(draws - defined.sum()))
+        ends = bootstrap.bca(drawn, estimate, left_out[usable], cells.count[usable], confidence_level, side)
+    return (*ends, undefined)
 
 
 def joint_delta_error(joint: JointCounts, statistic: TableStatistic) -> float:

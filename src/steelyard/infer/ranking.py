@@ -139,16 +139,16 @@ def bootstrap_scores(
 
     rng = np.random.Generator(np.random.PCG64(seed))
     rows = max(1, BLOCK // (2 * m))
-    drawn = np.concatenate([values(redraw(count[used], min(rows, draws - start), rng)) for start in range(0, draws, rows)])
-    defined = np.isfinite(drawn)
+    blocks = (values(redraw(count[used], min(rows, draws - start), rng)) for start in range(0, draws, rows))
+    drawn, undefined = bootstrap.defined_values(blocks, confidence_level, side)
     if method == "percentile":
-        return (*bootstrap.percentile(drawn[defined], confidence_level, side), int(draws - defined.sum()))
+        return (*bootstrap.percentile(drawn, confidence_level, side), undefined)
     estimate = float(measure(table.positives, table.negatives))
     parts = [values(count[used] - np.eye(len(used), dtype=np.int64)[s : s + rows]) for s in range(0, len(used), rows)]
     left_out = np.concatenate(parts)
     usable = np.isfinite(left_out)
-    ends = bootstrap.bca(drawn[defined], estimate, left_out[usable], count[used][usable], confidence_level, side)
-    return (*ends, int(draws - defined.sum()))
+    ends = bootstrap.bca(drawn, estimate, left_out[usable], count[used][usable], confidence_level, side)
+    return (*ends, undefined)
 
 
 def spearman_interval(rho: float, n: int, confidence_level: float = 0.95, side: str = "two") -> tuple[float, float]:
@@ -159,7 +159,22 @@ def spearman_interval(rho: float, n: int, confidence_level: float = 0.95, side: 
     >>> [round(x, 4) for x in spearman_interval(0.8, 50)]
     [0.647, 0.8911]
     """
+    reach = z_value(confidence_level, side) * _fisher_error(rho, n)
+    return math.tanh(math.atanh(rho) - reach), math.tanh(math.atanh(rho) + reach)
+
+
+def spearman_error(rho: float, n: int) -> float:
+    """The standard error of a rank correlation: that of Fisher's z, times the slope 1 - rho^2 of its inverse.
+
+    Undefined: n < 4, or rho of exactly -1 or 1. Reference: BonettWright2000.
+
+    >>> round(spearman_error(0.8, 50), 4)
+    0.0603
+    """
+    return (1 - rho * rho) * _fisher_error(rho, n)
+
+
+def _fisher_error(rho: float, n: int) -> float:
     if n < 4 or abs(rho) >= 1:
         raise bootstrap.Degenerate("too few items, or a perfect rank correlation")
-    reach = z_value(confidence_level, side) * math.sqrt((1 + rho * rho / 2) / (n - 3))
-    return math.tanh(math.atanh(rho) - reach), math.tanh(math.atanh(rho) + reach)
+    return math.sqrt((1 + rho * rho / 2) / (n - 3))

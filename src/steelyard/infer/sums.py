@@ -118,6 +118,7 @@ def resampled(
         errors.append(_errors(units, weights, totals, statistic))
     drawn = np.concatenate(values)
     defined = np.isfinite(drawn)
+    bootstrap.refuse_undefined(int(defined.sum()), draws, confidence_level, side)
     if method == "percentile":
         ends = bootstrap.percentile(drawn[defined], confidence_level, side)
     elif method == "studentized":

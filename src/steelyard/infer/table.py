@@ -26,7 +26,8 @@ def table_bootstrap(
     """BCa or percentile bootstrap of a table metric; the third number is how many draws left the metric undefined.
 
     Formula: tables ~ Multinomial(n, counts/n), which is resampling items with replacement; the jackknife of BCa has
-    one term per cell. Assumes: independent items. Undefined: when all draws agree (Degenerate: the caller falls back).
+    one term per cell. Assumes: independent items. Undefined: when all draws agree, or hardly any has all
+    classes (Degenerate: the caller falls back).
     No method covers when a class has fewer than about 10 items. Reference: Efron1987; DavisonHinkley1997.
 
     >>> from steelyard.metrics.table import statistic
@@ -39,16 +40,15 @@ def table_bootstrap(
     if cells.n < 2:
         raise bootstrap.Degenerate("fewer than two items")
     rng = np.random.Generator(np.random.PCG64(seed))
-    drawn = np.concatenate([statistic.value(m) for m in cells.redrawn(draws, rng)])
-    defined = np.isfinite(drawn)
+    drawn, undefined = bootstrap.defined_values((statistic.value(m) for m in cells.redrawn(draws, rng)), confidence_level, side)
     if method == "percentile":
-        ends = bootstrap.percentile(drawn[defined], confidence_level, side)
+        ends = bootstrap.percentile(drawn, confidence_level, side)
     else:
         left_out = cells.jackknife(statistic)
         usable = np.isfinite(left_out)
         estimate = float(statistic.value(cells.observed()))
-        ends = bootstrap.bca(drawn[defined], estimate, left_out[usable], cells.count[usable], confidence_level, side)
-    return (*ends, int(draws - defined.sum()))
+        ends = bootstrap.bca(drawn, estimate, left_out[usable], cells.count[usable], confidence_level, side)
+    return (*ends, undefined)
 
 
 def delta_error(counts: Counts, statistic: TableStatistic) -> float:

@@ -73,7 +73,12 @@ def _measured(result: Any, data: str) -> Measurement:
     if isinstance(result, Comparison):
         side = result.candidate
         row = Row(
-            metric=result.metric, estimate=side.estimate, n=result.n, interval=side.interval, higher_is_better=result.higher_is_better
+            metric=result.metric,
+            estimate=side.estimate,
+            n=result.n,
+            interval=side.interval,
+            standard_error=side.standard_error,
+            higher_is_better=result.higher_is_better,
         )
         return Measurement(n=result.n, rows=(row,), name=side.name, warnings=result.warnings, signature=result.signature)
     raise UsageError(

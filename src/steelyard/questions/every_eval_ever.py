@@ -10,6 +10,7 @@ from steelyard.errors import DataError, UsageError
 from steelyard.metrics.catalogue import known
 from steelyard.options import nearest
 from steelyard.questions.measure import measure, slice_names
+from steelyard.questions.standard_errors import with_standard_errors
 from steelyard.render.every_eval_ever import About
 from steelyard.render.every_eval_ever import every_eval_ever as written
 from steelyard.results import Measurement
@@ -40,7 +41,7 @@ def every_eval_ever(data: Any, prediction: Any = None, /, *, about: Mapping[str,
     options = {name: asked.pop(name) for name in ASKED if name in asked}
     if isinstance(data, (Counts, Measurement)):
         found = data if isinstance(data, Measurement) and not options and not asked else measure(data, prediction, **options, **asked)
-        return written(found, _about(about, None))
+        return written(with_standard_errors(found), _about(about, None))
     from steelyard.questions.measure_items import opened
 
     source = opened(data, prediction, slice_names(asked.pop("by", None)), asked.pop("ratio", None), asked)

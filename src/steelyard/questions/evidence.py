@@ -4,10 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, NamedTuple
 
 from steelyard.questions.asked import Asked
 from steelyard.results import Comparison, Difference, Interval, System, Test
+
+
+class Own(NamedTuple):
+    """What is known of one system alone."""
+
+    interval: Interval | None
+    error: float | None
 
 
 @dataclass(slots=True, kw_only=True)
@@ -21,8 +28,7 @@ class Evidence:
     difference: float | None
     interval: Interval | None
     test: Test
-    baseline_interval: Interval | None = None
-    candidate_interval: Interval | None = None
+    own: tuple[Own, Own] | None = None  # baseline and candidate alone; None until somebody looked
     error: float | None = None  # what the smallest detectable difference rests on
     standard_error: float | None = None  # what is reported, where it is another: s with n - 1 for right or wrong
     flips: Mapping[str, int] | None = None
@@ -37,13 +43,14 @@ class Evidence:
 def comparison_of(found: Evidence, *, metric: str, higher_is_better: bool, names: tuple[str, str], asked: Asked, **more: Any) -> Comparison:
     """The Comparison that the evidence supports, with its one sentence."""
     error = found.standard_error or found.error or None
+    baseline, candidate = found.own or (Own(None, None), Own(None, None))
     return Comparison(
         design=found.design,
         metric=metric,
         n=found.n,
         higher_is_better=higher_is_better,
-        baseline=System(name=names[0], estimate=found.baseline, interval=found.baseline_interval),
-        candidate=System(name=names[1], estimate=found.candidate, interval=found.candidate_interval),
+        baseline=System(name=names[0], estimate=found.baseline, interval=baseline.interval, standard_error=baseline.error),
+        candidate=System(name=names[1], estimate=found.candidate, interval=candidate.interval, standard_error=candidate.error),
         difference=Difference(estimate=found.difference, interval=found.interval, standard_error=error),
         test=found.test,
         flips=found.flips,

@@ -16,6 +16,7 @@ from steelyard.metrics.catalogue import Metric
 from steelyard.metrics.proportions import Proportion, why_undefined
 from steelyard.metrics.sums import SumStatistic, of_margins
 from steelyard.questions.settings import Settings
+from steelyard.questions.standard_errors import slope, sums_error
 from steelyard.results import Row
 from steelyard.tally.sums import SparseRows, Sums
 
@@ -69,11 +70,8 @@ def grouped_row(metric: Metric, label: int | None, tally: TableTally, proportion
 
 def _error(proportion: Proportion | None, units: Sums, statistic: SumStatistic, classes: int) -> float | None:
     """The standard error over whole units, sqrt(G/(G-1) sum of squared influences): cluster-robust, CR1. None without spread."""
-    from steelyard.questions.table_rows import slope
-
     if proportion is None:
-        found = infer_sums.standard_error(units, statistic)
-        return found if found > 0 else None
+        return sums_error(units, statistic)
     successes, trials = proportion.of_rows(units.rows, classes)
     total = float(trials.sum())
     p = float(successes.sum()) / total

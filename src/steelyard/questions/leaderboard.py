@@ -106,7 +106,8 @@ def _rows(runs: Sequence[Run], pairs: dict[tuple[int, int], Comparison], order: 
     rows = []
     for place, tier in zip(order, tiers, strict=True):
         system = _system(pairs, place)
-        rows.append({"name": runs[place].name, "estimate": system.estimate, "interval": system.interval, "tier": tier})
+        row = {"name": runs[place].name, "estimate": system.estimate, "interval": system.interval, "standard_error": system.standard_error}
+        rows.append({**row, "tier": tier})
     return rows
 
 

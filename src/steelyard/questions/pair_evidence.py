@@ -14,7 +14,7 @@ from steelyard.metrics.catalogue import Metric, parse
 from steelyard.metrics.sums import STATISTICS, item_rows, of_margins
 from steelyard.questions.asked import Asked
 from steelyard.questions.compare import class_label, joint_evidence
-from steelyard.questions.evidence import Evidence
+from steelyard.questions.evidence import Evidence, Own
 from steelyard.questions.paired_scores import compare_scores
 from steelyard.questions.paired_units import compare_units
 from steelyard.questions.sample import OUTCOME, Sample
@@ -22,7 +22,6 @@ from steelyard.questions.strata_rows import as_one_sample, in_strata, with_strat
 from steelyard.questions.sums_rows import columns_of, pass_values, positives
 from steelyard.questions.table_rows import statistic_of
 from steelyard.questions.unpaired import compare_counts, compare_means, from_errors
-from steelyard.results import Interval
 from steelyard.tally.counts import MISSING, Counts
 from steelyard.tally.design import Design, count_labels, design_of, same_label, table_sums, take
 from steelyard.tally.joint import JointCounts
@@ -42,23 +41,23 @@ def pair_evidence(pairs: Pairs, metric: Metric, asked: Asked) -> Evidence:
         found = with_strata(_evidence(pooled, metric, usual), pairs, metric, asked)
     else:
         found = _evidence(pairs, metric, asked)
-    if found.baseline_interval is None or found.candidate_interval is None:
-        found.baseline_interval, found.candidate_interval = own_intervals(pairs.baseline, pairs.candidate, metric, asked)
+    if found.own is None:
+        found.own = own_answers(pairs.baseline, pairs.candidate, metric, asked)
     return found
 
 
-def own_intervals(a: Items, b: Items, metric: Metric, asked: Asked) -> tuple[Interval | None, Interval | None]:
+def own_answers(a: Items, b: Items, metric: Metric, asked: Asked) -> tuple[Own, Own]:
     """What `measure` gives for each system, by one reading of both: 0 and 1 are right or wrong only if the other's are, too."""
     return _own(a, b, metric, asked), _own(b, a, metric, asked)
 
 
-def _own(side: Items, beside: Items, metric: Metric, asked: Asked) -> Interval | None:
+def _own(side: Items, beside: Items, metric: Metric, asked: Asked) -> Own:
     from steelyard.questions.measure import rows_of_sample
 
     quiet = asked.own.quietly(interval=None)
     scored = metric.base == "mean"  # labels of one run beside right or wrong of the other are no matter of scores
     rows = rows_of_sample([metric], Sample(side, quiet, quiet.labels, beside=beside if scored else None), quiet)
-    return rows[0].interval if len(rows) == 1 else None
+    return Own(rows[0].interval, rows[0].standard_error) if len(rows) == 1 else Own(None, None)
 
 
 def _evidence(pairs: Pairs, metric: Metric, asked: Asked) -> Evidence:
@@ -274,7 +273,7 @@ def unpaired_evidence(a: Items, b: Items, metric: Metric, asked: Asked) -> Evide
         values = item_rows(metric.base, *columns_of(metric, sample))[:, 1]
         sides.append((float(values.mean()), float(values.var(ddof=1)) if len(values) > 1 else 0.0, len(values)))
     found = compare_means(sides[0], sides[1], metric, asked)
-    found.baseline_interval, found.candidate_interval = own_intervals(a, b, metric, asked)
+    found.own = own_answers(a, b, metric, asked)
     return found
 
 

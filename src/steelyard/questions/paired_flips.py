@@ -9,7 +9,8 @@ from steelyard.infer import flips as infer
 from steelyard.infer.normal import wilson
 from steelyard.infer.proportion import clopper_pearson
 from steelyard.questions.asked import Asked
-from steelyard.questions.evidence import Evidence
+from steelyard.questions.evidence import Evidence, Own
+from steelyard.questions.standard_errors import share_error
 from steelyard.results import Interval, Test
 from steelyard.tally.joint import Flips
 
@@ -31,8 +32,7 @@ def compare_flips(flips: Flips, asked: Asked, *, error_rate: bool = False) -> Ev
         difference=(gained - lost) / n,
         interval=flips_interval(both, gained, lost, neither, asked),
         test=_test(gained, lost, n, asked),
-        baseline_interval=own_interval(both + lost, n, asked),
-        candidate_interval=own_interval(both + gained, n, asked),
+        own=(own_share(both + lost, n, asked), own_share(both + gained, n, asked)),
         error=math.sqrt(max(0.0, (gained + lost) / n - ((gained - lost) / n) ** 2) / n),
         standard_error=mean_error(n, gained - lost, gained + lost),
         flips={"both": flips.both, "baseline_only": flips.baseline_only, "candidate_only": flips.candidate_only, "neither": flips.neither},
@@ -62,11 +62,12 @@ def mean_error(n: int, total: float, squares: float) -> float | None:
     return math.sqrt(spread / (n - 1) / n) if n > 1 and spread > 1e-12 * squares else None
 
 
-def own_interval(k: int, n: int, asked: Asked) -> Interval:
-    """Each system's own interval: Wilson, exact when one-sided."""
+def own_share(k: int, n: int, asked: Asked, base: str = "accuracy") -> Own:
+    """One system alone, k of n: Wilson, exact when one-sided, and the standard error of a share."""
     method = "wilson" if asked.side == "two" else "clopper-pearson"
     low, high = (wilson if asked.side == "two" else clopper_pearson)(k, n, asked.level, asked.side)
-    return Interval(low=low, high=high, confidence_level=asked.level, side=asked.side, method=method)  # type: ignore[arg-type]
+    interval = Interval(low=low, high=high, confidence_level=asked.level, side=asked.side, method=method)  # type: ignore[arg-type]
+    return Own(interval, share_error(k, n, base))
 
 
 def flips_interval(both: int, gained: int, lost: int, neither: int, asked: Asked) -> Interval:

@@ -14,7 +14,7 @@ from steelyard.infer.work import fewer_draws, within_reach
 from steelyard.metrics.catalogue import Metric
 from steelyard.metrics.table import TableStatistic
 from steelyard.questions.asked import Asked
-from steelyard.questions.evidence import Evidence
+from steelyard.questions.evidence import Evidence, Own
 from steelyard.questions.label_warnings import warn_about_labels
 from steelyard.questions.paired_flips import equivalence_words, rope_words, side_words
 from steelyard.questions.table_rows import TableTally, statistic_of, table_row
@@ -53,8 +53,7 @@ def compare_table(joint: JointCounts, metric: Metric, label: str | None, asked: 
         difference=second - first,
         interval=None,
         test=_test(joint, statistic, metric, asked),
-        baseline_interval=rows[0].interval,
-        candidate_interval=rows[1].interval,
+        own=(Own(rows[0].interval, rows[0].standard_error), Own(rows[1].interval, rows[1].standard_error)),
         error=error if error > 0 else None,
     )
     if label is not None:

@@ -16,6 +16,7 @@ from steelyard.metrics.catalogue import Metric
 from steelyard.questions.grouped_rows import warn_few_units
 from steelyard.questions.sample import Sample
 from steelyard.questions.settings import Settings
+from steelyard.questions.standard_errors import known
 from steelyard.questions.sums_rows import positive_label, positives
 from steelyard.results import Interval, Row
 from steelyard.tally.scores import ScoreTable
@@ -55,7 +56,7 @@ def _error(metric: Metric, table: ScoreTable) -> float | None:
         found = (infer_ranking.delong_error if metric.base == "auc" else infer_ranking.average_precision_error)(table)
     except Degenerate:
         return None
-    return found if math.isfinite(found) and found > 0 else None
+    return known(found)
 
 
 def ranking_ends(metric: Metric, table: ScoreTable, settings: Settings, details: dict[str, Any]) -> Ends | None:
@@ -112,7 +113,7 @@ def _grouped_row(metric: Metric, value: float, table: ScoreTable, positive: Any,
             ends = (*infer_ranking.on_logit_scale(value, error, critical), "delong")
         except Degenerate as reason:
             settings.warn(f"auc: no interval can be given for grouped items ({reason})")
-    return _row(metric, value, table.n, ends, settings, label, table, details, error or None)
+    return _row(metric, value, table.n, ends, settings, label, table, details, None if error is None else known(error))
 
 
 def _spearman_row(metric: Metric, sample: Sample, settings: Settings) -> Row:
@@ -128,11 +129,12 @@ def _spearman_row(metric: Metric, sample: Sample, settings: Settings) -> Row:
     if settings.interval not in (None, "fisher-z"):
         raise UsageError(f"cannot use the interval {settings.interval!r} for spearman", need="fisher-z")
     try:
-        ends: Ends | None = (*infer_ranking.spearman_interval(value, items.n, settings.confidence_level, settings.side), "fisher-z")
+        ends = (*infer_ranking.spearman_interval(value, items.n, settings.confidence_level, settings.side), "fisher-z")
     except Degenerate as reason:
         settings.warn(f"spearman: no interval can be given ({reason})")
-        ends = None
-    return _plain(metric, value, items.n, ends, settings)
+        return _plain(metric, value, items.n, None, settings)
+    error = known(infer_ranking.spearman_error(value, items.n))
+    return _plain(metric, value, items.n, ends, settings, error=error)
 
 
 def _row(

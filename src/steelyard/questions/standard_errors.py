@@ -1,61 +1,115 @@
-"""Standard errors for the forms that ask for one: by the delta method, where the table of independent items is at hand."""
+"""Standard errors: of a share, of a metric of a table, of sums; and those of measurements that an older version wrote without any."""
 
 from __future__ import annotations
 
 import dataclasses
 import math
+from typing import TYPE_CHECKING
 
 from steelyard.errors import UsageError
 from steelyard.metrics.catalogue import Metric, parse
+from steelyard.metrics.proportions import Proportion, as_proportion
+from steelyard.metrics.table import RATIOS, WHOLE
+from steelyard.questions.settings import Settings
 from steelyard.results import Measurement, Row
 from steelyard.signature import parse as parse_signature
 from steelyard.tally.counts import Counts
 
+if TYPE_CHECKING:
+    from steelyard.metrics.sums import SumStatistic
+    from steelyard.tally.sums import Sums
+
+OUTCOMES = ("accuracy", "error", "mean")  # a mean of 0 and 1
+ROUNDING = 1e-14  # of the delta method, where a table has no spread
+
+
+def known(error: float, rounding: float = 0.0) -> float | None:
+    """A standard error, or None where it says nothing: 0 would claim a certainty that all right or all wrong does not give."""
+    return error if math.isfinite(error) and error > rounding else None
+
+
+def share_error(k: int, n: int, base: str = "accuracy") -> float | None:
+    """Of k of n: s / sqrt(n) for right or wrong, with n - 1 under s; the delta method's where n is itself random, as for precision.
+
+    >>> round(share_error(85, 100), 6), round(share_error(85, 100, "recall"), 6), share_error(9, 9)
+    (0.035887, 0.035707, None)
+    """
+    if not 0 < k < n:
+        return None
+    return math.sqrt(k * (n - k) / n / n / (n - 1 if base in OUTCOMES else n))
+
+
+def table_error(metric: Metric, label: int | None, counts: Counts, proportion: Proportion | None, settings: Settings) -> float | None:
+    """Of a metric of independent items; closed forms load no NumPy. None where the table shows no spread."""
+    if proportion is not None and (label is not None or proportion.through == "itself"):
+        k, n = proportion.of(counts)
+        error = share_error(k, n, metric.base)
+        return None if error is None else known(abs(slope(proportion, k / n)) * error)
+    from steelyard.infer.table import delta_error
+    from steelyard.questions.table_rows import statistic_of
+
+    return known(delta_error(counts, statistic_of(metric, label, settings)), ROUNDING)
+
+
+def slope(proportion: Proportion, p: float) -> float:
+    """How fast the metric moves with its proportion."""
+    if proportion.through == "itself":
+        return 1.0
+    if proportion.through == "jaccard":
+        return 2 / (1 + p) ** 2
+    step = 1e-6
+    return (proportion.to_metric(p + step) - proportion.to_metric(p - step)) / (2 * step)
+
+
+def sums_error(sums: Sums, statistic: SumStatistic) -> float | None:
+    """The linearised standard error over the units, s / sqrt(n) for a mean of items; None without spread."""
+    import numpy as np
+
+    from steelyard.infer.bootstrap import Degenerate
+    from steelyard.infer.sums import standard_error
+
+    try:
+        with np.errstate(all="ignore"):  # beyond float64, or a gradient where there is none: no standard error
+            return known(standard_error(sums, statistic))
+    except Degenerate:
+        return None
+
 
 def with_standard_errors(m: Measurement) -> Measurement:
-    """The measurement with `standard_error` among the details of every row that has one.
+    """The measurement with the standard errors that it lacks because version 0.1.0 wrote it, as far as its table tells them.
 
-    None for groups and repeats, whose table does not tell how alike their answers are; none for a metric that is not of a
-    table; and none where the error comes out as 0, which would claim a certainty that all right or all wrong does not give.
+    Not for groups and repeats, whose table does not tell how alike their answers are, nor for a metric that is not of a table.
 
     >>> from steelyard.questions.measure import measure
-    >>> round(with_standard_errors(measure(Counts.of(85, 100))).row.details["standard_error"], 6)
-    0.035887
+    >>> old = dataclasses.replace(m := measure(Counts.of(85, 100)), rows=(dataclasses.replace(m.row, standard_error=None),))
+    >>> with_standard_errors(old) == m
+    True
     """
     table = m.table
-    if table is None or not m.signature or parse_signature(m.signature).get("design") != ["items"]:
+    facts = parse_signature(m.signature) if m.signature else {}
+    if table is None or facts.get("design") != ["items"]:
         return m
-    rows = tuple(_with_error(row, table) for row in m.rows)
+    settings = Settings(absent=facts.get("absent", [None])[0])
+    rows = tuple(_with_error(row, table, settings) for row in m.rows)
     slices = tuple(dataclasses.replace(part, measurement=with_standard_errors(part.measurement)) for part in m.slices)
     return dataclasses.replace(m, rows=rows, slices=slices)
 
 
-def _with_error(row: Row, table: Counts) -> Row:
-    if row.estimate is None or "standard_error" in row.details:
+def _with_error(row: Row, table: Counts, settings: Settings) -> Row:
+    if row.estimate is None or row.standard_error is not None:
         return row
-    error = row.standard_error if row.standard_error is not None else _error(row, table)
-    return row if error is None else dataclasses.replace(row, details={**row.details, "standard_error": error})
+    return dataclasses.replace(row, standard_error=_error(row, table, settings))
 
 
-def _error(row: Row, table: Counts) -> float | None:
-    from steelyard.infer.table import delta_error
-    from steelyard.metrics.table import RATIOS, WHOLE, statistic
-
-    metric = _metric(row)
-    if metric is None or metric.base not in (*WHOLE, *RATIOS, "fbeta", "balanced_accuracy"):
-        return None
-    if row.label is not None and row.label not in table.labels:
-        return None
-    label = None if row.label is None else table.labels.index(row.label)
-    average = None if metric.average == "each" else metric.average
-    if label is None and average is None and metric.base in (*RATIOS, "fbeta"):
-        return None
-    found = delta_error(table, statistic(metric.base, average_of=average, label=label, beta=metric.beta))
-    return found if math.isfinite(found) and found > 0 else None
-
-
-def _metric(row: Row) -> Metric | None:
+def _error(row: Row, table: Counts, settings: Settings) -> float | None:
     try:
-        return parse(row.metric)
+        metric = parse(row.metric)
     except UsageError:
         return None  # a metric of a user's own has no table that we know of
+    of_a_class = metric.base in (*RATIOS, "fbeta")
+    if not of_a_class and metric.base not in (*WHOLE, "balanced_accuracy"):
+        return None
+    if (row.label is None and of_a_class and metric.average in (None, "each")) or (row.label is not None and row.label not in table.labels):
+        return None
+    label = None if row.label is None else table.labels.index(row.label)
+    return table_error(metric, label, table, as_proportion(metric, table, label), settings)

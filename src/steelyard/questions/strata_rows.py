@@ -19,6 +19,7 @@ from steelyard.questions.evidence import Evidence
 from steelyard.questions.paired_flips import equivalence_words
 from steelyard.questions.sample import Sample
 from steelyard.questions.settings import Settings
+from steelyard.questions.standard_errors import known
 from steelyard.read.logs.log import Log
 from steelyard.results import Interval, Row, Test
 from steelyard.tally.pairs import Pairs
@@ -75,8 +76,9 @@ def strata_row(metric: Metric, sample: Sample, settings: Settings) -> Row:
         estimate=found.estimate,
         n=found.n,
         interval=interval,
+        standard_error=known(found.error),
         higher_is_better=metric.facts.higher_is_better,
-        details={"strata": found.strata, "weights": "alike" if sample.items.alike else "size", "standard_error": found.error},
+        details={"strata": found.strata, "weights": "alike" if sample.items.alike else "size"},
     )
 
 
@@ -102,7 +104,7 @@ def with_strata(found: Evidence, pairs: Pairs, metric: Metric, asked: Asked) -> 
     d = a - b if metric.base == "error" else b - a
     gap = stratified_mean(d, _codes(items), alike=items.alike)
     found.baseline, found.candidate, found.difference = one.estimate, other.estimate, gap.estimate
-    found.baseline_interval = found.candidate_interval = None
+    found.own = None  # by `measure`, which knows the strata
     found.details |= {"strata": gap.strata, "weights": "alike" if items.alike else "size"}
     if asked.interval not in (None, "t") and items.alike:
         raise UsageError(f"cannot use the interval {asked.interval!r} for {metric.name} over strata", need="t")

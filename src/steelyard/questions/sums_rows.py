@@ -19,6 +19,7 @@ from steelyard.metrics.sums import QUOTIENT, STATISTICS, THROUGH, SumStatistic, 
 from steelyard.questions.grouped_rows import warn_few_units
 from steelyard.questions.sample import Sample
 from steelyard.questions.settings import RESAMPLING, Settings
+from steelyard.questions.standard_errors import sums_error
 from steelyard.results import Interval, Row
 from steelyard.tally.sums import Sums, tally_groups, tally_items
 
@@ -167,16 +168,6 @@ def _row_of(
             settings.warn(f"{metric.name}: no interval can be given (its upper end is beyond float64); ask for --metric ratio")
             ends = None
     return _row(metric, value, n, ends, settings, details, bounds, sums_error(sums, statistic))
-
-
-def sums_error(sums: Sums, statistic: SumStatistic) -> float | None:
-    """The linearised standard error over the units, s / sqrt(n) for a mean of items; None without spread."""
-    try:
-        with np.errstate(all="ignore"):  # beyond float64, or a gradient where there is none: no standard error
-            found = infer_sums.standard_error(sums, statistic)
-    except Degenerate:
-        return None
-    return found if math.isfinite(found) and found > 0 else None
 
 
 def mean_row(

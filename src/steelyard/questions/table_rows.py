@@ -14,6 +14,7 @@ from steelyard.infer.work import within_reach
 from steelyard.metrics.catalogue import Metric
 from steelyard.metrics.proportions import Proportion, as_proportion, why_undefined
 from steelyard.questions.settings import Settings
+from steelyard.questions.standard_errors import table_error
 from steelyard.results import Interval, Row
 from steelyard.tally.counts import FEW, Counts
 
@@ -55,31 +56,6 @@ def table_row(metric: Metric, label: int | None, tally: TableTally, settings: Se
         settings.warn(f"{_name(metric, counts, label)} is undefined: {why_undefined(metric, None)}")
     error = None if estimate is None else table_error(metric, label, counts, proportion, settings)
     return make_row(metric, label, counts, estimate, n, interval, settings, details, error)
-
-
-def table_error(metric: Metric, label: int | None, counts: Counts, proportion: Proportion | None, settings: Settings) -> float | None:
-    """The standard error of a metric of independent items; closed forms load no NumPy. None where the table shows no spread."""
-    if proportion is not None and (label is not None or proportion.through == "itself"):
-        k, n = proportion.of(counts)
-        if not 0 < k < n:
-            return None
-        if metric.base in ("accuracy", "error", "mean"):
-            return math.sqrt(k * (n - k) / n / n / (n - 1))  # s / sqrt(n): a mean of 0 and 1
-        return abs(slope(proportion, k / n)) * math.sqrt(k * (n - k) / n / n / n)
-    from steelyard.infer.table import delta_error
-
-    found = delta_error(counts, statistic_of(metric, label, settings))
-    return found if math.isfinite(found) and found > 1e-14 else None
-
-
-def slope(proportion: Proportion, p: float) -> float:
-    """How fast the metric moves with its proportion."""
-    if proportion.through == "itself":
-        return 1.0
-    if proportion.through == "jaccard":
-        return 2 / (1 + p) ** 2
-    step = 1e-6
-    return (proportion.to_metric(p + step) - proportion.to_metric(p - step)) / (2 * step)
 
 
 def make_row(
@@ -176,7 +152,7 @@ def _interval(
         ends = _binomial(method, counts, proportion, settings, name)
         return ends, {} if ends[2] == method else {"instead_of": method}
     from steelyard.infer import table
-    from steelyard.infer.bootstrap import Degenerate
+    from steelyard.infer.bootstrap import Degenerate, Undefined
 
     statistic = statistic_of(metric, label, settings)
     if settings.interval is None and method == "delta":
@@ -189,7 +165,7 @@ def _interval(
         if proportion is not None:
             settings.warn(f"{name}: {method} has no interval here ({reason}); Wilson's is given instead")
             return _binomial("wilson", counts, proportion, settings, name), {"instead_of": method}
-        if not _drawn_soon(metric, counts, settings):
+        if (isinstance(reason, Undefined) and _small(metric, counts)) or not _drawn_soon(metric, counts, settings):
             return _first_order(metric, statistic, counts, settings, method, name, str(reason))
         settings.warn(f"{name}: {method} has no interval here ({reason}); the posterior's is given instead")
         (low, high, given), details = _bayes(metric, label, counts, settings, "bayes")
@@ -209,15 +185,22 @@ def _drawn_soon(metric: Metric, counts: Counts, settings: Settings) -> bool:
     return within_reach(posterior_numbers(counts, settings.prior), settings.draws)
 
 
+def _small(metric: Metric, counts: Counts) -> int:
+    """The classes too small for the interval of an average, if they are most of them: a prior would speak for them, not the data."""
+    if metric.average not in ("macro", "weighted") and metric.base != "balanced_accuracy":
+        return 0
+    small = sum(counts.class_margins(k)[1] < FEW for k in range(counts.classes))
+    return small if 2 * small > counts.classes else 0
+
+
 def _first_order(
     metric: Metric, statistic: TableStatistic, counts: Counts, settings: Settings, instead_of: str, name: str, reason: str
 ) -> tuple[tuple[float, float, str] | None, dict[str, Any]]:
-    """The delta method's interval for a table whose draws would take minutes; none for averages over classes that are nearly all small."""
+    """The delta method's interval where draws take minutes or say nothing; none for averages over classes that are mostly small."""
     from steelyard.infer import table
     from steelyard.infer.bootstrap import Degenerate
 
-    small = sum(counts.class_margins(k)[1] < FEW for k in range(counts.classes))
-    if 2 * small > counts.classes and (metric.average in ("macro", "weighted") or metric.base == "balanced_accuracy"):
+    if small := _small(metric, counts):
         settings.warn(f"{name}: no interval can be given: {small:,} of {counts.classes:,} classes have fewer than {FEW} items")
         return None, {}
     try:

@@ -13,8 +13,9 @@ from steelyard.infer.normal import lower_tail, z_value
 from steelyard.metrics.catalogue import Metric
 from steelyard.metrics.proportions import as_proportion
 from steelyard.questions.asked import Asked
-from steelyard.questions.evidence import Evidence
-from steelyard.questions.paired_flips import equivalence_words, mean_error, own_interval
+from steelyard.questions.evidence import Evidence, Own
+from steelyard.questions.paired_flips import equivalence_words, own_share
+from steelyard.questions.standard_errors import known
 from steelyard.questions.table_rows import TableTally, table_row
 from steelyard.results import Interval, Test
 from steelyard.tally.counts import Counts
@@ -48,6 +49,7 @@ def compare_proportions(baseline: tuple[int, int], candidate: tuple[int, int], m
         asked.warn("the Wald interval has no width here; Newcombe's is given instead")
         method = "newcombe"
     low, high = proportion_ends(method, k1, n1, k2, n2, asked)
+    own = own_share(k2, n2, asked, metric.base), own_share(k1, n1, asked, metric.base)
     found = Evidence(
         design="unpaired",
         n=n1 + n2,
@@ -56,10 +58,9 @@ def compare_proportions(baseline: tuple[int, int], candidate: tuple[int, int], m
         difference=k1 / n1 - k2 / n2,
         interval=asked.interval_of(low, high, method),
         test=Test(name=name, alternative=asked.alternative, statistic=z, p_value=p),
-        baseline_interval=own_interval(k2, n2, asked),
-        candidate_interval=own_interval(k1, n1, asked),
+        own=own,
         error=error or None,
-        standard_error=math.hypot(*(mean_error(n, k, k) or 0.0 for k, n in (baseline, candidate))) or None,
+        standard_error=math.hypot(*(side.error or 0.0 for side in own)) or None,
         details={"n_baseline": n2, "n_candidate": n1},
     )
     better = _difference_posterior(k1, n1, k2, n2, asked).sf(0.0)
@@ -138,8 +139,7 @@ def from_errors(
         difference=gap,
         interval=interval,
         test=Test(name="z" if method != "delong" else "delong", alternative=asked.alternative, statistic=z, p_value=p),
-        baseline_interval=intervals[0],
-        candidate_interval=intervals[1],
+        own=(Own(intervals[0], known(errors[0])), Own(intervals[1], known(errors[1]))),
         error=error or None,
     )
     found.equivalence = _equivalence_z(found, asked, metric)

@@ -21,12 +21,13 @@ TELLING = 10  # items that a page of text has room for
 def comparison_text(c: Comparison, *, width: int = 80, color: bool = False, ascii_only: bool = False, details: bool = False) -> str:
     """The comparison as lines; whatever is cut is whole in the JSON."""
     look = Look(width=width, color=color, ascii_only=ascii_only)
+    systems, gap = rows_of(c)
     parts = [
         wrap(look.name(c.conclusion), width),
         [f"{count_text(c.n)} items, {c.design}; {metric_name(c, look.name)}" + ("" if c.higher_is_better else " (lower is better)")],
         _table(c, look),
         [line for fact in facts(c) for line in wrap(look.name(fact), width, GAP)],
-        standard_errors([rows_of(c)[1]], look, [MINUS]) if details else [],
+        standard_errors([*systems, gap], look, [c.baseline.name, c.candidate.name, MINUS]) if details else [],
         pooled_lines(c, look),
         _telling(c, look),
         _slices(c, look),
@@ -40,7 +41,8 @@ def rows_of(c: Comparison) -> tuple[list[Row], Row]:
     """The two systems and their difference as rows."""
     own = [c.details.get("n_baseline", c.n), c.details.get("n_candidate", c.n)]
     systems = [
-        Row(metric=c.metric, estimate=s.estimate, n=n, interval=s.interval) for s, n in zip((c.baseline, c.candidate), own, strict=True)
+        Row(metric=c.metric, estimate=s.estimate, n=n, interval=s.interval, standard_error=s.standard_error)
+        for s, n in zip((c.baseline, c.candidate), own, strict=True)
     ]
     gap = c.difference
     return systems, Row(metric=MINUS, estimate=gap.estimate, n=c.n, interval=gap.interval, standard_error=gap.standard_error)

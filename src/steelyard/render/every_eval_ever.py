@@ -15,6 +15,7 @@ from steelyard.errors import DataError, UsageError
 from steelyard.items import Items, Labels
 from steelyard.metrics.catalogue import Facts, parse
 from steelyard.results import Interval, Measurement, Row
+from steelyard.rounding import steady
 from steelyard.signature import parse as parse_signature
 from steelyard.version import __version__
 
@@ -200,9 +201,8 @@ def _uncertainty(row: Row, signature: str) -> dict[str, Any]:
     draws = parse_signature(signature).get("draws") if signature else None
     if interval is not None and interval.method in _REDRAWN and draws:
         found["num_bootstrap_samples"] = int(draws[0])
-    error = row.details.get("standard_error")
-    if isinstance(error, float) and math.isfinite(error):
-        found["standard_error"] = {"value": error}
+    if row.standard_error is not None:
+        found["standard_error"] = {"value": steady(row.standard_error), "method": "analytic"}
     return found
 
 

@@ -2,21 +2,24 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import Any
+
 from steelyard.render import safe
 from steelyard.render.comparison import columns, p_is, p_text
 from steelyard.render.digits import count_text, row_texts
 from steelyard.render.layout import wrap
 from steelyard.render.look import DIM, Look, warning_lines
 from steelyard.render.markdown import markdown_table
-from steelyard.render.text import Section, table_lines
+from steelyard.render.text import Section, standard_errors, table_lines
 from steelyard.results import Leaderboard, Row
 from steelyard.rounding import nearest
 
 
-def leaderboard_text(board: Leaderboard, *, width: int = 80, color: bool = False, ascii_only: bool = False) -> str:
+def leaderboard_text(board: Leaderboard, *, width: int = 80, color: bool = False, ascii_only: bool = False, details: bool = False) -> str:
     """The leaderboard as lines."""
     look = Look(width=width, color=color, ascii_only=ascii_only)
-    rows = [Row(metric=board.metric, estimate=r["estimate"], n=r.get("n", board.n), interval=r["interval"]) for r in board.rows]
+    rows = [_row(board, r) for r in board.rows]
     names = [f"{r['tier']}. {look.name(r['name'])}" for r in board.rows]
     pairs = [["baseline", "candidate", "difference", "interval", "p", f"p ({board.correction})"]]
     for pair in board.pairs:
@@ -36,6 +39,7 @@ def leaderboard_text(board: Leaderboard, *, width: int = 80, color: bool = False
     parts = [
         wrap(f"{count_text(board.n)} items; {board.metric}; systems of one tier could not be told apart from the tier's best", width),
         table_lines([Section(head="tier. system", names=names, rows=rows, scale=rows)], look),
+        standard_errors(rows, look, [r["name"] for r in board.rows]) if details else [],
         ["all pairs", *columns(pairs)],
         _omnibus(board),
         _ranks(board, look),
@@ -43,6 +47,11 @@ def leaderboard_text(board: Leaderboard, *, width: int = 80, color: bool = False
         [look.paint(look.name(board.signature), DIM)] if board.signature else [],
     ]
     return "\n\n".join("\n".join(line.rstrip() for line in lines) for lines in parts if lines)
+
+
+def _row(board: Leaderboard, r: Mapping[str, Any]) -> Row:
+    error = r.get("standard_error")  # not in the files of the first version
+    return Row(metric=board.metric, estimate=r["estimate"], n=r.get("n", board.n), interval=r["interval"], standard_error=error)
 
 
 def _omnibus(board: Leaderboard) -> list[str]:

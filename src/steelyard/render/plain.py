@@ -66,10 +66,7 @@ def _interval(plain: Plain | None) -> Interval | None:
 
 
 def _comparison(plain: Plain) -> Comparison:
-    sides = {
-        side: System(name=plain[side]["name"], estimate=plain[side]["estimate"], interval=_interval(plain[side]["interval"]))
-        for side in ("baseline", "candidate")
-    }
+    sides = {side: _filled(System, plain[side], interval=_interval(plain[side]["interval"])) for side in ("baseline", "candidate")}
     gap, table = plain["difference"], plain["table"]
     slices = tuple(
         {**part, "comparison": None if part["comparison"] is None else _comparison(part["comparison"])} for part in plain["slices"]

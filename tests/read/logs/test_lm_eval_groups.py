@@ -47,7 +47,7 @@ def test_a_group_is_pooled_by_size_as_the_tool_does(folder: Path, group: str) ->
     n = sum(SIZES[task] for task in tasks)
     assert (found.n, found.rows[0].details["strata"], found.rows[0].details["weights"]) == (n, len(tasks), "size")
     error = error_by_hand({task: scores(folder, task) for task in tasks}, {task: SIZES[task] / n for task in tasks})
-    assert found.rows[0].details["standard_error"] == pytest.approx(error, rel=1e-12)
+    assert found.rows[0].standard_error == pytest.approx(error, rel=1e-12)
     assert any("weighted by their size" in said for said in found.warnings)
     assert found.table is None  # bare counts would forget the strata
 
@@ -57,7 +57,7 @@ def test_a_group_whose_tasks_count_alike_is_the_mean_of_their_means(folder: Path
     found = measure(str(folder), log_task="shapes_alike", score="acc")
     assert found.rows[0].estimate == pytest.approx(theirs(folder, "shapes_alike"), abs=1e-12)
     error = error_by_hand({task: scores(folder, task) for task in SIZES}, dict.fromkeys(SIZES, 1 / 3))
-    assert found.rows[0].details["standard_error"] == pytest.approx(error, rel=1e-12)
+    assert found.rows[0].standard_error == pytest.approx(error, rel=1e-12)
     assert any("each counts alike" in said for said in found.warnings)
 
 

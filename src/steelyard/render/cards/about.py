@@ -39,5 +39,4 @@ class About:
 
 def standard_error(row: Row) -> float | None:
     """The standard error where one is known, in six digits: no error is known better than that."""
-    found = row.standard_error if row.standard_error is not None else row.details.get("standard_error")
-    return float(f"{found:.6g}") if isinstance(found, float) else None
+    return None if row.standard_error is None else float(f"{row.standard_error:.6g}")
