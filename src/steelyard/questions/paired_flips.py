@@ -62,12 +62,12 @@ def mean_error(n: int, total: float, squares: float) -> float | None:
     return math.sqrt(spread / (n - 1) / n) if n > 1 and spread > 1e-12 * squares else None
 
 
-def own_share(k: int, n: int, asked: Asked, base: str = "accuracy") -> Own:
+def own_share(k: int, n: int, asked: Asked, *, of_items: bool = True) -> Own:
     """One system alone, k of n: Wilson, exact when one-sided, and the standard error of a share."""
     method = "wilson" if asked.side == "two" else "clopper-pearson"
     low, high = (wilson if asked.side == "two" else clopper_pearson)(k, n, asked.level, asked.side)
     interval = Interval(low=low, high=high, confidence_level=asked.level, side=asked.side, method=method)  # type: ignore[arg-type]
-    return Own(interval, share_error(k, n, base))
+    return Own(interval, share_error(k, n, of_items=of_items))
 
 
 def flips_interval(both: int, gained: int, lost: int, neither: int, asked: Asked) -> Interval:

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING
 from steelyard.errors import UsageError
 from steelyard.metrics.catalogue import Metric, parse
 from steelyard.metrics.proportions import Proportion, as_proportion
-from steelyard.metrics.table import RATIOS, WHOLE
 from steelyard.questions.settings import Settings
 from steelyard.results import Measurement, Row
 from steelyard.signature import parse as parse_signature
@@ -19,7 +18,6 @@ if TYPE_CHECKING:
     from steelyard.metrics.sums import SumStatistic
     from steelyard.tally.sums import Sums
 
-OUTCOMES = ("accuracy", "error", "mean")  # a mean of 0 and 1
 ROUNDING = 1e-14  # of the delta method, where a table has no spread
 
 
@@ -28,22 +26,22 @@ def known(error: float, rounding: float = 0.0) -> float | None:
     return error if math.isfinite(error) and error > rounding else None
 
 
-def share_error(k: int, n: int, base: str = "accuracy") -> float | None:
-    """Of k of n: s / sqrt(n) for right or wrong, with n - 1 under s; the delta method's where n is itself random, as for precision.
+def share_error(k: int, n: int, *, of_items: bool = True) -> float | None:
+    """Of k of n items: s / sqrt(n), with n - 1 under s. The delta method's where n is itself random, as for precision.
 
-    >>> round(share_error(85, 100), 6), round(share_error(85, 100, "recall"), 6), share_error(9, 9)
+    >>> round(share_error(85, 100), 6), round(share_error(85, 100, of_items=False), 6), share_error(9, 9)
     (0.035887, 0.035707, None)
     """
     if not 0 < k < n:
         return None
-    return math.sqrt(k * (n - k) / n / n / (n - 1 if base in OUTCOMES else n))
+    return math.sqrt(k * (n - k) / n / n / (n - 1 if of_items else n))
 
 
 def table_error(metric: Metric, label: int | None, counts: Counts, proportion: Proportion | None, settings: Settings) -> float | None:
     """Of a metric of independent items; closed forms load no NumPy. None where the table shows no spread."""
     if proportion is not None and (label is not None or proportion.through == "itself"):
         k, n = proportion.of(counts)
-        error = share_error(k, n, metric.base)
+        error = share_error(k, n, of_items=metric.facts.mean_of_items)
         return None if error is None else known(abs(slope(proportion, k / n)) * error)
     from steelyard.infer.table import delta_error
     from steelyard.questions.table_rows import statistic_of
@@ -106,10 +104,12 @@ def _error(row: Row, table: Counts, settings: Settings) -> float | None:
         metric = parse(row.metric)
     except UsageError:
         return None  # a metric of a user's own has no table that we know of
-    of_a_class = metric.base in (*RATIOS, "fbeta")
-    if not of_a_class and metric.base not in (*WHOLE, "balanced_accuracy"):
+    facts = metric.facts
+    if facts.family != "table" and not facts.scored:
         return None
-    if (row.label is None and of_a_class and metric.average in (None, "each")) or (row.label is not None and row.label not in table.labels):
+    if (row.label is None and facts.of_class and metric.average in (None, "each")) or (
+        row.label is not None and row.label not in table.labels
+    ):
         return None
     label = None if row.label is None else table.labels.index(row.label)
     return table_error(metric, label, table, as_proportion(metric, table, label), settings)

@@ -49,7 +49,8 @@ def compare_proportions(baseline: tuple[int, int], candidate: tuple[int, int], m
         asked.warn("the Wald interval has no width here; Newcombe's is given instead")
         method = "newcombe"
     low, high = proportion_ends(method, k1, n1, k2, n2, asked)
-    own = own_share(k2, n2, asked, metric.base), own_share(k1, n1, asked, metric.base)
+    of_items = metric.facts.mean_of_items
+    own = own_share(k2, n2, asked, of_items=of_items), own_share(k1, n1, asked, of_items=of_items)
     found = Evidence(
         design="unpaired",
         n=n1 + n2,
