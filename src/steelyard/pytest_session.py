@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 TELLING = 5
 KNOWN = tuple(dict.fromkeys((*keywords_of(ask), *keywords_of(record), *SOURCE_KEYWORDS)))
 ONLY_RECORDED = ("deterministic", "ids")  # what a check has no use for
-ONLY_CHECKED = ("alpha", "beta", "sigma", "theta", "margin", "num_samples", "target", "unmatched", "draws", "seed", "value")
+ONLY_CHECKED = ("alpha", "beta", "sigma", "theta", "margin", "num_samples", "target", "range", "unmatched", "draws", "seed", "value")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

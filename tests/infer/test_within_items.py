@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from steelyard.errors import DataError
 from steelyard.infer import within_items as module
 from steelyard.infer.flips import mcnemar_exact, mcnemar_midp
-from steelyard.infer.within_items import Kinds, lattice_tails, within_items, within_items_scores
+from steelyard.infer.within_items import Kinds, lattice_tails, within_items, within_items_scores, within_spread
 
 ALTERNATIVES = ("two-sided", "less", "greater")
 OTHER = {"two-sided": "two-sided", "less": "greater", "greater": "less"}
@@ -198,3 +198,52 @@ def test_tails_equal_plain_convolution(rows: list[tuple[int, int, int, int]], pl
 def test_too_much_work_is_said() -> None:
     many = Kinds(np.stack([np.zeros(4000, np.int64), np.arange(1, 4001) * 997], 1), np.full((4000, 2), 0.5), np.ones(4000, np.int64))
     assert lattice_tails(many, 4_000_000_000) is None
+
+
+# The spread of the runs of these very items
+
+
+def test_the_variance_at_an_edge_is_that_of_all_ways_to_deal_the_runs() -> None:
+    """Every way to deal the runs of three items, once the edge is taken off the candidate's."""
+    a, b = ([0.1, 0.7, 0.3], [0.9, 0.2], [0.5]), ([0.4], [0.6, 0.8], [0.1, 0.3])
+    item = [i for side in (a, b) for i, runs in enumerate(side) for _ in runs]
+    score = [x for side in (a, b) for runs in side for x in runs]
+    mine = [0] * 6 + [1] * 5
+    found = within_spread(item, score, mine)
+    for edge in (0.0, -0.2, 0.4):
+        ways = []
+        for first, second in zip(a, b, strict=True):
+            every = [*first, *(x - edge for x in second)]
+            gaps = []
+            for chosen in itertools.combinations(range(len(every)), len(second)):
+                rest = [x for i, x in enumerate(every) if i not in chosen]
+                gaps.append(np.mean([every[i] for i in chosen]) - np.mean(rest))
+            ways.append(np.var(gaps))
+        assert found.variance(edge) == pytest.approx(sum(ways) / 9, rel=1e-12)
+
+
+def test_the_ends_are_where_the_difference_is_so_many_standard_errors_away() -> None:
+    r = np.random.default_rng(1)
+    item, mine = np.tile(np.arange(20), 6), np.repeat([0, 1], [80, 40])
+    found = within_spread(item, r.random(120), mine)
+    for end in found.interval(0.9):
+        assert abs(found.difference - end) / found.variance(end) ** 0.5 == pytest.approx(1.6448536, rel=1e-6)
+    low, high = found.interval(0.9)
+    assert low < found.difference < high
+
+
+def test_two_items_leave_no_bounds() -> None:
+    assert within_spread([0, 1, 0, 1], [1.0, 0.0, 0.0, 1.0], [0, 0, 1, 1]).interval() == (-math.inf, math.inf)
+
+
+def test_the_bounds_agree_with_the_permutation_they_belong_to() -> None:
+    r = np.random.default_rng(8)
+    parted = 0
+    for _ in range(200):
+        chance = r.beta(4, 2, 50)
+        a, b = (r.random((50, 5)) < chance[:, None]), (r.random((50, 2)) < (chance - r.uniform(0, 0.2))[:, None])
+        p = within_items(a.sum(1), [5] * 50, b.sum(1), [2] * 50, alternative="less").p_value
+        item, mine = np.concatenate([np.repeat(np.arange(50), 5), np.repeat(np.arange(50), 2)]), np.repeat([0, 1], [250, 100])
+        high = within_spread(item, np.concatenate([a.ravel(), b.ravel()]), mine).interval(0.9)[1]
+        parted += (p <= 0.05) != (high < 0)
+    assert parted <= 4

@@ -371,12 +371,12 @@ def repeated(table: Any) -> Rows:
     return [{"id": f"q{i}", "repeat": k, "score": int(x)} for i, row in enumerate(table) for k, x in enumerate(row)]
 
 
-def test_unequal_repeats_are_permuted_within_items() -> None:
+def test_unequal_repeats_are_judged_by_item_means() -> None:
     r = np.random.default_rng(4)
     p = r.random(60)
     recorded(repeated((r.random((60, 5)) < p[:, None]).astype(int)))
     verdict = checked(repeated((r.random((60, 3)) < (0.5 * p)[:, None]).astype(int)))
-    assert verdict.test == "within-item"
+    assert verdict.test == "bounded-t"
     assert verdict.verdict == "regression"
 
 

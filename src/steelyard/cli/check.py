@@ -50,6 +50,9 @@ NUMBERS = ("alpha", "beta", "sigma", "theta", "margin", "num_samples", "value")
     help="New items of this kind, or the behaviour on these very items (needs repeats).",
 )
 @click.option(
+    "--range", type=float, nargs=2, metavar="LO HI", help="The least and the greatest score of an item: rare large changes are counted in."
+)
+@click.option(
     "--unmatched",
     type=click.Choice(["error", "drop"]),
     default="error",
@@ -117,6 +120,7 @@ def _one(source: str | None, options: dict[str, Any]) -> Any:
         positive=options["positive"],
         scale=options["scale"],
         target=options["target"],
+        range=options["range"] or None,
         unmatched=options["unmatched"],
         missing=options["missing"],
         protocol=pairs_given(options["protocol"], "--protocol"),

@@ -30,11 +30,12 @@ class Design:
     null: Variance
     alternative: Variance
     fixed: Variance = lambda _: 0.0
+    unseen: float = 0.0  # what a test counts in for items that nobody has seen: it shrinks with n^2
 
     def errors(self, n: float, theta: float) -> tuple[float, float]:
         """The standard errors of the difference at n items: under H0, under the drop."""
         fixed = self.fixed(theta)
-        return math.sqrt(self.null(theta) / n + fixed), math.sqrt(max(0.0, self.alternative(theta)) / n + fixed)
+        return math.sqrt(self.null(theta) / n + self.unseen / n**2 + fixed), math.sqrt(max(0.0, self.alternative(theta)) / n + fixed)
 
 
 def two_sample(sigma: float, *, ratio: float = 1.0, n_reference: int | None = None, design_effect: float = 1.0) -> Design:
@@ -83,18 +84,24 @@ def two_proportions(
 
 
 def paired_scores(
-    sd: float, *, within: tuple[float, float] = (0.0, 0.0), answers: tuple[int, int] = (1, 1), design_effect: float = 1.0
+    sd: float,
+    *,
+    within: tuple[float, float] = (0.0, 0.0),
+    answers: tuple[int, int] = (1, 1),
+    design_effect: float = 1.0,
+    reach: float = 0.0,
 ) -> Design:
     """The same items, scores whose differences (of the items' own means) have standard deviation sd.
 
-    Formula: omega^2 + within_a^2 / K_a + within_b^2 / K_b per item, K answers to each item on either side.
-    Assumes: answers to an item independent given the item. Reference: Miller2024, equation 9.
+    Formula: omega^2 + within_a^2 / K_a + within_b^2 / K_b per item, K answers to each item on either side. `reach`: the test
+    adds an item at either end of the range, 2 reach^2 / n^2 of variance. Assumes: answers to an item independent given the item.
+    Reference: Miller2024, equation 9; BonettPrice2012 for the two items.
 
-    >>> items(paired_scores(1 / 3), 0.03, 0.05, 0.2, two_sided=True)
-    969
+    >>> items(paired_scores(1 / 3), 0.03, 0.05, 0.2, two_sided=True), items(paired_scores(0.1, reach=1.0), 0.03, 0.05, 0.2)
+    (969, 133)
     """
     each = (sd * sd + sum(w * w / k for w, k in zip(within, answers, strict=True))) * design_effect
-    return Design("paired", lambda _: each, lambda _: each)
+    return Design("paired", lambda _: each, lambda _: each, unseen=2 * reach * reach)
 
 
 def paired_outcomes(discordance: Variance, *, design_effect: float = 1.0) -> Design:
@@ -135,14 +142,16 @@ def z_pair(alpha: float, beta: float, two_sided: bool = False) -> tuple[float, f
     return -quantile(max(alpha / 2 if two_sided else alpha, SMALLEST)), -quantile(max(beta, SMALLEST))
 
 
-def minimum_detectable(error: float, alpha: float, beta: float, two_sided: bool = False) -> float:
+def minimum_detectable(error: float, alpha: float, beta: float, two_sided: bool = False, *, noise: float | None = None) -> float:
     """The true difference that is found with power 1 - beta: (z_alpha + z_beta) x standard error. Reference: Bloom1995.
+
+    `noise` is the standard error of the difference itself, where the test takes a larger one.
 
     >>> round(minimum_detectable(50 * (2 / 4096) ** 0.5, 0.05, 0.2), 6)
     2.747193
     """
     z_alpha, z_beta = z_pair(alpha, beta, two_sided)
-    return (z_alpha + z_beta) * error
+    return (z_alpha + z_beta) * error if noise is None else z_alpha * error + z_beta * noise
 
 
 def threshold_offset(error: float, alpha: float, two_sided: bool = False) -> float:

@@ -20,6 +20,7 @@ import numpy.typing as npt
 from steelyard.errors import DataError
 from steelyard.infer.cells import BLOCK
 from steelyard.infer.flips import check_alternative, from_tails
+from steelyard.infer.normal import STANDARD, tail
 from steelyard.infer.randomization import TIE, check_exchanges
 
 FloatArray = npt.NDArray[np.float64]
@@ -329,6 +330,65 @@ def within_items_scores(
     less, greater = ((int(np.count_nonzero(x)) + 1) / (draws + 1) for x in (drawn <= observed + slack, drawn >= observed - slack))
     p = 1.0 if alternative == "two-sided" and abs(observed) <= slack else from_tails(less, greater, alternative)
     return WithinItems(p_value=p, difference=observed / max(1, items), exact=False, method="monte-carlo", draws=draws)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WithinSpread:
+    """What the runs of these very items vary by: enough to say which differences a permutation within items does not rule out."""
+
+    n: int
+    difference: float
+    runs: float  # of V(e), in the words of `within_spread`
+    squares: float
+    cross: float
+    count: float
+
+    def variance(self, edge: float) -> float:
+        """Of the difference, if the candidate's runs lie `edge` above the baseline's of the same item."""
+        return max(0.0, self.runs + self.squares - 2 * self.cross * edge + self.count * edge * edge) / self.n**2
+
+    def interval(self, confidence_level: float = 0.95, side: str = "two") -> tuple[float, float]:
+        """Every e with |difference - e| <= z sqrt(V(e)): the ends solve a quadratic equation. Too few items: no ends."""
+        z2 = STANDARD.inv_cdf(1 - tail(confidence_level, side)) ** 2
+        lead = self.n**2 - z2 * self.count
+        if lead <= 0:
+            return -math.inf, math.inf
+        middle = (self.n**2 * self.difference - z2 * self.cross) / lead
+        rest = (self.n**2 * self.difference**2 - z2 * (self.runs + self.squares)) / lead
+        reach = math.sqrt(max(0.0, middle * middle - rest))
+        return middle - reach, middle + reach
+
+
+def within_spread(item: npt.ArrayLike, score: npt.ArrayLike, candidate: npt.ArrayLike) -> WithinSpread:
+    """The variance of the permutation within items as a function of the difference e that is asked about.
+
+    Formula: with a and c runs of item i, d_i the difference of its means and W_i the squares of its runs around the mean of
+    their side, V(e) = sum_i ((1/a + 1/c) W_i + (d_i - e)^2) / (a + c - 1) / n^2: what dealing the item's runs anew gives, once e is
+    taken off the candidate's. Assumes: the runs of both sides vary alike around their own mean; nothing about items.
+    Undefined: an item without a run of both systems (an error). Reference: EdgingtonOnghena2007.
+
+    >>> found = within_spread([0, 0, 0, 1, 1, 1], [1.0, 0.0, 1.0, 0.0, 0.0, 1.0], [0, 0, 1, 0, 0, 1])
+    >>> found.difference, found.variance(0.0)
+    (0.75, 0.25)
+    """
+    _, code = np.unique(np.asarray(item), return_inverse=True)
+    value, ours = np.asarray(score, float).ravel(), np.asarray(candidate).astype(np.int64).ravel()
+    cell = 2 * code.ravel() + ours
+    items = int(code.max(initial=-1)) + 1
+    tries = np.bincount(cell, minlength=2 * items)
+    _refuse_empty(tries[0::2], tries[1::2])
+    mean = np.bincount(cell, weights=value, minlength=2 * items) / tries
+    squares = np.bincount(cell, weights=(value - mean[cell]) ** 2, minlength=2 * items)
+    a, c = tries[0::2], tries[1::2]
+    d, others = mean[1::2] - mean[0::2], 1 / (a + c - 1)
+    return WithinSpread(
+        n=items,
+        difference=float(d.mean()),
+        runs=float(((1 / a + 1 / c) * (squares[0::2] + squares[1::2])) @ others),
+        squares=float(d * d @ others),
+        cross=float(d @ others),
+        count=float(others.sum()),
+    )
 
 
 def _relabelled(table: FloatArray, chosen: int, draws: int, rng: np.random.Generator) -> FloatArray:

@@ -18,6 +18,7 @@ TESTS = (
     "mcnemar",
     "randomization",
     "bootstrap",
+    "bounded-t",
     "within-item",
     "paired-t",
     "sign-flip",
@@ -26,7 +27,20 @@ TESTS = (
     "welch-t",
     "delong",
 )
-PAIRED_INTERVALS = ("tango", "newcombe", "bonett-price", "wald", "bayes", "bca", "percentile", "delta", "t", "delong")
+PAIRED_INTERVALS = (
+    "tango",
+    "newcombe",
+    "bonett-price",
+    "wald",
+    "bayes",
+    "bca",
+    "percentile",
+    "delta",
+    "bounded-t",
+    "within-item",
+    "t",
+    "delong",
+)
 UNPAIRED_INTERVALS = ("newcombe", "miettinen-nurminen", "agresti-caffo", "wald", "bayes", "delta", "t", "delong")
 POWER = 0.8
 
@@ -44,6 +58,7 @@ class Asked:
     unmatched: str = "error"
     correction: str = "holm"
     higher_is_better: bool | None = None  # what a log says of its scores; None: what the metric says
+    about_runs: bool = False  # whether the question is about the runs of these very items
 
     @property
     def level(self) -> float:
@@ -77,11 +92,11 @@ class Asked:
             ends[1] = min(top, high)
         return Interval(low=ends[0], high=ends[1], confidence_level=self.level, side=self.side, method=method)  # type: ignore[arg-type]
 
-    def minimum_detectable(self, error: float | None) -> float | None:
-        """The true difference that this many items find with power .8 at this level: (z_alpha + z_beta) x standard error."""
+    def minimum_detectable(self, error: float | None, noise: float | None = None, pull: float = 1.0) -> float | None:
+        """The true difference that this many items find with power .8 at this level: z_alpha x standard error + z_beta x noise."""
         if error is None or not error > 0:
             return None
-        return minimum_detectable(error, 1 - self.level, 1 - POWER, two_sided=self.alternative == "two-sided")
+        return minimum_detectable(error, 1 - self.level, 1 - POWER, noise=noise, two_sided=self.alternative == "two-sided") / pull
 
 
 def settle_comparison(

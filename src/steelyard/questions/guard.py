@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -41,6 +41,7 @@ def check(
     margin: float | None = None,
     num_samples: int | None = None,
     target: str = "items",
+    range: Sequence[float] | None = None,  # noqa: A002  the contract's word
     unmatched: str = "error",
     missing: str = "error",
     protocol: Mapping[str, str] | None = None,
@@ -53,16 +54,18 @@ def check(
 
     The design is the strongest that the reference allows: the same items one by one where it holds outcomes, the
     two-sample threshold where it is a single number. p tests H0: d >= -margin; regression if p <= alpha; with theta,
-    pass only if a drop of theta is ruled out. Needs a recorded reference: `record`.
+    pass only if a drop of theta is ruled out. range: the least and the greatest score of an item, which makes p and bounds hold
+    for rare large changes too. Needs a recorded reference: `record`.
     """
     columns = source_keywords(check, columns)
     asked = {"metric": metric, "scale": scale, "alpha": alpha, "beta": beta, "sigma": sigma, "theta": theta, "margin": margin}
     options = {**asked, "num_samples": num_samples, "target": target, "positive": positive, "higher_is_better": higher_is_better}
+    options["range"] = range
     if (source is None) == (value is None):
         got = "neither" if value is None else "both a source and a value"
         raise UsageError("cannot tell what to check", got=got, need="one of them", hint="steelyard check RUN, or --value 66.2")
     if value is not None:
-        chosen = {"missing": missing != "error", "unmatched": unmatched != "error", "target": target != "items"}
+        chosen = {"missing": missing != "error", "unmatched": unmatched != "error", "target": target != "items", "range": range is not None}
         if said := [name for name, what in {**columns, **chosen}.items() if what is not None and what is not False]:
             raise UsageError(f"cannot use {said[0]} with a bare value", got="no items", need="a run to read", hint="leave it out")
     place = locate(task, directory, config)
@@ -73,6 +76,8 @@ def check(
     notes = notes_of(source)
     if notes is not None and notes.ratio is not None:
         columns = {"ratio": tuple(notes.ratio), **columns}
+    if notes is not None and notes.range is not None and rule.range is None:
+        rule = replace(rule, range=(float(notes.range[0]), float(notes.range[1])))
     check_protocol(entry, place, _said(notes, protocol, unmatched), rule)
     if value is not None:
         found, scale_used = _of_value(value, entry, rule), rule.scale or "raw"

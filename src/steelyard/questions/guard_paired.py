@@ -11,6 +11,7 @@ from steelyard.infer.decision import agreeing_bounds, decide
 from steelyard.metrics.catalogue import Metric
 from steelyard.questions.asked import Asked, settle_comparison
 from steelyard.questions.compare_items import Run, paired
+from steelyard.questions.evidence import DECLARE, RARE
 from steelyard.questions.guard_number import Found, warn_of_gain
 from steelyard.questions.guard_parts import Judged
 from steelyard.questions.guard_rule import Rule
@@ -38,8 +39,18 @@ def guard_items(
 ) -> Found:
     """The verdict on matched items. `unit` turns the metric's own number into the scale of the reference."""
     level = max(1 - 2 * rule.alpha, WHOLE)
+    scored = metric.base == "mean"
+    if rule.range is not None and not scored:
+        rule.warnings.append(f"range was not used: {metric.name} is no mean of scores")
     asked = settle_comparison(
-        settle(confidence_level=level, draws=draws, seed=seed, missing=missing, positive=rule.positive),
+        settle(
+            confidence_level=level,
+            draws=draws,
+            seed=seed,
+            missing=missing,
+            positive=rule.positive,
+            range=rule.range if scored else None,
+        ),
         interval=None,
         test="within-item" if rule.target == "runs" else None,
         alternative="less" if rule.higher_is_better else "greater",
@@ -48,6 +59,7 @@ def guard_items(
         unmatched=unmatched,
         correction="holm",
     )
+    asked = replace(asked, about_runs=rule.target == "runs")
     pairs = _paired(reference, candidate, asked)
     if rule.target == "runs" and pairs.plain:
         raise DataError(
@@ -85,7 +97,7 @@ def _written(judged: Judged) -> Found:
     if found.difference is None or found.baseline is None or found.candidate is None:
         raise DataError("cannot judge the difference", got=f"an undefined {judged.metric.name}", need="a value in both runs")
     p, test = judged.p_value()
-    error = judged.error
+    error = judged.noise
     d = rule.sign * found.difference * unit + 0.0  # never -0.0
     below, above = judged.bounds(d)
     lower, upper = agreeing_bounds(below, above, p, rule.alpha, rule.margin)
@@ -97,6 +109,7 @@ def _written(judged: Judged) -> Found:
     if smallest > rule.alpha:
         rule.warnings.append(f"no outcome on {found.n:,} items could give p <= {rule.alpha:g} (the smallest is {smallest:.3g})")
     warn_of_gain(lower, rule)
+    _warn_of_unseen(judged, verdict)
     threshold = judged.threshold(p, above, smallest)
     if judged.threshold_note:
         details["threshold_note"] = judged.threshold_note
@@ -120,6 +133,23 @@ def _written(judged: Judged) -> Found:
         claim=judged.claim(),
         details=details,
     )
+
+
+def _warn_of_unseen(judged: Judged, verdict: str) -> None:
+    """Scores without a declared range: a verdict that would be another if rare large changes were counted in."""
+    rule, unseen = judged.rule, judged.found.unseen
+    if unseen is None:
+        return
+    if verdict == "regression" and (p := unseen.p_value(-rule.sign * rule.margin / judged.unit)) > rule.alpha:
+        rule.warnings.append(f"the test may be too sure: {RARE}, this is no regression (p = {p:.2g}); {DECLARE}")
+    if verdict == "pass" and rule.theta is not None:
+        ends = unseen.interval(max(1 - 2 * rule.alpha, WHOLE), "two")
+        lowest = min(rule.sign * end * judged.unit for end in ends)
+        if lowest <= -rule.theta:
+            rule.warnings.append(
+                f"the pass may be too sure: if a few items of this kind, none of them here, fall by as much as the scores here spread, "
+                f"the lower bound is {lowest:.3g} and a drop of {rule.theta:g} is not ruled out; {DECLARE}"
+            )
 
 
 def _telling(judged: Judged) -> tuple[dict[str, Any], ...]:

@@ -17,7 +17,6 @@ from steelyard.infer.decision import (
     run_excess,
     satterthwaite,
     smallest_p,
-    smallest_within_p,
     student_p,
     student_reach,
 )
@@ -47,11 +46,13 @@ class Judged:
     draws: int
     deterministic: bool = False
     error: float | None = None
+    noise: float | None = None  # the same of the items seen alone, without what the test counts in for those not seen
     df: float | None = field(default=None)  # degrees of freedom, where run noise widened the error
     threshold_note: str = ""  # under what the threshold holds, or why there is none
 
     def __post_init__(self) -> None:
         self.error = self.found.error
+        self.noise = self.found.error if self.found.noise is None else self.found.noise
         self._widen()
 
     # ---- the p-value ---------------------------------------------------------------------------------------------------
@@ -61,8 +62,7 @@ class Judged:
         p, test = self._without_run_noise()
         if self.df is None or not self.error:
             return p, test
-        d = self.rule.sign * (self.found.difference or 0.0)
-        return max(p, student_p(d, self.error, self.df, self.rule.margin / self.unit)), test
+        return max(p, student_p(self._centre, self.error, self.df, self.rule.margin / self.unit)), test
 
     def _without_run_noise(self) -> tuple[float, str]:
         found, rule = self.found, self.rule
@@ -77,10 +77,17 @@ class Judged:
             raise UsageError(
                 f"cannot use a margin with {self.metric.name}", got=f"margin {rule.margin:g}", need="right or wrong, or a mean of scores"
             )
+        if found.judge is not None:
+            return found.judge.p_value(-rule.sign * rule.margin / self.unit), found.judge.name
         away = rule.sign * (found.difference or 0.0) + rule.margin / self.unit
         if not found.error:  # every item differs by the same: all signs of d + margin are one
             return (smallest_p(self._units, "sign-flip"), "sign-flip") if away < 0 else (1.0, "sign-flip")
         return student_p(away, found.error, self._units - 1), "t"
+
+    @property
+    def _centre(self) -> float:
+        """Where the bounds lie around, in the metric's own unit, up is good."""
+        return self.rule.sign * self.found.pull * (self.found.difference or 0.0)
 
     @property
     def _units(self) -> int:
@@ -135,8 +142,9 @@ class Judged:
             return
         runs = [1 if part is None else len(part[0]) for part in parts]
         shared = excess * sum(1 / r for r in runs)
-        self.df = satterthwaite([(self.error**2, self.pairs.items - 1), (shared, len(means) - 1)])
-        self.error = math.sqrt(self.error**2 + shared)
+        own = self.pairs.items - 1 if self.found.df is None else self.found.df
+        self.df = satterthwaite([(self.error**2, own), (shared, len(means) - 1)])
+        self.error, self.noise = (math.sqrt(each**2 + shared) for each in (self.error, self.noise or 0.0))
         self.rule.warnings.append(
             f"runs differ by more than the noise of their items (run-to-run standard deviation beyond it "
             f"{math.sqrt(excess) * self.unit:.3g}): counted in, t with {self.df:.1f} degrees of freedom"
@@ -147,8 +155,8 @@ class Judged:
     def bounds(self, d: float) -> tuple[float | None, float | None]:
         """One-sided bounds of level 1 - alpha: the ends of the two-sided interval of level 1 - 2 alpha, turned so that up is good."""
         if self.df is not None and self.error:
-            reach = student_reach(self.df, self.rule.alpha) * self.error * self.unit
-            return d - reach, d + reach
+            reach, centre = student_reach(self.df, self.rule.alpha) * self.error * self.unit, self._centre * self.unit
+            return min(centre - reach, d), max(centre + reach, d)
         interval = self.found.interval
         if interval is None or interval.low is None or interval.high is None:
             return None, None
@@ -157,10 +165,13 @@ class Judged:
 
     def mde(self) -> float | None:
         """margin + (z_alpha + z_beta) SE; for right or wrong never below the drop that n items find when nothing else changes."""
-        z = power.minimum_detectable(1.0, self.rule.alpha, self.rule.beta)
         if self._outcomes:
+            z = power.minimum_detectable(1.0, self.rule.alpha, self.rule.beta)
             return self.rule.margin + self.unit * max(z * (self.error or 0.0), z * z / self.found.n)
-        return None if not self.error else self.rule.margin + z * self.error * self.unit
+        if not self.error:
+            return None
+        found = power.minimum_detectable(self.error, self.rule.alpha, self.rule.beta, noise=self.noise)
+        return self.rule.margin + found / self.found.pull * self.unit
 
     def threshold(self, p: float, upper: float | None, smallest: float) -> float | None:
         """The last score that is no regression: this run's score is beyond it if and only if its p is at most alpha.
@@ -196,10 +207,11 @@ class Judged:
             self.threshold_note = "not known: the differences show no spread"
             return None
         self.threshold_note = f"if {'groups' if found.design == 'clustered' else 'items'} vary as they do in this run"
-        d = rule.sign * (found.difference or 0.0) * self.unit
-        reach = -power.threshold_offset(self.error, rule.alpha) * self.unit if upper is None else upper - d
-        edge = rule.sign * found.baseline * self.unit - rule.margin
-        return rule.sign * agreeing_threshold(edge - reach, rule.sign * found.candidate * self.unit, edge, worse=p <= rule.alpha)
+        reach = -power.threshold_offset(self.error, rule.alpha) * self.unit if upper is None else upper - self._centre * self.unit
+        reference = rule.sign * found.baseline * self.unit
+        last = reference - (rule.margin + reach) / found.pull
+        candidate = rule.sign * found.candidate * self.unit
+        return rule.sign * agreeing_threshold(last, candidate, reference - rule.margin, worse=p <= rule.alpha)
 
     # ---- what could be found, and what is needed ---------------------------------------------------------------------------
 
@@ -212,15 +224,10 @@ class Judged:
         room = span_of(self.rule, reference).room(reference, self.rule.sign)
         if room is not None and room <= self.rule.margin:  # nothing can fall below what is tolerated
             return 1.0
-        if test == "within-item":
-            return self._smallest_within()
+        if found.judge is not None:
+            return found.judge.smallest(-self.rule.sign * self.rule.margin / self.unit)
         drawn = "draws" in found.test.details and not found.test.details.get("exact") and self.rule.margin == 0
         return max(smallest_p(self._units, "sign-flip"), 0.5 / (self.draws + 1) if drawn else 0.0)  # ties count half
-
-    def _smallest_within(self) -> float:
-        """One in so many ways to deal an item's runs to the two sides; the observed way counts half."""
-        tries = [np.bincount(item, minlength=self.pairs.items) for item in (self.pairs.baseline_item, self.pairs.candidate_item)]
-        return smallest_within_p(tries[0].tolist(), tries[1].tolist())
 
     def needed(self, smallest: float) -> dict[str, Any] | None:
         """How many items would decide: rule theta out if nothing has changed."""
@@ -233,7 +240,8 @@ class Judged:
             psi = max(sum(self._lost_and_gained()) / found.n, 1 / found.n)
             design, assumed = power.rule_out_outcomes(psi), f"{psi:.3g} of the items differ between healthy runs"
         elif self.error:
-            design, assumed = power.paired_scores(self.error * math.sqrt(found.n)), "the differences vary as they do here"
+            sd, reach = (self.noise or 0.0) * math.sqrt(found.n), float(found.test.details.get("range", 0.0))
+            design, assumed = power.paired_scores(sd, reach=reach), "the differences vary as they do here"
         else:
             return None
         items = power.items(design, rule.theta / self.unit, rule.alpha, rule.beta)
@@ -269,16 +277,21 @@ class Judged:
 
 
 def runs_of(items: Items, metric: Metric) -> tuple[list[float], float] | None:
-    """The mean of each run and the variance of one item's answers over runs; None where runs are not whole."""
+    """The mean of each run and the variance of one item's answers over runs; None where there are no runs, or a run lacks half its items.
+
+    A run that lacks some answers is held against the means of the items it has: one answer missing moves its mean by next to nothing.
+    """
     values: npt.NDArray[np.float64] | None = item_values(items, metric)
     if values is None or items.repeat is None or items.id is None:
         return None
     run, item = items.repeat.codes, np.unique(items.id.codes, return_inverse=True)[1]
-    size = np.bincount(run)
-    if len(size) < 2 or len(set(size.tolist())) != 1:
+    size, tries = np.bincount(run), np.bincount(item)
+    size = size[size > 0]
+    if len(size) < 2 or 2 * int(size.min()) < len(tries):
         return None
-    means = np.bincount(run, weights=values) / size
-    tries = np.bincount(item)
     own = np.bincount(item, weights=values) / tries
-    within = float(((values - own[item]) ** 2).sum() / max(1, len(values) - len(tries)))
+    away = values - own[item]
+    _, run = np.unique(run, return_inverse=True)
+    means = float(own.mean()) + np.bincount(run, weights=away) / size
+    within = float((away**2).sum() / max(1, len(values) - len(tries)))
     return [float(m) for m in means], within

@@ -10,6 +10,7 @@ from steelyard.errors import SteelyardError, UsageError
 from steelyard.metrics.catalogue import parse
 from steelyard.questions.guard_scale import refuse_impossible_rule
 from steelyard.questions.plan_checks import error_rate, number, whole
+from steelyard.questions.settings import settle
 from steelyard.reference.entry import Entry, TaskDefaults
 
 SCALES = ("percent", "fraction", "raw")
@@ -35,6 +36,7 @@ class Rule:
     threshold: float | None
     target: str
     positive: object = None
+    range: tuple[float, float] | None = None  # of the scores, where somebody declared it
     warnings: list[str] = field(default_factory=list)
 
     @property
@@ -74,6 +76,7 @@ def settle_rule(options: Mapping[str, Any], entry: Entry, task: TaskDefaults) ->
         threshold=entry.threshold,
         target=_one_of("target", options.get("target") or "items", TARGETS) or "items",
         positive=first("positive"),
+        range=settle(range=options.get("range")).range,
         warnings=warnings,
     )
     if rule.theta is not None and rule.theta < rule.margin:

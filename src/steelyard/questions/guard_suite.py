@@ -27,7 +27,7 @@ OF_SUITE = ("name", "alpha", "correction", "directory", "config", "tier")
 OF_LOG = ("score", *(one.name for one in LOG_CHOICES))  # which part of a log is the result
 OF_CHECK = (
     *("task", "model", "spec", "result", "value", "tier", "waiver", "metric", "positive", "scale", "alpha", "beta", "sigma", "theta"),
-    *("margin", "num_samples", "target", "unmatched", "missing", "protocol", "columns", "ratio", "run"),
+    *("margin", "num_samples", "target", "range", "unmatched", "missing", "protocol", "columns", "ratio", "run"),
     *OF_LOG,
 )
 # What a check that runs a model says about it, in its table `run`: `steelyard run --suite` evaluates it, `check --suite` cannot.

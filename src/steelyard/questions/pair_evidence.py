@@ -38,6 +38,8 @@ def pair_evidence(pairs: Pairs, metric: Metric, asked: Asked) -> Evidence:
     """The evidence of matched pairs; each system's own interval is the one that `measure` gives."""
     if pairs.baseline.stratum is not None and pairs.candidate.stratum is not None and pairs.plain and in_strata(pairs.baseline, metric):
         pooled, usual = as_one_sample(pairs, asked)
+        if usual.test is None and metric.base in STRAIGHT and not (_binary(pairs.baseline) and _binary(pairs.candidate)):
+            usual = replace(usual, test="sign-flip")  # the ends of a range have no stratum
         found = with_strata(_evidence(pooled, metric, usual), pairs, metric, asked)
     else:
         found = _evidence(pairs, metric, asked)
@@ -149,7 +151,7 @@ def _sums(pairs: Pairs, metric: Metric, asked: Asked) -> Evidence:
             f"cannot compare {metric.name}", got="an infinite loss", need="probabilities away from 0 and 1 where the answer is otherwise"
         )
     if metric.base in STRAIGHT:
-        bounds = asked.own.range or ((0.0, 1.0) if metric.base == "brier" else None)
+        bounds = {"brier": (0.0, 1.0), "mean": asked.own.range}.get(metric.base)
         return compare_scores((rows[0][:, 1], rows[1][:, 1]), pairs, metric, asked, bounds=bounds)
     unit, units = units_of(pairs)
     sides = []

@@ -10,6 +10,7 @@ import numpy.typing as npt
 
 from steelyard.infer import sums as infer_sums
 from steelyard.infer.bootstrap import Degenerate
+from steelyard.infer.bounded_t import bounded_t
 from steelyard.infer.equivalence import equivalence
 from steelyard.infer.flips import from_tails
 from steelyard.infer.grouped import FEWEST
@@ -21,6 +22,7 @@ from steelyard.questions.asked import Asked
 from steelyard.questions.evidence import Evidence
 from steelyard.questions.grouped_rows import warn_few_units
 from steelyard.questions.paired_flips import equivalence_words
+from steelyard.questions.paired_judges import OfRange, OfRuns
 from steelyard.results import Interval, Test
 from steelyard.tally.pairs import Pairs
 from steelyard.tally.sums import Sums, tally_groups, tally_items
@@ -28,10 +30,13 @@ from steelyard.tally.sums import Sums, tally_groups, tally_items
 FloatArray = npt.NDArray[np.float64]
 
 
+NAMED = ("paired-t", "sign-flip", "wilcoxon")  # tests whose interval is t
+
+
 def compare_scores(
     rows: tuple[FloatArray, FloatArray], pairs: Pairs, metric: Metric, asked: Asked, *, bounds: tuple[float, float] | None
 ) -> Evidence:
-    """The mean difference of one number per item, under groups and repeats too."""
+    """The mean difference of one number per item, under groups and repeats too. `bounds`: the range of the numbers, if it is known."""
     from steelyard.questions.pair_evidence import units_of
 
     a, b = (_by_item(values, item, pairs.items) for values, item in zip(rows, (pairs.baseline_item, pairs.candidate_item), strict=True))
@@ -40,6 +45,8 @@ def compare_scores(
     grouped = pairs.baseline.group is not None
     unit, units = units_of(pairs)
     sums = _tally(d, unit, units, grouped)
+    name = _chosen_test(pairs, metric, asked, grouped, bounds)
+    judge = _judge(name, d, a, pairs, rows, asked, bounds)
     found = Evidence(
         design="clustered" if grouped else "paired",
         n=pairs.items,
@@ -47,27 +54,79 @@ def compare_scores(
         candidate=float(b.mean()),
         difference=float(d.mean()),
         interval=None,
-        test=_test(d, sums, pairs, rows, metric, asked, grouped),
+        test=_test(name, judge, d, sums, asked, grouped),
         correlation=_correlation(a, b),
         details=_details(a, b, d, pairs, rows, units if grouped else None),
     )
-    try:
-        found.error = infer_sums.standard_error(sums, QUOTIENT)
-    except Degenerate:
-        found.error = None
+    _settle_error(found, judge, sums)
     effects = np.bincount(unit, weights=a, minlength=units) / np.bincount(
         unit, minlength=units
     )  # of the units, in the metric's own numbers
     found.interval = scores_interval(sums, found, metric, asked, bounds, grouped, effects)
+    if bounds is None and not grouped and name in NAMED and d.any():
+        found.unseen = _seen_range(d, a, rows, asked)
     if asked.margin is not None and not found.error:
         asked.warn("equivalence within the margin cannot be tested: the differences show no spread")
     if asked.margin is not None and found.error:
-        e = equivalence(found.difference or 0.0, found.error, asked.margin, sums.n - 1)
+        df = sums.n - 1 if found.df is None else found.df
+        e = equivalence(found.pull * (found.difference or 0.0), found.error, asked.margin, df)
         found.equivalence = equivalence_words(e.p_lower, e.p_upper, asked.margin, asked, higher_is_better=metric.facts.higher_is_better)
     if not d.any():
         found.details["identical"] = True
         asked.warn("the two systems have the same score on every item: identical answers, or one run compared with itself")
     return found
+
+
+def _chosen_test(pairs: Pairs, metric: Metric, asked: Asked, grouped: bool, bounds: tuple[float, float] | None) -> str:
+    """Items are the units, however often each was asked: t with the ends of the range where it is known, else the sign flip."""
+    offered = (
+        *(("bounded-t",) if bounds is not None and not grouped else ()),
+        *("sign-flip", "paired-t", "wilcoxon"),
+        *(() if pairs.plain else ("within-item",)),
+    )
+    name = asked.choose("test", asked.test, offered, f"{metric.name} on the same items")
+    if name == "wilcoxon":
+        asked.warn("Wilcoxon tests whether the differences are symmetric around 0, not whether their mean is 0")
+    return name
+
+
+def _judge(
+    name: str,
+    d: FloatArray,
+    a: FloatArray,
+    pairs: Pairs,
+    rows: tuple[FloatArray, FloatArray],
+    asked: Asked,
+    bounds: tuple[float, float] | None,
+) -> OfRange | OfRuns | None:
+    """The tests that margins and bounds belong to as well."""
+    if name == "within-item":
+        return OfRuns(pairs, rows, asked)
+    if name == "bounded-t" and bounds is not None:
+        return OfRange(d, a, bounds, asked.alternative)
+    return None
+
+
+def _seen_range(d: FloatArray, a: FloatArray, rows: tuple[FloatArray, FloatArray], asked: Asked) -> OfRange | None:
+    """The test that would have been taken, had somebody declared the range of the scores seen."""
+    ends = min(float(side.min()) for side in rows), max(float(side.max()) for side in rows)
+    return OfRange(d, a, ends, asked.alternative) if math.isfinite(ends[1] - ends[0]) and ends[1] > ends[0] else None
+
+
+def _settle_error(found: Evidence, judge: OfRange | OfRuns | None, sums: Sums) -> None:
+    """The standard error that interval, margin and detectable difference rest on: that of the test."""
+    found.judge = judge
+    if isinstance(judge, OfRange):
+        t = judge.t
+        found.error, found.noise, found.df, found.pull = t.error, t.noise, t.df, t.n / (t.n + 2)
+        return
+    if isinstance(judge, OfRuns):
+        found.error, found.df = math.sqrt(judge.spread.variance(judge.spread.difference)) or None, math.inf
+        return
+    try:
+        found.error = infer_sums.standard_error(sums, QUOTIENT)
+    except Degenerate:
+        found.error = None
 
 
 def _by_item(values: FloatArray, item: npt.NDArray[np.int64], items: int) -> FloatArray:
@@ -89,14 +148,25 @@ def _tally(x: FloatArray, unit: Any, units: int, grouped: bool) -> Sums:
 def scores_interval(
     sums: Sums, found: Evidence, metric: Metric, asked: Asked, bounds: tuple[float, float] | None, grouped: bool, effects: FloatArray
 ) -> Interval | None:
-    method = asked.choose("interval", asked.interval, ("t", "bca", "percentile"), f"{metric.name} on the same items")
+    ranged = "bounded-t" if bounds is not None and not grouped else None
+    offered = tuple(dict.fromkeys(name for name in (found.judge and found.judge.name, "t", ranged, "bca", "percentile") if name))
+    method = asked.choose("interval", asked.interval, offered, f"{metric.name} on the same items")
     reach = (bounds[0] - bounds[1], bounds[1] - bounds[0]) if bounds else (None, None)
+    if method == "bounded-t" and bounds is not None:
+        t = bounded_t(np.repeat(sums.dense[:, 1], sums.count), bounds[1] - bounds[0])
+        return asked.interval_of(*t.interval(asked.level, asked.side), method, *reach)
+    if method == "within-item" and found.judge is not None and found.error:
+        ends = found.judge.interval(asked.level, asked.side)
+        if math.isfinite(ends[0]) or bounds is not None:
+            return asked.interval_of(*ends, method, *reach)
+        asked.warn("no interval for the difference can be given: too few items to deal their runs anew")
+        return None
     if grouped:
         warn_few_units("groups", sums.n, asked.own)
         if sums.n < FEWEST:
             return None
     try:
-        if method == "t":
+        if method in ("t", "within-item"):  # runs without any noise have no bounds of their own
             return asked.interval_of(*infer_sums.linearised(sums, QUOTIENT, asked.level, asked.side), "t", *reach)
         low, high, _ = infer_sums.resampled(sums, QUOTIENT, method, asked.level, asked.side, draws=asked.own.draws, seed=asked.own.seed)
         return asked.interval_of(low, high, method, *reach)
@@ -126,27 +196,21 @@ def _without_spread(
     return asked.interval_of(low, high, "wilson-mean", -width, width)
 
 
-def _test(
-    d: FloatArray, sums: Sums, pairs: Pairs, rows: tuple[FloatArray, FloatArray], metric: Metric, asked: Asked, grouped: bool
-) -> Test:
-    """Sign-flip by default; run labels permuted within items where the two sides have unequal repeats."""
-    runs = [np.bincount(item, minlength=pairs.items) for item in (pairs.baseline_item, pairs.candidate_item)]
-    unequal = not grouped and not np.array_equal(runs[0], runs[1])
-    offered = (
-        ("within-item", "paired-t", "sign-flip")
-        if unequal
-        else ("sign-flip", "paired-t", "wilcoxon", *(() if pairs.plain else ("within-item",)))
-    )
-    name = asked.choose("test", asked.test, offered, f"{metric.name} on the same items")
-    if name == "within-item":
-        return _within(pairs, asked, rows)
+def _test(name: str, judge: OfRange | OfRuns | None, d: FloatArray, sums: Sums, asked: Asked, grouped: bool) -> Test:
+    if isinstance(judge, OfRange):
+        told: dict[str, Any] = {"df": judge.t.df, "range": judge.reach}
+        p = judge.p_value(0.0)
+        return Test(name=name, alternative=asked.alternative, statistic=judge.t.statistic, p_value=p, details=told)
+    if isinstance(judge, OfRuns):
+        if not asked.about_runs:
+            asked.warn("within-item deals the runs of each item anew: p and interval speak of these very items, not of new ones")
+        return judge.test()
     by_unit = np.repeat(sums.dense[:, 1], sums.count) if grouped else d
     if name == "paired-t":
         return _student(sums, asked)
     if name == "wilcoxon":
         by_unit = by_unit[by_unit != 0]
         by_unit = np.sign(by_unit) * midranks(np.abs(by_unit)) if len(by_unit) else by_unit
-        asked.warn("Wilcoxon tests whether the differences are symmetric around 0, not whether their mean is 0")
     found = sign_flip(by_unit, alternative=asked.alternative, draws=asked.own.draws, seed=asked.own.seed)
     details: dict[str, Any] = {"exact": found.exact, "method": found.method}
     if not found.exact:
@@ -170,23 +234,6 @@ def _student(sums: Sums, asked: Asked) -> Test:
         return Test(name="paired-t", alternative=asked.alternative, statistic=None, p_value=None, details={"df": df})
     p = from_tails(float(stdtr(df, t)), float(stdtr(df, -t)), asked.alternative)
     return Test(name="paired-t", alternative=asked.alternative, statistic=t, p_value=p, details={"df": df})
-
-
-def _within(pairs: Pairs, asked: Asked, rows: tuple[FloatArray, FloatArray]) -> Test:
-    """Which of an item's runs are the candidate's is shuffled within the item: exact for right or wrong."""
-    from steelyard.infer.within_items import within_items, within_items_scores
-
-    sides = ((rows[0], pairs.baseline_item), (rows[1], pairs.candidate_item))
-    options: dict[str, Any] = {"alternative": asked.alternative, "draws": asked.own.draws, "seed": asked.own.seed}
-    if all(np.isin(values, (0.0, 1.0)).all() for values, _ in sides):
-        right = [np.bincount(item, weights=values, minlength=pairs.items).astype(np.int64) for values, item in sides]
-        runs = [np.bincount(item, minlength=pairs.items) for _, item in sides]
-        found = within_items(right[0], runs[0], right[1], runs[1], **options)
-    else:
-        candidate = np.repeat([False, True], [len(rows[0]), len(rows[1])])
-        found = within_items_scores(np.concatenate([item for _, item in sides]), np.concatenate(rows), candidate, **options)
-    details: dict[str, Any] = {"exact": found.exact} | ({} if found.exact else {"draws": asked.own.draws})
-    return Test(name="within-item", alternative=asked.alternative, statistic=found.difference, p_value=found.p_value, details=details)
 
 
 def _correlation(a: FloatArray, b: FloatArray) -> float | None:

@@ -153,9 +153,10 @@ def _two(first: Run, second: Run, more: Mapping[str, Any], theta: float | None, 
         return _of_flips(found, facts, more, goal)
     if found.design == "clustered" and int(found.details.get("units", FEWEST)) < FEWEST:
         _refuse_few_groups(int(found.details["units"]))
-    if not found.error:
+    noise = found.error if found.noise is None else found.noise
+    if not noise:
         raise DataError("cannot plan from these pilots", got="two runs equal on every item", need="runs that differ somewhere")
-    sd = found.error * math.sqrt(found.n)
+    sd = noise * math.sqrt(found.n)
     words = f"the same items; the differences of the two pilot runs have standard deviation {sd:.4g}"
     grouped = " (design effect of the groups included)" if found.design == "clustered" else ""
     scores = [side.score for side in (pairs.baseline, pairs.candidate) if side.score is not None]

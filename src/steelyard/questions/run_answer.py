@@ -71,7 +71,13 @@ def answered(
     if len(models) == 2 and held.watch is None:
         a, b = (_plain(rows, held.prepared.scorer.sums) for rows in held.rows)
         found = compare(
-            a, b, metric=held.prepared.metric, missing=held.wish.missing, names=list(held.names), ratio=held.prepared.scorer.sums
+            a,
+            b,
+            metric=held.prepared.metric,
+            missing=held.wish.missing,
+            names=list(held.names),
+            ratio=held.prepared.scorer.sums,
+            range=_range(held),
         )
         comparison = found if isinstance(found, Comparison) else None
     return Evaluation(
@@ -133,6 +139,7 @@ def _notes(held: Course, place: int, told: Told) -> Notes:
         available=len(held.prepared.cases),
         repeats=held.wish.repeats,
         ratio=held.prepared.scorer.sums,
+        range=None if (ends := _range(held)) is None else list(ends),
         counts=counts_of(told),
         stopping=stopping,
         steelyard=__version__,
@@ -194,6 +201,11 @@ def _by_item(rows: Sequence[Mapping[str, Any]], missing: str) -> list[float]:
 # ---- judging -----------------------------------------------------------------------------------------------------------
 
 
+def _range(held: Course) -> tuple[float, float] | None:
+    """Of the scores, where the task or its scorer says it and the metric is their mean."""
+    return held.prepared.span if held.prepared.base == "mean" else None
+
+
 def _verdict(
     held: Course,
     spec: Mapping[str, Any] | None,
@@ -224,6 +236,7 @@ def _verdict(
             protocol=comparable(held.prepared.protocol, held.wish.unmatched),
             unmatched=held.wish.unmatched,
             missing=held.wish.missing,
+            range=_range(held),
             **more,
             **where,
             **{name: value for name, value in held.wish.rule.items() if value is not None},

@@ -38,6 +38,7 @@ class Notes:
     available: int
     repeats: int
     ratio: Sequence[str] | None = None  # the columns of a ratio metric
+    range: Sequence[float] | None = None  # the least and the greatest score, where the task or its scorer says them
     counts: Mapping[str, int] = field(default_factory=dict)  # answered, truncated, empty, refused, unextracted, errors
     stopping: Mapping[str, Any] | None = None
     steelyard: str = ""
@@ -145,9 +146,13 @@ def _check(notes: Notes, shown: str) -> None:
         "counts": dict,
         "stopping": (dict, type(None)),
         "ratio": (list, type(None)),
+        "range": (list, type(None)),
         "asked_of": dict,
     }
     wrong = [name for name, kind in kinds.items() if not isinstance(getattr(notes, name), kind)]
+    ends = notes.range if isinstance(notes.range, list) else [0, 1]
+    if len(ends) != 2 or not all(type(end) in (int, float) for end in ends):
+        wrong.append("range")
     looked = (notes.stopping or {}).get("looked", [])
     if not isinstance(looked, list) or not all(type(n) is int for n in looked):
         wrong.append("stopping")
