@@ -44,14 +44,15 @@ from steelyard.errors import UsageError
 @click.option(
     "--interval",
     metavar="METHOD",
-    help="tango, newcombe, bonett-price, wald, bayes, bca, percentile, delta, t, delong; "
+    help="tango, newcombe, bonett-price, wald, bayes, bca, percentile, delta, bounded-t, t, within-item, delong; "
     "unpaired: newcombe, miettinen-nurminen, agresti-caffo, wald, bayes, delta, t."
     "  [default: the best for the metric]",
 )
 @click.option(
     "--test",
     metavar="METHOD",
-    help="mcnemar-midp, mcnemar-exact, mcnemar, randomization, bootstrap, sign-flip, paired-t, within-item, wilcoxon, z, welch-t, delong."
+    help="mcnemar-midp, mcnemar-exact, mcnemar, randomization, bootstrap, bounded-t, sign-flip, paired-t, wilcoxon, "
+    "within-item, z, welch-t, delong."
     "  [default: the best for the metric]",
 )
 @click.option(

@@ -60,6 +60,7 @@ SAID: dict[str, dict[str, Said]] = {
         "bca": (f"covers 0.89 with ten positives and an AUC of 0.96{DRAWN}", Band(low=0.87, mean_low=0.91)),
     },
     "a lower bound of a paired difference of scores": {
+        "bounded-t": ("covers what it says or more, rare large losses included", Band(low=0.945)),
         "t": ("covers 0.63 with 20 items of which one in twenty is a large loss", Band(low=0.62, mean_low=0.9)),
         "bca": (f"covers 0.63 with 20 items of which one in twenty is a large loss{DRAWN}", Band(low=0.6, mean_low=0.88)),
         "percentile": (f"covers 0.63 with 20 items of which one in twenty is a large loss{DRAWN}", Band(low=0.6, mean_low=0.88)),

@@ -26,6 +26,7 @@ FAMILIES = (
     "tests",
     "tests_labels",
     "tests_scores",
+    "repeated_items",
     "tests_apart",
     "guards",
     "guards_runs",

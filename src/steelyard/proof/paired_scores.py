@@ -14,6 +14,7 @@ from steelyard.metrics.sums import QUOTIENT, item_rows
 from steelyard.proof.claims import LEVEL, TWO_PAGE, Band, Claim, Said, Setting
 from steelyard.proof.simulation import DRAWS, Study, default_of, nothing_yet, runs_of, simulated
 from steelyard.questions.asked import Asked
+from steelyard.questions.paired_judges import OfRange
 from steelyard.questions.paired_scores import scores_interval
 from steelyard.questions.paired_units import units_interval
 from steelyard.questions.settings import Settings
@@ -43,6 +44,7 @@ CURVES: tuple[Setting, ...] = tuple(
 )
 
 OF_SCORES: dict[str, Said] = {
+    "bounded-t": ("covers what it says or more, rare large losses included; far wider with few items", Band(low=0.945)),
     "t": ("covers 0.645 with 20 items of which one in twenty is a large loss", Band(low=0.63, fails=0.94, mean_low=0.91)),
     "bca": (f"covers 0.63 with 20 items of which one in twenty is a large loss; {DRAWS} draws", Band(low=0.61, fails=0.93, mean_low=0.89)),
     "percentile": (
@@ -84,8 +86,11 @@ def scores(setting: Setting, rng: np.random.Generator) -> FloatArray:
 
 
 def of_scores(method: str, d: FloatArray, seed: int, side: str = "two") -> Interval | None:
+    """The differences lie in -1 to 1, as those of scores in 0 to 1 do; normal ones that do not are cut off there."""
+    d = np.clip(d, -1, 1)
     asked = Asked(own=Settings(draws=DRAWS, seed=seed, side=side), interval=method or None)
     found = nothing_yet(len(d), float(d.mean()))
+    found.judge = OfRange(d, np.zeros(len(d)), (0.0, 1.0), "two-sided")
     return scores_interval(tally_items(item_rows("mean", d)), found, parse("mean"), asked, (0.0, 1.0), False, d)
 
 

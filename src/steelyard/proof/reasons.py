@@ -18,6 +18,8 @@ ANY_N = "wider where items are many; it is there for whoever needs a guarantee a
 VARIES = "wider by half or more with few groups, and its width varies wildly there"
 FEW_OFF = "narrower because it covers less where few items are off an end; the rule takes t where there are enough"
 
+UNSEEN = "too sure where rare items differ by much more than those seen, or where the repeats are unequal; offered by name"
+
 PROPORTION = "a proportion"
 BOUNDS = ("a lower bound of a proportion", "an upper bound of a proportion")
 TABLES = ("macro F1", "MCC", "Cohen's kappa", "balanced accuracy", "F2 of one class")
@@ -76,7 +78,9 @@ REASONS: dict[tuple[str, str], str] = {
     **{(family, "percentile"): LESS for family in ("average precision", "AUC")},
     **{("a paired difference of ratios", method): LESS for method in ("percentile", "bca")},
     ("equal repeats of the same items", "within-item"): "it speaks of these very items, not of new ones of their kind",
-    ("equal repeats of the same items", "paired-t"): "approximate, where the default is exact under exchange",
+    **{("equal repeats of the same items", test): UNSEEN for test in ("sign-flip", "paired-t", "wilcoxon")},
+    **{("unequal repeats of the same items", test): UNSEEN for test in ("sign-flip", "paired-t")},
+    ("unequal repeats of the same items", "within-item"): "it speaks of these very items, not of new ones of their kind",
     ("stopping early, right or wrong", "sprt"): "it must know the discordance, and loses its power where that is wrong",
     (ENDS, "e-mcnemar"): "its rule stops later, with more items to rest on; the ends belong to the rule",
     (ENDS, "sprt"): "its rule must know the discordance; the ends belong to the rule",
@@ -84,7 +88,7 @@ REASONS: dict[tuple[str, str], str] = {
     **{(family, method): LESS for family in (PAIRED, MANY) for method in ("newcombe", "wald", "percentile", "bca", "delta")},
     **{(family, "bonett-price"): NO_TEST for family in (PAIRED, MANY)},
     **{(family, "bayes"): PRIOR for family in (PAIRED, MANY, UNPAIRED)},
-    ("a paired difference of scores", "percentile"): LESS,
+    **{(f"{of}a paired difference of scores", method): UNSEEN for of in ("", "a lower bound of ") for method in ("t", "bca", "percentile")},
     **{(f, "miettinen-nurminen"): "found by iteration, where Newcombe's is a formula to check by hand" for f in (UNPAIRED, UNPAIRED_BOUND)},
     (UNPAIRED, "agresti-caffo"): "it lies around a difference shrunk towards 0, not around the one that was seen",
     (UNPAIRED, "wald"): LESS,
