@@ -135,9 +135,9 @@ def _skewed() -> Trial:
 def judged(past: FloatArray, new: FloatArray, **options: Any) -> Found:
     """The verdict on recorded runs and new ones, each of shape (items, runs)."""
     rule = rule_of(Entry(model="m", value=None, metric="accuracy"), **options)
-    sides = (Run(name, run_of(runs.T.ravel(), runs.shape[1])) for name, runs in (("reference", past), ("run", new)))
+    reference, run = (Run(name, run_of(runs.T.ravel(), runs.shape[1])) for name, runs in (("reference", past), ("run", new)))
     named: dict[str, Any] = {"unit": 1.0, "unmatched": "error", "missing": "error", "draws": 999, "seed": 0}
-    return guard_items(*sides, parse("accuracy"), rule, **named)
+    return guard_items(reference, run, parse("accuracy"), rule, **named)
 
 
 def _guarded(draw: Any, rng: np.random.Generator, setting: Setting) -> tuple[Any, ...]:
