@@ -5,14 +5,17 @@ from __future__ import annotations
 import itertools
 import math
 from fractions import Fraction
+from functools import partial
 
 import numpy as np
 import pytest
 
 from steelyard.errors import UsageError
-from steelyard.infer.sequential_cost import expected_items
+from steelyard.infer.sequential_cost import expected_items as expected_of
 from steelyard.infer.sequential_mcnemar import Look, SequentialMcNemar
 from steelyard.infer.spending import spent
+
+expected_items = partial(expected_of, rule="mcnemar")
 
 # ---- the prototype -----------------------------------------------------------------------------------------------------
 
@@ -189,7 +192,7 @@ def test_more_to_find_more_to_ask() -> None:
 
 def test_the_same_seed_gives_the_same_answer() -> None:
     first = expected_items(0.05, 0.1, 0.0, paths=50)
-    expected_items.cache_clear()
+    expected_of.cache_clear()
     assert expected_items(0.05, 0.1, 0.0, paths=50) == first
     assert expected_items(0.05, 0.1, 0.0, paths=50, seed=1) != first
 

@@ -10,7 +10,7 @@ import pytest
 
 from steelyard.errors import UsageError
 from steelyard.infer.sequential_mcnemar import SequentialMcNemar
-from steelyard.infer.stopping import KINDS, ExactMcNemar, Rule, choice, rule_for
+from steelyard.infer.stopping import KINDS, ExactMcNemar, Rule, choice, earlier_choice, rule_for
 
 PLAIN: dict[str, Any] = {"right_or_wrong": True, "one_answer": True, "margin": 0.0, "grouped": False, "theta": 0.02, "n_max": 1000}
 NEEDS: dict[str, dict[str, Any]] = {"sprt": {"discordance": 0.05}}
@@ -19,10 +19,11 @@ NEEDS: dict[str, dict[str, Any]] = {"sprt": {"discordance": 0.05}}
 @pytest.mark.parametrize(
     ("change", "kind", "words"),
     [
-        ({}, "mcnemar", "exact test on disagreements applies"),
-        ({"right_or_wrong": False}, "lan-demets", "scores are not right or wrong"),
-        ({"one_answer": False}, "lan-demets", "several answers"),
-        ({"margin": 0.01}, "lan-demets", "margin of 0.01"),
+        ({}, "profile-mcnemar", "exact test on disagreements applies"),
+        ({"right_or_wrong": False, "score_range": (0.0, 1.0)}, "empirical-likelihood", "scores are not right or wrong"),
+        ({"right_or_wrong": False}, "lan-demets", "without a range of scores no rule can rule out rare total failures"),
+        ({"one_answer": False}, "empirical-likelihood", "several answers"),
+        ({"margin": 0.01}, "empirical-likelihood", "margin of 0.01"),
         ({"grouped": True}, "lan-demets", "in groups"),
         ({"theta": None}, "lan-demets", "no early pass"),
         ({"theta": None, "n_max": None}, "e-process", "no looks can be planned"),
@@ -87,7 +88,7 @@ def test_the_exact_rule_is_the_exact_test() -> None:
     assert rule.alpha_spent == test.alpha_spent
 
 
-@pytest.mark.parametrize("kind", ["mcnemar", "e-mcnemar", "sprt"])
+@pytest.mark.parametrize("kind", ["profile-mcnemar", "mcnemar", "e-mcnemar", "sprt"])
 @pytest.mark.parametrize(
     ("change", "words"),
     [
@@ -105,8 +106,13 @@ def test_what_does_not_fit_is_refused(kind: str, change: dict[str, Any], words: 
 @pytest.mark.parametrize(
     ("kind", "change", "words"),
     [
-        ("triangular", {}, "one of mcnemar, lan-demets"),
+        ("triangular", {}, "one of profile-mcnemar, empirical-likelihood, mcnemar, lan-demets"),
         ("mcnemar", {"theta": None}, "need theta"),
+        ("profile-mcnemar", {"theta": None}, "need theta"),
+        ("empirical-likelihood", {"theta": None}, "need theta"),
+        ("empirical-likelihood", {"grouped": True}, "items in groups"),
+        ("empirical-likelihood", {"right_or_wrong": False}, "without a range"),
+        ("empirical-likelihood", {"score_range": (0.0, 0.01)}, "theta 0.02 and margin 0 with scores 0.01 wide"),
         ("sprt", {}, "discordance"),
         ("e-process", {"right_or_wrong": False}, "without a range"),
         ("e-process", {"grouped": True}, "largest group"),
@@ -118,3 +124,16 @@ def test_what_does_not_fit_is_refused(kind: str, change: dict[str, Any], words: 
 def test_what_is_missing_is_named(kind: str, change: dict[str, Any], words: str) -> None:
     with pytest.raises(UsageError, match=words):
         rule_for(kind, **(PLAIN | change))
+
+
+@pytest.mark.parametrize("kind", ["profile-mcnemar", "empirical-likelihood", "e-process", "e-mcnemar", "sprt", None])
+def test_looks_are_refused_by_rules_that_plan_none(kind: str | None) -> None:
+    with pytest.raises(UsageError, match=r"cannot plan looks with.*mcnemar or lan-demets.*--every"):
+        rule_for(kind, **PLAIN, **NEEDS.get(kind or "", {}), looks=20)
+
+
+def test_runs_of_the_first_version_are_replayed_by_its_own_choice() -> None:
+    plain = {"right_or_wrong": True, "one_answer": True, "margin": 0.0, "grouped": False}
+    assert earlier_choice(**plain) == "mcnemar"
+    for change in ({"right_or_wrong": False}, {"one_answer": False}, {"margin": 0.01}, {"grouped": True}):
+        assert earlier_choice(**(plain | change)) == "lan-demets"

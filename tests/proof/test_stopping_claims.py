@@ -31,7 +31,7 @@ def test_every_rule_has_claims_of_size_power_and_ends() -> None:
             assert claim_of("stopping early, right or wrong", kind, about).band.low is not None or about == "size"
         assert claim_of("each end", kind, "coverage").nominal == 0.95
     assert claim_of("stopping early, right or wrong", rule_for(right_or_wrong=True, theta=0.05).plan()["rule"], "size").default
-    assert claim_of("stopping early, scores", "lan-demets", "size").default
+    assert claim_of("stopping early, scores", "empirical-likelihood", "size").default
 
 
 @pytest.mark.parametrize("kind", KINDS)

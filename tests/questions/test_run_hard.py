@@ -104,7 +104,9 @@ RULES: dict[str, dict[str, Any]] = {
     "e-process": {"stopping": "e-process"},
     "e-mcnemar": {"stopping": "e-mcnemar"},
     "sprt": {"stopping": "sprt", "discordance": 0.1},
-    "one look": {"looks": 1},
+    "one look": {"looks": 1, "stopping": "mcnemar"},
+    "empirical likelihood": {"stopping": "empirical-likelihood"},
+    "empirical likelihood, every item": {"stopping": "empirical-likelihood", "every": 1},
     "one look, lan-demets": {"looks": 1, "stopping": "lan-demets"},
     "every item": {"every": 1},
     "every item, lan-demets": {"every": 1, "stopping": "lan-demets"},
@@ -112,7 +114,7 @@ RULES: dict[str, dict[str, Any]] = {
     "never before the end, lan-demets": {"every": 10_000, "stopping": "lan-demets"},
     "strict": {"alpha": 0.01, "beta": 0.01},
     "beta as alpha": {"beta": 0.05},
-    "many looks": {"looks": 200, "every": 1},
+    "many looks": {"looks": 200, "every": 1, "stopping": "mcnemar"},
 }
 
 
@@ -207,7 +209,7 @@ def test_items_exhausted_are_inconclusive_even_where_a_fixed_test_would_pass(pla
 def test_references_of_several_runs_are_not_judged_by_mcnemar(place: dict[str, Any]) -> None:
     recorded(task_of(), place, good, other, wrong_on(lambda x: spread(x, 5) < 0.15))
     found = judged(task_of(), place, same, theta=0.1)
-    assert "Lan-DeMets" in found.test or "lan" in found.test.lower()
+    assert found.test == "empirical-likelihood SPRT"
     assert judged(task_of(), place, hopeless, theta=0.1).verdict == "regression"
     assert found.flips is None
 
@@ -420,12 +422,12 @@ def test_less_of_a_score_is_better(place: dict[str, Any]) -> None:
     assert worse.higher_is_better is False
 
 
-def test_token_f1_stops_by_lan_demets(place: dict[str, Any]) -> None:
+def test_token_f1_stops_by_its_known_range(place: dict[str, Any]) -> None:
     task = task_of(scorer="token-f1")
     recorded(task, place, good)
     found = judged(task, place, same, theta=0.1)
     assert found.verdict == "pass"
-    assert "lan" in (found.test or "").lower()
+    assert found.test == "empirical-likelihood SPRT"
     assert judged(task, place, poor, theta=0.1).verdict == "regression"
 
 
@@ -757,7 +759,7 @@ def test_repeats_against_a_reference(place: dict[str, Any]) -> None:
     recorded(task_of(), place, good)
     found = judged(task_of(), place, same, theta=0.1, repeats=3)
     assert found.verdict == "pass"
-    assert "lan" in (found.test or "").lower()
+    assert found.test == "empirical-likelihood SPRT"
     assert judged(task_of(), place, poor, theta=0.1, repeats=2).verdict == "regression"
 
 

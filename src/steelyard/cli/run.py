@@ -53,11 +53,11 @@ OF_VERDICTS = ("junit", "github")  # formats that know a verdict, not the run ar
 @click.option("--scale", type=click.Choice(["percent", "fraction", "raw"]), help="Of theta and margin.")
 @click.option(
     "--stopping",
-    type=click.Choice(["mcnemar", "lan-demets", "e-process", "e-mcnemar", "sprt"]),
-    help="How it is decided.  [default: mcnemar where it fits, else lan-demets]",
+    type=click.Choice(["profile-mcnemar", "empirical-likelihood", "mcnemar", "lan-demets", "e-process", "e-mcnemar", "sprt"]),
+    help="Rule of --until decided.  [default: profile-mcnemar for right or wrong, empirical-likelihood for scores, lan-demets for groups]",
 )
 @click.option("--discordance", type=float, help="For --stopping sprt: the share of items on which two healthy runs differ.")
-@click.option("--looks", type=int, default=20, show_default=True, help="Looks that are planned for.")
+@click.option("--looks", type=int, help="Looks that mcnemar and lan-demets plan; the other rules have none.  [default: 20]")
 @click.option("--every", type=int, default=32, show_default=True, help="Items between two looks.")
 @click.option("--n", type=int, help="How many items: a subset in hash order.  [default: what the task says, else all]")
 @click.option("--seed", type=int, help="Random seed of the order of the items.  [default: the task's, else 0]")

@@ -276,6 +276,19 @@ class Journal:
         )
 
 
+def begun_as(path: Path) -> Mapping[str, Any]:
+    """The identity with which a journal was begun; nothing where there is none, or where its first line is not whole."""
+    try:
+        with open(path, "rb") as lines:
+            line = lines.readline()
+    except OSError:
+        return {}
+    if not line.startswith(_BEGINS) or not line.endswith(b"\n") or not _sound(line):
+        return {}
+    identity = json.loads(line).get("identity")
+    return identity if isinstance(identity, Mapping) else {}
+
+
 # ---- lines -----------------------------------------------------------------------------------------------------------
 
 

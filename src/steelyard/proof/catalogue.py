@@ -33,6 +33,8 @@ FAMILIES = (
     "suites",
     "stopping",
     "stopping_ends",
+    "stopping_batches",
+    "stopping_tails",
     "drifts",
     "learners",
     "plans",

@@ -98,6 +98,7 @@ REASONS: dict[tuple[str, str], str] = {
     (SUITE, "none"): "it alarms in most healthy nights of twenty guards",
     ("stopping early, right or wrong", "e-mcnemar"): "it never stops for a pass, and pays in items; the default stops for either answer",
     (ENDS, "lan-demets"): "asymptotic, where the default is exact",
+    ("the lower end after stopping early, scores with rare falls", "lan-demets, no range"): LESS,
     ("the mean of bounded scores, at every item at once", "betting sequence for a width"): "tuned to one width, known beforehand",
 }
 

@@ -18,6 +18,8 @@ FloatArray = npt.NDArray[np.float64]
 THETA, BATCH = 0.05, 32
 OUTCOMES = "stopping early, right or wrong"
 SIZES: dict[str, Said] = {
+    "profile-mcnemar": ("at most alpha, exactly, for every discordance and every batch", Band(high=0.05)),
+    "empirical-likelihood": ("at most alpha wherever it was tried", Band(high=0.05)),
     "mcnemar": ("at most alpha, exactly", Band(high=0.05)),
     "lan-demets": ("asymptotic: about 0.05, 0.056 at most", Band(high=0.055)),
     "e-process": ("at most alpha at any moment", Band(high=0.05)),
@@ -25,6 +27,8 @@ SIZES: dict[str, Said] = {
     "sprt": ("about alpha", Band(high=0.05)),
 }
 POWERS: dict[str, Said] = {
+    "profile-mcnemar": ("finds a drop of theta with the power it is planned for", Band(low=0.79)),
+    "empirical-likelihood": ("finds a drop of theta with the power it is planned for", Band(low=0.79)),
     "mcnemar": ("finds a drop of theta with the power it is planned for", Band(low=0.79)),
     "lan-demets": ("finds a drop of theta with the power it is planned for", Band(low=0.78)),
     "e-process": ("finds a drop of theta if there are items enough", Band(low=0.75)),
@@ -49,8 +53,8 @@ def _exact() -> Iterator[Claim]:
         yield from declared(
             kind,
             "the exact sequential McNemar test, theta of 2 points",
-            {"mcnemar": said["mcnemar"]},
-            "mcnemar",
+            {method: said[method] for method in ("profile-mcnemar", "mcnemar")},
+            default_rule(True),
             along_courses,
             quick=tuple({"discordance": psi, "drop": drop, "courses": 40} for psi in (0.02, 0.05)),
             full=tuple({"discordance": psi, "drop": drop, "courses": 1000} for psi in (0.01, 0.02, 0.05, 0.1, 0.2, 0.4)),
@@ -59,7 +63,7 @@ def _exact() -> Iterator[Claim]:
 
 def along_courses(method: str, setting: Setting, rng: np.random.Generator) -> Iterator[Point]:
     psi, drop, courses = float(setting["discordance"]), float(setting["drop"]), int(setting["courses"])
-    found = expected_items(0.02, psi, drop, batch=BATCH, paths=courses)
+    found = expected_items(0.02, psi, drop, rule=method, batch=BATCH, paths=courses)
     where = words({"discordance": psi, "drop": drop})
     # Courses of one chance each agree in a share that lies next to alpha: half a course is the least that is not known.
     yield Point(where, found.regression, max(found.regression_error, 1e-6))
@@ -89,7 +93,7 @@ def planned(kind: str, discordance: float | None = None) -> Rule:
 
 def default_rule(right_or_wrong: bool) -> str:
     plain: dict[str, Any] = {"one_answer": True, "margin": 0.0, "grouped": False, "n_max": None}
-    return choice(right_or_wrong=right_or_wrong, theta=THETA, **plain)[0]
+    return choice(right_or_wrong=right_or_wrong, theta=THETA, score_range=(0.0, 1.0), **plain)[0]
 
 
 def _outcomes() -> Trial:
@@ -142,7 +146,7 @@ def _scores() -> Trial:
         rule = rule_for(kind, right_or_wrong=False, theta=THETA, score_range=(0.0, 1.0))
         return followed(rule, values).decision == "regression"
 
-    kinds = ("lan-demets", "e-process")
+    kinds = ("empirical-likelihood", "lan-demets", "e-process")
     return Trial(
         family="stopping early, scores",
         draw=draw,

@@ -21,6 +21,8 @@ def claims() -> Iterator[Claim]:
 
 def _ends() -> Iterator[Claim]:
     said: dict[str, Said] = {
+        "profile-mcnemar": ("each end misses the truth in 6% of the runs at most", Band(low=0.94)),
+        "empirical-likelihood": ("each end misses the truth in 5% of the runs at most", Band(low=0.95)),
         "mcnemar": ("each end misses the truth in 6% of the runs at most", Band(low=0.94)),
         "lan-demets": ("each end misses the truth in 7% of the runs at most", Band(low=0.91)),
         "e-process": ("holds whenever one stops", Band(low=0.95)),

@@ -261,6 +261,7 @@ def p_words(p: float, alpha: float) -> str:
 def _sign(found: Found, rule: Rule, task: str, model: str, spec: Mapping[str, Any], scale: str) -> str:
     return signature.write(
         {
+            **_stopping_keys(found),
             "task": task,
             "model": model,
             "spec": [f"{key}={value}" for key, value in sorted(spec.items())] or None,
@@ -277,3 +278,13 @@ def _sign(found: Found, rule: Rule, task: str, model: str, spec: Mapping[str, An
             "margin": rule.margin or None,
         }
     )
+
+
+def _stopping_keys(found: Found) -> dict[str, Any]:
+    """How a run stopped, where its plan names the rule. Runs of 0.1.0 have the name of their test alone."""
+    facts = found.details.get("stopping")
+    if facts is None or facts["plan"].get("stopping") is None:
+        return {}
+    settled, ends = facts["rule"], facts["rule"].get("range")
+    keys = {"stopping": settled["rule"], "step": facts["plan"]["every"], "range": None if ends is None else [f"{end:g}" for end in ends]}
+    return {**keys, "spending": settled.get("spending"), "kappa": settled.get("kappa")}

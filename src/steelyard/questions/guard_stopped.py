@@ -10,7 +10,7 @@ from steelyard.errors import DataError, UsageError
 from steelyard.evaluate.order import hash_order
 from steelyard.questions.guard_number import Found
 from steelyard.questions.guard_rule import Rule
-from steelyard.questions.guard_sequential import Plan, found_of, replay, series_of
+from steelyard.questions.guard_sequential import Plan, found_of, refuse_other_looks, replay, series_of
 from steelyard.questions.guard_source import keyed_alike, metric_of, read_run, scale_of
 from steelyard.questions.reference_place import Place, with_outcomes
 from steelyard.questions.run_notes import Notes
@@ -58,7 +58,7 @@ def guard_stopped(
     run = read_run(source, columns, rule.metric, rule.warnings)
     metric = metric_of(rule.metric, run.items)
     past = outcomes.to_items(recorded)
-    scale, unit = scale_of(rule, metric, [past, run.items], entry)
+    scale, unit = scale_of(rule, metric, [past], entry)  # as the run settled it, before there was a score of its own
     rule = _as_planned(rule, plan, unit, asked)
     settings = settle(missing=missing)
     items = Sample(run.items, settings, needed=("score", "group") if run.items.score is not None else None).items
@@ -67,7 +67,9 @@ def guard_stopped(
         raise DataError("cannot check a run that stopped early", got="a run without ids", need="the id column it was written with")
     _check_prefix([run.items.id.names[code] for code in run.items.id.codes.tolist()], recorded, notes, rule)
     series = series_of(past, keyed_alike(replace(run, items=items), recorded.hashed).items, metric)
-    found = found_of(replay(series, plan, stopping["looked"], rule.sign, last=bool(stopping.get("last"))), series, plan, rule, unit)
+    followed = replay(series, plan, stopping["looked"], rule.sign, last=bool(stopping.get("last")))
+    refuse_other_looks(followed, stopping)
+    found = found_of(followed, series, plan, rule, unit)
     found.details["n_reference"] = len(recorded.keys)
     return found, rule, scale
 

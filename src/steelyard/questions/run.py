@@ -12,13 +12,14 @@ from typing import Any, Literal, overload
 from steelyard.errors import UsageError
 from steelyard.evaluate.asking import Watcher
 from steelyard.evaluate.deadline import seconds_of
+from steelyard.evaluate.journal import begun_as
 from steelyard.options import keywords_of, refuse_unknown
 from steelyard.questions.plan_checks import whole
 from steelyard.questions.run_course import Course
 from steelyard.questions.run_dry import dry_run_of
 from steelyard.questions.run_judge import Bench, bench_of, beside, plan_of
 from steelyard.questions.run_models import for_each, judging, named, opened
-from steelyard.questions.run_notes import refuse_other_run, rows_paths
+from steelyard.questions.run_notes import journal_path, refuse_other_run, rows_paths
 from steelyard.questions.run_task import Prepared, prepare
 from steelyard.questions.run_watch import LEVEL, Decided, Narrow, Watch
 from steelyard.questions.run_wish import OF_MODELS, Wish, check_output, wish_of
@@ -48,7 +49,7 @@ def run(
     config: str | os.PathLike[str] | None = None,
     until: str | None = None,
     stopping: str | None = None,
-    looks: int = 20,
+    looks: int | None = None,
     every: int = EVERY,
     discordance: float | None = None,
     theta: float | None = None,
@@ -132,7 +133,7 @@ def run(
         if wish.unmatched == "drop" and bench is not None and bench.past is not None:
             kept = tuple(case for case in prepared.cases if bench.key(case.id) in bench.past)
             prepared = replace(prepared, cases=kept)
-        watch = _watch(wish, bench, prepared)
+        watch = _as_begun(_watch(wish, bench, prepared), out, bench)
         if dry_run:
             return dry_run_of(prepared, asked, names, wish, judged=None if bench is None else bench.model)
         course = Course(
@@ -176,3 +177,11 @@ def _watch(wish: Wish, bench: Bench | None, prepared: Prepared) -> Watch | None:
             hint="range = [0, 1] in the task",
         )
     return Narrow(wish.width, wish.every, prepared.span, 1 - LEVEL)
+
+
+def _as_begun(watch: Watch | None, output: Path | None, bench: Bench | None) -> Watch | None:
+    """A run that 0.1.0 began with this very plan goes on by the rule that 0.1.0 would have taken."""
+    if not isinstance(watch, Decided) or output is None or bench is None:
+        return watch
+    earlier = watch.plan.as_earlier()
+    return Decided(earlier, bench.rule.sign) if begun_as(journal_path(output)).get("stopping") == earlier.to_dict() else watch

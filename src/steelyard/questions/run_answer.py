@@ -16,7 +16,7 @@ from steelyard.evaluate.told import Told
 from steelyard.infer.confidence_sequence import ConfidenceSequence
 from steelyard.questions.compare import compare
 from steelyard.questions.guard import check, written
-from steelyard.questions.guard_sequential import found_of
+from steelyard.questions.guard_sequential import found_of, noted_look
 from steelyard.questions.measure import measure
 from steelyard.questions.run_judge import NOBODY, comparable
 from steelyard.questions.run_notes import Notes, journal_path, rows_paths, write_run
@@ -126,6 +126,9 @@ def _notes(held: Course, place: int, told: Told) -> Notes:
     if isinstance(held.watch, Decided):
         stopping = {"plan": held.watch.plan.to_dict(), "looked": held.watch.looked, "last": held.items == len(held.prepared.cases)}
         stopping["reference"] = None if len(held.models) == 2 or held.bench is None else held.bench.entry.items
+        if held.watch.plan.stopping is not None:
+            stopping["rule"] = held.watch.rule.plan()
+            stopping["looks"] = [noted_look(look) for look in held.watch.rule.looks]
     elif isinstance(held.watch, Narrow):
         stopping = {"width": held.watch.width, "looked": held.watch.looked}
     return Notes(
@@ -171,11 +174,13 @@ def _measured(held: Course, place: int) -> Measurement | None:
         return measure(rows, metric="ratio", ratio=prepared.scorer.sums, missing=held.wish.missing)
     if held.watch is None:
         return measure(rows, metric=prepared.metric, missing=held.wish.missing, **more)
-    found = measure(rows, metric=prepared.metric, missing=held.wish.missing, **more)
+    outside = held.watch.outside if isinstance(held.watch, Decided) else None
+    found = measure(rows, metric=prepared.metric, missing=held.wish.missing, **({} if outside is not None else more))
     ends = prepared.span
-    if ends is None:
+    if ends is None or outside is not None:
         row = replace(found.rows[0], interval=None)
-        said = "no interval of the metric itself: the run stopped by its answers, and the range of scores is not known"
+        why = "the range of scores is not known" if outside is None else outside.words
+        said = f"no interval of the metric itself: the run stopped by its answers, and {why}"
         return replace(found, rows=(row,), warnings=(*found.warnings, said))
     if isinstance(held.watch, Narrow):
         low, high = held.watch.interval  # the very one that was narrow enough

@@ -12,6 +12,7 @@ import numpy as np
 
 from steelyard.errors import DataError, UsageError
 from steelyard.evaluate.told import jsonable
+from steelyard.infer.stopping import OF_RANGE, small_pool
 from steelyard.items import Items
 from steelyard.metrics.catalogue import Metric, parse
 from steelyard.questions.compare_items import Run
@@ -23,6 +24,7 @@ from steelyard.questions.record_entry import unit_of
 from steelyard.questions.reference_place import Place, load, locate, matched, with_outcomes
 from steelyard.questions.run_task import Prepared
 from steelyard.questions.run_wish import Wish
+from steelyard.questions.telling import item_values
 from steelyard.reference import outcomes
 from steelyard.reference.entry import Entry
 from steelyard.reference.matching import NoReferenceError
@@ -45,6 +47,7 @@ class Bench:
     scale: str
     unit: float
     past: Mapping[str, float] | None = None
+    stored: tuple[float, float] | None = None  # the lowest and the highest outcome on record
     groups: Mapping[str, str | None] | None = None
     hashed: bool = False
     one_answer: bool = True
@@ -99,7 +102,7 @@ def bench_of(
         refuse_other_contents(keyed_alike(_asked(prepared), recorded.hashed), recorded)
     check_protocol(match.entry, place, comparable(prepared.protocol, wish.unmatched), rule)
     groups = None if recorded.group is None else dict(zip(recorded.keys, recorded.group, strict=True))
-    return replace(bench, past=_past(past, bench.metric), groups=groups)
+    return replace(bench, past=_past(past, bench.metric), stored=_ends(past, bench.metric), groups=groups)
 
 
 def comparable(protocol: Mapping[str, str], unmatched: str) -> dict[str, str]:
@@ -119,6 +122,12 @@ def _past(items: Items, metric: Metric) -> dict[str, float] | None:
         return means_of(items, metric)
     except DataError:
         return None  # a metric of the whole table: judged when the run is complete
+
+
+def _ends(items: Items, metric: Metric) -> tuple[float, float] | None:
+    """The lowest and the highest of the single outcomes on record."""
+    values = item_values(items, metric)
+    return None if values is None or not len(values) else (float(np.min(values)), float(np.max(values)))
 
 
 def _refuse_other_metric(rule: Rule, prepared: Prepared) -> None:
@@ -195,7 +204,8 @@ def plan_of(bench: Bench, prepared: Prepared, wish: Wish) -> Plan:
             need="whole groups",
             hint="whole_groups = true in the task, or leave the group out",
         )
-    return Plan(
+    span, said = _range(bench, prepared)
+    plan = Plan(
         kind=wish.kind,
         theta=rule.theta / bench.unit,
         alpha=rule.alpha,
@@ -209,8 +219,40 @@ def plan_of(bench: Bench, prepared: Prepared, wish: Wish) -> Plan:
         groups=len(set(groups)) if groups else None,
         largest_group=max(Counter(groups).values()) if groups else None,
         discordance=wish.discordance,
-        score_range=prepared.span,
-    )
+        score_range=span,
+        range_from=said,
+    ).settled()
+    _warn(plan, bench)
+    return plan
+
+
+def _range(bench: Bench, prepared: Prepared) -> tuple[tuple[float, float] | None, str | None]:
+    """The range of scores and where it comes from: the task, else the scorer, else the lowest and the highest score on record."""
+    if prepared.span is not None:
+        return prepared.span, "scorer" if prepared.scorer.span is not None and prepared.span == prepared.scorer.span else "task"
+    known = bench.stored is not None and bench.stored[0] < bench.stored[1]
+    return (bench.stored, "record") if known else (None, None)
+
+
+def _warn(plan: Plan, bench: Bench) -> None:
+    """What is known before the first question."""
+    warnings = bench.rule.warnings
+    if plan.range_from == "record" and plan.score_range is not None and plan.taken in OF_RANGE:
+        low, high = plan.score_range
+        warnings.append(
+            f"no range of scores is declared: {low:g} to {high:g} is taken, the lowest and the highest on record; a score outside "
+            "ends the run undecided (range = [LOW, HIGH] in the task)"
+        )
+    if plan.taken == "lan-demets" and plan.score_range is None:
+        warnings.append(
+            "no range of scores is known: rare total failures may pass more often than beta says (range = [LOW, HIGH] in the task)"
+        )
+    width = 1.0 if plan.score_range is None else plan.score_range[1] - plan.score_range[0]
+    if plan.taken in ("profile-mcnemar", "empirical-likelihood") and plan.n_max < (need := small_pool(plan.theta, width)):
+        warnings.append(
+            f"{plan.n_max:,} items are few for a theta of {plan.theta * bench.unit:g}: below about {need:,} a run often ends undecided "
+            f"(`steelyard plan designs --available {plan.n_max}` says how often)"
+        )
 
 
 def _zero_one(past: Mapping[str, float] | None) -> bool:

@@ -9,7 +9,7 @@ import numpy as np
 
 from steelyard.evaluate.asks import Case
 from steelyard.infer.confidence_sequence import ConfidenceSequence
-from steelyard.questions.guard_sequential import Plan, Series
+from steelyard.questions.guard_sequential import Outside, Plan, Series, outside_of
 
 LEVEL = 0.95  # of intervals that hold whenever one stops
 
@@ -39,6 +39,7 @@ class Decided:
         self._values: list[tuple[float, float]] = []
         self._groups: list[str | None] = []
         self._whole = 0  # items of groups that are complete
+        self.outside: Outside | None = None
 
     looked: list[int]
 
@@ -51,8 +52,14 @@ class Decided:
         self._groups.append(case.group)
         if case.group is None:
             self._whole = len(self._ids)
+        if self.outside is None:
+            newest = Series(ids=(case.id,), reference=np.array([reference]), candidate=np.array([candidate]), group=(case.group,))
+            self.outside = outside_of(newest, self.plan)
 
     def enough(self, *, last: bool) -> bool:
+        if self.outside is not None:  # at once: the rule can decide nothing any more, and the item must be among the rows
+            self.looked.append(len(self._ids))
+            return True
         n = len(self._ids) if last else self._whole
         seen = self.looked[-1] if self.looked else 0
         if n == seen or (n - seen < self.plan.every and not last):

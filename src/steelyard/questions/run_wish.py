@@ -46,7 +46,7 @@ class Wish:
     width: float | None
     n: int | None
     kind: str | None
-    looks: int
+    looks: int | None
     every: int
     discordance: float | None
     repeats: int
@@ -83,6 +83,8 @@ def wish_of(
         raise UsageError("cannot use --stopping", got=f"--stopping {stopping} alone", need="--until decided")
     if stopping is not None and stopping not in KINDS:
         raise UsageError(f"cannot stop by {stopping!r}", need=f"one of {', '.join(KINDS)}")
+    if looks is not None and "decided" not in when:
+        raise UsageError("cannot use --looks", got=f"--looks {looks} alone", need="--until decided, and a rule that plans looks")
     if discordance is not None and stopping != "sprt":
         raise UsageError("cannot use --discordance", got="another rule than sprt", need="--stopping sprt", hint="the others need no guess")
     for name, value, words in (("missing", missing, MISSING), ("unmatched", unmatched, UNMATCHED), ("scale", rule.get("scale"), SCALES)):
@@ -93,7 +95,7 @@ def wish_of(
         width=when.get("width"),
         n=None if size is None else whole("n", size),
         kind=stopping,
-        looks=whole("looks", looks),
+        looks=None if looks is None else whole("looks", looks),
         every=whole("every", every),
         discordance=None if discordance is None else number("the discordance", discordance, above=0, below=1),
         repeats=whole("repeats", repeats),

@@ -148,12 +148,18 @@ def _rule(v: Verdict) -> list[Fact]:
 
 
 def _stopping(facts: Mapping[str, Any]) -> list[Fact]:
-    """How far a run went that could stop."""
-    return [
+    """How far a run went that could stop, and by which range of scores."""
+    out = [
         ("Looks", count_text(facts["looks_made"]), facts["design"]),
         ("Alpha spent", figure(facts["alpha_spent"]), ""),
         ("Items saved", count_text(facts["n_saved"]), f"of {count_text(facts['n_available'])}"),
     ]
+    ends = (facts.get("rule") or {}).get("range")
+    if ends is not None and facts["plan"].get("range_from") is not None:
+        told = {"task": "of scores, as the task says", "scorer": "of scores, as the scorer says"}
+        said = told.get(facts["plan"]["range_from"], "of scores, the lowest and the highest on record")
+        out.append(("Range", f"{ends[0]:g} to {ends[1]:g}", said))
+    return out
 
 
 def drop_text(v: Verdict, drop: float | None) -> str:

@@ -1,0 +1,279 @@
+"""Runs that stop by a range of scores: where the range comes from, scores outside it, looks that are noted, and runs of 0.1.0."""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import json
+import zlib
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import steelyard as sy
+from steelyard.cli.main import main
+from steelyard.errors import DataError, UsageError
+from steelyard.questions.guard_sequential import Plan
+
+N = 300
+DATA = [{"id": f"q{i}", "x": i, "y": "yes"} for i in range(N)]
+
+
+def scored(**more: Any) -> Any:
+    """A task whose scorer reads the score from the answer."""
+
+    def score(answer: str, row: Mapping[str, Any]) -> float:
+        return float(answer)
+
+    body = {"name": "t", "data": DATA, "input": "{x}", "truth": "y", "metric": "mean", "score": staticmethod(score), **more}
+    return type("Task", (), body)
+
+
+def said(values: Mapping[int, float] | None = None, level: float = 0.5, spread: float = 0.4) -> Any:
+    """A model that answers with scores around a level; some are given."""
+
+    def answer(question: str) -> str:
+        x = int(question)
+        return str((values or {}).get(x, level + spread * (np.random.default_rng(x).random() - 0.5)))
+
+    return answer
+
+
+@pytest.fixture
+def place(tmp_path: Path) -> dict[str, Any]:
+    return {"directory": tmp_path / "references"}
+
+
+def recorded(task: Any, place: Mapping[str, Any], *models: Any) -> None:
+    outs = []
+    for number, model in enumerate(models):
+        out = Path(place["directory"]).parent / f"reference{number}.jsonl"
+        sy.run(task, model, name="m", output=out, against="none")
+        outs.append(out)
+    sy.record(*outs, task="t", model="m", deterministic=len(models) == 1, **place)
+
+
+def run(task: Any, place: Mapping[str, Any], model: Any, **options: Any) -> tuple[sy.Verdict, Path]:
+    out = Path(place["directory"]).parent / "now.jsonl"
+    found = sy.run(task, model, name="m", output=out, until="decided", **place, **{"theta": 0.1, **options})
+    assert found.verdict is not None
+    assert str(found)
+    return found.verdict, out
+
+
+# ---- the range ---------------------------------------------------------------------------------------------------------------
+
+
+def test_the_range_of_the_task_comes_first(place: dict[str, Any]) -> None:
+    task = scored(range=(-1, 2))
+    recorded(task, place, said())
+    found, _ = run(task, place, said())
+    facts = found.details["stopping"]
+    assert (facts["plan"]["score_range"], facts["plan"]["range_from"]) == ([-1.0, 2.0], "task")
+    assert facts["rule"]["range"] == [-1.0, 2.0]
+    assert "range:-1,2" in found.signature
+    assert "stopping:empirical-likelihood|step:32" in found.signature
+
+
+def test_else_that_of_the_scorer(place: dict[str, Any]) -> None:
+    task = {"task": {"name": "t", "data": DATA, "input": "{x}", "truth": "y", "scorer": "token-f1"}}
+    recorded(task, place, lambda question: "yes")
+    found, _ = run(task, place, lambda question: "yes")
+    assert found.verdict == "pass"
+    assert found.details["stopping"]["plan"]["range_from"] == "scorer"
+
+
+def test_else_the_lowest_and_the_highest_score_on_record_and_it_is_printed(place: dict[str, Any]) -> None:
+    task = scored()
+    recorded(task, place, said({7: -3.0, 8: 5.0}))
+    found, _ = run(task, place, said({7: -3.0, 8: 5.0}), theta=0.5)
+    facts = found.details["stopping"]
+    assert (facts["plan"]["score_range"], facts["plan"]["range_from"]) == ([-3.0, 5.0], "record")
+    assert any("-3 to 5 is taken, the lowest and the highest on record" in words for words in found.warnings)
+    assert "-3 to 5" in str(found)
+    assert found.test == "empirical-likelihood SPRT"
+
+
+def test_several_stored_answers_have_the_range_of_single_ones(place: dict[str, Any]) -> None:
+    task = scored()
+    recorded(task, place, said({3: 0.0}), said({3: 4.0}))
+    found, _ = run(task, place, said(), theta=0.5)
+    assert found.details["stopping"]["plan"]["score_range"] == [0.0, 4.0]
+
+
+def test_without_any_range_the_weaker_rule_says_so(place: dict[str, Any]) -> None:
+    task = scored()
+    recorded(task, place, said(spread=0.0))
+    found, _ = run(task, place, said(spread=0.0))
+    assert found.test == "Lan-DeMets group-sequential"
+    assert any("no range of scores is known" in words for words in found.warnings)
+
+
+# ---- a score outside ---------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("stopping", ["empirical-likelihood", "e-process"])
+@pytest.mark.parametrize("declared", [(0, 1), None])
+def test_a_score_outside_ends_the_run_undecided_with_its_rows(
+    place: dict[str, Any], declared: tuple[int, int] | None, stopping: str
+) -> None:
+    """The worst regression there can be must not hide behind a refusal: rows are kept, the item is named, the exit code is 2."""
+    task = scored(**({} if declared is None else {"range": declared}))
+    recorded(task, place, said())
+    asked: list[str] = []
+
+    def broken(question: str) -> str:
+        asked.append(question)
+        return "-50" if len(asked) == 20 else str(said()(question))
+
+    out = Path(place["directory"]).parent / "now.jsonl"
+    whole = sy.run(task, broken, name="m", output=out, until="decided", theta=0.05, stopping=stopping, concurrency=1, **place)
+    found = whole.verdict
+    assert found is not None
+    assert found.verdict == "inconclusive"
+    rows = [json.loads(line) for line in out.read_text(encoding="utf-8").splitlines()]
+    worst = min(rows, key=lambda row: row["score"])
+    assert worst["score"] == -50
+    assert repr(worst["id"]) in found.conclusion
+    assert found.details["stopping"]["outside"]["item"] == worst["id"]
+    assert found.details["stopping"]["decision"] == "outside"
+    assert found.p_value is None
+    assert found.difference["lower"] is None
+    assert found.needed is not None
+    assert "range = [LOW, HIGH]" in found.needed["why"]
+    assert whole.measurement is not None
+    assert whole.measurement.interval is None
+    again = sy.check(out, task="t", model="m", **place)
+    assert again.verdict == "inconclusive"
+    assert again.details["stopping"]["outside"] == found.details["stopping"]["outside"]
+
+
+# ---- looks -------------------------------------------------------------------------------------------------------------------
+
+RIGHT = {"task": {"name": "t", "data": DATA, "input": "{x}", "truth": "y", "scorer": "exact"}}
+
+
+@pytest.mark.parametrize("every", [1, 7, 32, 64])
+def test_every_batch_is_judged_and_checked_alike(place: dict[str, Any], every: int) -> None:
+    recorded(RIGHT, place, lambda question: "yes")
+    for model, verdict in ((lambda question: "yes", "pass"), (lambda question: "no" if int(question) % 4 == 0 else "yes", "regression")):
+        found, out = run(RIGHT, place, model, every=every)
+        assert found.verdict == verdict
+        again = sy.check(out, task="t", model="m", **place)
+        assert (again.verdict, again.difference, again.p_value) == (found.verdict, found.difference, found.p_value)
+        assert f"stopping:profile-mcnemar|step:{every}|spending:hsd%3A3|kappa:2.5" in found.signature
+        assert all(look["n"] % every == 0 or look["n"] == N for look in found.details["stopping"]["looks"])
+
+
+def test_a_pass_shows_the_likelihood_ratio_that_was_needed(place: dict[str, Any]) -> None:
+    recorded(RIGHT, place, lambda question: "yes")
+    found, _ = run(RIGHT, place, lambda question: "yes")
+    last = found.details["stopping"]["looks"][-1]
+    assert last["lambda"] >= last["needed"]
+    assert f"(Lambda {last['lambda']:.2f}, needed {last['needed']:.2f})" in found.conclusion
+
+
+@pytest.mark.parametrize("options", [["--theta", "0.1"], ["--theta", "0.1", "--stopping", "sprt", "--discordance", "0.1"]])
+def test_looks_with_a_rule_that_has_none_are_refused_before_the_first_question(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, options: list[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("data.jsonl").write_text("".join(json.dumps(row) + "\n" for row in DATA), encoding="utf-8")
+    Path("t.toml").write_text('[task]\nname = "t"\ndata = "data.jsonl"\ninput = "{x}"\ntruth = "y"\nscorer = "exact"\n', encoding="utf-8")
+    Path("says.csv").write_text("id,prediction\n" + "".join(f"q{i},yes\n" for i in range(N)), encoding="utf-8")
+    sy.run("t.toml", "file:says.csv", name="m", output="r.jsonl", against="none")
+    sy.record("r.jsonl", task="t", model="m", deterministic=True)
+    with contextlib.redirect_stderr(io.StringIO()) as error, pytest.raises(SystemExit) as stop:
+        main(["run", "t.toml", "--model", "file:says.csv", "--name", "m", "--until", "decided", "--looks", "10", *options])
+    assert stop.value.code == 3
+    assert "cannot plan looks" in error.getvalue()
+    assert "--every" in error.getvalue()
+
+
+def test_looks_without_a_decision_to_come_to_are_refused() -> None:
+    with pytest.raises(UsageError, match="cannot use --looks"):
+        sy.run(RIGHT, lambda question: "yes", name="m", looks=5)
+
+
+def test_a_small_pool_is_told_beforehand(place: dict[str, Any]) -> None:
+    recorded(RIGHT, place, lambda question: "yes")
+    found, _ = run(RIGHT, place, lambda question: "yes", theta=0.02)
+    assert any("300 items are few for a theta of 0.02: below about 2,000" in words for words in found.warnings)
+    assert not any("are few" in words for words in run(RIGHT, place, lambda question: "yes", theta=0.1)[0].warnings)
+
+
+# ---- what was noted ----------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        (lambda noted: noted["looks"][0].update(statistic=9), "statistic"),
+        (lambda noted: noted["looks"][0].update(disagreements=9), "disagreements"),
+        (lambda noted: noted["looks"][-1].update(decision="regression"), "decision pass, where the run noted regression"),
+        (lambda noted: noted["looks"].pop(0), "where the run noted"),
+        (lambda noted: noted["rule"].update(kappa=1.35), "kappa 1.35, here 2.5"),
+        (lambda noted: noted["rule"].update(version=7), "version 7, here 1"),
+    ],
+)
+def test_looks_that_do_not_come_out_again_are_refused(place: dict[str, Any], change: Any, words: str) -> None:
+    recorded(RIGHT, place, lambda question: "yes")
+    _, out = run(RIGHT, place, lambda question: "no" if question == "17" else "yes", every=16)
+    notes = Path(f"{out}.run")
+    plain = json.loads(notes.read_text(encoding="utf-8"))
+    change(plain["stopping"])
+    notes.write_text(json.dumps(plain), encoding="utf-8")
+    with pytest.raises(DataError, match=words):
+        sy.check(out, task="t", model="m", **place)
+
+
+# ---- runs that 0.1.0 began -----------------------------------------------------------------------------------------------------
+
+OF_OLD = ("kind", "theta", "alpha", "beta", "margin", "looks", "every", "n_max", "right_or_wrong", "one_answer")
+OF_OLD += ("groups", "largest_group", "discordance", "score_range", "binding")
+
+
+def test_a_plan_of_0_1_0_is_read_and_written_as_it_was() -> None:
+    plain = dict(zip(OF_OLD, (None, 0.1, 0.05, 0.2, 0.0, 20, 32, 200, True, True, None, None, None, [0.0, 1.0], True), strict=True))
+    plan = Plan.from_dict(plain)
+    assert plan.to_dict() == plain
+    assert plan.rule().plan()["rule"] == "mcnemar"
+    assert Plan.from_dict({**plain, "right_or_wrong": False}).rule().plan()["rule"] == "lan-demets"
+    assert Plan.from_dict({**plain, "kind": "e-process"}).rule().plan()["rule"] == "e-process"
+    assert "default of 0.1.0" in plan.why
+
+
+def test_a_run_that_0_1_0_began_goes_on_by_its_rule(place: dict[str, Any]) -> None:
+    """Its journal has the plan of then. The answers were paid for: they are used, and the rule is not changed midway."""
+    recorded(RIGHT, place, lambda question: "yes")
+    _, out = run(RIGHT, place, lambda question: "yes")
+    calls: list[str] = []
+    most = [40]
+
+    def dying(question: str) -> str:
+        calls.append(question)
+        if len(calls) > most[0]:
+            raise SystemExit
+        return "yes"
+
+    out.unlink()
+    Path(f"{out}.run").unlink()
+    with pytest.raises(DataError, match="the same command asks it again"):
+        run(RIGHT, place, dying, every=64, concurrency=1)
+    journal = Path(f"{out}.journal")
+    first, *rest = journal.read_bytes().splitlines(keepends=True)
+    header = json.loads(first)
+    plan = {key: value for key, value in header["identity"]["stopping"].items() if key in OF_OLD}
+    body = json.dumps(
+        {"journal": header["journal"], "identity": {**header["identity"], "stopping": {**plan, "looks": 20}}}, separators=(",", ":")
+    )
+    journal.write_bytes(b'%s,"sum":"%08x"}\n' % (body[:-1].encode(), zlib.crc32(body.encode())) + b"".join(rest))
+    already, most[0] = len(calls), 1000
+    found, _ = run(RIGHT, place, dying, every=64, concurrency=1)
+    assert found.test == "exact group-sequential McNemar"
+    assert found.verdict == "pass"
+    assert len(calls) - already < 64
+    assert sy.check(out, task="t", model="m", **place).verdict == "pass"
