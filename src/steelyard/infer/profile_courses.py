@@ -45,7 +45,8 @@ def profiles(n: int, lost: IntArray, gained: IntArray, theta: float) -> FloatArr
     c = np.minimum(c, (1 - theta) / 2)
     same = disagreed * np.log(np.maximum(disagreed, 1) / (2 * n)) + agreed * np.log1p(-np.minimum(disagreed, n - 1) / n)
     drop = lost * np.log(c + theta) + gained * np.log(np.where(gained > 0, c, 1.0))
-    return same - drop - agreed * np.log1p(np.where(agreed > 0, -theta - 2 * c, 0.0))
+    found: FloatArray = same - drop - agreed * np.log1p(np.where(agreed > 0, -theta - 2 * c, 0.0))
+    return found
 
 
 def along_courses(
@@ -99,7 +100,8 @@ def along_courses(
 def spent_by(time: FloatArray) -> FloatArray:
     """The share of alpha that the spending function of the rule has granted by these times."""
     shape = float(SPENDING.removeprefix("hsd:"))
-    return np.expm1(-shape * time) / np.expm1(-shape)
+    shares: FloatArray = np.expm1(-shape * time) / np.expm1(-shape)
+    return shares
 
 
 def _needed(n: int, disagreements: IntArray, theta: float, step: int, alpha: float, beta: float) -> FloatArray:
@@ -144,7 +146,8 @@ class _State:
         place = np.count_nonzero(tails > budget[:, None], axis=1)
         inside = place < tails.shape[1]
         self.spent = self.spent + np.where(inside, tails[np.arange(len(place)), np.minimum(place, tails.shape[1] - 1)], 0.0)
-        return self.base + place
+        upper: IntArray = self.base + place
+        return upper
 
     def few(self, n: int, theta: float, needed: FloatArray) -> None:
         """Move `lower` to the most losses with which Lambda reaches what is needed."""

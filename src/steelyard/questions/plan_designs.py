@@ -365,7 +365,7 @@ def _assumed(asked: Asked) -> str:
     if asked.discordance is not None:
         psi = asked.discordance
         parts.append(f"two healthy runs differ on {psi:g} of the items, runs with the drop on {psi + asked.theta:g}")
-        parts.append(f"stopped early after whole batches of {asked.batch}, 20 looks at most, in 999 of 1,000 runs by the number given")
+        parts.append(f"stopped early after whole batches of {asked.batch}, in 999 of 1,000 runs by the number given")
     return "; ".join([*parts, "the reference is on record, only calls of the new run are counted"]) + "."
 
 
