@@ -1,4 +1,4 @@
-"""The empirical likelihood on a range, and the sequential test by it: another optimiser, exact recursions, mirrors, rare falls and gains."""
+"""The empirical likelihood on a range, and the sequential test by it: another optimiser, exact recursions, rare falls and gains."""
 
 from __future__ import annotations
 

@@ -31,7 +31,9 @@ LOWER: dict[str, Said] = {
 
 def claims() -> Iterator[Claim]:
     yield from _decisions().claims()
-    yield from declared("coverage", ENDS, LOWER, default_rule(False), lower_held, quick=_settings(FALLS[:3], QUICK, 60), full=ends_settings())
+    yield from declared(
+        "coverage", ENDS, LOWER, default_rule(False), lower_held, quick=_settings(FALLS[:3], QUICK, 60), full=ends_settings()
+    )
 
 
 # ---- the laws ------------------------------------------------------------------------------------------------------------------
