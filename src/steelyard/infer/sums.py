@@ -112,10 +112,9 @@ def resampled(
         if method != "studentized":
             values.append(statistic.value(_redrawn(units, block, rng)))
             continue
-        weights = redraw(units.count, block, rng)
-        totals = weights @ of_units
+        totals, own = _redrawn_with_errors(units, statistic, block, rng)
         values.append(statistic.value(totals))
-        errors.append(_errors(units, weights, totals, statistic))
+        errors.append(own)
     drawn = np.concatenate(values)
     defined = np.isfinite(drawn)
     bootstrap.refuse_undefined(int(defined.sum()), draws, confidence_level, side)
@@ -162,6 +161,42 @@ def _redrawn(units: Sums, draws: int, rng: np.random.Generator) -> FloatArray:
     for column in varying:
         totals[:, column] = np.repeat(rows[:, column], units.count)[picked].sum(axis=1)
     return totals
+
+
+def _redrawn_with_errors(units: Sums, statistic: SumStatistic, draws: int, rng: np.random.Generator) -> tuple[FloatArray, FloatArray]:
+    """The totals of redrawn samples and the linearised standard error of each.
+
+    Few columns: their products are added up along with them, which gives every error without holding how often each unit came.
+    """
+    n, rows = units.n, units.dense
+    varying = np.flatnonzero(np.ptp(rows, axis=0) > 0)
+    if len(varying) > FEW // 2:
+        weights = redraw(units.count, draws, rng)
+        totals = weights @ rows
+        return totals, _errors(units, weights, totals, statistic)
+    middle = units.totals() / n
+    away = (rows - middle)[:, varying]
+    first, second = np.triu_indices(len(varying))
+    wide = Sums(rows=np.concatenate([rows, away[:, first] * away[:, second]], axis=1), count=units.count, answers=units.answers)
+    drawn = _redrawn(wide, draws, rng)
+    totals, products = drawn[:, : rows.shape[1]], drawn[:, rows.shape[1] :]
+    gradients = _gradients(totals, statistic)[:, varying]
+    twice = np.where(first == second, 1.0, 2.0)
+    squares = ((gradients[:, first] * gradients[:, second]) * products) @ twice
+    sums = (gradients * (totals[:, varying] - n * middle[varying])).sum(1)
+    return totals, np.sqrt(np.maximum(squares - sums**2 / n, 0) * n / (n - 1))
+
+
+def _gradients(totals: FloatArray, statistic: SumStatistic) -> FloatArray:
+    """The gradient at each row of totals: all at once where the statistic takes columns for numbers."""
+    with np.errstate(divide="ignore", invalid="ignore"):
+        try:
+            at_once = np.asarray(statistic.gradient(totals.T))
+        except (ValueError, TypeError):
+            at_once = np.empty(0)
+        if at_once.shape == totals.T.shape and np.array_equal(at_once[:, 0], statistic.gradient(totals[0]), equal_nan=True):
+            return np.asarray(at_once.T)
+        return np.array([statistic.gradient(total) for total in totals])
 
 
 def _errors(units: Sums, weights: npt.NDArray[np.int64], totals: FloatArray, statistic: SumStatistic) -> FloatArray:

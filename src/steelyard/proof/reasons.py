@@ -63,7 +63,7 @@ REASONS: dict[tuple[str, str], str] = {
     ("a proportion of groups", "studentized"): VARIES,
     ("a proportion of groups", "wilson, groups ignored"): "it takes the items of a group for independent; --group none asks for it",
     ("a ratio of sums", "studentized"): "a quarter wider with 30 texts",
-    ("RMSE", "studentized"): "a seventh wider with 30 items",
+    **{(family, method): LESS for family in ("RMSE", "RMSE of heavy tails") for method in ("percentile", "bca", "delta")},
     **{(family, method): FEW_OFF for family in BY_RULE for method in ("t", "percentile", "bca")},
     **{(family, "studentized"): FEW_OFF for family in BY_RULE if family != "a mean of weighted items"},
     **{(family, "betting"): ANY_N for family in BY_RULE if family != "a mean of weighted items"},
