@@ -15,7 +15,7 @@ from oracles import pairs_matrix, standard_errors
 from steelyard.errors import DataError
 from steelyard.infer.bootstrap import Degenerate
 from steelyard.infer.delong_pair import delong_interval, delong_pair, delong_test, delong_unpaired, item_placements
-from steelyard.infer.ranking import delong_error, grouped_auc_error
+from steelyard.infer.ranking import delong_error, grouped_auc_spread
 from steelyard.tally.scores import tally_scores
 
 
@@ -118,28 +118,42 @@ def test_one_curve_has_the_error_of_the_single_interval(case: tuple[Any, Any, An
 def test_groups_sum_their_placements(case: tuple[Any, Any, Any], groups: int, seed: int) -> None:
     baseline, candidate, positive = case
     group = np.random.default_rng(seed).permutation(np.arange(len(positive)) % min(groups, len(positive)))
-    pair = delong_pair(*case, group)
-    table = tally_scores(baseline, positive)
-    assert pair.variance_baseline == pytest.approx(grouped_auc_error(table, baseline, positive, group, group.max() + 1) ** 2, abs=1e-12)
-    assert pair.df == group.max()
-    areas, u = np.array([[pair.baseline], [pair.candidate]]), np.zeros((2, group.max() + 1))
-    place = np.array([item_placements(score, positive) for score in (baseline, candidate)]) - areas
-    for item, g in enumerate(group):
-        u[:, g] += place[:, item] / (positive.sum() if positive[item] else (~positive).sum())
-    d = u[1] - u[0]
-    assert pair.variance == pytest.approx(len(d) / (len(d) - 1) * float(d @ d), abs=1e-12)
+    try:
+        pair = delong_pair(*case, group)
+    except Degenerate:  # all items of a class in one group
+        assert len(set(group[positive])) == 1 or len(set(group[~positive])) == 1
+        return
+    many = int(group.max()) + 1
+    alone = [grouped_auc_spread(tally_scores(score, positive), score, positive, group, many) for score in (baseline, candidate)]
+    assert (pair.variance_baseline, pair.variance_candidate) == pytest.approx([each.variance for each in alone], abs=1e-12)
+    assert pair.df == pytest.approx(alone[0].df)
+    assert pair.variance == pytest.approx(pair.variance_baseline + pair.variance_candidate - 2 * pair.covariance, abs=1e-12)
+    turned = delong_pair(candidate, baseline, positive, group)
+    assert turned.variance == pytest.approx(pair.variance, abs=1e-12)
 
 
-def test_every_item_its_own_group_is_nearly_delong_and_uses_t() -> None:
+def test_groups_of_equal_makeup_have_the_sandwich_and_one_degree_less_than_groups() -> None:
+    rng = np.random.default_rng(7)
+    positive, group = np.tile([True, False, False], 40), np.repeat(np.arange(8), 15)
+    a, b = positive + rng.normal(size=120), positive + rng.normal(size=120)
+    pair = delong_pair(a, b, positive, group)
+    place = item_placements(b, positive) - item_placements(a, positive) - pair.difference
+    d = np.bincount(group, weights=place / np.where(positive, 40, 80))
+    assert (pair.variance, pair.df) == pytest.approx((8 / 7 * float(d @ d), 7), rel=1e-12)
+
+
+def test_every_item_its_own_group_is_delong_and_uses_t() -> None:
     rng = np.random.default_rng(0)
     positive = rng.random(400) < 0.4
     a, b = positive + rng.normal(size=400), positive + rng.normal(size=400)
     one, items = delong_pair(a, b, positive), delong_pair(a, b, positive, np.arange(400))
-    assert items.variance == pytest.approx(one.variance, rel=0.02)
+    assert items.variance == pytest.approx(one.variance, rel=1e-12)
+    assert items.df is not None
+    assert 300 < items.df < 399
     z, p = delong_test(items)
-    assert p == pytest.approx(2 * stats.t.sf(abs(z), 399), rel=1e-9)
+    assert p == pytest.approx(2 * stats.t.sf(abs(z), items.df), rel=1e-9)
     low, high = delong_interval(items)
-    assert (high - low) / 2 == pytest.approx(stats.t.ppf(0.975, 399) * items.error, rel=1e-9)
+    assert (high - low) / 2 == pytest.approx(stats.t.ppf(0.975, items.df) * items.error, rel=1e-9)
 
 
 def test_gaps_in_the_numbers_of_groups_do_not_count() -> None:

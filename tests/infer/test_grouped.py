@@ -11,7 +11,8 @@ from hypothesis import strategies as st
 from scipy import stats
 
 import steelyard as sy
-from steelyard.infer.grouped import grouped_proportion, intraclass_correlation
+from steelyard.infer.clusters import Groups, cluster_spread
+from steelyard.infer.grouped import GroupedProportion, grouped_proportion, intraclass_correlation
 from steelyard.infer.normal import wilson
 
 groups_of = st.lists(st.tuples(st.integers(1, 12), st.floats(0, 1)), min_size=5, max_size=25)
@@ -26,11 +27,12 @@ def test_by_hand(data: list[tuple[int, float]], level: float) -> None:
     p = successes.sum() / total
     assume(0 < p < 1)
     g = grouped_proportion(successes, trials, int(total))
-    e = successes - p * trials
-    v = groups / (groups - 1) * (e**2).sum() / total**2
-    deff = max(1.0, v / (p * (1 - p) / total))
+    v, df = cluster_spread((successes - p * trials) / total, trials, squares=p * (1 - p) / total)
+    seen = max(1.0, v / (p * (1 - p) / total))
+    k = min(x.sum() ** 2 / (x**2).sum() for x in (successes, trials - successes))
+    deff = ((k - 1) * seen + 0.5 * max(seen, total / groups)) / (k - 0.5)
     assert (g.estimate, g.design_effect, g.n_effective) == pytest.approx((p, deff, total / deff))
-    t, m = stats.t.ppf((1 + level) / 2, groups - 1), total / deff
+    t, m = stats.t.ppf((1 + level) / 2, df), total / deff
     centre, reach = (p + t * t / 2 / m) / (1 + t * t / m), t / (1 + t * t / m) * math.sqrt(p * (1 - p) / m + t * t / 4 / m**2)
     assert g.wilson(level) == pytest.approx((centre - reach, centre + reach), abs=1e-9)
 
@@ -46,12 +48,17 @@ def test_through_the_public_door(data: list[tuple[int, float]]) -> None:
     order = np.random.default_rng(0).permutation(len(score))
     m = sy.measure(score[order], group=group[order].tolist(), metric="accuracy")
     wanted = grouped_proportion(successes.astype(float), trials.astype(float), int(trials.sum()))
+    there = Groups.of(trials)
+    assert m.row.details["groups_effective"] == pytest.approx(there.effective)
+    assert there.few == any("groups" in sentence for sentence in m.warnings)
+    if there.too_few:
+        assert m.interval is None
+        return
     assert m.interval is not None
     assert (m.interval.low, m.interval.high) == pytest.approx(wanted.wilson(), abs=1e-12)
     assert m.row.details["groups"] == len(data)
     assert m.row.details["design_effect"] == (None if wanted.design_effect is None else pytest.approx(wanted.design_effect))
     assert m.interval.high > m.interval.low
-    assert (len(data) < 20) == any("groups" in sentence for sentence in m.warnings)
 
 
 def test_f1_of_groups_is_on_jaccard() -> None:
@@ -91,12 +98,54 @@ def test_a_perfect_score_counts_groups_not_items(successes: float) -> None:
     assert g.n_effective == pytest.approx(8)
     assert g.wilson() == wilson(successes / 10 * 8, 8, critical=stats.t.ppf(0.975, 7))
     uneven = grouped_proportion(np.array([50.0, 1, 1, 1, 1]), np.array([50.0, 1, 1, 1, 1]), 54)
-    assert uneven.n_effective == pytest.approx(54**2 / 2504)
+    assert uneven.n_effective == 5  # the chance that all are right is at most p^5, whatever their sizes
 
 
 def test_underdispersion_is_not_rewarded() -> None:
     g = grouped_proportion(np.full(10, 5.0), np.full(10, 10.0), 100)
-    assert g.design_effect == 1.0
+    assert g.design_effect == pytest.approx((9 * 1 + 0.5 * 10) / 9.5)
+
+
+# ---- more mistakes, lower bounds --------------------------------------------------------------------------------------------
+
+
+@settings(max_examples=100, deadline=None)
+@given(sizes=st.lists(st.integers(1, 30), min_size=5, max_size=40), where=st.integers(0, 39), level=st.sampled_from([0.8, 0.95, 0.99]))
+def test_one_mistake_never_raises_the_lower_bound_above_that_of_none(sizes: list[int], where: int, level: float) -> None:
+    """And mirrored: one right answer never lowers the upper bound below that of none."""
+    trials = np.array(sizes, float)
+    one = np.zeros(len(trials))
+    one[where % len(trials)] = 1
+    assume(trials.sum() > 1)
+    perfect, nearly = (grouped_proportion(y, trials, trials.sum()) for y in (trials, trials - one))
+    for side in ("two", "lower"):
+        assert nearly.wilson(level, side)[0] <= perfect.wilson(level, side)[0] + 1e-12
+    nothing, hardly = (grouped_proportion(y, trials, trials.sum()) for y in (np.zeros(len(trials)), one))
+    for side in ("two", "upper"):
+        assert hardly.wilson(level, side)[1] >= nothing.wilson(level, side)[1] - 1e-12
+    assert hardly.wilson(level) == pytest.approx(tuple(1 - x for x in reversed(nearly.wilson(level))), abs=1e-9)
+
+
+@settings(max_examples=60, deadline=None)
+@given(n=st.floats(1, 500), df=st.floats(1, 200), level=st.sampled_from([0.8, 0.95, 0.99]))
+def test_at_a_fixed_design_effect_both_bounds_rise_with_the_share(n: float, df: float, level: float) -> None:
+    ends = [
+        GroupedProportion(estimate=p, groups=20, answers=500, design_effect=500 / n, n_effective=n, df=df).wilson(level)
+        for p in np.linspace(0, 1, 41)
+    ]
+    assert (np.diff(np.array(ends), axis=0) >= -1e-12).all()
+
+
+def test_twenty_groups_of_five_with_no_mistake_and_with_one() -> None:
+    scores, groups = np.ones(100), np.repeat(np.arange(20), 5)
+    none = sy.measure(scores, group=groups, metric="accuracy").interval
+    scores[0] = 0
+    one = sy.measure(scores, group=groups, metric="accuracy").interval
+    assert none is not None
+    assert one is not None
+    assert (none.low, none.high) == pytest.approx((20 / (20 + stats.t.ppf(0.975, 19) ** 2), 1.0))
+    assert one.low < none.low
+    assert one.high < none.high
 
 
 def test_too_few_groups() -> None:

@@ -13,13 +13,14 @@ from scipy import stats
 import steelyard as sy
 from oracles import central_differences, item_resamples, naive_average_precision, naive_delong, pairs_matrix
 from steelyard.infer.bootstrap import Degenerate
+from steelyard.infer.clusters import cluster_spread
 from steelyard.infer.normal import wilson
 from steelyard.infer.ranking import (
     average_precision_error,
     bootstrap_scores,
     delong,
     delong_error,
-    grouped_auc_error,
+    grouped_auc_spread,
     on_logit_scale,
     perfect_auc,
     placements,
@@ -79,7 +80,7 @@ def test_turning_the_scores_round(data: Labelled) -> None:
 @settings(max_examples=40, deadline=None)
 @given(data=labelled(), groups=st.integers(2, 20))
 def test_groups(data: Labelled, groups: int) -> None:
-    """Placement values by group; one item per group gives DeLong up to the factors n/(n-1)."""
+    """Placement values by group, their leverage by hand."""
     score, positive = data
     table = tally_scores(score, positive)
     area, _ = naive_delong(score, positive)
@@ -88,10 +89,28 @@ def test_groups(data: Labelled, groups: int) -> None:
     many = int(group.max()) + 1
     u = np.zeros(len(score))
     u[positive], u[~positive] = (psi.mean(1) - area) / positive.sum(), (psi.mean(0) - area) / (~positive).sum()
-    by_group = np.bincount(group, weights=u)
-    assert grouped_auc_error(table, score, positive, group, many) == pytest.approx(
-        math.sqrt(many / (many - 1) * (by_group @ by_group)), abs=1e-12
-    )
+    p, q = int(positive.sum()), int((~positive).sum())
+    effects, sizes, leverage = np.zeros(many), np.zeros(many), np.zeros(many)
+    for g in range(many):
+        here, there = int(positive[group == g].sum()), int((~positive)[group == g].sum())
+        effects[g], sizes[g] = u[group == g].sum(), here / p + there / q
+        known = here / p**2 + there / q**2  # how independent items of the group would vary, with the true mean and with its estimate
+        leverage[g] = 1 - (here / p**2 * (1 - here / p) + there / q**2 * (1 - there / q)) / known
+    if leverage.max() >= 1:
+        with pytest.raises(Degenerate):
+            grouped_auc_spread(table, score, positive, group, many)
+        return
+    wanted = cluster_spread(effects, sizes, squares=float(u @ u), answers=len(u), leverage=leverage)
+    assert grouped_auc_spread(table, score, positive, group, many) == pytest.approx(wanted, abs=1e-12)
+
+
+@settings(max_examples=60, deadline=None)
+@given(data=labelled())
+def test_groups_of_one_item_give_delongs_error(data: Labelled) -> None:
+    score, positive = data
+    table = tally_scores(score, positive)
+    found = grouped_auc_spread(table, score, positive, np.arange(len(score)), len(score))
+    assert found.variance == pytest.approx(delong_error(table) ** 2, abs=1e-12)
 
 
 @settings(max_examples=60, deadline=None)

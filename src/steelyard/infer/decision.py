@@ -8,17 +8,20 @@ from collections.abc import Callable
 from steelyard.infer.normal import lower_tail
 
 
-def decide(p_value: float, alpha: float, *, theta: float | None = None, lower: float | None = None, attainable: float = 0.0) -> str:
+def decide(
+    p_value: float, alpha: float, *, theta: float | None = None, lower: float | None = None, attainable: float = 0.0, enough: bool = True
+) -> str:
     """regression if p <= alpha; with theta, pass only if a drop of theta is ruled out; inconclusive if nothing could be found.
 
     `p_value` tests H0: d >= -margin, d the difference turned so that up is good. `lower` is the one-sided bound of level
-    1 - alpha for d; `attainable` the smallest p that any outcome on these items could have given.
+    1 - alpha for d; `attainable` the smallest p that any outcome on these items could have given; `enough`: whether there are
+    groups enough to judge by.
     Reference: Piaggio2012 for the three-way reading of a bound and a margin.
 
     >>> decide(0.03, 0.05), decide(0.4, 0.05), decide(0.4, 0.05, theta=0.02, lower=-0.03), decide(0.5, 0.05, attainable=0.125)
     ('regression', 'pass', 'inconclusive', 'inconclusive')
     """
-    if attainable > alpha:
+    if attainable > alpha or not enough:
         return "inconclusive"
     if p_value <= alpha:
         return "regression"

@@ -18,7 +18,7 @@ from steelyard.errors import DataError
 from steelyard.infer.bootstrap import Degenerate
 from steelyard.infer.flips import from_tails
 from steelyard.infer.normal import STANDARD, clip, lower_tail, tail
-from steelyard.infer.ranking import delong_error
+from steelyard.infer.ranking import delong_error, placed_spread
 from steelyard.metrics.ranking import auc
 from steelyard.tally.scores import ScoreTable
 
@@ -36,7 +36,7 @@ class AucPair:
     variance_candidate: float
     covariance: float
     variance: float
-    df: int | None = None
+    df: float | None = None
 
     @property
     def difference(self) -> float:
@@ -71,8 +71,8 @@ def delong_pair(
     """DeLong's variances and covariance of two AUCs on the same items; with `group` (0, 1, ...), those of clustered items.
 
     Formula: S10 / P + S01 / N, S the covariances of the placements (of P positives, of N negatives) of the two systems.
-    Groups: u_g = sum over its positives (V10 - A)/P + sum over its negatives (V01 - A)/N, then G/(G-1) sum u_g u_g', and t
-    with G - 1 degrees. Assumes: independent items, or independent groups.
+    Groups: u_g = sum over its positives (V10 - A)/P + sum over its negatives (V01 - A)/N, of each system and of the
+    difference, through `cluster_spread`; t with its degrees. Assumes: independent items, or independent groups.
     Undefined: fewer than two items of a class (one, and two groups, with `group`).
     Reference: DeLong1988; Obuchowski1997 for groups; SunXu2014.
 
@@ -101,7 +101,7 @@ def delong_pair(
         spread = sum((x @ x.T / (x.shape[1] * (x.shape[1] - 1)) for x in parts), np.zeros((3, 3)))
         df = None
     else:
-        spread, df = _by_group(centred / np.where(mask, classes[0], classes[1]), group)
+        spread, df = _by_group(centred / np.where(mask, classes[0], classes[1]), mask, group)
     return AucPair(
         baseline=float(area[0]),
         candidate=float(area[1]),
@@ -113,13 +113,15 @@ def delong_pair(
     )
 
 
-def _by_group(u: FloatArray, group: npt.NDArray[np.integer]) -> tuple[FloatArray, int]:
+def _by_group(u: FloatArray, mask: BoolArray, group: npt.NDArray[np.integer]) -> tuple[FloatArray, float]:
+    """Variances of both AUCs and of their difference, from which the covariance follows."""
     groups = len(np.unique(group))
     if groups < 2:
         raise Degenerate("fewer than two groups")
-    sums = np.stack([np.bincount(group, weights=row) for row in u])
-    spread: FloatArray = np.asarray(groups / (groups - 1) * (sums @ sums.T), float)
-    return spread, groups - 1
+    found = [placed_spread(row, mask, group, int(group.max()) + 1) for row in u]
+    first, second, gap = (each.variance for each in found)
+    both = (first + second - gap) / 2
+    return np.array([[first, both, 0.0], [both, second, 0.0], [0.0, 0.0, gap]]), found[2].df
 
 
 def delong_unpaired(baseline: ScoreTable, candidate: ScoreTable) -> AucPair:
@@ -145,7 +147,7 @@ def delong_unpaired(baseline: ScoreTable, candidate: ScoreTable) -> AucPair:
 
 
 def delong_test(pair: AucPair, alternative: str = "two-sided") -> tuple[float, float]:
-    """(z, p) of equal AUCs, z = difference / error; t with G - 1 degrees for groups. "greater": the candidate is better.
+    """(z, p) of equal AUCs, z = difference / error; t for groups. "greater": the candidate is better.
 
     Two systems that rank alike: z = 0, p = 1 on every side. Undefined: different AUCs without any spread (say 1 and 1/2 with
     all scores equal): that is not certainty, and a permutation test can answer. Reference: DeLong1988.
@@ -163,7 +165,7 @@ def delong_test(pair: AucPair, alternative: str = "two-sided") -> tuple[float, f
 
 
 def delong_interval(pair: AucPair, confidence_level: float = 0.95, side: str = "two") -> tuple[float, float]:
-    """difference +- z x error (t with G - 1 degrees for groups), inside [-1, 1].
+    """difference +- z x error (t for groups), inside [-1, 1].
 
     Assumes: many items of both classes, and AUCs away from 1, where the placements lose their spread.
     Undefined: no spread, as for two systems that rank alike: an interval of no width would claim certainty.
@@ -183,7 +185,7 @@ def _no_spread(pair: AucPair) -> bool:
     return not pair.variance > 1e-30
 
 
-def _cdf(z: float, df: int | None) -> float:
+def _cdf(z: float, df: float | None) -> float:
     if df is None:
         return lower_tail(z)
     from scipy.special import stdtr
@@ -191,7 +193,7 @@ def _cdf(z: float, df: int | None) -> float:
     return float(stdtr(df, z))
 
 
-def _quantile(q: float, df: int | None) -> float:
+def _quantile(q: float, df: float | None) -> float:
     if df is None:
         return STANDARD.inv_cdf(q)
     from scipy.special import stdtrit

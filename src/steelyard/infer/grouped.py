@@ -7,56 +7,65 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from steelyard.infer.clusters import Groups, alike, cluster_spread
 from steelyard.infer.normal import tail, wilson
 from steelyard.infer.sums import student
 
 FloatArray = npt.NDArray[np.float64]
-FEWEST = 5
 ROUNDING = 1e-12
+UNSEEN = 0.5  # of a group: how much a design effect not yet seen weighs beside the groups that have mistakes
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GroupedProportion:
-    """A proportion, its design effect and what follows from it: n_effective = answers / design_effect."""
+    """A proportion, its design effect and what follows from it: n_effective = answers / design_effect, t with df."""
 
     estimate: float
     groups: int
     answers: float
     design_effect: float | None
     n_effective: float
+    df: float
 
     def wilson(self, confidence_level: float = 0.95, side: str = "two") -> tuple[float, float]:
-        """Wilson at the effective n with t(G-1) for z. Reference: Franco2019; Korn1998."""
-        critical = student(1 - tail(confidence_level, side), self.groups - 1)
+        """Wilson at the effective n with t for z. Reference: Franco2019; Korn1998."""
+        critical = student(1 - tail(confidence_level, side), self.df)
         return wilson(self.estimate * self.n_effective, self.n_effective, confidence_level, side, critical=critical)
 
 
 def grouped_proportion(successes: FloatArray, trials: FloatArray, answers: float) -> GroupedProportion:
-    """The design effect of a ratio of group sums, y_g of n_g.
+    """The design effect of a ratio of group sums, y_g of n_g, and t for groups of unequal size.
 
-    Formula: p = sum y / sum n; e_g = y_g - p n_g; v = G/(G-1) sum e_g^2 / (sum n)^2; deff = max(1, v / (p (1-p) / m))
-    with m answers in all. At p = 0 or 1 the spread says nothing: n_effective is then the effective number of groups.
-    Assumes: groups sampled independently. Coverage .94 to .95 from 5 groups on where the item-level interval covers .57.
-    Reference: Korn1998; Kish1965; Miller2024.
+    Formula: p = sum y / sum n; u_g = (y_g - p n_g) / sum n; d = max(1, v / (p (1-p) / m)), v the variance of `cluster_spread`
+    and m answers in all. Few groups with mistakes show little of how alike they are: with k = (sum x)^2 / sum x^2 of the
+    mistakes x_g, or of the right answers if that is less, deff = ((k-1) d + c max(d, m/G)) / (k-1 + c), c = 1/2. Where a
+    single group has them all, deff is m/G at least; without any, groups count as items, because the chance of no mistake is
+    at most p^G. So one mistake never raises the lower bound above that of none. t has Bell and McCaffrey's degrees of freedom.
+    Assumes: groups sampled independently, with rates that do not depend on their size.
+    Reference: Korn1998; Kish1965; BellMcCaffrey2002; Miller2024.
 
     >>> y, n = np.array([9.0, 10, 4, 8, 10]), np.full(5, 10.0)
     >>> g = grouped_proportion(y, n, 50)
-    >>> round(g.estimate, 2), round(g.design_effect, 3)
-    (0.82, 4.201)
+    >>> round(g.estimate, 2), round(g.design_effect, 3), g.df
+    (0.82, 5.571, 4.0)
     """
-    groups = len(trials)
-    total = float(trials.sum())
+    used = trials > 0
+    successes, trials = successes[used], trials[used]
+    groups, total = len(trials), float(trials.sum())
     p = float(successes.sum()) / total
     if p <= ROUNDING or p >= 1 - ROUNDING:  # sums of fractional weights miss 0 and 1 by a last bit
-        p = float(round(p))
-        kish = total**2 / float(trials @ trials)
-        return GroupedProportion(estimate=p, groups=groups, answers=answers, design_effect=None, n_effective=kish)
+        worth = min(float(groups), answers)
+        return GroupedProportion(
+            estimate=float(round(p)), groups=groups, answers=answers, design_effect=None, n_effective=worth, df=max(1, groups - 1)
+        )
     if groups < 2:
-        return GroupedProportion(estimate=p, groups=groups, answers=answers, design_effect=None, n_effective=1.0)
-    e = successes - p * trials
-    v = groups / (groups - 1) * float(e @ e) / total**2
-    design_effect = max(1.0, v / (p * (1 - p) / answers))
-    return GroupedProportion(estimate=p, groups=groups, answers=answers, design_effect=design_effect, n_effective=answers / design_effect)
+        return GroupedProportion(estimate=p, groups=groups, answers=answers, design_effect=None, n_effective=1.0, df=1)
+    binomial = p * (1 - p) / answers
+    variance, df = cluster_spread((successes - p * trials) / total, trials, squares=binomial, answers=answers)
+    seen = max(1.0, variance / binomial)
+    telling = min(Groups.of(successes).effective, Groups.of(trials - successes).effective) - 1
+    effect = (telling * seen + UNSEEN * max(seen, answers / groups)) / (telling + UNSEEN)
+    return GroupedProportion(estimate=p, groups=groups, answers=answers, design_effect=effect, n_effective=answers / effect, df=df)
 
 
 def intraclass_correlation(successes: FloatArray, trials: FloatArray) -> float | None:
@@ -67,13 +76,6 @@ def intraclass_correlation(successes: FloatArray, trials: FloatArray) -> float |
     >>> round(intraclass_correlation(np.array([9.0, 10, 4, 8, 10]), np.full(5, 10.0)), 3)
     0.319
     """
-    groups, total = len(trials), float(trials.sum())
-    if total <= groups or groups < 2:
-        return None
-    p = successes.sum() / total
-    rates = successes / trials
-    between = float(trials @ (rates - p) ** 2) / (groups - 1)
-    within = float((trials * rates * (1 - rates)).sum()) / (total - groups)
-    size = (total - float(trials @ trials) / total) / (groups - 1)
-    spread = between + (size - 1) * within
-    return (between - within) / spread if spread > 0 else None
+    total = float(trials.sum())
+    p = float(successes.sum()) / total
+    return alike(successes - p * trials, trials, p * (1 - p) * total)

@@ -7,7 +7,8 @@ intervals are those of `infer/sums.py`; only the randomization, which swaps the 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from dataclasses import replace
 from itertools import product
 
 import numpy as np
@@ -67,6 +68,14 @@ def paired_error(rows_a: Rows, rows_b: Rows, statistic: SumStatistic, *, count: 
     0.57735
     """
     return standard_error(side_by_side(rows_a, rows_b, count), difference_statistic(statistic, rows_a.shape[1]))
+
+
+def grouped_pair(
+    rows_a: Rows, rows_b: Rows, statistic: SumStatistic, sizes: FloatArray, single: Callable[[FloatArray], FloatArray] | None
+) -> tuple[Sums, SumStatistic]:
+    """Two systems on groups of items as one tally and one statistic; sizes in items, the effects of single items as in `Sums`."""
+    tally = replace(side_by_side(rows_a, rows_b), units="groups", sizes=sizes, single=single, answers=round(float(sizes.sum())))
+    return tally, difference_statistic(statistic, rows_a.shape[1])
 
 
 def paired_linearised(

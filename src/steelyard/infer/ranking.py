@@ -9,6 +9,7 @@ import numpy.typing as npt
 
 from steelyard.infer import bootstrap
 from steelyard.infer.cells import BLOCK, redraw
+from steelyard.infer.clusters import Spread, cluster_spread
 from steelyard.infer.normal import z_value
 from steelyard.metrics import ranking
 from steelyard.tally.scores import ScoreTable
@@ -83,20 +84,35 @@ def perfect_auc(table: ScoreTable, confidence_level: float = 0.95, side: str = "
     return wilson(float(ranking.auc(table.positives, table.negatives)) * pairs, pairs, confidence_level, side)
 
 
-def grouped_auc_error(
+def grouped_auc_spread(
     table: ScoreTable, score: FloatArray, positive: npt.NDArray[np.bool_], group: npt.NDArray[np.integer], groups: int
-) -> float:
-    """The standard error of the AUC when items come in groups: placement values summed by group.
+) -> Spread:
+    """The variance of the AUC when items come in groups, and its degrees of freedom: placement values summed by group.
 
-    Formula: u_g = sum over its positives (V10 - A)/P + sum over its negatives (V01 - A)/N; G/(G-1) sum u_g^2.
-    Reference: Obuchowski1997.
+    Formula: u_g = sum over its positives (V10 - A)/P + sum over its negatives (V01 - A)/N, through `cluster_spread`. The size of
+    a group is P_g/P + N_g/N, its leverage (P_g^2/P^3 + N_g^2/N^3) / (P_g/P^2 + N_g/N^2): groups of one item give DeLong's error.
+    Reference: Obuchowski1997; DeLong1988; BellMcCaffrey2002.
     """
     area = float(ranking.auc(table.positives, table.negatives))
     v10, v01 = placements(table)
     place = np.searchsorted(table.score, score)
     u = np.where(positive, (v10[place] - area) / table.n_positive, (v01[place] - area) / table.n_negative)
-    by_group = np.bincount(group, weights=u, minlength=groups)
-    return math.sqrt(groups / (groups - 1) * float(by_group @ by_group))
+    return placed_spread(u, positive, group, groups)
+
+
+def placed_spread(u: FloatArray, positive: npt.NDArray[np.bool_], group: npt.NDArray[np.integer], groups: int) -> Spread:
+    """The spread of a sum of effects of placements, by group. Reference: Obuchowski1997; BellMcCaffrey2002."""
+    effects = np.asarray(np.bincount(group, weights=u, minlength=groups), float)
+    sizes, above, below = np.zeros(groups), np.zeros(groups), np.zeros(groups)
+    for part in (positive, ~positive):
+        here, total = np.bincount(group[part], minlength=groups), int(part.sum())
+        sizes += here / total
+        above += here**2 / total**3
+        below += here / total**2
+    leverage = above / np.where(below > 0, below, 1.0)
+    if not float(leverage.max()) < 1:
+        raise bootstrap.Degenerate("all items of a class lie in one group")
+    return cluster_spread(effects, sizes, squares=float(u @ u), answers=len(u), leverage=leverage)
 
 
 def average_precision_error(table: ScoreTable) -> float:

@@ -13,6 +13,7 @@ import numpy.typing as npt
 
 from steelyard.infer import bootstrap
 from steelyard.infer.cells import BLOCK, redraw
+from steelyard.infer.clusters import Spread, cluster_spread
 from steelyard.infer.normal import tail
 from steelyard.metrics.sums import SumStatistic
 from steelyard.tally.sums import Sums, sum_units
@@ -29,14 +30,35 @@ def student(p: float, df: float) -> float:
     return float(stdtrit(df, p))
 
 
-def influence(sums: Sums, statistic: SumStatistic) -> FloatArray:
-    """The first-order effect of each unit: gradient at the totals times its row."""
-    out: FloatArray = sums.rows @ statistic.gradient(sums.totals())
-    return out
+def spread(sums: Sums, statistic: SumStatistic) -> Spread:
+    """The linearised variance over units, and its degrees of freedom: G/(G-1) sum_g u_g^2 with G - 1 for G units of one size.
+
+    Units of different sizes have the variance and the degrees of freedom of `cluster_spread`.
+    Undefined: fewer than two units. Reference: CameronMiller2015, equation 11; BellMcCaffrey2002; Miller2024, section 2.2.
+
+    >>> rows = np.array([[1.0, 2.0], [1.0, 4.0], [1.0, 9.0]])
+    >>> mean = SumStatistic(lambda s: s[..., 1] / s[..., 0], lambda s: np.array([-s[1] / s[0] ** 2, 1 / s[0]]))
+    >>> round(spread(Sums(rows=rows, count=np.ones(3, int), answers=3), mean).variance, 6)
+    4.333333
+    """
+    n = sums.n
+    if n < 2:
+        raise bootstrap.Degenerate("fewer than two units")
+    gradient = statistic.gradient(sums.totals())
+    u: FloatArray = sums.rows @ gradient
+    u = u - (sums.count @ u) / n  # zero by theory for ratios; kills the rounding of large totals
+    terms = abs(sums.rows) @ np.abs(gradient)  # what the differences were computed from
+    u[np.abs(u) <= 1e-13 * terms.max(initial=0.0)] = 0.0  # equal units differ by rounding only
+    if sums.sizes is None:
+        return Spread(n / (n - 1) * float(sums.count @ u**2), n - 1)
+    single = None if sums.single is None else sums.single(gradient)
+    squares = None if single is None else float(single @ single)
+    effects, sizes = (np.repeat(x, sums.count) for x in (u, sums.sizes))
+    return cluster_spread(effects, sizes, squares=squares, answers=sums.answers)
 
 
 def standard_error(sums: Sums, statistic: SumStatistic) -> float:
-    """The linearised standard error, sqrt(G/(G-1) sum_g u_g^2) over G units (CR1; s/sqrt(n) for a mean of items).
+    """The linearised standard error, the root of the variance of `spread` (s/sqrt(n) for a mean of items).
 
     Undefined: fewer than two units. Reference: CameronMiller2015, equation 11; Miller2024, section 2.2.
 
@@ -45,20 +67,14 @@ def standard_error(sums: Sums, statistic: SumStatistic) -> float:
     >>> round(standard_error(Sums(rows=rows, count=np.ones(3, int), answers=3), mean), 6)
     2.081666
     """
-    n = sums.n
-    if n < 2:
-        raise bootstrap.Degenerate("fewer than two units")
-    u = influence(sums, statistic)
-    u = u - (sums.count @ u) / n  # zero by theory for ratios; kills the rounding of large totals
-    terms = abs(sums.rows) @ np.abs(statistic.gradient(sums.totals()))  # what the differences were computed from
-    u[np.abs(u) <= 1e-13 * terms.max(initial=0.0)] = 0.0  # equal units differ by rounding only
-    return math.sqrt(n / (n - 1) * float(sums.count @ u**2))
+    return math.sqrt(spread(sums, statistic).variance)
 
 
 def linearised(sums: Sums, statistic: SumStatistic, confidence_level: float = 0.95, side: str = "two") -> tuple[float, float]:
-    """estimate +- t(G-1) x standard error: Student's interval for a mean, the delta method for the rest.
+    """estimate +- t x standard error: Student's interval for a mean, the delta method for the rest.
 
-    Assumes: many units, none dominating. Undefined: no spread.
+    t has G - 1 degrees of freedom for G units of one size, and those of Bell and McCaffrey for groups of different sizes.
+    Assumes: enough units (`Groups.too_few`). Undefined: no spread.
     Reference: Student1908; CameronMiller2015, section VI.A (t with G - 1).
 
     >>> rows = np.array([[1.0, 2.0], [1.0, 4.0], [1.0, 9.0]])
@@ -66,11 +82,11 @@ def linearised(sums: Sums, statistic: SumStatistic, confidence_level: float = 0.
     >>> [round(x, 4) for x in linearised(Sums(rows=rows, count=np.ones(3, int), answers=3), mean)]
     [-3.9567, 13.9567]
     """
-    error = standard_error(sums, statistic)
-    if not error > 0:
+    variance, df = spread(sums, statistic)
+    if not variance > 0:
         raise bootstrap.Degenerate("the units do not vary")
     estimate = float(statistic.value(sums.totals()))
-    reach = student(1 - tail(confidence_level, side), sums.n - 1) * error
+    reach = student(1 - tail(confidence_level, side), df) * math.sqrt(variance)
     return estimate - reach, estimate + reach
 
 

@@ -105,7 +105,7 @@ def ratios(setting: Setting, rng: np.random.Generator) -> tuple[FloatArray, Floa
 
 def of_ratios(method: str, sample: tuple[FloatArray, FloatArray], seed: int) -> Interval | None:
     asked = Asked(own=Settings(draws=DRAWS, seed=seed), interval=method or None)
-    return units_interval(*sample, QUOTIENT, parse("ratio"), asked, False)
+    return units_interval(*sample, QUOTIENT, parse("ratio"), asked)
 
 
 def curves(setting: Setting, rng: np.random.Generator) -> tuple[FloatArray, FloatArray, npt.NDArray[np.bool_]]:

@@ -87,7 +87,9 @@ def _compare_units(a: Source, b: Source, wanted: Metric | None, asked: Asked, na
         asked.warn(
             f"too many rows to move: {report.matched:,} items lie in {sums.n:,} buckets by the md5 of their ids, which are resampled"
         )
-    found = compare_units(sums.dense[:, :2], sums.dense[:, 2:], QUOTIENT, report.matched, metric, asked, grouped=grouped)
+    found = compare_units(
+        sums.dense[:, :2], sums.dense[:, 2:], QUOTIENT, report.matched, metric, asked, sizes=sums.sizes if grouped else None
+    )
     called = run_names((a, b), names)
     return finish(found, metric, asked, (called[0], called[1]), unmatched=report.to_dict())
 

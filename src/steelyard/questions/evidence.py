@@ -61,6 +61,7 @@ class Evidence:
     pull: float = 1.0
     judge: Judge | None = None
     unseen: Judge | None = None
+    too_few: bool = False  # groups to judge anything by
     standard_error: float | None = None  # what is reported, where it is another: s with n - 1 for right or wrong
     flips: Mapping[str, int] | None = None
     probability: float | None = None

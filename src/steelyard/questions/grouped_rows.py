@@ -7,11 +7,13 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import numpy.typing as npt
 
 from steelyard.errors import UsageError
 from steelyard.infer import sums as infer_sums
 from steelyard.infer.bootstrap import Degenerate
-from steelyard.infer.grouped import FEWEST, ROUNDING, GroupedProportion, grouped_proportion, intraclass_correlation
+from steelyard.infer.clusters import ENOUGH, FEWEST, LEAST, Groups, cluster_spread
+from steelyard.infer.grouped import ROUNDING, GroupedProportion, grouped_proportion, intraclass_correlation
 from steelyard.metrics.catalogue import Metric
 from steelyard.metrics.proportions import Proportion, why_undefined
 from steelyard.metrics.sums import SumStatistic, of_margins
@@ -23,11 +25,12 @@ from steelyard.tally.sums import SparseRows, Sums
 if TYPE_CHECKING:
     from steelyard.questions.table_rows import TableTally
 
-ENOUGH = 20
+FloatArray = npt.NDArray[np.float64]
+REPEATED = "items with repeats"
 
 
 def grouped_row(metric: Metric, label: int | None, tally: TableTally, proportion: Proportion | None, settings: Settings) -> Row:
-    """Wilson at the effective n for proportions and F1; the linearised interval with t(G-1) for the rest."""
+    """Wilson at the effective n for proportions and F1; the linearised interval with t for the rest."""
     from steelyard.questions.table_rows import make_row, statistic_of
 
     assert tally.units is not None
@@ -47,18 +50,21 @@ def grouped_row(metric: Metric, label: int | None, tally: TableTally, proportion
         settings.warn(f"{name} is undefined: {why_undefined(metric, None)}")
         return make_row(metric, label, counts, None, n, None, settings, {})
     details = dict(tally.details)
-    warn_few_units(tally.kind, units.n, settings)
+    enough = enough_units(tally.kind, units, settings, details)
     method = settings.interval or ("wilson" if proportion is not None else "delta")
     allowed = (["wilson"] if proportion is not None else []) + ["delta", "percentile", "bca", "studentized"]
     if method not in allowed:
         raise UsageError(f"cannot use the interval {method!r} for {metric.name} of {tally.kind}", need=f"one of {', '.join(allowed)}")
-    if units.n < FEWEST:
+    if enough and proportion is not None and tally.kind == "groups":
+        enough = _enough_of(proportion, units, classes, name, settings)
+    if not enough:
         return make_row(metric, label, counts, value, n, None, settings, details)
     error = _error(proportion, units, statistic, classes)
     if proportion is not None:
         grouped = _grouped(proportion, units.rows, units.answers, classes, details, tally.kind)
         if method == "wilson":
-            ends = _wilson(grouped, proportion, name, settings)
+            low, high = grouped.wilson(settings.confidence_level, settings.side)
+            ends = (proportion.to_metric(low), proportion.to_metric(high), "wilson")
             return make_row(metric, label, counts, value, n, ends, settings, details, error)
     try:
         ends = _of_units(method, units, statistic, settings, name)
@@ -69,24 +75,34 @@ def grouped_row(metric: Metric, label: int | None, tally: TableTally, proportion
 
 
 def _error(proportion: Proportion | None, units: Sums, statistic: SumStatistic, classes: int) -> float | None:
-    """The standard error over whole units, sqrt(G/(G-1) sum of squared influences): cluster-robust, CR1. None without spread."""
+    """The standard error over whole units, robust to groups of any sizes. None without spread."""
     if proportion is None:
         return sums_error(units, statistic)
     successes, trials = proportion.of_rows(units.rows, classes)
     total = float(trials.sum())
     p = float(successes.sum()) / total
     e = successes - p * trials
-    used = int((trials > 0).sum())
-    if used < 2 or not ROUNDING < p < 1 - ROUNDING or not float(abs(e).max()) > ROUNDING:
+    used = trials > 0
+    if used.sum() < 2 or not ROUNDING < p < 1 - ROUNDING or not float(abs(e).max()) > ROUNDING:
         return None
-    return abs(slope(proportion, p)) * math.sqrt(used / (used - 1) * float(e @ e)) / total
+    answers = _answers_of(proportion, units.rows, trials, units.answers)
+    variance = cluster_spread(e[used] / total, trials[used], squares=p * (1 - p) / answers, answers=answers).variance
+    return abs(slope(proportion, p)) * math.sqrt(variance)
 
 
 def _of_class(units: Sums, label: int, classes: int) -> Sums:
     """The units with the margins of one class alone."""
     assert isinstance(units.rows, SparseRows)
     columns = (label, classes + label, 2 * classes + label, 3 * classes)
-    return replace(units, rows=np.stack([units.rows.part(c, c + 1) for c in columns], axis=1))
+
+    def single(gradient: FloatArray) -> FloatArray:
+        whole = np.zeros(3 * classes + 1)
+        whole[list(columns)] = gradient
+        assert units.single is not None
+        return units.single(whole)
+
+    known = None if units.single is None else single
+    return replace(units, rows=np.stack([units.rows.part(c, c + 1) for c in columns], axis=1), single=known)
 
 
 def _weights(rows: Any) -> Any:
@@ -114,29 +130,52 @@ def _grouped(proportion: Proportion, rows: Any, answers: float, classes: int, de
     successes, trials = proportion.of_rows(rows, classes)
     used = trials > 0  # a group without a single item of the denominator says nothing about the proportion
     successes, trials = successes[used], trials[used]
-    share = float(trials.sum() / _weights(rows).sum()) if proportion.label is not None else 1.0
     if kind == "weights":  # unequal weights are worth Kish's n at most, however many rows carry them
-        answers, share = float(trials.sum()) ** 2 / float(trials @ trials), 1.0
-    grouped = grouped_proportion(successes, trials, max(1.0, answers * share))
+        answers = max(1.0, float(trials.sum()) ** 2 / float(trials @ trials))
+    else:
+        answers = _answers_of(proportion, rows, trials, answers)
+    grouped = grouped_proportion(successes, trials, answers)
     details["design_effect"], details["n_effective"] = grouped.design_effect, grouped.n_effective
     details["intraclass_correlation"] = intraclass_correlation(successes, trials)
     return grouped
 
 
-def _wilson(grouped: GroupedProportion, proportion: Proportion, name: str, settings: Settings) -> tuple[float, float, str] | None:
-    if grouped.groups < FEWEST:
-        settings.warn(f"{name}: only {grouped.groups} groups have an item that counts for it: no interval can be given")
-        return None
-    low, high = grouped.wilson(settings.confidence_level, settings.side)
-    return proportion.to_metric(low), proportion.to_metric(high), "wilson"
+def _answers_of(proportion: Proportion, rows: Any, trials: Any, answers: float) -> float:
+    """How many answers the denominator of a proportion holds."""
+    share = float(trials.sum() / _weights(rows).sum()) if proportion.label is not None else 1.0
+    return max(1.0, answers * share)
 
 
-def warn_few_units(kind: str, units: int, settings: Settings) -> None:
-    """A statistician's warnings about the number of groups."""
-    if kind == "weights":
-        return
-    word = "groups" if kind == "groups" else "items with repeats"
-    if units < FEWEST:
-        settings.warn(f"only {units} {word}: no interval can be given, at least {FEWEST} are needed")
-    elif units < ENOUGH and kind == "groups":
-        settings.warn(f"only {units} groups: the interval rests on their spread and is itself uncertain; 20 or more are better")
+def _enough_of(proportion: Proportion, units: Sums, classes: int, name: str, settings: Settings) -> bool:
+    """Whether enough groups have items that count for the proportion, which may be those of one class."""
+    counting = Groups.of(proportion.of_rows(units.rows, classes)[1])
+    if counting.too_few:
+        settings.warn(f"{name}: only {counting.words()} have an item that counts for it: no interval can be given")
+    return not counting.too_few
+
+
+def enough_units(kind: str, units: Sums, settings: Settings, details: dict[str, Any] | None = None) -> bool:
+    """Whether there are units enough for an interval, with the warning that belongs to so many; one rule for every metric."""
+    if kind in ("items", "weights"):
+        return True
+    groups = Groups.of(np.ones(units.n) if units.sizes is None else units.sizes)
+    return enough_groups(groups, settings, details, "groups" if kind == "groups" else REPEATED)
+
+
+def enough_groups(groups: Groups, settings: Settings, details: dict[str, Any] | None = None, what: str = "groups") -> bool:
+    """The same, of the groups themselves."""
+    grouped = what != REPEATED
+    if details is not None and grouped:
+        details["groups_effective"] = groups.effective
+    said = groups.words(what)
+    if groups.number < FEWEST:
+        settings.warn(f"only {said}: no interval can be given, at least {FEWEST} are needed")
+    elif groups.too_few:
+        settings.warn(
+            f"{said}: no interval can be given, they must be worth at least {LEAST:g}; "
+            "add more groups, or measure the large ones on their own"
+        )
+    elif groups.few and grouped:
+        only = "only " if groups.number < ENOUGH else ""
+        settings.warn(f"{only}{said}: the interval rests on their spread and is itself uncertain; {ENOUGH:g} or more are better")
+    return not groups.too_few

@@ -102,7 +102,7 @@ def _written(judged: Judged) -> Found:
     below, above = judged.bounds(d)
     lower, upper = agreeing_bounds(below, above, p, rule.alpha, rule.margin)
     smallest = min(p, judged.smallest(test))
-    verdict = decide(p, rule.alpha, theta=rule.theta, lower=lower, attainable=smallest)
+    verdict = decide(p, rule.alpha, theta=rule.theta, lower=lower, attainable=smallest, enough=not found.too_few)
     details: dict[str, Any] = {**found.details, "smallest_p": smallest, "standard_error": None if not error else error * unit}
     if found.interval is not None:
         details["interval_method"] = found.interval.method

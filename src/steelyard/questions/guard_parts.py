@@ -11,6 +11,7 @@ import numpy.typing as npt
 
 from steelyard.errors import DataError, UsageError
 from steelyard.infer import power
+from steelyard.infer.clusters import FEWEST, LEAST
 from steelyard.infer.decision import (
     agreeing_threshold,
     most_losses,
@@ -82,7 +83,7 @@ class Judged:
         away = rule.sign * (found.difference or 0.0) + rule.margin / self.unit
         if not found.error:  # every item differs by the same: all signs of d + margin are one
             return (smallest_p(self._units, "sign-flip"), "sign-flip") if away < 0 else (1.0, "sign-flip")
-        return student_p(away, found.error, self._units - 1), "t"
+        return student_p(away, found.error, self._units - 1 if found.df is None else found.df), "t"
 
     @property
     def _centre(self) -> float:
@@ -179,7 +180,7 @@ class Judged:
         Right or wrong: exactly, at the gains of this run. Elsewhere at the spread of this run, by the bound that is reported
         (`upper`, as it was before it had to agree with p). None where no score could be a regression.
         """
-        if smallest > self.rule.alpha:
+        if smallest > self.rule.alpha or self.found.too_few:
             self.threshold_note = NONE_FAILS
             return None
         return self._threshold_of_flips() if self._outcomes else self._threshold_of_spread(p, upper)
@@ -232,6 +233,8 @@ class Judged:
     def needed(self, smallest: float) -> dict[str, Any] | None:
         """How many items would decide: rule theta out if nothing has changed."""
         found, rule = self.found, self.rule
+        if found.too_few:
+            return self._needed_groups()
         if smallest > rule.alpha:
             return self._needed_units()
         if rule.theta is None:
@@ -265,6 +268,12 @@ class Judged:
             return {"items": items, "more": None if items is None else max(1, items - self.found.n), "why": why}
         items = max(least, self.found.n + 1)
         return {"items": items, "more": items - self.found.n, "why": why}
+
+    def _needed_groups(self) -> dict[str, Any]:
+        """Groups that are too few, or worth too few, for any verdict."""
+        why = f"at least {FEWEST} groups, worth {LEAST:g} of equal size, are needed to judge by their spread"
+        least = max(FEWEST, self._units + 1)
+        return {"groups": least, "more_groups": least - self._units, "more": None, "items": None, "why": why}
 
     def claim(self) -> str:
         if self.rule.target == "runs":

@@ -115,7 +115,7 @@ def _outcomes(units: Units, details: dict[str, Any]) -> TableTally:
     zero = np.zeros(len(n))
     rows = np.stack([right, zero, n, zero, right, n - right, n], axis=1)
     every = np.repeat(np.arange(len(n)), units.sums.count)  # a row per unit: equal items stand apart, as they do for a file
-    sums = Sums(rows=rows[every], count=np.ones(len(every), np.int64), answers=units.answers, units="groups")
+    sums = Sums(rows=rows[every], count=np.ones(len(every), np.int64), answers=units.answers, units="groups", sizes=n[every])
     hits = round(float(units.sums.count @ right))
     kind = "groups" if units.kind == "buckets" else units.kind
     return TableTally(Counts.of(hits, units.items), sums, kind, units.items, details)

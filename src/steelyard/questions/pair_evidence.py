@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
@@ -15,6 +16,7 @@ from steelyard.metrics.sums import STATISTICS, item_rows, of_margins
 from steelyard.questions.asked import Asked
 from steelyard.questions.compare import class_label, joint_evidence
 from steelyard.questions.evidence import Evidence, Own
+from steelyard.questions.grouped_rows import enough_groups
 from steelyard.questions.paired_scores import compare_scores
 from steelyard.questions.paired_units import compare_units
 from steelyard.questions.sample import OUTCOME, Sample
@@ -27,9 +29,10 @@ from steelyard.tally.design import Design, count_labels, design_of, same_label, 
 from steelyard.tally.joint import JointCounts
 from steelyard.tally.order import label_order
 from steelyard.tally.pairs import Pairs, count_joint, joint_of_codes
-from steelyard.tally.sums import sum_units
+from steelyard.tally.sums import sum_units, tally_groups
 
 FloatArray = npt.NDArray[np.float64]
+Effects = Callable[[FloatArray], FloatArray]
 UNPAIRED = ("spearman", "average_precision")  # measured, but not compared on the same items
 STRAIGHT = ("mean", "brier", "log_loss", "mae")  # a mean of one number per item
 
@@ -154,13 +157,34 @@ def _sums(pairs: Pairs, metric: Metric, asked: Asked) -> Evidence:
         bounds = {"brier": (0.0, 1.0), "mean": asked.own.range}.get(metric.base)
         return compare_scores((rows[0][:, 1], rows[1][:, 1]), pairs, metric, asked, bounds=bounds)
     unit, units = units_of(pairs)
-    sides = []
+    sides, single = [], []
     for side, item in zip(rows, (pairs.baseline_item, pairs.candidate_item), strict=True):
         order = np.lexsort((*side.T[::-1], item))  # sums of repeats must not depend on the order of the file
         side, item = side[order], item[order]
         share = 1 / np.bincount(item, minlength=pairs.items)[item]
         sides.append(sum_units(side * share[:, None], unit[item], units))
-    return compare_units(sides[0], sides[1], STATISTICS[metric.base], pairs.items, metric, asked, grouped=pairs.baseline.group is not None)
+        single.append(_by_item(item, pairs.items, tally_groups(side * share[:, None], item, pairs.items).single))
+    return compare_units(
+        sides[0], sides[1], STATISTICS[metric.base], pairs.items, metric, asked, **_group_sizes(pairs, unit, units, single)
+    )
+
+
+def _by_item(item: npt.NDArray[np.int64], items: int, single: Effects | None) -> Effects:
+    """The effects of rows, added up by the item that they are of."""
+    assert single is not None
+    return lambda gradient: np.asarray(np.bincount(item, weights=single(gradient), minlength=items), float)
+
+
+def _group_sizes(pairs: Pairs, unit: npt.NDArray[np.int64], units: int, single: list[Effects]) -> dict[str, Any]:
+    """Of groups: their sizes in items, and the effects of single items on the difference, by what each side's items add."""
+    if pairs.baseline.group is None:
+        return {}
+
+    def both(gradient: FloatArray) -> FloatArray:
+        here, there = np.split(gradient, 2)
+        return single[0](here) + single[1](there)
+
+    return {"sizes": np.bincount(unit, minlength=units).astype(float), "single": both}
 
 
 def units_of(pairs: Pairs) -> tuple[npt.NDArray[np.int64], int]:
@@ -181,14 +205,16 @@ def _labelled_units(pairs: Pairs, metric: Metric, asked: Asked) -> Evidence:
     label = class_label(metric, whole, asked)
     statistic = of_margins(statistic_of(metric, None if label is None else whole.code(label), asked.own), whole.classes)
     unit, units = units_of(pairs)
-    rows = []
+    rows, single = [], []
     for side, item in ((a, pairs.baseline_item), (b, pairs.candidate_item)):
         share = 1 / np.bincount(item, minlength=pairs.items)[item]
         design = Design("groups", unit[item], units, share, pairs.items)
         assert side.truth is not None
         assert side.prediction is not None
-        rows.append(table_sums(side.truth, side.prediction, design, whole).rows)
-    return compare_units(rows[0], rows[1], statistic, pairs.items, metric, asked, grouped=a.group is not None)
+        sums = table_sums(side.truth, side.prediction, design, whole)
+        rows.append(sums.rows)
+        single.append(_by_item(item, pairs.items, sums.single))
+    return compare_units(rows[0], rows[1], statistic, pairs.items, metric, asked, **_group_sizes(pairs, unit, units, single))
 
 
 def _auc(pairs: Pairs, metric: Metric, asked: Asked) -> Evidence:
@@ -220,8 +246,17 @@ def _auc(pairs: Pairs, metric: Metric, asked: Asked) -> Evidence:
         z, p = delong_test(pair, asked.alternative)
     except Degenerate as reason:
         asked.warn(f"auc: no p-value can be given ({reason})")
+    details = _same_order(pair.difference, pair.error, asked)
+    enough = True
+    if group is not None:
+        from steelyard.questions.ranking_rows import groups_of_classes
+
+        details["groups"] = details["units"] = int(group.max()) + 1
+        enough = enough_groups(groups_of_classes(positive, group), asked.own, details, "groups of the rarer class")
+    interval = None
     try:
-        interval = asked.interval_of(*delong_interval(pair, asked.level, asked.side), "delong")
+        if enough:
+            interval = asked.interval_of(*delong_interval(pair, asked.level, asked.side), "delong")
     except Degenerate as reason:
         from steelyard.infer.mean import wilson_mean
 
@@ -239,7 +274,9 @@ def _auc(pairs: Pairs, metric: Metric, asked: Asked) -> Evidence:
         interval=interval,
         test=Test(name="delong", alternative=asked.alternative, statistic=z, p_value=p),
         error=pair.error,
-        details=_same_order(pair.difference, pair.error, asked),
+        df=pair.df,
+        too_few=not enough,
+        details=details,
     )
 
 

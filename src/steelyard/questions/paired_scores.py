@@ -13,14 +13,13 @@ from steelyard.infer.bootstrap import Degenerate
 from steelyard.infer.bounded_t import bounded_t
 from steelyard.infer.equivalence import equivalence
 from steelyard.infer.flips import from_tails
-from steelyard.infer.grouped import FEWEST
 from steelyard.infer.signflip import sign_flip
 from steelyard.metrics.catalogue import Metric
 from steelyard.metrics.ranking import midranks
 from steelyard.metrics.sums import QUOTIENT
 from steelyard.questions.asked import Asked
 from steelyard.questions.evidence import Evidence
-from steelyard.questions.grouped_rows import warn_few_units
+from steelyard.questions.grouped_rows import enough_units
 from steelyard.questions.paired_flips import equivalence_words
 from steelyard.questions.paired_judges import OfRange, OfRuns
 from steelyard.results import Interval, Test
@@ -67,7 +66,7 @@ def compare_scores(
         found.unseen = _seen_range(d, a, rows, asked)
     if asked.margin is not None and not found.error:
         asked.warn("equivalence within the margin cannot be tested: the differences show no spread")
-    if asked.margin is not None and found.error:
+    if asked.margin is not None and found.error and not found.too_few:
         df = sums.n - 1 if found.df is None else found.df
         e = equivalence(found.pull * (found.difference or 0.0), found.error, asked.margin, df)
         found.equivalence = equivalence_words(e.p_lower, e.p_upper, asked.margin, asked, higher_is_better=metric.facts.higher_is_better)
@@ -124,7 +123,8 @@ def _settle_error(found: Evidence, judge: OfRange | OfRuns | None, sums: Sums) -
         found.error, found.df = math.sqrt(judge.spread.variance(judge.spread.difference)) or None, math.inf
         return
     try:
-        found.error = infer_sums.standard_error(sums, QUOTIENT)
+        variance, found.df = infer_sums.spread(sums, QUOTIENT)
+        found.error = math.sqrt(variance)
     except Degenerate:
         found.error = None
 
@@ -161,10 +161,9 @@ def scores_interval(
             return asked.interval_of(*ends, method, *reach)
         asked.warn("no interval for the difference can be given: too few items to deal their runs anew")
         return None
-    if grouped:
-        warn_few_units("groups", sums.n, asked.own)
-        if sums.n < FEWEST:
-            return None
+    if grouped and not enough_units("groups", sums, asked.own, found.details):
+        found.too_few = True
+        return None
     try:
         if method in ("t", "within-item"):  # runs without any noise have no bounds of their own
             return asked.interval_of(*infer_sums.linearised(sums, QUOTIENT, asked.level, asked.side), "t", *reach)
@@ -222,9 +221,10 @@ def _student(sums: Sums, asked: Asked) -> Test:
     from scipy.special import stdtr
 
     mean = float(QUOTIENT.value(sums.totals()))
-    df = sums.n - 1
+    df: float = sums.n - 1
     try:
-        t = mean / infer_sums.standard_error(sums, QUOTIENT)
+        variance, df = infer_sums.spread(sums, QUOTIENT)
+        t = mean / math.sqrt(variance)
     except (Degenerate, ZeroDivisionError):
         t = math.nan
     if math.isnan(t):

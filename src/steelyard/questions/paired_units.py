@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 
 import numpy as np
 import numpy.typing as npt
 
 from steelyard.errors import DataError
 from steelyard.infer import paired_sums as infer
+from steelyard.infer import sums as infer_sums
 from steelyard.infer.bootstrap import Degenerate
 from steelyard.infer.equivalence import equivalence
-from steelyard.infer.grouped import FEWEST
 from steelyard.infer.mean import unseen_difference, wilson_mean
 from steelyard.infer.paired_sums import Rows
 from steelyard.infer.work import fewer_draws
@@ -19,16 +20,28 @@ from steelyard.metrics.catalogue import Metric
 from steelyard.metrics.sums import SumStatistic
 from steelyard.questions.asked import Asked
 from steelyard.questions.evidence import Evidence
-from steelyard.questions.grouped_rows import warn_few_units
+from steelyard.questions.grouped_rows import enough_units
 from steelyard.questions.paired_flips import equivalence_words
 from steelyard.results import Interval, Test
-from steelyard.tally.sums import SparseRows
+from steelyard.tally.sums import SparseRows, Sums
 
 FloatArray = npt.NDArray[np.float64]
 
 
-def compare_units(a: Rows, b: Rows, statistic: SumStatistic, n: int, metric: Metric, asked: Asked, *, grouped: bool) -> Evidence:
-    """The difference of a statistic of sums; a and b have one row per unit."""
+def compare_units(
+    a: Rows,
+    b: Rows,
+    statistic: SumStatistic,
+    n: int,
+    metric: Metric,
+    asked: Asked,
+    *,
+    sizes: FloatArray | None = None,
+    single: Callable[[FloatArray], FloatArray] | None = None,
+) -> Evidence:
+    """The difference of a statistic of sums; a and b have one row per unit, which for groups has a size in items."""
+    grouped = sizes is not None
+    tally, difference = units_tally(a, b, statistic, sizes, single)
     first, second = (float(statistic.value(_totals(side))) for side in (a, b))
     if math.isnan(first) or math.isnan(second):
         raise DataError(
@@ -38,8 +51,10 @@ def compare_units(a: Rows, b: Rows, statistic: SumStatistic, n: int, metric: Met
             hint="--absent skip or --absent zero",
         )
     error: float | None
+    df: float | None = None
     try:
-        error = infer.paired_error(a, b, statistic)
+        variance, df = infer_sums.spread(tally, difference)
+        error = math.sqrt(variance)
     except Degenerate:
         error = None
     found = Evidence(
@@ -51,13 +66,17 @@ def compare_units(a: Rows, b: Rows, statistic: SumStatistic, n: int, metric: Met
         interval=None,
         test=_test(a, b, statistic, metric, asked),
         error=error,
+        df=df,
         details={"groups": len(a), "units": len(a)} if grouped else {},
     )
-    found.interval = units_interval(a, b, statistic, metric, asked, grouped)
+    if grouped and not enough_units("groups", tally, asked.own, found.details):
+        found.too_few = True
+    else:
+        found.interval = units_interval(a, b, statistic, metric, asked, sizes, single)
     if asked.margin is not None and not found.error:
         asked.warn("equivalence within the margin cannot be tested: the units show no spread")
-    if asked.margin is not None and found.error:
-        e = equivalence(second - first, found.error, asked.margin, len(a) - 1)
+    if asked.margin is not None and found.error and not found.too_few:
+        e = equivalence(second - first, found.error, asked.margin, df)
         found.equivalence = equivalence_words(e.p_lower, e.p_upper, asked.margin, asked, higher_is_better=metric.facts.higher_is_better)
     if _equal(a, b):
         found.details["identical"] = True
@@ -81,16 +100,30 @@ def _equal(a: Rows, b: Rows) -> bool:
     return a.equals(b) if isinstance(a, SparseRows) and isinstance(b, SparseRows) else np.array_equal(a, b)  # type: ignore[arg-type]
 
 
-def units_interval(a: Rows, b: Rows, statistic: SumStatistic, metric: Metric, asked: Asked, grouped: bool) -> Interval | None:
-    """The linearised interval with t(G-1) for G units, items or groups, as for one system in groups."""
+def units_tally(
+    a: Rows, b: Rows, statistic: SumStatistic, sizes: FloatArray | None, single: Callable[[FloatArray], FloatArray] | None
+) -> tuple[Sums, SumStatistic]:
+    """Both systems as one tally, and the difference as a statistic of it."""
+    if sizes is not None:
+        return infer.grouped_pair(a, b, statistic, sizes, single)
+    return infer.side_by_side(a, b), infer.difference_statistic(statistic, a.shape[1])
+
+
+def units_interval(
+    a: Rows,
+    b: Rows,
+    statistic: SumStatistic,
+    metric: Metric,
+    asked: Asked,
+    sizes: FloatArray | None = None,
+    single: Callable[[FloatArray], FloatArray] | None = None,
+) -> Interval | None:
+    """The linearised interval with t, over items or groups, as for one system in groups."""
     method = asked.choose("interval", asked.interval, ("delta", "bca", "percentile"), f"{metric.name} over units")
-    if grouped:
-        warn_few_units("groups", len(a), asked.own)
-        if len(a) < FEWEST:
-            return None
     try:
         if method == "delta":
-            return asked.interval_of(*infer.paired_linearised(a, b, statistic, asked.level, asked.side), method, None, None)
+            tally, difference = units_tally(a, b, statistic, sizes, single)
+            return asked.interval_of(*infer_sums.linearised(tally, difference, asked.level, asked.side), method, None, None)
         low, high, undefined = infer.paired_resampled(
             a, b, statistic, method, asked.level, asked.side, draws=asked.own.draws, seed=asked.own.seed
         )

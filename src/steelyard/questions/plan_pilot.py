@@ -12,7 +12,7 @@ from typing import Any, NoReturn
 import numpy as np
 
 from steelyard.errors import DataError, UsageError
-from steelyard.infer.grouped import FEWEST
+from steelyard.infer.clusters import FEWEST, LEAST
 from steelyard.infer.normal import wilson
 from steelyard.metrics.catalogue import parse
 from steelyard.questions.asked import settle_comparison
@@ -111,14 +111,16 @@ def _effect_of_groups(kind: str, groups: int, details: Mapping[str, Any], more: 
     if kind != "groups" or more["design_effect"] != 1.0:
         return float(more["design_effect"])
     effect = details.get("design_effect")
-    if groups < FEWEST or not isinstance(effect, (int, float)):
-        _refuse_few_groups(groups)
+    if not isinstance(effect, (int, float)):
+        _refuse_few_groups(groups, details)
     return float(effect or 1.0)
 
 
-def _refuse_few_groups(groups: int) -> NoReturn:
-    need = f"at least {FEWEST} groups to see how much they cost"
-    raise DataError("cannot estimate the design effect", got=f"{groups} group(s)", need=need, hint="give the design effect, or group none")
+def _refuse_few_groups(groups: int, details: Mapping[str, Any]) -> NoReturn:
+    need = f"at least {FEWEST} groups, worth {LEAST:g} of equal size, to see how much they cost"
+    worth = details.get("groups_effective", groups)
+    got = f"{groups} group(s)" + (f" of unequal size, worth {worth:.2g}" if worth < 0.95 * groups else "")
+    raise DataError("cannot estimate the design effect", got=got, need=need, hint="give the design effect, or group none")
 
 
 def _small(n: int) -> tuple[str, ...]:
@@ -151,8 +153,8 @@ def _two(first: Run, second: Run, more: Mapping[str, Any], theta: float | None, 
     facts: dict[str, Any] = {"pilot_n": found.n, "pilot_difference": found.difference}
     if found.flips is not None:
         return _of_flips(found, facts, more, goal)
-    if found.design == "clustered" and int(found.details.get("units", FEWEST)) < FEWEST:
-        _refuse_few_groups(int(found.details["units"]))
+    if found.too_few:
+        _refuse_few_groups(int(found.details["units"]), found.details)
     noise = found.error if found.noise is None else found.noise
     if not noise:
         raise DataError("cannot plan from these pilots", got="two runs equal on every item", need="runs that differ somewhere")

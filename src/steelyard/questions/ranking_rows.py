@@ -5,15 +5,17 @@ from __future__ import annotations
 import math
 from typing import Any
 
+import numpy as np
+
 from steelyard.errors import UsageError
 from steelyard.infer import ranking as infer_ranking
 from steelyard.infer.bootstrap import Degenerate
-from steelyard.infer.grouped import FEWEST
+from steelyard.infer.clusters import Groups
 from steelyard.infer.normal import clip, tail, z_value
 from steelyard.infer.sums import student
 from steelyard.metrics import ranking
 from steelyard.metrics.catalogue import Metric
-from steelyard.questions.grouped_rows import warn_few_units
+from steelyard.questions.grouped_rows import enough_groups
 from steelyard.questions.sample import Sample
 from steelyard.questions.settings import Settings
 from steelyard.questions.standard_errors import known
@@ -95,7 +97,6 @@ def ranking_ends(metric: Metric, table: ScoreTable, settings: Settings, details:
 def _grouped_row(metric: Metric, value: float, table: ScoreTable, positive: Any, sample: Sample, settings: Settings, label: str) -> Row:
     design = sample.design
     details = dict(sample.details)
-    warn_few_units("groups", design.units, settings)
     if metric.base != "auc" or settings.interval not in (None, "delong"):
         raise UsageError(
             f"cannot give an interval for {metric.name} of grouped items",
@@ -106,14 +107,22 @@ def _grouped_row(metric: Metric, value: float, table: ScoreTable, positive: Any,
         raise UsageError("cannot combine whole-number weights and groups for auc", need="one row per item")
     ends: Ends | None = None
     error: float | None = None
-    if design.units >= FEWEST and sample.items.probability is not None and design.unit is not None:
-        error = infer_ranking.grouped_auc_error(table, sample.items.probability, positive, design.unit, design.units)
-        critical = student(1 - tail(settings.confidence_level, settings.side), design.units - 1)
+    assert sample.items.probability is not None
+    assert design.unit is not None
+    if enough_groups(groups_of_classes(positive, design.unit), settings, details, "groups of the rarer class"):
+        variance, df = infer_ranking.grouped_auc_spread(table, sample.items.probability, positive, design.unit, design.units)
+        error = math.sqrt(variance)
+        critical = student(1 - tail(settings.confidence_level, settings.side), df)
         try:
             ends = (*infer_ranking.on_logit_scale(value, error, critical), "delong")
         except Degenerate as reason:
             settings.warn(f"auc: no interval can be given for grouped items ({reason})")
     return _row(metric, value, table.n, ends, settings, label, table, details, None if error is None else known(error))
+
+
+def groups_of_classes(positive: Any, unit: Any) -> Groups:
+    """The groups that an AUC rests on: those of the class that they are fewer of."""
+    return min((Groups.of(np.bincount(unit[part])) for part in (positive, ~positive)), key=lambda groups: groups.effective)
 
 
 def _spearman_row(metric: Metric, sample: Sample, settings: Settings) -> Row:

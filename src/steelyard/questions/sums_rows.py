@@ -13,10 +13,9 @@ from steelyard.errors import DataError, UsageError
 from steelyard.infer import mean as infer_mean
 from steelyard.infer import sums as infer_sums
 from steelyard.infer.bootstrap import Degenerate
-from steelyard.infer.grouped import FEWEST
 from steelyard.metrics.catalogue import Metric
 from steelyard.metrics.sums import QUOTIENT, STATISTICS, THROUGH, SumStatistic, item_rows, pass_at_k, pass_hat_k
-from steelyard.questions.grouped_rows import warn_few_units
+from steelyard.questions.grouped_rows import enough_units
 from steelyard.questions.sample import Sample
 from steelyard.questions.settings import RESAMPLING, Settings
 from steelyard.questions.standard_errors import sums_error
@@ -157,10 +156,8 @@ def _row_of(
         settings.warn(f"{metric.name} is undefined: {_why_undefined(metric, value)}")
         return _row(metric, None, n, None, settings, {})
     details = dict(sample.details)
-    if kind not in ("items", "weights"):
-        warn_few_units(kind, sums.n, settings)
-        if sums.n < FEWEST:
-            return _row(metric, value, n, None, settings, details)
+    if not enough_units(kind, sums, settings, details):
+        return _row(metric, value, n, None, settings, details)
     bounds = bounds or bounds_of(metric, sample, settings)
     inner, outwards = THROUGH.get(metric.base, (statistic, None))
     ends = sums_ends(metric, sums, inner, settings, bounds, kind, details)
@@ -186,10 +183,8 @@ def mean_row(
 ) -> Row:
     """The row of a mean that was added up by unit elsewhere, on the engine that holds the scores. ends: the interval, if known too."""
     value = float(QUOTIENT.value(sums.totals()))
-    if kind != "items" and ends is None:
-        warn_few_units(kind, sums.n, settings)
-        if sums.n < FEWEST:
-            return _row(metric, value, n, None, settings, details, bounds)
+    if ends is None and not enough_units(kind, sums, settings, details):
+        return _row(metric, value, n, None, settings, details, bounds)
     ends = ends or sums_ends(metric, sums, QUOTIENT, settings, bounds, kind, details)
     return _row(metric, value, n, ends, settings, details, bounds, error or sums_error(sums, QUOTIENT))
 
@@ -265,7 +260,9 @@ def offered_for_sums(metric: Metric, bounds: tuple[float, float] | None, kind: s
 
 
 def _default(metric: Metric, sums: Sums, bounds: tuple[float, float] | None, settings: Settings, kind: str) -> str:
-    """t for a mean unless nearly all items sit on one end of the range; the bootstrap for what is not a mean."""
+    """t for a mean unless nearly all items sit on one end of the range; the bootstrap for what is not a mean, delta in groups."""
+    if kind == "groups" and metric.base in ("ratio", "perplexity", "rmse", "r2"):
+        return "delta"
     if metric.base in ("ratio", "perplexity"):
         return "percentile"
     if metric.base == "ece":  # a biased estimate with a spread that depends on it: the others cover next to nothing where it is small

@@ -28,13 +28,17 @@ PAIRED = 1 << 18  # the same where two rows are one number: below it, 65,536 cou
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Design:
-    """unit[i] is the unit of row i, or None when every row is its own; weight[i] its weight, or None for 1."""
+    """unit[i] is the unit of row i, or None when every row is its own; weight[i] its weight, or None for 1.
+
+    count[i]: how many answers the row stands for, if not one; its weight has them all.
+    """
 
     kind: Kind
     unit: IntArray | None = None
     units: int = 0
     weight: FloatArray | None = None
     items: int = 0
+    count: IntArray | None = None
 
     @property
     def plain(self) -> bool:
@@ -44,6 +48,7 @@ class Design:
 def design_of(items: Items) -> Design:
     """The design that the columns tell: groups win over repeats as the unit; repeats always share one item's weight."""
     weight, repeats = items.weight, 1
+    count: IntArray | None = None
     n_items = items.total
     if items.repeat is not None:
         if items.id is None:
@@ -56,13 +61,14 @@ def design_of(items: Items) -> Design:
         share = 1.0 / tries[items.id.codes]
         weight = share if weight is None else weight * share
     if items.count is not None and (items.group is not None or repeats > 1):
-        weight = items.count.astype(float) if weight is None else weight * items.count
+        count = items.count
+        weight = count.astype(float) if weight is None else weight * count
     if items.group is not None:
         code = _dense(items.group)
-        return Design("groups", code, int(code.max()) + 1, weight, n_items)
+        return Design("groups", code, int(code.max()) + 1, weight, n_items, count)
     if repeats > 1 and items.id is not None:
         code = _dense(items.id)
-        return Design("repeats", code, int(code.max()) + 1, weight, n_items)
+        return Design("repeats", code, int(code.max()) + 1, weight, n_items, count)
     if items.weight is not None:
         return Design("weights", np.arange(items.n), items.n, items.weight, n_items)
     return Design("items", items=n_items)
@@ -201,17 +207,26 @@ def table_sums(truth: Labels, prediction: Labels, design: Design, counts: Counts
     unit = design.unit if design.unit is not None else np.arange(len(t))
     weight = np.ones(len(t)) if design.weight is None else design.weight
     margins = (0, t, t == p), (1, t, t < k), (2, p, p < k)
+
+    def single(gradient: FloatArray) -> FloatArray:
+        each = np.full(len(t), gradient[3 * k])
+        for part, codes, keep in margins:
+            each[keep] += gradient[part * k + codes[keep]]
+        return each * (weight if design.count is None else weight / np.sqrt(design.count))
+
     if design.units * (3 * k + 1) > DENSE:
         ones = np.bincount(unit, weights=weight, minlength=design.units).astype(float)
         entries = [(unit[keep], part * k + codes[keep], weight[keep]) for part, codes, keep in margins]
         sparse = _entries([*entries, (np.arange(design.units), np.full(design.units, 3 * k), ones)], design.units, 3 * k + 1)
-        return Sums(rows=sparse, count=np.ones(design.units, np.int64), answers=len(t), units="groups")
+        every = np.ones(design.units, np.int64)
+        return Sums(rows=sparse, count=every, answers=len(t), units="groups", sizes=ones, single=single)
     rows = np.zeros((design.units, 3 * k + 1))
     for part, codes, keep in margins:
         place = unit[keep] * k + codes[keep]
         rows[:, part * k : (part + 1) * k] = np.bincount(place, weights=weight[keep], minlength=design.units * k).reshape(design.units, k)
     rows[:, -1] = np.bincount(unit, weights=weight, minlength=design.units)
-    return Sums(rows=rows, count=np.ones(design.units, np.int64), answers=len(t), units="groups")
+    every = np.ones(design.units, np.int64)
+    return Sums(rows=rows, count=every, answers=len(t), units="groups", sizes=rows[:, -1], single=single)
 
 
 def _entries(parts: Sequence[tuple[IntArray, IntArray, FloatArray]], units: int, columns: int) -> SparseRows:
@@ -226,4 +241,4 @@ def row_sums(rows: FloatArray, design: Design, count: IntArray | None = None) ->
     if design.plain or design.unit is None:
         return tally_items(rows, count)
     weighted = rows if design.weight is None else rows * design.weight[:, None]
-    return tally_groups(weighted, design.unit, design.units)
+    return tally_groups(weighted, design.unit, design.units, design.count)

@@ -6,6 +6,7 @@ metric of a table is a function of its margins. Resampling units is resampling r
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
@@ -93,12 +94,19 @@ class SparseRows:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Sums:
-    """rows[u] are the sums of unit u, which occurs count[u] times; `answers` is how many rows of the source they hold."""
+    """rows[u] are the sums of unit u, which occurs count[u] times; `answers` is how many rows of the source they hold.
+
+    `sizes`: what each unit weighs in items, None where they weigh alike. `single`: of a gradient, the first-order effects of the
+    single answers, whose squares say how alike the answers of a unit are; None where only the sums are known. A row that stands
+    for c equal answers has theirs, over sqrt(c): the squares then add up.
+    """
 
     rows: FloatArray | SparseRows
     count: IntArray
     answers: int
     units: Literal["items", "groups"] = "items"
+    sizes: FloatArray | None = None
+    single: Callable[[FloatArray], FloatArray] | None = None
 
     @property
     def n(self) -> int:
@@ -153,8 +161,14 @@ def tally_items(rows: FloatArray, count: IntArray | None = None) -> Sums:
     return Sums(rows=rows, count=number, answers=int(number.sum()))
 
 
-def tally_groups(rows: FloatArray, unit: npt.NDArray[np.integer], units: int) -> Sums:
-    """One unit per group."""
+def tally_groups(rows: FloatArray, unit: npt.NDArray[np.integer], units: int, count: IntArray | None = None) -> Sums:
+    """One unit per group; its size is its first column. `count`: how many answers each row has added up."""
     import numpy as np
 
-    return Sums(rows=sum_units(rows, unit, units), count=np.ones(units, np.int64), answers=len(rows), units="groups")
+    def single(gradient: FloatArray) -> FloatArray:
+        each: FloatArray = rows @ gradient
+        return each if count is None else each / np.sqrt(count)
+
+    found = sum_units(rows, unit, units)
+    answers = len(rows) if count is None else int(count.sum())
+    return Sums(rows=found, count=np.ones(units, np.int64), answers=answers, units="groups", sizes=found[:, 0], single=single)

@@ -147,8 +147,10 @@ def sums_by(table: SqlTable, relation: str, key: str, columns: list[str], units:
         raise DataError(f"cannot add up {table.what}", got=f"more than {TRAVELLERS} groups", need="fewer", hint="name another --group")
     found.sort(key=lambda row: (type(row[0]).__name__, row[0]))  # one order on every engine
     parts = [[each for total in row[2:] for each in (float(row[1]), float(total))] for row in found]
+    rows = np.array(parts, float).reshape(len(found), 2 * len(columns))
     return Sums(
-        rows=np.array(parts, float).reshape(len(found), 2 * len(columns)),
+        rows=rows,
+        sizes=rows[:, 0],
         count=np.ones(len(found), np.int64),
         answers=sum(int(row[1]) for row in found),
         units=units,
