@@ -17,6 +17,7 @@ FAMILIES = (
     "tables",
     "means",
     "grouped",
+    "group_sizes",
     "designs",
     "ranking",
     "bounds",

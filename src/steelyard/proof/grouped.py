@@ -8,7 +8,9 @@ import numpy as np
 import numpy.typing as npt
 
 from steelyard.infer.proportion import proportion_interval
+from steelyard.items import Labels
 from steelyard.metrics.catalogue import parse
+from steelyard.metrics.sums import item_rows
 from steelyard.proof.claims import LEVEL, Band, Claim, Said, Setting
 from steelyard.proof.simulation import DRAWS, Study, default_of, runs_of, simulated
 from steelyard.proof.tables import LAWS, truth
@@ -17,7 +19,8 @@ from steelyard.questions.sums_rows import mean_row
 from steelyard.questions.table_rows import TableTally, table_row
 from steelyard.results import Interval, Side
 from steelyard.tally.counts import Counts
-from steelyard.tally.sums import Sums
+from steelyard.tally.design import Design, table_sums
+from steelyard.tally.sums import Sums, tally_groups
 
 FloatArray = npt.NDArray[np.float64]
 IGNORED = "wilson, groups ignored"  # --group none, with a warning
@@ -105,24 +108,23 @@ def of_shares(method: str, sample: tuple[FloatArray, FloatArray], seed: int, sid
         low, high = proportion_interval(int(right.sum()), n, "wilson", LEVEL, side)
         return Interval(low=low, high=high, confidence_level=LEVEL, side=side, method=method)
     rows = np.stack([right, zero, items, zero, right, items - right, items], axis=1)
-    units = Sums(rows=rows, count=np.ones(len(rows), np.int64), answers=n, units="groups")
+    units = Sums(rows=rows, count=np.ones(len(rows), np.int64), answers=n, units="groups", sizes=items)
     tally = TableTally(Counts.of(int(right.sum()), n), units, "groups", n)
     return table_row(parse("accuracy"), None, tally, Settings(interval=method or None, draws=DRAWS, seed=seed, side=side)).interval
 
 
-def numbers(setting: Setting, rng: np.random.Generator) -> FloatArray:
-    """Rows (items, sum of scores) of groups of 2 to 18 skewed scores in 0 to 1, mean 0.8, alike within groups."""
+def numbers(setting: Setting, rng: np.random.Generator) -> Sums:
+    """Groups of 2 to 18 skewed scores in 0 to 1, mean 0.8, alike within groups."""
     groups, likeness = int(setting["groups"]), float(setting["likeness"])
     items = rng.integers(2, 19, groups)
     own = rng.beta(0.8 * (1 - likeness) / likeness, 0.2 * (1 - likeness) / likeness, groups)
     mean = np.clip(np.repeat(own, items), 1e-9, 1 - 1e-9)
     scores = rng.beta(4 * mean, 4 * (1 - mean))
-    return np.stack([items, np.bincount(np.repeat(np.arange(groups), items), weights=scores)], axis=1)
+    return tally_groups(item_rows("mean", scores), np.repeat(np.arange(groups), items), groups)
 
 
-def of_numbers(method: str, rows: FloatArray, seed: int, side: str = "two") -> Interval | None:
-    n = int(rows[:, 0].sum())
-    sums = Sums(rows=rows, count=np.ones(len(rows), np.int64), answers=n, units="groups")
+def of_numbers(method: str, sums: Sums, seed: int, side: str = "two") -> Interval | None:
+    n = sums.answers
     settings = Settings(interval=method or None, draws=DRAWS, seed=seed, side=side)
     return mean_row(parse("mean"), sums, settings, kind="groups", n=n, bounds=(0.0, 1.0), details={}).interval
 
@@ -142,8 +144,8 @@ def tables(setting: Setting, rng: np.random.Generator) -> npt.NDArray[np.int64]:
 
 def of_tables(method: str, cells: npt.NDArray[np.int64], seed: int) -> Interval | None:
     counts = Counts.table(cells.sum(axis=0).tolist())
-    diagonal, n = np.diagonal(cells, axis1=1, axis2=2), cells.sum(axis=(1, 2))
-    rows = np.concatenate([diagonal, cells.sum(axis=2), cells.sum(axis=1), n[:, None]], axis=1).astype(float)
-    units = Sums(rows=rows, count=np.ones(len(rows), np.int64), answers=int(n.sum()), units="groups")
+    unit, truths, predictions = (np.repeat(place, cells.ravel()) for place in np.indices(cells.shape).reshape(3, -1))
+    design = Design("groups", unit, len(cells), items=len(unit))
+    units = table_sums(Labels(truths, counts.labels), Labels(predictions, counts.labels), design, counts)
     settings = Settings(interval=method or None, draws=DRAWS, seed=seed, absent="zero")
     return table_row(parse("macro_f1"), None, TableTally(counts, units, "groups", counts.n), settings).interval
