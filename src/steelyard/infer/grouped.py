@@ -47,7 +47,7 @@ def grouped_proportion(successes: FloatArray, trials: FloatArray, answers: float
     >>> y, n = np.array([9.0, 10, 4, 8, 10]), np.full(5, 10.0)
     >>> g = grouped_proportion(y, n, 50)
     >>> round(g.estimate, 2), round(g.design_effect, 3), g.df
-    (0.82, 5.571, 4.0)
+    (0.82, 6.166, 4.0)
     """
     used = trials > 0
     successes, trials = successes[used], trials[used]

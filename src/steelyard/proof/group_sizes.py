@@ -152,7 +152,7 @@ AREA = 0.8413447460685429  # of two normal laws that lie sqrt(2) apart: P(Z < 1)
 
 
 def _ranks() -> Study:
-    return Study(family="AUC of groups", draw=ranks, truth=lambda s: AREA, interval=of_ranks, slow={})
+    return Study(family="AUC of unequal groups", draw=ranks, truth=lambda s: AREA, interval=of_ranks, slow={})
 
 
 def ranks(setting: Setting, rng: np.random.Generator) -> tuple[Items, IntArray]:
