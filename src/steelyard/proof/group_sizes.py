@@ -238,9 +238,7 @@ def _margins() -> Trial:
 
     where = [("largest 30%", 0.3), ("25 by Zipf", 0.3), (GIANT, 0.3), ("30 of 10", 0.3), ("largest 20%", 0.7), ("largest 40%", 0.3)]
     settings = _at(*((*each, 0.2, 0.1) for each in where), names=LOST_GAINED)
-    said: dict[tuple[str, str], Said] = {
-        ("t", "size"): ("keeps its level; nothing is shown where groups are worth too few", Band(high=0.065))
-    }
+    said: dict[tuple[str, str], Said] = {("t", "size"): ("at most 5%; nothing is shown where groups are worth too few", Band(high=0.065))}
     return Trial(
         family="a margin by unequal groups",
         draw=pair,
