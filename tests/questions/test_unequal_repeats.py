@@ -204,3 +204,19 @@ def test_a_plan_from_pilot_runs_takes_the_spread_of_the_items_themselves() -> No
     means = [np.array([row["score"] for row in side]).reshape(40, 4).mean(1) for side in (a, b)]
     planned = sy.plan_detect(pilot=[a, b], theta=0.05)
     assert f"{np.std(means[1] - means[0], ddof=1):.3g}" in str(planned.to_dict())
+
+
+def test_what_is_said_of_runs_is_about_runs() -> None:
+    """These very items are given: neither the threshold nor what is still needed speaks of other items."""
+    r = np.random.default_rng(14)
+    chance = r.beta(6, 2, 40)
+    sy.record(repeated(r.random((40, 5)) < chance[:, None]), task="t", model="m")
+    run = repeated(r.random((40, 1)) < (chance - 0.02)[:, None])
+    v = sy.check(run, task="t", model="m", target="runs", theta=0.05)
+    assert v.verdict == "inconclusive"
+    assert v.needed is not None
+    assert v.needed["items"] is None
+    assert v.needed["repeats"] > 1
+    assert "if runs vary as they do here" in v.needed["why"]
+    assert v.details["threshold_note"] == "if the runs of an item vary as they do here"
+    assert f"Needed: {v.needed['repeats']} repeats of each item" in " ".join(str(v).split())

@@ -207,7 +207,8 @@ class Judged:
             rule.warnings.append("no threshold can be given: the items of this run show no spread to reckon it from")
             self.threshold_note = "not known: the differences show no spread"
             return None
-        self.threshold_note = f"if {'groups' if found.design == 'clustered' else 'items'} vary as they do in this run"
+        what = "the runs of an item" if rule.target == "runs" else "groups" if found.design == "clustered" else "items"
+        self.threshold_note = f"if {what} vary as they do {'here' if rule.target == 'runs' else 'in this run'}"
         reach = -power.threshold_offset(self.error, rule.alpha) * self.unit if upper is None else upper - self._centre * self.unit
         reference = rule.sign * found.baseline * self.unit
         last = reference - (rule.margin + reach) / found.pull
@@ -239,6 +240,8 @@ class Judged:
             return self._needed_units()
         if rule.theta is None:
             return None
+        if rule.target == "runs":
+            return self._needed_runs(rule.theta / self.unit)
         if self._outcomes:
             psi = max(sum(self._lost_and_gained()) / found.n, 1 / found.n)
             design, assumed = power.rule_out_outcomes(psi), f"{psi:.3g} of the items differ between healthy runs"
@@ -256,6 +259,22 @@ class Judged:
             return {"items": None, "more": None, "why": f"a healthy run needs {items:,}; this one lies beyond theta itself"}
         moved = max(found.n + 1, power.items(design, room, rule.alpha, rule.beta))
         return {"items": moved, "more": moved - found.n, "why": f"{why} and the run stays where it is"}
+
+    def _needed_runs(self, theta: float) -> dict[str, Any] | None:
+        """These very items are given: only more runs of them can rule theta out."""
+        if not self.error:
+            return None
+        rule = self.rule
+        reach = power.minimum_detectable(self.error, rule.alpha, rule.beta)
+        room = theta + rule.sign * (self.found.difference or 0.0)  # left between the runs as they are and theta
+        healthy = reach <= theta
+        if healthy and room <= 0:
+            return {"items": None, "more": None, "why": "a healthy run needs no more runs than these; this one lies beyond theta itself"}
+        times = max(1.05, (reach / (room if healthy else theta)) ** 2)
+        stays = " and the difference stays where it is" if healthy else ""
+        why = f"with {times:.2g} times as many on record as well, to rule out {rule.theta:g} with power {1 - rule.beta:g}"
+        repeats = math.ceil(times * int(self.found.details.get("repeats_candidate", 1)))
+        return {"items": None, "more": None, "repeats": repeats, "why": f"{why} if runs vary as they do here{stays}"}
 
     def _needed_units(self) -> dict[str, Any]:
         """Too few units for any outcome to be significant: so many groups, or right answers, are the least."""
