@@ -30,7 +30,7 @@ def rows(*, quick: bool) -> Iterator[Row]:
 
 
 def exact(discordance: float, goals: tuple[str, str], paths: int) -> Iterator[Row]:
-    """The exact group-sequential McNemar test: discordance unknown to it, losses added to the churn, batches of 32."""
+    """The profile-likelihood McNemar test, the default: discordance unknown to it, losses added to the churn, batches of 32."""
     from steelyard.infer.mcnemar_power import mcnemar_items
     from steelyard.infer.sequential_cost import expected_items
 

@@ -30,8 +30,8 @@ ROOMS = {
     "Belief": "beta posterior draws lattice paired_posterior",
     "How much data": "power mcnemar_power rule_out search assurance anticipated enough lengths labelling power_law learning_curve",
     "Worse or not": "decision regression_adjusted drift change_point",
-    "Stopping early": "stopping sequential_mcnemar losses lan_demets spending brownian sprt e_mcnemar e_process confidence_sequence"
-    " after_stopping sequential_cost lan_demets_cost",
+    "Stopping early": "stopping profile_mcnemar empirical_likelihood el_sprt sequential_mcnemar losses lan_demets spending"
+    " brownian sprt e_mcnemar e_process confidence_sequence after_stopping sequential_cost profile_courses el_cost",
     "Learning algorithms": "crossval",
 }
 HOMES = {f"steelyard.{home}.{name}": name for name, home in steelyard._HOME.items()}

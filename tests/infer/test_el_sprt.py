@@ -12,6 +12,7 @@ from scipy.optimize import minimize_scalar
 from scipy.stats import binom
 
 from steelyard.errors import DataError, UsageError
+from steelyard.infer.el_cost import averaged_law, evidence_rows, expected_ends
 from steelyard.infer.el_sprt import EmpiricalLikelihoodSprt
 from steelyard.infer.empirical_likelihood import counted, evidence_against, log_ratio, lower_end, upper_end
 from steelyard.infer.profile_mcnemar import profile
@@ -231,3 +232,35 @@ def test_differences_that_cannot_be() -> None:
         rule.look([0.0] * 20 + [1.5])
     with pytest.raises(DataError, match="not finite"):
         rule.look([0.0] * 20 + [math.nan])
+
+
+# ---- what it will cost -----------------------------------------------------------------------------------------------------
+
+
+def test_many_rows_at_once_are_those_one_by_one() -> None:
+    rng = np.random.default_rng(0)
+    values = np.array([-1.0, -0.6, -0.25, 0.0, 0.1, 0.5, 1.0])
+    counts = rng.poisson([0.3, 3, 5, 300, 8, 3, 0.3], (200, 7)).astype(float)
+    for drop in (0.02, 0.0, 0.1, -0.05):
+        one_by_one = [evidence_against(values, row, drop) for row in counts]
+        assert evidence_rows(values, counts, drop) == pytest.approx(one_by_one, abs=1e-8)
+
+
+@pytest.mark.parametrize("drop", [0.0, 0.1])
+def test_simulated_runs_end_as_foreseen(drop: float) -> None:
+    law = averaged_law(drop, 0.1, 0.2, 4, 0.8)
+    values, shares = np.array(law).T
+    runs = 150
+    alarms, _, rules = ends_of(lambda rng: rng.choice(values, p=shares / shares.sum(), size=1500), runs, theta=0.1)
+    foreseen = expected_ends(0.1, law)
+    items = [rule.looks[-1]["n"] for rule in rules]
+    assert abs(alarms - foreseen.regression) < 4 * math.sqrt(0.2 * 0.8 * (1 / runs + 1 / 600))
+    assert abs(np.mean(items) - foreseen.items) < 4 * math.hypot(float(np.std(items)) / math.sqrt(runs), foreseen.items_error)
+    assert -sum(x * p for x, p in law) == pytest.approx(drop, abs=1e-9)
+
+
+def test_laws_that_cannot_be() -> None:
+    with pytest.raises(UsageError, match="a law"):
+        expected_ends(0.1, ((0.0, 0.5), (1.0, 0.2)))
+    with pytest.raises(UsageError, match="noise within items"):
+        averaged_law(0.0, 0.9, 0.6, 4, 0.75)

@@ -12,7 +12,9 @@ from click.testing import CliRunner
 from steelyard import signature
 from steelyard.cli.plan_designs import designs
 from steelyard.errors import UsageError
+from steelyard.infer.el_cost import adjusted_law, expected_ends
 from steelyard.questions.plan_designs import plan_designs
+from steelyard.questions.plan_sharper import averaged
 
 KEYS = ["design", "items", "items if nothing changed", "items if it dropped", "at most", "calls", "money", "note"]
 EARLY = "paired, stopped early"
@@ -68,35 +70,37 @@ def test_repeats_by_millers_formula() -> None:
     assert items(plan)["paired, 4 answers each"] < items(plan)["paired"] < row["calls"]
 
 
-@pytest.mark.parametrize(
-    ("discordance", "answers", "healthy", "dropped"),
-    [(0.05, 4, 296, 590), (0.1, 4, 509, 912), (0.1, 16, 444, 811), (0.2, 4, 955, 1579)],
-)
+@pytest.mark.parametrize(("discordance", "answers", "healthy", "dropped"), [(0.05, 1, 403, 749), (0.05, 4, 281, 540), (0.05, 16, 253, 486)])
 def test_answers_on_record_as_simulated(discordance: float, answers: int, healthy: float, dropped: float) -> None:
-    # benchmarks/stopping_bench.py, all disagreement noise: 8,000 and 4,000 runs; size .044 to .053, power .79 to .81.
-    plan = plan_designs(theta=0.02, discordance=discordance, repeats=answers, within=math.sqrt(discordance / 2) - 1e-9)
-    row = next(row for row in plan.rows if row["design"] == f"{answers} answers on record, stopped early")
-    assert row["items if nothing changed"] == pytest.approx(healthy, rel=0.04)
-    assert row["items if it dropped"] == pytest.approx(dropped, rel=0.05)
+    """research/calls.md, 3, by another program: all disagreement noise, accuracy .75, 4,000 to 8,000 runs."""
+    found = averaged(0.02, discordance, math.sqrt(discordance / 2) - 1e-9, answers, 0.75, 0.05, 0.2, 32)
+    assert (found.healthy, found.dropped) == (pytest.approx(healthy, rel=0.1), pytest.approx(dropped, rel=0.1))
+    if answers > 1:
+        plan = plan_designs(theta=0.02, discordance=discordance, repeats=answers, within=math.sqrt(discordance / 2) - 1e-9)
+        row = next(row for row in plan.rows if row["design"] == f"{answers} answers on record, stopped early")
+        assert (row["items if nothing changed"], row["items if it dropped"]) == (found.healthy, found.dropped)
 
 
 @pytest.mark.parametrize(
-    ("accuracy", "discordance", "healthy", "dropped"), [(0.6, 0.15, 966, 1556), (0.75, 0.05, 391, 733), (0.75, 0.1, 675, 1149)]
+    ("accuracy", "discordance", "healthy", "dropped"), [(0.75, 0.05, 390, 703), (0.75, 0.1, 685, 1119), (0.9, 0.1, 608, 933)]
 )
 def test_regression_on_a_pool_as_simulated(accuracy: float, discordance: float, healthy: float, dropped: float) -> None:
-    # benchmarks/stopping_bench.py: size .044 to .050, power .785 to .80.
+    """research/calls.md, 3, by another program."""
     plan = plan_designs(theta=0.02, expected=accuracy, discordance=discordance, pool=20_000)
     row = next(row for row in plan.rows if row["design"] == "regression-adjusted, stopped early")
-    assert row["items if nothing changed"] == pytest.approx(healthy, rel=0.04)
-    assert row["items if it dropped"] == pytest.approx(dropped, rel=0.08)
+    assert row["items if nothing changed"] == pytest.approx(healthy, rel=0.1)
+    assert row["items if it dropped"] == pytest.approx(dropped, rel=0.1)
 
 
-def test_regression_on_a_pool_is_not_for_every_accuracy() -> None:
-    rare = plan_designs(theta=0.02, expected=0.15, discordance=0.1, pool=20_000)
-    assert not any("regression" in row["design"] for row in rare.rows)
-    assert any("false alarms reach .07" in words for words in rare.warnings)
-    good = plan_designs(theta=0.02, expected=0.9, discordance=0.1, pool=20_000)
-    assert "1.2 times the information" in good.rows[-1]["note"]
+@pytest.mark.parametrize("accuracy", [0.1, 0.15, 0.9])
+def test_regression_on_a_pool_keeps_both_error_rates_next_to_the_ends(accuracy: float) -> None:
+    """0.1.0 alarmed in .06 to .07 of healthy runs at accuracies of .1, and lost power (.73) at .9."""
+    healthy, dropped = (expected_ends(0.02, adjusted_law(drop, 0.05, accuracy), runs=1500) for drop in (0.0, 0.02))
+    assert healthy.regression <= 0.05 + 3 * math.sqrt(0.05 * 0.95 / 1500)
+    assert dropped.regression >= 0.8 - 3 * math.sqrt(0.16 / 1500)
+
+
+def test_pools_that_cannot_be() -> None:
     with pytest.raises(UsageError, match="at least 3 times as many"):
         plan_designs(theta=0.02, expected=0.75, discordance=0.1, pool=1000)
     with pytest.raises(UsageError, match="expected and discordance as well"):

@@ -84,8 +84,8 @@ class EmpiricalLikelihoodSprt:
         self.decision, self.alpha_spent = "continue", 0.0
         self.pass_level: float | None = 1 - beta
         self._width = width
-        self._information = information_needed((theta - margin) / width, alpha, beta, KAPPA)
-        self._middle = (level_needed(alpha, beta) + PASS_EXTRA + math.log(alpha) - ALARM_EXTRA) / 2
+        self.information = information_needed((theta - margin) / width, alpha, beta, KAPPA)
+        self.middle = (level_needed(alpha, beta) + PASS_EXTRA + math.log(alpha) - ALARM_EXTRA) / 2
         self._facts: list[Mapping[str, Any]] = []
         self._seen: tuple[FloatArray, FloatArray] = (np.zeros(0), np.zeros(0))
         self._complete = False
@@ -104,14 +104,14 @@ class EmpiricalLikelihoodSprt:
         lower, upper = self.bounds(len(x), squares)
         against = [evidence_against(values, counts, drop / self._width, *self.ends) for drop in (self.theta, self.margin)]
         found = against[0] - against[1]
-        time = len(x) * (len(x) + PRIOR_ITEMS) / (squares + PRIOR_DISAGREEMENTS) / self._information
+        time = len(x) * (len(x) + PRIOR_ITEMS) / (squares + PRIOR_DISAGREEMENTS) / self.information
         self._complete = time >= 1
         if found >= lower:
             self.decision = "pass"
         elif found <= -upper:
             self.decision = "regression"
         elif self._complete:
-            self.decision = "pass" if found > self._middle else "regression"
+            self.decision = "pass" if found > self.middle else "regression"
         else:
             self.decision = "exhausted" if last else "continue"
         self.alpha_spent = self.alpha if self.decision in ENDS else 0.0

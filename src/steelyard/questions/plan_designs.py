@@ -106,7 +106,7 @@ def plan_designs(
         return _plan(asked, rows, None, None, warnings)
     paired = _paired_items(asked.discordance, asked.theta, asked)
     stopping = _stopping(asked)
-    rows += _paired_rows(asked, paired, stopping) + _sharper_rows(asked, warnings)
+    rows += _paired_rows(asked, paired, stopping) + _sharper_rows(asked)
     _warn(asked, rows, paired, stopping, warnings)
     return _plan(asked, rows, paired, stopping, warnings)
 
@@ -219,16 +219,17 @@ def _paired_rows(asked: Asked, paired: tuple[int, int], stopping: Stopping) -> l
     return rows
 
 
-def _sharper_rows(asked: Asked, warnings: list[str]) -> list[dict[str, Any]]:
+def _sharper_rows(asked: Asked) -> list[dict[str, Any]]:
     """More from what is on record, stopped early: several reference answers, a reference on a larger pool."""
     from steelyard.questions.plan_sharper import adjusted, averaged
 
     assert asked.discordance is not None
     theta, psi, rates = asked.theta, asked.discordance, (asked.alpha, asked.beta, asked.batch)
-    found = [averaged(theta, psi, asked.within, asked.repeats, *rates)] if asked.repeats is not None and asked.within is not None else []
+    found = []
+    if asked.repeats is not None and asked.within is not None:
+        found.append(averaged(theta, psi, asked.within, asked.repeats, asked.expected, *rates))
     if asked.pool is not None and asked.expected is not None and psi > 0:
-        design = adjusted(theta, psi, asked.expected, asked.pool, *rates, warnings)
-        found += [] if design is None else [design]
+        found.append(adjusted(theta, psi, asked.expected, asked.pool, *rates))
     rows = []
     for design in found:
         row = _row(asked, design.design, design.at_most, design.note)

@@ -6,11 +6,10 @@ import math
 from dataclasses import dataclass
 
 from steelyard.errors import UsageError
-from steelyard.infer.lan_demets_cost import adjusted_variance, averaged_variance, foreseen
+from steelyard.infer.el_cost import Law, adjusted_law, averaged_law, expected_ends
 
-SMALL_POOL = 3  # times the items of the longest run: below that the pool is hardly larger than the run
-SKEW, SKEW_ALLOWANCE = 0.8, 1.2  # above this accuracy adjusted differences are skew: without more items power falls to .74
-RARE = 0.25  # below this accuracy they are skew the other way: false alarms of .06 to .07 were measured
+SMALL_POOL = 3  # times the items of the mean healthy run: below that the pool is hardly larger than the run
+USUAL_ACCURACY = 0.75  # where none was given; items of mean runs hardly depend on it
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -24,46 +23,44 @@ class Sharper:
     note: str
 
 
-def averaged(theta: float, discordance: float, within: float, answers: int, alpha: float, beta: float, batch: int) -> Sharper:
+def averaged(
+    theta: float, discordance: float, within: float, answers: int, accuracy: float | None, alpha: float, beta: float, batch: int
+) -> Sharper:
     """One answer of the candidate against the mean of several on record: the noise of the reference is averaged away."""
-    left = averaged_variance(discordance, within, answers)
-    cost = foreseen(theta, left, left + theta - theta**2, alpha, beta, batch=batch)
-    times = discordance / left
-    return Sharper(
-        design=f"{answers} answers on record, stopped early",
-        healthy=math.ceil(cost.healthy),
-        dropped=math.ceil(cost.dropped),
-        at_most=cost.at_most,
-        note=f"one new answer against the mean of {answers} on record: {times:.2f} times less variance; Lan-DeMets; by the normal law",
-    )
+    at = _usual(discordance, within) if accuracy is None else accuracy
+    laws = [averaged_law(drop, discordance, within, answers, at) for drop in (0.0, theta)]
+    times = discordance / _variance(laws[0])
+    note = f"one new answer against the mean of {answers} on record: {times:.2f} times less variance; empirical likelihood"
+    return _sharper(f"{answers} answers on record, stopped early", laws, note, theta, alpha, beta, batch)
 
 
-def adjusted(
-    theta: float, discordance: float, accuracy: float, pool: int, alpha: float, beta: float, batch: int, warnings: list[str]
-) -> Sharper | None:
-    """Regression on a reference that covers a pool larger than the run; None, with a warning, where it does not keep alpha."""
-    if accuracy < RARE:
-        warnings.append(
-            f"regression on a larger pool is left out: at an accuracy of {accuracy:g} its differences are so skew that false alarms "
-            "reach .07 where .05 is asked for"
-        )
-        return None
-    allowance = SKEW_ALLOWANCE if accuracy > SKEW else 1.0
-    left = adjusted_variance(discordance, accuracy)
-    cost = foreseen(theta, left, left + theta - theta**2, alpha, beta, batch=batch, allowance=allowance)
-    if pool < SMALL_POOL * cost.healthy:
+def _usual(discordance: float, within: float) -> float:
+    """An accuracy that leaves room for so much noise within items."""
+    room = (1 - discordance + 2 * within**2) * USUAL_ACCURACY * (1 - USUAL_ACCURACY)
+    return USUAL_ACCURACY if within**2 < 0.95 * room else 0.5
+
+
+def adjusted(theta: float, discordance: float, accuracy: float, pool: int, alpha: float, beta: float, batch: int) -> Sharper:
+    """Regression on a reference that covers a pool larger than the run."""
+    laws = [adjusted_law(drop, discordance, accuracy) for drop in (0.0, theta)]
+    times = discordance / _variance(laws[0])
+    note = f"reference on a pool of {pool:,}; {times:.2f} times less variance; claims the pool; empirical likelihood"
+    found = _sharper("regression-adjusted, stopped early", laws, note, theta, alpha, beta, batch)
+    if pool < SMALL_POOL * found.healthy:
         raise UsageError(
             "cannot adjust by this pool",
-            got=f"a reference on {pool:,} items for runs of {cost.healthy:,.0f} on average",
+            got=f"a reference on {pool:,} items for runs of {found.healthy:,.0f} on average",
             need=f"at least {SMALL_POOL} times as many",
             hint="without pool the reference is paired",
         )
-    more = f"{allowance:g} times the information, for skew differences; " if allowance > 1 else ""
-    note = f"reference on a pool of {pool:,}; {discordance / left:.2f} times less variance; {more}claims the pool; by the normal law"
-    return Sharper(
-        design="regression-adjusted, stopped early",
-        healthy=math.ceil(cost.healthy),
-        dropped=math.ceil(cost.dropped),
-        at_most=cost.at_most,
-        note=note,
-    )
+    return found
+
+
+def _sharper(design: str, laws: list[Law], note: str, theta: float, alpha: float, beta: float, batch: int) -> Sharper:
+    healthy, dropped = (expected_ends(theta, law, alpha, beta, batch=batch) for law in laws)
+    told = f"{note}; means by simulation, within {healthy.items_error:.2g} and {dropped.items_error:.2g}"
+    return Sharper(design=design, healthy=math.ceil(healthy.items), dropped=math.ceil(dropped.items), at_most=dropped.at_most, note=told)
+
+
+def _variance(law: Law) -> float:
+    return sum(x * x * p for x, p in law)
