@@ -220,3 +220,30 @@ def test_what_is_said_of_runs_is_about_runs() -> None:
     assert "if runs vary as they do here" in v.needed["why"]
     assert v.details["threshold_note"] == "if the runs of an item vary as they do here"
     assert f"Needed: {v.needed['repeats']} repeats of each item" in " ".join(str(v).split())
+
+
+def test_the_range_of_a_task_goes_with_its_run() -> None:
+    """`run` writes the range of the task's scores beside the rows, and a check of the rows takes it from there."""
+    from steelyard.questions.run_notes import Notes, write_run
+
+    a, b = gains(20)
+    sy.record(a, task="t", model="m", metric="mean")
+    told = {
+        "task": "t",
+        "model": "m",
+        "metric": "mean",
+        "protocol": {},
+        "seed": 0,
+        "order": "random",
+        "n": 20,
+        "available": 20,
+        "repeats": 1,
+    }
+    write_run(Path("plain.jsonl"), b, Notes(**told))
+    write_run(Path("ranged.jsonl"), b, Notes(**told, range=[0, 1]))
+    assert sy.check("plain.jsonl", task="t", model="m").test == "sign-flip"
+    assert sy.check("ranged.jsonl", task="t", model="m").test == "bounded-t"
+    assert sy.check("plain.jsonl", task="t", model="m", range=(0, 1)).p_value == sy.check("ranged.jsonl", task="t", model="m").p_value
+    write_run(Path("odd.jsonl"), b, Notes(**told, range=[0, "1"]))
+    with pytest.raises(sy.SteelyardError, match="range"):
+        sy.check("odd.jsonl", task="t", model="m")
