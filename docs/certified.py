@@ -251,6 +251,9 @@ def sentences() -> Iterator[tuple[str, str, list[str]]]:
     """(page, words with {} for each figure, the figures)."""
     yield from in_methods()
     yield from in_compare()
+    width = "a proportion, stopped at a width: coverage of {}"
+    yield "plan.md", "the credible interval covers {} instead of 0.95", [three(figure(width.format("bayes"), "p=0.95 width=0.06 batch=10"))]
+    yield "plan.md", "`--interval wilson` covers {} or", [three(min(every(width.format("wilson"))))]
     naive = [f"{100 * value:.0f}" for value in (min(every(NAIVE)), max(every(NAIVE)))]
     yield "learners.md", "learners are told apart in {} to {}% of cases", naive
     (spark, by_hand), (duckdb, _) = (
@@ -310,6 +313,18 @@ def in_methods() -> Iterator[tuple[str, str, list[str]]]:
     yield page, "with about 10 of them `t` covers {}, with 25 about {}, with 50 about {}", off
     wide = [figure(f"a mean of bounded scores: coverage of {method}", "scores=95% ones n=100", "width") for method in ("wilson-mean", "t")]
     yield page, "95% of them perfect, {} times the width of `t`", [f"{wide[0] / wide[1]:.1f}"]
+    around = "a mean of bounded scores, around 25 items"
+    few = two(figure(f"{around}: coverage of t", "scores=around 0.9, 5% zeros n=40"))
+    yield page, "items around 0.9 of which 5% are zeros, `t` covers {}", [few]
+    bounds = [f"{around}{side}: coverage of bounded-t" for side in ("", ", the lower bound", ", the upper bound")]
+    least = [min(every(claim)) for claim in bounds]
+    yield page, "it covers {} or more, one-sided {} or more", [three(least[0]), three(min(least[1:]))]
+    yield page, "a lower bound covers {} where 10% of 100 items", [three(figure(bounds[1], "scores=90% at 0.5, 10% zeros n=100"))]
+    ratios = [
+        figure(bounds[0], setting, "width") / figure(f"{around}: coverage of t", setting, "width")
+        for setting in ("scores=Beta(12,15) n=100", "scores=Beta(12,15) n=400")
+    ]
+    yield page, "around 0.45 it is {} times as wide as `t`, with 400 it is {} times", [f"{ratio:.1f}" for ratio in ratios]
     ten = figure("a proportion of groups: coverage of wilson", "groups=10 likeness=0.3 p=0.9")
     yield page, "at 0.9 with 10 groups the default covers {}", [two(ten)]
     prior = "not offered: F1 of one class without fall-backs: coverage of posterior, one pseudo-count a cell"
@@ -318,6 +333,8 @@ def in_methods() -> Iterator[tuple[str, str, list[str]]]:
 
 def in_compare() -> Iterator[tuple[str, str, list[str]]]:
     page = "compare.md"
+    small = "answers with P(candidate better) or P(worse) of 0.9 or more, small differences: coverage of the default prior"
+    yield page, "only {} of the answers with a probability of 0.9", [two(figure(small, "sure=0.9 sd=0.005 n=200"))]
     same = "right or wrong on the same items: size of {}"
     apart = "not offered: tests of right or wrong on the same items: size of {}"
     sizes = ("n=20", "n=50", "n=100", "n=200", "n=500", "n=1000")

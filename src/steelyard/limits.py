@@ -20,6 +20,7 @@ class Limit:
 LIMITS: dict[str, Limit] = {
     "draws": Limit(1, 10_000_000, "10000 is the default; more than a million change no digit that is shown"),
     "prior": Limit(1e-6, 1e6, "0.5 is Jeffreys, 1 is uniform"),
+    "prior_scale": Limit(1e-9, 1e9, "the standard deviation of true differences, such as 0.005"),
     "alpha": Limit(1e-9, 1, "0.05 is usual"),
     "beta": Limit(1e-9, 1, "0.2 is usual, which is a power of 0.8"),
     "power": Limit(1e-9, 1 - 1e-9, "0.8 is usual"),

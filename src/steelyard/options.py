@@ -104,6 +104,15 @@ INTERVALS = (
     MISSING,
 )
 
+# What is believed of a difference.
+PRIOR_SCALE = Option(
+    name="prior_scale",
+    type=float,
+    metavar="SD",
+    help="For P(candidate better): the standard deviation of true differences that you expect, in units of the metric."
+    "  [default: none, a prior that expects large ones]",
+)
+
 SOURCE_OPTIONS = (*COLUMNS, RATIO, *LOG_CHOICES, *ENGINE)
 SOURCE_KEYWORDS = tuple(option.name for option in SOURCE_OPTIONS)
 

@@ -66,6 +66,7 @@ ORDER = (
     "side",
     "margin",
     "prior",
+    "prior_scale",
     "range",
     "draws",
     "seed",

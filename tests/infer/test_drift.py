@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from steelyard.errors import DataError, UsageError
-from steelyard.infer.drift import Start, cusum, cusum_run_length, deviation, self_starting, successive_deviation
+from steelyard.infer.drift import Start, cusum, cusum_run_length, deviation, self_starting, share_run_length, successive_deviation
 
 # ---- published: average run lengths of the one-sided CUSUM ------------------------------------------------------------------
 # As quoted in the examples of R package spc 0.6.8, xcusum.arl: Vance (1986) table 1 with k = 0, h = 10; Waldmann (1986) tables 1, 3
@@ -201,3 +201,26 @@ def test_neighbours_see_less_of_a_drift() -> None:
             successive_deviation(wrong)
     with pytest.raises(DataError):
         deviation([0.8])
+
+
+@pytest.mark.parametrize(("n", "share"), [(250, 0.85), (50, 0.95), (100, 0.5)])
+def test_the_run_length_of_shares_is_what_simulated_charts_have(n: int, share: float) -> None:
+    """A thousand self-standardised series of binomial runs, each until its alarm; four Monte Carlo errors."""
+    rng = np.random.default_rng(n)
+    total, sums, lengths = 0, np.zeros(1000), np.zeros(1000)
+    going = np.ones(1000, bool)
+    while going.any() and total < 20_000:
+        total += 1
+        scores = (rng.binomial(n, share, 1000) - n * share) / math.sqrt(n * share * (1 - share))
+        sums = np.maximum(0, sums - scores - 0.5)
+        lengths[going] = total
+        going &= sums < 5
+    found = share_run_length(0.5, 5, n, share)
+    assert found == pytest.approx(lengths.mean(), abs=4 * lengths.std() / math.sqrt(1000) + 0.02 * found)
+
+
+def test_the_run_length_of_many_items_is_that_of_normal_runs() -> None:
+    assert share_run_length(0.5, 5, 39_000, 0.5) == pytest.approx(cusum_run_length(0.5, 5), rel=0.02)
+    assert share_run_length(0.5, 5, 10**6, 0.5) == cusum_run_length(0.5, 5)
+    with pytest.raises(UsageError, match="share"):
+        share_run_length(0.5, 5, 100, 1.0)

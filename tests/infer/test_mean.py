@@ -1,8 +1,10 @@
-"""Bounded scores: Wilson on the mean, and the betting interval, which must cover whatever the law and the number of items."""
+"""Bounded scores: Student with items at the ends, Wilson on the mean, and betting, which must cover whatever the law and the number."""
 
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
+from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -10,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import steelyard as sy
-from steelyard.infer.mean import betting, log_capital, predictable_bets, wilson_mean
+from steelyard.infer.mean import betting, bounded_t, log_capital, predictable_bets, wilson_mean
 from steelyard.infer.normal import wilson
 
 unit_scores = st.lists(st.floats(0, 1).map(lambda x: round(x, 3)), min_size=1, max_size=60).map(np.array)
@@ -123,12 +125,89 @@ def test_scores_outside_the_range(x: np.ndarray) -> None:
 # ---- which interval a mean gets ------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(("off", "method"), [(24, "wilson-mean"), (25, "t")])
-def test_t_needs_25_items_off_the_boundary(off: int, method: str) -> None:
-    x = np.concatenate([np.ones(400), np.linspace(0.2, 0.8, off)])
-    m = sy.measure(x, metric="mean")
-    assert m.interval is not None
-    assert m.interval.method == method
+def width_of(data: object, **asked: object) -> float:
+    interval = sy.measure(data, **asked).rows[0].interval  # type: ignore[arg-type]
+    assert interval is not None
+    assert interval.high is not None
+    assert interval.low is not None
+    return interval.high - interval.low
+
+
+LIKE: dict[str, Callable[[np.ndarray], tuple[object, dict[str, object]]]] = {
+    "mean": lambda x: (x, {"metric": "mean", "range": (0, 1)}),
+    "brier": lambda x: (
+        {"t": np.ones(len(x), int), "p": 1 - np.sqrt(x)},
+        {"metric": "brier", "truth": "t", "probability": "p", "positive": 1},
+    ),
+    "weights": lambda x: (
+        {"score": x, "w": np.r_[np.linspace(0.2, 3, 10), np.ones(len(x) - 10)]},
+        {"metric": "mean", "weight": "w", "range": (0, 1)},
+    ),
+    "repeats": lambda x: (
+        {"id": np.repeat(np.arange(len(x)), 2), "score": np.repeat(x, 2), "repeat": np.tile([0, 1], len(x))},
+        {"metric": "mean", "repeat": "repeat", "range": (0, 1)},
+    ),
+}
+ENDS = st.sampled_from([0.0, 0.45, 0.5, 0.95, 1.0])
+
+
+@pytest.mark.parametrize("design", LIKE)
+@settings(max_examples=40, deadline=None)
+@given(first=st.lists(st.one_of(ENDS, st.floats(0, 1).map(lambda x: round(x, 4))), min_size=10, max_size=60), more=st.integers(0, 340))
+def test_one_item_more_at_the_mean_never_changes_the_width_by_half(design: str, first: list[float], more: int) -> None:
+    x = np.r_[first, np.full(more, np.mean(first))]
+    here, there = (width_of(*each[:1], **each[1]) for each in (LIKE[design](x), LIKE[design](np.r_[x, np.average(x)])))
+    assert max(here, there) <= 1.5 * min(here, there)
+
+
+def test_no_cliff_at_25_items() -> None:
+    """Scores around .45 with a deviation of .1: the width fell from .369 to .072 between 24 items and 25."""
+    x = 0.45 + 0.1 * np.linspace(-1.7, 1.7, 400)[np.random.default_rng(0).permutation(400)]
+    widths = [width_of(x[:n], metric="mean") for n in range(10, 401)]
+    assert max(wide / narrow for wide, narrow in pairwise(widths)) < 1.15
+    assert widths[0] < 0.4
+    assert widths[-1] < 1.15 * width_of(x, metric="mean", interval="t")  # little is paid where there are items enough
+
+
+@settings(max_examples=40, deadline=None)
+@given(x=unit_scores, low=st.floats(-5, 5), width=st.floats(0.5, 100), level=st.sampled_from([0.8, 0.95, 0.99]))
+def test_bounded_t_in_other_units_mirrored_and_one_sided(x: np.ndarray, low: float, width: float, level: float) -> None:
+    def ends(y: np.ndarray, *rest: object) -> tuple[float, float]:
+        return bounded_t(len(y), float(y.mean()), float(((y - y.mean()) ** 2).sum()), *rest)  # type: ignore[arg-type]
+
+    found = ends(x, 0, 1, level)
+    assert 0 <= found[0] <= x.mean() + 1e-12
+    assert x.mean() - 1e-12 <= found[1] <= 1
+    assert ends(low + width * x, low, low + width, level) == pytest.approx(
+        [low + width * end for end in found], abs=1e-7 * (1 + abs(low) + width)
+    )
+    assert ends(1 - x, 0, 1, level) == pytest.approx((1 - found[1], 1 - found[0]), abs=1e-9)
+    assert ends(x, 0, 1, (1 + level) / 2, "lower") == (pytest.approx(found[0]), 1)
+    assert ends(x, 0, 1, (1 + level) / 2, "upper") == (0, pytest.approx(found[1]))
+
+
+def test_bounded_t_by_hand() -> None:
+    """Ten scores of .6: u = ((sqrt(z^2 + 4 x 3.688879) - z) / 2)^2 = 1.383514 at z = 1.959964; N = 10 + u, m = 6 / N = .527078,
+    Q = .36 x 10 x u / N = .437532, reach = t(N - 1; .975) sqrt(Q / (N (N - 1))) with t = 2.217034 (scipy.stats)."""
+    by_hand = 0.527078 - 2.217034 * math.sqrt(0.437532 / (11.383514 * 10.383514))
+    assert bounded_t(10, 0.6, 0.0, 0, 1)[0] == pytest.approx(by_hand, abs=2e-6)
+
+
+def test_no_failure_among_n_bounds_as_for_a_proportion() -> None:
+    """Equal items at 1 say about as much as no failure among n: the bound 1 - alpha^(1/n), never a narrower one."""
+    for n in (10, 30, 100, 1000):
+        for tail in (0.2, 0.1, 0.05, 0.01):
+            bound, exact = 1 - bounded_t(n, 1.0, 0.0, 0, 1, 1 - tail, "lower")[0], 1 - tail ** (1 / n)
+            assert exact <= bound <= 1.5 * exact
+
+
+def test_rare_failures_are_reckoned_with_where_none_was_seen() -> None:
+    """98% at .95, 2% at 0 have a mean of .931: t on 30 or 60 equal scores excludes it, and so did 30 scores that hardly differ."""
+    for n in (30, 60, 100):
+        interval = sy.measure(np.r_[np.full(n - 1, 0.95), 0.951], metric="mean").rows[0].interval
+        assert interval is not None
+        assert interval.low is not None
+        assert interval.low <= 0.931
 
 
 def test_equal_scores_get_wilson_on_the_mean() -> None:

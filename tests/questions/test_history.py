@@ -220,7 +220,8 @@ def test_a_fall_is_found_dated_and_sized(url: str) -> None:
     assert found.change_point["shift"] == pytest.approx(-0.02, abs=0.006)
     assert found.change_point["p_value"] == pytest.approx(1 / 10_000)
     assert found.chart["alarm"]["place"] > 28
-    assert round(found.chart["average_run_length"]) == 931
+    assert found.chart["law"] == "binomial"
+    assert 700 < found.chart["average_run_length"] < 931  # 931 is for normal runs; shares near 1 alarm more often
     assert found.evidence["pooled"]["crossed"]["place"] > 30
     assert found.evidence["both"]["largest"] >= 20
     assert "worse, below" in found.conclusion

@@ -25,6 +25,7 @@ from sklearn.datasets import load_digits
 from sklearn.naive_bayes import GaussianNB
 
 import steelyard as sy
+from steelyard.infer.mean import bounded_t
 
 # ---- helpers ---------------------------------------------------------------------------------------------------------
 
@@ -989,8 +990,8 @@ def test_a_sliced_answer_does_not_speak_of_labels_that_nobody_declared() -> None
 
 def test_mean_by_students_t() -> None:
     x = np.linspace(0.1, 0.9, 50)
-    m = sy.measure(x)
-    assert m.row.metric == "mean"
+    assert sy.measure(x).row.metric == "mean"
+    m = sy.measure(x, interval="t")
     assert m.interval is not None
     assert m.interval.method == "t"
     reach = 2.0095752371 * x.std(ddof=1) / math.sqrt(50)  # t(49)
@@ -1001,17 +1002,16 @@ def test_mean_with_few_items_off_the_boundary() -> None:
     x = [1.0] * 80 + [0.5] * 10
     m = sy.measure(x)
     assert m.interval is not None
-    assert m.interval.method == "wilson-mean"
+    assert m.interval.method == "bounded-t"
     sound(m)
     wide = sy.measure([v * 5 for v in x], range=(0, 5))
     assert wide.interval is not None
-    assert wide.interval.method == "wilson-mean"
+    assert wide.interval.method == "bounded-t"
     assert wide.interval.low == pytest.approx(5 * (m.interval.low or 0))
     unknown = sy.measure([v * 5 for v in x])
     assert unknown.interval is not None
     assert unknown.interval.method == "t"
     assert said(unknown, "--range LO HI")
-    assert "wilson-mean" not in [unknown.interval.method]
 
 
 def test_means_of_bounded_scores_stay_in_their_range() -> None:
@@ -1027,7 +1027,7 @@ def test_means_of_bounded_scores_stay_in_their_range() -> None:
 
 
 @pytest.mark.parametrize(("value", "bounds"), [(0.5, None), (0.0, None), (1.0, None), (7.0, (0, 10)), (0.0, (0, 10))])
-@pytest.mark.parametrize("method", [None, "t", "percentile", "bca", "studentized", "wilson-mean", "betting"])
+@pytest.mark.parametrize("method", [None, "t", "bounded-t", "percentile", "bca", "studentized", "wilson-mean", "betting"])
 def test_equal_scores_have_an_interval_with_width(value: float, bounds: tuple[float, float] | None, method: str | None) -> None:
     m = sy.measure([value] * 30, metric="mean", range=bounds, interval=method)
     assert m.estimate == value
@@ -1080,7 +1080,7 @@ def test_an_auc_of_one_has_a_wide_interval_and_says_so() -> None:
 BINOMIAL = ["wilson", "wald", "agresti-coull", "jeffreys", "clopper-pearson", "mid-p", "bayes", "hdi", "percentile", "bca", "delta"]
 OF_TABLE = ["bca", "percentile", "delta", "bayes", "hdi"]
 OF_MEAN = ["t", "percentile", "bca", "studentized"]
-BOUNDED = [*OF_MEAN, "wilson-mean", "betting"]
+BOUNDED = [*OF_MEAN, "bounded-t", "wilson-mean", "betting"]
 NOT_WALD = [name for name in BINOMIAL if name != "wald"]
 NOT_MEAN = ["delta", "percentile", "bca", "studentized"]
 OFFERED: list[tuple[str, list[str]]] = [
@@ -1230,12 +1230,13 @@ def test_group_and_repeat_columns_are_printed_with_the_roles() -> None:
     assert "group = cluster" in str(m)
 
 
-@pytest.mark.parametrize(("n", "method"), [(20, "wilson-mean"), (60, "t")])
-def test_means_of_weighted_scores_follow_the_rule_of_few_items_off_an_end(n: int, method: str) -> None:
+def test_means_of_weighted_scores_have_the_interval_of_as_many_items_as_they_are_worth() -> None:
     """t covers 0.87 with 20 of them: `steelyard certify --full --only "weighted items"`."""
-    data = {"score": np.linspace(0.1, 0.9, n), "w": np.tile([0.5, 1.5], n // 2)}
+    data = {"score": np.linspace(0.1, 0.9, 20), "w": np.tile([0.5, 1.5], 10)}
     found = sy.measure(data, metric="mean", weight="w")
     assert found.interval is not None
-    assert found.interval.method == method
+    worth, error = 20**2 / (10 * 0.5**2 + 10 * 1.5**2), found.row.standard_error or 0.0
+    ends = bounded_t(worth, found.estimate or 0.0, error**2 * worth * (worth - 1), 0, 1)
+    assert (found.interval.method, found.interval.low, found.interval.high) == ("bounded-t", pytest.approx(ends[0]), pytest.approx(ends[1]))
     with pytest.raises(sy.UsageError, match="betting"):  # it knows no weights
         sy.measure(data, metric="mean", weight="w", interval="betting")

@@ -17,6 +17,7 @@ from steelyard.cli.options import (
     fraction,
     memory_given,
     memory_limit,
+    prior_scale,
     seed_of,
     source_given,
     split,
@@ -70,6 +71,7 @@ from steelyard.errors import UsageError
     show_default=True,
     help="For many pairs or slices.",
 )
+@prior_scale
 @click.option("--flips-out", type=OUTPUT, help="Write all items that changed to a CSV file.")
 @click.option("--cd-out", type=OUTPUT, help="Write the critical-difference diagram of a leaderboard over --by as SVG.")
 @click.option("--details", is_flag=True, help="Also print standard errors.")
@@ -131,6 +133,7 @@ def _ask(sources: tuple[str, ...], options: dict[str, Any]) -> Any:
         "draws": options["draws"],
         "seed": seed_of(options["seed"]),
         "prior": options["prior"],
+        "prior_scale": options["prior_scale"],
     }
     if not sources:
         _refuse_forgotten(options)
@@ -163,10 +166,11 @@ def _ask(sources: tuple[str, ...], options: dict[str, Any]) -> Any:
 
 def _refuse_forgotten(options: dict[str, Any]) -> None:
     """Bare counts have no items: an option about them is a mistake, not something to pass over."""
-    counted = ("flips", "counts", "wins", "interval", "test", "alternative", "margin", "confidence_level", "side", "draws", "seed", "prior")
+    counted = ("flips", "counts", "wins", "interval", "test", "alternative", "margin", "confidence_level", "side", "draws", "seed")
+    believed = ("prior", "prior_scale")
     table = () if options["wins"] else ("metric", "positive", "design")
     refuse_given(
-        (*counted, "names", "output", "details", *table),
+        (*counted, *believed, "names", "output", "details", *table),
         "cannot use these options with bare counts",
         need="sources of items",
         hint="leave them out",

@@ -12,7 +12,7 @@ from typing import Any
 import click
 
 from steelyard.cli.command import INPUT, command
-from steelyard.cli.options import answer, common, seed_of, split
+from steelyard.cli.options import answer, common, prior_scale, seed_of, split
 from steelyard.errors import AmbiguityError, DataError, UsageError
 
 METHODS = ("corrected-repeated-kfold", "corrected-resampled", "5x2cv-t", "5x2cv-f", "kfold", "disjoint-sets")
@@ -58,6 +58,7 @@ METHODS = ("corrected-repeated-kfold", "corrected-resampled", "5x2cv-t", "5x2cv-
 @click.option(
     "--side", type=click.Choice(["two", "lower", "upper"]), default="two", show_default=True, help="A two-sided interval, or one bound."
 )
+@prior_scale
 @click.option("--seed", default="0", show_default=True, metavar="INT", help="Of the splits; 'none' draws one and prints it.")
 @click.option("--workers", type=int, default=1, show_default=True, help="Splits at a time (needs joblib); -1: one per core.")
 @common
@@ -96,7 +97,7 @@ def learners(baseline: str, candidate: str, **options: Any) -> None:
                 name: options[name]
                 for name in (
                     *("metric", "positive", "method", "folds", "repeats", "test_size"),
-                    *("absent", "alternative", "confidence_level", "side", "workers"),
+                    *("absent", "alternative", "confidence_level", "side", "prior_scale", "workers"),
                 )
             },
         )

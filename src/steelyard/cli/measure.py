@@ -53,8 +53,8 @@ from steelyard.outputs import refuse_overwriting, write_whole
 @click.option(
     "--interval",
     metavar="METHOD",
-    help="wilson, clopper-pearson, jeffreys, mid-p, agresti-coull, wald, bayes, hdi, bca, percentile, delta, t, studentized, "
-    "wilson-mean, betting, delong, fisher-z.  [default: the best for each metric]",
+    help="wilson, clopper-pearson, jeffreys, mid-p, agresti-coull, wald, bayes, hdi, bca, percentile, delta, t, bounded-t, "
+    "studentized, wilson-mean, betting, delong, fisher-z.  [default: the best for each metric]",
 )
 @click.option(
     "--about",

@@ -111,6 +111,7 @@ compared_choices = flags(*(replace(one, repeat=one.name in ("log_model", "prompt
 log_parts = flags(*declared.LOG_CHOICES, also=False)  # where --task and --model name a reference
 engine_choice = flags(*declared.ENGINE)
 memory_limit = flags(declared.MEMORY)
+prior_scale = flags(declared.PRIOR_SCALE)
 
 
 def source_given(options: Mapping[str, Any]) -> dict[str, Any]:

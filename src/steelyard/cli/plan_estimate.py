@@ -37,7 +37,11 @@ COLUMNS = ("positive", "truth", "prediction", "score", "group")
 @click.option("--design-prior", metavar="A,B", help="Instead of one expected value, a Beta(A, B) of values.")
 @click.option("--have", metavar="K/N", help="Labels there are, K of N relevant items: how many more?")
 @click.option(
-    "--batch", type=int, metavar="N", help="Labels between two looks, when one stops as soon as the width is reached.  [default: 10]"
+    "--batch",
+    type=int,
+    metavar="N",
+    help="Labels between two looks, when one stops as soon as the width is reached; the plan says what the interval then covers."
+    "  [default: 10]",
 )
 @click.option("--positive", metavar="LABEL", help="The class that f1, precision and recall are about, in the pilot.")
 @click.option("--truth", metavar="COLUMN", help="Column of the pilot with the right answer.")

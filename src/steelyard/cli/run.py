@@ -8,7 +8,7 @@ import click
 
 from steelyard.cli.command import INPUT, OUTPUT, command, refuse_given
 from steelyard.cli.history import history_option, keep_in_history
-from steelyard.cli.options import CHECK_FORMATS, answer, common_with, pairs_given
+from steelyard.cli.options import CHECK_FORMATS, answer, common_with, pairs_given, prior_scale
 from steelyard.errors import UsageError
 
 OF_VERDICTS = ("junit", "github")  # formats that know a verdict, not the run around it
@@ -85,6 +85,7 @@ OF_VERDICTS = ("junit", "github")  # formats that know a verdict, not the run ar
     show_default=True,
     help="Items that are not on record, or only there.",
 )
+@prior_scale
 @click.option(
     "--price",
     multiple=True,
@@ -159,7 +160,7 @@ def _one(task: str | None, options: dict[str, Any]) -> Any:
         raise UsageError("cannot show a dry run in this format", need="text, json or markdown", hint="--format json")
     rows = rows_paths(options["output"], len(options["model"]))
     refuse_overwriting({"-o": [place for place in rows if place is not None], "--answer": options["answer_"]}, [])
-    passed_on = ("against", "directory", "config", *HOW, *RULE, *OF_MODELS)
+    passed_on = ("against", "directory", "config", "prior_scale", *HOW, *RULE, *OF_MODELS)
     with Progress(quiet=options["quiet"]) as progress:
         try:
             return ask(

@@ -1,4 +1,4 @@
-"""Labelling in batches, stopping as soon as the interval is narrow enough: how many labels that takes on average."""
+"""Labelling in batches, stopping as soon as the interval is narrow enough: how many labels that takes, and what its interval covers."""
 
 from __future__ import annotations
 
@@ -23,11 +23,26 @@ NODES = 24  # of the Gauss rule over a Beta law of the success rate
 
 @dataclass(frozen=True, slots=True)
 class Labelling:
-    """`expected` items (more than there are), in batches of `batch`, never more than `most`."""
+    """`expected` items (more than there are), in batches of `batch`, never more than `most`.
+
+    coverage: how often the interval at the stop contains the share; bias: of the share found there. None where nothing is labelled.
+    """
 
     expected: float
     batch: int
     most: int
+    coverage: float | None = None
+    bias: float | None = None
+
+
+@dataclass(slots=True)
+class _Stop:
+    """What the stops so far add up to, for one share."""
+
+    items: float
+    covered: float = 0.0
+    share: float = 0.0
+    mass: float = 0.0
 
 
 def stop_when_narrow(rule: Rule, anticipated: Anticipated, batch: int = 10, have: tuple[int, int] = (0, 0)) -> Labelling:
@@ -37,14 +52,16 @@ def stop_when_narrow(rule: Rule, anticipated: Anticipated, batch: int = 10, have
     have not stopped are carried from look to look by a convolution with Binomial(batch, share); the last look is at the
     worst outcome, where every interval is narrow enough. Under a Beta law of the share: a Gauss-Jacobi mean. Looks of
     which less than 1e-12 is left are not computed one by one.
-    Assumes: the rule is about width. A credible interval means the same whenever one stops, and looking at a width hardly
-    moves coverage, as the width says little about where the centre lies. Stopping because a threshold is cleared is another
-    matter: it picks the lucky moments, and its claim would need a sequential test.
+    Assumes: the rule is about width. A credible interval means the same whenever one stops. Coverage suffers: the width of a
+    proportion depends on the proportion, so a run of luck near an end stops early. `coverage` and `bias` of the answer say by
+    how much, added up over the same outcomes. Stopping because a threshold is cleared picks the lucky moments altogether: its
+    claim would need a sequential test.
     The batch is enlarged where there would be more than 2,000 looks (500 under a law); `batch` in the answer says so.
     Reference: JosephWolfsonDuBerger1995 for the criterion; Wald1947 for stopping; GolubWelsch1969 for the mean.
 
-    >>> round(stop_when_narrow(Rule(width=0.1), Anticipated(0.9)).expected, 1)
-    132.5
+    >>> found = stop_when_narrow(Rule(width=0.1), Anticipated(0.9))
+    >>> round(found.expected, 1), round(found.coverage, 3), round(found.bias, 4)
+    (132.5, 0.925, 0.0067)
     """
     if rule.width is None:
         raise UsageError(
@@ -57,10 +74,12 @@ def stop_when_narrow(rule: Rule, anticipated: Anticipated, batch: int = 10, have
     batch = max(batch, math.ceil(top / (LOOKS if anticipated.law is None else LOOKS_UNDER_LAW)))
     sizes = np.append(np.arange(batch, min(most, top + batch), batch), most)
     keep = _going_on(rule, sizes, have)
-    if anticipated.law is None:
-        return Labelling(_expected(float(anticipated.share or 0.0), sizes, keep), batch, most)
-    share, weight = _gauss(*anticipated.law)
-    return Labelling(float(weight @ np.array([_expected(float(q), sizes, keep) for q in share])), batch, most)
+    nodes, weight = (np.array([anticipated.share or 0.0]), np.ones(1)) if anticipated.law is None else _gauss(*anticipated.law)
+    stops = [_stopped(float(q), sizes, keep, rule, have) for q in nodes]
+    expected, coverage, bias = weight @ np.array(
+        [(stop.items, stop.covered / stop.mass, stop.share / stop.mass - q) for q, stop in zip(nodes, stops, strict=True)]
+    )
+    return Labelling(float(expected), batch, most, float(coverage), float(bias))
 
 
 def _going_on(rule: Rule, sizes: Array, have: tuple[int, int]) -> list[tuple[int, int, bool, bool]]:
@@ -73,17 +92,17 @@ def _going_on(rule: Rule, sizes: Array, have: tuple[int, int]) -> list[tuple[int
     return [(int(a), int(b), not bool(c), not bool(d)) for a, b, c, d in zip(low, high, none, every, strict=True)]
 
 
-def _expected(share: float, sizes: Array, keep: list[tuple[int, int, bool, bool]]) -> float:
-    """The mean number of items at the stop, for one success rate."""
+def _stopped(share: float, sizes: Array, keep: list[tuple[int, int, bool, bool]], rule: Rule, have: tuple[int, int]) -> _Stop:
+    """The mean number of items at the stop, and what its interval covers, for one success rate."""
     empty = [low <= 0 and high >= size for (low, high, _, _), size in zip(keep, sizes.tolist(), strict=True)]
     quiet = empty.index(False)  # before this look nobody can stop: start there
     before = int(sizes[quiet - 1]) if quiet else 0
     start, alive = binomial_weights(before, share)
-    expected, at = float(before), before
+    out, at = _Stop(float(before)), before
     steps: dict[int, tuple[int, Array]] = {}
     for (low, high, none, every), size in zip(keep[quiet:], sizes[quiet:].tolist(), strict=True):
         more = int(size) - at
-        expected += more * float(alive.sum())
+        out.items += more * float(alive.sum())
         if more not in steps:
             steps[more] = binomial_weights(more, share)
         alive = np.convolve(alive, steps[more][1])
@@ -91,12 +110,22 @@ def _expected(share: float, sizes: Array, keep: list[tuple[int, int, bool, bool]
         x = np.arange(start, start + len(alive))
         going = (x >= low) & (x <= high) if low <= high else np.zeros(len(x), bool)
         going |= (none & (x == 0)) | (every & (x == at))
+        _add_stops(out, x[~going], at, alive[~going], share, rule, have)
         left = np.flatnonzero(going & (alive > NEGLIGIBLE))
         if not len(left):
             break
         alive = np.where(going, alive, 0.0)[left[0] : left[-1] + 1]
         start += int(left[0])
-    return expected
+    return out
+
+
+def _add_stops(out: _Stop, x: Array, at: int, mass: Array, share: float, rule: Rule, have: tuple[int, int]) -> None:
+    """The outcomes x of `at` new items at which labelling stops."""
+    k, n = have[0] + x, have[1] + at
+    low, high = rule.ends(k, n)
+    out.covered += float(mass @ ((low <= share) & (share <= high)))
+    out.share += float(mass @ (k / n))
+    out.mass += float(mass.sum())
 
 
 def _gauss(a: float, b: float) -> tuple[Array, Array]:

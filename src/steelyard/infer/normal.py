@@ -6,6 +6,7 @@ import math
 from statistics import NormalDist
 
 from steelyard.errors import UsageError
+from steelyard.limits import within
 
 STANDARD = NormalDist()
 SIDES = ("two", "lower", "upper")
@@ -104,6 +105,20 @@ def _polynomial(x: float, coefficients: tuple[float, ...], monic: bool = False) 
     for coefficient in coefficients[1:]:
         value = value * x + coefficient
     return value
+
+
+def check_scale(scale: object) -> float:
+    """A standard deviation, or an error that says what one is."""
+    number = scale if isinstance(scale, (int, float)) and not isinstance(scale, bool) else math.nan
+    if not 0 < number < math.inf:
+        raise UsageError(
+            "cannot use the prior scale",
+            got=repr(scale),
+            need="a positive number",
+            hint="the standard deviation of true differences that you expect: 0.005 is half a point",
+        )
+    within("prior_scale", number, "the prior scale")
+    return float(number)
 
 
 def check_level(confidence_level: float) -> float:

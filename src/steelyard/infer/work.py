@@ -18,7 +18,7 @@ def within_reach(numbers: int, draws: int) -> bool:
 def fewer_draws(numbers: int, draws: int) -> int:
     """The draws of a test by random exchanges of that many numbers: fewer, but never below 999, where all would take minutes.
 
-    Such a test is valid with any number of draws; only its smallest p-value, 1 / (draws + 1), depends on it.
+    Such a test is valid with any number of draws; only its smallest p-value, 1 / (draws + 1) or half of it one-sided, depends on it.
     Reference: PhipsonSmyth2010.
 
     >>> fewer_draws(5_000, 10_000), fewer_draws(50_000, 10_000), fewer_draws(300_000, 10_000), fewer_draws(300_000, 500)

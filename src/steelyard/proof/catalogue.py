@@ -16,12 +16,14 @@ FAMILIES = (
     "jaccard",
     "tables",
     "means",
+    "cliffs",
     "grouped",
     "group_sizes",
     "designs",
     "ranking",
     "bounds",
     "priors",
+    "beliefs",
     "paired",
     "unpaired",
     "tests",
@@ -39,6 +41,7 @@ FAMILIES = (
     "drifts",
     "learners",
     "plans",
+    "widths",
     "taught",
 )
 

@@ -30,7 +30,7 @@ SUITE = "a suite of guards, broken ones called"
 ENDS = "each end of the interval after stopping early, right or wrong"
 
 LOWER_OF_GROUPS = ("a lower bound of a proportion of groups", "a lower bound of a mean of groups")
-BY_RULE = (
+BOUNDED = (
     "a mean of weighted items",
     "pass@2",
     "Brier score",
@@ -38,7 +38,16 @@ BY_RULE = (
     "an upper bound of a mean of bounded scores",
 )
 
+BELIEFS = "answers with P(candidate better) or P(worse) of 0.9 or more, small differences"
+WIDTHS = "a proportion, stopped at a width"
+CLIFFS = "a mean of bounded scores, around 25 items"
+
 REASONS: dict[tuple[str, str], str] = {
+    **{
+        (WIDTHS, method): "a plan is about the number of labels; who stops early may ask for it" for method in ("wilson", "clopper-pearson")
+    },
+    **{(CLIFFS, method): why for method, why in (("t", LESS), ("wilson-mean", MOST_SPREAD))},
+    (BELIEFS, "the prior scale that fits"): "nobody but the user knows how large true differences are; --prior-scale states it",
     (PROPORTION, "agresti-coull"): "wider, and before it is cut it reaches beyond 0 and 1",
     (PROPORTION, "jeffreys"): "its plain ends exclude 0 when nothing is right, and 1 when all is",
     (PROPORTION, "clopper-pearson"): "an eighth wider with 20 items; it is the default of one-sided bounds",
@@ -64,10 +73,10 @@ REASONS: dict[tuple[str, str], str] = {
     ("a proportion of groups", "wilson, groups ignored"): "it takes the items of a group for independent; --group none asks for it",
     ("a ratio of sums", "studentized"): "a quarter wider with 30 texts",
     **{(family, method): LESS for family in ("RMSE", "RMSE of heavy tails") for method in ("percentile", "bca", "delta")},
-    **{(family, method): FEW_OFF for family in BY_RULE for method in ("t", "percentile", "bca")},
-    **{(family, "studentized"): FEW_OFF for family in BY_RULE if family != "a mean of weighted items"},
-    **{(family, "betting"): ANY_N for family in BY_RULE if family != "a mean of weighted items"},
-    **{(family, "wilson-mean"): MOST_SPREAD for family in BY_RULE if not family.startswith("an upper")},
+    **{(family, method): FEW_OFF for family in BOUNDED for method in ("t", "percentile", "bca")},
+    **{(family, "studentized"): FEW_OFF for family in BOUNDED if family != "a mean of weighted items"},
+    **{(family, "betting"): ANY_N for family in BOUNDED if family != "a mean of weighted items"},
+    **{(family, "wilson-mean"): MOST_SPREAD for family in BOUNDED if not family.startswith("an upper")},
     **{("a proportion of items asked again", method): LESS for method in ("percentile", "bca")},
     **{("log loss", method): LESS for method in ("percentile", "bca")},
     **{("a lower bound of a proportion of groups", method): LESS for method in ("delta", "percentile", "bca")},

@@ -16,7 +16,6 @@ from steelyard.results import Interval, Test
 
 Draw = Callable[[Setting, np.random.Generator], Any]
 Truth = Callable[[Setting], float]
-RULE = "t or wilson-mean, by rule"  # what the code chooses for a mean: t where enough items are off the commonest end
 DRAWS = 399  # of each bootstrap: ends at the 10th value from either side, at a twentieth of the cost of the default
 
 
@@ -47,11 +46,10 @@ class Quantity:
 
 
 def default_of(study: Study, setting: Setting, said: Mapping[str, Said]) -> str:
-    """The method that the code chooses by itself on a sample, or the name of the rule where it chooses by the sample."""
-    if RULE in said:
-        return RULE
+    """The method that the code chooses by itself on a sample; something must be said of it."""
     probe = study.interval("", study.draw(setting, np.random.default_rng(0)), 0)
     assert probe is not None
+    assert probe.method in said, f"nothing is said of {probe.method}, the default of {study.family}"
     return probe.method
 
 

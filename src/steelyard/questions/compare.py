@@ -12,6 +12,7 @@ from steelyard.metrics.catalogue import Metric, parse
 from steelyard.options import source_keywords
 from steelyard.outputs import refuse_overwriting
 from steelyard.questions.asked import Asked, settle_comparison
+from steelyard.questions.believed import believe
 from steelyard.questions.evidence import Evidence, comparison_of
 from steelyard.questions.settings import RESAMPLING, settle
 from steelyard.results import Comparison, Leaderboard, Measurement
@@ -43,6 +44,7 @@ def compare(
     draws: int = 10_000,
     seed: int | None = 0,
     prior: float = 0.5,
+    prior_scale: float | None = None,
     range: Sequence[float] | None = None,  # noqa: A002  the contract's word
     absent: str | None = None,
     ratio: str | Sequence[str] | None = None,
@@ -71,6 +73,7 @@ def compare(
         draws=draws,
         seed=seed,
         prior=prior,
+        prior_scale=prior_scale,
         range=range,
         positive=positive,
         labels=labels,
@@ -228,6 +231,7 @@ def compare_preferences(
     draws: int = 10_000,
     seed: int | None = 0,
     prior: float = 0.5,
+    prior_scale: float | None = None,
     names: Sequence[str] | None = None,
 ) -> Comparison:
     """Preferences: how often the candidate's answer was preferred, neither, the baseline's.
@@ -237,7 +241,7 @@ def compare_preferences(
     """
     from steelyard.questions.paired_flips import compare_flips
 
-    own = settle(confidence_level=confidence_level, side=side, draws=draws, seed=seed, prior=prior)
+    own = settle(confidence_level=confidence_level, side=side, draws=draws, seed=seed, prior=prior, prior_scale=prior_scale)
     asked = settle_comparison(
         own, interval=interval, test=test, alternative=alternative, margin=margin, design=None, unmatched="error", correction="holm"
     )
@@ -262,10 +266,12 @@ def class_label(metric: Metric, counts: Counts, asked: Asked) -> str | None:
 
 def finish(found: Evidence, metric: Metric, asked: Asked, names: tuple[str, str], **more: Any) -> Comparison:
     """The comparison with its signature."""
+    higher_is_better = metric.facts.higher_is_better if asked.higher_is_better is None else asked.higher_is_better
+    believe(found, asked, higher_is_better=higher_is_better)
     return comparison_of(
         found,
         metric=metric.name,
-        higher_is_better=metric.facts.higher_is_better if asked.higher_is_better is None else asked.higher_is_better,
+        higher_is_better=higher_is_better,
         names=names,
         asked=asked,
         signature=sign(found, metric, asked),
@@ -295,6 +301,7 @@ def sign(found: Evidence, metric: Metric, asked: Asked) -> str:
             "side": None if own.side == "two" else own.side,
             "margin": asked.margin,
             "prior": own.prior if found.probability is not None or method == "bayes" else None,
+            "prior_scale": own.prior_scale,
             "range": own.range,
             "draws": draws,
             "seed": None if draws is None else own.seed,

@@ -65,6 +65,8 @@ class Evidence:
     standard_error: float | None = None  # what is reported, where it is another: s with n - 1 for right or wrong
     flips: Mapping[str, int] | None = None
     probability: float | None = None
+    prior_sd: float | None = None  # how large the differences are that the prior of the probability expects
+    disagreed: tuple[int, int] | None = None  # right or wrong on the same items: how many raise the difference, how many lower it
     equivalence: dict[str, Any] | None = None
     correlation: float | None = None
     table: Any = None

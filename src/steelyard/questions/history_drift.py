@@ -12,7 +12,7 @@ from steelyard.errors import DataError, UsageError
 from steelyard.histories import Drift
 from steelyard.history.store import History
 from steelyard.infer.change_point import LEAST, change_point, e_process_first, e_process_pooled
-from steelyard.infer.drift import cusum, cusum_run_length, deviation, self_starting, successive_deviation
+from steelyard.infer.drift import cusum, cusum_run_length, deviation, self_starting, share_run_length, successive_deviation
 from steelyard.limits import within
 from steelyard.questions.history import opened
 from steelyard.questions.history_export import every_run
@@ -20,6 +20,7 @@ from steelyard.questions.history_flaky import flaky_items
 from steelyard.questions.history_series import Series, runs_text, series_of
 
 MOST_WITH_ITEMS = 200
+SHARES = ("accuracy", "error")  # metrics whose runs are a share of right or wrong items
 TAU = 1.0  # the fall that is expected, in deviations, should there be one
 
 
@@ -152,9 +153,29 @@ def _chart(s: Series, scores: Sequence[float | None], path: Sequence[float], cha
         return None
     alarms = [i for i, sum_ in enumerate(path) if sum_ >= chart["h"]]
     at = None if not alarms else {"run": s.runs[alarms[0]].id, "time": s.runs[alarms[0]].time, "place": alarms[0] + 1}
-    length, changed = chart["average_run_length"], cusum_run_length(chart["k"], chart["h"], shift=2 * chart["k"])
+    law, length, changed = _run_lengths(s, chart)
     finite = {"average_run_length": length if length < float("inf") else None, "average_run_length_after": changed}
-    return {**chart, **finite, "after_a_fall_of": 2 * chart["k"], "value": path[-1], "alarm": at, "unit": "run-to-run deviations"}
+    return {
+        **chart,
+        **finite,
+        "law": law,
+        "after_a_fall_of": 2 * chart["k"],
+        "value": path[-1],
+        "alarm": at,
+        "unit": "run-to-run deviations",
+    }
+
+
+def _run_lengths(s: Series, chart: dict[str, Any]) -> tuple[str, float, float]:
+    """Runs between two false alarms, and until a fall is found, by the law of these runs: shares of so many items, or normal."""
+    k, h, fall = chart["k"], chart["h"], 2 * chart["k"]
+    last = s.runs[-1]
+    scale = 100.0 if last.scale == "percent" else 1.0
+    share = sum(s.values) / len(s.values) / scale
+    good = share if s.sign > 0 else 1 + share  # values are turned so that up is good
+    if last.metric in SHARES and last.n and 0 < good < 1:
+        return "binomial", share_run_length(k, h, last.n, good), share_run_length(k, h, last.n, good, fall)
+    return "normal", chart["average_run_length"], cusum_run_length(k, h, shift=fall)
 
 
 def _change(s: Series, draws: int, seed: int) -> dict[str, Any] | None:

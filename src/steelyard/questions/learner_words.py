@@ -17,7 +17,8 @@ from steelyard.questions.learner_design import Scheme
 from steelyard.questions.settings import Settings
 
 FEWEST = 30  # test items of a split, below which its score is far from normal
-# How often equal learners give p <= .05, ridge and nearest neighbours on 60 to 300 items: `steelyard certify --full --only learners`.
+# How often equal learners give p <= .05, those of TRIED: `steelyard certify --full --only learners`.
+TRIED = "ridge regression and nearest neighbours on 60 to 300 items"
 FALSE_ALARMS = {
     "corrected-repeated-kfold": "4 to 11%",
     "corrected-resampled": "5 to 11%",
@@ -69,16 +70,17 @@ class Words:
         if method == "kfold" and repeats > 1:
             return (
                 f"the naive t over repeated folds takes {repeats} looks at the same items for new data: it found a difference between "
-                f"equal learners in {FALSE_ALARMS['repeated naive']} of cases instead of 5%; corrected-repeated-kfold is the remedy"
+                f"equal learners in {FALSE_ALARMS['repeated naive']} of cases instead of 5% ({TRIED}); "
+                "corrected-repeated-kfold is the remedy"
             )
         if method == "kfold":
             return (
                 "the training sets of the folds overlap, which the naive k-fold t ignores: it found a difference between equal learners in "
-                f"{FALSE_ALARMS[method]} of cases instead of 5%; corrected-repeated-kfold is the remedy"
+                f"{FALSE_ALARMS[method]} of cases instead of 5% ({TRIED}); corrected-repeated-kfold is the remedy"
             )
         return (
             "approximate, as every test by cross-validation: training sets overlap, and no unbiased estimate of the variance exists; equal "
-            f"learners gave p <= 0.05 in {FALSE_ALARMS[method]} of cases (most with nearest neighbours)"
+            f"learners gave p <= 0.05 in {FALSE_ALARMS[method]} of cases ({TRIED}); others may give it less often, as randomised forests do"
         )
 
     def warn_classes(self, names: Sequence[str], classes: npt.NDArray[np.int64] | None) -> None:

@@ -47,6 +47,7 @@ def compare_learners(
     alternative: str = "two-sided",
     confidence_level: float = 0.95,
     side: str = "two",
+    prior_scale: float | None = None,
     seed: int | None = 0,
     workers: int | None = None,
     names: Sequence[str] | None = None,
@@ -75,6 +76,7 @@ def compare_learners(
         draws=10_000,
         seed=seed,
         prior=0.5,
+        prior_scale=prior_scale,
         range=None,
         positive=positive,
         labels=None,
@@ -120,8 +122,8 @@ def _comparison(
     interval = None
     if found.interval is not None:
         interval = asked.interval_of(*found.interval, scheme.interval, None if span is None else -span, span)
-    above = found.probability_above
     mean = float(delta.mean())
+    above = _believed(found, mean, asked, details)
     return Comparison(
         design="paired",
         metric=metric.name,
@@ -144,6 +146,19 @@ def _comparison(
         warnings=tuple(asked.own.warnings),
         signature=_sign(metric, scheme, asked, n, details, interval is not None),
     )
+
+
+def _believed(found: SplitTest, mean: float, asked: Asked, details: dict[str, Any]) -> float | None:
+    """P(mean difference > 0): under the flat prior of the corrected t, or under the scale that was stated."""
+    scale = asked.own.prior_scale
+    if scale is None and found.probability_above is not None:
+        details["prior_sd"] = None
+    if scale is None or found.probability_above is None or not found.standard_error:
+        return found.probability_above
+    from steelyard.infer.prior_scale import estimate_above
+
+    details["prior_scale"] = scale
+    return estimate_above(mean, found.standard_error, scale, df=found.df[0])
 
 
 # ---- before anything runs ----------------------------------------------------------------------------------------------
@@ -268,6 +283,7 @@ def _sign(metric: Metric, scheme: Scheme, asked: Asked, n: int, details: dict[st
             "alternative": asked.alternative,
             "level": own.confidence_level,
             "side": None if own.side == "two" else own.side,
+            "prior_scale": own.prior_scale,
             "seed": own.seed,
             "absent": own.absent,
         }

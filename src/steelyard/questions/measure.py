@@ -11,7 +11,7 @@ from steelyard.errors import UsageError
 from steelyard.metrics.catalogue import Metric, parse
 from steelyard.options import source_keywords
 from steelyard.questions.label_warnings import SINGLETONS, mostly_singletons, warn_about_labels
-from steelyard.questions.settings import RESAMPLING, Settings, settle
+from steelyard.questions.settings import OF_NUMBERS, RESAMPLING, Settings, settle
 from steelyard.questions.table_rows import TableTally, table_row
 from steelyard.results import Measurement, Row
 from steelyard.tally.counts import Counts
@@ -220,9 +220,7 @@ def rows_of_sample(metrics: Sequence[Metric], sample: Sample, settings: Settings
             if in_strata(sample.items, metric):
                 rows.append(strata_row(metric, sample, settings))
                 continue
-        if metric.facts.family == "table" or (
-            metric.base == "mean" and sample.binary_scores and settings.interval not in ("t", "wilson-mean", "betting", "studentized")
-        ):
+        if metric.facts.family == "table" or (metric.base == "mean" and sample.binary_scores and settings.interval not in OF_NUMBERS):
             rows.extend(rows_of_table(metric, table_for(metric, sample), settings))
         elif metric.facts.family == "ranking":
             from steelyard.questions.ranking_rows import ranking_row

@@ -1,7 +1,7 @@
 """Means of more scores than may travel: added up by item, group or md5 bucket on the engine that holds them.
 
 Few scores are counted there and treated as everywhere. Here are the questions that would otherwise move every row: real-valued
-scores, with groups and repeats or without. Student's interval rests on the moments of all items, as it does for a file.
+scores, with groups and repeats or without. Student's intervals rest on the moments of all items, as it does for a file.
 """
 
 from __future__ import annotations
@@ -11,10 +11,11 @@ from collections.abc import Sequence
 from typing import Any
 
 from steelyard.errors import DataError
+from steelyard.infer.mean import bounded_t
 from steelyard.infer.sums import student_mean
 from steelyard.metrics.catalogue import Metric, parse
 from steelyard.questions.measure import rows_of_table, sign
-from steelyard.questions.settings import Settings
+from steelyard.questions.settings import OF_NUMBERS, Settings
 from steelyard.questions.sums_rows import mean_row
 from steelyard.questions.table_rows import TableTally
 from steelyard.read.source import Source
@@ -27,7 +28,6 @@ from steelyard.tally.counts import Counts
 from steelyard.tally.sums import Sums
 
 DEALT = "too many groups to move: they lie in {:,} buckets by the md5 of their names, and a bucket counts as one group"
-BY_ROWS = ("t", "wilson-mean", "betting", "studentized")  # intervals that treat right and wrong as numbers
 
 
 def deal_groups(source: Source, roles: Sequence[str], settings: Settings) -> None:
@@ -59,7 +59,7 @@ def measure_units(source: Source, metrics: Sequence[Metric], settings: Settings,
     binary = _right_or_wrong(source, units)
     metric = parse("accuracy") if binary and not asked else metrics[0]
     details = _details(source, units)
-    if binary and settings.interval not in BY_ROWS:
+    if binary and settings.interval not in OF_NUMBERS:
         if units.kind == "repeats" and units.items > TRAVELLERS:
             units = unit_sums(source, dealt=True)
             settings.warn(_in_buckets(units))
@@ -85,9 +85,13 @@ def _mean(metric: Metric, source: Source, units: Units, settings: Settings, deta
     dealt, ends, error = units.kind == "buckets", None, None
     if dealt and "group" in source.roles:
         settings.warn(DEALT.format(units.sums.n))
-    elif dealt and settings.interval in (None, "t"):
+    elif dealt and settings.interval in (None, "t", "bounded-t"):
         found = moments(by_item(source))
-        ends = (*student_mean(found.n, found.means[0], found.products[0], settings.confidence_level, settings.side), "t")
+        moved, asked = (found.n, found.means[0], found.products[0]), (settings.confidence_level, settings.side)
+        if bounds is not None and settings.interval != "t":
+            ends = (*bounded_t(*moved, *bounds, *asked), "bounded-t")
+        else:
+            ends = (*student_mean(*moved, *asked), "t")
         error = math.sqrt(found.products[0] / found.n / (found.n - 1))
     elif dealt:
         settings.warn(_in_buckets(units))

@@ -39,6 +39,8 @@ def compare_flips(flips: Flips, asked: Asked, *, error_rate: bool = False) -> Ev
         probability=infer.probability_better(gained, lost, asked.own.prior)
         if not error_rate
         else infer.probability_better(lost, gained, asked.own.prior),
+        prior_sd=math.sqrt(0.5 / (4 * asked.own.prior + 1)),
+        disagreed=(gained, lost),
         correlation=phi(both, gained, lost, neither),
         details=pairing_gain(both, gained, lost, neither),
     )

@@ -25,6 +25,7 @@ from steelyard.questions.plan_estimate_numbers import (
 from steelyard.questions.settings import one_of
 
 BATCH = 10
+TOLERATED = 0.01  # coverage lost by stopping early that is not warned of
 
 
 def plan_estimate(
@@ -149,6 +150,9 @@ def _plan(wanted: Wanted, *, batch_given: bool, pilot: Any) -> Plan:
     if wanted.target < 0.5:
         warnings.append(f"an assurance of {wanted.target:g} plans for a test set that more often than not will disappoint; 0.8 is usual")
     details = {**details_of(wanted, stable, warnings), "achieved_assurance": achieved}
+    covered = details.get("stopped_coverage")
+    if batch_given and covered is not None and covered < rule.level - TOLERATED:
+        warnings.append(words.stopped_early(rule, covered))
     worst = wanted.anticipated is None
     return Plan(
         goal="width" if rule.width is not None else "threshold",

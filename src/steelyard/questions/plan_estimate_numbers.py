@@ -92,6 +92,7 @@ def details_of(wanted: Wanted, n: int, warnings: list[str]) -> dict[str, Any]:
         details["average_length_n"] = average_length(rule, anticipated, have)
     stopped = stop_when_narrow(rule, anticipated, wanted.batch, have)
     details |= {"expected_items": stopped.expected, "batch": stopped.batch}
+    details |= {"stopped_coverage": stopped.coverage, "stopped_bias": stopped.bias}  # of the success rate
     if known.relevant:
         details["expected_labels"] = stopped.expected / known.relevant  # Wald's identity: the stop is about relevant items
     if stopped.batch != wanted.batch:

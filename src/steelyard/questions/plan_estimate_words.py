@@ -109,3 +109,12 @@ def _percent(share: float) -> str:
 def join(sentences: Sequence[str]) -> tuple[str, ...]:
     """Warnings without repetition, in order."""
     return tuple(dict.fromkeys(sentences))
+
+
+def stopped_early(rule: Rule, covered: float) -> str:
+    """What stopping as soon as the interval is narrow enough does to it."""
+    other = "" if rule.method in ("wilson", "clopper-pearson") else "; --interval wilson loses less"
+    return (
+        f"stopping as soon as the {rule.method} interval is narrow enough, it covers {covered:.3f} instead of {rule.level:g}: the width "
+        f"depends on the share{other}; `steelyard run --until width={rule.width:g}` keeps an interval that holds whenever it stops"
+    )

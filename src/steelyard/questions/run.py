@@ -64,6 +64,7 @@ def run(
     unmatched: str = "error",
     max_error_rate: float = MAX_ERROR_RATE,
     concurrency: int | None = None,
+    prior_scale: float | None = None,
     prices: Mapping[str, float] | Sequence[Mapping[str, float]] | None = None,
     progress: Watcher | None = None,
     verdict: bool = False,
@@ -99,6 +100,7 @@ def run(
         max_error_rate=max_error_rate,
         concurrency=concurrency,
         prices=prices,
+        prior_scale=prior_scale,
         rule={"theta": theta, "margin": margin, "alpha": alpha, "beta": beta, "scale": scale},
         models=len(models),
     )

@@ -78,6 +78,7 @@ def answered(
             names=list(held.names),
             ratio=held.prepared.scorer.sums,
             range=_range(held),
+            prior_scale=held.wish.prior_scale,
         )
         comparison = found if isinstance(found, Comparison) else None
     return Evaluation(

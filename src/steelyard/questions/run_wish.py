@@ -11,6 +11,7 @@ from typing import Any
 
 from steelyard.errors import UsageError
 from steelyard.evaluate.told import Price
+from steelyard.infer.normal import check_scale
 from steelyard.infer.stopping import KINDS
 from steelyard.outputs import refuse_overwriting
 from steelyard.questions.plan_checks import error_rate, number, whole
@@ -56,6 +57,7 @@ class Wish:
     concurrency: int | None
     price: tuple[Price | None, ...]  # of each model
     rule: Mapping[str, Any]
+    prior_scale: float | None = None  # of the comparison of two models
 
 
 def wish_of(
@@ -74,6 +76,7 @@ def wish_of(
     prices: Mapping[str, Any] | Sequence[Mapping[str, Any]] | None,
     rule: Mapping[str, Any],
     models: int = 1,
+    prior_scale: float | None = None,
 ) -> Wish:
     """All options, or the first that makes no sense."""
     when = _when(until)
@@ -105,7 +108,16 @@ def wish_of(
         concurrency=None if concurrency is None else whole("concurrency", concurrency),
         price=tuple(None if each is None else Price.of(each) for each in spread("prices", prices, models)),
         rule=_rule(rule),
+        prior_scale=_scale(prior_scale, models, "decided" in when),
     )
+
+
+def _scale(scale: float | None, models: int, decided: bool) -> float | None:
+    """P(candidate better) is found for two models that are asked all items."""
+    if scale is not None and (models != 2 or decided):
+        got = "--until decided" if decided else "one model"
+        raise UsageError("cannot use --prior-scale", got=got, need="two models and all items", hint="it belongs to P(candidate better)")
+    return None if scale is None else check_scale(scale)
 
 
 def spread(option: str, given: Any, models: int) -> list[Any]:

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any, SupportsIndex
 
 from steelyard.errors import UsageError
-from steelyard.infer.normal import check_level, tail
+from steelyard.infer.normal import check_level, check_scale, tail
 from steelyard.limits import within
 
 INTERVALS = (
@@ -25,12 +25,14 @@ INTERVALS = (
     "bca",
     "studentized",
     "t",
+    "bounded-t",
     "wilson-mean",
     "betting",
     "delong",
     "fisher-z",
 )
 RESAMPLING = ("percentile", "bca", "studentized")
+OF_NUMBERS = ("t", "bounded-t", "wilson-mean", "betting", "studentized")  # they take right and wrong for the numbers 1 and 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -43,6 +45,7 @@ class Settings:
     draws: int = 10_000
     seed: int = 0
     prior: float = 0.5
+    prior_scale: float | None = None
     range: tuple[float, float] | None = None
     positive: str | None = None
     labels: tuple[str, ...] | None = None
@@ -68,6 +71,7 @@ def settle(
     draws: int = 10_000,
     seed: int | None = 0,
     prior: float = 0.5,
+    prior_scale: float | None = None,
     range: Sequence[float] | None = None,  # noqa: A002  the contract's word
     positive: object = None,
     labels: Sequence[object] | None = None,
@@ -99,6 +103,7 @@ def settle(
         draws=draws.__index__(),
         seed=_seed(seed),
         prior=float(prior),
+        prior_scale=None if prior_scale is None else check_scale(prior_scale),
         range=_range(range),
         positive=None if positive is None else str(positive),
         labels=None if labels is None else tuple(str(label) for label in labels),

@@ -128,7 +128,7 @@ def _alike(found: Evidence, d: Any, gap: StratifiedMean, items: Items, metric: M
     told = sign_flip(weighted, alternative=asked.alternative, draws=asked.own.draws, seed=asked.own.seed)
     details: dict[str, Any] = {"exact": told.exact, "method": told.method} | ({} if told.exact else {"draws": asked.own.draws})
     found.test = Test(name="sign-flip", alternative=asked.alternative, statistic=gap.estimate, p_value=told.p_value, details=details)
-    found.probability, found.equivalence, found.table = None, None, None
+    found.probability, found.disagreed, found.equivalence, found.table = None, None, None, None
     if gap.error == 0:
         found.interval, found.error = None, None
         asked.warn("no interval for the difference can be given: the differences show no spread within the tasks")

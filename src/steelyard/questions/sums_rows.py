@@ -25,7 +25,8 @@ from steelyard.tally.sums import Sums, tally_groups, tally_items
 FloatArray = npt.NDArray[np.float64]
 STUDENTIZED = 1000  # items up to which RMSE is studentized; beyond, BCa is the same but for 1% of its width, and cheaper
 HEAVY = 4.5  # of n sum(e^4) / sum(e^2)^2: 3 for normal errors, above this in 3% of samples of 15 of them
-OFF_BOUNDARY = 25  # fewer items than this away from the modal end of the range, and t cannot be trusted
+OFF_BOUNDARY = 25  # of unknown range: fewer items than this away from the commonest end value, and t is warned of
+KNOWN_RANGE = {"items": ["bounded-t", "wilson-mean", "betting"], "weights": ["bounded-t", "wilson-mean"], "repeats": ["bounded-t"]}
 Ends = tuple[float, float, str]
 
 
@@ -230,7 +231,7 @@ def sums_ends(
                 settings.warn(f"{metric.name} was undefined in {undefined} of {settings.draws} draws; they were left out")
             return low, high, method
         assert bounds is not None
-        return _bounded(method, sums, bounds, settings)
+        return _bounded(method, sums, statistic, bounds, settings)
     except Degenerate as reason:
         if bounds is None or kind not in ("items", "weights"):
             advice = "; declare the range with --range if it is known" if metric.base == "mean" else ""
@@ -238,10 +239,11 @@ def sums_ends(
             return None
         settings.warn(f"{metric.name}: {method} has no interval here ({reason}); Wilson on the mean is given instead")
         details["instead_of"] = method
-        return _bounded("wilson-mean", sums, bounds, settings)
+        return _bounded("wilson-mean", sums, statistic, bounds, settings)
 
 
-def _bounded(method: str, sums: Sums, bounds: tuple[float, float], settings: Settings) -> Ends:
+def _bounded(method: str, sums: Sums, statistic: SumStatistic, bounds: tuple[float, float], settings: Settings) -> Ends:
+    """Intervals that know the range of one item's number."""
     values = sums.dense[:, 1] / sums.dense[:, 0]
     if method == "betting":
         every = np.repeat(values, sums.count)
@@ -249,18 +251,20 @@ def _bounded(method: str, sums: Sums, bounds: tuple[float, float], settings: Set
     weight = sums.count * sums.dense[:, 0]
     effective = float(weight.sum()) ** 2 / float((sums.count * sums.dense[:, 0] ** 2).sum())  # n, or Kish's n under weights
     centre = float(weight @ values / weight.sum())
+    if method == "bounded-t":
+        squares = infer_sums.standard_error(sums, statistic) ** 2 * effective * (effective - 1) if sums.n > 1 else 0.0
+        return (*infer_mean.bounded_t(effective, centre, squares, *bounds, settings.confidence_level, settings.side), method)
     return (*infer_mean.wilson_mean(centre, effective, *bounds, settings.confidence_level, settings.side), "wilson-mean")
 
 
 def offered_for_sums(metric: Metric, bounds: tuple[float, float] | None, kind: str) -> list[str]:
     straight = metric.base in ("mean", "brier", "log_loss", "mae", "pass@", "pass^")
     linear = "t" if straight else "delta"
-    bounded = {"items": ["wilson-mean", "betting"], "weights": ["wilson-mean"]}.get(kind, []) if straight and bounds is not None else []
-    return [linear, *RESAMPLING, *bounded]
+    return [linear, *RESAMPLING, *(KNOWN_RANGE.get(kind, []) if straight and bounds is not None else [])]
 
 
 def _default(metric: Metric, sums: Sums, bounds: tuple[float, float] | None, settings: Settings, kind: str) -> str:
-    """t for a mean unless nearly all items sit on one end of the range; the bootstrap for what is not a mean, delta in groups."""
+    """t for a mean, bounded-t if its range is known; the bootstrap for what is not a mean, delta in groups."""
     if kind == "groups" and metric.base in ("ratio", "perplexity", "rmse", "r2"):
         return "delta"
     if metric.base in ("ratio", "perplexity"):
@@ -272,20 +276,20 @@ def _default(metric: Metric, sums: Sums, bounds: tuple[float, float] | None, set
         return "studentized" if sums.n <= STUDENTIZED else "bca"
     if metric.base in ("rmse", "r2"):
         return "bca"
-    if kind not in ("items", "weights"):
-        return "t"
-    values = sums.dense[:, 1] / sums.dense[:, 0]
-    ends = bounds or (float(values.min()), float(values.max()))
-    at_an_end = max(int(sums.count[values == end].sum()) for end in ends)
-    if sums.n - at_an_end >= OFF_BOUNDARY:
-        return "t"
-    if bounds is not None:
-        return "wilson-mean"
-    advice = "; declare the range of the scores with --range LO HI" if metric.base == "mean" else ""
-    settings.warn(
-        f"{metric.name}: only {sums.n - at_an_end} of {sums.n} items differ from the commonest end value, too few for t to cover{advice}"
-    )
+    if "bounded-t" in offered_for_sums(metric, bounds, kind):
+        return "bounded-t"
+    if kind in ("items", "weights"):
+        _warn_of_t(metric, sums, settings)
     return "t"
+
+
+def _warn_of_t(metric: Metric, sums: Sums, settings: Settings) -> None:
+    """Nothing is known of the range, and nearly all items have the smallest number seen, or the largest."""
+    values = sums.dense[:, 1] / sums.dense[:, 0]
+    off = sums.n - max(int(sums.count[values == end].sum()) for end in (values.min(), values.max()))
+    if off < OFF_BOUNDARY:
+        advice = "; declare the range of the scores with --range LO HI" if metric.base == "mean" else ""
+        settings.warn(f"{metric.name}: only {off} of {sums.n} items differ from the commonest end value, too few for t to cover{advice}")
 
 
 def _warn_of_large_errors(metric: Metric, sums: Sums, settings: Settings) -> None:

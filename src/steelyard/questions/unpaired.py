@@ -66,6 +66,7 @@ def compare_proportions(baseline: tuple[int, int], candidate: tuple[int, int], m
     )
     better = _difference_posterior(k1, n1, k2, n2, asked).sf(0.0)
     found.probability = better if metric.facts.higher_is_better else 1 - better
+    found.prior_sd = math.sqrt(0.5 / (2 * asked.own.prior + 1))
     found.equivalence = _equivalence_z(found, asked, metric)
     return found
 

@@ -60,6 +60,16 @@ def metric_name(c: Comparison, name: Callable[[str], str]) -> str:
     return f"{c.metric}[{name(c.details['label'])}]" if "label" in c.details else c.metric
 
 
+def prior_words(c: Comparison) -> str:
+    """What P(candidate better) rests on."""
+    if c.details.get("prior_scale") is not None:
+        return f", if true differences have a standard deviation of {c.details['prior_scale']:g}"
+    if "prior_sd" not in c.details:  # answers of 0.1.0 do not say
+        return ""
+    size = c.details["prior_sd"]
+    return f", with a prior that expects differences of {'any size' if size is None else f'about {size:.2g}'} (see --prior-scale)"
+
+
 def facts(c: Comparison) -> list[str]:
     """What the comparison rests on, a sentence each, the same in text and in Markdown."""
     out = [test_sentence(c)]
@@ -77,7 +87,7 @@ def facts(c: Comparison) -> list[str]:
         share = c.details["variance_within_share"]
         out.append(f"run-to-run noise within items is {share:.0%} of the variance of the difference")
     if c.probability_candidate_better is not None:
-        out.append(f"P(candidate better) = {c.probability_candidate_better:.3f}")
+        out.append(f"P(candidate better) = {c.probability_candidate_better:.3f}{prior_words(c)}")
     if c.equivalence is not None:
         e = c.equivalence
         word = "equivalent" if e["equivalent"] else "not worse" if e["non_inferior"] else "neither equivalence nor non-inferiority shown"

@@ -176,9 +176,10 @@ def _chart(r: Drift) -> list[tuple[str, str]]:
     if c["alarm"]:
         alarm = f"alarm at run {c['alarm']['place']} ({c['alarm']['time'][:10]})"
     length, fall = c["average_run_length"], c["after_a_fall_of"]
-    often = "practically no false alarm" if length is None else f"a false alarm every {length:,.0f} healthy runs"
+    often = "practically no false alarm" if length is None else f"a false alarm about every {float(f'{length:.2g}'):,.0f} healthy runs"
     found = f"a fall of {fall:g} deviation{'s' if fall != 1 else ''} found after {c['average_run_length_after']:.1f}"
-    return [("CUSUM", f"{alarm}; k {c['k']:g}, h {c['h']:g}: on average {often}, {found}")]
+    normal = " (if runs are normal)" if c.get("law") == "normal" else ""
+    return [("CUSUM", f"{alarm}; k {c['k']:g}, h {c['h']:g}: on average {often}, {found}{normal}")]
 
 
 def _change(r: Drift) -> list[tuple[str, str]]:

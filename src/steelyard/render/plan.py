@@ -100,6 +100,8 @@ def facts(plan: Plan) -> list[Fact]:
         early = "labels on average, when labelling stops as soon as it is enough"
         if plan.goal == "designs":
             early = "items on average, when stopping early and nothing changed"
+        elif plan.details.get("stopped_coverage") is not None:
+            early += f"; the interval then covers {plan.details['stopped_coverage']:.3f}"
         out.append(("expected", figure(plan.expected_n), early))
     return out
 

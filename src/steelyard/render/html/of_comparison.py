@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from steelyard.plans import Curve
-from steelyard.render.comparison import facts, metric_name, p_is, p_text, rows_of
+from steelyard.render.comparison import facts, metric_name, p_is, p_text, prior_words, rows_of
 from steelyard.render.curve_text import figure
 from steelyard.render.digits import count_text, row_texts
 from steelyard.render.html.changes import item_rows
@@ -76,7 +76,7 @@ def _believed(c: Comparison, density: Curve | None) -> Section | None:
         if rope:
             named = (("worse by more than the margin", "worse"), ("within the margin", "equivalent"), ("better by more", "better"))
             shares += [[name, _chance(rope[key])] for name, key in named]
-        blocks.append(Table(caption="Probabilities", heads=["that the", "probability"], rows=shares, numbers=(1,)))
+        blocks.append(Table(caption=f"Probabilities{prior_words(c)}", heads=["that the", "probability"], rows=shares, numbers=(1,)))
     return Section(title="What is believed", blocks=blocks) if blocks else None
 
 
