@@ -205,6 +205,7 @@ PLUMBING = {
     "sums.student",
     "normal.lower_tail",
     "normal.check_level",
+    "normal.check_scale",
     "normal.tail",
     "normal.clip",
     "ranking.midranks",
