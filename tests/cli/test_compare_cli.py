@@ -176,7 +176,7 @@ def test_counts_and_wins(compare: Command) -> None:
     assert got["difference"]["estimate"] == pytest.approx(0.6 - 0.8)
     got = compare("--wins", "40,12,28", "--format", "json").json
     assert got["difference"]["estimate"] == pytest.approx(0.15)
-    assert got["details"] == {"wins": 40, "ties": 12, "losses": 28}
+    assert got["details"] == {"wins": 40, "ties": 12, "losses": 28, "prior_sd": pytest.approx(0.408, abs=1e-3)}
 
 
 def test_the_commands_are_in_the_help(capsys: pytest.CaptureFixture[str]) -> None:

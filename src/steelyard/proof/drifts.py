@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from steelyard.infer.change_point import e_process_pooled
-from steelyard.infer.drift import cusum, cusum_run_length, self_starting
+from steelyard.infer.drift import cusum, cusum_run_length, self_starting, share_run_length
 from steelyard.proof.claims import ALPHA, Band, Claim, Setting
 from steelyard.proof.trials import Trial
 from steelyard.questions.history_drift import TAU, drift
@@ -22,6 +22,8 @@ NIGHTS = 100
 
 def claims() -> Iterator[Claim]:
     yield from _chart().claims()
+    for items, share in ((250, 0.85), (50, 0.95)):
+        yield from _chart_of_shares(items, share).claims()
     yield from _evidence().claims()
 
 
@@ -56,6 +58,32 @@ def _chart() -> Trial:
         default="self-starting cusum",
         page=PAGE,
         runs=(600, 10_000),
+        nominal=within,
+    )
+
+
+def _chart_of_shares(items: int, share: float) -> Trial:
+    """Runs that are the share of right items: skewed, and the more so the fewer are wrong."""
+    chosen = inspect.signature(drift).parameters
+    k, h = float(chosen["k"].default), float(chosen["h"].default)
+    within = 1 - (1 - 1 / share_run_length(k, h, items, share)) ** (NIGHTS - 2)
+
+    def runs(rng: np.random.Generator, setting: Setting) -> tuple[Any, ...]:
+        return ((rng.binomial(items, share, NIGHTS) / items).tolist(),)
+
+    def calls(values: list[float]) -> bool:
+        return max(cusum(self_starting(values), k)) >= h
+
+    said = "healthy series alarm as often as the printed number of runs between two alarms says"
+    return Trial(
+        family=f"a drift chart over {NIGHTS} runs of {items} items, {share:g} right",
+        draw=runs,
+        methods={"self-starting cusum": calls},
+        said={("self-starting cusum", "size"): (said, Band(low=within - 0.035, high=within + 0.01))},
+        settings=({"items": items, "share": share},),
+        default="self-starting cusum",
+        page=PAGE,
+        runs=(300, 10_000),
         nominal=within,
     )
 

@@ -124,8 +124,7 @@ def _about_points(f: Found) -> list[str]:
     elif f.design == "points":
         said.append(
             "one score at some size: the interval rests on how far points lie from the fit; sizes that share a test set move "
-            "together, which it cannot see (it then held the truth in 76% of simulations, not 95%); give the number of test "
-            "items, or repeat the curve with 5 or more seeds"
+            "together, which it cannot see, so it is too short; give the number of test items, or repeat the curve with 5 or more seeds"
         )
     elif f.design == "replicates":
         said.append(

@@ -203,7 +203,7 @@ def _alarms(r: Drift) -> list[tuple[str, str]]:
         return []
     a = r.alarms
     many = f"{a['regressions']:,} of {a['checks']:,} checks called a regression"
-    return [("guard", f"{many}; were all of them healthy, {a['expected']:.3g} would be expected")]
+    return [("guard", f"{many}; were all of them healthy, {a['expected']:.3g} or fewer would be expected")]
 
 
 def _flaky(r: Drift) -> list[tuple[str, str]]:
