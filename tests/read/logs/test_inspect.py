@@ -106,7 +106,7 @@ def test_epochs_are_repeats_and_clusters_are_groups() -> None:
     """The half-width over Student's t is Inspect's stderr: over the means of samples, and over its clusters."""
     columns = dict(log("arith.eval", scorer="closeness").columns)
     for options, quantile, params in (({}, T_39, {}), ({"group": "metadata.passage"}, T_7, {"cluster": "passage"})):
-        interval = sy.measure(columns, **options).to_dict()["metrics"][0]["interval"]
+        interval = sy.measure(columns, interval="t", **options).to_dict()["metrics"][0]["interval"]
         assert (interval["high"] - interval["low"]) / 2 / quantile == pytest.approx(own("arith", "closeness", "stderr", **params), rel=1e-9)
 
 
