@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 
+import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -231,3 +232,35 @@ def test_clopper_pearson_at_the_ends_is_closed_form() -> None:
             rest = (1 - level) / 2
             assert proportion_interval(0, n, "clopper-pearson", level)[1] == pytest.approx(-math.expm1(math.log(rest) / n), rel=1e-9)
             assert proportion_interval(n, n, "clopper-pearson", level)[0] == pytest.approx(rest ** (1 / n), rel=1e-9)
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    n=st.integers(1, 300),
+    method=st.sampled_from(sorted(set(METHODS) - NO_WIDTH_AT_THE_ENDS)),
+    level=st.sampled_from([0.8, 0.95, 0.99]),
+    side=st.sampled_from(["two", "lower", "upper"]),
+)
+def test_one_more_mistake_never_raises_a_bound(n: int, method: str, level: float, side: str) -> None:
+    """Of every method that answers for every count; by symmetry one more right answer never lowers one."""
+    ends = np.array([proportion_interval(k, n, method, level, side) for k in range(n + 1)])
+    assert (np.diff(ends, axis=0) >= -1e-12).all()
+
+
+@settings(max_examples=30, deadline=None)
+@given(n=st.integers(4, 300), method=st.sampled_from(sorted(NO_WIDTH_AT_THE_ENDS)), level=st.sampled_from([0.8, 0.95]))
+def test_wald_and_percentile_keep_the_order_where_they_answer_themselves(n: int, method: str, level: float) -> None:
+    """With no mistake, or nothing else, they have no width, and Wilson's interval is given for them, with a warning."""
+    ends = np.array([proportion_interval(k, n, method, level, "two") for k in range(1, n)])
+    assert (np.diff(ends, axis=0) >= -1e-12).all()
+
+
+@pytest.mark.parametrize("n", [1, 2, 7, 40])
+@pytest.mark.parametrize("side", ["two", "lower", "upper"])
+def test_one_more_mistake_never_raises_a_bound_of_the_answer_that_is_given(n: int, side: str) -> None:
+    ends = []
+    for k in range(n + 1):
+        found = sy.measure(sy.Counts.of(k, n), metric="accuracy", side=side).interval
+        assert found is not None
+        ends.append((found.low, found.high))
+    assert (np.diff(np.array(ends, float), axis=0) >= -1e-12).all()
