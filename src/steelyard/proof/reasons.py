@@ -65,7 +65,7 @@ REASONS: dict[tuple[str, str], str] = {
     **{(table, "percentile"): LESS for table in TABLES if table not in ("MCC", "Cohen's kappa")},
     **{(table, method): PRIOR for table in TABLES for method in ("bayes", "hdi")},
     **{("a mean of bounded scores", method): LESS for method in ("t", "percentile", "bca")},
-    **{("a proportion of groups", method): LESS for method in ("percentile", "bca")},
+    **{("a proportion of groups", method): LESS for method in ("delta", "percentile", "bca")},
     ("a proportion of unequal groups", "delta"): LESS,
     **{(family, "percentile"): LESS for family in ("macro F1 of unequal groups", "a paired difference of unequal groups")},
     **{(groups, method): DRAWN for groups in ("a mean of groups", "macro F1 of groups") for method in ("percentile", "bca")},
