@@ -13,7 +13,7 @@ import pytest
 from scipy import optimize, stats
 
 import steelyard as sy
-from oracles import coverage
+from oracles import coverage, pairs_matrix
 from steelyard.infer.normal import wald, z_value
 from steelyard.infer.proportion import proportion_interval
 from steelyard.infer.sums import standard_error
@@ -144,15 +144,23 @@ def binary_f1(i: Inputs) -> dict[str, float]:
     return {"f1": found["point"], "se": found["se"], "lo": found["lo"], "hi": found["hi"]}
 
 
+def _parts(score: Any, positive: Any) -> list[float]:
+    """What positives and negatives each add to the variance, from all pairs."""
+    psi = pairs_matrix(score, positive)
+    return [float(psi.mean(axis).var(ddof=1)) / psi.shape[1 - axis] for axis in (1, 0)]
+
+
 def delong(i: Inputs) -> dict[str, list[float]]:
-    """AUC and the variance behind the logit interval: half its width on that scale is z se / (A (1 - A))."""
+    """AUC and the variance behind the logit interval: half its width on that scale is t se / (A (1 - A)), t of Satterthwaite's degrees."""
     area, variance = [], []
     for score in (i["a"], i["b"]):
-        m = sy.measure(i["y"], probability=score, metric="auc")
+        m = sy.measure(i["y"], probability=score, metric="auc", interval="delong")
         a, (low, high) = value(m.estimate), ends(m)
         logit = [math.log(x / (1 - x)) for x in (low, high)]
         area.append(a)
-        variance.append(((logit[1] - logit[0]) / 2 / stats.norm.ppf(0.975) * a * (1 - a)) ** 2)
+        parts = _parts(np.array(score), np.array(i["y"]) == 1)
+        df = sum(parts) ** 2 / sum(v * v / (n - 1) for v, n in zip(parts, (np.sum(i["y"]), len(i["y"]) - np.sum(i["y"])), strict=True))
+        variance.append(((logit[1] - logit[0]) / 2 / stats.t.ppf(0.975, df) * a * (1 - a)) ** 2)
     return {"auc": area, "var": variance}
 
 

@@ -160,7 +160,7 @@ def test_gaps_in_the_numbers_of_groups_do_not_count() -> None:
     rng = np.random.default_rng(1)
     positive = rng.random(60) < 0.5
     a, b, group = rng.normal(size=60), rng.normal(size=60), np.arange(60) % 6
-    gaps, none = (asdict(delong_pair(a, b, positive, numbers)) for numbers in (group * 3, group))
+    gaps, none = ({k: v for k, v in asdict(delong_pair(a, b, positive, numbers)).items() if k != "areas"} for numbers in (group * 3, group))
     assert gaps == pytest.approx(none, rel=1e-14)
 
 

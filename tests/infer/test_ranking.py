@@ -12,6 +12,7 @@ from scipy import stats
 
 import steelyard as sy
 from oracles import central_differences, item_resamples, naive_average_precision, naive_delong, pairs_matrix
+from steelyard.infer.area import on_logit_scale
 from steelyard.infer.bootstrap import Degenerate
 from steelyard.infer.clusters import cluster_spread
 from steelyard.infer.normal import wilson
@@ -21,8 +22,6 @@ from steelyard.infer.ranking import (
     delong,
     delong_error,
     grouped_auc_spread,
-    on_logit_scale,
-    perfect_auc,
     placements,
     spearman_interval,
 )
@@ -173,15 +172,16 @@ def test_logit_scale_by_hand() -> None:
     assert on_logit_scale(0.5, 1e9, 1.96) == (pytest.approx(0), pytest.approx(1))
 
 
-def test_a_perfect_order_has_width_and_a_warning() -> None:
+def test_a_perfect_order_has_the_width_of_twice_the_smaller_class() -> None:
     score, truth = [0.1, 0.2, 0.3, 0.4, 0.7, 0.8, 0.9], [0, 0, 0, 0, 1, 1, 1]
     m = sy.measure(truth, probability=score, metric="auc")
     assert m.estimate == 1
     assert m.interval is not None
-    assert (m.interval.low, m.interval.high) == wilson(3, 3)
-    assert any("Wilson" in sentence for sentence in m.warnings)
-    table = ScoreTable(score=np.arange(2.0), positives=np.array([5, 0]), negatives=np.array([0, 9]))
-    assert perfect_auc(table) == wilson(0, 5)
+    assert (m.interval.low, m.interval.high) == pytest.approx(wilson(6, 6))
+    plain = sy.measure(truth, probability=score, metric="auc", interval="delong")
+    assert plain.interval is not None
+    assert (plain.interval.low, plain.interval.method) == (pytest.approx(m.interval.low), "delong-wilson")
+    assert any("delong-wilson is given instead" in sentence for sentence in plain.warnings)
 
 
 def test_one_of_a_class_is_too_few() -> None:

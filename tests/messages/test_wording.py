@@ -114,7 +114,8 @@ WARNINGS: dict[str, Callable[[Path], sy.Measurement]] = {
     "equal scores of unknown range": lambda f: sy.measure([7.0] * 30, interval="t"),
     "few off the boundary": lambda f: sy.measure([5.0] * 30 + [1.0, 2.0]),
     "auc of one class": lambda f: sy.measure([1] * 9, probability=[0.5] * 9, metric="auc"),
-    "perfect auc": lambda f: sy.measure([0, 1] * 9, probability=[0.2, 0.7] * 9, metric="auc"),
+    "perfect auc": lambda f: sy.measure([0, 1] * 9, probability=[0.2, 0.7] * 9, metric="auc", interval="delong"),
+    "one positive": lambda f: sy.measure([0] * 9 + [1], probability=[0.2, 0.7] * 5, metric="auc"),
     "certain and wrong": lambda f: sy.measure([0, 1] * 9, probability=[0.2, 0.0] * 9, metric="log_loss"),
     "mixed line ends": lambda f: sy.measure(_pets(f, "truth,prediction\r\n" + "a,a\nb,b\n" * 9), metric="accuracy"),
 }  # fmt: skip

@@ -231,7 +231,7 @@ def cheap() -> Iterator[tuple[str, str]]:
     yield from (("a paired difference of scores", "t"), ("a paired difference of ratios", "delta"), ("a paired difference of F1", "delta"))
     yield from (
         ("an unpaired difference of means", "t"),
-        ("an unpaired difference of AUCs", "delong"),
+        ("an unpaired difference of AUCs", "delong-wilson"),
         ("a proportion of groups", "wilson"),
     )
 

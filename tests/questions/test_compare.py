@@ -529,12 +529,13 @@ def test_delong_by_all_pairs() -> None:
     v10, v01 = k.mean(1), k.mean(0)
     error = math.sqrt(v10.var(ddof=1) / len(v10) + v01.var(ddof=1) / len(v01))
     z = k.mean() / error
-    c = sy.compare(plain(a), plain(b), **options)
+    parts = [(v10.var(ddof=1) / len(v10), len(v10) - 1), (v01.var(ddof=1) / len(v01), len(v01) - 1)]
+    df = sum(v for v, _ in parts) ** 2 / sum(v * v / n for v, n in parts)
+    c = sy.compare(plain(a), plain(b), **{**options, "interval": "delong", "test": "delong"})
     assert c.difference.estimate == pytest.approx(k.mean(), abs=1e-12)
-    assert (c.test.statistic, c.p_value) == pytest.approx((z, 2 * stats.norm.sf(abs(z))), rel=1e-9)
-    assert (c.difference.interval.low, c.difference.interval.high) == pytest.approx(
-        (k.mean() - 1.959963985 * error, k.mean() + 1.959963985 * error), rel=1e-7
-    )
+    assert (c.test.statistic, c.p_value) == pytest.approx((z, 2 * stats.t.sf(abs(z), df)), rel=1e-9)
+    reach = stats.t.ppf(0.975, df) * error
+    assert (c.difference.interval.low, c.difference.interval.high) == pytest.approx((k.mean() - reach, k.mean() + reach), rel=1e-7)
 
 
 @pytest.mark.parametrize("name", CASES)
@@ -599,7 +600,7 @@ OFFERED = {
     "macro_f1": (("bca", "percentile", "delta", "bayes"), ("randomization", "bootstrap")),
     "mean": (("t", "bca", "percentile"), ("sign-flip", "paired-t", "wilcoxon")),
     "rmse": (("bca", "percentile", "delta"), ("randomization",)),
-    "auc": (("delong",), ("delong",)),
+    "auc": (("delong-wilson", "delong"), ("delong-wilson", "delong")),
 }
 
 

@@ -1067,12 +1067,37 @@ def test_log_loss_of_certainty_that_failed_is_not_a_number() -> None:
     assert said(m, "log_loss is infinite")
 
 
-def test_an_auc_of_one_has_a_wide_interval_and_says_so() -> None:
+def test_an_auc_of_one_has_a_wide_interval() -> None:
     m = sy.measure([0] * 10 + [1] * 10, probability=[0.1] * 10 + [0.9] * 10, metric="auc")
     assert m.estimate == 1.0
     assert m.interval is not None
-    assert (m.interval.low or 0) < 0.8
-    assert said(m, "auc", "instead")
+    assert (m.interval.low or 0) < 0.85
+    assert said(sy.measure([0] * 10 + [1] * 10, probability=[0.1] * 10 + [0.9] * 10, metric="auc", interval="delong"), "auc", "instead")
+
+
+@pytest.mark.parametrize("metric", ["auc", "average_precision"])
+@pytest.mark.parametrize("interval", [None, "percentile", "bca"])
+def test_one_positive_has_no_interval_and_says_why(metric: str, interval: str | None) -> None:
+    m = sy.measure([1] + [0] * 30, probability=[0.7] + [k / 31 for k in range(30)], metric=metric, interval=interval)
+    assert m.estimate is not None
+    assert m.interval is None
+    assert said(m, metric, "1 positive only", "at least 2")
+
+
+def test_one_negative_has_no_auc_interval_and_two_have_a_wide_one() -> None:
+    scores = [k / 31 for k in range(30)]
+    one = sy.measure([0] + [1] * 30, probability=[0.3, *scores], metric="auc")
+    assert one.interval is None
+    assert said(one, "auc", "1 negative only")
+    two = sy.measure([0, 0] + [1] * 30, probability=[0.3, 0.5, *scores], metric="auc")
+    assert two.interval is not None
+    assert (two.interval.method, (two.interval.high or 0) - (two.interval.low or 0) > 0.5) == ("delong-wilson", True)
+
+
+def test_average_precision_without_negatives_has_no_interval() -> None:
+    m = sy.measure([1] * 8, probability=[k / 9 for k in range(8)], metric="average_precision", positive="1")
+    assert (m.estimate, m.interval) == (1.0, None)
+    assert said(m, "average_precision", "no negatives")
 
 
 # ---- every interval method by name -----------------------------------------------------------------------------------
@@ -1090,8 +1115,8 @@ OFFERED: list[tuple[str, list[str]]] = [
     ("mean brier pass@2 pass^2", BOUNDED),
     ("log_loss mae", OF_MEAN),
     ("ece rmse r2 ratio", NOT_MEAN),
-    ("auc", ["delong", "percentile", "bca"]),
-    ("average_precision", ["bca", "percentile", "delta"]),
+    ("auc", ["delong-wilson", "delong", "percentile", "bca"]),
+    ("average_precision", ["delta-wilson", "delta", "percentile", "bca"]),
     ("spearman", ["fisher-z"]),
 ]
 METHODS: dict[str, list[str]] = {metric: methods for metrics, methods in OFFERED for metric in metrics.split()}

@@ -45,15 +45,15 @@ from steelyard.errors import UsageError
 @click.option(
     "--interval",
     metavar="METHOD",
-    help="tango, newcombe, bonett-price, wald, bayes, bca, percentile, delta, bounded-t, t, within-item, delong; "
-    "unpaired: newcombe, miettinen-nurminen, agresti-caffo, wald, bayes, delta, t."
+    help="tango, newcombe, bonett-price, wald, bayes, bca, percentile, delta, bounded-t, t, within-item, delong-wilson, delong; "
+    "unpaired: newcombe, miettinen-nurminen, agresti-caffo, wald, bayes, delta, t, delong-wilson, delong."
     "  [default: the best for the metric]",
 )
 @click.option(
     "--test",
     metavar="METHOD",
     help="mcnemar-midp, mcnemar-exact, mcnemar, randomization, bootstrap, bounded-t, sign-flip, paired-t, wilcoxon, "
-    "within-item, z, welch-t, delong."
+    "within-item, z, welch-t, delong-wilson, delong."
     "  [default: the best for the metric]",
 )
 @click.option(

@@ -54,7 +54,7 @@ from steelyard.outputs import refuse_overwriting, write_whole
     "--interval",
     metavar="METHOD",
     help="wilson, clopper-pearson, jeffreys, mid-p, agresti-coull, wald, bayes, hdi, bca, percentile, delta, t, bounded-t, "
-    "studentized, wilson-mean, betting, delong, fisher-z.  [default: the best for each metric]",
+    "studentized, wilson-mean, betting, delong-wilson, delong, delta-wilson, fisher-z.  [default: the best for each metric]",
 )
 @click.option(
     "--about",

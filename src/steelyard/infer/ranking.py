@@ -8,9 +8,11 @@ import numpy as np
 import numpy.typing as npt
 
 from steelyard.infer import bootstrap
+from steelyard.infer.area import Area
 from steelyard.infer.cells import BLOCK, redraw
 from steelyard.infer.clusters import Spread, cluster_spread
-from steelyard.infer.normal import z_value
+from steelyard.infer.decision import satterthwaite
+from steelyard.infer.normal import clip, tail, z_value
 from steelyard.metrics import ranking
 from steelyard.tally.scores import ScoreTable
 
@@ -28,6 +30,20 @@ def placements(table: ScoreTable) -> tuple[FloatArray, FloatArray]:
     return v10, v01
 
 
+def auc_variances(table: ScoreTable) -> tuple[tuple[float, int], tuple[float, int]]:
+    """(S10 / P, P) and (S01 / N, N): what positives and negatives each add to the variance of the AUC, and how many they are.
+
+    Assumes: independent items. Undefined: fewer than two items of a class. Reference: DeLong1988, equation 5; SunXu2014.
+    """
+    if table.n_positive < 2 or table.n_negative < 2:
+        raise bootstrap.Degenerate("fewer than two items of a class")
+    area = float(ranking.auc(table.positives, table.negatives))
+    v10, v01 = placements(table)
+    s10 = float(table.positives @ (v10 - area) ** 2) / (table.n_positive - 1)
+    s01 = float(table.negatives @ (v01 - area) ** 2) / (table.n_negative - 1)
+    return (s10 / table.n_positive, table.n_positive), (s01 / table.n_negative, table.n_negative)
+
+
 def delong_error(table: ScoreTable) -> float:
     """DeLong's standard error of the AUC, from counts per distinct score: sqrt(S10 / P + S01 / N).
 
@@ -37,51 +53,47 @@ def delong_error(table: ScoreTable) -> float:
     >>> round(delong_error(table), 6)
     0.125
     """
-    if table.n_positive < 2 or table.n_negative < 2:
-        raise bootstrap.Degenerate("fewer than two items of a class")
-    area = float(ranking.auc(table.positives, table.negatives))
-    v10, v01 = placements(table)
-    s10 = float(table.positives @ (v10 - area) ** 2) / (table.n_positive - 1)
-    s01 = float(table.negatives @ (v01 - area) ** 2) / (table.n_negative - 1)
-    return math.sqrt(s10 / table.n_positive + s01 / table.n_negative)
+    return math.sqrt(sum(variance for variance, _ in auc_variances(table)))
 
 
-def on_logit_scale(estimate: float, error: float, critical: float) -> tuple[float, float]:
-    """estimate +- critical x error on the logit scale, so that the interval stays inside (0, 1). Reference: Pepe2003, section 5.2."""
-    if not (0 < estimate < 1 and error > 0):
-        raise bootstrap.Degenerate("the estimate lies on the end of its range or has no spread")
-    centre, reach = math.log(estimate / (1 - estimate)), critical * error / (estimate * (1 - estimate))
-    low, high = (1 / (1 + math.exp(-x)) for x in (max(centre - reach, -700), min(centre + reach, 700)))
-    return low, high
+def auc_area(table: ScoreTable) -> Area:
+    """The AUC with DeLong's variance and Satterthwaite's degrees; worth twice the smaller class in trials at least.
+
+    Undefined: fewer than two items of a class. Reference: DeLong1988; Satterthwaite1946.
+    """
+    parts = auc_variances(table)
+    return Area(
+        value=float(ranking.auc(table.positives, table.negatives)),
+        variance=sum(variance for variance, _ in parts),
+        df=satterthwaite([(variance, n - 1) for variance, n in parts]),
+        trials=2 * min(table.n_positive, table.n_negative),
+    )
 
 
 def delong(table: ScoreTable, confidence_level: float = 0.95, side: str = "two") -> tuple[float, float]:
-    """DeLong's interval for the AUC on the logit scale.
+    """DeLong's interval for the AUC: Student's t on the logit scale.
 
-    Undefined: AUC of exactly 0 or 1 (the caller answers with a score-type interval), fewer than two of a class.
-    Reference: DeLong1988; Pepe2003, section 5.2.2.
+    Assumes: many items of both classes that are ranked wrongly by some others; `delong_wilson` where they are few.
+    Undefined: AUC of exactly 0 or 1, fewer than two of a class. Reference: DeLong1988; Pepe2003, section 5.2.2.
 
     >>> table = ScoreTable(score=np.arange(4.0), positives=np.array([0, 1, 1, 2]), negatives=np.array([2, 1, 1, 0]))
     >>> [round(x, 4) for x in delong(table)]
-    [0.427, 0.985]
+    [0.2993, 0.9914]
     """
-    return on_logit_scale(float(ranking.auc(table.positives, table.negatives)), delong_error(table), z_value(confidence_level, side))
+    return clip(*auc_area(table).plain(tail(confidence_level, side)), side)
 
 
-def perfect_auc(table: ScoreTable, confidence_level: float = 0.95, side: str = "two") -> tuple[float, float]:
-    """An interval where the AUC is exactly 0 or 1 and DeLong's variance is 0: Wilson with min(P, N) for n.
+def delong_wilson(table: ScoreTable, confidence_level: float = 0.95, side: str = "two") -> tuple[float, float]:
+    """DeLong's interval for the AUC, widened to Wilson's with twice the smaller class for n where misses are few.
 
-    A separation of P positives from N negatives is at most as telling as min(P, N) independent pairs, so this is
-    conservative. Reference: Obuchowski2002 on the failure of Wald-type intervals there.
+    It holds with few items of a class, near 0 and 1, and where one class spreads more than the other. `Area.ends` has the rule.
+    Undefined: fewer than two of a class. Reference: DeLong1988; Wilson1927; Pepe2003, section 5.2.2.
 
     >>> table = ScoreTable(score=np.arange(2.0), positives=np.array([0, 20]), negatives=np.array([30, 0]))
-    >>> [round(x, 4) for x in perfect_auc(table)]
-    [0.8389, 1.0]
+    >>> [round(x, 4) for x in delong_wilson(table)]
+    [0.9124, 1.0]
     """
-    from steelyard.infer.normal import wilson
-
-    pairs = min(table.n_positive, table.n_negative)
-    return wilson(float(ranking.auc(table.positives, table.negatives)) * pairs, pairs, confidence_level, side)
+    return clip(*auc_area(table).ends(tail(confidence_level, side)), side)
 
 
 def grouped_auc_spread(
@@ -115,16 +127,12 @@ def placed_spread(u: FloatArray, positive: npt.NDArray[np.bool_], group: npt.NDA
     return cluster_spread(effects, sizes, squares=float(u @ u), answers=len(u), leverage=leverage)
 
 
-def average_precision_error(table: ScoreTable) -> float:
-    """The infinitesimal-jackknife standard error of average precision, in one pass over the distinct scores.
+def precision_variances(table: ScoreTable) -> tuple[float, float]:
+    """The infinitesimal-jackknife variance of average precision, from positives and from negatives, in one pass over the scores.
 
     Formula: with h_j, c_j the positives and all items at or above score j and A_j = p_j h_j / c_j, AP = sum A_j / P;
     one more item at score i adds to every c_j with j <= i, one more positive also to h_j and p_i.
     Reference: Efron1982, chapter 6; BoydEngPage2013 on intervals for AP.
-
-    >>> table = ScoreTable(score=np.arange(4.0), positives=np.array([0, 1, 1, 2]), negatives=np.array([2, 1, 1, 0]))
-    >>> round(average_precision_error(table), 4)
-    0.1271
     """
     p, q = table.positives.astype(float), table.negatives.astype(float)
     h = np.cumsum(p[::-1])[::-1]
@@ -135,7 +143,50 @@ def average_precision_error(table: ScoreTable) -> float:
     gained = np.cumsum(p / c)
     negative = -lost / total
     positive = (h / c + gained - lost - ap) / total
-    return math.sqrt(float(p @ positive**2 + q @ negative**2))
+    return float(p @ positive**2), float(q @ negative**2)
+
+
+def average_precision_error(table: ScoreTable) -> float:
+    """The infinitesimal-jackknife standard error of average precision.
+
+    Reference: Efron1982, chapter 6; BoydEngPage2013 on intervals for AP.
+
+    >>> table = ScoreTable(score=np.arange(4.0), positives=np.array([0, 1, 1, 2]), negatives=np.array([2, 1, 1, 0]))
+    >>> round(average_precision_error(table), 4)
+    0.1271
+    """
+    return math.sqrt(sum(precision_variances(table)))
+
+
+def precision_area(table: ScoreTable) -> Area:
+    """Average precision with the jackknife's variance, the part of P positives times P / (P - 1), and P - 1 degrees of freedom.
+
+    Undefined: fewer than two positives, or no negative: then it is 1 whatever the scores are.
+    Reference: Efron1982, chapter 6; BoydEngPage2013 for the positives as its trials.
+    """
+    positives = table.n_positive
+    if positives < 2 or table.n_negative < 1:
+        raise bootstrap.Degenerate("fewer than two positives" if positives < 2 else "no negatives")
+    of_positives, of_negatives = precision_variances(table)
+    return Area(
+        value=float(ranking.average_precision(table.positives, table.negatives)),
+        variance=of_positives * positives / (positives - 1) + of_negatives,
+        df=positives - 1,
+        trials=positives,
+    )
+
+
+def delta_wilson(table: ScoreTable, confidence_level: float = 0.95, side: str = "two") -> tuple[float, float]:
+    """The interval of average precision: Student's t on the logit scale, widened to Wilson's on the positives where misses are few.
+
+    It holds with few positives. `Area.ends` has the rule. Undefined: fewer than two positives, or no negative.
+    Reference: Efron1982, chapter 6; Wilson1927; BoydEngPage2013.
+
+    >>> table = ScoreTable(score=np.arange(4.0), positives=np.array([0, 1, 1, 2]), negatives=np.array([2, 1, 1, 0]))
+    >>> [round(x, 4) for x in delta_wilson(table)]
+    [0.1428, 0.9952]
+    """
+    return clip(*precision_area(table).ends(tail(confidence_level, side)), side)
 
 
 def bootstrap_scores(

@@ -55,7 +55,8 @@ SAID: dict[str, dict[str, Said]] = {
         "studentized": (f"covers 0.93 or more, twice as wide with few groups{DRAWN}", Band(low=0.91, mean_low=0.93)),
     },
     "a lower bound of AUC": {
-        "delong": ("covers 0.88 with ten positives and an AUC of 0.96", Band(low=0.86, mean_low=0.92)),
+        "delong-wilson": ("covers 0.94 or more", Band(low=0.93, mean_low=0.945)),
+        "delong": ("covers 0.89 with ten positives and an AUC of 0.96", Band(low=0.87, mean_low=0.92)),
         "percentile": (f"covers 0.77 with ten positives and an AUC of 0.96{DRAWN}", Band(low=0.74, mean_low=0.88)),
         "bca": (f"covers 0.89 with ten positives and an AUC of 0.96{DRAWN}", Band(low=0.87, mean_low=0.91)),
     },

@@ -21,6 +21,7 @@ FAMILIES = (
     "group_sizes",
     "designs",
     "ranking",
+    "few_positives",
     "bounds",
     "priors",
     "beliefs",

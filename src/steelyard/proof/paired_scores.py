@@ -7,13 +7,13 @@ from collections.abc import Callable, Iterator
 import numpy as np
 import numpy.typing as npt
 
-from steelyard.infer.bootstrap import Degenerate
-from steelyard.infer.delong_pair import delong_interval, delong_pair
+from steelyard.infer.delong_pair import delong_pair
 from steelyard.metrics.catalogue import parse
 from steelyard.metrics.sums import QUOTIENT, item_rows
-from steelyard.proof.claims import LEVEL, TWO_PAGE, Band, Claim, Said, Setting
+from steelyard.proof.claims import TWO_PAGE, Band, Claim, Said, Setting
 from steelyard.proof.simulation import DRAWS, Study, default_of, nothing_yet, runs_of, simulated
 from steelyard.questions.asked import Asked
+from steelyard.questions.auc_evidence import auc_evidence
 from steelyard.questions.paired_judges import OfRange
 from steelyard.questions.paired_scores import scores_interval
 from steelyard.questions.paired_units import units_interval
@@ -57,7 +57,10 @@ OF_RATIOS: dict[str, Said] = {
     "percentile": (f"covers 0.905 with 30 texts of unequal length; {DRAWS} draws", Band(low=0.89, mean_low=0.91)),
     "delta": ("covers 0.935 or more", Band(low=0.935, mean_low=0.94)),
 }
-OF_CURVES: dict[str, Said] = {"delong": ("covers 0.94 or more", Band(low=0.94, mean_low=0.945))}
+OF_CURVES: dict[str, Said] = {
+    "delong-wilson": ("covers 0.945 or more", Band(low=0.945, mean_low=0.95)),
+    "delong": ("covers 0.945 or more", Band(low=0.945, mean_low=0.95)),
+}
 
 
 def claims() -> Iterator[Claim]:
@@ -122,8 +125,7 @@ def between(setting: Setting) -> float:
 
 
 def of_curves(method: str, sample: tuple[FloatArray, FloatArray, npt.NDArray[np.bool_]], seed: int) -> Interval | None:
-    try:
-        low, high = delong_interval(delong_pair(*sample))
-    except Degenerate:
-        return None
-    return Interval(low=low, high=high, confidence_level=LEVEL, side="two", method="delong")
+    asked = Asked(own=Settings(), interval=method or None, test="delong")
+    positives = int(sample[2].sum())
+    fewer, n = min(positives, len(sample[2]) - positives), len(sample[2])
+    return auc_evidence(delong_pair(*sample), fewer, n, parse("auc"), asked, "paired").interval

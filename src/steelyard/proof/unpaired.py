@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator
 from functools import cache, partial
 
@@ -10,15 +9,15 @@ import numpy as np
 import numpy.typing as npt
 
 from steelyard.infer.coverage import binomial_pair_coverage
-from steelyard.infer.ranking import delong_error
+from steelyard.infer.delong_pair import delong_unpaired
 from steelyard.metrics.catalogue import parse
-from steelyard.metrics.ranking import auc
 from steelyard.proof import means, ranking, tables
 from steelyard.proof.claims import TWO_PAGE, Band, Claim, Point, Said, Setting, declared, words
 from steelyard.proof.simulation import Study, runs_of, simulated
 from steelyard.questions.asked import Asked
+from steelyard.questions.auc_evidence import auc_evidence
 from steelyard.questions.settings import Settings
-from steelyard.questions.unpaired import by_delta, compare_means, compare_proportions, from_errors, proportion_ends
+from steelyard.questions.unpaired import by_delta, compare_means, compare_proportions, proportion_ends
 from steelyard.results import Interval
 from steelyard.tally.counts import Counts
 from steelyard.tally.scores import ScoreTable
@@ -46,7 +45,10 @@ LOWER: dict[str, Said] = {
 }
 OF_MEANS: dict[str, Said] = {"t": ("covers 0.91 where nearly all scores lie on an end of their range", Band(low=0.905, mean_low=0.935))}
 OF_TABLES: dict[str, Said] = {"delta": ("covers 0.94 or more with 200 items on each side", Band(low=0.94, mean_low=0.94))}
-OF_CURVES: dict[str, Said] = {"delong": ("covers 0.94 or more", Band(low=0.94, mean_low=0.945))}
+OF_CURVES: dict[str, Said] = {
+    "delong-wilson": ("covers 0.945 or more", Band(low=0.94, mean_low=0.95)),
+    "delong": ("covers 0.945 or more", Band(low=0.94, mean_low=0.945)),
+}
 
 
 def claims() -> Iterator[Claim]:
@@ -70,7 +72,7 @@ def claims() -> Iterator[Claim]:
         (
             Study(family="an unpaired difference of AUCs", draw=two_curves, truth=lambda s: 0.0, interval=of_curves, slow={}),
             OF_CURVES,
-            "delong",
+            "delong-wilson",
             CURVES,
         ),
     ):
@@ -157,10 +159,6 @@ def two_curves(setting: Setting, rng: np.random.Generator) -> tuple[ScoreTable, 
 
 
 def of_curves(method: str, sample: tuple[ScoreTable, ScoreTable], seed: int) -> Interval | None:
-    areas = [float(auc(table.positives, table.negatives)) for table in sample]
-    errors = [delong_error(table) for table in sample]
-    if not math.hypot(*errors) > 0:
-        return None
-    return from_errors(
-        "unpaired", areas, [None, None], errors, sum(t.n for t in sample), parse("auc"), Asked(own=Settings()), "delong"
-    ).interval
+    asked = Asked(own=Settings(), interval=method or None, test="delong")
+    fewer = min(min(table.n_positive, table.n_negative) for table in sample)
+    return auc_evidence(delong_unpaired(*sample), fewer, sum(t.n for t in sample), parse("auc"), asked, "unpaired").interval

@@ -25,6 +25,7 @@ TESTS = (
     "wilcoxon",
     "z",
     "welch-t",
+    "delong-wilson",
     "delong",
 )
 PAIRED_INTERVALS = (
@@ -39,9 +40,10 @@ PAIRED_INTERVALS = (
     "bounded-t",
     "within-item",
     "t",
+    "delong-wilson",
     "delong",
 )
-UNPAIRED_INTERVALS = ("newcombe", "miettinen-nurminen", "agresti-caffo", "wald", "bayes", "delta", "t", "delong")
+UNPAIRED_INTERVALS = ("newcombe", "miettinen-nurminen", "agresti-caffo", "wald", "bayes", "delta", "t", "delong-wilson", "delong")
 POWER = 0.8
 
 

@@ -23,7 +23,7 @@ from steelyard.questions.sample import OUTCOME, Sample
 from steelyard.questions.strata_rows import as_one_sample, in_strata, with_strata
 from steelyard.questions.sums_rows import columns_of, pass_values, positives
 from steelyard.questions.table_rows import statistic_of
-from steelyard.questions.unpaired import compare_counts, compare_means, from_errors
+from steelyard.questions.unpaired import compare_counts, compare_means
 from steelyard.tally.counts import MISSING, Counts
 from steelyard.tally.design import Design, count_labels, design_of, same_label, table_sums, take
 from steelyard.tally.joint import JointCounts
@@ -218,16 +218,14 @@ def _labelled_units(pairs: Pairs, metric: Metric, asked: Asked) -> Evidence:
 
 
 def _auc(pairs: Pairs, metric: Metric, asked: Asked) -> Evidence:
-    """Two AUCs on the same items: DeLong."""
+    """Two AUCs on the same items."""
     from steelyard.infer.bootstrap import Degenerate
-    from steelyard.infer.delong_pair import delong_interval, delong_pair, delong_test
-    from steelyard.results import Test
+    from steelyard.infer.delong_pair import delong_pair
+    from steelyard.questions.auc_evidence import auc_evidence
 
     if not pairs.plain:
         raise UsageError("cannot compare auc with repeats", got="several probabilities per item", need="one", hint="average them first")
     a, b = pairs.baseline, pairs.candidate
-    asked.choose("interval", asked.interval, ("delong",), "auc")
-    asked.choose("test", asked.test, ("delong",), "auc")
     positive = positives(Sample(a, asked.own))
     group = None if a.group is None else np.unique(a.group.codes, return_inverse=True)[1]
     if positive.all() or not positive.any():
@@ -240,44 +238,16 @@ def _auc(pairs: Pairs, metric: Metric, asked: Asked) -> Evidence:
         raise DataError(
             "cannot compare auc", got=str(reason), need="at least two positives, two negatives, and five groups if there are groups"
         ) from reason
-    z: float | None = None
-    p: float | None = None
-    try:
-        z, p = delong_test(pair, asked.alternative)
-    except Degenerate as reason:
-        asked.warn(f"auc: no p-value can be given ({reason})")
-    details = _same_order(pair.difference, pair.error, asked)
-    enough = True
+    fewer = min(int(positive.sum()), int((~positive).sum()))
+    found = auc_evidence(pair, fewer, pairs.items, metric, asked, design="paired" if group is None else "clustered")
+    found.details |= _same_order(pair.difference, pair.error, asked)
     if group is not None:
         from steelyard.questions.ranking_rows import groups_of_classes
 
-        details["groups"] = details["units"] = int(group.max()) + 1
-        enough = enough_groups(groups_of_classes(positive, group), asked.own, details, "groups of the rarer class")
-    interval = None
-    try:
-        if enough:
-            interval = asked.interval_of(*delong_interval(pair, asked.level, asked.side), "delong")
-    except Degenerate as reason:
-        from steelyard.infer.mean import wilson_mean
-
-        fewer = min(int(positive.sum()), int((~positive).sum()))
-        interval = asked.interval_of(*wilson_mean(pair.difference, fewer, -1.0, 1.0, asked.level, asked.side), "wilson-mean")
-        asked.warn(
-            f"auc: DeLong has no interval for the difference here ({reason}); Wilson with the smaller class as n is given, which is wide"
-        )
-    return Evidence(
-        design="paired" if group is None else "clustered",
-        n=pairs.items,
-        baseline=pair.baseline,
-        candidate=pair.candidate,
-        difference=pair.difference,
-        interval=interval,
-        test=Test(name="delong", alternative=asked.alternative, statistic=z, p_value=p),
-        error=pair.error,
-        df=pair.df,
-        too_few=not enough,
-        details=details,
-    )
+        found.details["groups"] = found.details["units"] = int(group.max()) + 1
+        if not enough_groups(groups_of_classes(positive, group), asked.own, found.details, "groups of the rarer class"):
+            found.interval, found.too_few = None, True
+    return found
 
 
 def _same_order(difference: float, error: float, asked: Asked) -> dict[str, Any]:
@@ -329,11 +299,18 @@ def _counts(sample: Sample, metric: Metric, binary: bool) -> Counts:
 
 
 def _auc_unpaired(samples: list[Sample], metric: Metric, asked: Asked) -> Evidence:
-    from steelyard.infer.ranking import delong_error
+    from steelyard.infer.bootstrap import Degenerate
+    from steelyard.infer.delong_pair import delong_unpaired
+    from steelyard.questions.auc_evidence import auc_evidence
     from steelyard.questions.ranking_rows import ranking_row
 
     rows = [ranking_row(metric, sample, asked.own) for sample in samples]
-    errors = [delong_error(sample.score_table(positives(sample))) for sample in samples]
-    return from_errors(
-        "unpaired", [r.estimate for r in rows], [r.interval for r in rows], errors, sum(s.n for s in samples), metric, asked, "delong"
-    )
+    tables = [sample.score_table(positives(sample)) for sample in samples]
+    try:
+        pair = delong_unpaired(tables[0], tables[1])
+    except Degenerate as reason:
+        raise DataError("cannot compare auc", got=str(reason), need="at least two positives and two negatives in each run") from reason
+    fewer = min(min(table.n_positive, table.n_negative) for table in tables)
+    found = auc_evidence(pair, fewer, sum(s.n for s in samples), metric, asked, design="unpaired")
+    found.own = Own(rows[0].interval, rows[0].standard_error), Own(rows[1].interval, rows[1].standard_error)
+    return found

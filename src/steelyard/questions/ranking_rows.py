@@ -9,9 +9,10 @@ import numpy as np
 
 from steelyard.errors import UsageError
 from steelyard.infer import ranking as infer_ranking
+from steelyard.infer.area import on_logit_scale
 from steelyard.infer.bootstrap import Degenerate
 from steelyard.infer.clusters import Groups
-from steelyard.infer.normal import clip, tail, z_value
+from steelyard.infer.normal import clip, tail
 from steelyard.infer.sums import student
 from steelyard.metrics import ranking
 from steelyard.metrics.catalogue import Metric
@@ -62,36 +63,45 @@ def _error(metric: Metric, table: ScoreTable) -> float | None:
 
 
 def ranking_ends(metric: Metric, table: ScoreTable, settings: Settings, details: dict[str, Any]) -> Ends | None:
+    """The ends by the method asked for; by default DeLong's or the delta method's, widened where few items are ranked wrongly."""
     is_auc = metric.base == "auc"
-    allowed = ["delong", "percentile", "bca"] if is_auc else ["delta", "bca", "percentile"]
-    method = settings.interval or allowed[0]
+    rule, plain = ("delong-wilson", "delong") if is_auc else ("delta-wilson", "delta")
+    allowed = [rule, plain, "percentile", "bca"]
+    method = settings.interval or rule
     if method not in allowed:
         raise UsageError(f"cannot use the interval {method!r} for {metric.name}", need=f"one of {', '.join(allowed)}")
-    level, side = settings.confidence_level, settings.side
+    outside = tail(settings.confidence_level, settings.side)
     try:
-        if method == "delong":
-            return (*infer_ranking.delong(table, level, side), method)
-        if method == "delta":
-            value = float(ranking.average_precision(table.positives, table.negatives))
-            error = infer_ranking.average_precision_error(table)
-            return (*infer_ranking.on_logit_scale(value, error, z_value(level, side)), method)
+        area = (infer_ranking.auc_area if is_auc else infer_ranking.precision_area)(table)
+    except Degenerate:
+        settings.warn(f"{metric.name}: no interval can be given ({_too_few(table, is_auc)})")
+        return None
+    if method == rule:
+        return (*area.ends(outside), rule if settings.interval or area.scarcity else plain)
+    try:
+        if method == plain:
+            return (*area.plain(outside), plain)
         low, high, undefined = infer_ranking.bootstrap_scores(
-            table, metric.base, method, level, side, draws=settings.draws, seed=settings.seed
+            table, metric.base, method, settings.confidence_level, settings.side, draws=settings.draws, seed=settings.seed
         )
     except Degenerate as reason:
-        if is_auc and min(table.n_positive, table.n_negative) >= 1:
-            settings.warn(
-                f"auc: {method} has no interval here ({reason}); Wilson with the smaller class as n is given instead, which is wide"
-            )
-            details["instead_of"] = method
-            return (*infer_ranking.perfect_auc(table, level, side), "wilson")
-        settings.warn(f"{metric.name}: no interval can be given ({reason})")
-        return None
+        settings.warn(f"{metric.name}: {method} has no interval here ({reason}); {rule} is given instead, which is wide")
+        details["instead_of"] = method
+        return (*area.ends(outside), rule)
     if undefined:
         settings.warn(
             f"{metric.name} was undefined in {undefined} of {settings.draws} draws, where a class did not occur; they were left out"
         )
     return low, high, method
+
+
+def _too_few(table: ScoreTable, is_auc: bool) -> str:
+    """Why no spread can be estimated: one item of a class says nothing of how its items vary."""
+    if table.n_positive >= 2 and not is_auc:
+        return "there are no negatives"
+    what = "positive" if table.n_positive < 2 else "negative"
+    need = f"at least 2 {what}s are needed to see how they vary"
+    return f"1 {what} only; {need}"
 
 
 def _grouped_row(metric: Metric, value: float, table: ScoreTable, positive: Any, sample: Sample, settings: Settings, label: str) -> Row:
@@ -114,7 +124,7 @@ def _grouped_row(metric: Metric, value: float, table: ScoreTable, positive: Any,
         error = math.sqrt(variance)
         critical = student(1 - tail(settings.confidence_level, settings.side), df)
         try:
-            ends = (*infer_ranking.on_logit_scale(value, error, critical), "delong")
+            ends = (*on_logit_scale(value, error, critical), "delong")
         except Degenerate as reason:
             settings.warn(f"auc: no interval can be given for grouped items ({reason})")
     return _row(metric, value, table.n, ends, settings, label, table, details, None if error is None else known(error))

@@ -28,7 +28,9 @@ INTERVALS = (
     "bounded-t",
     "wilson-mean",
     "betting",
+    "delong-wilson",
     "delong",
+    "delta-wilson",
     "fisher-z",
 )
 RESAMPLING = ("percentile", "bca", "studentized")

@@ -140,7 +140,7 @@ def from_errors(
         candidate=estimates[1],
         difference=gap,
         interval=interval,
-        test=Test(name="z" if method != "delong" else "delong", alternative=asked.alternative, statistic=z, p_value=p),
+        test=Test(name="z", alternative=asked.alternative, statistic=z, p_value=p),
         own=(Own(intervals[0], known(errors[0])), Own(intervals[1], known(errors[1]))),
         error=error or None,
     )
