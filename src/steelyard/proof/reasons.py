@@ -16,6 +16,7 @@ DRAWN = "it covers no more, and needs draws where the default is a formula"
 MOST_SPREAD = "it assumes the largest spread that the mean allows: far wider where there are items enough for t"
 ANY_N = "wider where items are many; it is there for whoever needs a guarantee at any n"
 VARIES = "wider by half or more with few groups, and its width varies wildly there"
+MANY_POSITIVES = "it covers far less with few positives; the rule is the same method where they are many"
 ALARMS = "it alarms in a tenth of the cases or more where the positives of one system spread more than those of the other"
 FEW_OFF = "narrower because it covers less where few items are off an end; the rule takes t where there are enough"
 
@@ -98,9 +99,10 @@ REASONS: dict[tuple[str, str], str] = {
     **{(family, "studentized"): VARIES for family in ("a mean of groups", *LOWER_OF_GROUPS)},
     **{(family, "percentile"): LESS for family in ("average precision", "AUC")},
     **{(family, "delong"): LESS for family in ("AUC", "a lower bound of AUC", *FEW_INTERVALS)},
+    **{(family, "bca"): LESS for family in ("AUC", "a lower bound of AUC", "average precision")},
     **{(family, "delta"): LESS for family in ("average precision", *FEW_PRECISION)},
     **{(family, "delong"): ALARMS for family in FEW_TESTS},
-    ("an unpaired difference of AUCs", "delong"): "it covers far less with few positives; the rule is the same method where they are many",
+    **{(f"{how} difference of AUCs", "delong"): MANY_POSITIVES for how in ("a paired", "an unpaired")},
     **{("a paired difference of ratios", method): LESS for method in ("percentile", "bca")},
     ("equal repeats of the same items", "within-item"): "it speaks of these very items, not of new ones of their kind",
     **{("equal repeats of the same items", test): UNSEEN for test in ("sign-flip", "paired-t", "wilcoxon")},
