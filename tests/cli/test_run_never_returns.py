@@ -89,7 +89,8 @@ for line in sys.stdin:
         time.sleep(3600)
     print(json.dumps({"id": asked["id"], "prediction": eval(asked["input"].rstrip("="))}), flush=True)
 """
-KINDS = ["asleep", "busy", "many", "later", "stubborn", "blocks", "pooled", "Generates", "Estimates"]
+KINDS = ["asleep", "many", "stubborn", "blocks"]
+SELDOM = ["busy", "later", "pooled", "Generates", "Estimates"]  # with the long ones: they go the same ways
 
 
 @pytest.fixture(autouse=True)
@@ -137,7 +138,7 @@ def the_one_that_hangs(words: tuple[str, ...], task: str = "sums.toml") -> dict[
     return next(row for row in rows if row["id"] == "q7")
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("kind", [*KINDS, *(pytest.param(kind, marks=pytest.mark.long) for kind in SELDOM)])
 def test_the_timeout_holds_for_every_kind_of_python_model(kind: str) -> None:
     batch = ("--batch", "4") if kind in ("many", "Estimates") else ()
     row = the_one_that_hangs(("--model", f"python:talk:{kind}", *batch))
@@ -211,8 +212,10 @@ def test_calls_that_pile_up_end_the_run() -> None:
 @pytest.mark.parametrize(
     ("kind", "number"),
     [
-        *((kind, signal.SIGTERM) for kind in ("asleep", "busy", "stubborn", "blocks", "pooled", "Estimates", "command")),
-        *((kind, signal.SIGINT) for kind in ("pooled", "command")),
+        *((kind, signal.SIGTERM) for kind in ("blocks", "pooled", "command")),
+        *(pytest.param(kind, signal.SIGTERM, marks=pytest.mark.long) for kind in ("asleep", "busy", "stubborn", "Estimates")),
+        ("command", signal.SIGINT),
+        pytest.param("pooled", signal.SIGINT, marks=pytest.mark.long),
     ],
 )
 def test_a_signal_ends_a_run_whose_model_never_returns(kind: str, number: signal.Signals) -> None:
@@ -223,7 +226,7 @@ def test_a_signal_ends_a_run_whose_model_never_returns(kind: str, number: signal
     end = time.monotonic() + 30
     while time.monotonic() < end and (not journal.exists() or journal.read_bytes().count(b"\n") < (2 if alone else 3)):
         time.sleep(0.05)
-    time.sleep(1.0)
+    time.sleep(0.3)
     start = time.monotonic()
     process.send_signal(number)
     code, err = ended(process, 25)

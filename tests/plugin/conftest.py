@@ -10,6 +10,7 @@ import json
 import os
 import subprocess
 import sys
+import tempfile
 import textwrap
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -19,6 +20,7 @@ from typing import Any
 import pytest
 
 import steelyard
+from plugin.warm import inner_pytest
 
 SOURCE = Path(steelyard.__file__).parents[1]  # what these tests import is what the inner pytest imports
 OURS = ("CI", "INTEGRATION_TEST", "NO_COLOR", "FORCE_COLOR", "COLUMNS")
@@ -46,9 +48,13 @@ class Answer:
 
 @dataclass(frozen=True)
 class Project:
-    """A directory with `runs.py` (a healthy run of 400 items, 360 right, and a worse one) and what a test adds."""
+    """A directory with `runs.py` (a healthy run of 400 items, 360 right, and a worse one) and what a test adds.
+
+    load: modules that its tests import, loaded once for all its runs.
+    """
 
     path: Path
+    load: tuple[str, ...] = ()
 
     def write(self, name: str, text: str) -> Path:
         file = self.path / name
@@ -78,7 +84,8 @@ class Project:
         path = self.path / "references" / f"{task}.history.jsonl"
         return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()] if path.exists() else []
 
-    def pytest(self, *words: str, cwd: Path | None = None, **env: str) -> Answer:
+    def pytest(self, *words: str, cwd: Path | None = None, fresh: bool = False, **env: str) -> Answer:
+        """An inner pytest; fresh: in an interpreter of its own, which has loaded nothing."""
         names = {name: value for name, value in os.environ.items() if name not in OURS and not name.startswith(("PYTEST", "GITHUB"))}
         names |= {
             "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1",
@@ -86,9 +93,15 @@ class Project:
             "PYTHONDONTWRITEBYTECODE": "1",
             **env,
         }
-        command = [sys.executable, "-m", "pytest", "-p", "steelyard.pytest_plugin", "-p", "no:cacheprovider", "--strict-markers", *words]
-        run = subprocess.run(command, cwd=cwd or self.path, env=names, capture_output=True, text=True, check=False, timeout=300)
-        return Answer(run.returncode, run.stdout + run.stderr)
+        words = ("-p", "steelyard.pytest_plugin", "-p", "no:cacheprovider", "--strict-markers", *words)
+        there = cwd or self.path
+        if fresh:
+            run = subprocess.run(
+                [sys.executable, "-m", "pytest", *words], cwd=there, env=names, capture_output=True, text=True, check=False, timeout=300
+            )
+            return Answer(run.returncode, run.stdout + run.stderr)
+        with tempfile.TemporaryDirectory() as place:
+            return Answer(*inner_pytest(words, cwd=there, env=names, out=Path(place) / "out", load=self.load))
 
 
 @pytest.fixture(scope="module")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import shutil
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +17,7 @@ EXAMPLE = Path(__file__).parents[2] / "examples" / "guard"
 def example(project: Any) -> Any:
     pytest.importorskip("sklearn")
     shutil.copytree(EXAMPLE, project.path, dirs_exist_ok=True, ignore=shutil.ignore_patterns("__pycache__", ".pytest_cache"))
-    return project
+    return replace(project, load=("sklearn.datasets", "sklearn.neighbors"))
 
 
 def break_model(example: Any) -> None:

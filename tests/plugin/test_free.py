@@ -26,7 +26,7 @@ def test_nothing_is_loaded_or_printed(project: Any) -> None:
             assert not [name for name in {HEAVY!r} if name in sys.modules]
         """,
     )
-    answer = project.pytest()
+    answer = project.pytest(fresh=True)
     assert answer.code == 0, answer.out
     assert "accuracy" not in answer.out
     assert "steelyard" not in answer.out

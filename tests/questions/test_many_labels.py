@@ -21,7 +21,8 @@ from steelyard.tally.sums import SparseRows
 
 MANY = 20_000
 FIRST_VERSION = (0.6965544392827674, 0.6966263439942236, 0.706036877984425, 0.13893053473263367)  # of version 0.1.0
-METRICS = ("accuracy", "macro_f1", "weighted_f1", "micro_f1", "balanced_accuracy", "kappa", "mcc")
+OFTEN = ("accuracy", "macro_f1", "mcc")
+METRICS = (*OFTEN, *(pytest.param(name, marks=pytest.mark.long) for name in ("weighted_f1", "micro_f1", "balanced_accuracy", "kappa")))
 
 
 def answers(labels: int, rows: int, seed: int = 1) -> tuple[list[str], list[str], list[str]]:
@@ -56,7 +57,7 @@ def test_as_many_labels_as_rows_are_measured_in_memory_that_follows_the_rows(met
     assert peak < 200  # one byte for each pair of labels would be 400
 
 
-@pytest.mark.parametrize("metric", ["macro_f1", "mcc"])
+@pytest.mark.parametrize("metric", ["macro_f1", pytest.param("mcc", marks=pytest.mark.long)])
 def test_as_many_labels_as_rows_are_compared_in_memory_that_follows_the_rows(metric: str) -> None:
     truth, first, second = answers(MANY, MANY)
     rows = as_rows(truth, first), as_rows(truth, second)

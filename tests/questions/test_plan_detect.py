@@ -35,12 +35,12 @@ DESIGNS: dict[str, dict[str, Any]] = {
     "sd, groups": {"sd": 1 / 3, "theta": 0.03, "design_effect": 1.8},
     "sd, answers": {"sd": 1 / 3, "theta": 0.03, "within": [0.3, 0.4], "repeats": [2, 5]},
     "sd, rule-out": {"sd": 1 / 3, "theta": 0.03, "goal": "rule-out"},
-    "discordance": {"discordance": 0.06, "theta": 0.02},
-    "discordance, greater": {"discordance": 0.06, "theta": 0.02, "alternative": "greater"},
-    "discordance, two-sided": {"discordance": 0.06, "theta": 0.02, "alternative": "two-sided"},
-    "discordance, groups": {"discordance": 0.06, "theta": 0.02, "design_effect": 1.5},
-    "discordance, rule-out": {"discordance": 0.06, "theta": 0.02, "goal": "rule-out"},
-    "discordance, rule-out, groups": {"discordance": 0.06, "theta": 0.02, "goal": "rule-out", "design_effect": 1.5},
+    "discordance": {"discordance": 0.12, "theta": 0.05},
+    "discordance, greater": {"discordance": 0.12, "theta": 0.05, "alternative": "greater"},
+    "discordance, two-sided": {"discordance": 0.12, "theta": 0.05, "alternative": "two-sided"},
+    "discordance, groups": {"discordance": 0.12, "theta": 0.05, "design_effect": 1.5},
+    "discordance, rule-out": {"discordance": 0.12, "theta": 0.05, "goal": "rule-out"},
+    "discordance, rule-out, groups": {"discordance": 0.12, "theta": 0.05, "goal": "rule-out", "design_effect": 1.5},
 }
 NUMBERS = ("n", "theta", "alpha", "beta", "power", "threshold_offset", "n_first", "n_stable")
 
@@ -91,13 +91,10 @@ def test_theta_at_n_is_what_was_asked_for(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", DESIGNS)
-@pytest.mark.parametrize("n", [150, 1000])
+@pytest.mark.parametrize("n", [150, 500])
 def test_power_at_theta_is_what_was_asked_for(name: str, n: int) -> None:
     rest = without(DESIGNS[name], "theta")
     theta = plan(**rest, n=n, beta=0.1).theta
-    if name == "discordance, groups" and n == 150:  # the whole discordance is a drop too small for so few items
-        assert theta is None
-        return
     assert theta is not None
     reached = plan(**rest, n=n, theta=theta).power
     if name != "discordance, rule-out":
@@ -118,8 +115,8 @@ def test_alpha_at_n_is_what_was_asked_for(name: str) -> None:
     assert plan(**DESIGNS[name], n=found.n, alpha=alpha * (1 + 1e-9)).power >= 0.8 - 1e-9  # type: ignore[operator]
 
 
-@settings(max_examples=25)
-@given(psi=st.floats(0.02, 0.5), part=st.floats(0.1, 0.95), alpha=st.floats(0.01, 0.2), beta=st.floats(0.05, 0.4), two=st.booleans())
+@settings(max_examples=15)
+@given(psi=st.floats(0.04, 0.5), part=st.floats(0.2, 0.95), alpha=st.floats(0.01, 0.2), beta=st.floats(0.05, 0.4), two=st.booleans())
 def test_exact_paired_plans_on_random_problems(psi: float, part: float, alpha: float, beta: float, two: bool) -> None:
     theta, side = part * psi, "two-sided" if two else "less"
     found = plan(discordance=psi, theta=theta, alpha=alpha, beta=beta, alternative=side)
@@ -132,8 +129,8 @@ def test_exact_paired_plans_on_random_problems(psi: float, part: float, alpha: f
     assert abs(found.n - found.details["n_formula"]) <= 0.15 * found.details["n_formula"] + 15
 
 
-@settings(max_examples=15)
-@given(psi=st.floats(0.02, 0.4), part=st.floats(0.15, 0.9), alpha=st.floats(0.02, 0.2), beta=st.floats(0.1, 0.4))
+@settings(max_examples=8)
+@given(psi=st.floats(0.06, 0.4), part=st.floats(0.3, 0.9), alpha=st.floats(0.02, 0.2), beta=st.floats(0.1, 0.4))
 def test_rule_out_plans_on_random_problems(psi: float, part: float, alpha: float, beta: float) -> None:
     theta = part * psi
     found = plan(discordance=psi, theta=theta, alpha=alpha, beta=beta, goal="rule-out")
@@ -145,7 +142,7 @@ def test_rule_out_plans_on_random_problems(psi: float, part: float, alpha: float
         assert rule_out_power(found.n_first - 1, psi, theta, alpha) < 1 - beta
 
 
-@pytest.mark.parametrize("n", [300, 2000])
+@pytest.mark.parametrize("n", [300, pytest.param(2000, marks=pytest.mark.long)])
 def test_what_is_ruled_out_with_n_items_is_exact_or_said_to_be_a_formula(n: int) -> None:
     """n and power of a pass are settled exactly; theta is not, and must say so."""
     found = plan(discordance=0.04, n=n, goal="rule-out")
@@ -293,9 +290,10 @@ def test_the_threshold_of_a_pass_is_one_that_decides(name: str) -> None:
     assert found.n is not None
     assert found.threshold_offset is not None
     z, theta = 1.6448536269514722, DESIGNS[name]["theta"]
-    variance = 5000.0 if "sigma" in DESIGNS[name] else 0.06
+    psi = DESIGNS["discordance, rule-out"]["discordance"]
+    variance = 5000.0 if "sigma" in DESIGNS[name] else psi
     significant = -z * math.sqrt(variance / found.n)
-    half = 0.03
+    half = psi / 2
     c = (half - theta + math.sqrt((theta - half) ** 2 + 2 * half * theta)) / 2
     edge = 5000.0 if "sigma" in DESIGNS[name] else 2 * c + theta - theta**2
     passes = -theta + z * math.sqrt(edge / found.n)
@@ -568,8 +566,8 @@ SPREADS_TRIED: dict[str, dict[str, Any]] = {
     "discordance, two-sided": {"discordance": 0.1, "theta": 0.03, "alternative": "two-sided"},
     "discordance, a rise": {"discordance": 0.1, "theta": 0.03, "alternative": "greater", "alpha": 0.01, "beta": 0.1},
     "churn": {"churn": 0.02, "theta": 0.02},
-    "rule out": {"discordance": 0.04, "theta": 0.02, "goal": "rule-out"},
-    "rule out, healthy": {"churn": 0.04, "theta": 0.02, "goal": "rule-out"},
+    "rule out": {"discordance": 0.06, "theta": 0.05, "goal": "rule-out"},
+    "rule out, healthy": {"churn": 0.06, "theta": 0.05, "goal": "rule-out"},
     "groups": {"discordance": 0.04, "theta": 0.02, "design_effect": 2.0},
     "sigma": {"sigma": 50, "theta": 3},
     "sigma, fixed reference": {"sigma": 50, "theta": 3, "n_reference": 5000},

@@ -74,7 +74,7 @@ def test_a_class_has_the_error_of_its_own_denominator_and_f1_takahashis() -> Non
     assert found["f1"].standard_error == pytest.approx(math.sqrt(f * (1 - f) * (2 - f) / 69), rel=1e-12)
 
 
-@pytest.mark.parametrize("metric", ["macro_f1", "kappa", "mcc", "balanced_accuracy", "micro_f1", "f1", "accuracy"])
+@pytest.mark.parametrize("metric", ["micro_f1", "f1"])  # the others: test_standard_errors.py
 def test_label_metrics_have_the_spread_of_redrawn_items(metric: str) -> None:
     truth = RNG.choice(["a", "b", "c"], 400)
     said = np.where(RNG.random(400) < 0.8, truth, "a")
