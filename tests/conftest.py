@@ -11,7 +11,7 @@ from __future__ import annotations
 import os
 import re
 import shutil
-from collections.abc import Generator, Iterable, Iterator
+from collections.abc import Callable, Generator, Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -93,6 +93,14 @@ def pytest_cmdline_main(config: pytest.Config) -> None:
     """Tests of one group stay in one process; said here, because `--dist` is an error without pytest-xdist."""
     if config.getoption("numprocesses", None) and config.getoption("dist", None) == "no":
         config.option.dist = "loadgroup"
+
+
+@pytest.fixture
+def steelyard(capsys: pytest.CaptureFixture[str]) -> Callable[..., Any]:
+    """The command, called in process."""
+    from answers import command
+
+    return command(capsys)
 
 
 @pytest.fixture(scope="module")  # not longer: its event loop runs as long as it does, and other tests have loops of their own

@@ -8,12 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from answers import Command, command
-
-
-@pytest.fixture
-def steelyard(capsys: pytest.CaptureFixture[str]) -> Command:
-    return command(capsys)
+from answers import Command
 
 
 def write_run(name: str, share: float, seed: int, n: int = 300) -> None:

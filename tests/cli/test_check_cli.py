@@ -12,15 +12,10 @@ from xml.etree import ElementTree
 
 import pytest
 
-from answers import Answer, Command, command
+from answers import Answer, Command
 
 FORMATS = ("text", "json", "markdown", "junit", "github")
 HOSTILE = "a|b<script>alert(1)</script>`x`]]>&\"'%0A::error::x"
-
-
-@pytest.fixture
-def steelyard(capsys: pytest.CaptureFixture[str]) -> Command:
-    return command(capsys)
 
 
 @pytest.fixture(autouse=True)

@@ -14,51 +14,14 @@ import stat
 import subprocess
 import sys
 import time
-from collections.abc import Callable
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from answers import Answer, Command
 from steelyard.cli.main import main
 from steelyard.version import __version__
-
-
-@dataclass(frozen=True)
-class Answer:
-    code: int
-    out: str
-    err: str
-
-    @property
-    def json(self) -> dict[str, Any]:
-        return json.loads(self.out, parse_constant=lambda text: pytest.fail(f"{text} in the JSON"))
-
-    @property
-    def row(self) -> dict[str, Any]:
-        (row,) = self.json["metrics"]
-        return row
-
-    @property
-    def ends(self) -> tuple[float, float]:
-        return self.row["interval"]["low"], self.row["interval"]["high"]
-
-
-Command = Callable[..., Answer]
-
-
-@pytest.fixture
-def steelyard(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Command:
-    def run(*words: object, stdin: bytes | None = None) -> Answer:
-        if stdin is not None:
-            monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(stdin), encoding="utf-8"))
-        with pytest.raises(SystemExit) as stop:
-            main([str(word) for word in words])
-        out, err = capsys.readouterr()
-        return Answer(int(stop.value.code or 0), out, err)
-
-    return run
 
 
 def refused(answer: Answer, *parts: str) -> None:

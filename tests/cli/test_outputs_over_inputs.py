@@ -10,14 +10,9 @@ from pathlib import Path
 import pytest
 
 import steelyard as sy
-from answers import Command, command
+from answers import Command
 
 TASK = '[task]\nname = "t"\ndata = "data.jsonl"\nid = "id"\ninput = "{q}"\ntruth = "truth"\nscorer = "exact"\n'
-
-
-@pytest.fixture
-def steelyard(capsys: pytest.CaptureFixture[str]) -> Command:
-    return command(capsys)
 
 
 @pytest.fixture

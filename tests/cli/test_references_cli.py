@@ -8,18 +8,13 @@ from pathlib import Path
 
 import pytest
 
-from answers import Command, command
+from answers import Command
 
 REAL = Path(__file__).parents[1] / "reference" / "trtllm"
 LLAMA = "meta-llama/Llama-3.1-8B-Instruct"
 SUBCOMMANDS = ("list", "show", "lint", "import", "history", "remove", "rename", "approve")
 EVIL = "evil\u202e|<b>@all `x`"
 WORSE = EVIL + "\x1b[31m"  # no name at all: the file cannot be read
-
-
-@pytest.fixture
-def steelyard(capsys: pytest.CaptureFixture[str]) -> Command:
-    return command(capsys)
 
 
 @pytest.fixture

@@ -17,7 +17,7 @@ from xml.etree import ElementTree
 import pytest
 
 import steelyard as sy
-from answers import Answer, Command, command
+from answers import Answer, Command
 from evaluate.openai_server import Server
 
 N = 120
@@ -91,11 +91,6 @@ def half_score(answer, row): return 0.5
 def breaks(answer, row): return 1 / 0
 """
 TASK = '[task]\nname = "sums"\ndata = "sums.jsonl"\ninput = "{a} + {b} ="\ntruth = "answer"\nscorer = "number"\n'
-
-
-@pytest.fixture
-def steelyard(capsys: pytest.CaptureFixture[str]) -> Command:
-    return command(capsys)
 
 
 @pytest.fixture(autouse=True)

@@ -16,7 +16,7 @@ from typing import Any
 import pytest
 
 import steelyard as sy
-from answers import Command, command
+from answers import Command
 from evaluate.openai_server import Server
 from steelyard.evaluate import pace
 from steelyard.redaction import redact, remember
@@ -109,11 +109,6 @@ def echo() -> Iterator[Any]:
     server.shutdown()
     server.server_close()
     thread.join()
-
-
-@pytest.fixture
-def steelyard(capsys: pytest.CaptureFixture[str]) -> Command:
-    return command(capsys)
 
 
 @pytest.fixture(autouse=True)

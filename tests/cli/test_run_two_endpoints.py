@@ -9,17 +9,12 @@ from typing import Any
 import pytest
 
 import steelyard as sy
-from answers import Command, command
+from answers import Command
 from evaluate.openai_server import Server
 
 N = 120
 TASK = '[task]\nname = "sums"\ndata = "sums.jsonl"\ninput = "{a} + {b} ="\ntruth = "answer"\nscorer = "number"\n'
 TWO = ("run", "sums.toml", "--model", "openai:M", "--name", "old", "--model", "openai:M", "--name", "new")
-
-
-@pytest.fixture
-def steelyard(capsys: pytest.CaptureFixture[str]) -> Command:
-    return command(capsys)
 
 
 @pytest.fixture(autouse=True)

@@ -13,7 +13,7 @@ import pytest
 from scipy import stats
 
 import steelyard as sy
-from answers import Command, command
+from answers import Command
 from steelyard.errors import SteelyardError
 from steelyard.metrics.catalogue import AVERAGES, FACTS, parse
 from steelyard.questions.guard_suite import check_suite
@@ -25,11 +25,6 @@ N = 60
 @pytest.fixture(autouse=True)
 def _here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
-
-
-@pytest.fixture
-def steelyard(capsys: pytest.CaptureFixture[str]) -> Command:
-    return command(capsys)
 
 
 def metrics() -> list[str]:

@@ -13,16 +13,11 @@ from typing import Any
 import pytest
 
 import steelyard as sy
-from answers import Command, command
+from answers import Command
 from steelyard.evaluate.asks import Answer
 
 N = 20
 DEEP = "[" * 300_000
-
-
-@pytest.fixture
-def steelyard(capsys: pytest.CaptureFixture[str]) -> Command:
-    return command(capsys)
 
 
 @pytest.fixture(autouse=True)

@@ -17,7 +17,7 @@ from typing import Any
 
 import pytest
 
-from steelyard.cli.main import main
+import answers
 from steelyard.errors import AmbiguityError, DataError, SourceError, SteelyardError, UsageError
 from steelyard.questions.compare import compare
 from steelyard.questions.guard import check
@@ -208,10 +208,8 @@ def test_several_files_are_not_one_run() -> None:
 
 
 def command(capsys: pytest.CaptureFixture[str], *words: object) -> tuple[int, str, str]:
-    with pytest.raises(SystemExit) as stop:
-        main([str(word) for word in words])
-    out, err = capsys.readouterr()
-    return int(stop.value.code or 0), out, err
+    answer = answers.command(capsys)(*words)
+    return answer.code, answer.out, answer.err
 
 
 def test_compare_is_refused_and_listed_then_answered(capsys: pytest.CaptureFixture[str]) -> None:
