@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
+import io
+import shutil
 import signal
 from collections.abc import Iterator
 from pathlib import Path
@@ -36,8 +39,8 @@ def _numeric(group: click.Group, path: tuple[str, ...] = ()) -> Iterator[tuple[t
 OPTIONS = [(path, option.opts[0], option.nargs) for path, option in _numeric(_root())]
 # A question that uses the option: the option under test replaces its own value in it.
 ASKED: dict[tuple[str, ...], list[str]] = {
-    ("measure",): ["a.csv", "--metric", "macro_f1", "--interval", "bayes"],
-    ("compare",): ["a.csv", "b.csv", "--metric", "macro_f1"],
+    ("measure",): ["a.csv", "--metric", "macro_f1", "--interval", "bayes", "--draws", "1000"],
+    ("compare",): ["a.csv", "b.csv", "--metric", "macro_f1", "--draws", "1000"],
     ("learners",): [*["sklearn.dummy:DummyClassifier"] * 2, "--data", "a.csv", "--target", "truth", "--features", "id"],
     ("plan", "detect"): ["--theta", ".02", "--expected", ".8", "--alpha", ".05", "--beta", ".2"],
     ("plan", "estimate"): ["--expected", ".8", "--width", ".1"],
@@ -72,10 +75,24 @@ class Slow(Exception):
     pass
 
 
-@pytest.fixture
-def room(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Path:
+@pytest.fixture(scope="module")
+def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Two runs, a curve, a task, a reference, all of them small."""
+    there = tmp_path_factory.mktemp("made")
+    with pytest.MonkeyPatch.context() as patch, contextlib.redirect_stdout(io.StringIO()):
+        patch.chdir(there)
+        _make()
+    return there
+
+
+@pytest.fixture
+def room(made: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    shutil.copytree(made, tmp_path, dirs_exist_ok=True)
     monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def _make() -> None:
     for name, wrong in (("a", 4), ("b", 6)):
         rows = [f"{i},{'xyz'[i % 3]},{'xyz'[(i + (i % wrong == 0)) % 3]}" for i in range(60)]
         Path(f"{name}.csv").write_text("id,truth,prediction\n" + "\n".join(rows) + "\n")
@@ -85,8 +102,6 @@ def room(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.Capture
     assert _asked(["record", "a.csv", "--model", "m", "--task", "t", "--theta", ".05"])[0] == 0
     for _ in range(3):
         assert _asked(["check", "b.csv", "--model", "m", "--task", "t", "--history", "sqlite:///h.db"])[0] == 0
-    capsys.readouterr()
-    return tmp_path
 
 
 def _asked(words: list[str]) -> tuple[int, float]:
