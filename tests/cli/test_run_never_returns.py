@@ -226,7 +226,7 @@ def test_a_signal_ends_a_run_whose_model_never_returns(kind: str, number: signal
     end = time.monotonic() + 30
     while time.monotonic() < end and (not journal.exists() or journal.read_bytes().count(b"\n") < (2 if alone else 3)):
         time.sleep(0.05)
-    time.sleep(0.3)
+    time.sleep(1.0)
     start = time.monotonic()
     process.send_signal(number)
     code, err = ended(process, 25)
