@@ -33,7 +33,8 @@ KINDS = {
     *("reference_history", "reference_change", "init", "history", "drift", "certificate", "accuracy-session"),
 }
 # Tasks whose numbers have a known range, one number per item: items at the ends of the range are counted in since, so p and bounds moved.
-JUDGED_ANEW = ("brier", "repeats")
+# Two AUCs of which one is perfect have bounds from the ends of each since.
+JUDGED_ANEW = ("brier", "repeats", "probabilities")
 SAID = (
     *("verdict", "task", "model", "spec", "metric", "higher_is_better", "scale", "design", "n"),
     *("alpha", "beta", "margin", "theta", "flips"),
