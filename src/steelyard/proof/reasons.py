@@ -18,7 +18,7 @@ ANY_N = "wider where items are many; it is there for whoever needs a guarantee a
 VARIES = "wider by half or more with few groups, and its width varies wildly there"
 MANY_POSITIVES = "it covers far less with few positives; the rule is the same method where they are many"
 ALARMS = "it alarms in a tenth of the cases or more where the positives of one system spread more than those of the other"
-FEW_OFF = "narrower because it covers less where few items are off an end; the rule takes t where there are enough"
+FEW_OFF = "narrower because it covers less where few items are off an end"
 
 UNSEEN = "too sure where rare items differ by much more than those seen, or where the repeats are unequal; offered by name"
 
