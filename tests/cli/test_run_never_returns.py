@@ -212,8 +212,8 @@ def test_calls_that_pile_up_end_the_run() -> None:
 @pytest.mark.parametrize(
     ("kind", "number"),
     [
-        *((kind, signal.SIGTERM) for kind in ("blocks", "pooled", "command")),
-        *(pytest.param(kind, signal.SIGTERM, marks=pytest.mark.long) for kind in ("asleep", "busy", "stubborn", "Estimates")),
+        *((kind, signal.SIGTERM) for kind in ("blocks", "pooled")),
+        *(pytest.param(kind, signal.SIGTERM, marks=pytest.mark.long) for kind in ("asleep", "busy", "stubborn", "Estimates", "command")),
         ("command", signal.SIGINT),
         pytest.param("pooled", signal.SIGINT, marks=pytest.mark.long),
     ],
