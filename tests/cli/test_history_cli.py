@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import shutil
 from collections.abc import Sequence
 from importlib.resources import files
@@ -154,10 +155,17 @@ def test_drift_of_a_series(desk: Path) -> None:
     assert found["drifting"] is True
     text = ask(words).stdout
     assert text.startswith("DRIFT  t, m, accuracy")
-    assert "a false alarm every 931 healthy runs" in " ".join(text.split())
+    assert 600 <= healthy_runs(text) <= 930, "931 if runs were normal; shares of 200 right items are skewed"
     assert "for one look" in text
     narrow = ask([*words, "--h", "4", "--k", "0.5", "--alpha", ".001"]).stdout
-    assert "335 healthy runs" in " ".join(narrow.split())
+    assert 230 <= healthy_runs(narrow) <= 335
+
+
+def healthy_runs(text: str) -> int:
+    """How many healthy runs lie between two false alarms of the chart, as it is printed."""
+    found = re.search(r"a false alarm about every ([\d,]+) healthy runs", " ".join(text.split()))
+    assert found is not None
+    return int(found[1].replace(",", ""))
 
 
 @pytest.mark.parametrize(

@@ -70,8 +70,8 @@ MAKERS: dict[str, Callable[[np.random.Generator, int], dict[str, Any]]] = {
 DESIGNS: dict[str, dict[str, Any]] = {
     "plain": {},
     "five repeats": {"repeats": 5},
-    "groups": {"groups": 12},
-    "repeats in groups": {"repeats": 3, "groups": 12},
+    "groups": {"groups": 14},  # every third item is positive: each group has some
+    "repeats in groups": {"repeats": 3, "groups": 14},
     "weights": {"weights": True},
     "no ids": {"ids": False},
 }

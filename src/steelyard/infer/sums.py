@@ -44,7 +44,10 @@ def spread(sums: Sums, statistic: SumStatistic) -> Spread:
     n = sums.n
     if n < 2:
         raise bootstrap.Degenerate("fewer than two units")
-    gradient = statistic.gradient(sums.totals())
+    with np.errstate(divide="ignore", invalid="ignore"):
+        gradient = statistic.gradient(sums.totals())
+    if not np.isfinite(gradient).all():  # the root of 0, where every error is 0
+        raise bootstrap.Degenerate("the units do not vary")
     u: FloatArray = sums.rows @ gradient
     u = u - (sums.count @ u) / n  # zero by theory for ratios; kills the rounding of large totals
     terms = abs(sums.rows) @ np.abs(gradient)  # what the differences were computed from
@@ -198,9 +201,10 @@ def _redrawn_with_errors(units: Sums, statistic: SumStatistic, draws: int, rng: 
     totals, products = drawn[:, : rows.shape[1]], drawn[:, rows.shape[1] :]
     gradients = _gradients(totals, statistic)[:, varying]
     twice = np.where(first == second, 1.0, 2.0)
-    squares = ((gradients[:, first] * gradients[:, second]) * products) @ twice
-    sums = (gradients * (totals[:, varying] - n * middle[varying])).sum(1)
-    return totals, np.sqrt(np.maximum(squares - sums**2 / n, 0) * n / (n - 1))
+    with np.errstate(invalid="ignore"):  # a sample without a slope has no error of its own
+        squares = ((gradients[:, first] * gradients[:, second]) * products) @ twice
+        sums = (gradients * (totals[:, varying] - n * middle[varying])).sum(1)
+        return totals, np.sqrt(np.maximum(squares - sums**2 / n, 0) * n / (n - 1))
 
 
 def _gradients(totals: FloatArray, statistic: SumStatistic) -> FloatArray:
