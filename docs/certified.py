@@ -112,7 +112,7 @@ def exact_test_that_stops() -> Iterator[list[str]]:
         "false alarms",
         "power",
     ]
-    claim = "the exact sequential McNemar test, theta of 2 points: {} of mcnemar"
+    claim = "the exact sequential McNemar test, theta of 2 points: {} of profile-mcnemar"
     for share in (0.02, 0.05, 0.1, 0.2):
         row = f"theta 2 points, discordance {percent(share)}, "
         (calm, bare), note = calls(f"{row}nothing changed")
@@ -297,7 +297,7 @@ def in_methods() -> Iterator[tuple[str, str, list[str]]]:
     right = figure("stopping early, right or wrong: power of sprt", "items=1500 discordance=0.1 drop=0.05")
     yield page, "assumed at half its value finds {} of drops instead of {}", [percent(misled), percent(right)]
     ends = "each end of the interval after stopping early, right or wrong: coverage of {}"
-    missed = [f"{100 * (1 - min(every(ends.format(rule)))):.1f}" for rule in ("mcnemar", "lan-demets")]
+    missed = [f"{100 * (1 - min(every(ends.format(rule)))):.1f}" for rule in ("profile-mcnemar", "lan-demets")]
     yield page, "missed the truth in at most {}% of the runs of a setting at nominal 5%, that of the normal law in at most {}%", missed
     means = [three(figure(f"a proportion: coverage of {method}", "n=100", "mean")) for method in ("wilson", "wald")]
     yield page, "averaged over all true values, is {}; Wald's is {}", means

@@ -195,3 +195,12 @@ def test_covers_the_true_difference(positives: int, negatives: int, areas: tuple
         above += difference_interval(pair, 0.95, "upper")[1] < true
     assert held / tried > 0.95 or standard_errors(held / tried, tried, 0.95) < 3
     assert above / runs < 0.05 or standard_errors(above / runs, runs, 0.05) < 3
+
+
+@pytest.mark.parametrize("rounding", [2.0**-52, -(2.0**-52), 2e-13])
+def test_a_difference_that_rounding_made_of_none_is_none(rounding: float) -> None:
+    truth = [False, True] * 5
+    pair = delong_pair([1, 2, 3, 4, 5, 6, 8, 7, 9, 10], [2, 1, 3, 4, 5, 6, 7, 8, 9, 10], truth)
+    pair = replace(pair, candidate=pair.baseline + rounding)
+    assert pair.difference != 0
+    assert difference_p(pair) == (0.5, 0.5)

@@ -11,6 +11,7 @@ from steelyard.infer.flips import from_tails
 from steelyard.infer.normal import STANDARD, clip, lower_tail, tail
 from steelyard.infer.search import rising_root
 
+ALIKE = 1e-12  # differences of two AUCs that rounding makes of none
 FARTHEST = 37.0  # z of the smallest p-value that is told apart from 0: 6e-300
 
 
@@ -68,7 +69,7 @@ def difference_p(pair: AucPair, at: float = 0.0) -> tuple[float, float]:
         t = (pair.difference - at) / pair.error
         return cdf(t, pair.df), cdf(-t, pair.df)
     gap = pair.difference - at
-    if gap == 0:
+    if abs(gap) < ALIKE:
         return 0.5, 0.5
 
     def beyond(z: float) -> float:

@@ -125,6 +125,7 @@ REASONS: dict[tuple[str, str], str] = {
     (SUITE, "none"): "it alarms in most healthy nights of twenty guards",
     ("stopping early, right or wrong", "e-mcnemar"): "it never stops for a pass, and pays in items; the default stops for either answer",
     (ENDS, "lan-demets"): "asymptotic, where the default is exact",
+    (ENDS, "mcnemar"): "its rule lets drops pass where one looks often; the ends belong to the rule",
     ("the lower end after stopping early, scores with rare falls", "lan-demets, no range"): LESS,
     ("the mean of bounded scores, at every item at once", "betting sequence for a width"): "tuned to one width, known beforehand",
 }
@@ -138,5 +139,12 @@ ON_QUICK_ONLY: frozenset[tuple[str, str]] = frozenset(
         ("average precision", "percentile"),
         ("a mean of bounded scores", "studentized"),
         ("pass@2", "studentized"),
+        (CLIFFS, "wilson-mean"),
+        ("average precision", "delta"),
+        ("a lower bound of a mean of bounded scores", "wilson-mean"),
+        ("a lower bound of a mean of bounded scores", "studentized"),
+        ("an upper bound of a mean of bounded scores", "studentized"),
+        ("a proportion of groups", "studentized"),
+        ("a lower bound of a proportion of groups", "studentized"),
     }
 )
