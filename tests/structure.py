@@ -3,8 +3,6 @@
     python tests/structure.py                         the counts of this tree
     python tests/structure.py --walks                 and four commands, traced: files crossed, room changes, bounces
     python tests/structure.py --walks --source DIR    of another tree (DIR has steelyard/ in it), by the same rules
-
-tests/test_structure.py keeps the counts from growing.
 """
 
 from __future__ import annotations
