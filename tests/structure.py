@@ -1,8 +1,8 @@
 """What a newcomer must know, counted: names asked for, classes that share a name, cycles, full folders, silent parameters; and four walks.
 
-    python tests/structure.py                         the counts of this tree
-    python tests/structure.py --walks                 and four commands, traced: files crossed, room changes, bounces
-    python tests/structure.py --walks --source DIR    of another tree (DIR has steelyard/ in it), by the same rules
+python tests/structure.py                         the counts of this tree
+python tests/structure.py --walks                 and four commands, traced: files crossed, room changes, bounces
+python tests/structure.py --walks --source DIR    of another tree (DIR has steelyard/ in it), by the same rules
 """
 
 from __future__ import annotations
