@@ -55,11 +55,6 @@ class Facts:
         """Whether it reads a probability per item."""
         return "probability" in self.needs
 
-    @property
-    def of_sums(self) -> bool:
-        """Whether it is made of the sums of two columns."""
-        return "ratio" in self.needs
-
 
 FACTS: dict[str, Facts] = {
     "accuracy": Facts(family="table", right_or_wrong=True, scored=True, mean_of_items=True, says="share of items that are right"),

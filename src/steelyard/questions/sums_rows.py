@@ -301,8 +301,8 @@ def _warn_of_large_errors(metric: Metric, sums: Sums, settings: Settings) -> Non
     half = int(np.searchsorted(np.cumsum(np.sort(squares)[::-1]), total / 2)) + 1
     few = "the largest error makes" if half == 1 else f"the {half} largest errors make"
     settings.warn(
-        f"{metric.name}: {few} up half of the sum of squares of {len(squares)} items: with such tails an interval of 95% covers about 80%, "
-        "nearly always because it ends too low; mae is less at the mercy of single items"
+        f"{metric.name}: {few} up half of the sum of squares of {len(squares)} items: with such tails the interval covers less than "
+        "it says, nearly always because it ends too low; mae depends less on single items"
     )
 
 
