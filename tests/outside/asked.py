@@ -1,0 +1,238 @@
+"""Small questions of every kind, asked of the command in one process: what it answered in each format, what it said, its exit code.
+
+The inputs are those of the samples (tests/samples): made by checksums, the same everywhere. Everything is asked in one folder,
+in this order: what is recorded early is checked, listed and changed later.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import os
+import shutil
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from steelyard.cli.main import main
+
+SAMPLES = Path(__file__).parents[1] / "samples" / "0.1.0"
+INPUTS = ("data", "trtllm", "models.py", "steelyard.toml", "suite.toml", "sums.toml", "speech.toml")
+HISTORY = ("--history", "sqlite:///runs.db")
+ENDINGS = {"json": "json", "text": "txt", "markdown": "md", "html": "html", "junit": "xml", "svg": "svg"}
+FORMATS = ("json", "text", "markdown", "html")
+KEPT = ("PATH", "LANG", "LD_LIBRARY_PATH", "PYTHONPATH", "TMPDIR", "SYSTEMROOT")
+GIT = {"GIT_CONFIG_COUNT": "1", "GIT_CONFIG_KEY_0": "user.name", "GIT_CONFIG_VALUE_0": "Ada", "GIT_CONFIG_NOSYSTEM": "1"}
+GIVEN = {**GIT, "USER": "Ada", "LOGNAME": "Ada", "NO_COLOR": "1", "COLUMNS": "100"}
+
+
+@dataclass(frozen=True)
+class Asked:
+    """A question: the words of the command, in which formats its answer is written, by which option, and in which folder it is asked."""
+
+    words: tuple[str, ...]
+    formats: tuple[str, ...] = FORMATS
+    to: str = "-o"
+    where: str = "desk"
+
+
+@dataclass(frozen=True)
+class Answered:
+    """What came back: the exit code, the answer by its format, and what was said on standard output and standard error."""
+
+    code: int
+    said: str
+    pages: dict[str, str] = field(default_factory=dict)
+
+
+def _asked() -> Iterator[tuple[str, Asked]]:
+    yield from _measured()
+    yield from _compared()
+    yield from _planned()
+    yield from _guarded()
+    yield from _run()
+    yield from _listed()
+
+
+def ask(*words: str, formats: tuple[str, ...] = FORMATS, to: str = "-o", where: str = "desk") -> Asked:
+    return Asked(words, formats, to, where)
+
+
+def _measured() -> Iterator[tuple[str, Asked]]:
+    yield "measurement_bits", ask("measure", "data/bits.csv", "--details")
+    yield "measurement_floats", ask("measure", "data/floats.csv")
+    yield "measurement_labels", ask("measure", "data/labels.csv", "--by", "subject", "--draws", "500")
+    yield "measurement_probabilities", ask("measure", "data/probabilities.csv", "--positive", "yes")
+    yield "measurement_repeats", ask("measure", "data/repeats.csv", "--metric", "pass@2,pass^2,accuracy")
+    yield "measurement_groups", ask("measure", "data/groups.csv")
+    yield "measurement_ratio", ask("measure", "data/ratio.csv", "--ratio", "errors/words")
+    yield "measurement_side", ask("measure", "--counts", "85/100", "--side", "lower")
+    yield "measurement_bayes", ask("measure", "--tp", "31", "--fp", "5", "--fn", "2", "--metric", "f1,precision", "--interval", "bayes")
+    yield "measurement_warned", ask("measure", "--counts", "40/40", "--interval", "wald")
+
+
+def _compared() -> Iterator[tuple[str, Asked]]:
+    yield "comparison_bits", ask("compare", "data/bits.csv", "data/bits_worse.csv", "--details")
+    yield "comparison_margin", ask("compare", "data/floats.csv", "data/floats_same.csv", "--margin", "0.05", "--draws", "500")
+    by = ("--metric", "macro_f1", "--by", "subject", "--draws", "200")
+    yield "comparison_labels", ask("compare", "data/labels.csv", "data/labels_worse.csv", *by)
+    yield "comparison_probabilities", ask("compare", "data/probabilities.csv", "data/probabilities_worse.csv", "--positive", "yes")
+    yield "comparison_repeats", ask("compare", "data/repeats.csv", "data/repeats_worse.csv", "--draws", "500")
+    yield "comparison_groups", ask("compare", "data/groups.csv", "data/groups_worse.csv", "--draws", "500")
+    yield "comparison_ratio", ask("compare", "data/ratio.csv", "data/ratio_worse.csv", "--ratio", "errors/words", "--draws", "500")
+    yield "comparison_flips", ask("compare", "--flips", "790,58,76,76", "--interval", "bayes")
+    yield "comparison_counts", ask("compare", "--counts", "56/70", "--counts", "48/80")
+    yield "preferences", ask("compare", "--wins", "40,12,28")
+    yield "leaderboard", ask("compare", "data/bits.csv", "data/bits_same.csv", "data/bits_worse.csv")
+    yield "leaderboard_by", ask("compare", "data/bench.csv", "--by", "task")
+    learners = ("models:Most", "models:Nearest", "--data", "data/points.csv", "--target", "kind", "--folds", "5", "--repeats", "2")
+    yield "learners", ask("learners", *learners)
+
+
+def _planned() -> Iterator[tuple[str, Asked]]:
+    drawn = (*FORMATS, "svg")
+    yield "plan_detect", ask("plan", "detect", "--sigma", "50", "--theta", "3", "--available", "1319", formats=drawn)
+    yield "plan_detect_n", ask("plan", "detect", "--n", "4096", "--sigma", "50")
+    yield "plan_detect_power", ask("plan", "detect", "--n", "1000", "--sigma", "50", "--theta", "3")
+    yield "plan_detect_discordance", ask("plan", "detect", "--discordance", ".04", "--theta", ".03")
+    yield "plan_detect_pilot", ask("plan", "detect", "--pilot", "data/bits.csv", "--pilot", "data/bits_same.csv", "--theta", ".05")
+    yield "plan_rule_out", ask("plan", "detect", "--discordance", ".04", "--theta", ".03", "--goal", "rule-out")
+    yield "plan_width", ask("plan", "estimate", "--metric", "accuracy", "--expected", ".9", "--width", ".1", "--assurance", ".95")
+    yield "plan_threshold", ask("plan", "estimate", "--metric", "accuracy", "--expected", ".95", "--threshold", ".9")
+    f1 = ("--precision", ".8", "--recall", ".8", "--threshold", ".7", "--prevalence", ".2")
+    yield "plan_f1", ask("plan", "estimate", "--metric", "f1", *f1)
+    yield "plan_have", ask("plan", "estimate", "--have", "45/50", "--width", ".1")
+    yield "plan_train", ask("plan", "train", "data/curve.csv", "--target", ".92", "--draws", "200", formats=drawn)
+    learner = ("--learner", "models:Nearest", "--data", "data/points.csv", "--truth", "kind", "--sizes", "5,10,15,25,40", "--repeats", "2")
+    yield "learning_curve", ask("plan", "train", *learner, "--target", ".8", "--draws", "100")
+    yield "plan_designs", ask("plan", "designs", "--theta", ".05", "--expected", ".8", "--discordance", ".05", "--price", ".002")
+
+
+def _guarded() -> Iterator[tuple[str, Asked]]:
+    judged = (*FORMATS, "junit")
+    mine = ("--task", "bits", "--model", "m", *HISTORY)
+    yield "recorded", ask("record", "data/bits.csv", *mine)
+    yield "verdict_pass", ask("check", "data/bits_same.csv", *mine, formats=judged)
+    yield "verdict_regression", ask("check", "data/bits_worse.csv", *mine, formats=judged)
+    yield "verdict_inconclusive", ask("check", "data/bits_same.csv", *mine, "--theta", "0.001", formats=judged)
+    for kind, more in {
+        "floats": (),
+        "labels": ("--metric", "macro_f1"),
+        "probabilities": ("--metric", "auc", "--positive", "yes"),
+        "repeats": (),
+        "groups": (),
+    }.items():
+        yield f"recorded_{kind}", ask("record", f"data/{kind}.csv", "--task", kind, "--model", "m", *more)
+        yield f"verdict_{kind}", ask("check", f"data/{kind}_worse.csv", "--task", kind, "--model", "m")
+    percent = ("--scale", "percent", "--theta", "2", "--margin", "1", "--alpha", "0.01", "--beta", "0.1")
+    yield "recorded_percent", ask("record", "data/bits.csv", "--task", "percent", "--model", "m", *percent, "--no-items", "--sigma", "40")
+    yield "verdict_percent", ask("check", "data/bits_same.csv", "--task", "percent", "--model", "m")
+    nights = [f"data/night{night}.csv" for night in range(1, 9)]
+    many = ("--task", "nights", "--model", "m", *HISTORY)
+    yield "recorded_pooled", ask("record", "data/bits.csv", *nights[:4], *many)
+    for i, night in enumerate(nights):
+        yield f"verdict_night{i + 1}", ask("check", night, *many, formats=("json",))
+    yield "imported", ask("references", "import", "--dialect", "trtllm", "trtllm")
+    llama = ("--task", "mmlu", "--model", "meta-llama/Llama-3.1-8B-Instruct")
+    yield "verdict_value", ask("check", "--value", "66.05", *llama, "--spec", "quant_algo=FP8", formats=judged)
+    yield "suite", ask("check", "--suite", "suite.toml", formats=judged)
+    yield "suite_github", ask("check", "--suite", "suite.toml", "--format", "github", formats=())
+    yield "recorded_old", ask("record", "data/bits.csv", "--task", "changed", "--model", "old", "--reason", "the first one")
+    updated = ("--task", "changed", "--model", "old", "--update", "--reason", "another tokenizer")
+    yield "recorded_anew", ask("record", "data/bits_same.csv", *updated)
+    yield "renamed", ask("references", "rename", "changed", "old", "new", "--reason", "its name on the hub")
+    yield "approved", ask("references", "approve", "changed", "new", "--reason", "looked at")
+
+
+def _run() -> Iterator[tuple[str, Asked]]:
+    def run(task: str, *words: str, formats: tuple[str, ...] = FORMATS) -> Asked:
+        return ask("run", task, *words, "--concurrency", "1", formats=formats, to="--answer")  # else it is luck how many are asked in vain
+
+    def model(name: str) -> tuple[str, str]:
+        return ("--model", f"python:models:{name}")
+
+    yield "dry_run", run("sums.toml", *model("right"), "--dry-run", formats=("json", "text", "markdown"))
+    yield "evaluation", run("sums.toml", *model("right"), "--name", "m", "-o", "complete.jsonl", *HISTORY)
+    yield "recorded_run", ask("record", "complete.jsonl", "--task", "sums", "--model", "m")
+    decided = ("--until", "decided", "--theta", "0.1")
+    judged = (*FORMATS, "junit")
+    yield "evaluation_pass", run("sums.toml", *model("right"), "--name", "m", *decided, "-o", "right.jsonl", formats=judged)
+    yield "evaluation_regression", run("sums.toml", *model("many_wrong"), "--name", "m", *decided)
+    yield "verdict_stopped", ask("check", "right.jsonl", "--task", "sums", "--model", "m")
+    two = (*model("right"), *model("many_wrong"), "--name", "old", "--name", "new")
+    yield "evaluation_two", run("sums.toml", *two)
+    yield "evaluation_two_decided", run("sums.toml", *two, *decided, "--stopping", "lan-demets")
+    yield "evaluation_width", run("sums.toml", *model("some_wrong"), "--name", "x", "--until", "width=0.2")
+    yield "evaluation_repeats", run("sums.toml", *model("some_wrong"), "--name", "x", "--n", "20", "--repeats", "2")
+    yield "evaluation_ratio", run("speech.toml", *model("speech"), "--name", "m")
+
+
+def _listed() -> Iterator[tuple[str, Asked]]:
+    yield "references", ask("references", "list")
+    yield "reference", ask("references", "show", "bits", "m", "--explain")
+    yield "lint", ask("references", "lint")
+    yield "reference_history", ask("references", "history", "changed")
+    yield "removed", ask("references", "remove", "changed", "new", "--reason", "no longer served")
+    yield "history", ask("history", *HISTORY, "--limit", "8")
+    yield "drift", ask("history", *HISTORY, "--task", "nights", "--model", "m", "--drift", "--draws", "500")
+    yield "certificate", ask("certify", "--only", "wilson-mean", "--jobs", "1")
+    yield "started", ask("init", where="empty")
+    yield "doctor", ask("doctor", "--format", "json", formats=())
+    yield "refused_source", ask("measure", "nothing.csv", formats=())
+    yield "refused_counts", ask("measure", "--counts", "9/4", formats=())
+    yield "refused_option", ask("compare", "--no-such-option", formats=())
+    yield "refused_reference", ask("check", "data/bits.csv", "--task", "nothing", "--model", "m", formats=())
+    yield "refused_spec", ask("check", "data/bits.csv", "--task", "bits", "--model", "m", "--spec", "quant_algo=FP8", formats=())
+    yield "refused_update", ask("record", "data/bits_same.csv", "--task", "bits", "--model", "m", formats=())
+
+
+ASKED = dict(_asked())
+
+
+def answers(folder: Path) -> dict[str, Answered]:
+    """Every question, asked in a folder that is empty yet."""
+    with _standing_in(folder):
+        return {name: _answer(name, asked) for name, asked in ASKED.items()}
+
+
+def _answer(name: str, asked: Asked) -> Answered:
+    places = {format_: Path("..") / "answers" / f"{name}.{ENDINGS[format_]}" for format_ in asked.formats}
+    words = [*asked.words, *(word for place in places.values() for word in (asked.to, place.as_posix()))]
+    said, code = Screen(), 0
+    with contextlib.chdir(f"../{asked.where}"), contextlib.redirect_stdout(said), contextlib.redirect_stderr(said):
+        try:
+            main(words)
+        except SystemExit as stop:
+            code = int(stop.code or 0)
+    written = {format_: place.read_text(encoding="utf-8") for format_, place in places.items() if place.exists()}
+    return Answered(code, said.getvalue(), written)
+
+
+class Screen(io.StringIO):
+    """Standard output and standard error together, as a terminal shows them, but not a terminal."""
+
+    encoding = "utf-8"
+
+
+@contextlib.contextmanager
+def _standing_in(folder: Path) -> Iterator[None]:
+    """The inputs in a folder that is the working directory, an environment that says nothing, and nothing left of either."""
+    for name in ("desk", "empty", "answers"):
+        (folder / name).mkdir()
+    for name in INPUTS:
+        place, there = SAMPLES / name, folder / "desk" / name
+        shutil.copytree(place, there) if place.is_dir() else shutil.copy(place, there)
+    before, path, loaded = dict(os.environ), list(sys.path), set(sys.modules)
+    kept = {name: value for name, value in before.items() if name in KEPT}
+    os.environ.clear()
+    os.environ.update({**kept, **GIVEN, "HOME": str(folder)})
+    try:
+        with contextlib.chdir(folder / "desk"):
+            yield
+    finally:
+        os.environ.clear()
+        os.environ.update(before)
+        sys.path[:] = path
+        if "models" not in loaded:
+            sys.modules.pop("models", None)
