@@ -116,7 +116,7 @@ def test_delta_and_bootstrap_alone_are_useless_for_small_f1(method: str, mean: f
 
 @pytest.mark.parametrize("method", ["delta", "percentile", "bca"])
 def test_the_fall_back_of_the_public_answer_rescues_them(method: str) -> None:
-    """Where the bare method has no width, Wilson's is given with a warning: no longer absurd."""
+    """Where the bare method has no width, Wilson's is given or its own at one mistake, with a warning: no longer absurd."""
 
     @cache
     def interval(k: int, m: int) -> Ends:
@@ -128,7 +128,7 @@ def test_the_fall_back_of_the_public_answer_rescues_them(method: str) -> None:
         assert answer.interval is not None
         assert answer.interval.low is not None
         assert answer.interval.high is not None
-        assert answer.interval.method == "wilson"
+        assert answer.interval.method in ("wilson", method)
         return answer.interval.low, answer.interval.high
 
     assert np.mean(exact(20, interval)) > np.mean(exact(20, bare(method))) + 0.3

@@ -10,6 +10,7 @@ import pytest
 from scipy import stats
 from statsmodels.stats.proportion import proportion_confint
 
+import steelyard as sy
 from steelyard.errors import UsageError
 from steelyard.infer.anticipated import Anticipated
 from steelyard.infer.assurance import assurance, items_for_assurance, labels_for_assurance, labels_for_items
@@ -29,11 +30,19 @@ def brute_interval(rule: Rule, k: np.ndarray, n: int, level: float) -> tuple[np.
         return tuple(np.array([proportion_interval(int(x), n, "mid-p", level) for x in k]).T)
     low, high = proportion_confint(k, n, alpha=1 - level, method=STATSMODELS[rule.method])
     low, high = np.clip(low, 0, 1), np.clip(high, 0, 1)
-    if rule.method == "wald":  # as in a measurement, Wilson stands in where Wald has no width
+    if rule.method == "wald":  # as in a measurement: where it has no width Wilson's end, or its own at one mistake if that is nearer
         instead = proportion_confint(k, n, alpha=1 - level, method="wilson")
-        edge = (k == 0) | (k == n)
-        low, high = np.where(edge, instead[0], low), np.where(edge, instead[1], high)
+        own = proportion_confint(np.where(k == 0, min(1, n), n - 1), n, alpha=1 - level, method="normal") if n > 1 else instead
+        low = np.where(k == n, np.maximum(instead[0], own[0]), np.where(k == 0, 0.0, low))
+        high = np.where(k == 0, np.minimum(instead[1], own[1]), np.where(k == n, 1.0, high))
     return low, high
+
+
+def measured(method: str, k: int, n: int, side: str) -> tuple[float | None, float | None]:
+    """What `measure` answers."""
+    found = sy.measure(sy.Counts.of(k, n), interval=method, side=side).interval
+    assert found is not None
+    return found.low, found.high
 
 
 def brute_good(rule: Rule, k: np.ndarray, n: int) -> np.ndarray:
@@ -94,9 +103,8 @@ def test_the_vector_forms_are_the_intervals_of_a_measurement(method: str) -> Non
     k = np.where(rng.random(120) < 0.85, (rng.random(120) * (n + 1)).astype(int), rng.choice([0, 1], 120) * n)
     low, high = Rule(method=method, width=0.1).ends(k, n)
     for i in range(120):
-        name = "wilson" if method == "wald" and k[i] in (0, n[i]) else method
-        assert (low[i], high[i]) == pytest.approx(proportion_interval(int(k[i]), int(n[i]), name), abs=1e-13)
-        bound = proportion_interval(int(k[i]), int(n[i]), name, 0.95, "lower")[0]
+        assert (low[i], high[i]) == pytest.approx(measured(method, int(k[i]), int(n[i]), "two"), abs=1e-13)
+        bound = measured(method, int(k[i]), int(n[i]), "lower")[0]
         for t in (bound - 1e-9, bound + 1e-9):
             if 0 < t < 1:
                 assert bool(Rule(method=method, threshold=t).meets(k[i], n[i])) == (bound >= t)

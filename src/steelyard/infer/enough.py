@@ -46,7 +46,8 @@ class Rule:
     Formula: width: high - low <= width for the two-sided interval; threshold: the one-sided lower bound is not below it,
     which for `bayes` is P(metric > threshold | k of n) >= level. `f1`: k of n is the Jaccard index J, seen through
     F1 = 2J / (1 + J). `prior` belongs to `bayes` alone.
-    Assumes: independent items. Wald has no width at k = 0 and k = n and Wilson's interval stands in, as in a measurement.
+    Assumes: independent items. Wald has no width at k = 0 and k = n: Wilson's end stands in, or Wald's own at one mistake
+    if that is nearer, as in a measurement.
     Reference: JosephWolfsonDuBerger1995 for the criteria; BrownCaiDasGupta2001 for the intervals.
 
     >>> bool(Rule(width=0.1).meets(349, 382)), bool(Rule(width=0.1).meets(190, 381)), bool(Rule(threshold=0.9).meets(152, 160))
@@ -121,6 +122,8 @@ class Rule:
         ends = np.maximum(0.0, p - reach), np.minimum(1.0, p + reach)
         if self.method == "agresti-coull":
             return ends
+        one = np.minimum(1.0, 1 / n + z * np.sqrt(np.maximum(0.0, 1 - 1 / n)) / n)  # the end of Wald at one success, or one mistake
+        low, high = np.where(k >= n, np.maximum(low, 1 - one), low), np.where(k <= 0, np.minimum(high, one), high)
         edge = (k <= 0) | (k >= n)
         return np.where(edge, low, ends[0]), np.where(edge, high, ends[1])
 

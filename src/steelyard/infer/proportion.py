@@ -77,7 +77,7 @@ def mid_p(k: float, n: float, confidence_level: float = 0.95, side: str = "two")
 def percentile_of_proportion(k: float, n: float, confidence_level: float = 0.95, side: str = "two") -> tuple[float, float]:
     """The percentile bootstrap of a proportion with infinitely many draws: quantiles of Binomial(n, k/n) / n.
 
-    No width at k = 0 and k = n; the caller falls back there. Reference: Efron1979.
+    No width at k = 0 and k = n; the caller says what is given there. Reference: Efron1979.
 
     >>> percentile_of_proportion(12, 40)
     (0.175, 0.45)

@@ -8,13 +8,13 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from steelyard.errors import DataError, UsageError
-from steelyard.infer.normal import clip
+from steelyard.infer.normal import clip, z_value
 from steelyard.infer.proportion import METHODS, proportion_interval
 from steelyard.infer.work import within_reach
 from steelyard.metrics.catalogue import Metric
 from steelyard.metrics.proportions import Proportion, as_proportion, why_undefined
 from steelyard.questions.settings import Settings
-from steelyard.questions.standard_errors import table_error
+from steelyard.questions.standard_errors import slope, table_error
 from steelyard.results import Interval, Row
 from steelyard.tally.counts import FEW, Counts
 
@@ -163,8 +163,8 @@ def _interval(
         low, high, undefined = table.table_bootstrap(counts, statistic, method, level, side, draws=settings.draws, seed=settings.seed)
     except Degenerate as reason:
         if proportion is not None:
-            settings.warn(f"{name}: {method} has no interval here ({reason}); Wilson's is given instead")
-            return _binomial("wilson", counts, proportion, settings, name), {"instead_of": method}
+            ends = _without_width(method, counts, proportion, settings, f"{name}: {method} has no interval here ({reason})", statistic)
+            return ends, {} if ends[2] == method else {"instead_of": method}
         if (isinstance(reason, Undefined) and _small(metric, counts)) or not _drawn_soon(metric, counts, settings):
             return _first_order(metric, statistic, counts, settings, method, name, str(reason))
         settings.warn(f"{name}: {method} has no interval here ({reason}); the posterior's is given instead")
@@ -215,19 +215,55 @@ def _first_order(
 
 def _binomial(method: str, counts: Counts, proportion: Proportion, settings: Settings, name: str) -> tuple[float, float, str]:
     k, n = proportion.of(counts)
-    if method == "wald":
-        if k in (0, n):
-            settings.warn(f"{name}: the Wald interval has no width at {k} of {n}; Wilson's is given instead")
-            method = "wilson"
-        elif k * (n - k) / n < 5:
-            settings.warn(
-                f"{name}: Wald was asked for at {k} of {n}, where it covers far less than it says; Wilson is the default for that reason"
-            )
-    if method == "percentile" and k in (0, n):
-        settings.warn(f"{name}: the bootstrap has no width at {k} of {n}; Wilson's interval is given instead")
-        method = "wilson"
+    if method in ("wald", "percentile") and k in (0, n):
+        what = "Wald interval" if method == "wald" else "bootstrap"
+        return _without_width(method, counts, proportion, settings, f"{name}: the {what} has no width at {k} of {n}")
+    if method == "wald" and k * (n - k) / n < 5:
+        settings.warn(
+            f"{name}: Wald was asked for at {k} of {n}, where it covers far less than it says; Wilson is the default for that reason"
+        )
     low, high = proportion_interval(k, n, method, settings.confidence_level, settings.side)
     return proportion.to_metric(low), proportion.to_metric(high), method
+
+
+def _without_width(
+    method: str, counts: Counts, proportion: Proportion, settings: Settings, said: str, statistic: TableStatistic | None = None
+) -> tuple[float, float, str]:
+    """Wilson's interval; at 0 and n of n the method's own end at one mistake (one success) where Wilson's would reach beyond it.
+
+    So one more mistake never raises a lower bound, and one more success never lowers an upper one.
+    """
+    k, n = proportion.of(counts)
+    low, high, given = _binomial("wilson", counts, proportion, settings, "")
+    beside = _beside(method, k, n, counts, proportion, settings, statistic)
+    inner = (low, high) if beside is None else (max(low, beside[0]), high) if k else (low, min(high, beside[1]))
+    if inner == (low, high):
+        settings.warn(f"{said}; Wilson's is given instead")
+        return low, high, given
+    other = f"{n - 1} of {n}" if k else f"1 of {n}"
+    settings.warn(f"{said}; its {'lower' if k else 'upper'} end at {other} is given instead, because Wilson's lies beyond that")
+    return *inner, method
+
+
+def _beside(
+    method: str, k: int, n: int, counts: Counts, proportion: Proportion, settings: Settings, statistic: TableStatistic | None
+) -> tuple[float, float] | None:
+    """The method's ends one answer away from 0 or n of n; None if it has none there, or is nowhere narrower than Wilson (bca)."""
+    if k not in (0, n) or n < 2 or method == "bca":
+        return None
+    other, level, side = (n - 1 if k else 1), settings.confidence_level, settings.side
+    if method == "delta":
+        p = other / n
+        reach = z_value(level, side) * abs(slope(proportion, p)) * math.sqrt(p * (1 - p) / n)
+        return proportion.to_metric(p) - reach, proportion.to_metric(p) + reach
+    if statistic is None:
+        ends = proportion_interval(other, n, method, level, side)
+        return proportion.to_metric(ends[0]), proportion.to_metric(ends[1])
+    from steelyard.infer.table import table_bootstrap
+    from steelyard.metrics.table import statistic as of_table
+
+    table = Counts.binary(tp=other, fp=0, fn=n - other, tn=max(0, counts.n - n))  # F1 asks for no more than hits and mistakes
+    return table_bootstrap(table, of_table("f1", label=1), method, level, side, draws=settings.draws, seed=settings.seed)[:2]
 
 
 def _bayes(
