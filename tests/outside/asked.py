@@ -10,6 +10,7 @@ import contextlib
 import io
 import os
 import shutil
+import subprocess
 import sys
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -18,10 +19,24 @@ from pathlib import Path
 from steelyard.cli.main import main
 
 SAMPLES = Path(__file__).parents[1] / "samples" / "0.1.0"
-INPUTS = ("data", "trtllm", "models.py", "steelyard.toml", "suite.toml", "sums.toml", "speech.toml")
+INPUTS = ("data", "trtllm", "models.py", "nightly.py", "steelyard.toml", "suite.toml", "sums.toml", "speech.toml")
 HISTORY = ("--history", "sqlite:///runs.db")
 ENDINGS = {"json": "json", "text": "txt", "markdown": "md", "html": "html", "junit": "xml", "svg": "svg"}
 FORMATS = ("json", "text", "markdown", "html")
+NARROW, WIDE = "60", "120"
+# Files that are written for others to read: what is on record, what a run answered, cards. By the name that they are kept under.
+FILES = {
+    "reference.yaml": "desk/references/bits.yaml",
+    "reference_percent.yaml": "desk/references/percent.yaml",
+    "reference_imported.yaml": "desk/references/mmlu.yaml",
+    "reference_history.jsonl": "desk/references/changed.history.jsonl",
+    "run.jsonl": "desk/complete.jsonl",
+    "runs.csv": "desk/runs.csv",
+    "flips.csv": "desk/flips.csv",
+    "card_readme.md": "desk/cards/README.md",
+    "card_results.yaml": "desk/cards/bits.yaml",
+    "started.toml": "empty/steelyard.toml",
+}
 KEPT = ("PATH", "LANG", "LD_LIBRARY_PATH", "PYTHONPATH", "TMPDIR", "SYSTEMROOT")
 GIT = {"GIT_CONFIG_COUNT": "1", "GIT_CONFIG_KEY_0": "user.name", "GIT_CONFIG_VALUE_0": "Ada", "GIT_CONFIG_NOSYSTEM": "1"}
 GIVEN = {**GIT, "USER": "Ada", "LOGNAME": "Ada", "NO_COLOR": "1", "COLUMNS": "100"}
@@ -29,12 +44,17 @@ GIVEN = {**GIT, "USER": "Ada", "LOGNAME": "Ada", "NO_COLOR": "1", "COLUMNS": "10
 
 @dataclass(frozen=True)
 class Asked:
-    """A question: the words of the command, in which formats its answer is written, by which option, and in which folder it is asked."""
+    """A question: the words of the command, in which formats its answer is written, by which option, in which folder it is asked.
+
+    program: steelyard, or pytest. screen: what the terminal is like, for an answer on standard output.
+    """
 
     words: tuple[str, ...]
     formats: tuple[str, ...] = FORMATS
     to: str = "-o"
     where: str = "desk"
+    program: str = "steelyard"
+    screen: str = "plain"
 
 
 @dataclass(frozen=True)
@@ -53,10 +73,13 @@ def _asked() -> Iterator[tuple[str, Asked]]:
     yield from _guarded()
     yield from _run()
     yield from _listed()
+    yield from _passed_on()
+    yield from _shown()
+    yield from _refused()
 
 
-def ask(*words: str, formats: tuple[str, ...] = FORMATS, to: str = "-o", where: str = "desk") -> Asked:
-    return Asked(words, formats, to, where)
+def ask(*words: str, formats: tuple[str, ...] = FORMATS, to: str = "-o", **more: str) -> Asked:
+    return Asked(words, formats, to, **more)
 
 
 def _measured() -> Iterator[tuple[str, Asked]]:
@@ -74,6 +97,8 @@ def _measured() -> Iterator[tuple[str, Asked]]:
 
 def _compared() -> Iterator[tuple[str, Asked]]:
     yield "comparison_bits", ask("compare", "data/bits.csv", "data/bits_worse.csv", "--details")
+    changed = ("data/labels.csv", "data/labels_worse.csv", "--metric", "accuracy")
+    yield "comparison_flips_out", ask("compare", *changed, "--flips-out", "flips.csv")
     yield "comparison_margin", ask("compare", "data/floats.csv", "data/floats_same.csv", "--margin", "0.05", "--draws", "500")
     by = ("--metric", "macro_f1", "--by", "subject", "--draws", "200")
     yield "comparison_labels", ask("compare", "data/labels.csv", "data/labels_worse.csv", *by)
@@ -105,7 +130,7 @@ def _planned() -> Iterator[tuple[str, Asked]]:
     yield "plan_have", ask("plan", "estimate", "--have", "45/50", "--width", ".1")
     yield "plan_train", ask("plan", "train", "data/curve.csv", "--target", ".92", "--draws", "200", formats=drawn)
     learner = ("--learner", "models:Nearest", "--data", "data/points.csv", "--truth", "kind", "--sizes", "5,10,15,25,40", "--repeats", "2")
-    yield "learning_curve", ask("plan", "train", *learner, "--target", ".8", "--draws", "100")
+    yield "learning_curve", ask("plan", "train", *learner, "--workers", "1", "--target", ".8", "--draws", "100")
     yield "plan_designs", ask("plan", "designs", "--theta", ".05", "--expected", ".8", "--discordance", ".05", "--price", ".002")
 
 
@@ -176,9 +201,44 @@ def _listed() -> Iterator[tuple[str, Asked]]:
     yield "removed", ask("references", "remove", "changed", "new", "--reason", "no longer served")
     yield "history", ask("history", *HISTORY, "--limit", "8")
     yield "drift", ask("history", *HISTORY, "--task", "nights", "--model", "m", "--drift", "--draws", "500")
-    yield "certificate", ask("certify", "--only", "wilson-mean", "--jobs", "1")
+    yield "certificate", ask("certify", "--only", "a proportion: coverage*", "--jobs", "1")
     yield "started", ask("init", where="empty")
     yield "doctor", ask("doctor", "--format", "json", formats=())
+
+
+def _passed_on() -> Iterator[tuple[str, Asked]]:
+    """Pages of several answers, cards, tables, the session of pytest: what leaves for other programs."""
+    answers_ = [f"../answers/{name}.json" for name in ("measurement_bits", "verdict_regression", "plan_detect")]
+    yield "report", ask("report", *answers_, "--title", "All of it", formats=("html",))
+    yield "report_flips", ask("report", "../answers/comparison_flips_out.json", "--flips", "flips.csv", formats=("html",))
+    about = ("--about", "organization=lab", "--about", "retrieved=1700000000")
+    record = ("--format", "every-eval-ever", "--about", "model=lab/m", "--about", "evaluation=bits", *about)
+    yield "every_eval_ever", ask("measure", "data/bits.csv", *record, formats=("json",))
+    card = ("report", "lab/bits=../answers/measurement_bits.json", "--model", "lab/m")
+    yield "card", ask(*card, "--card", "cards/README.md", formats=("json",), to="--google-card")
+    yield "card_results", ask(*card, "--eval-results", "cards/bits.yaml", formats=())
+    yield "exported", ask("history", *HISTORY, "--task", "bits", "--export", "runs.csv", formats=())
+    words = ("-q", "-p", "no:cacheprovider", "-p", "no:xdist", "nightly.py")
+    yield "session", ask(*words, formats=("json",), to="--accuracy-report", program="pytest")
+
+
+def _shown() -> Iterator[tuple[str, Asked]]:
+    """The answer on standard output: in colour on a narrow terminal, and on one that knows no more than ASCII."""
+    for name, words in {
+        "measurement": ("measure", "data/labels.csv", "--metric", "accuracy,each_recall"),
+        "comparison": ("compare", "--flips", "790,58,76,76"),
+        "leaderboard": ("compare", "data/bits.csv", "data/bits_same.csv", "data/bits_worse.csv"),
+        "plan": ("plan", "detect", "--sigma", "50", "--theta", "3"),
+        "verdict": ("check", "data/bits_worse.csv", "--task", "bits", "--model", "m"),
+        "verdict_value": ("check", "--value", "66.05", "--task", "mmlu", "--model", "meta-llama/Llama-3.1-8B-Instruct"),
+        "references": ("references", "list"),
+        "drift": ("history", *HISTORY, "--task", "nights", "--model", "m", "--drift", "--draws", "500"),
+    }.items():
+        for screen in ("colour", "ascii"):
+            yield f"{screen}_{name}", ask(*words, formats=(), screen=screen)
+
+
+def _refused() -> Iterator[tuple[str, Asked]]:
     yield "refused_source", ask("measure", "nothing.csv", formats=())
     yield "refused_counts", ask("measure", "--counts", "9/4", formats=())
     yield "refused_option", ask("compare", "--no-such-option", formats=())
@@ -191,34 +251,77 @@ ASKED = dict(_asked())
 
 
 def answers(folder: Path) -> dict[str, Answered]:
-    """Every question, asked in a folder that is empty yet."""
+    """Every question, asked in a folder that is empty yet; the files that were written for others stay there (FILES)."""
     with _standing_in(folder):
         return {name: _answer(name, asked) for name, asked in ASKED.items()}
+
+
+def files(folder: Path) -> dict[str, str]:
+    """What was written for others to read, after the questions were asked."""
+    return {name: (folder / place).read_text(encoding="utf-8") for name, place in FILES.items()}
 
 
 def _answer(name: str, asked: Asked) -> Answered:
     places = {format_: Path("..") / "answers" / f"{name}.{ENDINGS[format_]}" for format_ in asked.formats}
     words = [*asked.words, *(word for place in places.values() for word in (asked.to, place.as_posix()))]
-    said, code = Screen(), 0
-    with contextlib.chdir(f"../{asked.where}"), contextlib.redirect_stdout(said), contextlib.redirect_stderr(said):
-        try:
-            main(words)
-        except SystemExit as stop:
-            code = int(stop.code or 0)
+    with contextlib.chdir(f"../{asked.where}"):
+        code, said = _pytest(words) if asked.program == "pytest" else _command(words, SCREENS[asked.screen]())
     written = {format_: place.read_text(encoding="utf-8") for format_, place in places.items() if place.exists()}
-    return Answered(code, said.getvalue(), written)
+    return Answered(code, said, written)
+
+
+def _command(words: list[str], screen: Screen) -> tuple[int, str]:
+    before = dict(os.environ)
+    os.environ.update({"COLUMNS": screen.columns})
+    if screen.isatty():
+        del os.environ["NO_COLOR"]
+    try:
+        with contextlib.redirect_stdout(screen), contextlib.redirect_stderr(screen):
+            main(words)
+    except SystemExit as stop:
+        return int(stop.code or 0), screen.getvalue()
+    finally:
+        os.environ.clear()
+        os.environ.update(before)
+
+
+def _pytest(words: list[str]) -> tuple[int, str]:
+    """A session in a process of its own."""
+    env = {**os.environ, "PYTHONPATH": os.pathsep.join(path for path in sys.path if path), "PYTHONDONTWRITEBYTECODE": "1"}
+    done = subprocess.run([sys.executable, "-m", "pytest", *words], env=env, capture_output=True, text=True, timeout=120, check=False)
+    return done.returncode, done.stdout + done.stderr
 
 
 class Screen(io.StringIO):
     """Standard output and standard error together, as a terminal shows them, but not a terminal."""
 
     encoding = "utf-8"
+    columns = "100"
+
+
+class Colour(Screen):
+    """A narrow terminal with colours."""
+
+    columns = NARROW
+
+    def isatty(self) -> bool:
+        return True
+
+
+class Ascii(Screen):
+    """A wide one that draws nothing."""
+
+    encoding = "ascii"
+    columns = WIDE
+
+
+SCREENS = {"plain": Screen, "colour": Colour, "ascii": Ascii}
 
 
 @contextlib.contextmanager
 def _standing_in(folder: Path) -> Iterator[None]:
     """The inputs in a folder that is the working directory, an environment that says nothing, and nothing left of either."""
-    for name in ("desk", "empty", "answers"):
+    for name in ("desk", "empty", "answers", "desk/cards"):
         (folder / name).mkdir()
     for name in INPUTS:
         place, there = SAMPLES / name, folder / "desk" / name

@@ -1,4 +1,5 @@
-"""Every page as it was, byte by byte, but for its numbers: text, markdown, HTML, JUnit, SVG, and what is said beside them.
+"""Every page as it was, byte by byte, but for its numbers: text, markdown, HTML, JUnit, SVG, what is said beside them, and the files
+that are written for others (references, rows of a run, cards).
 
 The pages of the questions in `asked.py` are under `pages/`, a file for each question and format. Numbers are masked, so that
 another processor prints the same; so are times, ids of runs, and the version. The style sheet and the script that HTML pages
@@ -17,27 +18,30 @@ import re
 
 import pytest
 
-from outside.asked import ASKED, ENDINGS, Answered
+from outside.asked import ASKED, ENDINGS, FILES, Answered
 from outside.snapshot import MEANT, PAGES
 from steelyard.version import __version__
 
 pytestmark = pytest.mark.xdist_group("outside")
 SAID = "said"
-OF_THIS_MACHINE = ("doctor",)
+OF_THIS_MACHINE = ("doctor", "session")  # what is installed, and what pytest says around it: only their JSON is kept
+WRITTEN = "file_"
 SHARED = re.compile(r"<(style|script)>(.*?)</\1>", re.DOTALL)
 TIME = re.compile(r"(?<!\d)\d{4}-\d\d-\d\d(?:[T ]\d\d\\?:\d\d(?:\\?:\d\d(?:\.\d+)?)?)?(?:Z|[+-]\d\d\\?:\d\d)?")
 LATENCY = re.compile(r"median [\d.e-]+ \w+, p90 [\d.e-]+ \w+, p99 [\d.e-]+ \w+")
 WASTED = re.compile(r"^.*\bWasted\b.*answered after the run was decided.*\n", re.MULTILINE)  # luck: what was under way when it was decided
 ID = re.compile(r"(?<![\w.#])(?:[0-9a-f]{32}|[0-9a-f]{8})(?!\w)")
 DRAWN = re.compile(r' (?:d|points|transform|viewBox)="[^"]*"')
-NUMBER = re.compile(r"(?<![\w@^#])(?<![A-Za-z]-)(?<!\d[.,])\d++(?:[.,]\d++)*+(?:e[+-]?\d++)?+(?!\w)")  # not of a name, a colour, an entity
+BEFORE = r"(?<![\w@^#])(?<![A-Za-z]-)(?<!\x1b\[)(?<!\d[.,])"  # not the digits of a name, a colour, an entity
+NUMBER = re.compile(BEFORE + r"\d++(?:[.,]\d++)*+(?:e[+-]?\d++)?+(?!\w)")
+CELL = re.compile(r"(?<![\w@^#.])(?<![A-Za-z]-)\d++(?:\.\d++)?+(?:e[+-]?\d++)?+(?!\w)")  # a comma parts two of them
 ANY_NUMBER = re.compile(r"-?\d*\.?\d+(?:e[+-]?\d+)?")
 
 
-def now(answered: dict[str, Answered]) -> dict[str, str]:
-    """The masked pages by the names of their files, and what they share."""
+def now(answered: dict[str, Answered], written: dict[str, str]) -> dict[str, str]:
+    """The masked pages by the names of their files, what they share, and the files that were written besides."""
     found = {file: page for name, answer in answered.items() for file, page in pages(name, answer).items()}
-    return {**found, **shared(answered)}
+    return {**found, **shared(answered), **other_files(written)}
 
 
 def pages(name: str, answer: Answered) -> dict[str, str]:
@@ -46,6 +50,11 @@ def pages(name: str, answer: Answered) -> dict[str, str]:
     found = {f"{name}.{ENDINGS[format_]}": masked(page, format_) for format_, page in answer.pages.items() if format_ != "json"}
     said = "".join(line for line in answer.said.splitlines(keepends=True) if not line.startswith("written to "))
     return {**found, f"{name}.{SAID}": masked(said, "text")} if said else found
+
+
+def other_files(written: dict[str, str]) -> dict[str, str]:
+    """What is on record, what a run answered, cards: for people and other programs."""
+    return {f"{WRITTEN}{name}": text if name.endswith(".toml") else masked(text, "file") for name, text in written.items()}
 
 
 def shared(answered: dict[str, Answered]) -> dict[str, str]:
@@ -59,6 +68,8 @@ def masked(page: str, format_: str) -> str:
     page = WASTED.sub("", page.replace(__version__, "VERSION"))
     page = LATENCY.sub("LATENCY", TIME.sub("TIME", page))
     page = ID.sub(lambda found: "x" * len(found[0]), page)
+    if format_ == "file":
+        return CELL.sub("#", page)
     if format_ in ("text", "markdown"):
         return NUMBER.sub(lambda found: re.sub(r"\d", "#", found[0]), page)
     page = re.sub(r"sha256-[\w+/=]+", "sha256-HASH", SHARED.sub(r"<\1>SHARED</\1>", page))
@@ -69,24 +80,35 @@ def masked(page: str, format_: str) -> str:
 @pytest.mark.parametrize("name", [name for name in ASKED if name not in OF_THIS_MACHINE])
 def test_a_page_is_as_it_was(name: str, answered: dict[str, Answered]) -> None:
     found = pages(name, answered[name])
-    old = {path.name: path.read_text(encoding="utf-8") for path in PAGES.glob(f"{name}.*")}
-    assert {*found} == {*old}, MEANT
+    assert {*found} == {path.name for path in PAGES.glob(f"{name}.*")}, MEANT
     for file, page in found.items():
-        if page != old[file]:
-            seen = "\n".join(difflib.unified_diff(old[file].splitlines(), page.splitlines(), f"pages/{file}", "now", lineterm=""))
-            pytest.fail(f"{file} is another page; {MEANT}\n{seen}")
+        _as_it_was(file, page)
+
+
+def _as_it_was(file: str, page: str) -> None:
+    old = (PAGES / file).read_text(encoding="utf-8")
+    if page != old:
+        seen = "\n".join(difflib.unified_diff(old.splitlines(), page.splitlines(), f"pages/{file}", "now", lineterm=""))
+        pytest.fail(f"{file} is another page; {MEANT}\n{seen}")
+
+
+@pytest.mark.parametrize("name", FILES)
+def test_a_file_is_as_it_was(name: str, written: dict[str, str]) -> None:
+    ((file, page),) = other_files({name: written[name]}).items()
+    _as_it_was(file, page)
 
 
 def test_style_and_script_are_as_they_were(answered: dict[str, Answered]) -> None:
     assert shared(answered) == {path.name: path.read_text(encoding="utf-8") for path in PAGES.glob("shared*")}, MEANT
 
 
-def test_there_is_no_page_that_nobody_makes(answered: dict[str, Answered]) -> None:
-    assert {path.name for path in PAGES.iterdir()} == {*now(answered)}
+def test_there_is_no_page_that_nobody_makes(answered: dict[str, Answered], written: dict[str, str]) -> None:
+    assert {path.name for path in PAGES.iterdir()} == {*now(answered, written)}
 
 
 def test_every_format_is_kept() -> None:
-    assert {path.suffix.removeprefix(".") for path in PAGES.iterdir()} == {*ENDINGS.values(), SAID, "css", "js"} - {"json"}
+    found = {path.suffix.removeprefix(".") for path in PAGES.iterdir() if not path.name.startswith(WRITTEN)}
+    assert found == {*ENDINGS.values(), SAID, "css", "js"} - {"json"}
 
 
 def test_no_page_names_a_place_a_day_or_a_machine() -> None:
@@ -108,6 +130,8 @@ def test_no_page_names_a_place_a_day_or_a_machine() -> None:
         ("<style>a { top: 3px }</style>12.50", "html", "<style>SHARED</style>#"),
         ('<a fill="#0550ae" x1="2%">&#39;</a>', "html", '<a fill="#0550ae" x1="#%">&#39;</a>'),
         ("Items asked  32\nWasted  1  answered after the run was decided, and not used\n", "text", "Items asked  ##\n"),
+        ("True,80,0.5,,1e-05,q01", "file", "True,#,#,,#,q01"),
+        ("\x1b[1;31mWORSE\x1b[0m 0.5", "text", "\x1b[1;31mWORSE\x1b[0m #.#"),
         (f"|n:80|alpha:0.05|steelyard:{__version__}", "text", "|n:##|alpha:#.##|steelyard:VERSION"),
     ],
 )

@@ -18,6 +18,10 @@ from outside.snapshot import MEANT, kept
 
 Plain = dict[str, Any]
 BY_POSITION = ("POSITIONAL_ONLY", "POSITIONAL_OR_KEYWORD")
+SPECIAL = {  # what a caller uses without naming it: print(m), len(m), m["accuracy"], with ...
+    *("__str__", "__bool__", "__float__", "__len__", "__iter__", "__getitem__", "__contains__", "__call__", "__enter__", "__exit__"),
+    *("_repr_html_", "_repr_markdown_"),
+}
 PLAIN_DEFAULTS = (bool, int, float, str, tuple, type(None))
 
 
@@ -74,7 +78,7 @@ def class_of(cls: type) -> Plain:
     for above in reversed([each for each in cls.__mro__ if each.__module__.startswith("steelyard")]):
         for name, what in _members(above):
             if inspect.isfunction(what):
-                methods[name] = parameters(what, bound=False)
+                methods[name] = [] if name in SPECIAL else parameters(what, bound=False)  # Python itself gives those theirs
             elif isinstance(what, classmethod | staticmethod):
                 methods[name] = parameters(getattr(above, name))
             else:
@@ -86,7 +90,7 @@ def class_of(cls: type) -> Plain:
 def _members(cls: type) -> Iterator[tuple[str, Any]]:
     declared = [each.name for each in dataclasses.fields(cls)] if dataclasses.is_dataclass(cls) else []
     for name in {*declared, *inspect.get_annotations(cls), *vars(cls)}:
-        if not name.startswith("_"):
+        if name in SPECIAL or not name.startswith("_"):
             yield name, vars(cls).get(name)
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
 from outside import test_commands, test_json_shapes, test_pages_text, test_public_signatures
-from outside.asked import answers
+from outside.asked import answers, files
 from outside.snapshot import PAGES, keep
 
 
@@ -18,8 +18,9 @@ def main() -> None:
     keep("commands", test_commands.now())
     with tempfile.TemporaryDirectory() as folder:
         answered = answers(Path(folder))
+        written = files(Path(folder))
     keep("shapes", test_json_shapes.now(answered))
-    pages = test_pages_text.now(answered)
+    pages = test_pages_text.now(answered, written)
     PAGES.mkdir(exist_ok=True)
     for path in PAGES.iterdir():
         if path.name not in pages:
