@@ -35,11 +35,11 @@ from benchmarks.timing import (
     scratch,
     unjudged,
 )
-from steelyard.infer.flips import mcnemar_exact, mcnemar_midp, tango
-from steelyard.infer.paired_sums import paired_resampled
-from steelyard.infer.paired_table import paired_bootstrap_test
-from steelyard.infer.randomization import randomize
-from steelyard.infer.signflip import sign_flip
+from steelyard.infer.paired.mcnemar import mcnemar_exact, mcnemar_midp, tango
+from steelyard.infer.paired.randomization import randomize
+from steelyard.infer.paired.signflip import sign_flip
+from steelyard.infer.paired.sums import paired_resampled
+from steelyard.infer.paired.table import paired_bootstrap_test
 from steelyard.metrics.sums import QUOTIENT
 from steelyard.metrics.table import statistic
 from steelyard.tally.joint import JointCounts
@@ -257,8 +257,8 @@ def counting(*, quick: bool) -> Iterator[Row]:
 
 OURS = """
 import json, sys
-from steelyard.read.doors import open_source
-from steelyard.read.joining import joint
+from steelyard.read.open_source import open_source
+from steelyard.read.engines.joining import joint
 table, report = joint(*(open_source(path, columns={}) for path in sys.argv[1:]))
 print(json.dumps([table.labels, list(table.cells()), report.matched]))
 """

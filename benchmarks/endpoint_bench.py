@@ -84,10 +84,10 @@ def asked(*, quick: bool) -> Iterator[Row]:
 
 def _ours(url: str, n: int) -> tuple[float, float]:
     """Seconds and CPU seconds of the whole runner: asks made, sent, answered, written to the journal, handed out in order."""
-    from steelyard.evaluate.asking import ask_all, interleaved
-    from steelyard.evaluate.asks import Case
-    from steelyard.evaluate.endpoint import Endpoint
-    from steelyard.evaluate.journal import Journal
+    from steelyard.evaluate.asking.asking import ask_all, interleaved
+    from steelyard.evaluate.asking.asks import Case
+    from steelyard.evaluate.asking.journal import Journal
+    from steelyard.evaluate.models.endpoint import Endpoint
 
     model = Endpoint("m", url, key="none", api="completions", sampling={"temperature": 0, "max_tokens": 16}, concurrency=AT_ONCE)
 

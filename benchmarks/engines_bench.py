@@ -27,11 +27,11 @@ from benchmarks.timing import Row, Unmeasured, Wrong, scratch, seconds
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
 from read.sql.servers import start_cluster, start_postgres, stop_cluster, stop_postgres
+from steelyard.read.engines import portable
+from steelyard.read.engines.database import open_database
+from steelyard.read.engines.meeting import meet_tables
+from steelyard.read.engines.spark import spark_files, spark_session, spark_source
 from steelyard.read.source import Source
-from steelyard.read.sql import portable
-from steelyard.read.sql.database import open_database
-from steelyard.read.sql.meeting import meet_tables
-from steelyard.read.sql.spark import spark_files, spark_session, spark_source
 
 CLASSES, LIMIT, FEW = 10, 1_000_000, 2_000_000
 ENGINES = ("duckdb", "postgresql", "spark")

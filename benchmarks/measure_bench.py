@@ -20,11 +20,11 @@ from sklearn.metrics import accuracy_score, confusion_matrix, f1_score
 import steelyard as sy
 from benchmarks.checks import near, same
 from benchmarks.timing import Row, Unmeasured, Wrong, at_least, at_most, below, cpu, duel, megabytes, power, seconds
-from steelyard.infer.posterior import f1_posterior
-from steelyard.infer.table import table_bootstrap
+from steelyard.infer.intervals.table import table_bootstrap
+from steelyard.infer.posterior.metrics import f1_posterior
 from steelyard.items import Labels
 from steelyard.metrics.table import statistic
-from steelyard.read.doors import open_source
+from steelyard.read.open_source import open_source
 from steelyard.tally.design import count_labels
 
 DRAWS = 1000

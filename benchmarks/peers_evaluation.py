@@ -110,7 +110,7 @@ def errorbars_by_hand(right: tuple[Any, Any]) -> Iterator[Case]:
     """The same test by the functions that `sy.compare` is made of: like with like, so this row has no target."""
     from errorbars.compare import mcnemar_exact as theirs
 
-    from steelyard.infer.flips import mcnemar_exact
+    from steelyard.infer.paired.mcnemar import mcnemar_exact
     from steelyard.tally.pairs import joint_of_codes
 
     ones = np.ones(len(right[0]), np.int64)

@@ -37,9 +37,9 @@ def statsmodels() -> Iterator[Case]:
     from statsmodels.stats.contingency_tables import mcnemar
     from statsmodels.stats.proportion import confint_proportions_2indep, proportion_confint
 
-    from steelyard.infer.flips import mcnemar_exact
+    from steelyard.infer.intervals.proportion import clopper_pearson
     from steelyard.infer.normal import wilson
-    from steelyard.infer.proportion import clopper_pearson
+    from steelyard.infer.paired.mcnemar import mcnemar_exact
     from steelyard.infer.unpaired import newcombe
 
     table = [[790, 58], [76, 76]]
@@ -75,8 +75,8 @@ def sacrebleu() -> Iterator[Case]:
     from sacrebleu.metrics.base import Metric, Score
     from sacrebleu.significance import PairedTest
 
-    from steelyard.infer.paired_sums import paired_resampled
-    from steelyard.infer.signflip import sign_flip
+    from steelyard.infer.paired.signflip import sign_flip
+    from steelyard.infer.paired.sums import paired_resampled
     from steelyard.metrics.sums import QUOTIENT
 
     class SegmentMean(Metric):
@@ -138,7 +138,7 @@ def baycomp() -> Iterator[Case]:
     """The Bayesian correlated t is the corrected t read as a posterior: the same law."""
     from baycomp import two_on_single
 
-    from steelyard.infer.crossval import corrected_repeated_kfold_t, differences
+    from steelyard.infer.learning.crossval import corrected_repeated_kfold_t, differences
 
     rng = np.random.default_rng(8)
     a = rng.normal(0.8, 0.02, 100)
@@ -154,7 +154,7 @@ def baycomp() -> Iterator[Case]:
 
 def importance() -> Iterator[Case]:
     """Draws from the prior weighted by the likelihood, as Bayesian evaluation packages do for paired outcomes; written here."""
-    from steelyard.infer.paired_posterior import difference_posterior
+    from steelyard.infer.posterior.difference import difference_posterior
 
     for cells, draws in (((36, 5, 4, 5), 100_000), ((790, 58, 76, 76), 1_000_000)):
         count = np.array(cells, float)

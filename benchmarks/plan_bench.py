@@ -22,11 +22,11 @@ def rows(*, quick: bool) -> Iterator[Row]:
 
 def searches() -> dict[str, Callable[[], object]]:
     """Searches whose answer lies near 100,000 items."""
-    from steelyard.infer.anticipated import Anticipated
-    from steelyard.infer.assurance import items_for_assurance
-    from steelyard.infer.enough import Rule
-    from steelyard.infer.mcnemar_power import mcnemar_items, mcnemar_theta
-    from steelyard.infer.rule_out import rule_out_items
+    from steelyard.infer.planning.anticipated import Anticipated
+    from steelyard.infer.planning.assurance import items_for_assurance
+    from steelyard.infer.planning.mcnemar_power import mcnemar_items, mcnemar_theta
+    from steelyard.infer.planning.precision_goal import Rule
+    from steelyard.infer.planning.rule_out import rule_out_items
 
     return {
         "McNemar, n for psi .05, theta .0018": lambda: mcnemar_items(0.05, 0.0018, 0.05, 0.2),
@@ -45,9 +45,9 @@ def scanned(quick: bool) -> Row:
     """The same first and stable n by computing the assurance at every n up to the worst outcome, as a user would."""
     from scipy.special import bdtr, betaincinv
 
-    from steelyard.infer.anticipated import Anticipated
-    from steelyard.infer.assurance import items_for_assurance
-    from steelyard.infer.enough import Rule
+    from steelyard.infer.planning.anticipated import Anticipated
+    from steelyard.infer.planning.assurance import items_for_assurance
+    from steelyard.infer.planning.precision_goal import Rule
 
     width, top = 0.1, 400
 

@@ -23,7 +23,7 @@ def rows(*, quick: bool) -> Iterator[Row | Unmeasured]:
         return
     from steelyard.web.app import make_app
     from steelyard.web.pages import plain_link
-    from steelyard.web.serving import Serving
+    from steelyard.web.settings import Serving
 
     with scratch() as folder:
         url = f"sqlite:///{Path(folder, 'runs.db')}"
@@ -48,8 +48,8 @@ def filled(url: str) -> Any:
     """A history of verdicts, each with its whole answer, as `check` keeps them; a few with their items."""
     from steelyard.history.packing import pack
     from steelyard.history.store import open_history
-    from steelyard.questions.guard import check
-    from steelyard.questions.record import record
+    from steelyard.questions.guard.check import check
+    from steelyard.questions.record.record import record
 
     folder = Path(url.removeprefix("sqlite:///")).parent
     base = {f"item-{i:05d}": int(i % 5 > 0) for i in range(ITEMS)}
@@ -71,11 +71,11 @@ def _insert(history: Any, verdict: Any, digest: str, start: datetime) -> Any:
     """One row after another in one transaction: making the history is not what is measured."""
     import uuid
 
-    from steelyard.histories import PastRun
     from steelyard.history.entries import entry_of, utc
     from steelyard.history.schema import COLUMNS
     from steelyard.history.schema import RUNS as TABLE
     from steelyard.history.store import _row
+    from steelyard.results.history import PastRun
 
     said = entry_of(verdict)
     names = ", ".join(f'"{name}"' for name in COLUMNS)

@@ -31,8 +31,8 @@ def rows(*, quick: bool) -> Iterator[Row]:
 
 def exact(discordance: float, goals: tuple[str, str], paths: int) -> Iterator[Row]:
     """The profile-likelihood McNemar test, the default: discordance unknown to it, losses added to the churn, batches of 32."""
-    from steelyard.infer.mcnemar_power import mcnemar_items
-    from steelyard.infer.sequential_cost import expected_items
+    from steelyard.infer.planning.mcnemar_power import mcnemar_items
+    from steelyard.infer.sequential.sequential_cost import expected_items
 
     paired = mcnemar_items(discordance + THETA, THETA, 0.05, 0.2).n_stable
     for drop, key, words in ((0.0, goals[0], "nothing changed"), (THETA, goals[1], "dropped by theta")):
@@ -89,7 +89,7 @@ def answers(accuracy: float, discordance: float, stored: int) -> Answers:
 
 def by_information(draw: Answers, drop: float, runs: int, pool_mean: float | None = None) -> tuple[float, float]:
     """Thousands of runs of the Lan-DeMets rule at once, from running sums: the share that alarms, and the mean items."""
-    from steelyard.infer.spending import design
+    from steelyard.infer.sequential.spending import design
 
     plan = design(20, 0.05, 0.2, "obrien-fleming", "hsd:0")
     times, upper, lower = (np.array(x) for x in (plan.times, plan.upper, plan.lower))

@@ -221,7 +221,7 @@ def test_guide_names_every_recognised_column() -> None:
 
 
 def test_methods_page_names_every_interval() -> None:
-    from steelyard.questions.settings import INTERVALS
+    from steelyard.estimate.measure_options import INTERVALS
 
     methods = _page("methods.md")
     assert [name for name in INTERVALS if f"`{name}`" not in methods] == []
@@ -237,7 +237,7 @@ def _options(command: click.Command) -> list[str]:
 
 
 def test_compare_guide_names_every_test_and_interval() -> None:
-    from steelyard.questions.asked import PAIRED_INTERVALS, TESTS, UNPAIRED_INTERVALS
+    from steelyard.estimate.compare_options import PAIRED_INTERVALS, TESTS, UNPAIRED_INTERVALS
 
     everything = dict.fromkeys((*TESTS, *PAIRED_INTERVALS, *UNPAIRED_INTERVALS))
     assert _missing(_page("compare.md"), everything) == []
@@ -246,7 +246,7 @@ def test_compare_guide_names_every_test_and_interval() -> None:
 
 def test_compare_guide_names_every_option_and_correction() -> None:
     from steelyard.cli.compare import compare
-    from steelyard.infer.many import CORRECTIONS
+    from steelyard.infer.multiplicity import CORRECTIONS
 
     guide = _page("compare.md")
     assert [name for name in _options(compare) if not re.search(rf"{name}(?![-\w])", guide)] == []
@@ -255,7 +255,7 @@ def test_compare_guide_names_every_option_and_correction() -> None:
 
 def test_learners_guide_names_every_method_and_option() -> None:
     from steelyard.cli.learners import learners
-    from steelyard.questions.learner_design import METHODS
+    from steelyard.questions.learners.design import METHODS
 
     guide = _page("learners.md")
     assert _missing(guide, METHODS) == []
@@ -285,8 +285,8 @@ def test_guard_guide_names_every_option() -> None:
 
 def test_run_guide_names_every_option_scorer_and_rule() -> None:
     from steelyard.cli.run import run
-    from steelyard.evaluate.scorers import SCORERS
-    from steelyard.infer.stopping import KINDS
+    from steelyard.evaluate.scorers.catalogue import SCORERS
+    from steelyard.infer.sequential.stopping import KINDS
 
     guide = _page("run.md")
     assert [name for name in _options(run) if not re.search(rf"{name}(?![-\w])", guide)] == []
@@ -295,7 +295,7 @@ def test_run_guide_names_every_option_scorer_and_rule() -> None:
 
 def test_learners_guide_has_the_measured_false_alarms() -> None:
     """The figures of the table are those that the command prints."""
-    from steelyard.questions.learner_words import FALSE_ALARMS
+    from steelyard.questions.learners.words import FALSE_ALARMS
 
     rows = {m[1]: m[0] for m in re.finditer(r"^\| `([\w-]+)` .*$", _page("learners.md"), re.M)}
     assert {name for name, share in FALSE_ALARMS.items() if name in rows and f"| {share} |" not in rows[name]} == set()

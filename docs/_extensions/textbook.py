@@ -25,14 +25,13 @@ PART = re.compile(rf"(?:^|(?<=[.;)] ))({PARTS}|undefined): ")
 KEY = re.compile(r"\b(?:[A-Z][A-Za-z]+|van[A-Z][a-z]+)(?:19|20)\d\d[a-z]?\b")
 # The modules of infer/ by what they are for; one that is not listed stands at the end.
 ROOMS = {
-    "One number": "proportion normal mean grouped table bootstrap sums cells ranking coverage",
-    "A difference": "flips unpaired paired_table paired_sums randomization signflip within_items delong_pair equivalence many",
-    "Belief": "beta posterior draws lattice paired_posterior",
-    "How much data": "power mcnemar_power rule_out search assurance anticipated enough lengths labelling power_law learning_curve",
-    "Worse or not": "decision regression_adjusted drift change_point",
-    "Stopping early": "stopping profile_mcnemar empirical_likelihood el_sprt sequential_mcnemar losses lan_demets spending"
-    " brownian sprt e_mcnemar e_process confidence_sequence after_stopping sequential_cost profile_courses el_cost",
-    "Learning algorithms": "crossval",
+    "One system": "intervals resampling",
+    "Two systems on the same items": "paired",
+    "Belief": "posterior",
+    "How much data": "planning",
+    "Stopping early": "sequential",
+    "A series of runs": "series",
+    "Learning algorithms": "learning",
 }
 HOMES = {f"steelyard.{home}.{name}": name for name, home in steelyard._HOME.items()}
 
@@ -145,8 +144,9 @@ class Estimators(Written):
     def lines(self) -> list[str]:
         import steelyard.infer
 
-        there = [info.name for info in pkgutil.iter_modules(steelyard.infer.__path__)]
-        rooms = {title: [name for name in names.split() if name in there] for title, names in ROOMS.items()}
+        there = [info.name for info in pkgutil.walk_packages(steelyard.infer.__path__, "steelyard.infer.") if not info.ispkg]
+        folder = {name: name.split(".")[2] for name in there}
+        rooms = {title: [name for name in there if folder[name] in names.split()] for title, names in ROOMS.items()}
         rooms["Other"] = sorted(set(there).difference(*rooms.values()))
         lines: list[str] = []
         for title, names in rooms.items():
@@ -156,9 +156,9 @@ class Estimators(Written):
 
 
 def _estimators(name: str) -> list[str]:
-    module = importlib.import_module(f"steelyard.infer.{name}")
+    module = importlib.import_module(name)
     public = [each for each, thing in vars(module).items() if _cites(thing, module.__name__) and not each.startswith("_")]
-    lines = [*heading(name.replace("_", " "), "~"), *textbook(module.__doc__ or "")] if public else []
+    lines = [*heading(name.rpartition(".")[2].replace("_", " "), "~"), *textbook(module.__doc__ or "")] if public else []
     for each in public:
         kind = "class" if inspect.isclass(getattr(module, each)) else "function"
         lines += [f".. auto{kind}:: {module.__name__}.{each}", *(["    :members:"] if kind == "class" else []), ""]

@@ -13,8 +13,8 @@ import math
 from pathlib import Path
 
 import steelyard as sy
-from steelyard.infer.flips import mcnemar_midp
 from steelyard.infer.normal import z_value
+from steelyard.infer.paired.mcnemar import mcnemar_midp
 
 HERE = Path(__file__).with_suffix(".svg")
 ASKED = ((38, 40), (380, 400), (3800, 4000))

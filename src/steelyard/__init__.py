@@ -11,83 +11,83 @@ from steelyard.version import __version__
 
 if TYPE_CHECKING:
     from steelyard.accuracy_task import AccuracyTask
-    from steelyard.certificates import Certificate
     from steelyard.errors import AmbiguityError, DataError, SourceError, SteelyardError, UsageError
-    from steelyard.evaluate.task import Task
-    from steelyard.histories import Drift, PastRun, RunList
+    from steelyard.estimate.curve_points import LearningCurve
+    from steelyard.evaluate.task.task import Task
     from steelyard.history.store import History, open_history
-    from steelyard.plans import Plan
     from steelyard.proof.certify import certify
-    from steelyard.questions.card import model_card
-    from steelyard.questions.compare import compare
-    from steelyard.questions.curve_rows import LearningCurve
-    from steelyard.questions.every_eval_ever import every_eval_ever
-    from steelyard.questions.guard import check
-    from steelyard.questions.guard_suite import check_suite
-    from steelyard.questions.history import compare_runs, list_runs
-    from steelyard.questions.history_drift import drift
-    from steelyard.questions.learners import compare_learners
-    from steelyard.questions.learning_curve import learning_curve
-    from steelyard.questions.measure import measure
-    from steelyard.questions.plan_designs import plan_designs
-    from steelyard.questions.plan_detect import plan_detect
-    from steelyard.questions.plan_estimate import plan_estimate
-    from steelyard.questions.plan_train import plan_train
-    from steelyard.questions.posteriors import posterior
-    from steelyard.questions.record import record
-    from steelyard.questions.report import report
-    from steelyard.questions.run import run
-    from steelyard.questions.run_suite import run_suite
-    from steelyard.results import Comparison, Interval, Leaderboard, Measurement, Row
-    from steelyard.runs import DryRun, Evaluation
+    from steelyard.questions.compare.compare import compare
+    from steelyard.questions.guard.check import check
+    from steelyard.questions.history.drift import drift
+    from steelyard.questions.history.history import compare_runs, list_runs
+    from steelyard.questions.learners.learners import compare_learners
+    from steelyard.questions.learners.learning_curve import learning_curve
+    from steelyard.questions.measure.measure import measure
+    from steelyard.questions.measure.posterior import posterior
+    from steelyard.questions.plan.designs import plan_designs
+    from steelyard.questions.plan.detect import plan_detect
+    from steelyard.questions.plan.estimate import plan_estimate
+    from steelyard.questions.plan.train import plan_train
+    from steelyard.questions.record.record import record
+    from steelyard.questions.report.card import model_card
+    from steelyard.questions.report.every_eval_ever import every_eval_ever
+    from steelyard.questions.report.report import report
+    from steelyard.questions.run.run import run
+    from steelyard.questions.suite.check_suite import check_suite
+    from steelyard.questions.suite.run_suite import run_suite
+    from steelyard.results.certificate import Certificate
+    from steelyard.results.evaluation import DryRun, Evaluation
+    from steelyard.results.history import Drift, PastRun, RunList
+    from steelyard.results.measurement import Comparison, Interval, Leaderboard, Measurement, Row
+    from steelyard.results.plan import Plan
+    from steelyard.results.verdict import Recorded, Suite, Verdict
     from steelyard.tally.counts import Counts
     from steelyard.tally.joint import JointCounts
-    from steelyard.verdicts import Recorded, Suite, Verdict
 
 _HOME = {
     "AccuracyTask": "accuracy_task",
-    "Certificate": "certificates",
+    "Certificate": "results.certificate",
     "certify": "proof.certify",
-    "check": "questions.guard",
-    "check_suite": "questions.guard_suite",
-    "record": "questions.record",
-    "report": "questions.report",
-    "run": "questions.run",
-    "run_suite": "questions.run_suite",
-    "DryRun": "runs",
-    "Evaluation": "runs",
-    "Drift": "histories",
+    "check": "questions.guard.check",
+    "check_suite": "questions.suite.check_suite",
+    "record": "questions.record.record",
+    "report": "questions.report.report",
+    "run": "questions.run.run",
+    "run_suite": "questions.suite.run_suite",
+    "DryRun": "results.evaluation",
+    "Evaluation": "results.evaluation",
+    "Drift": "results.history",
     "History": "history.store",
-    "PastRun": "histories",
-    "RunList": "histories",
-    "compare_runs": "questions.history",
-    "drift": "questions.history_drift",
-    "list_runs": "questions.history",
+    "PastRun": "results.history",
+    "RunList": "results.history",
+    "compare_runs": "questions.history.history",
+    "drift": "questions.history.drift",
+    "list_runs": "questions.history.history",
     "open_history": "history.store",
-    "Task": "evaluate.task",
-    "Recorded": "verdicts",
-    "Suite": "verdicts",
-    "Verdict": "verdicts",
-    "compare": "questions.compare",
-    "compare_learners": "questions.learners",
-    "every_eval_ever": "questions.every_eval_ever",
-    "measure": "questions.measure",
-    "model_card": "questions.card",
-    "learning_curve": "questions.learning_curve",
-    "plan_designs": "questions.plan_designs",
-    "plan_detect": "questions.plan_detect",
-    "plan_estimate": "questions.plan_estimate",
-    "plan_train": "questions.plan_train",
-    "posterior": "questions.posteriors",
-    "Comparison": "results",
+    "Task": "evaluate.task.task",
+    "Recorded": "results.verdict",
+    "Suite": "results.verdict",
+    "Verdict": "results.verdict",
+    "compare": "questions.compare.compare",
+    "compare_learners": "questions.learners.learners",
+    "every_eval_ever": "questions.report.every_eval_ever",
+    "measure": "questions.measure.measure",
+    "model_card": "questions.report.card",
+    "learning_curve": "questions.learners.learning_curve",
+    "plan_designs": "questions.plan.designs",
+    "plan_detect": "questions.plan.detect",
+    "plan_estimate": "questions.plan.estimate",
+    "plan_train": "questions.plan.train",
+    "posterior": "questions.measure.posterior",
+    "Comparison": "results.measurement",
     "Counts": "tally.counts",
     "JointCounts": "tally.joint",
-    "Leaderboard": "results",
-    "LearningCurve": "questions.curve_rows",
-    "Interval": "results",
-    "Measurement": "results",
-    "Plan": "plans",
-    "Row": "results",
+    "Leaderboard": "results.measurement",
+    "LearningCurve": "estimate.curve_points",
+    "Interval": "results.measurement",
+    "Measurement": "results.measurement",
+    "Plan": "results.plan",
+    "Row": "results.measurement",
     "SteelyardError": "errors",
     "UsageError": "errors",
     "SourceError": "errors",

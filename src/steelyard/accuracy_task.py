@@ -28,18 +28,18 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from steelyard.errors import SteelyardError, UsageError
-from steelyard.evaluate import prompts
-from steelyard.evaluate.engine_spec import spec_of
-from steelyard.evaluate.prompts import Sample
+from steelyard.evaluate.models.engine_spec import spec_of
+from steelyard.evaluate.task import prompts
+from steelyard.evaluate.task.prompts import Sample
 from steelyard.options import SOURCE_KEYWORDS, keywords_of, refuse_unknown
-from steelyard.questions.guard import check
-from steelyard.questions.guard_rule import is_better_higher
-from steelyard.questions.record import existing_entry
-from steelyard.questions.reference_place import Place, load, locate, matched
+from steelyard.questions.guard.check import check
+from steelyard.questions.guard.rule import is_better_higher
+from steelyard.questions.record.record import existing_entry
 from steelyard.reference import outcomes
 from steelyard.reference.entry import Entry
+from steelyard.reference.lookup import Place, load, locate, matched
 from steelyard.reference.names import check_spec
-from steelyard.verdicts import Verdict
+from steelyard.results.verdict import Verdict
 
 log = logging.getLogger("steelyard")
 NUMBERS = ("alpha", "beta", "sigma", "num_samples")

@@ -9,12 +9,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from steelyard.errors import SteelyardError
-from steelyard.evaluate.models import called, default_name
-from steelyard.questions.record import existing_entry
-from steelyard.questions.run import run
-from steelyard.questions.run_task import read_task
-from steelyard.questions.run_wish import HOW, OF_MODELS
-from steelyard.runs import Evaluation
+from steelyard.evaluate.models.opening import called, default_name
+from steelyard.questions.record.record import existing_entry
+from steelyard.questions.run.options import HOW, OF_MODELS
+from steelyard.questions.run.run import run
+from steelyard.questions.run.task import read_task
+from steelyard.results.evaluation import Evaluation
 
 if TYPE_CHECKING:
     from steelyard.pytest_session import Accuracy, Judged

@@ -19,20 +19,20 @@ import pytest
 from steelyard.errors import SteelyardError, UsageError
 from steelyard.items import Labels
 from steelyard.options import COLUMNS, LOG_CHOICES, SOURCE_KEYWORDS, keywords_of, refuse_unknown
-from steelyard.questions.guard import check as ask
-from steelyard.questions.record import existing_entry, record
-from steelyard.questions.reference_place import Place, load, locate, matched
-from steelyard.read.doors import open_source
+from steelyard.questions.guard.check import check as ask
+from steelyard.questions.record.record import existing_entry, record
 from steelyard.read.frames import is_frame
+from steelyard.read.open_source import open_source
 from steelyard.reference.config import find_config
 from steelyard.reference.entry import Entry
+from steelyard.reference.lookup import Place, load, locate, matched
 from steelyard.render.digits import NONE
 from steelyard.render.safe import terminal
 from steelyard.render.verdict_facts import accept_command, drop_text, flips_text, needed_text, p_beside, score_text, telling_cells, who
-from steelyard.verdicts import Verdict
+from steelyard.results.verdict import Verdict
 
 if TYPE_CHECKING:
-    from steelyard.runs import Evaluation
+    from steelyard.results.evaluation import Evaluation
 
 TELLING = 5
 KNOWN = tuple(dict.fromkeys((*keywords_of(ask), *keywords_of(record), *SOURCE_KEYWORDS)))
@@ -64,7 +64,7 @@ def _columns_of(frame: Any, options: Mapping[str, Any]) -> dict[str, list[Any]]:
     """The columns of a frame that a record reads, under their own names."""
     given = {role: options[role] for role in RUN_ROLES if options.get(role) is not None}
     if options.get("ratio") is not None:
-        from steelyard.questions.measure_items import ratio_columns
+        from steelyard.questions.measure.from_source import ratio_columns
 
         given["ratio"] = ratio_columns(options["ratio"])
     source = open_source(frame, columns=given)

@@ -11,11 +11,11 @@ from pathlib import Path
 from typing import Any
 
 from steelyard.errors import SteelyardError, UsageError
-from steelyard.infer.many import adjust
+from steelyard.infer.multiplicity import adjust
 from steelyard.options import typed_text
 from steelyard.outputs import write_whole
-from steelyard.questions.record import existing_entry, record
-from steelyard.questions.reference_place import load, locate
+from steelyard.questions.record.record import existing_entry, record
+from steelyard.reference.lookup import load, locate
 from steelyard.reference.names import canonical_spec
 from steelyard.render.digits import NONE, count_text
 from steelyard.render.layout import GAP, left, right, widest
@@ -23,7 +23,7 @@ from steelyard.render.markdown import markdown_table
 from steelyard.render.safe import terminal
 from steelyard.render.verdict import Piece, fitted, verdict_pieces, word
 from steelyard.render.verdict_facts import p_beside, score_text, spec_text
-from steelyard.verdicts import Recorded, Verdict
+from steelyard.results.verdict import Recorded, Verdict
 
 HEADS = ("task", "model", "n", "reference", "run", "difference [at worst]", "p", "verdict")
 WORDS = {

@@ -11,7 +11,7 @@ import pytest
 import steelyard as sy
 from render.html.page_samples import long_table, samples
 from render.verdict_samples import PAIRED
-from steelyard.questions.report import report
+from steelyard.questions.report.report import report
 
 PLANTED = "<img src=x onerror=\"document.title='pwned'\"><script>document.title='pwned'</script>"
 PAGES = ["regression", "stopped", "suite", "comparison", "measurement", "beliefs", "leaderboard", "plan", "run", "drift", "lint"]

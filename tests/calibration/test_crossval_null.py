@@ -2,7 +2,7 @@
 
 The label depends on both halves alike, the baseline sees the first and the candidate the second, so neither can be
 better. The shares of p <= .05 that are asserted were measured once, with 1,000 data sets, and agree with the study behind
-`infer/crossval.py`: the corrected test nearly holds its level, the naive repeated one is wrong more often than right.
+`infer/learning/crossval.py`: the corrected test nearly holds its level, the naive repeated one is wrong more often than right.
 """
 
 from __future__ import annotations
@@ -14,8 +14,8 @@ import numpy.typing as npt
 import pytest
 
 from oracles import standard_errors
-from steelyard.infer import crossval
-from steelyard.questions.learners import compare_learners
+from steelyard.infer.learning import crossval
+from steelyard.questions.learners.learners import compare_learners
 
 FloatArray = npt.NDArray[np.float64]
 HALF = 5

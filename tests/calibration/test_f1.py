@@ -15,10 +15,10 @@ from scipy import stats
 
 import steelyard as sy
 from oracles import Ends, standard_errors
-from steelyard.infer.bootstrap import Degenerate
-from steelyard.infer.cells import Cells
-from steelyard.infer.proportion import proportion_interval
-from steelyard.infer.table import delta, table_bootstrap
+from steelyard.infer.intervals.cells import Cells
+from steelyard.infer.intervals.proportion import proportion_interval
+from steelyard.infer.intervals.table import delta, table_bootstrap
+from steelyard.infer.resampling.bootstrap import Degenerate
 from steelyard.metrics.proportions import f1_of_jaccard
 from steelyard.metrics.table import statistic
 from steelyard.tally.counts import Counts

@@ -17,17 +17,17 @@ from scipy.integrate import trapezoid
 from scipy.stats import binom, norm
 
 import steelyard as sy
-from steelyard.infer.decision import agreeing_bounds, decide
-from steelyard.infer.flips import mcnemar_exact, mcnemar_midp, tango
+from steelyard.infer.paired.decision import agreeing_bounds, decide
+from steelyard.infer.paired.mcnemar import mcnemar_exact, mcnemar_midp, tango
 from steelyard.items import Items, Labels
 from steelyard.metrics.catalogue import parse
-from steelyard.questions.compare_items import Run
-from steelyard.questions.guard_number import Number, guard_number
-from steelyard.questions.guard_paired import guard_items
-from steelyard.questions.guard_rule import settle_rule
-from steelyard.questions.guard_suite import Guard, judged
+from steelyard.questions.compare.from_sources import Run
+from steelyard.questions.guard.number import Number, guard_number
+from steelyard.questions.guard.paired import guard_items
+from steelyard.questions.guard.rule import settle_rule
+from steelyard.questions.suite.check_suite import Guard, judged
 from steelyard.reference.entry import Entry, TaskDefaults
-from steelyard.verdicts import Verdict
+from steelyard.results.verdict import Verdict
 
 N = 1319  # GSM8K
 BENIGN = 0.028  # of the items differ between two healthy runs

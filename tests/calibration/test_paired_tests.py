@@ -16,14 +16,14 @@ import pytest
 from scipy import stats
 
 from oracles import standard_errors
-from steelyard.infer import randomization
-from steelyard.infer.flips import mcnemar_midp
-from steelyard.infer.paired_sums import paired_swap
-from steelyard.infer.paired_table import _resampled_tail, joint_bootstrap, paired_bootstrap_accuracy, paired_bootstrap_test
-from steelyard.infer.randomization import randomize
-from steelyard.infer.signflip import sign_flip
+from steelyard.infer.paired import randomization
+from steelyard.infer.paired.mcnemar import mcnemar_midp
+from steelyard.infer.paired.randomization import randomize
+from steelyard.infer.paired.signflip import sign_flip
+from steelyard.infer.paired.sums import paired_swap
+from steelyard.infer.paired.table import _resampled_tail, joint_bootstrap, paired_bootstrap_accuracy, paired_bootstrap_test
+from steelyard.infer.paired.within_items import within_items
 from steelyard.infer.unpaired import two_proportion_z
-from steelyard.infer.within_items import within_items
 from steelyard.metrics.sums import QUOTIENT
 from steelyard.metrics.table import TableStatistic, statistic
 from steelyard.tally.joint import JointCounts, joint_table

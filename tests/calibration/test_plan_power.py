@@ -14,7 +14,7 @@ import pytest
 from scipy.special import betainc
 
 import steelyard as sy
-from steelyard.plans import Plan
+from steelyard.results.plan import Plan
 
 RUNS = 20_000
 RUBRIC = np.array([0, 25, 50, 75, 100.0])  # scores of items as a rubric gives them, skew

@@ -12,8 +12,8 @@ import pytest
 from scipy import stats
 
 from oracles import coverage
-from steelyard.infer.posterior import proportion_posterior
-from steelyard.infer.proportion import METHODS, proportion_interval
+from steelyard.infer.intervals.proportion import METHODS, proportion_interval
+from steelyard.infer.posterior.metrics import proportion_posterior
 
 COLUMNS = ("wald", "wilson", "agresti-coull", "jeffreys", "clopper-pearson", "mid-p", "uniform prior")
 SELECTED = {  # (n, p): coverage of nominal 95% in the order of COLUMNS

@@ -12,11 +12,11 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 
-from steelyard.infer.e_mcnemar import log_e_mcnemar
-from steelyard.infer.regression_adjusted import adjusted_differences
-from steelyard.infer.sequential_cost import expected_items
-from steelyard.infer.spending import design, upper_bounds
-from steelyard.infer.stopping import rule_for
+from steelyard.infer.sequential.e_mcnemar import log_e_mcnemar
+from steelyard.infer.sequential.regression_adjusted import adjusted_differences
+from steelyard.infer.sequential.sequential_cost import expected_items
+from steelyard.infer.sequential.spending import design, upper_bounds
+from steelyard.infer.sequential.stopping import rule_for
 
 FloatArray = npt.NDArray[np.float64]
 

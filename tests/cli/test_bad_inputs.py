@@ -147,7 +147,7 @@ def bad_10_wrong_extension(b: Bench) -> None:
 
 
 def bad_11_bomb(b: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("steelyard.read.inflate.LIMIT", 1 << 20)
+    monkeypatch.setattr("steelyard.read.files.inflate.LIMIT", 1 << 20)
     b.refuses(b.file("a.csv.gz", gzip.compress(HEAD.encode() + b"a,a\n" * 400_000)), says=("at most", "bytes"))
 
 
@@ -163,7 +163,7 @@ def bad_13_nul_bytes(b: Bench) -> None:
 def bad_14_long_lines(b: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
     text = HEAD.replace("\n", ",note\n") + f'a,a,"{"x" * 200_000}"\n' * 2
     assert b.answers(b.file("a.csv", text), "--metric", "accuracy")["n"] == 2
-    monkeypatch.setattr("steelyard.read.delimited.MAX_FIELD", 1000)
+    monkeypatch.setattr("steelyard.read.files.delimited.MAX_FIELD", 1000)
     b.refuses(b.file("b.csv", text + "a,a\n"), says=("field", "line 2"))
 
 
@@ -230,7 +230,7 @@ def bad_28_what_is_no_file(b: Bench) -> None:
 
 def bad_29_file_that_changes(b: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
     states = iter(range(1000))
-    monkeypatch.setattr("steelyard.read.paths._state", lambda path: (next(states), 0, 0))
+    monkeypatch.setattr("steelyard.read.files.paths._state", lambda path: (next(states), 0, 0))
     b.refuses(b.file("a.csv", HEAD + ROWS), says=("changed while it was read", "try again"))
     b.refuses(b.lines("a.jsonl", {"truth": 1, "prediction": 1}), says=("changed while it was read",))
 

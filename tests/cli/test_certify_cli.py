@@ -13,9 +13,10 @@ from typing import Any
 import pytest
 
 from steelyard.cli import main as program
-from steelyard.infer import proportion
+from steelyard.infer.intervals import proportion
 from steelyard.infer.normal import wilson
-from steelyard.proof import catalogue, kept, proportions, running
+from steelyard.proof import catalogue, kept, running
+from steelyard.proof.coverage import proportions
 
 TINY = ["certify", "--only", "a proportion: *", "--jobs", "1"]
 
@@ -206,8 +207,8 @@ def test_figures_of_long_families_are_told_apart() -> None:
     from dataclasses import replace
 
     from render.html.page_samples import CLAIM
-    from steelyard.certificates import Certificate
     from steelyard.render.certificate import figure_names
+    from steelyard.results.certificate import Certificate
 
     families = [f"{'a long name ' * 6}{end}" for end in ("one", "two")]
     made = Certificate(grid="quick", seed=0, claims=tuple(replace(CLAIM, family=family) for family in families))

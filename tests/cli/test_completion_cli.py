@@ -9,9 +9,9 @@ import pytest
 
 from steelyard.cli.completion import SHELLS, VARIABLE
 from steelyard.cli.main import COMMANDS, main
+from steelyard.estimate.compare_options import PAIRED_INTERVALS, TESTS, UNPAIRED_INTERVALS
+from steelyard.estimate.measure_options import INTERVALS
 from steelyard.metrics.catalogue import parse
-from steelyard.questions.asked import PAIRED_INTERVALS, TESTS, UNPAIRED_INTERVALS
-from steelyard.questions.settings import INTERVALS
 
 
 @pytest.fixture

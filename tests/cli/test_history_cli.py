@@ -123,7 +123,7 @@ def test_even_an_unforeseen_fault_costs_no_verdict(monkeypatch: pytest.MonkeyPat
     def falls(*_: object, **__: object) -> None:
         raise RuntimeError("never thought of")
 
-    monkeypatch.setattr("steelyard.questions.history_keep.keep", falls)
+    monkeypatch.setattr("steelyard.questions.history.keep.keep", falls)
     assert code([*WORSE, "--history", URL]) == 1
     out, err = capfd.readouterr()
     assert out.startswith("REGRESSION")

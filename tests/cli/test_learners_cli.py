@@ -232,6 +232,6 @@ def test_for_people(here: Path, format_: str) -> None:
 
 
 def test_the_command_offers_every_method() -> None:
-    from steelyard.questions.learner_design import METHODS as KNOWN
+    from steelyard.questions.learners.design import METHODS as KNOWN
 
     assert tuple(KNOWN) == METHODS  # written twice, because help must load no NumPy

@@ -494,7 +494,7 @@ def test_an_internal_error_is_seventy_and_one_line(steelyard: Command, monkeypat
     def broken(*_: object, **__: object) -> None:
         raise RuntimeError("a wheel\ncame off")
 
-    monkeypatch.setattr("steelyard.questions.measure.measure_counts", broken)
+    monkeypatch.setattr("steelyard.questions.measure.measure.measure_counts", broken)
     answer = steelyard("measure", "--counts", "1/2")
     assert (answer.code, answer.out) == (70, "")
     assert answer.err.startswith("internal error: RuntimeError: a wheel came off. Hint: this is a bug in steelyard")
@@ -503,7 +503,7 @@ def test_an_internal_error_is_seventy_and_one_line(steelyard: Command, monkeypat
 
 def test_an_internal_error_is_seventy_with_debug_too() -> None:
     code = (
-        "import steelyard.questions.measure as m, steelyard.cli.main as c\n"
+        "import steelyard.questions.measure.measure as m, steelyard.cli.main as c\n"
         "def broken(*a, **k): raise RuntimeError('off')\n"
         "m.measure_counts = broken\n"
         "c.main(['measure', '--counts', '1/2', '--debug'])\n"
@@ -517,7 +517,7 @@ def test_an_interrupt_is_130(steelyard: Command, monkeypatch: pytest.MonkeyPatch
     def stopped(*_: object, **__: object) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("steelyard.questions.measure.measure_counts", stopped)
+    monkeypatch.setattr("steelyard.questions.measure.measure.measure_counts", stopped)
     answer = steelyard("measure", "--counts", "1/2")
     assert (answer.code, answer.out) == (130, "")
     assert answer.err.strip() == "interrupted"

@@ -10,7 +10,7 @@ import pytest
 
 from steelyard.cli import options
 from steelyard.cli.main import main
-from steelyard.read import allowance
+from steelyard.read.engines import memory as allowance
 
 
 def run(*words: str) -> int:

@@ -11,7 +11,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 from steelyard.cli.main import main, steelyard
-from steelyard.questions.report import report
+from steelyard.questions.report.report import report
 
 DIGITS = ("digits_naive_bayes.csv", "digits_logistic.csv")
 

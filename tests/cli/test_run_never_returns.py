@@ -14,7 +14,7 @@ import pytest
 
 import steelyard as sy
 from evaluate.openai_server import Server
-from steelyard.evaluate import matching
+from steelyard.evaluate.scorers import matching
 
 N = 20
 TASK = '[task]\nname = "sums"\ndata = "sums.jsonl"\ninput = "{a} + {b} ="\ntruth = "answer"\nscorer = "number"\n'

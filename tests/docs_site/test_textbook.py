@@ -44,10 +44,10 @@ def test_every_source_is_described(textbook: ModuleType) -> None:
         assert "{" not in told, key
 
 
-def test_rooms_name_modules_that_exist_once(textbook: ModuleType) -> None:
+def test_rooms_name_folders_that_exist_once(textbook: ModuleType) -> None:
     named = [name for names in textbook.ROOMS.values() for name in names.split()]
     assert len(named) == len(set(named))
-    there = {path.stem for path in (DOCS.parent / "src" / "steelyard" / "infer").glob("*.py")}
+    there = {path.name for path in (DOCS.parent / "src" / "steelyard" / "infer").iterdir() if path.is_dir()}
     assert not set(named) - there
 
 

@@ -22,9 +22,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from steelyard.errors import DataError, SourceError, UsageError
-from steelyard.evaluate.asking import Asked, ask_all, interleaved, item_seed
-from steelyard.evaluate.asks import Answer, Ask, Case
-from steelyard.evaluate.journal import Journal
+from steelyard.evaluate.asking.asking import Asked, ask_all, interleaved, item_seed
+from steelyard.evaluate.asking.asks import Answer, Ask, Case
+from steelyard.evaluate.asking.journal import Journal
 
 WAIT = 60.0  # seconds after which something that should have come never will
 
@@ -291,8 +291,8 @@ def test_an_interrupt_in_the_hands_of_the_consumer_is_orderly_too(tmp_path: Path
 
 TWICE = """
     import os, signal, threading, time
-    from steelyard.evaluate.asking import ask_all
-    from steelyard.evaluate.asks import Answer, Ask, Case
+    from steelyard.evaluate.asking.asking import ask_all
+    from steelyard.evaluate.asking.asks import Answer, Ask, Case
     class Hangs:
         name, identity, batch, concurrency = "hangs", {}, 1, 2
         def ask(self, asks):

@@ -12,10 +12,10 @@ import numpy as np
 import pytest
 
 from steelyard.errors import DataError, UsageError
-from steelyard.evaluate.asking import ask_all
-from steelyard.evaluate.asks import Answer, Ask, Case
-from steelyard.evaluate.callables import LATER, TABLE, Called
-from steelyard.evaluate.models import model_of
+from steelyard.evaluate.asking.asking import ask_all
+from steelyard.evaluate.asking.asks import Answer, Ask, Case
+from steelyard.evaluate.models.callables import LATER, TABLE, Called
+from steelyard.evaluate.models.opening import model_of
 
 CHAT = ({"role": "user", "content": "hello"},)
 

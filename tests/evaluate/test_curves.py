@@ -7,7 +7,7 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
-from steelyard.evaluate.curves import curve_splits, default_sizes, train_order
+from steelyard.evaluate.learners.curves import curve_splits, default_sizes, train_order
 
 CLASSES = np.array([0] * 70 + [1] * 25 + [2] * 5)
 SIZES = (5, 10, 20, 40, 75)

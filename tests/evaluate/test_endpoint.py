@@ -20,11 +20,11 @@ from hypothesis import strategies as st
 
 from evaluate.openai_server import Server, spawned
 from steelyard.errors import DataError, SourceError, UsageError
-from steelyard.evaluate.asks import Answer, Ask, Case, Model
-from steelyard.evaluate.endpoint import Endpoint
-from steelyard.evaluate.pace import Pace, Patience
-from steelyard.evaluate.replies import Said, Unreadable, answer_in, words_of
-from steelyard.evaluate.wire import Lost, Reply, Timeouts
+from steelyard.evaluate.asking.asks import Answer, Ask, Case, Model
+from steelyard.evaluate.models.endpoint import Endpoint
+from steelyard.evaluate.models.http_client import Lost, Reply, Timeouts
+from steelyard.evaluate.models.rate_limit import Pace, Patience
+from steelyard.evaluate.models.replies import Said, Unreadable, answer_in, words_of
 
 KEY = "sk-test-4711-do-not-show"
 QUICK = Patience(first=0.001)

@@ -14,7 +14,17 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from steelyard.errors import DataError, UsageError
-from steelyard.evaluate.folds import Answer, Failure, count_rows, deal, evaluate, fresh_copy, repeated_kfold, rows_of, shuffle_splits
+from steelyard.evaluate.learners.folds import (
+    Answer,
+    Failure,
+    count_rows,
+    deal,
+    evaluate,
+    fresh_copy,
+    repeated_kfold,
+    rows_of,
+    shuffle_splits,
+)
 
 Ints = npt.NDArray[np.int64]
 

@@ -24,9 +24,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from steelyard.errors import DataError, SourceError, UsageError
-from steelyard.evaluate.asks import Answer, Ask, Case
-from steelyard.evaluate.journal import Journal
-from steelyard.evaluate.plain import answer_of, plain
+from steelyard.evaluate.asking.asks import Answer, Ask, Case
+from steelyard.evaluate.asking.journal import Journal
+from steelyard.evaluate.asking.plain import answer_of, plain
 
 IDENTITY = {"task": {"name": "sums", "scorer": "exact"}, "seed": 0, "repeats": 1}
 KILLS = 100 if os.environ.get("STEELYARD_LONG") else 10
@@ -278,7 +278,7 @@ FULL = """
     from pathlib import Path
     sys.path.insert(0, sys.argv[3])
     import test_journal as t
-    from steelyard.evaluate.journal import Journal
+    from steelyard.evaluate.asking.journal import Journal
     journal = Journal.open(Path(sys.argv[1]), t.IDENTITY)
     resource.setrlimit(resource.RLIMIT_FSIZE, (int(sys.argv[2]), -1))
     try:
@@ -329,7 +329,7 @@ def test_many_threads_write_whole_lines(tmp_path: Path) -> None:
 def test_lines_reach_the_disk_and_a_fault_there_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     synced = threading.Event()
     journal = Journal.open(tmp_path / "j", IDENTITY)
-    monkeypatch.setattr("steelyard.evaluate.journal.SYNC_SECONDS", 0.01)
+    monkeypatch.setattr("steelyard.evaluate.asking.journal.SYNC_SECONDS", 0.01)
     monkeypatch.setattr("os.fsync", lambda handle: synced.set())
     journal.add(ask(), SOMEBODY, Answer(said=1))
     assert synced.wait(30), "without another answer, and without closing"
@@ -347,10 +347,10 @@ def test_lines_reach_the_disk_and_a_fault_there_is_told(tmp_path: Path, monkeypa
 CHILD = """
     import os, sys, time
     from pathlib import Path
-    from steelyard.evaluate.asking import ask_all, interleaved
-    from steelyard.evaluate.asks import Case
-    from steelyard.evaluate.journal import Journal
-    from steelyard.evaluate.models import model_of
+    from steelyard.evaluate.asking.asking import ask_all, interleaved
+    from steelyard.evaluate.asking.asks import Case
+    from steelyard.evaluate.asking.journal import Journal
+    from steelyard.evaluate.models.opening import model_of
 
     log = os.open(sys.argv[2], os.O_WRONLY | os.O_CREAT | os.O_APPEND)
     def slow(text, seed, repeat):

@@ -9,9 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from steelyard.errors import DataError, UsageError
-from steelyard.evaluate.asks import Case
-from steelyard.evaluate.judge import Judge, fence_for
-from steelyard.evaluate.scorer_options import made
+from steelyard.evaluate.asking.asks import Case
+from steelyard.evaluate.scorers.base import made
+from steelyard.evaluate.scorers.judge import Judge, fence_for
 
 CASE = Case(id="7", input="What is {this}?", truth="a cat", row={"hint": "it purrs"})
 

@@ -12,11 +12,11 @@ from typing import Any
 import pytest
 
 from steelyard.errors import UsageError
-from steelyard.evaluate.asks import Answer, Ask, Case
-from steelyard.evaluate.callables import Called
-from steelyard.evaluate.command import Command
-from steelyard.evaluate.models import DOORS, default_name, model_of
-from steelyard.evaluate.predictions import Predictions
+from steelyard.evaluate.asking.asks import Answer, Ask, Case
+from steelyard.evaluate.models.callables import Called
+from steelyard.evaluate.models.command import Command
+from steelyard.evaluate.models.opening import DOORS, default_name, model_of
+from steelyard.evaluate.models.predictions import Predictions
 
 ASK = Ask(case=Case(id="1", input="hello", truth=None, row={}))
 
@@ -172,6 +172,6 @@ def test_a_pytorch_module_is_told_from_a_function() -> None:
 
 def test_doors_are_light() -> None:
     """A command or a function needs neither NumPy nor DuckDB; both are seconds on a cold disk."""
-    code = "import sys; from steelyard.evaluate.models import model_of; model_of(len); model_of('command:ls'); print(*sys.modules)"
+    code = "import sys; from steelyard.evaluate.models.opening import model_of; model_of(len); model_of('command:ls'); print(*sys.modules)"
     loaded = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.split()
     assert not {"numpy", "scipy", "duckdb", "pandas"} & set(loaded)

@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from steelyard.errors import UsageError
-from steelyard.evaluate.pace import LONGEST, Pace, Patience, Stopped, asked_to_wait, worth_a_retry
+from steelyard.evaluate.models.rate_limit import LONGEST, Pace, Patience, Stopped, asked_to_wait, worth_a_retry
 
 
 class Clock:

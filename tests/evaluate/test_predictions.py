@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from steelyard.errors import AmbiguityError, DataError, UsageError
-from steelyard.evaluate.asks import Ask, Case
-from steelyard.evaluate.predictions import Predictions
+from steelyard.evaluate.asking.asks import Ask, Case
+from steelyard.evaluate.models.predictions import Predictions
 
 
 def ask(id_: Any, repeat: int = 1) -> Ask:

@@ -7,8 +7,8 @@ import re
 
 import pytest
 
-from steelyard.evaluate.asking import Asked
-from steelyard.evaluate.progress import EVERY, Progress, harmless, line
+from steelyard.evaluate.asking.asking import Asked
+from steelyard.evaluate.asking.progress import EVERY, Progress, harmless, line
 
 
 class Terminal(io.StringIO):

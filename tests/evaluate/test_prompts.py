@@ -9,7 +9,17 @@ from types import SimpleNamespace
 import pytest
 
 from steelyard.errors import DataError
-from steelyard.evaluate.prompts import Sample, answers, hash_ordered, named_once, picked, sample_of, sample_of_evaluator, score_of, text_of
+from steelyard.evaluate.task.prompts import (
+    Sample,
+    answers,
+    hash_ordered,
+    named_once,
+    picked,
+    sample_of,
+    sample_of_evaluator,
+    score_of,
+    text_of,
+)
 
 
 def some(n: int) -> list[Sample]:

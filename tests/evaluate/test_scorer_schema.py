@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from steelyard.errors import UsageError
-from steelyard.evaluate.scorer_schema import schema_of
+from steelyard.evaluate.scorers.schema import schema_of
 
 NODE = {"type": "object", "properties": {"next": {"$ref": "#/$defs/n"}, "v": {"type": "integer"}}, "required": ["v"]}
 VALUES: list[Any] = [

@@ -12,8 +12,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from steelyard.errors import DataError
-from steelyard.evaluate.asks import Case
-from steelyard.evaluate.scorer_words import RougeL, TokenF1, WordErrorRate, common_subsequence, edit_distance
+from steelyard.evaluate.asking.asks import Case
+from steelyard.evaluate.scorers.words import RougeL, TokenF1, WordErrorRate, common_subsequence, edit_distance
 
 WORDS = st.lists(st.sampled_from("abc"), max_size=9)
 

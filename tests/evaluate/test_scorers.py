@@ -13,12 +13,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from steelyard.errors import DataError, UsageError
-from steelyard.evaluate.asks import Case, Scored
-from steelyard.evaluate.scorer_choice import chosen
-from steelyard.evaluate.scorer_numbers import boxed, number_text, numbers_in
-from steelyard.evaluate.scorer_options import Scoring
-from steelyard.evaluate.scorer_text import normal_text
-from steelyard.evaluate.scorers import SCORERS, scorer_named
+from steelyard.evaluate.asking.asks import Case, Scored
+from steelyard.evaluate.scorers.base import Scoring
+from steelyard.evaluate.scorers.catalogue import SCORERS, scorer_named
+from steelyard.evaluate.scorers.choice import chosen
+from steelyard.evaluate.scorers.numeric import boxed, number_text, numbers_in
+from steelyard.evaluate.scorers.text import normal_text
 
 HERE = Path(__file__).parent
 NEEDED: dict[str, dict[str, Any]] = {

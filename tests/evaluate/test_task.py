@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 from steelyard.errors import AmbiguityError, DataError, SteelyardError, UsageError
-from steelyard.evaluate.task import Task, task_of
+from steelyard.evaluate.task.task import Task, task_of
 
 WHERE = Path("tasks/t.toml")
 BASE = {"name": "t", "data": "d.jsonl", "input": "Q: {question}\nA:", "truth": "answer", "scorer": "exact"}
@@ -245,7 +245,7 @@ def test_protocol_is_pinned() -> None:
 
 def test_protocol_does_not_depend_on_order_or_hash_seed() -> None:
     code = (
-        "from pathlib import Path; from steelyard.evaluate.task import task_of; import json;"
+        "from pathlib import Path; from steelyard.evaluate.task.task import task_of; import json;"
         "t={'name':'t','data':'d','input':'{a}','truth':'b','scorer':'exact','shots':[{'a':'1','b':'2'}]};"
         "print(json.dumps(task_of({'task':dict(reversed(t.items())),'sampling':{'top_p':1,'seed':2}},where=Path('x')).protocol))"
     )

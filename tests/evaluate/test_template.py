@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from steelyard.errors import DataError, UsageError
-from steelyard.evaluate.template import check_columns, is_missing, template_of, value_text
+from steelyard.evaluate.task.template import check_columns, is_missing, template_of, value_text
 
 
 @given(st.text(), st.text())

@@ -13,9 +13,9 @@ from hypothesis import strategies as st
 
 import steelyard as sy
 from steelyard.errors import DataError, UsageError
-from steelyard.evaluate.asks import Answer, Ask, Case
-from steelyard.evaluate.task import Task, task_of
-from steelyard.evaluate.told import OUTCOMES, Price, Told, jsonable, outcome_of, percentile, row_of
+from steelyard.evaluate.asking.asks import Answer, Ask, Case
+from steelyard.evaluate.asking.summary import OUTCOMES, Price, Told, jsonable, outcome_of, percentile, row_of
+from steelyard.evaluate.task.task import Task, task_of
 
 
 def task(scorer: str = "number") -> Task:

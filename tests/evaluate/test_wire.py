@@ -24,8 +24,8 @@ from hypothesis import strategies as st
 
 from evaluate.openai_server import Server
 from steelyard.errors import UsageError
-from steelyard.evaluate.address import address, credentials, proxy_for, shown
-from steelyard.evaluate.wire import Lost, Reply, Timeouts, Wire, unpacked
+from steelyard.evaluate.models.address import address, credentials, proxy_for, shown
+from steelyard.evaluate.models.http_client import Lost, Reply, Timeouts, Wire, unpacked
 
 PATH = "/v1/chat/completions"
 SILENCE = Timeouts(connect=30, read=0.2, total=60)

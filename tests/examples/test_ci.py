@@ -32,7 +32,7 @@ def run_text(right: int, n: int = 200) -> str:
 @pytest.fixture
 def project(tmp_path: Path) -> Path:
     """A repository with a reference, and on the path a `steelyard` and a `python` whose pip notes what it was asked for."""
-    from steelyard.questions.record import record
+    from steelyard.questions.record.record import record
 
     there = tmp_path / "my project"
     there.mkdir()
@@ -174,7 +174,7 @@ def test_github_action_on_a_question_that_cannot_be_asked(project: Path, inputs:
 
 
 def test_github_action_on_a_spec_and_a_directory(project: Path) -> None:
-    from steelyard.questions.record import record
+    from steelyard.questions.record.record import record
 
     there, spec = project / "other references", {"quant_algo": "FP8", "dtype": "half"}
     record(str(project / "good.jsonl"), task="sums", model="small", spec=spec, directory=str(there), reason="x")

@@ -70,7 +70,7 @@ def examine(reader: str, name: str, data: bytes, choices: dict[str, str], folder
             columns = module.read(str(path), Choices(**choices)).columns
             assert len({len(column) for column in columns.values()}) == 1
         else:
-            from steelyard.read.doors import open_source
+            from steelyard.read.open_source import open_source
 
             source = open_source(path, columns={})
             source.items()

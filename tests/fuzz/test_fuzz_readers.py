@@ -34,7 +34,7 @@ def test_every_reader_has_seeds_that_pass(reader: str, tmp_path: Path) -> None:
 
 
 def test_an_exception_that_is_not_ours_goes_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("steelyard.read.doors.open_source", lambda *_, **__: 1 // 0)
+    monkeypatch.setattr("steelyard.read.open_source.open_source", lambda *_, **__: 1 // 0)
     with pytest.raises(ZeroDivisionError):
         FUZZ.examine("csv", "a.csv", b"a,b\n", {}, tmp_path)
 

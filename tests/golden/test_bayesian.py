@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from steelyard.infer.posterior import (
+from steelyard.infer.posterior.metrics import (
     BetaPosterior,
     Posterior,
     balanced_accuracy_posterior,

@@ -12,14 +12,16 @@ from typing import Any
 import numpy as np
 import pytest
 
-from steelyard.infer import flips, many, unpaired
-from steelyard.infer.bootstrap import Degenerate
-from steelyard.infer.delong_pair import delong_interval, delong_pair, delong_test
-from steelyard.infer.equivalence import equivalence_of_scores
+from steelyard.infer import multiplicity as many
+from steelyard.infer import unpaired
+from steelyard.infer.intervals.sums import linearised
 from steelyard.infer.normal import STANDARD
-from steelyard.infer.paired_posterior import difference_posterior, rope, unpaired_difference
-from steelyard.infer.posterior import BetaPosterior, f1_posterior, proportion_posterior
-from steelyard.infer.sums import linearised
+from steelyard.infer.paired import mcnemar as flips
+from steelyard.infer.paired.delong import delong_interval, delong_pair, delong_test
+from steelyard.infer.paired.equivalence import equivalence_of_scores
+from steelyard.infer.posterior.difference import difference_posterior, rope, unpaired_difference
+from steelyard.infer.posterior.metrics import BetaPosterior, f1_posterior, proportion_posterior
+from steelyard.infer.resampling.bootstrap import Degenerate
 from steelyard.metrics.sums import QUOTIENT, item_rows
 from steelyard.tally.sums import tally_groups
 

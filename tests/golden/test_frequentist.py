@@ -14,9 +14,9 @@ from scipy import optimize, stats
 
 import steelyard as sy
 from oracles import coverage, pairs_matrix
+from steelyard.infer.intervals.proportion import proportion_interval
+from steelyard.infer.intervals.sums import standard_error
 from steelyard.infer.normal import wald, z_value
-from steelyard.infer.proportion import proportion_interval
-from steelyard.infer.sums import standard_error
 from steelyard.metrics.sums import QUOTIENT, item_rows
 from steelyard.tally.sums import tally_groups
 

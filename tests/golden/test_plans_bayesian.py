@@ -8,12 +8,12 @@ from typing import Any
 
 import pytest
 
-from steelyard.infer.anticipated import Anticipated
-from steelyard.infer.assurance import items_for_assurance, labels_for_assurance
-from steelyard.infer.enough import Rule
-from steelyard.infer.labelling import stop_when_narrow
-from steelyard.infer.lengths import average_length
-from steelyard.questions.plan_estimate import plan_estimate
+from steelyard.infer.planning.anticipated import Anticipated
+from steelyard.infer.planning.assurance import items_for_assurance, labels_for_assurance
+from steelyard.infer.planning.labelling import stop_when_narrow
+from steelyard.infer.planning.lengths import average_length
+from steelyard.infer.planning.precision_goal import Rule
+from steelyard.questions.plan.estimate import plan_estimate
 
 ENTRIES = {e["id"]: e for e in json.loads((Path(__file__).parent / "plans_bayesian.json").read_text(encoding="utf-8"))["entries"]}
 

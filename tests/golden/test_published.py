@@ -13,9 +13,9 @@ import pytest
 
 import steelyard as sy
 from oracles import coverage
-from steelyard.infer.mean import log_capital, predictable_bets
+from steelyard.infer.intervals.mean import log_capital, predictable_bets
+from steelyard.infer.intervals.proportion import proportion_interval
 from steelyard.infer.normal import wald
-from steelyard.infer.proportion import proportion_interval
 
 GOLDEN = json.loads((Path(__file__).parent / "published.json").read_text(encoding="utf-8"))
 ENTRIES = {entry["id"]: entry for entry in GOLDEN["entries"]}

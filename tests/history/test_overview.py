@@ -9,10 +9,10 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from steelyard.errors import UsageError
-from steelyard.histories import PastRun
 from steelyard.history.overview import before, names_in, series_page
 from steelyard.history.store import open_history
-from steelyard.verdicts import Verdict
+from steelyard.results.history import PastRun
+from steelyard.results.verdict import Verdict
 
 START = datetime(2026, 1, 1, tzinfo=UTC)
 
@@ -94,7 +94,7 @@ def test_filters_and_what_cannot_be_asked(sqlite_url: str) -> None:
 
 
 def test_a_series_of_records_has_no_verdict(sqlite_url: str) -> None:
-    from steelyard.verdicts import Recorded
+    from steelyard.results.verdict import Recorded
 
     done = Recorded(
         task="t", model="m", spec={}, metric="accuracy", scale="fraction", value=0.5, n=10, runs=1, file="t.yaml", signature="x"

@@ -15,12 +15,12 @@ from hypothesis import strategies as st
 
 import steelyard as sy
 from steelyard.errors import DataError, SourceError, UsageError
-from steelyard.histories import PastRun
 from steelyard.history.address import parse_address
 from steelyard.history.packing import pack, unpack
 from steelyard.history.schema import COLUMNS, RUNS, VERSION
 from steelyard.history.store import LISTED, History, open_history, page_query
-from steelyard.verdicts import Recorded, Verdict
+from steelyard.results.history import PastRun
+from steelyard.results.verdict import Recorded, Verdict
 
 FIXTURE = Path(__file__).parents[1] / "fixtures" / "history" / "version1.db"
 WRITERS, EACH = 20, 25
@@ -93,7 +93,7 @@ def test_a_measurement_and_a_record_are_kept_too(url: str) -> None:
 
 
 def test_a_run_with_a_verdict_is_a_run(url: str) -> None:
-    from steelyard.runs import Answered, Evaluation
+    from steelyard.results.evaluation import Answered, Evaluation
 
     model = Answered(name="llama", output=None, counts={"asked": 100}, measurement=sy.measure(sy.Counts.of(80, 100)))
     told = Evaluation(task="gsm8k", n=100, available=100, repeats=1, models=(model,), signature="s")

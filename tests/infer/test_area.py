@@ -13,10 +13,10 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from oracles import naive_average_precision, naive_delong, pairs_matrix, standard_errors
-from steelyard.infer.area import Area
-from steelyard.infer.bootstrap import Degenerate
+from steelyard.infer.intervals.area import Area
+from steelyard.infer.intervals.ranking import auc_area, delong, delong_wilson, delta_wilson, precision_area
 from steelyard.infer.normal import wilson
-from steelyard.infer.ranking import auc_area, delong, delong_wilson, delta_wilson, precision_area
+from steelyard.infer.resampling.bootstrap import Degenerate
 from steelyard.tally.scores import ScoreTable, tally_scores
 
 Labelled = tuple[np.ndarray, np.ndarray]

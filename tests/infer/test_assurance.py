@@ -12,11 +12,11 @@ from statsmodels.stats.proportion import proportion_confint
 
 import steelyard as sy
 from steelyard.errors import UsageError
-from steelyard.infer.anticipated import Anticipated
-from steelyard.infer.assurance import assurance, items_for_assurance, labels_for_assurance, labels_for_items
-from steelyard.infer.enough import METHODS, Rule
-from steelyard.infer.lengths import average_length, expected_width, plug_in, widest, worst_outcome
-from steelyard.infer.proportion import proportion_interval
+from steelyard.infer.intervals.proportion import proportion_interval
+from steelyard.infer.planning.anticipated import Anticipated
+from steelyard.infer.planning.assurance import assurance, items_for_assurance, labels_for_assurance, labels_for_items
+from steelyard.infer.planning.lengths import average_length, expected_width, plug_in, widest, worst_outcome
+from steelyard.infer.planning.precision_goal import METHODS, Rule
 
 STATSMODELS = {"wilson": "wilson", "clopper-pearson": "beta", "jeffreys": "jeffreys", "agresti-coull": "agresti_coull", "wald": "normal"}
 

@@ -13,10 +13,10 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from oracles import pairs_matrix, standard_errors
-from steelyard.infer.auc_difference import difference_interval, difference_p, difference_test, same_order, scarcity
-from steelyard.infer.bootstrap import Degenerate
-from steelyard.infer.delong_pair import delong_interval, delong_pair, delong_test, delong_unpaired
-from steelyard.infer.ranking import delong_wilson
+from steelyard.infer.intervals.ranking import delong_wilson
+from steelyard.infer.paired.auc_difference import difference_interval, difference_p, difference_test, same_order, scarcity
+from steelyard.infer.paired.delong import delong_interval, delong_pair, delong_test, delong_unpaired
+from steelyard.infer.resampling.bootstrap import Degenerate
 from steelyard.tally.scores import tally_scores
 
 

@@ -12,10 +12,10 @@ from scipy import stats
 
 import steelyard as sy
 from oracles import naive_bca
-from steelyard.infer import bootstrap
-from steelyard.infer.bootstrap import Degenerate
-from steelyard.infer.sums import resampled, standard_error
-from steelyard.infer.table import table_bootstrap
+from steelyard.infer.intervals.sums import resampled, standard_error
+from steelyard.infer.intervals.table import table_bootstrap
+from steelyard.infer.resampling import bootstrap
+from steelyard.infer.resampling.bootstrap import Degenerate
 from steelyard.metrics.sums import QUOTIENT, STATISTICS, item_rows
 from steelyard.metrics.table import statistic
 from steelyard.tally.counts import Counts

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from steelyard.errors import DataError
-from steelyard.infer.bounded_t import bounded_t
+from steelyard.infer.paired.bounded_t import bounded_t
 
 ENDS = st.integers(-1000, 1000).map(lambda thousandths: thousandths / 1000)
 SOME = st.lists(ENDS, min_size=1, max_size=40)

@@ -14,9 +14,9 @@ from scipy import stats
 from sklearn.metrics import f1_score
 
 from oracles import exact_bootstrap, item_resamples
-from steelyard.infer import cells as module
-from steelyard.infer.cells import RARE, Cells, redraw
-from steelyard.infer.table import table_bootstrap
+from steelyard.infer.intervals import cells as module
+from steelyard.infer.intervals.cells import RARE, Cells, redraw
+from steelyard.infer.intervals.table import table_bootstrap
 from steelyard.metrics.table import Margins, statistic
 from steelyard.tally.counts import Counts
 

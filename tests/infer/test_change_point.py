@@ -11,8 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from steelyard.errors import DataError, UsageError
-from steelyard.infer.change_point import change_point, e_process_first, e_process_pooled, t_e_value
-from steelyard.infer.drift import Start
+from steelyard.infer.series.change_point import change_point, e_process_first, e_process_pooled, t_e_value
+from steelyard.infer.series.drift import Start
 
 
 def start_of(values: np.ndarray) -> Start:
@@ -203,7 +203,7 @@ def test_seeds_repeat_and_long_series_come_in_blocks(monkeypatch: pytest.MonkeyP
     values = list(rng.normal(size=50))
     one = change_point(values, draws=500, seed=3)
     assert one == change_point(values, draws=500, seed=3)
-    monkeypatch.setattr("steelyard.infer.change_point.BLOCK", 600)
+    monkeypatch.setattr("steelyard.infer.series.change_point.BLOCK", 600)
     assert change_point(values, draws=500, seed=3).p_value == one.p_value
 
 

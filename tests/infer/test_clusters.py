@@ -11,8 +11,8 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from scipy import linalg
 
-from steelyard.infer.clusters import Groups, alike, bell_mccaffrey, cluster_spread, cr2
-from steelyard.infer.sums import spread
+from steelyard.infer.intervals.clusters import Groups, alike, bell_mccaffrey, cluster_spread, cr2
+from steelyard.infer.intervals.sums import spread
 from steelyard.metrics.sums import QUOTIENT, item_rows
 from steelyard.tally.sums import tally_groups
 

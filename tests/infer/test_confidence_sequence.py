@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from steelyard.errors import DataError, UsageError
-from steelyard.infer.confidence_sequence import STEPS, ConfidenceSequence
-from steelyard.infer.mean import log_capital, predictable_bets
+from steelyard.infer.intervals.mean import log_capital, predictable_bets
+from steelyard.infer.sequential.confidence_sequence import STEPS, ConfidenceSequence
 
 TOSSES = np.array([1, 0, 1, 1, 0, 1, 1, 1, 0, 1] * 3, float)
 

@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from steelyard.errors import DataError, UsageError
-from steelyard.infer import crossval
-from steelyard.infer.crossval import SplitTest
+from steelyard.infer.learning import crossval
+from steelyard.infer.learning.crossval import SplitTest
 
 # Seven numbers of the project's golden collection (frequentist.json and published.json), with their sources.
 ENTRIES: dict[str, Any] = {

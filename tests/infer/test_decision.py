@@ -10,9 +10,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from steelyard.infer.decision import agreeing_bounds, decide, most_losses, run_excess, satterthwaite, smallest_p, two_sample_p
-from steelyard.infer.flips import mcnemar_midp, tango, tango_z
 from steelyard.infer.normal import lower_tail
+from steelyard.infer.paired.decision import agreeing_bounds, decide, most_losses, run_excess, satterthwaite, smallest_p, two_sample_p
+from steelyard.infer.paired.mcnemar import mcnemar_midp, tango, tango_z
 
 ALPHAS = (0.001, 0.01, 0.05, 0.1, 0.25, 0.5)
 unit = st.floats(0, 1)

@@ -13,9 +13,9 @@ from scipy import stats
 
 from oracles import pairs_matrix, standard_errors
 from steelyard.errors import DataError
-from steelyard.infer.bootstrap import Degenerate
-from steelyard.infer.delong_pair import delong_interval, delong_pair, delong_test, delong_unpaired, item_placements
-from steelyard.infer.ranking import delong_error, grouped_auc_spread
+from steelyard.infer.intervals.ranking import delong_error, grouped_auc_spread
+from steelyard.infer.paired.delong import delong_interval, delong_pair, delong_test, delong_unpaired, item_placements
+from steelyard.infer.resampling.bootstrap import Degenerate
 from steelyard.tally.scores import tally_scores
 
 

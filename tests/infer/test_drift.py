@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from steelyard.errors import DataError, UsageError
-from steelyard.infer.drift import Start, cusum, cusum_run_length, deviation, self_starting, share_run_length, successive_deviation
+from steelyard.infer.series.drift import Start, cusum, cusum_run_length, deviation, self_starting, share_run_length, successive_deviation
 
 # ---- published: average run lengths of the one-sided CUSUM ------------------------------------------------------------------
 # As quoted in the examples of R package spc 0.6.8, xcusum.arl: Vance (1986) table 1 with k = 0, h = 10; Waldmann (1986) tables 1, 3

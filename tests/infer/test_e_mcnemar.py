@@ -10,7 +10,7 @@ import pytest
 from scipy import integrate, stats
 
 from steelyard.errors import DataError, UsageError
-from steelyard.infer.e_mcnemar import EMcNemar, log_e_mcnemar
+from steelyard.infer.sequential.e_mcnemar import EMcNemar, log_e_mcnemar
 
 
 @pytest.mark.parametrize(("lost", "gained"), [(0, 0), (3, 1), (12, 2), (5, 20)])

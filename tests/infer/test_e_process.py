@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from steelyard.errors import DataError, UsageError
-from steelyard.infer.e_process import EProcess, combine
+from steelyard.infer.sequential.e_process import EProcess, combine
 
 
 def by_hand(x: list[float], theta: float, margin: float) -> tuple[list[float], list[float]]:

@@ -12,10 +12,10 @@ from scipy.optimize import minimize_scalar
 from scipy.stats import binom
 
 from steelyard.errors import DataError, UsageError
-from steelyard.infer.el_cost import averaged_law, evidence_rows, expected_ends
-from steelyard.infer.el_sprt import EmpiricalLikelihoodSprt
-from steelyard.infer.empirical_likelihood import counted, evidence_against, log_ratio, lower_end, upper_end
-from steelyard.infer.profile_mcnemar import profile
+from steelyard.infer.sequential.el_cost import averaged_law, evidence_rows, expected_ends
+from steelyard.infer.sequential.el_sprt import EmpiricalLikelihoodSprt
+from steelyard.infer.sequential.empirical_likelihood import counted, evidence_against, log_ratio, lower_end, upper_end
+from steelyard.infer.sequential.profile_mcnemar import profile
 
 FloatArray = np.ndarray[Any, np.dtype[np.float64]]
 

@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from steelyard.errors import DataError, UsageError
-from steelyard.infer.bootstrap import Degenerate
-from steelyard.infer.equivalence import equivalence, equivalence_of_flips, equivalence_of_scores
-from steelyard.infer.flips import tango
+from steelyard.infer.paired.equivalence import equivalence, equivalence_of_flips, equivalence_of_scores
+from steelyard.infer.paired.mcnemar import tango
+from steelyard.infer.resampling.bootstrap import Degenerate
 
 counts = st.integers(0, 200)
 margins = st.floats(0.01, 0.5)

@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from steelyard.errors import UsageError
-from steelyard.infer import flips
 from steelyard.infer.normal import z_value
+from steelyard.infer.paired import mcnemar as flips
 
 Ends = tuple[float, float]
 INTERVALS: dict[str, Callable[..., Ends]] = {

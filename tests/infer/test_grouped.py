@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 from scipy import stats
 
 import steelyard as sy
-from steelyard.infer.clusters import Groups, cluster_spread
-from steelyard.infer.grouped import GroupedProportion, grouped_proportion, intraclass_correlation
+from steelyard.infer.intervals.clusters import Groups, cluster_spread
+from steelyard.infer.intervals.grouped import GroupedProportion, grouped_proportion, intraclass_correlation
 from steelyard.infer.normal import wilson
 
 groups_of = st.lists(st.tuples(st.integers(1, 12), st.floats(0, 1)), min_size=5, max_size=25)

@@ -9,11 +9,11 @@ import pytest
 from scipy import stats
 
 from steelyard.errors import UsageError
-from steelyard.infer.anticipated import Anticipated
-from steelyard.infer.assurance import items_for_assurance
-from steelyard.infer.enough import Rule
-from steelyard.infer.labelling import LOOKS, _gauss, stop_when_narrow
-from steelyard.infer.lengths import worst_outcome
+from steelyard.infer.planning.anticipated import Anticipated
+from steelyard.infer.planning.assurance import items_for_assurance
+from steelyard.infer.planning.labelling import LOOKS, _gauss, stop_when_narrow
+from steelyard.infer.planning.lengths import worst_outcome
+from steelyard.infer.planning.precision_goal import Rule
 
 
 def plain(rule: Rule, law: Anticipated, batch: int, have: tuple[int, int]) -> float:

@@ -11,8 +11,8 @@ import pytest
 from scipy import stats
 
 from steelyard.errors import DataError, UsageError
-from steelyard.infer.lan_demets import LanDeMets
-from steelyard.infer.spending import design
+from steelyard.infer.sequential.lan_demets import LanDeMets
+from steelyard.infer.sequential.spending import design
 
 FloatArray = npt.NDArray[np.float64]
 HARMLESS = np.tile([0.5, -0.5], 200)  # differences that decide nothing

@@ -8,7 +8,15 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from steelyard.infer.learning_curve import ends, fit_curves, fit_points, redraw_curves, redraw_points, share_variance, smooth_spread
+from steelyard.infer.learning.learning_curve import (
+    ends,
+    fit_curves,
+    fit_points,
+    redraw_curves,
+    redraw_points,
+    share_variance,
+    smooth_spread,
+)
 
 SIZES = np.array([40, 60, 90, 130, 200, 300, 440, 640.0])
 

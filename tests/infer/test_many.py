@@ -13,7 +13,8 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from steelyard.errors import UsageError
-from steelyard.infer import flips, many
+from steelyard.infer import multiplicity as many
+from steelyard.infer.paired import mcnemar as flips
 
 p_values = st.lists(st.floats(0, 1), min_size=1, max_size=7)
 

@@ -12,9 +12,10 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from steelyard.errors import UsageError
-from steelyard.infer import flips, rule_out, search
-from steelyard.infer import mcnemar_power as power
 from steelyard.infer.normal import STANDARD
+from steelyard.infer.paired import mcnemar as flips
+from steelyard.infer.planning import mcnemar_power as power
+from steelyard.infer.planning import rule_out, search
 
 P_VALUES = {"mcnemar-midp": flips.mcnemar_midp, "mcnemar-exact": flips.mcnemar_exact}
 worlds = st.tuples(st.floats(0.02, 1), st.floats(0, 1)).map(lambda pair: (pair[0], pair[0] * pair[1]))

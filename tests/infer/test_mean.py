@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import steelyard as sy
-from steelyard.infer.mean import betting, bounded_t, log_capital, predictable_bets, wilson_mean
+from steelyard.infer.intervals.mean import betting, bounded_t, log_capital, predictable_bets, wilson_mean
 from steelyard.infer.normal import wilson
 
 unit_scores = st.lists(st.floats(0, 1).map(lambda x: round(x, 3)), min_size=1, max_size=60).map(np.array)

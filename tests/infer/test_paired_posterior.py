@@ -15,11 +15,9 @@ from scipy import stats
 from scipy.special import betainc, betaln
 
 from steelyard.errors import DataError, UsageError
-from steelyard.infer.beta import BetaPosterior
-from steelyard.infer.draws import table_posterior
-from steelyard.infer.flips import probability_better
-from steelyard.infer.lattice import MeanOfTwoBetas
-from steelyard.infer.paired_posterior import (
+from steelyard.infer.paired.mcnemar import probability_better
+from steelyard.infer.posterior.beta import BetaPosterior
+from steelyard.infer.posterior.difference import (
     DifferencePosterior,
     JointPosterior,
     _rule,
@@ -29,7 +27,9 @@ from steelyard.infer.paired_posterior import (
     rope,
     unpaired_difference,
 )
-from steelyard.infer.posterior import Posterior, f1_posterior, proportion_posterior
+from steelyard.infer.posterior.draws import table_posterior
+from steelyard.infer.posterior.lattice import MeanOfTwoBetas
+from steelyard.infer.posterior.metrics import Posterior, f1_posterior, proportion_posterior
 from steelyard.metrics.table import F1, Margins, accuracy, average, mcc, per_class
 from steelyard.tally.joint import JointCounts, joint_table
 

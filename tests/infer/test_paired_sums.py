@@ -14,10 +14,10 @@ from scipy import stats
 
 from oracles import central_differences
 from steelyard.errors import DataError
-from steelyard.infer import paired_sums as module
-from steelyard.infer.bootstrap import Degenerate
-from steelyard.infer.paired_sums import difference_statistic, paired_error, paired_linearised, paired_resampled, paired_swap
-from steelyard.infer.signflip import sign_flip
+from steelyard.infer.paired import sums as module
+from steelyard.infer.paired.signflip import sign_flip
+from steelyard.infer.paired.sums import difference_statistic, paired_error, paired_linearised, paired_resampled, paired_swap
+from steelyard.infer.resampling.bootstrap import Degenerate
 from steelyard.metrics.sums import QUOTIENT, STATISTICS, item_rows
 
 ALTERNATIVES = ("two-sided", "less", "greater")

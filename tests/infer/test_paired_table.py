@@ -16,9 +16,10 @@ from hypothesis import strategies as st
 from sklearn.metrics import f1_score
 
 from oracles import central_differences, naive_bca
-from steelyard.infer.bootstrap import Degenerate
-from steelyard.infer.flips import wald_paired
-from steelyard.infer.paired_table import (
+from steelyard.infer.intervals.table import delta_error
+from steelyard.infer.paired.mcnemar import wald_paired
+from steelyard.infer.paired.randomization import Swaps
+from steelyard.infer.paired.table import (
     JointCells,
     joint_bootstrap,
     joint_delta,
@@ -26,8 +27,7 @@ from steelyard.infer.paired_table import (
     paired_bootstrap_accuracy,
     paired_bootstrap_test,
 )
-from steelyard.infer.randomization import Swaps
-from steelyard.infer.table import delta_error
+from steelyard.infer.resampling.bootstrap import Degenerate
 from steelyard.metrics.table import TableStatistic, statistic
 from steelyard.tally.joint import JointCounts, joint_table
 

@@ -13,10 +13,10 @@ from hypothesis import strategies as st
 from scipy.special import betaln, gammaln, xlog1py, xlogy
 
 from steelyard.errors import DataError, UsageError
-from steelyard.infer.beta import BetaPosterior, find_root, log_density
-from steelyard.infer.draws import GENERATOR, POINTS, SampledPosterior, table_posterior
-from steelyard.infer.lattice import MeanOfBetas, MeanOfTwoBetas
-from steelyard.infer.posterior import (
+from steelyard.infer.posterior.beta import BetaPosterior, find_root, log_density
+from steelyard.infer.posterior.draws import GENERATOR, POINTS, SampledPosterior, table_posterior
+from steelyard.infer.posterior.lattice import MeanOfBetas, MeanOfTwoBetas
+from steelyard.infer.posterior.metrics import (
     F1Posterior,
     FBetaPosterior,
     Posterior,

@@ -12,7 +12,7 @@ from scipy.optimize import brentq
 from statsmodels.stats.power import NormalIndPower, normal_sample_size_one_tail
 
 from steelyard.errors import UsageError
-from steelyard.infer import power as normal
+from steelyard.infer.planning import power as normal
 
 ALPHAS = st.floats(0.001, 0.4)
 BETAS = st.floats(0.01, 0.45)

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from steelyard.errors import UsageError
-from steelyard.infer.prior_scale import estimate_above, flips_above
+from steelyard.infer.posterior.prior_scale import estimate_above, flips_above
 
 
 def plain(gained: int, lost: int, n: int, scale: float, at: float) -> float:

@@ -12,10 +12,10 @@ import numpy as np
 import pytest
 
 from steelyard.errors import DataError, UsageError
-from steelyard.infer.profile_courses import along_courses, profiles, spent_by
-from steelyard.infer.profile_mcnemar import KAPPA, ProfileCourse, ProfileMcNemar, information_needed, pass_bound, profile
-from steelyard.infer.sequential_cost import expected_items
-from steelyard.infer.spending import spent
+from steelyard.infer.sequential.profile_courses import along_courses, profiles, spent_by
+from steelyard.infer.sequential.profile_mcnemar import KAPPA, ProfileCourse, ProfileMcNemar, information_needed, pass_bound, profile
+from steelyard.infer.sequential.sequential_cost import expected_items
+from steelyard.infer.sequential.spending import spent
 
 BATCHES = (1, 7, 32, 64)
 

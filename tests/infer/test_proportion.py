@@ -12,8 +12,8 @@ from scipy import stats
 from statsmodels.stats.proportion import proportion_confint
 
 import steelyard as sy
+from steelyard.infer.intervals.proportion import METHODS, binomial_quantile, proportion_interval
 from steelyard.infer.normal import SIDES, check_level, clip, tail, wald, wilson, z_value
-from steelyard.infer.proportion import METHODS, binomial_quantile, proportion_interval
 
 SIZES = (1, 2, 3, 10, 47, 1000, 10**6)
 LEVELS = (0.5, 0.8, 0.95, 0.99, 0.999999)

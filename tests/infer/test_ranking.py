@@ -12,11 +12,9 @@ from scipy import stats
 
 import steelyard as sy
 from oracles import central_differences, item_resamples, naive_average_precision, naive_delong, pairs_matrix
-from steelyard.infer.area import on_logit_scale
-from steelyard.infer.bootstrap import Degenerate
-from steelyard.infer.clusters import cluster_spread
-from steelyard.infer.normal import wilson
-from steelyard.infer.ranking import (
+from steelyard.infer.intervals.area import on_logit_scale
+from steelyard.infer.intervals.clusters import cluster_spread
+from steelyard.infer.intervals.ranking import (
     average_precision_error,
     bootstrap_scores,
     delong,
@@ -25,6 +23,8 @@ from steelyard.infer.ranking import (
     placements,
     spearman_interval,
 )
+from steelyard.infer.normal import wilson
+from steelyard.infer.resampling.bootstrap import Degenerate
 from steelyard.metrics import ranking
 from steelyard.tally.scores import ScoreTable, tally_scores
 

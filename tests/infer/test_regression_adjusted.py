@@ -7,7 +7,7 @@ import pytest
 from scipy import stats
 
 from steelyard.errors import DataError, UsageError
-from steelyard.infer.regression_adjusted import adjusted_differences, slope_of
+from steelyard.infer.sequential.regression_adjusted import adjusted_differences, slope_of
 
 
 def test_the_slope_of_least_squares() -> None:

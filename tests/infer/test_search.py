@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from steelyard.errors import UsageError
-from steelyard.infer import search
-from steelyard.infer.search import FloatArray, IntArray
+from steelyard.infer.planning import search
+from steelyard.infer.planning.search import FloatArray, IntArray
 
 
 def brute(values: FloatArray, target: float) -> tuple[int, int]:

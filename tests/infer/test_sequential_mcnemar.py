@@ -11,9 +11,9 @@ import numpy as np
 import pytest
 
 from steelyard.errors import UsageError
-from steelyard.infer.sequential_cost import expected_items as expected_of
-from steelyard.infer.sequential_mcnemar import Look, SequentialMcNemar
-from steelyard.infer.spending import spent
+from steelyard.infer.sequential.sequential_cost import expected_items as expected_of
+from steelyard.infer.sequential.sequential_mcnemar import Look, SequentialMcNemar
+from steelyard.infer.sequential.spending import spent
 
 expected_items = partial(expected_of, rule="mcnemar")
 

@@ -14,9 +14,9 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from steelyard.errors import DataError, UsageError
-from steelyard.infer import signflip
-from steelyard.infer.flips import mcnemar_exact
-from steelyard.infer.signflip import halves, sign_flip, signed_totals
+from steelyard.infer.paired import signflip
+from steelyard.infer.paired.mcnemar import mcnemar_exact
+from steelyard.infer.paired.signflip import halves, sign_flip, signed_totals
 
 ALTERNATIVES = ("two-sided", "less", "greater")
 OTHER = {"two-sided": "two-sided", "less": "greater", "greater": "less"}

@@ -11,7 +11,7 @@ import pytest
 from scipy import stats
 
 from steelyard.errors import UsageError
-from steelyard.infer.spending import Boundaries, crossing, design, spent, upper_bounds
+from steelyard.infer.sequential.spending import Boundaries, crossing, design, spent, upper_bounds
 
 # ---- other programs ----------------------------------------------------------------------------------------------------
 

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from steelyard.errors import DataError, UsageError
-from steelyard.infer.sprt import Sprt
+from steelyard.infer.sequential.sprt import Sprt
 
 
 def test_bounds_of_wald() -> None:

@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 from steelyard.errors import UsageError
-from steelyard.infer.sequential_mcnemar import SequentialMcNemar
-from steelyard.infer.stopping import KINDS, ExactMcNemar, Rule, choice, earlier_choice, rule_for
+from steelyard.infer.sequential.sequential_mcnemar import SequentialMcNemar
+from steelyard.infer.sequential.stopping import KINDS, ExactMcNemar, Rule, choice, earlier_choice, rule_for
 
 PLAIN: dict[str, Any] = {"right_or_wrong": True, "one_answer": True, "margin": 0.0, "grouped": False, "theta": 0.02, "n_max": 1000}
 NEEDS: dict[str, dict[str, Any]] = {"sprt": {"discordance": 0.05}}

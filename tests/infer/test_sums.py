@@ -13,8 +13,8 @@ from scipy import stats
 
 import steelyard as sy
 from oracles import central_differences
-from steelyard.infer.bootstrap import Degenerate
-from steelyard.infer.sums import BUCKETS, bucketed, linearised, resampled, standard_error, student
+from steelyard.infer.intervals.sums import BUCKETS, bucketed, linearised, resampled, standard_error, student
+from steelyard.infer.resampling.bootstrap import Degenerate
 from steelyard.metrics.sums import QUOTIENT, STATISTICS, item_rows, of_margins
 from steelyard.metrics.table import statistic
 from steelyard.tally.counts import Counts
@@ -90,7 +90,7 @@ def test_merged_rows_are_the_rows(x: list[float]) -> None:
 
 def test_a_table_metric_by_items_is_the_delta_method_of_its_table() -> None:
     """Each item a unit: the linearised error is the multinomial one up to n/(n-1)."""
-    from steelyard.infer.table import delta_error
+    from steelyard.infer.intervals.table import delta_error
 
     counts = Counts.table([[18, 3, 1], [2, 11, 4], [0, 5, 16]])
     pairs = [(t, p) for t, p, c in counts.cells() for _ in range(c)]

@@ -13,10 +13,10 @@ from sklearn import metrics as sk
 
 import steelyard as sy
 from oracles import central_differences
-from steelyard.infer.bootstrap import Degenerate
-from steelyard.infer.cells import Cells
+from steelyard.infer.intervals.cells import Cells
+from steelyard.infer.intervals.table import delta, delta_error
 from steelyard.infer.normal import wald
-from steelyard.infer.table import delta, delta_error
+from steelyard.infer.resampling.bootstrap import Degenerate
 from steelyard.metrics.table import statistic
 from steelyard.tally.counts import Counts
 

@@ -12,9 +12,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from steelyard.errors import DataError
-from steelyard.infer import within_items as module
-from steelyard.infer.flips import mcnemar_exact, mcnemar_midp
-from steelyard.infer.within_items import Kinds, lattice_tails, within_items, within_items_scores, within_spread
+from steelyard.infer.paired import within_items as module
+from steelyard.infer.paired.mcnemar import mcnemar_exact, mcnemar_midp
+from steelyard.infer.paired.within_items import Kinds, lattice_tails, within_items, within_items_scores, within_spread
 
 ALTERNATIVES = ("two-sided", "less", "greater")
 OTHER = {"two-sided": "two-sided", "less": "greater", "greater": "less"}

@@ -15,7 +15,7 @@ from sklearn import metrics as sk
 
 import steelyard as sy
 from oracles import OF_A_CLASS, WHOLE_TABLE, central_differences, one_against_rest
-from steelyard.infer.cells import Cells
+from steelyard.infer.intervals.cells import Cells
 from steelyard.metrics.catalogue import AVERAGES
 from steelyard.metrics.proportions import as_proportion, f1_of_jaccard
 from steelyard.metrics.table import Margins, TableStatistic, statistic

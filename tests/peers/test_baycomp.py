@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from peers.make import recorded
-from steelyard.infer.crossval import corrected_repeated_kfold_t, differences
+from steelyard.infer.learning.crossval import corrected_repeated_kfold_t, differences
 
 ENTRIES = recorded("baycomp")
 

@@ -10,8 +10,8 @@ import pytest
 
 import steelyard as sy
 from peers.make import recorded
-from steelyard.infer.paired_sums import paired_error, paired_linearised
-from steelyard.infer.sums import standard_error
+from steelyard.infer.intervals.sums import standard_error
+from steelyard.infer.paired.sums import paired_error, paired_linearised
 from steelyard.metrics.sums import QUOTIENT, item_rows
 from steelyard.tally.sums import Sums
 

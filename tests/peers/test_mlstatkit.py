@@ -11,7 +11,7 @@ import pytest
 
 import steelyard as sy
 from peers.make import recorded
-from steelyard.infer.delong_pair import delong_pair, delong_test
+from steelyard.infer.paired.delong import delong_pair, delong_test
 
 ENTRIES = recorded("MLstatkit")
 Z = 1.959963984540054

@@ -11,10 +11,13 @@ import pytest
 
 import steelyard as sy
 from peers.make import recorded
-from steelyard.infer import crossval, flips, many, unpaired
-from steelyard.infer.crossval import SplitTest
+from steelyard.infer import multiplicity as many
+from steelyard.infer import unpaired
+from steelyard.infer.learning import crossval
+from steelyard.infer.learning.crossval import SplitTest
 from steelyard.infer.normal import STANDARD
-from steelyard.infer.signflip import sign_flip
+from steelyard.infer.paired import mcnemar as flips
+from steelyard.infer.paired.signflip import sign_flip
 
 ENTRIES = recorded("mlxtend")
 ONE_SIGMA = math.erf(math.sqrt(0.5))  # the level whose z is exactly 1

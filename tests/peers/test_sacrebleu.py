@@ -11,9 +11,9 @@ import pytest
 
 import steelyard as sy
 from peers.make import recorded
-from steelyard.infer.flips import mcnemar_midp
-from steelyard.infer.paired_sums import paired_swap
-from steelyard.infer.sums import resampled
+from steelyard.infer.intervals.sums import resampled
+from steelyard.infer.paired.mcnemar import mcnemar_midp
+from steelyard.infer.paired.sums import paired_swap
 from steelyard.metrics.sums import QUOTIENT, SumStatistic
 from steelyard.tally.sums import Sums
 

@@ -26,8 +26,8 @@ from statsmodels.stats.proportion import (
 )
 
 import steelyard as sy
-from steelyard.infer.equivalence import equivalence
-from steelyard.infer.ranking import delong_error
+from steelyard.infer.intervals.ranking import delong_error
+from steelyard.infer.paired.equivalence import equivalence
 from steelyard.infer.unpaired import miettinen_nurminen, wald_difference
 from steelyard.tally.scores import ScoreTable
 

@@ -13,8 +13,8 @@ import numpy as np
 import pytest
 
 import steelyard as sy
-from steelyard.infer import flips
-from steelyard.infer.ranking import delong_error
+from steelyard.infer.intervals.ranking import delong_error
+from steelyard.infer.paired import mcnemar as flips
 from steelyard.tally.scores import ScoreTable
 
 

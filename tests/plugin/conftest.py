@@ -63,7 +63,7 @@ class Project:
         return file
 
     def record(self, model: str = "m", task: str = "t", rows: Any = None, **options: Any) -> None:
-        from steelyard.questions.record import record
+        from steelyard.questions.record.record import record
 
         options = {"directory": self.path / "references", "deterministic": True} | options
         record(self.rows() if rows is None else rows, task=task, model=model, **options)

@@ -16,10 +16,10 @@ import pytest
 import steelyard as sy
 from steelyard.accuracy_task import AccuracyTask
 from steelyard.errors import DataError, SourceError, UsageError
-from steelyard.evaluate.engine_spec import spec_of
-from steelyard.evaluate.prompts import sample_of, sample_of_evaluator
-from steelyard.infer.power import threshold_offset
-from steelyard.questions.record import record
+from steelyard.evaluate.models.engine_spec import spec_of
+from steelyard.evaluate.task.prompts import sample_of, sample_of_evaluator
+from steelyard.infer.planning.power import threshold_offset
+from steelyard.questions.record.record import record
 from steelyard.reference.matching import NoReferenceError
 
 N = 300
@@ -215,7 +215,7 @@ def test_inconclusive_warns() -> None:
 
 
 def test_an_evaluator_whose_score_is_a_mean_is_paired() -> None:
-    from steelyard.evaluate.prompts import sample_of_evaluator
+    from steelyard.evaluate.task.prompts import sample_of_evaluator
 
     ids = [sample_of_evaluator(raw).id for raw in Evaluator(1).generate_samples()]
     on_record("evaluated", ids, scale="percent")

@@ -91,7 +91,7 @@ def reference(project: Any) -> None:
     names: dict[str, Any] = {}
     exec(MODELS, names)
     out = project.path / "ref.jsonl"
-    from steelyard.questions.run import run
+    from steelyard.questions.run.run import run
 
     run(names["TASK"], names["good"], name="m", output=out)
     project.record(rows=out)

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from steelyard.infer.many import adjust
+from steelyard.infer.multiplicity import adjust
 
 TESTS = """
 import pytest

@@ -18,7 +18,15 @@ from pathlib import Path
 from typing import Any
 
 LOADED = ("numpy", "duckdb")
-OURS = ("questions.record", "questions.guard", "questions.run", "questions.measure_items", "read.doors", "render.formats", "render.verdict")
+OURS = (
+    "questions.record.record",
+    "questions.guard.check",
+    "questions.run.run",
+    "questions.measure.from_source",
+    "read.open_source",
+    "render.formats",
+    "render.verdict",
+)
 SECONDS = 300.0
 _server: subprocess.Popen[str] | None = None
 

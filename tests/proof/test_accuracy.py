@@ -6,7 +6,8 @@ from collections.abc import Iterator
 
 import pytest
 
-from steelyard.infer import flips, normal, unpaired
+from steelyard.infer import normal, unpaired
+from steelyard.infer.paired import mcnemar as flips
 
 pytest.importorskip("mpmath")
 

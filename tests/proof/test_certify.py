@@ -9,11 +9,12 @@ import pytest
 
 import steelyard as sy
 from steelyard.errors import UsageError
-from steelyard.infer import proportion
+from steelyard.infer.intervals import proportion
 from steelyard.infer.normal import wilson
-from steelyard.proof import accuracy, catalogue, preferences, proportions
+from steelyard.proof import accuracy, catalogue, preferences
 from steelyard.proof.catalogue import every_claim, picked
 from steelyard.proof.certify import certify
+from steelyard.proof.coverage import proportions
 
 ROOM = Path(catalogue.__file__).parent
 TINY = "a proportion: coverage of*"
@@ -136,10 +137,10 @@ def test_every_file_with_claims_is_in_the_catalogue() -> None:
 
 
 def test_every_method_offered_has_a_claim() -> None:
-    from steelyard.infer.stopping import KINDS
-    from steelyard.questions.asked import PAIRED_INTERVALS, TESTS, UNPAIRED_INTERVALS
-    from steelyard.questions.learner_design import METHODS
-    from steelyard.questions.settings import INTERVALS
+    from steelyard.estimate.compare_options import PAIRED_INTERVALS, TESTS, UNPAIRED_INTERVALS
+    from steelyard.estimate.measure_options import INTERVALS
+    from steelyard.infer.sequential.stopping import KINDS
+    from steelyard.questions.learners.design import METHODS
 
     claims = every_claim()
     intervals = {claim.method for claim in claims if claim.kind == "coverage"}

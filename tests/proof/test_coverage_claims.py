@@ -9,18 +9,21 @@ from functools import cache, partial
 import numpy as np
 import pytest
 
+from steelyard.estimate import paired_right_or_wrong as paired_flips
+from steelyard.estimate import paired_table
+from steelyard.estimate import unpaired as different_items
+from steelyard.estimate.sums_rows import offered_for_sums
+from steelyard.estimate.table_rows import offered
 from steelyard.metrics.catalogue import parse
 from steelyard.metrics.proportions import as_proportion
-from steelyard.proof import bounds, designs, grouped, jaccard, means, paired, priors, ranking, sums, tables, taught, unpaired
 from steelyard.proof.claims import Claim, Point, Setting
+from steelyard.proof.coverage import bounds, designs, grouped, jaccard, means, paired, ranking, sums, tables, unpaired
+from steelyard.proof.coverage import prior_sensitivity as priors
+from steelyard.proof.coverage import textbook as taught
 from steelyard.proof.judging import held
 from steelyard.proof.running import tried
 from steelyard.proof.simulation import Study, coverage, simulated
-from steelyard.questions import paired_flips, paired_table
-from steelyard.questions import unpaired as different_items
-from steelyard.questions.sums_rows import offered_for_sums
-from steelyard.questions.table_rows import offered
-from steelyard.results import Interval
+from steelyard.results.measurement import Interval
 from steelyard.tally.counts import Counts
 
 ROOMS = (jaccard, tables, means, grouped, designs, ranking, bounds, paired, unpaired, priors, taught)

@@ -10,10 +10,10 @@ import pytest
 from scipy import stats
 
 from oracles import standard_errors
-from steelyard.infer.coverage import averaged_coverage, binomial_coverage, binomial_pair_coverage, multinomial_coverage, tables_of
-from steelyard.infer.flips import tango
-from steelyard.infer.posterior import proportion_posterior
-from steelyard.infer.proportion import proportion_interval
+from steelyard.infer.intervals.proportion import proportion_interval
+from steelyard.infer.paired.mcnemar import tango
+from steelyard.infer.planning.coverage import averaged_coverage, binomial_coverage, binomial_pair_coverage, multinomial_coverage, tables_of
+from steelyard.infer.posterior.metrics import proportion_posterior
 from steelyard.infer.unpaired import newcombe
 from steelyard.metrics.proportions import f1_of_jaccard
 

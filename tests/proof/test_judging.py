@@ -6,11 +6,11 @@ from dataclasses import replace
 
 import pytest
 
-from steelyard.certificates import Tried
 from steelyard.proof import preferences as prefer
 from steelyard.proof.catalogue import every_claim
 from steelyard.proof.claims import Band, Claim, words
 from steelyard.proof.judging import held
+from steelyard.results.certificate import Tried
 
 QUICK = ({"n": 5}, {"n": 10})
 

@@ -12,16 +12,17 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from steelyard.infer import flips
-from steelyard.infer.coverage import rejected_flips, rejected_pairs
-from steelyard.infer.decision import decide
-from steelyard.infer.many import CORRECTIONS
-from steelyard.proof import drifts, guards, guards_runs, learners, plans, suites, tests, tests_apart, tests_labels, tests_scores
+from steelyard.estimate import paired_right_or_wrong as paired_flips
+from steelyard.estimate.compare_options import TESTS
+from steelyard.infer.multiplicity import CORRECTIONS
+from steelyard.infer.paired import mcnemar as flips
+from steelyard.infer.paired.decision import decide
+from steelyard.infer.planning.coverage import rejected_flips, rejected_pairs
 from steelyard.proof.claims import Band, Claim, Point, Setting, generator
+from steelyard.proof.errors import drifts, guards, guards_runs, learners, plans, suites, tests, tests_labels, tests_scores
+from steelyard.proof.errors import unpaired_tests as tests_apart
 from steelyard.proof.trials import Trial, alike, significant
-from steelyard.questions import paired_flips
-from steelyard.questions.asked import TESTS
-from steelyard.questions.learner_design import METHODS
+from steelyard.questions.learners.design import METHODS
 from steelyard.tally.joint import Flips
 
 MODULES = (tests, tests_scores, tests_labels, tests_apart, guards, guards_runs, suites, drifts, learners, plans)
@@ -183,8 +184,8 @@ def test_a_broken_test_leaves_its_band(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_a_guard_without_its_t_leaves_its_band(monkeypatch: pytest.MonkeyPatch) -> None:
     """z instead of t with two runs on record alarms in 17 to 20% of cases (research/validity.md, section 2.4)."""
-    from steelyard.infer.decision import two_sample_p
-    from steelyard.questions import guard_number
+    from steelyard.infer.paired.decision import two_sample_p
+    from steelyard.questions.guard import number as guard_number
 
     claim = next(c for c in guards_runs.claims() if c.family.endswith("several runs") and c.kind == "size")
     two: Setting = {"runs on record": 2, "drop": 0.0, "runs": 800}

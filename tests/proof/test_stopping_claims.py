@@ -5,11 +5,11 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from steelyard.infer import stopping as rules
-from steelyard.infer.drift import cusum, self_starting
-from steelyard.infer.stopping import KINDS, rule_for
-from steelyard.proof import drifts, stopping, stopping_ends
+from steelyard.infer.sequential import stopping as rules
+from steelyard.infer.sequential.stopping import KINDS, rule_for
+from steelyard.infer.series.drift import cusum, self_starting
 from steelyard.proof.claims import Claim, Point, Setting
+from steelyard.proof.errors import drifts, stopping, stopping_ends
 
 RNG = np.random.default_rng(0)  # claims draw their own streams; what they are handed plays no part
 QUICK: Setting = {"items": 640, "discordance": 0.1, "drop": 0.05, "runs": 40}

@@ -15,9 +15,9 @@ import yaml
 
 import steelyard as sy
 from steelyard.errors import DataError, SourceError, UsageError
-from steelyard.questions import card
+from steelyard.questions.report import card
 from steelyard.render.cards.page import BEGIN, END
-from steelyard.results import Measurement
+from steelyard.results.measurement import Measurement
 
 # The schema of model-card-toolkit 2.0.0 (Google, Apache-2.0), as its wheel on PyPI has it at schema/v0.0.2/model_card.schema.json.
 # The toolkit itself wants TensorFlow, so its schema stands for it.

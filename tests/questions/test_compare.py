@@ -797,7 +797,7 @@ def test_lost_and_gained_mean_the_same_for_every_metric() -> None:
 
 
 def test_preferences() -> None:
-    from steelyard.questions.compare import compare_preferences
+    from steelyard.questions.compare.compare import compare_preferences
 
     c = compare_preferences(40, 12, 28)
     assert c.difference.estimate == pytest.approx(0.15)

@@ -13,9 +13,9 @@ import pytest
 
 import steelyard as sy
 from steelyard.errors import SteelyardError, UsageError
-from steelyard.infer.flips import mcnemar_midp, tango_z
 from steelyard.infer.normal import lower_tail
-from steelyard.infer.signflip import sign_flip
+from steelyard.infer.paired.mcnemar import mcnemar_midp, tango_z
+from steelyard.infer.paired.signflip import sign_flip
 
 Rows = list[dict[str, Any]]
 

@@ -16,7 +16,7 @@ import steelyard as sy
 from answers import Command
 from steelyard.errors import SteelyardError
 from steelyard.metrics.catalogue import AVERAGES, FACTS, parse
-from steelyard.questions.guard_suite import check_suite
+from steelyard.questions.suite.check_suite import check_suite
 
 Rows = list[dict[str, Any]]
 N = 60

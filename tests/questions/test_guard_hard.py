@@ -14,8 +14,8 @@ import pytest
 
 import steelyard as sy
 from steelyard.errors import SteelyardError
-from steelyard.infer.flips import mcnemar_midp
-from steelyard.questions.guard_suite import check_suite
+from steelyard.infer.paired.mcnemar import mcnemar_midp
+from steelyard.questions.suite.check_suite import check_suite
 
 Rows = list[dict[str, Any]]
 BASE = [1] * 150 + [0] * 50

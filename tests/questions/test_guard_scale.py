@@ -10,7 +10,7 @@ import pytest
 
 import steelyard as sy
 from steelyard.errors import SteelyardError
-from steelyard.questions.guard_suite import check_suite
+from steelyard.questions.suite.check_suite import check_suite
 
 FRACTION = "m:\n- accuracy: 0.66\n  num_samples: 1000\n  scale: fraction\n"
 UNDECLARED = "m:\n- accuracy: 0.66\n  num_samples: 1000\n"

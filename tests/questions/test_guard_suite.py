@@ -12,8 +12,8 @@ import pytest
 
 import steelyard as sy
 from steelyard.errors import SteelyardError
-from steelyard.questions.guard_suite import Guard, check_suite, judged
-from steelyard.verdicts import Suite, Verdict
+from steelyard.questions.suite.check_suite import Guard, check_suite, judged
+from steelyard.results.verdict import Suite, Verdict
 
 TODAY = datetime.date(2026, 6, 15)
 N, SIGMA, REFERENCE = 1000, 50.0, 70.0

@@ -12,10 +12,10 @@ import pytest
 import steelyard as sy
 from steelyard.items import Items, Labels
 from steelyard.metrics.catalogue import parse
-from steelyard.questions.compare_items import Run
-from steelyard.questions.guard_number import Found
-from steelyard.questions.guard_paired import guard_items
-from steelyard.questions.guard_rule import settle_rule
+from steelyard.questions.compare.from_sources import Run
+from steelyard.questions.guard.number import Found
+from steelyard.questions.guard.paired import guard_items
+from steelyard.questions.guard.rule import settle_rule
 from steelyard.reference.entry import Entry, TaskDefaults
 
 MOST = 40

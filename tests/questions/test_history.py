@@ -14,11 +14,11 @@ import pytest
 import steelyard as sy
 from steelyard.errors import DataError, SourceError, UsageError
 from steelyard.history.store import History, open_history
-from steelyard.questions.history_export import COLUMNS, export_runs
-from steelyard.questions.history_flaky import flaky_items
-from steelyard.questions.history_keep import keep
+from steelyard.questions.history.export import COLUMNS, export_runs
+from steelyard.questions.history.keep import keep
+from steelyard.questions.history.unstable import flaky_items
 from steelyard.render.formats import FORMATS
-from steelyard.verdicts import Recorded, Verdict
+from steelyard.results.verdict import Recorded, Verdict
 
 REFERENCE = {"value": 0.8, "n": 200, "runs": 5, "sigma_run": 0.01}
 
@@ -192,7 +192,7 @@ def test_export_is_safe_and_whole(url: str, tmp_path: Path) -> None:
 
 
 def test_export_goes_over_many_pages(url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("steelyard.questions.history_export.PAGE", 4)
+    monkeypatch.setattr("steelyard.questions.history.export.PAGE", 4)
     fill(url, np.linspace(0.5, 0.9, 11))
     assert export_runs(tmp_path / "runs.jsonl", url) == 11
     values = [json.loads(line)["estimate"] for line in (tmp_path / "runs.jsonl").read_text().splitlines()]

@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 from statsmodels.stats.proportion import proportion_confint
 
-from steelyard.histories import PastRun
-from steelyard.questions.history_chart import CHANGE, OWN, changed_items, chart_points, uncertainty, what_changed
+from steelyard.questions.history.chart import CHANGE, OWN, changed_items, chart_points, uncertainty, what_changed
+from steelyard.results.history import PastRun
 
 
 def past(**facts: Any) -> PastRun:

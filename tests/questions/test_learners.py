@@ -29,12 +29,12 @@ from sklearn.pipeline import make_pipeline
 from sklearn.svm import SVC
 
 from steelyard.errors import DataError, SteelyardError, UsageError
-from steelyard.evaluate.folds import repeated_kfold
-from steelyard.infer import crossval
-from steelyard.questions.learner_design import METHODS
-from steelyard.questions.learner_words import FALSE_ALARMS
-from steelyard.questions.learners import compare_learners
-from steelyard.results import Comparison
+from steelyard.evaluate.learners.folds import repeated_kfold
+from steelyard.infer.learning import crossval
+from steelyard.questions.learners.design import METHODS
+from steelyard.questions.learners.learners import compare_learners
+from steelyard.questions.learners.words import FALSE_ALARMS
+from steelyard.results.measurement import Comparison
 from steelyard.tally.counts import Counts
 
 IRIS = load_iris(return_X_y=True)

@@ -9,11 +9,13 @@ import numpy as np
 import pytest
 
 import steelyard as sy
-from steelyard.infer import bootstrap, cells, draws
-from steelyard.infer.lattice import MeanOfBetas
-from steelyard.infer.posterior import BetaPosterior, balanced_accuracy_posterior
-from steelyard.infer.table import table_bootstrap
-from steelyard.infer.work import fewer_draws
+from steelyard.infer.intervals import cells
+from steelyard.infer.intervals.table import table_bootstrap
+from steelyard.infer.posterior import draws
+from steelyard.infer.posterior.lattice import MeanOfBetas
+from steelyard.infer.posterior.metrics import BetaPosterior, balanced_accuracy_posterior
+from steelyard.infer.resampling import bootstrap
+from steelyard.infer.resampling.work import fewer_draws
 from steelyard.metrics.table import statistic
 from steelyard.tally.design import DENSE, same_label
 from steelyard.tally.pairs import joint_of_codes
@@ -71,7 +73,7 @@ def test_as_many_labels_as_rows_are_compared_in_memory_that_follows_the_rows(met
 def test_large_classes_of_a_large_table_get_the_delta_interval(monkeypatch: pytest.MonkeyPatch) -> None:
     truth, said, _ = answers(50, 20_000)
     usual = sy.measure(truth, said, metric="macro_f1").row
-    monkeypatch.setattr("steelyard.infer.work.WORK", 1_000_000)
+    monkeypatch.setattr("steelyard.infer.resampling.work.WORK", 1_000_000)
     found = sy.measure(truth, said, metric="macro_f1").row
     assert usual.interval is not None
     assert found.interval is not None
@@ -149,7 +151,7 @@ def test_too_few_defined_draws_to_reach_the_tail_are_no_interval() -> None:
 
 
 def test_a_method_asked_for_by_name_is_used_whatever_it_costs(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("steelyard.infer.work.WORK", 1000)
+    monkeypatch.setattr("steelyard.infer.resampling.work.WORK", 1000)
     truth, said, _ = answers(10, 400)
     found = sy.measure(truth, said, metric="macro_f1", interval="bca", draws=200).row
     assert found.interval is not None
@@ -228,7 +230,7 @@ def test_the_mean_of_thousands_of_recalls_has_the_law_of_a_sum() -> None:
 def test_equal_recalls_convolved_at_once_give_the_law_of_convolving_them_one_by_one(monkeypatch: pytest.MonkeyPatch) -> None:
     laws = [BetaPosterior(3.5, 1.5)] * 6 + [BetaPosterior(2.5, 2.5)] * 5
     one_by_one = MeanOfBetas(laws, metric="recall").interval()
-    monkeypatch.setattr("steelyard.infer.lattice.MANY", 2)
+    monkeypatch.setattr("steelyard.infer.posterior.lattice.MANY", 2)
     assert MeanOfBetas(laws, metric="recall", points=16384).interval() == pytest.approx(one_by_one, abs=1e-10)
 
 

@@ -25,7 +25,7 @@ from sklearn.datasets import load_digits
 from sklearn.naive_bayes import GaussianNB
 
 import steelyard as sy
-from steelyard.infer.mean import bounded_t
+from steelyard.infer.intervals.mean import bounded_t
 
 # ---- helpers ---------------------------------------------------------------------------------------------------------
 

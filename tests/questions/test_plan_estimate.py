@@ -10,9 +10,9 @@ import pytest
 
 from steelyard import signature
 from steelyard.errors import DataError, UsageError
-from steelyard.infer.enough import METHODS
-from steelyard.questions.expectations import RELEVANT
-from steelyard.questions.plan_estimate import plan_estimate
+from steelyard.infer.planning.precision_goal import METHODS
+from steelyard.questions.plan.estimate import plan_estimate
+from steelyard.questions.plan.expectations import RELEVANT
 from steelyard.tally.counts import Counts
 
 

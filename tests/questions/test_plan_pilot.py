@@ -14,7 +14,7 @@ import pytest
 import steelyard as sy
 from steelyard import signature
 from steelyard.errors import DataError, SourceError, UsageError
-from steelyard.plans import Plan
+from steelyard.results.plan import Plan
 
 Rows = list[dict[str, Any]]
 

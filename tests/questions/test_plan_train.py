@@ -21,9 +21,9 @@ from sklearn.preprocessing import StandardScaler
 
 from steelyard.cli.plan_train import train
 from steelyard.errors import AmbiguityError, DataError, SourceError, UsageError
-from steelyard.plans import Plan
-from steelyard.questions.learning_curve import learning_curve
-from steelyard.questions.plan_train import plan_train
+from steelyard.questions.learners.learning_curve import learning_curve
+from steelyard.questions.plan.train import plan_train
+from steelyard.results.plan import Plan
 from steelyard.signature import parse
 
 CSV = Path(__file__).parents[2] / "docs" / "data" / "curve.csv"
@@ -318,7 +318,7 @@ IRIS = load_iris(return_X_y=True)
 
 def test_scores_are_those_of_scikit_learn_on_the_same_rows() -> None:
     """With all training rows the last size is an ordinary fit on the split's training part."""
-    from steelyard.evaluate.curves import curve_splits
+    from steelyard.evaluate.learners.curves import curve_splits
 
     X, y = IRIS
     sizes = (10, 20, 40, 80, 112)

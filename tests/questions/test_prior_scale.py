@@ -9,7 +9,7 @@ import pytest
 
 import steelyard as sy
 from steelyard.cli.main import main
-from steelyard.infer.prior_scale import estimate_above, flips_above
+from steelyard.infer.posterior.prior_scale import estimate_above, flips_above
 
 FLIPS = sy.JointCounts.flips(both=790, baseline_only=58, candidate_only=76, neither=76)
 
@@ -54,7 +54,7 @@ def test_scores_and_other_metrics_have_a_probability_under_a_scale() -> None:
 
 
 def test_preferences_leaderboards_and_learners_take_it() -> None:
-    from steelyard.questions.compare import compare_preferences
+    from steelyard.questions.compare.compare import compare_preferences
 
     assert compare_preferences(40, 12, 28, prior_scale=0.05).probability_candidate_better == flips_above(40, 28, 80, 0.05)
     ids = list(range(50))

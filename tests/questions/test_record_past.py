@@ -9,10 +9,10 @@ import pytest
 
 from steelyard.errors import DataError, SourceError, UsageError
 from steelyard.history.store import History, open_history
-from steelyard.questions.guard import check
-from steelyard.questions.record import record
-from steelyard.questions.record_past import UNKEPT, propose, record_past
-from steelyard.questions.references import show_reference
+from steelyard.questions.guard.check import check
+from steelyard.questions.record.from_history import UNKEPT, propose, record_past
+from steelyard.questions.record.record import record
+from steelyard.questions.references.listing import show_reference
 
 BASE = {f"i{i}": int(i % 5 > 0) for i in range(50)}
 WORSE = {name: 0 if i % 7 == 0 else right for i, (name, right) in enumerate(BASE.items())}

@@ -11,11 +11,11 @@ import pytest
 
 import steelyard as sy
 from steelyard.errors import SourceError
-from steelyard.questions.reference_gate import gate_of
-from steelyard.questions.reference_import import import_references
-from steelyard.questions.reference_place import load, locate
-from steelyard.questions.references_lint import lint_references
+from steelyard.questions.references.detectable import gate_of
+from steelyard.questions.references.importing import import_references
+from steelyard.questions.references.lint import lint_references
 from steelyard.reference.config_text import with_tables
+from steelyard.reference.lookup import load, locate
 from steelyard.reference.suite_tasks import TRTLLM
 
 REAL = Path(__file__).parents[1] / "reference" / "trtllm"

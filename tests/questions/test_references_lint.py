@@ -17,11 +17,11 @@ from hypothesis import strategies as st
 
 import steelyard as sy
 from steelyard.errors import SourceError, UsageError
-from steelyard.listings import Finding, Lint
-from steelyard.questions.lint_history import one_way
-from steelyard.questions.references_lint import lint_references
+from steelyard.questions.references.lint import lint_references
+from steelyard.questions.references.lint_history import one_way
 from steelyard.reference.changes import Change
 from steelyard.reference.task_file import load_task_file
+from steelyard.results.references import Finding, Lint
 
 REAL = Path(__file__).parents[1] / "reference" / "trtllm"
 TODAY = date(2026, 11, 1)
@@ -118,7 +118,7 @@ def test_rouge_is_no_share_of_right_answers(real: Path) -> None:
 
 
 def test_imported_real_files_are_no_worse_than_they_were(real: Path) -> None:
-    from steelyard.questions.reference_import import import_references
+    from steelyard.questions.references.importing import import_references
 
     for name in ("gpqa_diamond", "acceptance_length"):
         import_references(REAL / f"{name}.yaml", dialect="trtllm", directory=real / "mine")
@@ -423,7 +423,7 @@ def test_one_way_is_the_longest_tail_that_a_loop_finds(values: list[int]) -> Non
 
 
 def test_lint_of_bare_values_loads_no_numpy() -> None:
-    ask = "from steelyard.questions.references_lint import lint_references as lint; lint(directory='.')"
+    ask = "from steelyard.questions.references.lint import lint_references as lint; lint(directory='.')"
     said = subprocess.run(
         [sys.executable, "-c", f"import sys; {ask}; print('numpy' in sys.modules)"], capture_output=True, text=True, check=True, cwd=REAL
     )
@@ -431,7 +431,7 @@ def test_lint_of_bare_values_loads_no_numpy() -> None:
 
 
 def test_every_real_value_is_read_as_it_is_written() -> None:
-    from steelyard.questions.lint_values import raw_values
+    from steelyard.questions.references.lint_values import raw_values
 
     for path in REAL.glob("*.yaml"):
         if path.stem != "acceptance_length":

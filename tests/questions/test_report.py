@@ -15,7 +15,7 @@ from scipy.integrate import trapezoid
 import steelyard as sy
 from render.html.page_samples import long_table, samples
 from steelyard.errors import DataError, SourceError, SteelyardError, UsageError
-from steelyard.questions.report import densities, read_flips, report
+from steelyard.questions.report.report import densities, read_flips, report
 from steelyard.render.as_json import result_json
 from steelyard.render.html.pieces import CAP
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import steelyard as sy
-from steelyard.infer import sums as infer
+from steelyard.infer.intervals import sums as infer
 from steelyard.metrics.sums import STATISTICS, item_rows
 from steelyard.tally.sums import tally_items
 

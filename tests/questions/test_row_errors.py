@@ -11,7 +11,7 @@ import pytest
 from scipy import stats
 
 import steelyard as sy
-from steelyard.questions.compare import compare_preferences
+from steelyard.questions.compare.compare import compare_preferences
 
 LOGS = Path(__file__).parents[1] / "read" / "logs"
 RNG = np.random.default_rng(11)

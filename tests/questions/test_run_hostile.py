@@ -14,7 +14,7 @@ import pytest
 
 import steelyard as sy
 from answers import Command
-from steelyard.evaluate.asks import Answer
+from steelyard.evaluate.asking.asks import Answer
 
 N = 20
 DEEP = "[" * 300_000
@@ -197,7 +197,7 @@ REPLIES: dict[str, tuple[int, bytes]] = {
 
 @pytest.mark.parametrize("what", REPLIES)
 def test_what_a_server_replies_never_crashes(steelyard: Command, says: Any, what: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    from steelyard.evaluate import pace
+    from steelyard.evaluate.models import rate_limit as pace
 
     monkeypatch.setattr(pace.Patience, "wait", lambda *_: 0.0)
     says.status, says.body = REPLIES[what]

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 import steelyard as sy
-from steelyard.questions.standard_errors import with_standard_errors
-from steelyard.results import Measurement, Row
+from steelyard.estimate.standard_errors import with_standard_errors
+from steelyard.results.measurement import Measurement, Row
 
 
 def error(row: Row) -> float | None:

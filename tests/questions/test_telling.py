@@ -10,9 +10,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from steelyard.estimate.changed_items import telling_items
 from steelyard.items import Items
 from steelyard.metrics.catalogue import parse
-from steelyard.questions.telling import telling_items
 from steelyard.tally.pairs import Pairs
 
 SCORES = st.lists(st.tuples(st.integers(0, 4), st.integers(0, 4)), min_size=1, max_size=40)

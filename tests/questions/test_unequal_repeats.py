@@ -224,7 +224,7 @@ def test_what_is_said_of_runs_is_about_runs() -> None:
 
 def test_the_range_of_a_task_goes_with_its_run() -> None:
     """`run` writes the range of the task's scores beside the rows, and a check of the rows takes it from there."""
-    from steelyard.questions.run_notes import Notes, write_run
+    from steelyard.reference.run_notes import Notes, write_run
 
     a, b = gains(20)
     sy.record(a, task="t", model="m", metric="mean")

@@ -15,9 +15,10 @@ import pytest
 
 import steelyard as sy
 from steelyard.errors import SourceError, UsageError
-from steelyard.read import allowance, engine
-from steelyard.read.allowance import memory_of, working
-from steelyard.read.engine import connect
+from steelyard.read.engines import duckdb_table as engine
+from steelyard.read.engines import memory as allowance
+from steelyard.read.engines.duckdb_table import connect
+from steelyard.read.engines.memory import memory_of, working
 
 
 def setting(con: Any, name: str) -> str:

@@ -13,7 +13,7 @@ import pyarrow as pa
 import pytest
 
 from steelyard.errors import DataError, SourceError, UsageError
-from steelyard.read.doors import open_source
+from steelyard.read.open_source import open_source
 
 
 def labels(values: object) -> list[str | None]:

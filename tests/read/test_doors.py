@@ -11,9 +11,9 @@ import pandas as pd
 import pytest
 
 from steelyard.errors import DataError, SourceError, UsageError
-from steelyard.read import engine
 from steelyard.read.columns import as_column
-from steelyard.read.doors import open_source
+from steelyard.read.engines import duckdb_table as engine
+from steelyard.read.open_source import open_source
 
 CSV = "id,truth,pred\n1,a,a\n2,b,a\n"
 
@@ -24,7 +24,7 @@ def write(path: Path, text: str = CSV) -> Path:
 
 
 def test_importing_the_door_loads_nothing_heavy() -> None:
-    code = "import sys, steelyard.read.doors; print([m for m in ('numpy', 'duckdb', 'pandas', 'pyarrow') if m in sys.modules])"
+    code = "import sys, steelyard.read.open_source; print([m for m in ('numpy', 'duckdb', 'pandas', 'pyarrow') if m in sys.modules])"
     answer = subprocess.run(
         [sys.executable, "-c", code], capture_output=True, text=True, check=True, env={"PYTHONPATH": str(Path(__file__).parents[2] / "src")}
     )
@@ -82,7 +82,7 @@ def test_awkward_columns_and_labels_that_look_like_sql(tmp_path: Path) -> None:
 def test_the_engine_sees_the_named_file_only(tmp_path: Path) -> None:
     import duckdb
 
-    from steelyard.read.engine import connect
+    from steelyard.read.engines.duckdb_table import connect
 
     write(tmp_path / "a.csv")
     write(tmp_path / "b.csv")

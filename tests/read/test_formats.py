@@ -18,7 +18,7 @@ from pyarrow import feather, ipc
 from pyarrow import parquet as pq
 
 from steelyard.errors import SourceError
-from steelyard.read.doors import open_source
+from steelyard.read.open_source import open_source
 from unpackers import UNPACKERS, only_unpacker
 
 ROWS = [

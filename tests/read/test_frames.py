@@ -14,7 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from steelyard.errors import AmbiguityError, DataError, SourceError
-from steelyard.read.doors import open_source
+from steelyard.read.open_source import open_source
 
 
 @pytest.mark.parametrize(

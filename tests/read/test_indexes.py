@@ -8,9 +8,9 @@ import pandas as pd
 import pytest
 
 from steelyard.errors import DataError
-from steelyard.questions.compare import compare
-from steelyard.questions.measure import measure
-from steelyard.read.doors import open_source
+from steelyard.questions.compare.compare import compare
+from steelyard.questions.measure.measure import measure
+from steelyard.read.open_source import open_source
 
 TRUTH = pd.Series(["a", "b", "a", "b", "a"], index=["v", "w", "x", "y", "z"])
 RIGHT = TRUTH.iloc[[4, 2, 0, 3, 1]]

@@ -13,13 +13,13 @@ import pytest
 
 import steelyard as sy
 from steelyard.errors import DataError, SteelyardError
+from steelyard.estimate.changed_items import telling_items
 from steelyard.metrics.catalogue import parse
-from steelyard.questions import compare_engine
-from steelyard.questions.telling import telling_items
-from steelyard.read import id_join
-from steelyard.read.doors import Source, open_source
-from steelyard.read.engine import literal, quoted
-from steelyard.read.joining import joint, meet
+from steelyard.questions.compare import in_engine as compare_engine
+from steelyard.read.engines import id_join
+from steelyard.read.engines.duckdb_table import literal, quoted
+from steelyard.read.engines.joining import joint, meet
+from steelyard.read.open_source import Source, open_source
 from steelyard.tally.joint import JointCounts
 from steelyard.tally.pairs import count_joint, match
 

@@ -11,9 +11,9 @@ import pytest
 
 import steelyard as sy
 from steelyard.errors import DataError, SourceError, SteelyardError
-from steelyard.read import json_lines
-from steelyard.read.doors import Source, open_source
-from steelyard.read.engine import EngineTable
+from steelyard.read.engines.duckdb_table import EngineTable
+from steelyard.read.files import json_lines
+from steelyard.read.open_source import Source, open_source
 
 ROLES = ("truth", "prediction")
 
@@ -237,7 +237,7 @@ def test_a_file_that_changes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
 
 
 def test_two_large_files_meet_in_the_engine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from steelyard.questions import compare_engine
+    from steelyard.questions.compare import in_engine as compare_engine
 
     draw = random.Random(1)
     rows = [[{"id": f"i{i}", "truth": draw.choice("abc"), "pred": draw.choice("abc")} for i in range(300)] for _ in range(2)]
@@ -248,5 +248,5 @@ def test_two_large_files_meet_in_the_engine(tmp_path: Path, monkeypatch: pytest.
     expected = sy.compare(*paths).to_dict()
     monkeypatch.setattr(compare_engine, "LARGE", 10)
     monkeypatch.setattr(json_lines, "HELD", 0)
-    monkeypatch.setattr("steelyard.questions.compare_items._runs", None)  # items must not be read
+    monkeypatch.setattr("steelyard.questions.compare.from_sources._runs", None)  # items must not be read
     assert sy.compare(*paths).to_dict() == expected

@@ -11,11 +11,11 @@ import pytest
 
 import steelyard as sy
 from steelyard.errors import SourceError
-from steelyard.read import delimited, json_lines
-from steelyard.read.doors import Source, open_source
-from steelyard.read.engine import EngineTable
-from steelyard.read.partitions import partition_of
-from steelyard.read.paths import resolve, split_name
+from steelyard.read.engines.duckdb_table import EngineTable
+from steelyard.read.files import delimited, json_lines
+from steelyard.read.files.partitions import partition_of
+from steelyard.read.files.paths import resolve, split_name
+from steelyard.read.open_source import Source, open_source
 
 FORMATS = ("parquet", "csv", "jsonl", "arrow")
 

@@ -6,7 +6,7 @@ import pandas as pd
 import pytest
 
 from steelyard.errors import AmbiguityError, DataError, SourceError, UsageError
-from steelyard.read.doors import open_source
+from steelyard.read.open_source import open_source
 from steelyard.read.roles import RECOGNISED, assign, may_use
 
 ALL = [(role, name) for role, names in RECOGNISED.items() for name in names]

@@ -18,9 +18,9 @@ import pytest
 
 from steelyard.cli.main import main
 from steelyard.errors import SourceError
-from steelyard.questions.guard import check
-from steelyard.questions.measure import measure
-from steelyard.read import paths
+from steelyard.questions.guard.check import check
+from steelyard.questions.measure.measure import measure
+from steelyard.read.files import paths
 
 LOGS = Path(__file__).parent / "logs"
 ROWS = "id,score\n" + "".join(f"{i},{i % 2}\n" for i in range(20_000))

@@ -21,11 +21,11 @@ import pytest
 import steelyard as sy
 from steelyard import pytest_summary
 from steelyard.errors import SteelyardError
-from steelyard.questions.reference_changes import approve_reference, remove_reference, rename_reference
-from steelyard.questions.reference_history import reference_history
-from steelyard.questions.reference_import import import_references
-from steelyard.questions.references import list_references
-from steelyard.questions.references_lint import lint_references
+from steelyard.questions.references.changes import approve_reference, remove_reference, rename_reference
+from steelyard.questions.references.history import reference_history
+from steelyard.questions.references.importing import import_references
+from steelyard.questions.references.lint import lint_references
+from steelyard.questions.references.listing import list_references
 from steelyard.reference import changes, locking
 
 pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")

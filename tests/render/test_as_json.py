@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from steelyard.render.as_json import result_json
-from steelyard.results import Interval, Measurement, Row, Slice
+from steelyard.results.measurement import Interval, Measurement, Row, Slice
 from steelyard.tally.counts import Counts
 
 

@@ -10,8 +10,8 @@ from itertools import pairwise
 import pytest
 
 from steelyard.errors import UsageError
-from steelyard.plans import Curve, Plan
 from steelyard.render.curve_svg import curve_svg, plan_svg
+from steelyard.results.plan import Curve, Plan
 
 SVG = "{http://www.w3.org/2000/svg}"
 HOSTILE = [

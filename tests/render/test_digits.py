@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from steelyard.render.digits import number_texts, percent, row_texts
-from steelyard.results import Interval, Row
+from steelyard.results.measurement import Interval, Row
 
 
 def row(estimate: float | None, low: float | None, high: float | None, side: str = "two") -> Row:

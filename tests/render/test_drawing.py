@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from steelyard.render.drawing import ASCII, Axis, axis_key, axis_of, draw
-from steelyard.results import Interval, Row
+from steelyard.results.measurement import Interval, Row
 
 
 def row(estimate: float | None, low: float | None, high: float | None, side: str = "two", metric: str = "accuracy") -> Row:

@@ -22,11 +22,11 @@ import steelyard as sy
 from stand_ins import as_printed
 from steelyard.errors import DataError, UsageError
 from steelyard.items import Items
-from steelyard.read.doors import open_source
 from steelyard.read.logs.every_eval_ever import looks_like, read
 from steelyard.read.logs.log import Choices
+from steelyard.read.open_source import open_source
 from steelyard.render.every_eval_ever import About, every_eval_ever
-from steelyard.results import Interval, Measurement, Row
+from steelyard.results.measurement import Interval, Measurement, Row
 
 GOLDEN = Path(__file__).parent / "every_eval_ever"
 ABOUT = About(

@@ -21,7 +21,7 @@ from render.verdict_samples import (
     obeyed,
 )
 from steelyard.render.github import verdict_github
-from steelyard.verdicts import Suite, Verdict
+from steelyard.results.verdict import Suite, Verdict
 
 COMMAND = re.compile(r"::(error|warning|notice) title=([^:,\r\n]*)::([^\r\n]*)")
 

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from render.verdict_samples import BARE, HOSTILE, LEGACY, LEGACY_PASS, NIGHTLY, PAIRED, UNSURE, hostile, hostile_suite
 from steelyard.errors import UsageError
 from steelyard.render.junit import verdict_junit
-from steelyard.verdicts import Suite, Verdict
+from steelyard.results.verdict import Suite, Verdict
 
 
 def suite_of(result: Verdict | Suite, **options: str) -> ET.Element:

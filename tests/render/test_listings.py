@@ -7,13 +7,13 @@ from typing import Any
 
 import pytest
 
-from steelyard import listings
-from steelyard.listings import Changed, Finding, Lint, Listing, Shown, Started, Story
 from steelyard.render import listings as pages
 from steelyard.render.as_json import result_json
 from steelyard.render.formats import PAGES
 from steelyard.render.layout import display_width
 from steelyard.render.listing_cells import figure, spark, story_sum
+from steelyard.results import references as listings
+from steelyard.results.references import Changed, Finding, Lint, Listing, Shown, Started, Story
 
 KINDS = {Listing: "listing", Shown: "shown", Lint: "lint", Story: "story", Changed: "changed", Started: "started"}
 TEXT = {kind: getattr(pages, f"{name}_text") for kind, name in KINDS.items()}

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from steelyard.render.markdown import measurement_markdown
-from steelyard.results import Interval, Measurement, Row, Slice
+from steelyard.results.measurement import Interval, Measurement, Row, Slice
 
 HOSTILE = ["<img src=x onerror=x>", "\x1b[31mred", "a\u202egnp.exe", "a|b|c", "`tick`", "two\nlines", "", "@all", "[x](http://e.vil)"]
 

@@ -9,9 +9,9 @@ from typing import Any
 
 import pytest
 
-from steelyard.plans import Curve, Plan
 from steelyard.render.layout import display_width
 from steelyard.render.plan import columns_of, facts, plan_markdown, plan_text
+from steelyard.results.plan import Curve, Plan
 
 HOSTILE = ["<img src=x onerror=x>", "\x1b[31mred", "a\u202egnp", "a|b|c", "`tick`", "```", "two\nlines", "世界史", "@all", "\ud800", "_x_"]
 SIZES = tuple(100 * 10 ** (i / 20) for i in range(61))

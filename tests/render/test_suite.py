@@ -23,7 +23,7 @@ from render.verdict_samples import (
 )
 from steelyard.render.layout import display_width
 from steelyard.render.suite import guards, suite_markdown, suite_text, tally
-from steelyard.verdicts import Suite, Verdict
+from steelyard.results.verdict import Suite, Verdict
 
 SHORT = replace(
     NIGHTLY,

@@ -12,9 +12,9 @@ import pytest
 from steelyard.render import blocks
 from steelyard.render.formats import FORMATS
 from steelyard.render.layout import display_width
-from steelyard.render.look import Look
+from steelyard.render.terminal import Look
 from steelyard.render.text import Section, grid_lines, measurement_text, table_lines
-from steelyard.results import Interval, Measurement, Row, Slice
+from steelyard.results.measurement import Interval, Measurement, Row, Slice
 
 SIGNATURE = "metric:accuracy|n:1319|interval:wilson|level:0.95|steelyard:0.1.0"
 HOSTILE = ["<img src=x onerror=x>", "\x1b[31mred", "a\u202egnp.exe", "a|b|c", "`tick`", "two\nlines", "", "世界史", "@all", "\ud800"]

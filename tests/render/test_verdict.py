@@ -29,7 +29,7 @@ from render.verdict_samples import (
 from steelyard.render.layout import display_width
 from steelyard.render.verdict import Piece, fitted, folded, recorded_markdown, recorded_text, verdict_markdown, verdict_text
 from steelyard.render.verdict_facts import accept_command, facts, needed_text, next_step, p_beside, score_text
-from steelyard.verdicts import Verdict
+from steelyard.results.verdict import Verdict
 
 ALL = [LEGACY, LEGACY_PASS, FLOOR, PAIRED, UNSURE, LOWER_IS_BETTER, RULED_OUT, BARE]
 NAMED = pytest.mark.parametrize("v", ALL, ids=[f"{v.task}-{v.verdict}" for v in ALL])

@@ -6,7 +6,7 @@ import re
 import unicodedata
 from dataclasses import replace
 
-from steelyard.verdicts import Recorded, Suite, Verdict
+from steelyard.results.verdict import Recorded, Suite, Verdict
 
 TAGS = re.compile(r"</?details>|</?summary>|<!-- -->")
 HOSTILE = [

@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 
 from steelyard.errors import DataError
-from steelyard.questions.compare import compare
-from steelyard.questions.measure import measure
-from steelyard.questions.record import record
+from steelyard.questions.compare.compare import compare
+from steelyard.questions.measure.measure import measure
+from steelyard.questions.record.record import record
 from steelyard.tally.spelling import look_alikes, visible
 
 ALIKE = [

@@ -14,10 +14,10 @@ from urllib.parse import unquote, urlencode
 from starlette.datastructures import Headers
 
 from steelyard.history.store import open_history
-from steelyard.questions.guard import check
-from steelyard.questions.record import record
+from steelyard.questions.guard.check import check
+from steelyard.questions.record.record import record
 from steelyard.web.app import make_app
-from steelyard.web.serving import Serving
+from steelyard.web.settings import Serving
 
 PLANTED = '"><script>document.title="pwned"</script><img src=x onerror=alert(1)>'
 TOKEN = "a-token-of-the-tests-0123456789"

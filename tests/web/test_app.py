@@ -13,9 +13,9 @@ from urllib.parse import unquote
 import pytest
 
 from steelyard.history.store import open_history
-from steelyard.questions.plan_detect import plan_detect
+from steelyard.questions.plan.detect import plan_detect
 from steelyard.web import app as app_module
-from steelyard.web import looking
+from steelyard.web import views as looking
 from steelyard.web.pages import plain_link
 from web.board_samples import PLANTED, Project, Visitor
 

@@ -9,8 +9,8 @@ from html import unescape
 import pytest
 
 from steelyard.history.store import open_history
-from steelyard.questions.guard import check
-from steelyard.questions.references import show_reference
+from steelyard.questions.guard.check import check
+from steelyard.questions.references.listing import show_reference
 from steelyard.web.pages import plain_link
 from web.board_samples import PLANTED, Project, Visitor, columns
 

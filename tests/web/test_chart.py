@@ -8,8 +8,8 @@ from xml.etree import ElementTree
 
 import pytest
 
-from steelyard.histories import PastRun
-from steelyard.questions.history_chart import chart_points
+from steelyard.questions.history.chart import chart_points
+from steelyard.results.history import PastRun
 from steelyard.web.chart import SHAPES, series_picture, small_picture
 from web.board_samples import PLANTED
 

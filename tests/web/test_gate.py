@@ -7,8 +7,8 @@ import pytest
 from steelyard.errors import UsageError
 from steelyard.web import app as app_module
 from steelyard.web.pages import plain_link
-from steelyard.web.serving import Serving, checked_token, names_of
 from steelyard.web.sessions import Sessions
+from steelyard.web.settings import Serving, checked_token, names_of
 from web.board_samples import TOKEN, Project, Visitor
 
 REFERENCE = plain_link("/reference", task="gsm8k", model="llama-3.1-8b", spec={"quant": "FP8"})

@@ -15,7 +15,7 @@ from steelyard.cli.options import BY_ENDING, _width, answer, common
 from steelyard.outputs import write_whole
 
 if TYPE_CHECKING:
-    from steelyard.certificates import Certificate
+    from steelyard.results.certificate import Certificate
 
 DONE = Callable[[int, int, float], None]
 

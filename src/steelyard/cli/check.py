@@ -108,7 +108,7 @@ def _one(source: str | None, options: dict[str, Any]) -> Any:
     missing = [f"--{name}" for name in ("task", "model") if options[name] is None]
     if missing:
         raise UsageError("cannot check", got=f"no {' and no '.join(missing)}", need="a task and a model", hint="steelyard check --help")
-    from steelyard.questions.guard import check as ask
+    from steelyard.questions.guard.check import check as ask
 
     return ask(
         source,
@@ -139,7 +139,7 @@ def _suite(options: dict[str, Any]) -> Any:
         need="the suite file to say it",
         hint="[[checks]] in the file",
     )
-    from steelyard.questions.guard_suite import check_suite
+    from steelyard.questions.suite.check_suite import check_suite
 
     return check_suite(options["suite"], directory=options["directory"], config=options["config"], seed=seed_of(options["seed"]))
 

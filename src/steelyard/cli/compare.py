@@ -120,8 +120,8 @@ def _ask(sources: tuple[str, ...], options: dict[str, Any]) -> Any:
             need="two or more sources, or --flips, or --counts twice, or --wins",
             hint="steelyard compare --help",
         )
-    from steelyard.questions.compare import compare as ask
-    from steelyard.questions.compare import compare_preferences
+    from steelyard.questions.compare.compare import compare as ask
+    from steelyard.questions.compare.compare import compare_preferences
 
     asked = {
         "interval": options["interval"],
@@ -199,7 +199,7 @@ def _numbers(text: str, many: int, option: str, shape: str) -> list[int]:
 def _write_diagram(result: Any, path: Path) -> None:
     from steelyard.outputs import write_whole
     from steelyard.render.leaderboard import critical_difference_svg
-    from steelyard.results import Leaderboard
+    from steelyard.results.measurement import Leaderboard
 
     svg = critical_difference_svg(result) if isinstance(result, Leaderboard) else ""
     if not svg:

@@ -97,7 +97,7 @@ def _metrics(command: str) -> Iterator[tuple[str, str]]:
     from steelyard.metrics.catalogue import AVERAGES, EACH, FACTS
 
     if command == "estimate":
-        from steelyard.questions.expectations import RELEVANT
+        from steelyard.questions.plan.expectations import RELEVANT
 
         yield from ((name, FACTS[name].says) for name in RELEVANT)
         return
@@ -110,19 +110,19 @@ def _metrics(command: str) -> Iterator[tuple[str, str]]:
 
 def _intervals(command: str) -> Iterator[tuple[str, str]]:
     if command == "compare":
-        from steelyard.questions.asked import PAIRED_INTERVALS, UNPAIRED_INTERVALS
+        from steelyard.estimate.compare_options import PAIRED_INTERVALS, UNPAIRED_INTERVALS
 
         for name in dict.fromkeys(PAIRED_INTERVALS + UNPAIRED_INTERVALS):
             designs = [design for design, names in (("paired", PAIRED_INTERVALS), ("unpaired", UNPAIRED_INTERVALS)) if name in names]
             yield name, " or ".join(designs)
     else:
-        from steelyard.questions.settings import INTERVALS
+        from steelyard.estimate.measure_options import INTERVALS
 
         yield from ((name, "") for name in INTERVALS)
 
 
 def _tests(command: str) -> Iterator[tuple[str, str]]:
-    from steelyard.questions.asked import TESTS
+    from steelyard.estimate.compare_options import TESTS
 
     yield from ((name, "") for name in TESTS)
 

@@ -130,13 +130,13 @@ def _desk() -> Iterator[None]:
 
 def _page() -> str:
     """The answers that make a page: the verdict first, then what led to it."""
-    from steelyard.questions.compare import compare
-    from steelyard.questions.guard import check
-    from steelyard.questions.measure import measure
-    from steelyard.questions.plan_detect import plan_detect
-    from steelyard.questions.record import record
-    from steelyard.questions.report import report
-    from steelyard.questions.run import run
+    from steelyard.questions.compare.compare import compare
+    from steelyard.questions.guard.check import check
+    from steelyard.questions.measure.measure import measure
+    from steelyard.questions.plan.detect import plan_detect
+    from steelyard.questions.record.record import record
+    from steelyard.questions.report.report import report
+    from steelyard.questions.run.run import run
 
     better, other = DATA
     with _desk():

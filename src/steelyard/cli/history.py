@@ -71,7 +71,7 @@ def _asked(options: dict[str, Any]) -> dict[str, Any]:
 
 
 def _list(options: dict[str, Any]) -> Any:
-    from steelyard.questions.history import list_runs
+    from steelyard.questions.history.history import list_runs
 
     page = {} if options["limit"] is None else {"limit": options["limit"]}
     where = {"config": options["config"], "verdict": options["verdict"], "after": options["after"]}
@@ -79,7 +79,7 @@ def _list(options: dict[str, Any]) -> Any:
 
 
 def _compare(options: dict[str, Any]) -> Any:
-    from steelyard.questions.history import compare_runs
+    from steelyard.questions.history.history import compare_runs
 
     return compare_runs(*options["compare"], history=options["history"], config=options["config"])
 
@@ -88,14 +88,14 @@ def _drift(options: dict[str, Any]) -> Any:
     lacking = [f"--{name}" for name in ("task", "model") if options[name] is None]
     if lacking:
         raise UsageError("cannot look for drift", got=f"no {' and no '.join(lacking)}", need="a task and a model")
-    from steelyard.questions.history_drift import drift
+    from steelyard.questions.history.drift import drift
 
     numbers = {name: options[name] for name in ("alpha", "k", "h", "draws", "seed")}
     return drift(options["history"], **_asked(options), **numbers, config=options["config"])
 
 
 def _export(path: Path, options: dict[str, Any]) -> None:
-    from steelyard.questions.history_export import export_runs
+    from steelyard.questions.history.export import export_runs
 
     many = export_runs(path, options["history"], config=options["config"], verdict=options["verdict"], **_asked(options))
     if not options["quiet"]:
@@ -113,7 +113,7 @@ def keep_in_history(result: Any, options: dict[str, Any], **facts: Any) -> None:
     if options["history"] is None and not _configured(options):
         return
     try:
-        from steelyard.questions.history_keep import keep
+        from steelyard.questions.history.keep import keep
 
         _, warnings = keep(result, history=options["history"], config=options["config"], directory=options["directory"], **facts)
     except SteelyardError as fault:

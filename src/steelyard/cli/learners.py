@@ -75,7 +75,7 @@ def learners(baseline: str, candidate: str, **options: Any) -> None:
       steelyard learners models:ridge models:forest --data houses.csv --target price --metric mae --group street
     """
     from steelyard.metrics.catalogue import parse
-    from steelyard.questions.learners import compare_learners
+    from steelyard.questions.learners.learners import compare_learners
 
     pair = (load_learner(baseline), load_learner(candidate))
     numeric = parse(options["metric"]).facts.numeric
@@ -150,8 +150,8 @@ def read_table(source: str, target: str, features: list[str], group: str | None,
     """(features, target, groups, what to say) of a table; every feature is a number, missing ones NaN."""
     import numpy as np
 
-    from steelyard.read.doors import open_source
-    from steelyard.read.paths import spool_stdin
+    from steelyard.read.files.paths import spool_stdin
+    from steelyard.read.open_source import open_source
     from steelyard.read.roles import RECOGNISED, find
 
     spool = spool_stdin() if source == "-" else None

@@ -89,7 +89,7 @@ def measure(source: str | None, **options: Any) -> None:
         return
     if options["about"]:
         raise UsageError("cannot use --about", got=f"--format {options['format_'] or 'text'}", need=f"--format {RECORD_FORMAT}")
-    from steelyard.questions.measure import measure as ask
+    from steelyard.questions.measure.measure import measure as ask
 
     with told_while_reading(options["quiet"]):
         result = ask(data, **_asked(options))
@@ -122,8 +122,8 @@ def _write_record(data: Any, options: dict[str, Any]) -> None:
     """The aggregate and the items beside it as two files, or the aggregate alone on standard output."""
     import time
 
-    from steelyard.questions.every_eval_ever import every_eval_ever
-    from steelyard.read.allowance import working
+    from steelyard.questions.report.every_eval_ever import every_eval_ever
+    from steelyard.read.engines.memory import working
 
     if len(options["output"]) > 1:
         raise UsageError(f"cannot write several files as {RECORD_FORMAT}", got=f"{len(options['output'])} outputs", need="one")

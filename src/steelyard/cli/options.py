@@ -142,7 +142,7 @@ def told_while_reading(quiet: bool) -> Iterator[None]:
         return
     import time
 
-    from steelyard.read.allowance import working
+    from steelyard.read.engines.memory import working
 
     since = time.monotonic()
     shown: list[str] = []
@@ -233,7 +233,7 @@ def _text_of(result: Any, chosen: str, color: bool = False, ascii_only: bool = F
     from steelyard.render.formats import FORMATS as RENDER
 
     if chosen == "html":  # the one format that needs more than the result: densities of what is believed
-        from steelyard.questions.report import report
+        from steelyard.questions.report.report import report
 
         text = report(result)
     elif chosen == "text":

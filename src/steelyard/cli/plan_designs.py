@@ -42,7 +42,7 @@ def designs(**options: Any) -> None:
       steelyard plan designs --theta .01 --discordance .04 --available 1319 --format json
       steelyard plan designs --theta 2 --sigma 50
     """
-    from steelyard.questions.plan_designs import plan_designs
+    from steelyard.questions.plan.designs import plan_designs
 
     result = plan_designs(**{name: options[name] for name in NUMBERS})
     answer(result, format_=options["format_"], output=options["output"], no_color=options["no_color"], quiet=options["quiet"])

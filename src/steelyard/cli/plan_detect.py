@@ -61,7 +61,7 @@ def detect(**options: Any) -> None:
       steelyard plan detect --sd .3333 --theta .03 --alternative two-sided
       steelyard plan detect --sigma 50 --theta 3 --available 1319 -o plan.svg
     """
-    from steelyard.questions.plan_detect import plan_detect
+    from steelyard.questions.plan.detect import plan_detect
 
     plain = (
         "theta",

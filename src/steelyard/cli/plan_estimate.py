@@ -65,7 +65,7 @@ def estimate(**options: Any) -> None:
       steelyard plan estimate --have 45/50 --width .1
       steelyard plan estimate --metric recall --pilot preds.csv --positive cat --half-width .05
     """
-    from steelyard.questions.plan_estimate import plan_estimate as ask
+    from steelyard.questions.plan.estimate import plan_estimate as ask
 
     numbers = ("expected", "precision", "recall", "specificity", "prevalence", "width", "half_width", "threshold")
     result = ask(

@@ -57,7 +57,7 @@ def train(curve: str | None, **options: Any) -> None:
       steelyard plan train runs.jsonl --target .35 --score val_loss --lower-is-better
       steelyard plan train --learner sklearn.svm:SVC --data digits.csv --truth digit --target .98 --sizes 50,100,200,400,800
     """
-    from steelyard.questions.plan_train import plan_train
+    from steelyard.questions.plan.train import plan_train
 
     given = _curve_of(curve, options)
     result = plan_train(
@@ -91,7 +91,7 @@ def _curve_of(curve: str | None, options: dict[str, Any]) -> Any:
 def _measured(options: dict[str, Any]) -> Any:
     from steelyard.cli.learners import load_learner, progress_bar, read_table
     from steelyard.metrics.catalogue import parse
-    from steelyard.questions.learning_curve import learning_curve
+    from steelyard.questions.learners.learning_curve import learning_curve
 
     if missing := [f"--{name}" for name in ("data", "truth") if options[name] is None]:
         raise UsageError("cannot measure a learning curve", got=f"no {' and no '.join(missing)}", need="--learner, --data and --truth")

@@ -52,7 +52,7 @@ def record(sources: tuple[str, ...], **options: Any) -> None:
       steelyard record fp8.jsonl --task gsm8k --model llama-3.1-8b --spec quant_algo=FP8 --reason "first FP8 build"
       steelyard record run.jsonl --task gsm8k --model llama-3.1-8b --update --reason "new tokenizer"
     """
-    from steelyard.questions.record import record as ask
+    from steelyard.questions.record.record import record as ask
 
     result = ask(
         *sources,

@@ -9,7 +9,7 @@ import click
 from steelyard.cli.command import Group
 from steelyard.cli.options import Command, answer, common, pairs_given
 
-DIALECTS = ("trtllm", "vllm")  # of questions/reference_import.py: help must not import it
+DIALECTS = ("trtllm", "vllm")  # of questions/references/importing.py: help must not import it
 
 
 @click.group(cls=Group, short_help="list|show|lint|import|history|remove|rename|approve")
@@ -63,7 +63,7 @@ def list_(task: str | None, **options: Any) -> None:
       steelyard references list
       steelyard references list gsm8k --format json
     """
-    from steelyard.questions.references import list_references
+    from steelyard.questions.references.listing import list_references
 
     _answer(list_references(task, **_given(options)), options)
 
@@ -84,7 +84,7 @@ def show(task: str, model: str, **options: Any) -> None:
       steelyard references show gsm8k llama-3.1-8b
       steelyard references show gsm8k llama-3.1-8b --spec quant_algo=FP8 --explain
     """
-    from steelyard.questions.references import show_reference
+    from steelyard.questions.references.listing import show_reference
 
     _answer(show_reference(task, model, explained=options["explain"], **_given(options)), options)
 
@@ -110,7 +110,7 @@ def lint(task: str | None, **options: Any) -> None:
       steelyard references lint
       steelyard references lint gsm8k --strict
     """
-    from steelyard.questions.references_lint import lint_references
+    from steelyard.questions.references.lint import lint_references
 
     result = lint_references(task, **_given(options, "strict", "every"))
     _answer(result, options)
@@ -136,7 +136,7 @@ def import_(path: str, **options: Any) -> None:
       steelyard references import --dialect trtllm tests/integration/defs/accuracy/references
       steelyard references import --dialect vllm .buildkite/lm-eval-harness/configs --directory references
     """
-    from steelyard.questions.reference_import import import_references
+    from steelyard.questions.references.importing import import_references
 
     _answer(import_references(path, **_given(options, "dialect", "update", "reason")), options)
 
@@ -155,7 +155,7 @@ def history(task: str, model: str | None, **options: Any) -> None:
       steelyard references history gsm8k
       steelyard references history gsm8k llama-3.1-8b --format json
     """
-    from steelyard.questions.reference_history import reference_history
+    from steelyard.questions.references.history import reference_history
 
     given = _given(options)
     _answer(reference_history(task, model, **{**given, "spec": given["spec"] or None}), options)
@@ -177,7 +177,7 @@ def remove(task: str, model: str, **options: Any) -> None:
       steelyard references remove gsm8k old-model --reason "retired"
       steelyard references remove gpqa llama --spec quant_algo=FP8 --line 11 --reason "was there twice"
     """
-    from steelyard.questions.reference_changes import remove_reference
+    from steelyard.questions.references.changes import remove_reference
 
     _answer(remove_reference(task, model, **_given(options, "reason", "line")), options)
 
@@ -196,7 +196,7 @@ def rename(task: str, old: str, new: str, **options: Any) -> None:
     Examples:
       steelyard references rename gsm8k llama-8b meta-llama/Llama-3.1-8B-Instruct --reason "the name on the hub"
     """
-    from steelyard.questions.reference_changes import rename_reference
+    from steelyard.questions.references.changes import rename_reference
 
     _answer(rename_reference(task, old, new, **_given(options, "reason")), options)
 
@@ -215,6 +215,6 @@ def approve(task: str, model: str, **options: Any) -> None:
     Examples:
       steelyard references approve gsm8k llama-3.1-8b --reason "five runs, checked by hand"
     """
-    from steelyard.questions.reference_changes import approve_reference
+    from steelyard.questions.references.changes import approve_reference
 
     _answer(approve_reference(task, model, **_given(options, "reason")), options)

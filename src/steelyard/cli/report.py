@@ -39,7 +39,7 @@ def report(results: tuple[Path, ...], **options: Any) -> None:
         write_cards(results, options)
         if options["output"] is None and not options["open_"]:
             return  # a card was asked for, and no page
-    from steelyard.questions.report import report as page
+    from steelyard.questions.report.report import report as page
 
     target = options["output"] or Path("report.html")
     made = page(*files_of(results), title=options["title"], flips=options["flips"])

@@ -149,11 +149,11 @@ def _one(task: str | None, options: dict[str, Any]) -> Any:
     lacking = [what for what, there in (("a task", task is not None), ("--model", bool(options["model"]))) if not there]
     if lacking:
         raise UsageError("cannot run", got=f"no {' and no '.join(lacking)}", need="a task and a model", hint="steelyard run --help")
-    from steelyard.evaluate.progress import Progress
+    from steelyard.evaluate.asking.progress import Progress
     from steelyard.outputs import refuse_overwriting
-    from steelyard.questions.run import run as ask
-    from steelyard.questions.run_notes import rows_paths
-    from steelyard.questions.run_wish import HOW, OF_MODELS, RULE
+    from steelyard.questions.run.options import HOW, OF_MODELS, RULE
+    from steelyard.questions.run.run import run as ask
+    from steelyard.reference.run_notes import rows_paths
 
     endings = [place.suffix.lower() for place in options["answer_"]]
     if options["dry_run"] and (options["format_"] in ("html", *OF_VERDICTS) or {".html", ".htm", ".xml"} & set(endings)):
@@ -208,8 +208,8 @@ def _suite(options: dict[str, Any]) -> Any:
         "cannot use a suite with options of one run",
         need="the suite file to say it",
     )
-    from steelyard.evaluate.progress import Progress
-    from steelyard.questions.run_suite import run_suite
+    from steelyard.evaluate.asking.progress import Progress
+    from steelyard.questions.suite.run_suite import run_suite
 
     with Progress(quiet=options["quiet"]) as progress:
         return run_suite(options["suite"], directory=options["directory"], config=options["config"], progress=progress)

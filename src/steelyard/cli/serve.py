@@ -58,9 +58,9 @@ def serve(**options: Any) -> None:
 
 def _serving(options: dict[str, Any]) -> Any:
     """The settings of the server; a history that cannot be opened is told now and not by the first page."""
-    from steelyard.questions.history import HINT, history_place
+    from steelyard.questions.history.history import HINT, history_place
     from steelyard.reference.config import find_config
-    from steelyard.web.serving import Serving, checked_token, is_local, names_of
+    from steelyard.web.settings import Serving, checked_token, is_local, names_of
 
     config = None if options["config"] is None else Path(options["config"])
     place = history_place(options["history"], find_config(Path.cwd(), config))

@@ -9,9 +9,9 @@ from datetime import UTC, datetime
 from typing import Any
 
 from steelyard.errors import DataError, UsageError
-from steelyard.results import Measurement
-from steelyard.runs import Evaluation
-from steelyard.verdicts import Recorded, Verdict
+from steelyard.results.evaluation import Evaluation
+from steelyard.results.measurement import Measurement
+from steelyard.results.verdict import Recorded, Verdict
 
 COMMANDS = ("run", "check", "record", "measure")
 REFERENCE = ("value", "n", "runs", "sigma_run", "recorded")

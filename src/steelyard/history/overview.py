@@ -9,10 +9,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from steelyard.errors import UsageError
-from steelyard.histories import PastRun
 from steelyard.history.entries import canonical
 from steelyard.history.schema import RUNS
 from steelyard.history.store import History
+from steelyard.results.history import PastRun
 
 SERIES = '"task", "model", "spec", "metric"'
 MOST = 200  # series on a page, and names in a list

@@ -12,12 +12,12 @@ from types import TracebackType
 from typing import Any
 
 from steelyard.errors import DataError, SourceError, UsageError
-from steelyard.histories import PastRun
 from steelyard.history.address import Address, parse_address
+from steelyard.history.connections import Place, Postgres, Sqlite
 from steelyard.history.entries import COMMANDS, canonical, entry_of, utc
 from steelyard.history.packing import Packed, pack, unpack
-from steelyard.history.places import Place, Postgres, Sqlite
 from steelyard.history.schema import COLUMNS, LISTS, MAKE_VERSIONS, MAPPINGS, OUTCOMES, RUNS, VERSION, VERSIONS, steps_from
+from steelyard.results.history import PastRun
 from steelyard.version import __version__
 
 PAGE = 50

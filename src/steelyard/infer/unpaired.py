@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import math
 
-from steelyard.infer.flips import _decreasing_root, from_tails
 from steelyard.infer.normal import clip, lower_tail, wilson, z_value
+from steelyard.infer.paired.mcnemar import _decreasing_root, from_tails
 
 
 def newcombe(k1: int, n1: int, k2: int, n2: int, confidence_level: float = 0.95, side: str = "two") -> tuple[float, float]:
@@ -141,8 +141,8 @@ def welch(
     """
     from scipy.special import stdtr, stdtrit
 
-    from steelyard.infer.bootstrap import Degenerate
     from steelyard.infer.normal import tail
+    from steelyard.infer.resampling.bootstrap import Degenerate
 
     if min(n1, n2) < 2 or not variance1 + variance2 > 0:
         raise Degenerate("fewer than two items, or no spread in either sample")

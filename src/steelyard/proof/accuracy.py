@@ -10,11 +10,13 @@ from dataclasses import dataclass
 from importlib.util import find_spec
 from itertools import product
 
-from steelyard.certificates import Precise
-from steelyard.infer import flips, normal, proportion, unpaired
+from steelyard.infer import normal, unpaired
+from steelyard.infer.intervals import proportion
+from steelyard.infer.paired import mcnemar as flips
 from steelyard.proof import many_digits as exact
 from steelyard.proof.catalogue import picked
 from steelyard.proof.many_digits import Number, mpmath
+from steelyard.results.certificate import Precise
 
 Case = tuple[str, float, Number, Number]  # where, ours, the exact value, what the error is relative to
 LEFT_OUT = "the accuracy of closed forms was left out: mpmath is not installed; pip install mpmath adds it"
@@ -77,7 +79,7 @@ def _normal_tails() -> Iterator[Case]:
 
 
 def _students() -> Iterator[Case]:
-    from steelyard.infer.sums import student
+    from steelyard.infer.intervals.sums import student
 
     for p, df in product((0.6, 0.8, 0.95, 0.975, 0.9995), (1, 2, 4.5, 9, 29, 99.7, 1318, 1e5)):
         ours = student(p, df)
@@ -167,7 +169,7 @@ def _mid_p(k: int, n: int, level: float, side: str) -> tuple[Number, Number]:
 
 
 def _beta_quantiles() -> Iterator[Case]:
-    from steelyard.infer.beta import beta_quantile
+    from steelyard.infer.posterior.beta import beta_quantile
 
     for (a, b), q in product((*SHAPES, *((b, a) for a, b in SHAPES[1:5])), TAILS):
         ours = beta_quantile(a, b, q)
@@ -177,7 +179,7 @@ def _beta_quantiles() -> Iterator[Case]:
 
 
 def _f1_tails() -> Iterator[Case]:
-    from steelyard.infer.posterior import F1Posterior
+    from steelyard.infer.posterior.metrics import F1Posterior
 
     mp = mpmath()
     for (a, b), y in product(SHAPES, (0.001, 0.1, 0.5, 0.85, 0.99)):
@@ -189,7 +191,7 @@ def _f1_tails() -> Iterator[Case]:
 
 
 def _f1_quantiles() -> Iterator[Case]:
-    from steelyard.infer.posterior import F1Posterior
+    from steelyard.infer.posterior.metrics import F1Posterior
 
     for (a, b), q in product(SHAPES, TAILS):
         ours = F1Posterior(a, b).ppf(q)
@@ -199,7 +201,7 @@ def _f1_quantiles() -> Iterator[Case]:
 
 
 def _f1_moments(which: int) -> Iterator[Case]:
-    from steelyard.infer.posterior import F1Posterior
+    from steelyard.infer.posterior.metrics import F1Posterior
 
     for a, b in SHAPES:
         law, true = F1Posterior(a, b), exact.f1_moments(a, b)[which]

@@ -8,13 +8,13 @@ from pathlib import Path
 from typing import Any
 
 from steelyard import signature
-from steelyard.certificates import NOT_OFFERED, UP_IS_BAD, Certificate, Held
 from steelyard.errors import UsageError
 from steelyard.proof import accuracy as forms
 from steelyard.proof.catalogue import every_claim, picked, refuse_unknown
 from steelyard.proof.judging import held
 from steelyard.proof.preferences import preference_faults, preferences
 from steelyard.proof.running import work_out
+from steelyard.results.certificate import NOT_OFFERED, UP_IS_BAD, Certificate, Held
 
 GRIDS = ("quick", "full")
 STATE = "steelyard-certify.state"  # what the full grid is resumed from, unless another file is named

@@ -16,13 +16,13 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from steelyard.certificates import Tried
 from steelyard.errors import SourceError
 from steelyard.proof.claims import Claim, Setting, words
+from steelyard.results.certificate import Tried
 from steelyard.version import __version__
 
 TREE = Path(__file__).parents[1]
-CODE = ("tally", "metrics", "infer", "questions", "proof")  # the rooms whose code the numbers come from
+CODE = ("tally", "metrics", "infer", "estimate", "questions", "proof")  # the rooms whose code the numbers come from
 JUDGING = ("judging", "preferences", "reasons", "catalogue", "certify", "accuracy", "many_digits")  # what comes after them
 
 
@@ -44,7 +44,7 @@ def code_digest(module: str) -> str:
 def modules_of(module: str) -> frozenset[str]:
     """The module and all that it imports, and what those import, within the rooms that numbers come from.
 
-    >>> "steelyard.infer.normal" in modules_of("steelyard.proof.proportions")
+    >>> "steelyard.infer.normal" in modules_of("steelyard.proof.coverage.proportions")
     True
     """
     found, open_ = {module}, [module]

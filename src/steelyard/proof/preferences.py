@@ -10,9 +10,9 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator, Sequence
 
-from steelyard.certificates import Held, Preferred, Tried
 from steelyard.proof.judging import mean_share, worst
 from steelyard.proof.reasons import ON_QUICK_ONLY, REASONS
+from steelyard.results.certificate import Held, Preferred, Tried
 
 SHARE, NARROWER, POWER = 0.005, 0.02, 0.01  # what counts: of a share, of a width, of power
 SURE = 3.0  # Monte Carlo errors of a difference; methods of a family see the same data, so it varies by less than this allows

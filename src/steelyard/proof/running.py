@@ -14,9 +14,9 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from steelyard.certificates import UP_IS_BAD, Tried
 from steelyard.proof.claims import Claim, Point, Setting, generator, words
 from steelyard.proof.kept import key_of, read_state, write_state
+from steelyard.results.certificate import UP_IS_BAD, Tried
 from steelyard.rounding import steady
 
 Done = Callable[[int, int, float], None]  # settings done, settings in all, seconds since the start

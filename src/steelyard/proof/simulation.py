@@ -10,9 +10,9 @@ from typing import Any
 
 import numpy as np
 
+from steelyard.estimate.evidence import Evidence
 from steelyard.proof.claims import PAGE, Claim, Point, Said, Setting, averaged, declared, generator, share_error, words
-from steelyard.questions.evidence import Evidence
-from steelyard.results import Interval, Test
+from steelyard.results.measurement import Interval, Test
 
 Draw = Callable[[Setting, np.random.Generator], Any]
 Truth = Callable[[Setting], float]

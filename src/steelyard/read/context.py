@@ -7,7 +7,7 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from typing import Any
 
 from steelyard.errors import SteelyardError
-from steelyard.read.engine import EngineTable
+from steelyard.read.engines.duckdb_table import EngineTable
 from steelyard.read.source import Source
 from steelyard.read.table import MemoryTable, Table
 

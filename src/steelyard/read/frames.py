@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from steelyard.errors import DataError, SourceError
-from steelyard.read.engine import EngineTable, connect, quoted, useful_line
+from steelyard.read.engines.duckdb_table import EngineTable, connect, quoted, useful_line
 from steelyard.read.roles import refuse_duplicates
 from steelyard.read.table import MemoryTable, Table
 

@@ -7,10 +7,10 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from steelyard.errors import SourceError, UsageError
-from steelyard.read.engine import EngineTable
+from steelyard.read.engines.duckdb_table import EngineTable
+from steelyard.read.files.opened import Opened, open_file
+from steelyard.read.files.paths import resolve, split_name, spool_stdin
 from steelyard.read.frames import columns_table, frame_table, is_frame, rows_table
-from steelyard.read.opened import Opened, open_file
-from steelyard.read.paths import resolve, split_name, spool_stdin
 from steelyard.read.table import MemoryTable, Table
 
 
@@ -50,14 +50,14 @@ def _from_path(text: str) -> tuple[Table, list[str]]:
 def _read(files: Sequence[Opened]) -> tuple[Table, list[str]]:
     kind = files[0].format
     if kind in ("csv", "tsv"):
-        from steelyard.read.delimited import read_delimited
+        from steelyard.read.files.delimited import read_delimited
 
         return read_delimited(files, _all)
     if kind in ("json", "jsonl"):
-        from steelyard.read.jsons import read_json
+        from steelyard.read.files.jsons import read_json
 
         return read_json(files, _all), []
-    from steelyard.read.columnar import read_arrow, read_parquet
+    from steelyard.read.files.columnar import read_arrow, read_parquet
 
     return read_parquet(files) if kind == "parquet" else (read_arrow(files, _all), [])
 

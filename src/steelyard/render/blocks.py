@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from steelyard.results import Measurement, Row
+from steelyard.results.measurement import Measurement, Row
 
 MOST = 100  # names listed in a block: a report of a million lines is read by nobody
 

@@ -7,12 +7,12 @@ import io
 import re
 from collections.abc import Mapping, Sequence
 
-from steelyard.certificates import UP_IS_BAD, Certificate, Held, Preferred, Tried
 from steelyard.render import safe
 from steelyard.render.layout import GAP, left, right, widest, wrap
-from steelyard.render.look import BOLD, DIM, Look, warning_lines
 from steelyard.render.markdown import markdown_table
 from steelyard.render.pictures.forest import Bar, Forest, Rule
+from steelyard.render.terminal import BOLD, DIM, Look, warning_lines
+from steelyard.results.certificate import UP_IS_BAD, Certificate, Held, Preferred, Tried
 from steelyard.rounding import nearest
 
 HEADS = ("method", "kind", "worst", "where", "mean", "band", "")

@@ -9,10 +9,10 @@ from steelyard.render import safe
 from steelyard.render.digits import count_text, number_texts, row_texts
 from steelyard.render.layout import GAP, left, widest, wrap
 from steelyard.render.learners import pooled_lines, pooled_markdown, split_facts
-from steelyard.render.look import DIM, Look, warning_lines
 from steelyard.render.markdown import markdown_table
+from steelyard.render.terminal import DIM, Look, warning_lines
 from steelyard.render.text import Section, standard_errors, table_lines
-from steelyard.results import Comparison, Row
+from steelyard.results.measurement import Comparison, Row
 
 MINUS = "difference"
 TELLING = 10  # items that a page of text has room for

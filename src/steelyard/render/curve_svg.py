@@ -9,10 +9,10 @@ from html import escape
 from itertools import pairwise
 
 from steelyard.errors import UsageError
-from steelyard.plans import Curve, Plan
 from steelyard.render import safe
 from steelyard.render.curve_text import Place, Scale, figure, sorted_line, x_scale, y_scale
 from steelyard.render.layout import display_width, shorten, wrap
+from steelyard.results.plan import Curve, Plan
 
 WIDTH, PLOT = 720, 300  # units of the whole picture across, and of the drawing down
 LEFT, RIGHT, TOP, BELOW = 84, 28, 22, 62  # margins of the drawing, without the title

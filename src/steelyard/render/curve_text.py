@@ -7,9 +7,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
-from steelyard.plans import Curve
 from steelyard.render import safe
 from steelyard.render.layout import GAP, display_width, right, shorten, widest
+from steelyard.results.plan import Curve
 from steelyard.rounding import nearest, power_of_ten, steady
 
 NARROWEST, LEAST_PLOT = 30, 16  # columns: of everything, and of the drawing alone

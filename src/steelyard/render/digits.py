@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from steelyard.rounding import steady
 
 if TYPE_CHECKING:
-    from steelyard.results import Interval, Row
+    from steelyard.results.measurement import Interval, Row
 
 UNDEFINED = "undefined"
 NONE = "-"

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from steelyard.metrics.catalogue import AVERAGES, FACTS
-from steelyard.results import Row
+from steelyard.results.measurement import Row
 from steelyard.rounding import nearest, power_of_ten, steady
 
 WIDEST, NARROWEST = 24, 10

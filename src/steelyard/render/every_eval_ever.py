@@ -14,7 +14,7 @@ from typing import Any
 from steelyard.errors import DataError, UsageError
 from steelyard.items import Items, Labels
 from steelyard.metrics.catalogue import Facts, parse
-from steelyard.results import Interval, Measurement, Row
+from steelyard.results.measurement import Interval, Measurement, Row
 from steelyard.rounding import steady
 from steelyard.signature import parse as parse_signature
 from steelyard.version import __version__

@@ -12,7 +12,7 @@ from steelyard.render import safe
 from steelyard.render.suite import Guard, grouped_warnings, guards, tally
 from steelyard.render.verdict import by_itself, short
 from steelyard.render.verdict_facts import flips_text, lost_ids, next_step, waiver_text, who
-from steelyard.verdicts import Suite, Verdict
+from steelyard.results.verdict import Suite, Verdict
 
 MOST = 10  # annotations of a kind
 LOST = 5  # items named in an annotation

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from steelyard.histories import Drift, PastRun, RunList
 from steelyard.render.digits import NONE
 from steelyard.render.layout import GAP, left, wrap
 from steelyard.render.listing_cells import Cells, about, figure, spark
 from steelyard.render.listings import _foot, _table, grid
-from steelyard.render.look import BOLD, DIM, Look
+from steelyard.render.terminal import BOLD, DIM, Look
 from steelyard.render.verdict import CAP, LONG, Piece, closing, fitted, joined, labelled, word
+from steelyard.results.history import Drift, PastRun, RunList
 
 RUN_HEADS = ("time (UTC)", "id", "what", "task", "model", "metric", "value", "n", "change", "p", "verdict")
 RUN_NUMBERS = (6, 7, 8, 9)

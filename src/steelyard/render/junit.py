@@ -18,7 +18,7 @@ from steelyard.render import safe
 from steelyard.render.suite import Guard, guards, suite_text
 from steelyard.render.verdict import verdict_text
 from steelyard.render.verdict_facts import next_step, spec_text, waiver_text
-from steelyard.verdicts import Suite, Verdict
+from steelyard.results.verdict import Suite, Verdict
 
 CHOICES = ("skipped", "failure")
 WIDTH = 100

@@ -9,10 +9,10 @@ from steelyard.render import safe
 from steelyard.render.comparison import columns, p_is, p_text
 from steelyard.render.digits import count_text, row_texts
 from steelyard.render.layout import wrap
-from steelyard.render.look import DIM, Look, warning_lines
 from steelyard.render.markdown import markdown_table
+from steelyard.render.terminal import DIM, Look, warning_lines
 from steelyard.render.text import Section, standard_errors, table_lines
-from steelyard.results import Leaderboard, Row
+from steelyard.results.measurement import Leaderboard, Row
 from steelyard.rounding import nearest
 
 

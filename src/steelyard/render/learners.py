@@ -8,9 +8,9 @@ from typing import Any
 from steelyard.render import safe
 from steelyard.render.digits import count_text
 from steelyard.render.layout import GAP, left, right, widest
-from steelyard.render.look import Look
 from steelyard.render.markdown import markdown_table
-from steelyard.results import Comparison
+from steelyard.render.terminal import Look
+from steelyard.results.measurement import Comparison
 
 WIDEST = 12  # classes of a pooled table that people read; the JSON has every table
 

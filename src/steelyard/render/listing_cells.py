@@ -6,9 +6,9 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from steelyard.listings import Changed, Listing, Shown
 from steelyard.render.digits import NONE, count_text
 from steelyard.render.verdict_facts import spec_text
+from steelyard.results.references import Changed, Listing, Shown
 from steelyard.rounding import nearest
 
 BLOCKS = "▁▂▃▄▅▆▇█"

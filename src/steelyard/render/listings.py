@@ -6,7 +6,6 @@ import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
 
-from steelyard.listings import Changed, Finding, Lint, Listing, Shown, Started, Story
 from steelyard.render import safe
 from steelyard.render.layout import GAP, left, on_point, right, widest, wrap
 from steelyard.render.listing_cells import (
@@ -27,10 +26,11 @@ from steelyard.render.listing_cells import (
     story_cells,
     story_sum,
 )
-from steelyard.render.look import BOLD, DIM, Look, warning_lines
 from steelyard.render.markdown import markdown_table
+from steelyard.render.terminal import BOLD, DIM, Look, warning_lines
 from steelyard.render.verdict import ALWAYS, CAP, DETAIL, LONG, ROW, Piece, closing, fenced, fitted, joined, labelled, word
 from steelyard.render.verdict_facts import spec_text
+from steelyard.results.references import Changed, Finding, Lint, Listing, Shown, Started, Story
 
 COLORS = {"error": "1;31", "warning": "33", "note": DIM}
 FEWEST = 12  # columns of a cell that is cut

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from steelyard.render import blocks, summary
 from steelyard.render.digits import count_text, row_texts
 from steelyard.render.safe import code_span, markdown
-from steelyard.results import Measurement, Row
+from steelyard.results.measurement import Measurement, Row
 
 
 def measurement_markdown(m: Measurement) -> str:

@@ -50,8 +50,8 @@ def _density(law: Any) -> Any:
     """The density of a posterior between its outermost quantiles, the 95% interval shaded."""
     import numpy as np
 
-    from steelyard.plans import Curve
     from steelyard.render.pictures.plane import curve_plane
+    from steelyard.results.plan import Curve
 
     low, high = law.interval()
     x = np.linspace(law.ppf(1e-4), law.ppf(1 - 1e-4), 161)

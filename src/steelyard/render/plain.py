@@ -6,15 +6,15 @@ from collections.abc import Callable, Mapping
 from dataclasses import MISSING, fields
 from typing import Any
 
-from steelyard.certificates import Certificate, Held, Precise, Preferred, Tried
 from steelyard.errors import DataError
-from steelyard.histories import Drift, PastRun, RunList
-from steelyard.listings import Changed, Finding, Lint, Listing, Shown, Started, Story
-from steelyard.plans import Curve, Plan
-from steelyard.results import Comparison, Difference, Interval, Leaderboard, Measurement, System, Test
-from steelyard.runs import Answered, Evaluation
+from steelyard.results.certificate import Certificate, Held, Precise, Preferred, Tried
+from steelyard.results.evaluation import Answered, Evaluation
+from steelyard.results.history import Drift, PastRun, RunList
+from steelyard.results.measurement import Comparison, Difference, Interval, Leaderboard, Measurement, System, Test
+from steelyard.results.plan import Curve, Plan
+from steelyard.results.references import Changed, Finding, Lint, Listing, Shown, Started, Story
+from steelyard.results.verdict import EXIT, Recorded, Suite, Verdict
 from steelyard.tally.joint import JointCounts
-from steelyard.verdicts import EXIT, Recorded, Suite, Verdict
 
 SCHEMA = 1
 Plain = Mapping[str, Any]

@@ -6,13 +6,13 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from steelyard.plans import Plan
 from steelyard.render import safe
 from steelyard.render.curve_text import curve_text, figure
 from steelyard.render.digits import NONE, count_text
 from steelyard.render.layout import GAP, left, right, widest, wrap
-from steelyard.render.look import BOLD, DIM, Look, warning_lines
 from steelyard.render.markdown import markdown_table
+from steelyard.render.terminal import BOLD, DIM, Look, warning_lines
+from steelyard.results.plan import Plan
 from steelyard.rounding import nearest, power_of_ten
 
 ROWS, WIDEST_CURVE = 10, 96  # of the curve: higher and wider shows nothing more

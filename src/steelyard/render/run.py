@@ -7,12 +7,12 @@ from typing import Any
 from steelyard.render.comparison import comparison_markdown, comparison_text
 from steelyard.render.digits import count_text
 from steelyard.render.layout import wrap
-from steelyard.render.look import Look, warning_lines
 from steelyard.render.markdown import markdown_table, measurement_markdown
+from steelyard.render.terminal import Look, warning_lines
 from steelyard.render.text import measurement_text
 from steelyard.render.verdict import fact_lines, headline, joined, verdict_markdown, verdict_text, word
 from steelyard.render.verdict_facts import Fact
-from steelyard.runs import Answered, DryRun, Evaluation
+from steelyard.results.evaluation import Answered, DryRun, Evaluation
 
 BAD = {
     "errors": "no answer after all attempts",

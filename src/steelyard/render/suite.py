@@ -9,10 +9,10 @@ from typing import Any
 from steelyard.render import verdict as one
 from steelyard.render.digits import NONE, count_text, percent
 from steelyard.render.layout import GAP, left, right, widest, wrap
-from steelyard.render.look import BOLD, DIM, Look, warning_lines
 from steelyard.render.markdown import markdown_table
+from steelyard.render.terminal import BOLD, DIM, Look, warning_lines
 from steelyard.render.verdict_facts import IDLE, flips_text, p_beside, score_text, spec_text, waiver_text, who
-from steelyard.verdicts import Suite, Verdict
+from steelyard.results.verdict import Suite, Verdict
 
 ORDER = ("regression", "inconclusive", "unconfirmed", "waived", "advisory", "pass")  # the worst first
 COLORS = {**one.COLORS, "unconfirmed": "33", "waived": "33", "advisory": "33"}

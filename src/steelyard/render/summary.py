@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from steelyard.render.digits import count_text, percent
-from steelyard.results import Interval, Measurement, Row
+from steelyard.results.measurement import Interval, Measurement, Row
 
 Name = Callable[[str], str]
 SIDES = {"two": "interval", "lower": "lower bound", "upper": "upper bound"}

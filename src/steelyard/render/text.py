@@ -9,8 +9,8 @@ from steelyard.render import blocks, summary
 from steelyard.render.digits import count_text, row_texts
 from steelyard.render.drawing import NARROWEST, WIDEST, axis_key, axis_of, draw, pen_of
 from steelyard.render.layout import GAP, left, on_point, right, widest, wrap
-from steelyard.render.look import BOLD, DIM, Look, warning_lines
-from steelyard.results import Measurement, Row
+from steelyard.render.terminal import BOLD, DIM, Look, warning_lines
+from steelyard.results.measurement import Measurement, Row
 
 LONG = 45  # more rows than this in a block: one line per name, metrics side by side, if they fit
 LEAST_NAME, FAIR_NAME = 8, 16

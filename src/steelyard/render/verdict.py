@@ -9,8 +9,8 @@ from typing import Any
 from steelyard.render import safe
 from steelyard.render.digits import NONE, count_text
 from steelyard.render.layout import GAP, display_width, left, right, widest, wrap
-from steelyard.render.look import BOLD, DIM, Look, warning_lines
 from steelyard.render.markdown import markdown_table
+from steelyard.render.terminal import BOLD, DIM, Look, warning_lines
 from steelyard.render.verdict_bar import difference_bar
 from steelyard.render.verdict_facts import (
     SAMPLES,
@@ -22,7 +22,7 @@ from steelyard.render.verdict_facts import (
     telling_cells,
     who,
 )
-from steelyard.verdicts import Recorded, Verdict
+from steelyard.results.verdict import Recorded, Verdict
 
 COLORS = {"pass": "1;32", "regression": "1;31", "inconclusive": "1;33"}
 BESIDE = 26  # columns that a meaning needs to stand beside its number

@@ -6,7 +6,7 @@ import math
 
 from steelyard.render.digits import percent
 from steelyard.render.drawing import ASCII, UNICODE, Axis
-from steelyard.verdicts import Verdict
+from steelyard.results.verdict import Verdict
 
 WIDTH = 48
 _LEGEND = {"0": "no change", "M": "the drop that is tolerated", "T": "the drop that matters"}

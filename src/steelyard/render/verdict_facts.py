@@ -11,8 +11,8 @@ from steelyard.render.comparison import TELLING, p_text
 from steelyard.render.curve_text import figure
 from steelyard.render.digits import NONE, count_text, percent
 from steelyard.render.safe import EMPTY
+from steelyard.results.verdict import Verdict
 from steelyard.rounding import power_of_ten
-from steelyard.verdicts import Verdict
 
 SAMPLES = "#Samples"
 DECIMALS = {"percent": 3, "fraction": 4}

@@ -15,11 +15,13 @@ from starlette.routing import Route
 from starlette.types import ASGIApp
 
 from steelyard.errors import SteelyardError
-from steelyard.web import approving, looking, planning
-from steelyard.web.gate import Gate
+from steelyard.web import actions as approving
+from steelyard.web import planning
+from steelyard.web import views as looking
 from steelyard.web.pages import asked, page, refusal, statics
-from steelyard.web.serving import Serving
+from steelyard.web.security import Gate
 from steelyard.web.sessions import Sessions, same_secret
+from steelyard.web.settings import Serving
 
 PAUSE = 0.5  # seconds that a wrong token costs
 LOG = logging.getLogger("steelyard.web")

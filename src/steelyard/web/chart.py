@@ -6,11 +6,11 @@ from collections.abc import Sequence
 from datetime import UTC, datetime
 from typing import Any
 
-from steelyard.histories import PastRun
-from steelyard.questions.history_chart import CHANGE, OWN, ChartPoint
+from steelyard.questions.history.chart import CHANGE, OWN, ChartPoint
 from steelyard.render.curve_svg import words
 from steelyard.render.curve_text import Scale, even_scale, figure
 from steelyard.render.pictures.canvas import FAINT, GOAL, INK, SEEN, line, picture, share, text
+from steelyard.results.history import PastRun
 
 HEIGHT, TOP, BELOW, KEY = 260, 26, 44, 20
 LEFT, RIGHT = 0.085, 0.985

@@ -16,8 +16,8 @@ from starlette.types import Scope
 
 from steelyard.errors import UsageError
 from steelyard.version import __version__
-from steelyard.web.serving import Serving
 from steelyard.web.sessions import Session, Sessions
+from steelyard.web.settings import Serving
 
 if TYPE_CHECKING:
     import jinja2

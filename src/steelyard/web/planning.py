@@ -41,7 +41,7 @@ def plan(request: Request) -> Response:
 
 
 def _planned(given: dict[str, str | None], goal: str | None) -> Any:
-    from steelyard.questions.plan_detect import plan_detect
+    from steelyard.questions.plan.detect import plan_detect
 
     numbers = {name: _number(name, text) for name, text in given.items() if text is not None}
     return plan_detect(**numbers, goal=goal or "detect")

@@ -11,7 +11,7 @@ import uvicorn
 
 from steelyard.errors import SourceError, UsageError
 from steelyard.web.app import make_app
-from steelyard.web.serving import Serving
+from steelyard.web.settings import Serving
 
 GRACE = 3  # seconds for answers that are on their way
 

@@ -14,10 +14,10 @@ import duckdb
 import pytest
 
 from steelyard.errors import AmbiguityError, SteelyardError, UsageError
-from steelyard.read.doors import open_source
 from steelyard.read.logs import found
 from steelyard.read.logs.found import is_log, read_log
 from steelyard.read.logs.log import FLAGS, Choices, Log
+from steelyard.read.open_source import open_source
 
 HERE = Path(__file__).parent
 READERS = [name for name in found._WORDS if find_spec(f"steelyard.read.logs.{name}") is not None]
@@ -100,7 +100,7 @@ def test_a_table_loads_no_reader(tmp_path: Path) -> None:
     (tmp_path / "a.jsonl").write_text(TABLES["plain.jsonl"], encoding="utf-8")
     duckdb.sql(f"COPY (SELECT range AS id, range % 2 AS score FROM range(10)) TO '{tmp_path / 'a.parquet'}'")
     code = (
-        "import sys; from steelyard.read.doors import open_source\n"
+        "import sys; from steelyard.read.open_source import open_source\n"
         f"for name in ('a.csv', 'a.jsonl', 'a.parquet'): open_source({str(tmp_path)!r} + '/' + name, columns={{}})\n"
         "print(sorted(m for m in sys.modules if m.startswith('steelyard.read.logs.')))"
     )

@@ -12,9 +12,9 @@ from typing import Any
 import pytest
 
 from steelyard.cli.main import main
-from steelyard.questions.compare import compare
-from steelyard.questions.guard_suite import check_suite
-from steelyard.questions.record import record
+from steelyard.questions.compare.compare import compare
+from steelyard.questions.record.record import record
+from steelyard.questions.suite.check_suite import check_suite
 
 HERE = Path(__file__).parent
 STEPS = 8

@@ -18,8 +18,8 @@ from hypothesis import strategies as st
 
 import steelyard as sy
 from steelyard.errors import AmbiguityError, DataError, SourceError, SteelyardError, UsageError
-from steelyard.questions.measure import measure
-from steelyard.read.inflate import zstd_stream
+from steelyard.questions.measure.measure import measure
+from steelyard.read.files.inflate import zstd_stream
 from steelyard.read.logs import inspect_zip
 from steelyard.read.logs.inspect_log import looks_like, read
 from steelyard.read.logs.inspect_zip import Archive

@@ -12,10 +12,10 @@ from typing import Any
 import pytest
 
 from steelyard.errors import AmbiguityError, DataError, SteelyardError
-from steelyard.questions.compare import compare
-from steelyard.questions.guard import check
-from steelyard.questions.measure import measure
-from steelyard.questions.record import record
+from steelyard.questions.compare.compare import compare
+from steelyard.questions.guard.check import check
+from steelyard.questions.measure.measure import measure
+from steelyard.questions.record.record import record
 
 HERE = Path(__file__).parent
 NIGHTS = ("2026-11-02", "2026-11-04", "2026-11-03")  # in the order in which they are written

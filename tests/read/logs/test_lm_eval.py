@@ -19,13 +19,13 @@ import pytest
 
 import answers
 from steelyard.errors import AmbiguityError, DataError, SourceError, SteelyardError, UsageError
-from steelyard.questions.compare import compare
-from steelyard.questions.guard import check
-from steelyard.questions.measure import measure
-from steelyard.questions.record import record
-from steelyard.read.doors import open_source
+from steelyard.questions.compare.compare import compare
+from steelyard.questions.guard.check import check
+from steelyard.questions.measure.measure import measure
+from steelyard.questions.record.record import record
 from steelyard.read.logs.lm_eval import read
 from steelyard.read.logs.log import Choices
+from steelyard.read.open_source import open_source
 
 HERE = Path(__file__).parent / "lm_eval"
 A, B = HERE / "api" / "model-a", HERE / "api" / "model-b"

@@ -12,12 +12,12 @@ import numpy as np
 import pytest
 
 from steelyard.errors import AmbiguityError, DataError, SourceError, UsageError
-from steelyard.infer.strata import stratified_mean
-from steelyard.questions.compare import compare
-from steelyard.questions.guard import check
-from steelyard.questions.measure import measure
-from steelyard.questions.record import record
-from steelyard.read.doors import open_source
+from steelyard.infer.intervals.strata import stratified_mean
+from steelyard.questions.compare.compare import compare
+from steelyard.questions.guard.check import check
+from steelyard.questions.measure.measure import measure
+from steelyard.questions.record.record import record
+from steelyard.read.open_source import open_source
 
 HERE = Path(__file__).parent / "lm_eval_groups"
 FIRST, SECOND = HERE / "shapes" / "first", HERE / "shapes" / "second"

@@ -14,9 +14,9 @@ from typing import Any
 import pytest
 
 from steelyard.errors import DataError, UsageError
-from steelyard.questions.guard import check
-from steelyard.questions.measure import measure
-from steelyard.questions.record import record
+from steelyard.questions.guard.check import check
+from steelyard.questions.measure.measure import measure
+from steelyard.questions.record.record import record
 
 HERE = Path(__file__).parent
 

@@ -12,8 +12,8 @@ import duckdb
 import pytest
 
 from steelyard.errors import SourceError, UsageError
-from steelyard.read.sql.database import is_database, name_parts, open_database, options, single_select
-from steelyard.read.sql.meeting import meet_tables
+from steelyard.read.engines.database import is_database, name_parts, open_database, options, single_select
+from steelyard.read.engines.meeting import meet_tables
 
 
 @pytest.fixture(params=["sqlite", "duckdb"])

@@ -13,8 +13,8 @@ import pytest
 import steelyard as sy
 from steelyard.cli.main import main
 from steelyard.errors import SourceError, SteelyardError, UsageError
-from steelyard.read.sql import spark_session as sessions
-from steelyard.read.sql.spark_session import knock, secrets_in, shown_address, without_secrets
+from steelyard.read.engines import spark_session as sessions
+from steelyard.read.engines.spark_session import knock, secrets_in, shown_address, without_secrets
 
 ADDRESSES = ("--master", "spark://127.0.0.1:1"), ("--remote", "sc://127.0.0.1:1;token=verysecret")
 
@@ -150,6 +150,6 @@ def test_without_the_extra_the_hint_names_it(run: str) -> None:
 
 def test_the_door_to_files_is_not_made_heavier() -> None:
     """A measurement of a file imports neither Spark nor what reaches it."""
-    script = "import sys, steelyard; import steelyard.read.doors; print([m for m in sys.modules if 'spark' in m or m == 'numpy'])"
+    script = "import sys, steelyard; import steelyard.read.open_source; print([m for m in sys.modules if 'spark' in m or m == 'numpy'])"
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"

@@ -13,14 +13,14 @@ from typing import Any
 import pytest
 
 from steelyard.errors import DataError
-from steelyard.infer.sums import standard_error
+from steelyard.infer.intervals.sums import standard_error
 from steelyard.metrics.sums import QUOTIENT
-from steelyard.read.doors import open_source
+from steelyard.read.engines import meeting, tables
+from steelyard.read.engines.database import open_database
+from steelyard.read.engines.meeting import meet_tables
+from steelyard.read.engines.moments import bucket_sums, moments
+from steelyard.read.open_source import open_source
 from steelyard.read.source import Source
-from steelyard.read.sql import meeting, tables
-from steelyard.read.sql.database import open_database
-from steelyard.read.sql.meeting import meet_tables
-from steelyard.read.sql.moments import bucket_sums, moments
 from steelyard.tally.pairs import match
 
 COLUMNS = ("id", "truth", "prediction")

@@ -13,12 +13,12 @@ import numpy as np
 import pytest
 
 from steelyard.errors import DataError, SourceError
-from steelyard.infer.sums import resampled
+from steelyard.infer.intervals.sums import resampled
 from steelyard.metrics.sums import QUOTIENT
-from steelyard.read.doors import open_source
-from steelyard.read.joining import meet
-from steelyard.read.sql.meeting import meet_tables
-from steelyard.read.sql.moments import bucket_sums, group_sums, moments, paired_bucket_sums, paired_moments
+from steelyard.read.engines.joining import meet
+from steelyard.read.engines.meeting import meet_tables
+from steelyard.read.engines.moments import bucket_sums, group_sums, moments, paired_bucket_sums, paired_moments
+from steelyard.read.open_source import open_source
 from steelyard.tally.pairing import settle_pairing
 
 ID, TRUTH, PREDICTION = "item id", 'Truth-ü "x"', "pre`d.ict %s?"

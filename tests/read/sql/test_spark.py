@@ -15,9 +15,9 @@ import pytest
 
 from steelyard.cli.main import main
 from steelyard.errors import SourceError, UsageError
-from steelyard.read.doors import open_source
-from steelyard.read.joining import meet
-from steelyard.read.sql.spark import is_spark_frame, open_on_spark, spark_compare, spark_files, spark_session, spark_source
+from steelyard.read.engines.joining import meet
+from steelyard.read.engines.spark import is_spark_frame, open_on_spark, spark_compare, spark_files, spark_session, spark_source
+from steelyard.read.open_source import open_source
 
 ROWS = 4_000
 
@@ -124,7 +124,7 @@ def test_spark_connect_gives_the_same_answers(connect_url: str, files: Path, cap
 import contextlib, io, json, sys
 import steelyard as sy
 from steelyard.cli.main import main
-from steelyard.read.sql.spark import spark_compare, spark_files, spark_session
+from steelyard.read.engines.spark import spark_compare, spark_files, spark_session
 remote, home = sys.argv[1:]
 runs = [f"file://{home}/{run}/*.parquet" for run in "ab"]
 screen = io.StringIO()

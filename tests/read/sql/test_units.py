@@ -15,11 +15,12 @@ import pytest
 
 import steelyard as sy
 from steelyard.errors import DataError
-from steelyard.infer.bootstrap import Degenerate
-from steelyard.infer.sums import linearised, resampled, student_mean
+from steelyard.infer.intervals.sums import linearised, resampled, student_mean
+from steelyard.infer.resampling.bootstrap import Degenerate
 from steelyard.metrics.sums import QUOTIENT
-from steelyard.questions import compare_engine, measure_engine
-from steelyard.read.sql import dialects, meeting, moments, tables, units
+from steelyard.questions.compare import in_engine as compare_engine
+from steelyard.questions.measure import in_engine as measure_engine
+from steelyard.read.engines import dialects, meeting, moments, tables, units
 from steelyard.tally.sums import Sums, tally_items
 
 Rows = list[tuple[Any, ...]]

@@ -10,7 +10,7 @@ import steelyard as sy
 from render.verdict_samples import HOSTILE, harmless_page
 from steelyard.render.cards.about import About, Evaluated
 from steelyard.render.cards.page import ASKED, BEGIN, END, card_part, new_page
-from steelyard.results import Measurement
+from steelyard.results.measurement import Measurement
 
 
 def about(*measurements: Measurement, data: str = "data", model: str = "m") -> About:

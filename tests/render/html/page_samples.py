@@ -8,11 +8,11 @@ from typing import Any
 
 import steelyard as sy
 from render.verdict_samples import FLOOR, LEGACY, LOWER_IS_BETTER, NIGHTLY, PAIRED, UNSURE
-from steelyard.certificates import Certificate, Held, Precise, Preferred, Tried
-from steelyard.histories import Drift, PastRun, RunList
-from steelyard.listings import Changed, Finding, Lint, Listing, Shown, Started, Story
-from steelyard.runs import Answered, Evaluation
-from steelyard.verdicts import Recorded
+from steelyard.results.certificate import Certificate, Held, Precise, Preferred, Tried
+from steelyard.results.evaluation import Answered, Evaluation
+from steelyard.results.history import Drift, PastRun, RunList
+from steelyard.results.references import Changed, Finding, Lint, Listing, Shown, Started, Story
+from steelyard.results.verdict import Recorded
 
 DIGITS = [str(files("steelyard") / "data" / name) for name in ("digits_naive_bayes.csv", "digits_logistic.csv")]
 LOOKS = [

@@ -12,12 +12,12 @@ import pytest
 from render.html.page_samples import samples
 from render.verdict_samples import HOSTILE
 from steelyard.errors import UsageError
-from steelyard.plans import Curve
 from steelyard.render.html.parts import drawing_of
 from steelyard.render.pictures.by_matplotlib import figure_of
 from steelyard.render.pictures.canvas import share
 from steelyard.render.pictures.forest import LEFT, RIGHT, Bar, Forest, Rule
 from steelyard.render.pictures.plane import Line, Plane, curve_plane, plane_of
+from steelyard.results.plan import Curve
 
 SVG = "{http://www.w3.org/2000/svg}"
 DRAWABLE = [

@@ -13,12 +13,12 @@ from collections import Counter
 from typing import Any
 
 from steelyard.errors import SourceError
-from steelyard.read.gate import check_text
+from steelyard.read.files.opened import open_file
+from steelyard.read.files.paths import unchanged
+from steelyard.read.files.utf8 import check_text
 from steelyard.read.logs.documents import malformed, text_or_none
 from steelyard.read.logs.inspect_zip import MAGIC, Archive
 from steelyard.read.logs.log import Choices, pick, pick_latest
-from steelyard.read.opened import open_file
-from steelyard.read.paths import unchanged
 
 TOOL = "Inspect AI"
 _HEADER, _SUMMARIES, _START = "header.json", "summaries.json", "_journal/start.json"

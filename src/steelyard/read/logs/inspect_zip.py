@@ -13,8 +13,8 @@ import zlib
 from collections.abc import Callable
 
 from steelyard.errors import SourceError
-from steelyard.read.inflate import inflate, zstd_stream
-from steelyard.read.paths import TemporaryFile, reason
+from steelyard.read.files.inflate import inflate, zstd_stream
+from steelyard.read.files.paths import TemporaryFile, reason
 
 MAGIC = b"PK\x03\x04"
 LIMIT = 2 << 30  # bytes of one member, unpacked; it is held in memory

@@ -22,12 +22,12 @@ from dataclasses import dataclass
 from typing import Any
 
 from steelyard.errors import DataError
-from steelyard.read.gate import check_text
-from steelyard.read.jsons import once_each
+from steelyard.read.files.jsons import once_each
+from steelyard.read.files.opened import open_file
+from steelyard.read.files.utf8 import check_text
 from steelyard.read.logs.lm_eval_files import TOOL, Group, damaged, filters_of, looks_like, made, of_task, samples_of
 from steelyard.read.logs.log import Choices, Log, flag_with, pick
 from steelyard.read.logs.own_number import OF_ITS_OWN, Own, agree, mean_of, number_or_none, own_mean, own_metric_of_labels
-from steelyard.read.opened import open_file
 
 __all__ = ["looks_like", "made", "read"]
 

@@ -14,9 +14,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from steelyard.errors import SourceError
-from steelyard.read.gate import check_text
+from steelyard.read.files.opened import open_file
+from steelyard.read.files.utf8 import check_text
 from steelyard.read.logs.log import Choices, pick, pick_latest
-from steelyard.read.opened import open_file
 
 TOOL = "lm-evaluation-harness"
 _DATE = r"(?P<date>\d{4}-\d\d-\d\dT\d\d-\d\d-\d\d(?:\.\d+)?)"

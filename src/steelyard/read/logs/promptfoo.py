@@ -12,6 +12,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from steelyard.errors import SourceError, UsageError
+from steelyard.read.files.opened import open_file
 from steelyard.read.logs.documents import (
     digest,
     document,
@@ -24,7 +25,6 @@ from steelyard.read.logs.documents import (
     text_or_none,
 )
 from steelyard.read.logs.log import Choices, Log, SeveralError, flag_with, pick
-from steelyard.read.opened import open_file
 
 _ERROR = 2  # failureReason: 0 none, 1 an assertion, 2 an error before anything was checked
 _OWN = ("score", "success")

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from steelyard.render import blocks
-from steelyard.results import Measurement, Row
+from steelyard.results.measurement import Measurement, Row
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

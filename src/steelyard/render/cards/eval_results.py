@@ -9,7 +9,7 @@ from steelyard.errors import DataError, UsageError
 from steelyard.render.cards.about import About, Evaluated
 from steelyard.render.cards.yaml_lines import item_lines
 from steelyard.render.digits import count_text, percent, row_texts
-from steelyard.results import Row
+from steelyard.results.measurement import Row
 
 HEAD = "# Written by `steelyard report --eval-results`, which replaces the whole file."
 _ID = re.compile(r"[A-Za-z0-9][\w.-]*/[A-Za-z0-9][\w.-]*\Z", re.ASCII)

@@ -10,7 +10,7 @@ from steelyard.errors import DataError
 from steelyard.render import safe, summary
 from steelyard.render.cards.about import About, Evaluated
 from steelyard.render.digits import count_text
-from steelyard.results import Measurement, Row
+from steelyard.results.measurement import Measurement, Row
 
 SCHEMA = "0.0.2"
 Plain = dict[str, Any]

@@ -6,7 +6,7 @@ from typing import Any
 
 from steelyard.render.cards.about import About, Evaluated, standard_error
 from steelyard.render.cards.yaml_lines import item_lines, lines
-from steelyard.results import Interval, Row
+from steelyard.results.measurement import Interval, Row
 
 SOURCE = "steelyard"  # by which our own entries are known again: args.source of a metric
 

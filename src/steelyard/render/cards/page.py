@@ -10,7 +10,7 @@ from steelyard.render.digits import NONE, count_text, row_texts
 from steelyard.render.layout import wrap
 from steelyard.render.markdown import markdown_table
 from steelyard.render.safe import code_span, markdown
-from steelyard.results import Row
+from steelyard.results.measurement import Row
 
 BEGIN, END = "<!-- steelyard:begin -->", "<!-- steelyard:end -->"
 _NOTE = "<!-- `steelyard report --card` writes what stands between these two marks, and replaces it the next time. -->"

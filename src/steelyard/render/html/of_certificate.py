@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from steelyard.certificates import Certificate
 from steelyard.render.certificate import (
     EXACT_HEADS,
     EXACT_NUMBERS,
@@ -18,6 +17,7 @@ from steelyard.render.certificate import (
 )
 from steelyard.render.html.pieces import DRAWN, Block, Part, Picture, Section, Sentences, capped, joined
 from steelyard.render.pictures.forest import Forest
+from steelyard.results.certificate import Certificate
 
 
 def certificate_part(c: Certificate) -> Part:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from steelyard.plans import Curve
 from steelyard.render.comparison import facts, metric_name, p_is, p_text, prior_words, rows_of
 from steelyard.render.curve_text import figure
 from steelyard.render.digits import count_text, row_texts
@@ -17,7 +16,8 @@ from steelyard.render.leaderboard import _omnibus
 from steelyard.render.learners import _grid, _title
 from steelyard.render.pictures.forest import Bar, Forest, Rule
 from steelyard.render.pictures.plane import Line, curve_plane, plane_of
-from steelyard.results import Comparison, Leaderboard, Row
+from steelyard.results.measurement import Comparison, Leaderboard, Row
+from steelyard.results.plan import Curve
 
 ZERO = Rule(at=0.0, name="no difference")
 

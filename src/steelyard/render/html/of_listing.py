@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from steelyard.histories import Drift, RunList
-from steelyard.listings import Changed, Lint, Listing, Shown, Started, Story
 from steelyard.render.history import (
     FLAKY_HEADS,
     FLAKY_NUMBERS,
@@ -38,6 +36,8 @@ from steelyard.render.listing_cells import (
 )
 from steelyard.render.pictures.plane import Line, Plane, plane_of
 from steelyard.render.verdict_facts import spec_text
+from steelyard.results.history import Drift, RunList
+from steelyard.results.references import Changed, Lint, Listing, Shown, Started, Story
 
 TONES = {True: "regression", False: "plain", None: "inconclusive"}  # no drift shown is no proof of none
 

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from steelyard.plans import Curve
 from steelyard.render import blocks, summary
 from steelyard.render.digits import count_text, row_texts
 from steelyard.render.html.pieces import DRAWN, Beside, Block, Matrix, Part, Picture, Section, Table, capped, joined
 from steelyard.render.pictures.forest import Bar, Forest
 from steelyard.render.pictures.plane import curve_plane
-from steelyard.results import Interval, Measurement, Row
+from steelyard.results.measurement import Interval, Measurement, Row
+from steelyard.results.plan import Curve
 from steelyard.tally.counts import Counts
 
 CLASSES = 24  # of a confusion table that people read; beyond, the pairs that are mixed up most

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from steelyard.plans import Plan
 from steelyard.render.html.of_verdict import fact_block
 from steelyard.render.html.pieces import Block, Part, Picture, Section, Table, capped, joined
 from steelyard.render.pictures.plane import curve_plane
 from steelyard.render.plan import columns_of, facts, tables
+from steelyard.results.plan import Plan
 
 
 def plan_part(plan: Plan) -> Part:

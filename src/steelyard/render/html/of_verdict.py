@@ -15,7 +15,7 @@ from steelyard.render.suite import FIGURES, guards, legend, tally, waived
 from steelyard.render.suite import figures as suite_figures
 from steelyard.render.verdict import LONG, _recorded_about, _recorded_facts, _recorded_notes, _recorded_word, by_itself
 from steelyard.render.verdict_facts import facts, next_step, notes, score_text, who
-from steelyard.verdicts import Recorded, Suite, Verdict
+from steelyard.results.verdict import Recorded, Suite, Verdict
 
 OPEN = 20  # changed items that are shown without a click
 Flips = tuple[Sequence[Mapping[str, Any]], str]  # items as `telling` has them, and a note

@@ -12,11 +12,11 @@ from steelyard.render.html.pieces import Part, Section
 from steelyard.rounding import steadied
 
 if TYPE_CHECKING:
-    from steelyard.plans import Curve
     from steelyard.render.html.of_verdict import Flips
     from steelyard.render.pictures.forest import Forest
     from steelyard.render.pictures.plane import Plane
-    from steelyard.runs import Evaluation
+    from steelyard.results.evaluation import Evaluation
+    from steelyard.results.plan import Curve
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

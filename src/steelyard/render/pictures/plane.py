@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from steelyard.plans import Curve
 from steelyard.render.curve_text import Place, Scale, even_scale, figure, sorted_line, x_scale, y_scale
 from steelyard.render.layout import shorten
 from steelyard.render.pictures.canvas import FAINT, GOAL, INK, SEEN, dot, line, picture, share, text
+from steelyard.results.plan import Curve
 
 HEIGHT, TOP, BELOW, KEY = 250, 26, 44, 18  # of the drawing, above it for the name of its axis, below it, and of a line of the key
 LEFT, RIGHT = 0.11, 0.98

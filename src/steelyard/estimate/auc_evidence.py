@@ -1,0 +1,110 @@
+"""The evidence of two AUCs, on the same items or on different ones: difference, interval, test, margin, what could be found."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from steelyard.estimate.compare_options import Asked
+from steelyard.estimate.evidence import Evidence
+from steelyard.estimate.paired_right_or_wrong import equivalence_words
+from steelyard.infer.normal import z_value
+from steelyard.infer.paired import auc_difference as infer
+from steelyard.infer.paired.delong import AucPair
+from steelyard.infer.paired.mcnemar import from_tails
+from steelyard.infer.resampling.bootstrap import Degenerate
+from steelyard.metrics.catalogue import Metric
+from steelyard.results.measurement import Interval, Test
+
+RULE, PLAIN = "delong-wilson", "delong"
+
+
+class OfAreas:
+    """The test of two AUCs from the bounds of each."""
+
+    name = RULE
+
+    def __init__(self, pair: AucPair, alternative: str) -> None:
+        self.pair, self.alternative = pair, alternative
+
+    def p_value(self, edge: float) -> float:
+        return from_tails(*infer.difference_p(self.pair, edge), self.alternative)
+
+    def smallest(self, edge: float) -> float:
+        """Every pair of a positive and a negative ranked wrongly by the candidate, or every one rightly."""
+        ends = {"less": (0.0,), "greater": (1.0,)}.get(self.alternative, (0.0, 1.0))
+        return min(from_tails(*infer.difference_p(self._at(end), edge), self.alternative) for end in ends)
+
+    def _at(self, end: float) -> AucPair:
+        """The pair, had the candidate this AUC."""
+        assert self.pair.areas is not None
+        first, second = self.pair.areas
+        perfect = replace(second, value=end, variance=0.0)
+        return replace(
+            self.pair, candidate=end, variance_candidate=0.0, covariance=0.0, variance=first.variance, df=first.df, areas=(first, perfect)
+        )
+
+    def interval(self, level: float, side: str) -> tuple[float, float]:
+        return infer.difference_interval(self.pair, level, side)
+
+
+def auc_evidence(pair: AucPair, fewer: int, n: int, metric: Metric, asked: Asked, design: str) -> Evidence:
+    """The evidence of a pair of AUCs whose smallest class has `fewer` items."""
+    offered = (PLAIN,) if pair.areas is None else (RULE, PLAIN)
+    by_interval = _named(asked.choose("interval", asked.interval, offered, "auc"), asked.interval, pair)
+    by_test = _named(asked.choose("test", asked.test, offered, "auc"), asked.test, pair)
+    interval = _interval(pair, fewer, by_interval, asked)
+    try:
+        statistic, p = infer.difference_test(_for(by_test, pair), asked.alternative)
+    except Degenerate as reason:
+        asked.warn(f"auc: no p-value can be given ({reason})")
+        statistic, p = None, None
+    found = Evidence(
+        design=design,
+        n=n,
+        baseline=pair.baseline,
+        candidate=pair.candidate,
+        difference=pair.difference,
+        interval=interval,
+        test=Test(name=by_test, alternative=asked.alternative, statistic=statistic, p_value=p),
+        error=pair.error if pair.areas is None else _wide_error(pair, by_interval, asked),
+        noise=None if pair.areas is None else pair.error or None,
+        df=pair.df if pair.areas is None else None,
+        judge=None if pair.areas is None or by_test == PLAIN else OfAreas(pair, asked.alternative),
+        standard_error=pair.error or None,
+    )
+    if asked.margin is not None and not infer.same_order(pair):
+        at_test = _for(by_test, pair)
+        below, above = infer.difference_p(at_test, -asked.margin)[1], infer.difference_p(at_test, asked.margin)[0]
+        found.equivalence = equivalence_words(below, above, asked.margin, asked, higher_is_better=metric.facts.higher_is_better)
+    return found
+
+
+def _named(method: str, asked: str | None, pair: AucPair) -> str:
+    """What the method comes to: the rule is DeLong's where misses are many, and called so unless it was asked for by name."""
+    return PLAIN if method == RULE and asked is None and not infer.scarcity(pair) else method
+
+
+def _for(method: str, pair: AucPair) -> AucPair:
+    """The pair as a method sees it: plain DeLong knows only the variance of the difference."""
+    return replace(pair, areas=None) if method == PLAIN else pair
+
+
+def _interval(pair: AucPair, fewer: int, method: str, asked: Asked) -> Interval | None:
+    from steelyard.infer.intervals.mean import wilson_mean
+
+    try:
+        return asked.interval_of(*infer.difference_interval(_for(method, pair), asked.level, asked.side), method)
+    except Degenerate as reason:
+        asked.warn(
+            f"auc: {method} has no interval for the difference here ({reason}); Wilson with the smaller class as n is given, which is wide"
+        )
+        return asked.interval_of(*wilson_mean(pair.difference, fewer, -1.0, 1.0, asked.level, asked.side), "wilson-mean")
+
+
+def _wide_error(pair: AucPair, method: str, asked: Asked) -> float | None:
+    """Half of the interval over z: with few items of a class more than the standard error."""
+    try:
+        low, high = infer.difference_interval(_for(method, pair), asked.level)
+    except Degenerate:
+        return None
+    return (high - low) / 2 / z_value(asked.level)

@@ -1,0 +1,267 @@
+"""The points of a learning curve, whatever they came as: a file, rows, a frame, or a curve that was just measured."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from steelyard.errors import AmbiguityError, DataError, UsageError
+from steelyard.metrics.catalogue import parse
+
+FloatArray = npt.NDArray[np.float64]
+SCHEMA = 1
+LEAST_SIZES = 5
+RECOGNISED: Mapping[str, tuple[str, ...]] = {
+    "size": ("size", "n", "train_size", "n_train", "training_size"),
+    "seed": ("seed", "repeat", "run", "fold", "trial"),
+    "se": ("se", "stderr", "std_error"),
+    "n_test": ("n_test", "test_size"),
+}
+SCORES = ("score", "accuracy", "f1", "value", "test_score")
+LOSSES = ("score", "value", "test_score", "error", "loss", "log_loss", "mae", "rmse")
+OPTIONS = {"size": "--size", "score": "--score", "seed": "--seed-column", "n_test": "--n-test", "se": "another name for the other"}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CurvePoint:
+    """One fit: how many training items, what it scored on how many test items, and which seed drew them."""
+
+    size: int
+    score: float
+    seed: int
+    n_test: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LearningCurve:
+    """What `learning_curve` measured: a point per size and seed. `plan_train` takes it as it is."""
+
+    metric: str
+    higher_is_better: bool
+    learner: str
+    points: tuple[CurvePoint, ...]
+    warnings: tuple[str, ...] = ()
+    signature: str = ""
+
+    @property
+    def sizes(self) -> tuple[int, ...]:
+        return tuple(sorted({point.size for point in self.points}))
+
+    def rows(self) -> list[dict[str, Any]]:
+        """One dict per point: size, score, seed, n_test. `pandas.DataFrame(curve.rows())` is the table."""
+        return [{"size": p.size, "score": p.score, "seed": p.seed, "n_test": p.n_test} for p in self.points]
+
+    def to_dict(self) -> dict[str, Any]:
+        return {
+            "kind": "learning-curve",
+            "schema": SCHEMA,
+            "metric": self.metric,
+            "higher_is_better": self.higher_is_better,
+            "learner": self.learner,
+            "points": self.rows(),
+            "warnings": list(self.warnings),
+            "signature": self.signature,
+        }
+
+    def __str__(self) -> str:
+        lines = [f"{self.metric} of {self.learner} by training size", ""]
+        for size in self.sizes:
+            scores = [point.score for point in self.points if point.size == size]
+            lines.append(f"{size:>9,}  {sum(scores) / len(scores):.4f}  ({min(scores):.4f} to {max(scores):.4f}, {len(scores)} seeds)")
+        return "\n".join([*lines, "", *(f"warning: {sentence}" for sentence in self.warnings), self.signature])
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Points:
+    """The rows of a curve. `seeds` are codes from 0, None if nothing says which points belong together."""
+
+    sizes: FloatArray
+    scores: FloatArray
+    seeds: npt.NDArray[np.int64] | None
+    se: FloatArray | None
+    n_test: FloatArray | None
+    metric: str
+    measured: str | None = None  # the signature of the curve, if it was measured here
+
+    def without_largest(self) -> Points:
+        return self.rows(np.flatnonzero(self.sizes < self.sizes.max()), self.seeds)
+
+    def rows(self, chosen: npt.NDArray[np.int64], seeds: npt.NDArray[np.int64] | None) -> Points:
+        """Some of the rows, with these numbers for all seeds."""
+        return replace(
+            self,
+            sizes=self.sizes[chosen],
+            scores=self.scores[chosen],
+            seeds=None if seeds is None else np.unique(seeds[chosen], return_inverse=True)[1].astype(np.int64),
+            se=None if self.se is None else self.se[chosen],
+            n_test=None if self.n_test is None else self.n_test[chosen],
+        )
+
+
+def points_of(
+    curve: Any, *, size: str | None, score: str | None, seed_column: str | None, n_test: Any, higher_is_better: bool | None
+) -> tuple[Points, bool]:
+    """The checked points of anything that holds them, and whether higher is better: a measured curve knows, else yes unless said."""
+    if isinstance(curve, LearningCurve):
+        if higher_is_better not in (None, curve.higher_is_better):
+            raise UsageError(
+                "cannot use the curve",
+                got=f"a curve of {curve.metric} and higher_is_better={higher_is_better}",
+                need=f"higher_is_better={curve.higher_is_better}, or nothing",
+            )
+        up = curve.higher_is_better
+        found = replace(_table_points(curve.rows(), size, "score", seed_column, n_test, up), metric=curve.metric, measured=curve.signature)
+        if parse(curve.metric).facts.family != "table":  # the test size says how noisy a share is, and nothing about an r2
+            found = replace(found, n_test=None)
+    else:
+        up = True if higher_is_better is None else bool(higher_is_better)
+        found = _table_points(curve, size, score, seed_column, n_test, up)
+    _check(found, up)
+    return _in_order(found, -found.scores if up else found.scores), up
+
+
+def _in_order(points: Points, worse: FloatArray) -> Points:
+    """By size, then the best first; seeds numbered by their curves: neither the order of rows nor the names of seeds matter to a draw."""
+    seeds = points.seeds
+    if seeds is not None:
+        curves = [sorted(zip(points.sizes[seeds == s], worse[seeds == s], strict=True)) for s in range(int(seeds.max()) + 1)]
+        rank = {s: place for place, s in enumerate(sorted(range(len(curves)), key=curves.__getitem__))}
+        seeds = np.array([rank[s] for s in seeds.tolist()], np.int64)
+    order = np.lexsort((np.zeros(len(worse)) if seeds is None else seeds, worse, points.sizes))
+    return points.rows(order, seeds)
+
+
+def _table_points(curve: Any, size: str | None, score: str | None, seed_column: str | None, n_test: Any, higher_is_better: bool) -> Points:
+    from steelyard.read.files.paths import spool_stdin
+    from steelyard.read.open_source import open_source
+    from steelyard.read.roles import RECOGNISED as ITEM_ROLES
+
+    if not isinstance(curve, (str, os.PathLike, Mapping)) and not hasattr(curve, "columns") and not _is_rows(curve):
+        raise UsageError(
+            "cannot use the curve",
+            got=type(curve).__name__,
+            need="a path, a frame, rows as dicts, columns as a dict, or what learning_curve gave",
+        )
+    spool = spool_stdin() if isinstance(curve, str) and curve == "-" else None
+    where = curve if spool is None else spool.path
+    no_roles = dict.fromkeys(ITEM_ROLES, "none")  # a column called run or value means something else here
+    names = open_source(where, columns=no_roles).columns
+    of_all = _test_size(n_test, names)
+    roles = _roles(names, {"size": size, "score": score, "seed": seed_column, "n_test": None if of_all else n_test}, higher_is_better)
+    table = open_source(where, columns={**no_roles, "by": tuple(roles.values())}).table
+    numbers = {role: table.numbers(name, name) for role, name in roles.items() if role != "seed"}
+    for role, column in numbers.items():
+        if (gone := int(np.isnan(column).sum())) > 0:
+            raise DataError(
+                "cannot use the curve", got=f"{gone} of {len(column)} rows without {roles[role]!r}", need="a number in every row"
+            )
+    seeds = None
+    if "seed" in roles:
+        labels, _ = table.encoded(roles["seed"], "seed")
+        if gone := int((labels.codes < 0).sum()):
+            raise DataError("cannot use the curve", got=f"{gone} row(s) without {roles['seed']!r}", need="a seed in every row")
+        seeds = np.unique(labels.codes, return_inverse=True)[1].astype(np.int64)
+    tested = np.full(table.n, float(of_all)) if of_all else numbers.get("n_test")
+    return Points(numbers["size"], numbers["score"], seeds, numbers.get("se"), tested, roles["score"])
+
+
+def _is_rows(curve: Any) -> bool:
+    return (isinstance(curve, (list, tuple)) and bool(curve) and isinstance(curve[0], Mapping)) or hasattr(curve, "__arrow_c_stream__")
+
+
+def _test_size(n_test: Any, names: tuple[str, ...]) -> int | None:
+    """n_test as one number for all points; None if it names a column."""
+    if isinstance(n_test, str) and n_test not in names and n_test.isdecimal():
+        n_test = int(n_test)
+    if n_test is None or isinstance(n_test, str):
+        return None
+    if isinstance(n_test, bool) or not isinstance(n_test, (int, np.integer)) or n_test < 1:
+        raise UsageError("cannot use n_test", got=repr(n_test), need="the number of test items, or the name of a column")
+    return int(n_test)
+
+
+def _roles(names: tuple[str, ...], given: Mapping[str, Any], higher_is_better: bool) -> dict[str, str]:
+    """role -> column: as given, else found by name; two candidates are an error, and so is none for size or score."""
+    from steelyard.read.roles import find, listed
+
+    known = {**RECOGNISED, "score": SCORES if higher_is_better else LOSSES}
+    ignored = {role for role, name in given.items() if name == "none" and "none" not in names and role in ("seed", "n_test")}
+    roles = {role: find(names, name, OPTIONS[role]) for role, name in given.items() if name is not None and role not in ignored}
+    for role in ("size", "score", "seed", "se", "n_test"):
+        if role in roles or role in ignored:
+            continue
+        found = [name for name in names if name.lower() in known[role] and name not in roles.values()]
+        if len(found) > 1:
+            raise AmbiguityError(
+                f"cannot tell which column is the {role}", got=listed(found), need="one of them", hint=f"name it with {OPTIONS[role]}"
+            )
+        if found:
+            roles[role] = found[0]
+        elif role in ("size", "score"):
+            raise UsageError(
+                f"cannot find the {role} of the curve's points",
+                got=f"columns {listed(names)}",
+                need=f"a column called {', '.join(known[role][:-1])} or {known[role][-1]}",
+                hint=f"name it with {OPTIONS[role]}",
+            )
+    if len(set(roles.values())) < len(roles):
+        twice = next(name for name in roles.values() if list(roles.values()).count(name) > 1)
+        parts = [role for role, name in roles.items() if name == twice]
+        raise UsageError("cannot use one column twice", got=f"{twice!r} as {' and as '.join(parts)}", need="a column for each")
+    return roles
+
+
+# ---- checks ----------------------------------------------------------------------------------------------------------
+
+
+def _check(points: Points, higher_is_better: bool) -> None:
+    sizes, scores = points.sizes, points.scores
+    if not ((sizes >= 1) & (sizes == np.floor(sizes))).all():
+        odd = sizes[~((sizes >= 1) & (sizes == np.floor(sizes)))][0]
+        hint = "shares of a training set must be turned into numbers of items" if 0 < odd < 1 else ""
+        raise DataError("cannot use the training sizes", got=f"{odd:g}", need="whole numbers of at least 1", hint=hint)
+    if (distinct := len(np.unique(sizes))) < LEAST_SIZES:
+        raise DataError(
+            "cannot fit a learning curve",
+            got=f"{distinct} different training size(s)",
+            need=f"at least {LEAST_SIZES}: three numbers are fitted, and two points must be left to judge the fit by",
+        )
+    _check_scores(scores, higher_is_better)
+    for name, column in (("standard errors", points.se), ("test sizes", points.n_test)):
+        if column is not None and not (column > 0).all():
+            raise DataError(f"cannot use the {name}", got=f"{column[~(column > 0)][0]:g}", need="numbers above 0")
+    if points.n_test is not None and (points.n_test < 1).any():
+        raise DataError(
+            "cannot use the test sizes",
+            got=f"{points.n_test.min():g}",
+            need="numbers of test items",
+            hint="--n-test names another column, or a number; --n-test none ignores it",
+        )
+    _check_seeds(points)
+
+
+def _check_scores(scores: FloatArray, higher_is_better: bool) -> None:
+    if higher_is_better and scores.max() > 1:
+        hint = "divide percentages by 100" if scores.max() <= 100 else "--lower-is-better for errors and losses"
+        raise DataError("cannot use the scores", got=f"{scores.max():g}", need="numbers of at most 1, the best there is", hint=hint)
+    if not higher_is_better and scores.min() < 0:
+        raise DataError("cannot use the scores", got=f"{scores.min():g}", need="numbers of at least 0, the best there is")
+
+
+def _check_seeds(points: Points) -> None:
+    if points.seeds is None:
+        return
+    pairs, counts = np.unique(np.stack([points.seeds, points.sizes]), axis=1, return_counts=True)
+    if counts.max() > 1:
+        size = pairs[1, int(np.argmax(counts))]
+        raise DataError(
+            "cannot tell the curves apart",
+            got=f"{counts.max()} scores of one seed at size {size:g}",
+            need="one score per seed and size",
+            hint="--seed-column names another column; --seed-column none treats all points as separate",
+        )

@@ -1,0 +1,159 @@
+"""What a comparison found, before it is written down: the difference, its interval, its test, and what else is known."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any, NamedTuple, Protocol
+
+from steelyard.estimate.compare_options import Asked
+from steelyard.results.measurement import Comparison, Difference, Interval, System, Test
+
+RARE = "if a few items of this kind, none of them here, differ the other way by as much as the scores here spread"
+DECLARE = "--range LO HI declares the range of the scores and counts such items in"
+
+
+class Judge(Protocol):
+    """A test on the side that was asked for that can be held against any difference, not only against 0."""
+
+    @property
+    def name(self) -> str: ...
+
+    def p_value(self, edge: float) -> float:
+        """p of H0: the true difference is `edge`."""
+        ...
+
+    def smallest(self, edge: float) -> float:
+        """The smallest p that any outcome on these items could have given."""
+        ...
+
+    def interval(self, level: float, side: str) -> tuple[float, float]:
+        """The differences that the test does not rule out."""
+        ...
+
+
+class Own(NamedTuple):
+    """What is known of one system alone."""
+
+    interval: Interval | None
+    error: float | None
+
+
+@dataclass(slots=True, kw_only=True)
+class Evidence:
+    """The parts of a Comparison that the method families fill in.
+
+    The interval lies around pull x difference. judge: the test, where margins are its own matter too. unseen: the test that would
+    have been taken, had the range of the scores seen been declared.
+    """
+
+    design: str
+    n: int
+    baseline: float | None
+    candidate: float | None
+    difference: float | None
+    interval: Interval | None
+    test: Test
+    own: tuple[Own, Own] | None = None  # baseline and candidate alone; None until somebody looked
+    error: float | None = None  # what the interval and the smallest detectable difference rest on
+    noise: float | None = None  # of the items seen, where `error` counts in what was not seen
+    df: float | None = None  # of `error`, where it is not one less than there are units
+    pull: float = 1.0
+    judge: Judge | None = None
+    unseen: Judge | None = None
+    too_few: bool = False  # groups to judge anything by
+    standard_error: float | None = None  # what is reported, where it is another: s with n - 1 for right or wrong
+    flips: Mapping[str, int] | None = None
+    probability: float | None = None
+    prior_sd: float | None = None  # how large the differences are that the prior of the probability expects
+    disagreed: tuple[int, int] | None = None  # right or wrong on the same items: how many raise the difference, how many lower it
+    equivalence: dict[str, Any] | None = None
+    correlation: float | None = None
+    table: Any = None
+    drawn: bool = False  # whether a number besides interval and test depends on the seed
+    details: dict[str, Any] = field(default_factory=dict)
+
+
+def comparison_of(found: Evidence, *, metric: str, higher_is_better: bool, names: tuple[str, str], asked: Asked, **more: Any) -> Comparison:
+    """The Comparison that the evidence supports, with its one sentence."""
+    error = found.standard_error or (found.error if found.noise is None else found.noise) or None
+    baseline, candidate = found.own or (Own(None, None), Own(None, None))
+    _warn_of_unseen(found, asked)
+    return Comparison(
+        design=found.design,
+        metric=metric,
+        n=found.n,
+        higher_is_better=higher_is_better,
+        baseline=System(name=names[0], estimate=found.baseline, interval=baseline.interval, standard_error=baseline.error),
+        candidate=System(name=names[1], estimate=found.candidate, interval=candidate.interval, standard_error=candidate.error),
+        difference=Difference(estimate=found.difference, interval=found.interval, standard_error=error),
+        test=found.test,
+        flips=found.flips,
+        probability_candidate_better=found.probability,
+        equivalence=found.equivalence,
+        correlation=found.correlation,
+        mde=asked.minimum_detectable(found.error, found.noise, found.pull),
+        table=found.table,
+        details=found.details,
+        conclusion=conclude(found, metric, higher_is_better, names, asked),
+        warnings=tuple(asked.own.warnings),
+        **more,
+    )
+
+
+def _warn_of_unseen(found: Evidence, asked: Asked) -> None:
+    """Scores without a declared range: a difference that rare large ones could undo, none of which these items need show."""
+    p, alpha = found.test.p_value, 1 - asked.level
+    if found.unseen is None or p is None or p > alpha or (careful := found.unseen.p_value(0.0)) <= alpha:
+        return
+    asked.warn(f"{found.test.name} may be too sure: {RARE}, nothing is shown (p = {careful:.2g}); {DECLARE}")
+
+
+def conclude(found: Evidence, metric: str, higher_is_better: bool, names: tuple[str, str], asked: Asked) -> str:
+    """One plain sentence. It says what was shown and at which level, and never turns "not shown" into "no difference"."""
+    baseline, candidate = names
+    if "label" in found.details:
+        metric = f"{metric}[{found.details['label']}]"
+    p = found.test.p_value
+    alpha = 1 - asked.level
+    if found.difference is None or p is None:
+        return f"The difference in {metric} cannot be judged from these items."
+    if found.equivalence is not None and found.equivalence.get("equivalent"):
+        tail = f"; the difference is within {found.equivalence['margin']:g} either way ({_p(found.equivalence['p_value'])})."
+    elif found.equivalence is not None and found.equivalence.get("non_inferior"):
+        tail = f"; it is not worse by {found.equivalence['margin']:g} or more ({_p(found.equivalence['p_lower'])})."
+    else:
+        tail = "."
+    if found.test.name == "within-item":
+        metric = f"{metric} on these very items"
+    if p <= alpha and found.difference != 0:
+        better = (found.difference > 0) == higher_is_better
+        return f"{candidate} is {'better' if better else 'worse'} than {baseline} in {metric} ({_p(p)}){tail}"
+    if asked.alternative != "two-sided":
+        way = "above" if asked.alternative == "greater" else "below"
+        return f"It was not shown that {candidate} is {way} {baseline} in {metric} ({_p(p)}){tail}"
+    mde = asked.minimum_detectable(found.error, found.noise, found.pull)
+    missed = f" A difference below about {mde:.2g} could have been missed." if mde is not None else ""
+    same = (
+        "The two systems give the same answers"
+        if found.details.get("identical")
+        else f"{candidate} and {baseline} could not be told apart in {metric}"
+    )
+    return f"{same} ({_p(p)}){tail}{missed}"
+
+
+def concluded_again(c: Comparison, p: float, asked: Asked) -> Comparison:
+    """The comparison as one of many: its sentence rests on the corrected p-value."""
+    d = c.difference.estimate
+    if d is None:
+        return c
+    if p <= 1 - asked.level and d != 0:
+        word = "better" if (d > 0) == c.higher_is_better else "worse"
+        sentence = f"{c.candidate.name} is {word} than {c.baseline.name} in {c.metric} (corrected {_p(p)})."
+    else:
+        sentence = f"{c.candidate.name} and {c.baseline.name} could not be told apart in {c.metric} (corrected {_p(p)})."
+    return replace(c, conclusion=sentence)
+
+
+def _p(p: float) -> str:
+    return "p < 0.0001" if p < 0.0001 else f"p = {p:.2g}" if p < 0.995 else "p = 1"

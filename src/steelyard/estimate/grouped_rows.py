@@ -1,0 +1,181 @@
+"""Rows for metrics of a table whose items belong together: groups, repeats of an item, unequal weights."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+
+from steelyard.errors import UsageError
+from steelyard.estimate.measure_options import Settings
+from steelyard.estimate.standard_errors import slope, sums_error
+from steelyard.infer.intervals import sums as infer_sums
+from steelyard.infer.intervals.clusters import ENOUGH, FEWEST, LEAST, Groups, cluster_spread
+from steelyard.infer.intervals.grouped import ROUNDING, GroupedProportion, grouped_proportion, intraclass_correlation
+from steelyard.infer.resampling.bootstrap import Degenerate
+from steelyard.metrics.catalogue import Metric
+from steelyard.metrics.proportions import Proportion, why_undefined
+from steelyard.metrics.sums import SumStatistic, of_margins
+from steelyard.results.measurement import Row
+from steelyard.tally.sums import SparseRows, Sums
+
+if TYPE_CHECKING:
+    from steelyard.estimate.table_rows import TableTally
+
+FloatArray = npt.NDArray[np.float64]
+REPEATED = "items with repeats"
+
+
+def grouped_row(metric: Metric, label: int | None, tally: TableTally, proportion: Proportion | None, settings: Settings) -> Row:
+    """Wilson at the effective n for proportions and F1; the linearised interval with t for the rest."""
+    from steelyard.estimate.table_rows import make_row, statistic_of
+
+    assert tally.units is not None
+    units, counts = tally.units, tally.counts
+    statistic = of_margins(statistic_of(metric, label, settings), counts.classes)
+    if label is not None and isinstance(units.rows, SparseRows):  # one class of many: nothing of the others is needed
+        units, statistic = _of_class(units, label, counts.classes), of_margins(statistic_of(metric, 0, settings), 1)
+        proportion = None if proportion is None else replace(proportion, label=0)
+        classes = 1
+    else:
+        classes = counts.classes
+    value = _inside(float(statistic.value(units.totals())), metric)
+    name = metric.name.removeprefix("each_") + ("" if label is None else f"[{counts.labels[label]}]")
+    # the items that the metric rests on; repeats and weights leave no whole number of them, so all items stand there
+    n = proportion.of(counts)[1] if proportion is not None and tally.kind == "groups" and counts.n == tally.items else tally.items
+    if math.isnan(value):
+        settings.warn(f"{name} is undefined: {why_undefined(metric, None)}")
+        return make_row(metric, label, counts, None, n, None, settings, {})
+    details = dict(tally.details)
+    enough = enough_units(tally.kind, units, settings, details)
+    method = settings.interval or ("wilson" if proportion is not None else "delta")
+    allowed = (["wilson"] if proportion is not None else []) + ["delta", "percentile", "bca", "studentized"]
+    if method not in allowed:
+        raise UsageError(f"cannot use the interval {method!r} for {metric.name} of {tally.kind}", need=f"one of {', '.join(allowed)}")
+    if enough and proportion is not None and tally.kind == "groups":
+        enough = _enough_of(proportion, units, classes, name, settings)
+    if not enough:
+        return make_row(metric, label, counts, value, n, None, settings, details)
+    error = _error(proportion, units, statistic, classes)
+    if proportion is not None:
+        grouped = _grouped(proportion, units.rows, units.answers, classes, details, tally.kind)
+        if method == "wilson":
+            low, high = grouped.wilson(settings.confidence_level, settings.side)
+            ends = (proportion.to_metric(low), proportion.to_metric(high), "wilson")
+            return make_row(metric, label, counts, value, n, ends, settings, details, error)
+    try:
+        ends = _of_units(method, units, statistic, settings, name)
+    except Degenerate as reason:
+        settings.warn(f"{name}: {method} has no interval here ({reason})")
+        return make_row(metric, label, counts, value, n, None, settings, details)
+    return make_row(metric, label, counts, value, n, ends, settings, details, error)
+
+
+def _error(proportion: Proportion | None, units: Sums, statistic: SumStatistic, classes: int) -> float | None:
+    """The standard error over whole units, robust to groups of any sizes. None without spread."""
+    if proportion is None:
+        return sums_error(units, statistic)
+    successes, trials = proportion.of_rows(units.rows, classes)
+    total = float(trials.sum())
+    p = float(successes.sum()) / total
+    e = successes - p * trials
+    used = trials > 0
+    if used.sum() < 2 or not ROUNDING < p < 1 - ROUNDING or not float(abs(e).max()) > ROUNDING:
+        return None
+    answers = _answers_of(proportion, units.rows, trials, units.answers)
+    variance = cluster_spread(e[used] / total, trials[used], squares=p * (1 - p) / answers, answers=answers).variance
+    return abs(slope(proportion, p)) * math.sqrt(variance)
+
+
+def _of_class(units: Sums, label: int, classes: int) -> Sums:
+    """The units with the margins of one class alone."""
+    assert isinstance(units.rows, SparseRows)
+    columns = (label, classes + label, 2 * classes + label, 3 * classes)
+
+    def single(gradient: FloatArray) -> FloatArray:
+        whole = np.zeros(3 * classes + 1)
+        whole[list(columns)] = gradient
+        assert units.single is not None
+        return units.single(whole)
+
+    known = None if units.single is None else single
+    return replace(units, rows=np.stack([units.rows.part(c, c + 1) for c in columns], axis=1), single=known)
+
+
+def _weights(rows: Any) -> Any:
+    return rows.part(rows.shape[1] - 1, rows.shape[1]) if isinstance(rows, SparseRows) else rows[:, -1]
+
+
+def _inside(value: float, metric: Metric) -> float:
+    """The value without the last bits by which sums of fractional weights leave the range of a metric."""
+    ends = [end for end in (metric.facts.low, metric.facts.high) if end is not None]
+    return next((end for end in ends if abs(value - end) <= ROUNDING), value)
+
+
+def _of_units(method: str, units: Any, statistic: Any, settings: Settings, name: str) -> tuple[float, float, str]:
+    level, side = settings.confidence_level, settings.side
+    if method == "delta":
+        return (*infer_sums.linearised(units, statistic, level, side), "delta")
+    low, high, undefined = infer_sums.resampled(units, statistic, method, level, side, draws=settings.draws, seed=settings.seed)
+    if undefined:
+        settings.warn(f"{name} was undefined in {undefined} of {settings.draws} draws, where a class did not occur; they were left out")
+    return low, high, method
+
+
+def _grouped(proportion: Proportion, rows: Any, answers: float, classes: int, details: dict[str, Any], kind: str) -> GroupedProportion:
+    """The design effect of a proportion, also written into the details of the row."""
+    successes, trials = proportion.of_rows(rows, classes)
+    used = trials > 0  # a group without a single item of the denominator says nothing about the proportion
+    successes, trials = successes[used], trials[used]
+    if kind == "weights":  # unequal weights are worth Kish's n at most, however many rows carry them
+        answers = max(1.0, float(trials.sum()) ** 2 / float(trials @ trials))
+    else:
+        answers = _answers_of(proportion, rows, trials, answers)
+    grouped = grouped_proportion(successes, trials, answers)
+    details["design_effect"], details["n_effective"] = grouped.design_effect, grouped.n_effective
+    details["intraclass_correlation"] = intraclass_correlation(successes, trials)
+    return grouped
+
+
+def _answers_of(proportion: Proportion, rows: Any, trials: Any, answers: float) -> float:
+    """How many answers the denominator of a proportion holds."""
+    share = float(trials.sum() / _weights(rows).sum()) if proportion.label is not None else 1.0
+    return max(1.0, answers * share)
+
+
+def _enough_of(proportion: Proportion, units: Sums, classes: int, name: str, settings: Settings) -> bool:
+    """Whether enough groups have items that count for the proportion, which may be those of one class."""
+    counting = Groups.of(proportion.of_rows(units.rows, classes)[1])
+    if counting.too_few:
+        settings.warn(f"{name}: only {counting.words()} have an item that counts for it: no interval can be given")
+    return not counting.too_few
+
+
+def enough_units(kind: str, units: Sums, settings: Settings, details: dict[str, Any] | None = None) -> bool:
+    """Whether there are units enough for an interval, with the warning that belongs to so many; one rule for every metric."""
+    if kind in ("items", "weights"):
+        return True
+    groups = Groups.of(np.ones(units.n) if units.sizes is None else units.sizes)
+    return enough_groups(groups, settings, details, "groups" if kind == "groups" else REPEATED)
+
+
+def enough_groups(groups: Groups, settings: Settings, details: dict[str, Any] | None = None, what: str = "groups") -> bool:
+    """The same, of the groups themselves."""
+    grouped = what != REPEATED
+    if details is not None and grouped:
+        details["groups_effective"] = groups.effective
+    said = groups.words(what)
+    if groups.number < FEWEST:
+        settings.warn(f"only {said}: no interval can be given, at least {FEWEST} are needed")
+    elif groups.too_few:
+        settings.warn(
+            f"{said}: no interval can be given, they must be worth at least {LEAST:g}; "
+            "add more groups, or measure the large ones on their own"
+        )
+    elif groups.few and grouped:
+        only = "only " if groups.number < ENOUGH else ""
+        settings.warn(f"{only}{said}: the interval rests on their spread and is itself uncertain; {ENOUGH:g} or more are better")
+    return not groups.too_few

@@ -1,0 +1,160 @@
+"""The options of a question, checked once, before anything is read."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, SupportsIndex
+
+from steelyard.errors import UsageError
+from steelyard.infer.normal import check_level, check_scale, tail
+from steelyard.limits import within
+
+INTERVALS = (
+    "wald",
+    "wilson",
+    "agresti-coull",
+    "jeffreys",
+    "clopper-pearson",
+    "mid-p",
+    "bayes",
+    "hdi",
+    "delta",
+    "percentile",
+    "bca",
+    "studentized",
+    "t",
+    "bounded-t",
+    "wilson-mean",
+    "betting",
+    "delong-wilson",
+    "delong",
+    "delta-wilson",
+    "fisher-z",
+)
+RESAMPLING = ("percentile", "bca", "studentized")
+OF_NUMBERS = ("t", "bounded-t", "wilson-mean", "betting", "studentized")  # they take right and wrong for the numbers 1 and 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Settings:
+    """What was asked for, with defaults filled in. `warnings` is the one list that a question appends to."""
+
+    interval: str | None = None
+    confidence_level: float = 0.95
+    side: str = "two"
+    draws: int = 10_000
+    seed: int = 0
+    prior: float = 0.5
+    prior_scale: float | None = None
+    range: tuple[float, float] | None = None
+    positive: str | None = None
+    labels: tuple[str, ...] | None = None
+    absent: str | None = None
+    missing: str = "error"
+    warnings: list[str] = field(default_factory=list)
+
+    def quietly(self, **changes: Any) -> Settings:
+        """The same settings with a list of warnings of their own: for a part of the question, or a side glance."""
+        return replace(self, warnings=[], **changes)
+
+    def warn(self, sentence: str) -> None:
+        """Say it once."""
+        if sentence not in self.warnings:
+            self.warnings.append(sentence)
+
+
+def settle(
+    *,
+    interval: str | None = None,
+    confidence_level: float = 0.95,
+    side: str = "two",
+    draws: int = 10_000,
+    seed: int | None = 0,
+    prior: float = 0.5,
+    prior_scale: float | None = None,
+    range: Sequence[float] | None = None,  # noqa: A002  the contract's word
+    positive: object = None,
+    labels: Sequence[object] | None = None,
+    absent: str | None = None,
+    missing: str = "error",
+) -> Settings:
+    """The settings of a question, or an error that says which option cannot be what it is."""
+    check_level(confidence_level)
+    tail(confidence_level, side)
+    one_of("interval", interval, INTERVALS)
+    one_of("absent", absent, ("skip", "zero"))
+    one_of("missing", missing, ("error", "wrong", "drop"), optional=False)
+    if isinstance(draws, bool) or not isinstance(draws, SupportsIndex) or draws.__index__() < 1:
+        raise UsageError("cannot use the number of draws", got=repr(draws), need="a whole number of at least 1")
+    if not (isinstance(prior, (int, float)) and 0 < prior < math.inf):
+        raise UsageError(
+            "cannot use the prior",
+            got=repr(prior),
+            need="a positive number",
+            hint="0.5 is Jeffreys, 1 is uniform; 0 gives no proper posterior",
+        )
+    within("draws", draws.__index__())
+    within("prior", prior)
+    within("confidence_level", confidence_level)
+    return Settings(
+        interval=interval,
+        confidence_level=float(confidence_level),
+        side=side,
+        draws=draws.__index__(),
+        seed=_seed(seed),
+        prior=float(prior),
+        prior_scale=None if prior_scale is None else check_scale(prior_scale),
+        range=_range(range),
+        positive=None if positive is None else str(positive),
+        labels=None if labels is None else tuple(str(label) for label in labels),
+        absent=absent,
+        missing=missing,
+    )
+
+
+def one_of(name: str, value: Any, words: Sequence[str], optional: bool = True) -> None:
+    """A word from a list, or an error that shows the list."""
+    if value in words or (optional and value is None):
+        return
+    raise UsageError(f"cannot use the {name} {value!r}", need=f"one of {', '.join(words)}")
+
+
+def _seed(seed: int | None) -> int:
+    """The seed as given; None draws one, which the signature then prints."""
+    if seed is None:
+        import secrets
+
+        return secrets.randbelow(2**32)
+    if isinstance(seed, bool) or not isinstance(seed, SupportsIndex) or seed.__index__() < 0:
+        raise UsageError("cannot use the seed", got=repr(seed), need="a whole number of 0 or more, or None to draw one")
+    return seed.__index__()
+
+
+def _range(ends: Sequence[float] | None) -> tuple[float, float] | None:
+    if ends is None:
+        return None
+    try:
+        low, high = (float(end) for end in ends)
+    except (TypeError, ValueError):
+        low = high = math.nan
+    if not (math.isfinite(low) and math.isfinite(high) and low < high):
+        raise UsageError("cannot use the range", got=repr(ends), need="two finite numbers, the lower first", hint="--range 0 1")
+    return low, high
+
+
+def slice_names(by: Any) -> tuple[str, ...] | Mapping[str, Any]:
+    """The columns to slice by: names, or for arrays a mapping of names to arrays."""
+    if by is None or isinstance(by, str):
+        return () if by is None else (by,)
+    if isinstance(by, Mapping) or (isinstance(by, (list, tuple)) and all(isinstance(name, str) for name in by)):
+        return by if isinstance(by, Mapping) else tuple(by)
+    raise UsageError("cannot slice by this", got=type(by).__name__, need="column names, or by={name: array} for arrays")
+
+
+def refuse_item_options(**given: bool) -> None:
+    """Options that speak of items mean nothing to bare counts: they are refused, not passed over."""
+    for name, there in given.items():
+        if there:
+            raise UsageError(f"cannot use {name} with counts", got=f"{name} beside bare counts", need="the items it speaks of")

@@ -1,0 +1,316 @@
+"""Pairs of answers to evidence: which family a metric belongs to, under which design."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from steelyard.errors import DataError, UsageError
+from steelyard.estimate.compare_options import Asked
+from steelyard.estimate.comparison import class_label, joint_evidence
+from steelyard.estimate.evidence import Evidence, Own
+from steelyard.estimate.grouped_rows import enough_groups
+from steelyard.estimate.paired_scores import compare_scores
+from steelyard.estimate.paired_units import compare_units
+from steelyard.estimate.sample import OUTCOME, Sample
+from steelyard.estimate.strata_rows import as_one_sample, in_strata, with_strata
+from steelyard.estimate.sums_rows import columns_of, pass_values, positives
+from steelyard.estimate.table_rows import statistic_of
+from steelyard.estimate.unpaired import compare_counts, compare_means
+from steelyard.items import Items
+from steelyard.metrics.catalogue import Metric, parse
+from steelyard.metrics.sums import STATISTICS, item_rows, of_margins
+from steelyard.tally.counts import MISSING, Counts
+from steelyard.tally.design import Design, count_labels, design_of, same_label, table_sums, take
+from steelyard.tally.joint import JointCounts
+from steelyard.tally.order import label_order
+from steelyard.tally.pairs import Pairs, count_joint, joint_of_codes
+from steelyard.tally.sums import sum_units, tally_groups
+
+FloatArray = npt.NDArray[np.float64]
+Effects = Callable[[FloatArray], FloatArray]
+UNPAIRED = ("spearman", "average_precision")  # measured, but not compared on the same items
+STRAIGHT = ("mean", "brier", "log_loss", "mae")  # a mean of one number per item
+
+
+def pair_evidence(pairs: Pairs, metric: Metric, asked: Asked) -> Evidence:
+    """The evidence of matched pairs; each system's own interval is the one that `measure` gives."""
+    if pairs.baseline.stratum is not None and pairs.candidate.stratum is not None and pairs.plain and in_strata(pairs.baseline, metric):
+        pooled, usual = as_one_sample(pairs, asked)
+        if usual.test is None and metric.base in STRAIGHT and not (_binary(pairs.baseline) and _binary(pairs.candidate)):
+            usual = replace(usual, test="sign-flip")  # the ends of a range have no stratum
+        found = with_strata(_evidence(pooled, metric, usual), pairs, metric, asked)
+    else:
+        found = _evidence(pairs, metric, asked)
+    if found.own is None:
+        found.own = own_answers(pairs.baseline, pairs.candidate, metric, asked)
+    return found
+
+
+def own_answers(a: Items, b: Items, metric: Metric, asked: Asked) -> tuple[Own, Own]:
+    """What `measure` gives for each system, by one reading of both: 0 and 1 are right or wrong only if the other's are, too."""
+    return _own(a, b, metric, asked), _own(b, a, metric, asked)
+
+
+def _own(side: Items, beside: Items, metric: Metric, asked: Asked) -> Own:
+    from steelyard.estimate.rows import rows_of_sample
+
+    quiet = asked.own.quietly(interval=None)
+    scored = metric.base == "mean"  # labels of one run beside right or wrong of the other are no matter of scores
+    rows = rows_of_sample([metric], Sample(side, quiet, quiet.labels, beside=beside if scored else None), quiet)
+    return Own(rows[0].interval, rows[0].standard_error) if len(rows) == 1 else Own(None, None)
+
+
+def _evidence(pairs: Pairs, metric: Metric, asked: Asked) -> Evidence:
+    a, b = pairs.baseline, pairs.candidate
+    if a.weight is not None or b.weight is not None:
+        raise UsageError("cannot compare with weights", got="a weight column", need="one row per item", hint="leave --weight out")
+    if metric.base in UNPAIRED:
+        raise UsageError(
+            f"cannot compare {metric.name}",
+            got="a metric of ranks, which has no test item by item here",
+            need="accuracy, error, a label metric, mean, auc, brier, log_loss, ece, mae, rmse, r2, ratio, perplexity, pass@k or pass^k",
+        )
+    if metric.facts.family == "repeats":
+        return _tries(pairs, metric, asked)
+    if metric.base == "auc":
+        return _auc(pairs, metric, asked)
+    right_or_wrong = metric.base in ("accuracy", "error", "mean") and _binary(a) and _binary(b)
+    if metric.facts.family == "table" or right_or_wrong:
+        return _table(pairs, metric, asked, right_or_wrong)
+    return _sums(pairs, metric, asked)
+
+
+def _tries(pairs: Pairs, metric: Metric, asked: Asked) -> Evidence:
+    """pass@k and pass^k: each problem is one number by its own tries, on both sides, and the numbers are compared as scores."""
+    if asked.test == "within-item":
+        raise UsageError(
+            f"cannot permute runs within items for {metric.name}", got="tries that make one number together", need="--target items"
+        )
+    values, once = [], []
+    for side, item in ((pairs.baseline, pairs.baseline_item), (pairs.candidate, pairs.candidate_item)):
+        if side.score is None or not _binary(side):
+            raise DataError(f"cannot compare {metric.name}", got="scores other than 0 and 1", need="right or wrong for every try")
+        names = pairs.names or tuple(f"row {i + 1}" for i in range(pairs.items))
+        values.append(pass_values(metric, side.score, item, names))
+        once.append(take(side, np.unique(item, return_index=True)[1]))
+    each = np.arange(pairs.items)
+    alone = Pairs(once[0], once[1], each, each, pairs.items, pairs.names)
+    return compare_scores((values[0], values[1]), alone, metric, asked, bounds=(0.0, 1.0))
+
+
+def _binary(items: Items) -> bool:
+    return items.score is not None and bool(np.isin(items.score, (0.0, 1.0)).all())
+
+
+def _table(pairs: Pairs, metric: Metric, asked: Asked, right_or_wrong: bool) -> Evidence:
+    """Right or wrong, or labels: joint counts for plain pairs, margins by unit otherwise."""
+    a, b = pairs.baseline, pairs.candidate
+    labelled = all(side.truth is not None and side.prediction is not None for side in (a, b))
+    if pairs.plain and a.group is None:
+        mixed = metric.base in ("accuracy", "error") and not labelled  # labels in one run, right or wrong in the other
+        joint = _outcomes(a, b) if right_or_wrong or mixed else count_joint(pairs, asked.own.labels)
+        return joint_evidence(joint, metric, asked)
+    if metric.base in ("accuracy", "error", "mean"):
+        values = [_right(side, metric, scored=right_or_wrong or not labelled) for side in (a, b)]
+        return compare_scores((values[0], values[1]), pairs, metric, asked, bounds=(0.0, 1.0))
+    return _labelled_units(pairs, metric, asked)
+
+
+def _right(items: Items, metric: Metric, *, scored: bool) -> FloatArray:
+    """1 for right, 0 for wrong (turned round for an error rate), one per row: by the score, or by the labels."""
+    if (scored and _binary(items) and items.score is not None) or items.truth is None or items.prediction is None:
+        if items.score is None or not _binary(items):
+            raise DataError(
+                f"cannot compare {metric.name}", got="scores other than 0 and 1", need="right or wrong for every item", hint="--metric mean"
+            )
+        right = items.score
+    else:
+        right = same_label(items.truth, items.prediction).astype(float)
+    return 1 - right if metric.base == "error" else right
+
+
+def right_or_wrong(items: Items) -> FloatArray:
+    """1 for right, 0 for wrong, one per row; NaN where a score is missing."""
+    return _right(items, parse("accuracy"), scored=True)
+
+
+def _outcomes(a: Items, b: Items) -> JointCounts:
+    wrong = [(_right(side, parse("accuracy"), scored=True) == 0).astype(np.int64) for side in (a, b)]
+    joint = joint_of_codes(np.zeros(a.n, np.int64), wrong[0], wrong[1], 2, OUTCOME, 2)
+    return replace(joint, kind="outcomes")
+
+
+def _sums(pairs: Pairs, metric: Metric, asked: Asked) -> Evidence:
+    """Numbers per item: a difference of means where the metric is one, sums by unit where it is not."""
+    samples = [Sample(side, asked.own) for side in (pairs.baseline, pairs.candidate)]
+    rows = [item_rows(metric.base, *columns_of(metric, sample)) for sample in samples]
+    if not all(np.isfinite(side).all() for side in rows):
+        raise DataError(
+            f"cannot compare {metric.name}", got="an infinite loss", need="probabilities away from 0 and 1 where the answer is otherwise"
+        )
+    if metric.base in STRAIGHT:
+        bounds = {"brier": (0.0, 1.0), "mean": asked.own.range}.get(metric.base)
+        return compare_scores((rows[0][:, 1], rows[1][:, 1]), pairs, metric, asked, bounds=bounds)
+    unit, units = units_of(pairs)
+    sides, single = [], []
+    for side, item in zip(rows, (pairs.baseline_item, pairs.candidate_item), strict=True):
+        order = np.lexsort((*side.T[::-1], item))  # sums of repeats must not depend on the order of the file
+        side, item = side[order], item[order]
+        share = 1 / np.bincount(item, minlength=pairs.items)[item]
+        sides.append(sum_units(side * share[:, None], unit[item], units))
+        single.append(_by_item(item, pairs.items, tally_groups(side * share[:, None], item, pairs.items).single))
+    return compare_units(
+        sides[0], sides[1], STATISTICS[metric.base], pairs.items, metric, asked, **_group_sizes(pairs, unit, units, single)
+    )
+
+
+def _by_item(item: npt.NDArray[np.int64], items: int, single: Effects | None) -> Effects:
+    """The effects of rows, added up by the item that they are of."""
+    assert single is not None
+    return lambda gradient: np.asarray(np.bincount(item, weights=single(gradient), minlength=items), float)
+
+
+def _group_sizes(pairs: Pairs, unit: npt.NDArray[np.int64], units: int, single: list[Effects]) -> dict[str, Any]:
+    """Of groups: their sizes in items, and the effects of single items on the difference, by what each side's items add."""
+    if pairs.baseline.group is None:
+        return {}
+
+    def both(gradient: FloatArray) -> FloatArray:
+        here, there = np.split(gradient, 2)
+        return single[0](here) + single[1](there)
+
+    return {"sizes": np.bincount(unit, minlength=units).astype(float), "single": both}
+
+
+def units_of(pairs: Pairs) -> tuple[npt.NDArray[np.int64], int]:
+    """The unit of every item: itself, or its group."""
+    if pairs.baseline.group is None:
+        return np.arange(pairs.items), pairs.items
+    group = np.zeros(pairs.items, np.int64)
+    group[pairs.baseline_item] = np.unique(pairs.baseline.group.codes, return_inverse=True)[1]
+    return group, int(group.max()) + 1
+
+
+def _labelled_units(pairs: Pairs, metric: Metric, asked: Asked) -> Evidence:
+    """A label metric under groups or repeats: the margins of every unit, one row per side."""
+    a, b = pairs.baseline, pairs.candidate
+    if a.truth is None or a.prediction is None or b.truth is None or b.prediction is None:
+        raise DataError(f"cannot compare {metric.name}", got="no truth or prediction column", need="both in both runs")
+    whole = count_labels(a.truth, a.prediction, asked.own.labels) + count_labels(b.truth, b.prediction, asked.own.labels)
+    label = class_label(metric, whole, asked)
+    statistic = of_margins(statistic_of(metric, None if label is None else whole.code(label), asked.own), whole.classes)
+    unit, units = units_of(pairs)
+    rows, single = [], []
+    for side, item in ((a, pairs.baseline_item), (b, pairs.candidate_item)):
+        share = 1 / np.bincount(item, minlength=pairs.items)[item]
+        design = Design("groups", unit[item], units, share, pairs.items)
+        assert side.truth is not None
+        assert side.prediction is not None
+        sums = table_sums(side.truth, side.prediction, design, whole)
+        rows.append(sums.rows)
+        single.append(_by_item(item, pairs.items, sums.single))
+    return compare_units(rows[0], rows[1], statistic, pairs.items, metric, asked, **_group_sizes(pairs, unit, units, single))
+
+
+def _auc(pairs: Pairs, metric: Metric, asked: Asked) -> Evidence:
+    """Two AUCs on the same items."""
+    from steelyard.estimate.auc_evidence import auc_evidence
+    from steelyard.infer.paired.delong import delong_pair
+    from steelyard.infer.resampling.bootstrap import Degenerate
+
+    if not pairs.plain:
+        raise UsageError("cannot compare auc with repeats", got="several probabilities per item", need="one", hint="average them first")
+    a, b = pairs.baseline, pairs.candidate
+    positive = positives(Sample(a, asked.own))
+    group = None if a.group is None else np.unique(a.group.codes, return_inverse=True)[1]
+    if positive.all() or not positive.any():
+        raise DataError("cannot compare auc", got="one class only", need="positives and negatives")
+    assert a.probability is not None
+    assert b.probability is not None
+    try:
+        pair = delong_pair(a.probability, b.probability, positive, group)
+    except Degenerate as reason:
+        raise DataError(
+            "cannot compare auc", got=str(reason), need="at least two positives, two negatives, and five groups if there are groups"
+        ) from reason
+    fewer = min(int(positive.sum()), int((~positive).sum()))
+    found = auc_evidence(pair, fewer, pairs.items, metric, asked, design="paired" if group is None else "clustered")
+    found.details |= _same_order(pair.difference, pair.error, asked)
+    if group is not None:
+        from steelyard.estimate.ranking_rows import groups_of_classes
+
+        found.details["groups"] = found.details["units"] = int(group.max()) + 1
+        if not enough_groups(groups_of_classes(positive, group), asked.own, found.details, "groups of the rarer class"):
+            found.interval, found.too_few = None, True
+    return found
+
+
+def _same_order(difference: float, error: float, asked: Asked) -> dict[str, Any]:
+    if difference or error:
+        return {}
+    asked.warn("the two systems put the items in the same order: identical runs, or one run compared with itself")
+    return {"identical": True}
+
+
+def unpaired_evidence(a: Items, b: Items, metric: Metric, asked: Asked) -> Evidence:
+    """Two runs on different items."""
+    if a.alike or b.alike:
+        raise UsageError(
+            "cannot compare different items of a group whose tasks count alike", got="--design unpaired", need="the same items"
+        )
+    labels = asked.own.labels or _union(a, b)
+    samples = [Sample(side, asked.own, labels) for side in (a, b)]
+    if not all(design_of(sample.items).plain for sample in samples):
+        raise UsageError(
+            "cannot compare different items with groups or repeats", got="groups or repeats", need="one row per item", hint="pair by id"
+        )
+    if metric.base == "auc":
+        return _auc_unpaired(samples, metric, asked)
+    binary = all(sample.binary_scores for sample in samples) and metric.base in ("accuracy", "error", "mean")
+    if metric.facts.family == "table" or binary:
+        tables = [_counts(sample, metric, binary) for sample in samples]
+        return compare_counts(tables[0], tables[1], metric, class_label(metric, tables[0] + tables[1], asked), asked)
+    if metric.base not in STRAIGHT:
+        raise UsageError(f"cannot compare {metric.name} on different items", need="paired items", hint="give both runs the same ids")
+    sides = []
+    for sample in samples:
+        values = item_rows(metric.base, *columns_of(metric, sample))[:, 1]
+        sides.append((float(values.mean()), float(values.var(ddof=1)) if len(values) > 1 else 0.0, len(values)))
+    found = compare_means(sides[0], sides[1], metric, asked)
+    found.own = own_answers(a, b, metric, asked)
+    return found
+
+
+def _union(a: Items, b: Items) -> tuple[str, ...] | None:
+    """The labels of both runs: an average must run over the same classes on both sides."""
+    columns = [column for side in (a, b) for column in (side.truth, side.prediction)]
+    if any(column is None for column in columns):
+        return None
+    return label_order({column.names[i] for column in columns if column is not None for i in np.unique(column.codes)} - {MISSING})
+
+
+def _counts(sample: Sample, metric: Metric, binary: bool) -> Counts:
+    return sample.outcomes.counts if binary else sample.table.counts
+
+
+def _auc_unpaired(samples: list[Sample], metric: Metric, asked: Asked) -> Evidence:
+    from steelyard.estimate.auc_evidence import auc_evidence
+    from steelyard.estimate.ranking_rows import ranking_row
+    from steelyard.infer.paired.delong import delong_unpaired
+    from steelyard.infer.resampling.bootstrap import Degenerate
+
+    rows = [ranking_row(metric, sample, asked.own) for sample in samples]
+    tables = [sample.score_table(positives(sample)) for sample in samples]
+    try:
+        pair = delong_unpaired(tables[0], tables[1])
+    except Degenerate as reason:
+        raise DataError("cannot compare auc", got=str(reason), need="at least two positives and two negatives in each run") from reason
+    fewer = min(min(table.n_positive, table.n_negative) for table in tables)
+    found = auc_evidence(pair, fewer, sum(s.n for s in samples), metric, asked, design="unpaired")
+    found.own = Own(rows[0].interval, rows[0].standard_error), Own(rows[1].interval, rows[1].standard_error)
+    return found

@@ -1,0 +1,153 @@
+"""Right or wrong on the same items: the four counts, every interval and test that belongs to them."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from steelyard.estimate.compare_options import Asked
+from steelyard.estimate.evidence import Evidence, Own
+from steelyard.estimate.standard_errors import share_error
+from steelyard.infer.intervals.proportion import clopper_pearson
+from steelyard.infer.normal import wilson
+from steelyard.infer.paired import mcnemar as infer
+from steelyard.results.measurement import Interval, Test
+from steelyard.tally.joint import Flips
+
+INTERVALS = ("tango", "newcombe", "bonett-price", "wald", "bayes")
+TESTS = ("mcnemar-midp", "mcnemar-exact", "mcnemar", "bootstrap", "randomization", "sign-flip")
+
+
+def compare_flips(flips: Flips, asked: Asked, *, error_rate: bool = False) -> Evidence:
+    """Difference of two accuracies (or error rates) from the flips."""
+    both, lost, gained, neither = flips
+    if error_rate:  # an error gained is an answer lost
+        both, neither, lost, gained = neither, both, gained, lost
+    n = sum(flips)
+    found = Evidence(
+        design="paired",
+        n=n,
+        baseline=(both + lost) / n,
+        candidate=(both + gained) / n,
+        difference=(gained - lost) / n,
+        interval=flips_interval(both, gained, lost, neither, asked),
+        test=_test(gained, lost, n, asked),
+        own=(own_share(both + lost, n, asked), own_share(both + gained, n, asked)),
+        error=math.sqrt(max(0.0, (gained + lost) / n - ((gained - lost) / n) ** 2) / n),
+        standard_error=mean_error(n, gained - lost, gained + lost),
+        flips={"both": flips.both, "baseline_only": flips.baseline_only, "candidate_only": flips.candidate_only, "neither": flips.neither},
+        probability=infer.probability_better(gained, lost, asked.own.prior)
+        if not error_rate
+        else infer.probability_better(lost, gained, asked.own.prior),
+        prior_sd=math.sqrt(0.5 / (4 * asked.own.prior + 1)),
+        disagreed=(gained, lost),
+        correlation=phi(both, gained, lost, neither),
+        details=pairing_gain(both, gained, lost, neither),
+    )
+    if asked.margin is not None:
+        from steelyard.infer.paired.equivalence import equivalence_of_flips, rope
+        from steelyard.infer.posterior.difference import difference_posterior
+
+        e = equivalence_of_flips(gained, lost, n, asked.margin)
+        found.equivalence = equivalence_words(e.p_lower, e.p_upper, asked.margin, asked, higher_is_better=not error_rate)
+        believed = rope(difference_posterior(both, lost, gained, neither, prior=asked.own.prior), asked.margin)
+        found.equivalence |= {"rope": rope_words(believed, higher_is_better=not error_rate)}
+    if gained == lost == 0:
+        found.details["identical"] = True
+        asked.warn("the two systems are right and wrong on exactly the same items: identical answers, or one run compared with itself")
+    return found
+
+
+def mean_error(n: int, total: float, squares: float) -> float | None:
+    """s / sqrt(n) of n numbers with this sum and sum of squares, s with n - 1; None without spread."""
+    spread = squares - total * total / n
+    return math.sqrt(spread / (n - 1) / n) if n > 1 and spread > 1e-12 * squares else None
+
+
+def own_share(k: int, n: int, asked: Asked, *, of_items: bool = True) -> Own:
+    """One system alone, k of n: Wilson, exact when one-sided, and the standard error of a share."""
+    method = "wilson" if asked.side == "two" else "clopper-pearson"
+    low, high = (wilson if asked.side == "two" else clopper_pearson)(k, n, asked.level, asked.side)
+    interval = Interval(low=low, high=high, confidence_level=asked.level, side=asked.side, method=method)  # type: ignore[arg-type]
+    return Own(interval, share_error(k, n, of_items=of_items))
+
+
+def flips_interval(both: int, gained: int, lost: int, neither: int, asked: Asked) -> Interval:
+    method = asked.choose("interval", asked.interval, INTERVALS, "right or wrong on the same items")
+    n, level, side = both + gained + lost + neither, asked.level, asked.side
+    if method == "wald" and gained + lost == 0:
+        asked.warn("the Wald interval has no width when nothing disagrees; Tango's is given instead")
+        method = "tango"
+    if method == "bayes":
+        from steelyard.infer.posterior.difference import difference_posterior
+
+        kind = {"two": "equal-tailed", "lower": "lower", "upper": "upper"}[side]
+        low, high = difference_posterior(both, lost, gained, neither, prior=asked.own.prior).interval(level, kind)
+    elif method == "newcombe":
+        low, high = infer.newcombe_paired(both, gained, lost, neither, level, side)
+    else:
+        low, high = {"tango": infer.tango, "bonett-price": infer.bonett_price, "wald": infer.wald_paired}[method](
+            gained, lost, n, level, side
+        )
+    return asked.interval_of(low, high, method)
+
+
+def _test(gained: int, lost: int, n: int, asked: Asked) -> Test:
+    """McNemar by name. For right or wrong, randomization and sign-flip are McNemar's exact test, and are said to be."""
+    name = asked.choose("test", asked.test, TESTS, "right or wrong on the same items")
+    alternative = asked.alternative
+    details: dict[str, Any] = {}
+    statistic: float | None = float(gained)
+    if name == "mcnemar":
+        statistic, p = infer.mcnemar(gained, lost, alternative)
+    elif name == "mcnemar-midp":
+        p = infer.mcnemar_midp(gained, lost, alternative)
+    elif name == "bootstrap":
+        from steelyard.infer.paired.table import paired_bootstrap_accuracy
+
+        p = paired_bootstrap_accuracy(gained, lost, n, alternative)
+        statistic, details = (gained - lost) / n, {"share": p, "exact": True, "side": side_words(alternative)}
+    else:
+        p = infer.mcnemar_exact(gained, lost, alternative)
+        details = {} if name == "mcnemar-exact" else {"exact": True, "equals": "mcnemar-exact"}
+    return Test(name=name, alternative=alternative, statistic=statistic, p_value=p, details=details)
+
+
+def side_words(alternative: str) -> str:
+    """The side of the seed's bootstrap, in words: it must be named before the data are seen."""
+    return {"greater": "candidate above baseline", "less": "candidate below baseline", "two-sided": "either side"}[alternative]
+
+
+def phi(both: int, gained: int, lost: int, neither: int) -> float | None:
+    """The correlation of right and wrong between the systems; None when one of them does not vary."""
+    product = (both + gained) * (lost + neither) * (both + lost) * (gained + neither)
+    return (both * neither - gained * lost) / math.sqrt(product) if product else None
+
+
+def pairing_gain(both: int, gained: int, lost: int, neither: int) -> dict[str, Any]:
+    """How many times the items two separate test sets would have needed for the same standard error."""
+    n = both + gained + lost + neither
+    p, q = (both + gained) / n, (both + lost) / n
+    apart = p * (1 - p) + q * (1 - q)
+    together = (gained + lost) / n - ((gained - lost) / n) ** 2
+    return {"pairing_gain": apart / together} if together > 0 else {}
+
+
+def rope_words(believed: Any, *, higher_is_better: bool) -> dict[str, float]:
+    """P(candidate worse by more than the margin), P(within it), P(better by more)."""
+    worse, better = (believed.worse, believed.better) if higher_is_better else (believed.better, believed.worse)
+    return {"worse": worse, "equivalent": believed.equivalent, "better": better}
+
+
+def equivalence_words(above_lower: float, below_upper: float, margin: float, asked: Asked, *, higher_is_better: bool) -> dict[str, Any]:
+    """p_lower: the candidate is not worse by the margin; p_upper: not better by it; p_value: neither."""
+    p_lower, p_upper = (above_lower, below_upper) if higher_is_better else (below_upper, above_lower)
+    alpha = 1 - asked.level
+    return {
+        "margin": margin,
+        "p_lower": p_lower,
+        "p_upper": p_upper,
+        "p_value": max(p_lower, p_upper),
+        "non_inferior": p_lower <= alpha,
+        "equivalent": max(p_lower, p_upper) <= alpha,
+    }

@@ -1,0 +1,271 @@
+"""A number per item on both sides: the mean difference, by Student and by flipping signs."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from steelyard.estimate.compare_options import Asked
+from steelyard.estimate.evidence import Evidence
+from steelyard.estimate.grouped_rows import enough_units
+from steelyard.estimate.paired_mean_tests import OfRange, OfRuns
+from steelyard.estimate.paired_right_or_wrong import equivalence_words
+from steelyard.infer.intervals import sums as infer_sums
+from steelyard.infer.paired.bounded_t import bounded_t
+from steelyard.infer.paired.equivalence import equivalence
+from steelyard.infer.paired.mcnemar import from_tails
+from steelyard.infer.paired.signflip import sign_flip
+from steelyard.infer.resampling.bootstrap import Degenerate
+from steelyard.metrics.catalogue import Metric
+from steelyard.metrics.ranking import midranks
+from steelyard.metrics.sums import QUOTIENT
+from steelyard.results.measurement import Interval, Test
+from steelyard.tally.pairs import Pairs
+from steelyard.tally.sums import Sums, tally_groups, tally_items
+
+FloatArray = npt.NDArray[np.float64]
+
+
+NAMED = ("paired-t", "sign-flip", "wilcoxon")  # tests whose interval is t
+
+
+def compare_scores(
+    rows: tuple[FloatArray, FloatArray], pairs: Pairs, metric: Metric, asked: Asked, *, bounds: tuple[float, float] | None
+) -> Evidence:
+    """The mean difference of one number per item, under groups and repeats too. `bounds`: the range of the numbers, if it is known."""
+    from steelyard.estimate.pair_evidence import units_of
+
+    a, b = (_by_item(values, item, pairs.items) for values, item in zip(rows, (pairs.baseline_item, pairs.candidate_item), strict=True))
+    d = b - a
+    d[np.abs(d) <= 1e-13 * np.maximum(np.abs(a), np.abs(b))] = 0.0  # means of equal repeats differ by rounding only
+    grouped = pairs.baseline.group is not None
+    unit, units = units_of(pairs)
+    sums = _tally(d, unit, units, grouped)
+    name = _chosen_test(pairs, metric, asked, grouped, bounds)
+    judge = _judge(name, d, a, pairs, rows, asked, bounds)
+    found = Evidence(
+        design="clustered" if grouped else "paired",
+        n=pairs.items,
+        baseline=float(a.mean()),
+        candidate=float(b.mean()),
+        difference=float(d.mean()),
+        interval=None,
+        test=_test(name, judge, d, sums, asked, grouped),
+        correlation=_correlation(a, b),
+        details=_details(a, b, d, pairs, rows, units if grouped else None),
+    )
+    _settle_error(found, judge, sums)
+    effects = np.bincount(unit, weights=a, minlength=units) / np.bincount(
+        unit, minlength=units
+    )  # of the units, in the metric's own numbers
+    found.interval = scores_interval(sums, found, metric, asked, bounds, grouped, effects)
+    if bounds is None and not grouped and name in NAMED and d.any():
+        found.unseen = _seen_range(d, a, rows, asked)
+    if asked.margin is not None and not found.error:
+        asked.warn("equivalence within the margin cannot be tested: the differences show no spread")
+    if asked.margin is not None and found.error and not found.too_few:
+        df = sums.n - 1 if found.df is None else found.df
+        e = equivalence(found.pull * (found.difference or 0.0), found.error, asked.margin, df)
+        found.equivalence = equivalence_words(e.p_lower, e.p_upper, asked.margin, asked, higher_is_better=metric.facts.higher_is_better)
+    if not d.any():
+        found.details["identical"] = True
+        asked.warn("the two systems have the same score on every item: identical answers, or one run compared with itself")
+    return found
+
+
+def _chosen_test(pairs: Pairs, metric: Metric, asked: Asked, grouped: bool, bounds: tuple[float, float] | None) -> str:
+    """Items are the units, however often each was asked: t with the ends of the range where it is known, else the sign flip."""
+    offered = (
+        *(("bounded-t",) if bounds is not None and not grouped else ()),
+        *("sign-flip", "paired-t", "wilcoxon"),
+        *(() if pairs.plain else ("within-item",)),
+    )
+    name = asked.choose("test", asked.test, offered, f"{metric.name} on the same items")
+    if name == "wilcoxon":
+        asked.warn("Wilcoxon tests whether the differences are symmetric around 0, not whether their mean is 0")
+    return name
+
+
+def _judge(
+    name: str,
+    d: FloatArray,
+    a: FloatArray,
+    pairs: Pairs,
+    rows: tuple[FloatArray, FloatArray],
+    asked: Asked,
+    bounds: tuple[float, float] | None,
+) -> OfRange | OfRuns | None:
+    """The tests that margins and bounds belong to as well."""
+    if name == "within-item":
+        return OfRuns(pairs, rows, asked)
+    if name == "bounded-t" and bounds is not None:
+        return OfRange(d, a, bounds, asked.alternative)
+    return None
+
+
+def _seen_range(d: FloatArray, a: FloatArray, rows: tuple[FloatArray, FloatArray], asked: Asked) -> OfRange | None:
+    """The test that would have been taken, had somebody declared the range of the scores seen."""
+    ends = min(float(side.min()) for side in rows), max(float(side.max()) for side in rows)
+    return OfRange(d, a, ends, asked.alternative) if math.isfinite(ends[1] - ends[0]) and ends[1] > ends[0] else None
+
+
+def _settle_error(found: Evidence, judge: OfRange | OfRuns | None, sums: Sums) -> None:
+    """The standard error that interval, margin and detectable difference rest on: that of the test."""
+    found.judge = judge
+    if isinstance(judge, OfRange):
+        t = judge.t
+        found.error, found.noise, found.df, found.pull = t.error, t.noise, t.df, t.n / (t.n + 2)
+        return
+    if isinstance(judge, OfRuns):
+        found.error, found.df = math.sqrt(judge.spread.variance(judge.spread.difference)) or None, math.inf
+        return
+    try:
+        variance, found.df = infer_sums.spread(sums, QUOTIENT)
+        found.error = math.sqrt(variance)
+    except Degenerate:
+        found.error = None
+
+
+def _by_item(values: FloatArray, item: npt.NDArray[np.int64], items: int) -> FloatArray:
+    """One number per item: the mean over its repeats, summed in the order of their size so that the file's order is nothing."""
+    if len(values) == items:  # each item once
+        alone = np.empty(items)
+        alone[item] = values
+        return alone
+    order = np.lexsort((values, item))
+    values, item = values[order], item[order]
+    return np.asarray(np.bincount(item, weights=values, minlength=items) / np.bincount(item, minlength=items))
+
+
+def _tally(x: FloatArray, unit: Any, units: int, grouped: bool) -> Sums:
+    rows = np.stack([np.ones(len(x)), x], axis=1)
+    return tally_groups(rows, unit, units) if grouped else tally_items(rows)
+
+
+def scores_interval(
+    sums: Sums, found: Evidence, metric: Metric, asked: Asked, bounds: tuple[float, float] | None, grouped: bool, effects: FloatArray
+) -> Interval | None:
+    ranged = "bounded-t" if bounds is not None and not grouped else None
+    offered = tuple(dict.fromkeys(name for name in (found.judge and found.judge.name, "t", ranged, "bca", "percentile") if name))
+    method = asked.choose("interval", asked.interval, offered, f"{metric.name} on the same items")
+    reach = (bounds[0] - bounds[1], bounds[1] - bounds[0]) if bounds else (None, None)
+    if method == "bounded-t" and bounds is not None:
+        t = bounded_t(np.repeat(sums.dense[:, 1], sums.count), bounds[1] - bounds[0])
+        return asked.interval_of(*t.interval(asked.level, asked.side), method, *reach)
+    if method == "within-item" and found.judge is not None and found.error:
+        ends = found.judge.interval(asked.level, asked.side)
+        if math.isfinite(ends[0]) or bounds is not None:
+            return asked.interval_of(*ends, method, *reach)
+        asked.warn("no interval for the difference can be given: too few items to deal their runs anew")
+        return None
+    if grouped and not enough_units("groups", sums, asked.own, found.details):
+        found.too_few = True
+        return None
+    try:
+        if method in ("t", "within-item"):  # runs without any noise have no bounds of their own
+            return asked.interval_of(*infer_sums.linearised(sums, QUOTIENT, asked.level, asked.side), "t", *reach)
+        low, high, _ = infer_sums.resampled(sums, QUOTIENT, method, asked.level, asked.side, draws=asked.own.draws, seed=asked.own.seed)
+        return asked.interval_of(low, high, method, *reach)
+    except Degenerate as reason:
+        return _without_spread(found, sums, bounds, asked, str(reason), method, effects)
+
+
+def _without_spread(
+    found: Evidence, sums: Sums, bounds: tuple[float, float] | None, asked: Asked, reason: str, method: str, effects: FloatArray
+) -> Interval | None:
+    """All differences equal. With a known range the difference still has an interval: Wilson on its mean."""
+    from steelyard.infer.intervals.mean import unseen_difference, wilson_mean
+
+    if bounds is None:
+        if found.difference != 0 or not float(np.ptp(effects)) > 0:
+            asked.warn(
+                f"no interval for the difference can be given ({reason}); declare the range of the scores with --range if it is known"
+            )
+            return None
+        asked.warn("no item differs: the interval allows a new item to differ by the range of the scores seen; --range says better")
+        found.details["instead_of"] = method
+        return asked.interval_of(*unseen_difference(effects, asked.level, asked.side), "wilson-mean", None, None)
+    width = bounds[1] - bounds[0]
+    low, high = wilson_mean(found.difference or 0.0, sums.n, -width, width, asked.level, asked.side)
+    asked.warn(f"{method} has no interval for the difference here ({reason}); Wilson on its mean is given instead, which is wide")
+    found.details["instead_of"] = method
+    return asked.interval_of(low, high, "wilson-mean", -width, width)
+
+
+def _test(name: str, judge: OfRange | OfRuns | None, d: FloatArray, sums: Sums, asked: Asked, grouped: bool) -> Test:
+    if isinstance(judge, OfRange):
+        told: dict[str, Any] = {"df": judge.t.df, "range": judge.reach}
+        p = judge.p_value(0.0)
+        return Test(name=name, alternative=asked.alternative, statistic=judge.t.statistic, p_value=p, details=told)
+    if isinstance(judge, OfRuns):
+        if not asked.about_runs:
+            asked.warn("within-item deals the runs of each item anew: p and interval speak of these very items, not of new ones")
+        return judge.test()
+    by_unit = np.repeat(sums.dense[:, 1], sums.count) if grouped else d
+    if name == "paired-t":
+        return _student(sums, asked)
+    if name == "wilcoxon":
+        by_unit = by_unit[by_unit != 0]
+        by_unit = np.sign(by_unit) * midranks(np.abs(by_unit)) if len(by_unit) else by_unit
+    found = sign_flip(by_unit, alternative=asked.alternative, draws=asked.own.draws, seed=asked.own.seed)
+    details: dict[str, Any] = {"exact": found.exact, "method": found.method}
+    if not found.exact:
+        details["draws"] = asked.own.draws
+    return Test(name=name, alternative=asked.alternative, statistic=float(by_unit.sum()), p_value=found.p_value, details=details)
+
+
+def _student(sums: Sums, asked: Asked) -> Test:
+    from scipy.special import stdtr
+
+    mean = float(QUOTIENT.value(sums.totals()))
+    df: float = sums.n - 1
+    try:
+        variance, df = infer_sums.spread(sums, QUOTIENT)
+        t = mean / math.sqrt(variance)
+    except (Degenerate, ZeroDivisionError):
+        t = math.nan
+    if math.isnan(t):
+        if mean == 0:
+            return Test(name="paired-t", alternative=asked.alternative, statistic=0.0, p_value=1.0, details={"df": df})
+        asked.warn("all differences are equal and not 0: t is infinite, which is no evidence of how sure we are; the p-value is left out")
+        return Test(name="paired-t", alternative=asked.alternative, statistic=None, p_value=None, details={"df": df})
+    p = from_tails(float(stdtr(df, t)), float(stdtr(df, -t)), asked.alternative)
+    return Test(name="paired-t", alternative=asked.alternative, statistic=t, p_value=p, details={"df": df})
+
+
+def _correlation(a: FloatArray, b: FloatArray) -> float | None:
+    x, y = a - a.mean(), b - b.mean()
+    scale = math.sqrt(float(x @ x) * float(y @ y))
+    return float(x @ y) / scale if scale > 0 else None
+
+
+def _details(
+    a: FloatArray, b: FloatArray, d: FloatArray, pairs: Pairs, rows: tuple[FloatArray, FloatArray], groups: int | None
+) -> dict[str, Any]:
+    out: dict[str, Any] = {}
+    if groups is not None:
+        out["groups"] = out["units"] = groups
+    if len(d) > 1 and d.var() > 0:
+        out["pairing_gain"] = float((a.var(ddof=1) + b.var(ddof=1)) / d.var(ddof=1))
+    if not pairs.plain:
+        out |= _repeats(pairs, d, rows)
+    return out
+
+
+def _repeats(pairs: Pairs, d: FloatArray, rows: tuple[FloatArray, FloatArray]) -> dict[str, Any]:
+    """How many runs each side has, and which share of the variance of the difference is run-to-run noise within items."""
+    out: dict[str, Any] = {}
+    noise = np.zeros(pairs.items)
+    for name, values, item in (("baseline", rows[0], pairs.baseline_item), ("candidate", rows[1], pairs.candidate_item)):
+        tries = np.bincount(item, minlength=pairs.items)
+        out[f"repeats_{name}"] = int(tries.max())
+        mean = np.bincount(item, weights=values, minlength=pairs.items) / tries
+        squares = np.bincount(item, weights=(values - mean[item]) ** 2, minlength=pairs.items)
+        pooled = squares.sum() / max(1, int((tries - 1).sum()))
+        noise += pooled / tries
+    if len(d) > 1 and d.var() > 0:
+        out["variance_within_share"] = min(1.0, float(noise.mean() / d.var(ddof=1)))
+    return out

@@ -1,0 +1,175 @@
+"""Any metric of a table on the same items: the joint cells, BCa for the interval, swapped answers for the test."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from steelyard.errors import DataError
+from steelyard.estimate.compare_options import Asked
+from steelyard.estimate.evidence import Evidence, Own
+from steelyard.estimate.label_warnings import warn_about_labels
+from steelyard.estimate.paired_right_or_wrong import equivalence_words, rope_words, side_words
+from steelyard.estimate.table_rows import TableTally, statistic_of, table_row
+from steelyard.infer.intervals.mean import wilson_mean
+from steelyard.infer.paired import table as infer
+from steelyard.infer.paired.equivalence import equivalence, rope
+from steelyard.infer.paired.randomization import randomize
+from steelyard.infer.resampling.bootstrap import Degenerate
+from steelyard.infer.resampling.work import fewer_draws, within_reach
+from steelyard.metrics.catalogue import Metric
+from steelyard.metrics.table import TableStatistic
+from steelyard.results.measurement import Interval, Test
+from steelyard.tally.counts import Counts
+from steelyard.tally.joint import JointCounts
+
+if TYPE_CHECKING:
+    from steelyard.infer.posterior.difference import JointPosterior
+
+INTERVALS = ("delta", "bca", "percentile", "bayes")  # redrawn ends miss where few answers differ: `steelyard certify --only paired`
+SAMPLED = 60  # random numbers that a draw of the joint posterior takes for each class, about
+TESTS = ("randomization", "bootstrap")
+
+
+def compare_table(joint: JointCounts, metric: Metric, label: str | None, asked: Asked) -> Evidence:
+    """The difference of a table metric between two systems on the same items."""
+    sides = joint.side("baseline"), joint.side("candidate")
+    code = None if label is None else sides[0].code(label)
+    rows = [table_row(metric, code, TableTally(side, items=side.n), asked.own) for side in sides]
+    first, second = rows[0].estimate, rows[1].estimate
+    if first is None or second is None:
+        raise DataError(
+            f"cannot compare {metric.name}",
+            got="an undefined value in one run",
+            need="a value in both",
+            hint="--absent skip or --absent zero",
+        )
+    statistic = statistic_of(metric, code, asked.own)
+    error = infer.joint_delta_error(joint, statistic)
+    found = Evidence(
+        design="paired",
+        n=joint.n,
+        baseline=first,
+        candidate=second,
+        difference=second - first,
+        interval=None,
+        test=_test(joint, statistic, metric, asked),
+        own=(Own(rows[0].interval, rows[0].standard_error), Own(rows[1].interval, rows[1].standard_error)),
+        error=error if error > 0 else None,
+    )
+    if label is not None:
+        found.details["label"] = label
+    identical = joint == joint.swapped() and all(a == b for _, a, b, _ in joint.cells())
+    found.interval = table_interval(joint, statistic, metric, found, asked)
+    flips = joint.outcomes()
+    found.flips = {
+        "both": flips.both,
+        "baseline_only": flips.baseline_only,
+        "candidate_only": flips.candidate_only,
+        "neither": flips.neither,
+    }
+    _probability(joint, statistic, metric, found, asked, identical)
+    if asked.margin is not None and not found.error:
+        asked.warn("equivalence within the margin cannot be tested: the answers show no spread")
+    if asked.margin is not None and found.error:
+        e = equivalence(second - first, found.error, asked.margin)
+        found.equivalence = equivalence_words(e.p_lower, e.p_upper, asked.margin, asked, higher_is_better=metric.facts.higher_is_better)
+        if not within_reach(joint.classes * SAMPLED, asked.own.draws):
+            return _warned(found, sides, metric, asked, identical)
+        found.drawn = True
+        believed = rope(_posterior(joint, statistic, metric, asked), asked.margin)
+        found.equivalence |= {"rope": rope_words(believed, higher_is_better=metric.facts.higher_is_better)}
+    return _warned(found, sides, metric, asked, identical)
+
+
+def _warned(found: Evidence, sides: tuple[Counts, Counts], metric: Metric, asked: Asked, identical: bool) -> Evidence:
+    if identical:
+        found.details["identical"] = True
+        asked.warn("the two systems give the same answer to every item: identical runs, or one run compared with itself")
+    warn_about_labels(sides[0] + sides[1], [metric], asked.own)
+    return found
+
+
+def _test(joint: JointCounts, statistic: TableStatistic, metric: Metric, asked: Asked) -> Test:
+    name = asked.choose("test", asked.test, TESTS, f"{metric.name} on the same items")
+    draws, seed = asked.own.draws, asked.own.seed
+    if asked.test is None:
+        draws = fewer_draws(len(joint.count) + 2 * joint.classes, draws)
+    if name == "bootstrap":
+        drawn = infer.paired_bootstrap_test(joint, statistic, alternative=asked.alternative, draws=draws, seed=seed)
+        details = {"share": drawn.share, "k": drawn.count, "draws": drawn.draws, "side": side_words(asked.alternative)}
+        return Test(name=name, alternative=asked.alternative, statistic=None, p_value=drawn.p_value, details=details)
+    found = randomize(joint, statistic, alternative=asked.alternative, draws=draws, seed=seed)
+    more: dict[str, Any] = {"exact": found.exact} | ({} if found.exact else {"draws": found.draws})
+    return Test(name=name, alternative=asked.alternative, statistic=found.statistic, p_value=found.p_value, details=more)
+
+
+def table_interval(joint: JointCounts, statistic: TableStatistic, metric: Metric, found: Evidence, asked: Asked) -> Interval | None:
+    method = asked.choose("interval", asked.interval, INTERVALS, f"{metric.name} on the same items")
+    low_end, high_end = metric.facts.low or 0.0, metric.facts.high or 1.0
+    reach = low_end - high_end, high_end - low_end
+    try:
+        if method == "bayes":
+            found.drawn = True
+            return _of_posterior(joint, statistic, metric, asked, reach)
+        if method == "delta":
+            return asked.interval_of(*infer.joint_delta(joint, statistic, asked.level, asked.side), "delta", *reach)
+        low, high, undefined = infer.joint_bootstrap(
+            joint, statistic, method, asked.level, asked.side, draws=asked.own.draws, seed=asked.own.seed
+        )
+    except Degenerate as reason:
+        if not within_reach(joint.classes * SAMPLED, asked.own.draws):
+            asked.warn(f"no interval for the difference can be given for {joint.classes:,} classes ({reason})")
+            return None
+        asked.warn(f"{method} has no interval for the difference here ({reason}); the posterior's is given instead")
+        found.details["instead_of"] = method
+        return _of_posterior(joint, statistic, metric, asked, reach)
+    if undefined:
+        asked.warn(
+            f"{metric.name} was undefined in {undefined} of {asked.own.draws} draws, where a class did not occur; they were left out"
+        )
+    return asked.interval_of(low, high, method, *reach)
+
+
+def outcome_interval(joint: JointCounts, metric: Metric, found: Evidence, asked: Asked) -> Interval:
+    """A redrawn or delta interval for right or wrong, by name; Tango's where the draws have no spread."""
+    from steelyard.infer.paired.mcnemar import tango
+
+    statistic = statistic_of(metric, None, asked.own)
+    assert asked.interval is not None
+    try:
+        if asked.interval == "delta":
+            return asked.interval_of(*infer.joint_delta(joint, statistic, asked.level, asked.side), "delta")
+        low, high, _ = infer.joint_bootstrap(
+            joint, statistic, asked.interval, asked.level, asked.side, draws=asked.own.draws, seed=asked.own.seed
+        )
+        return asked.interval_of(low, high, asked.interval)
+    except Degenerate as reason:
+        asked.warn(f"{asked.interval} has no interval for the difference here ({reason}); Tango's is given instead")
+        found.details["instead_of"] = asked.interval
+        _, lost, gained, _ = joint.outcomes()
+        return asked.interval_of(*tango(gained, lost, joint.n, asked.level, asked.side), "tango")
+
+
+def _of_posterior(joint: JointCounts, statistic: TableStatistic, metric: Metric, asked: Asked, reach: tuple[float, float]) -> Interval:
+    kind = {"two": "equal-tailed", "lower": "lower", "upper": "upper"}[asked.side]
+    low, high = _posterior(joint, statistic, metric, asked).interval(asked.level, kind)
+    if not high - low > 1e-12:  # one class: the posterior has no room, but a new item has
+        return asked.interval_of(*wilson_mean(0.0, joint.n, *reach, asked.level, asked.side), "wilson-mean", *reach)
+    return asked.interval_of(low, high, "bayes", *reach)
+
+
+def _posterior(joint: JointCounts, statistic: TableStatistic, metric: Metric, asked: Asked) -> JointPosterior:
+    from steelyard.infer.posterior.difference import joint_table_posterior
+
+    return joint_table_posterior(
+        joint, statistic.value, metric=metric.name, prior=asked.own.prior, draws=asked.own.draws, seed=asked.own.seed
+    )
+
+
+def _probability(joint: JointCounts, statistic: TableStatistic, metric: Metric, found: Evidence, asked: Asked, identical: bool) -> None:
+    """P(candidate better) by draws from the joint posterior, for tables of a size where that is quick."""
+    if len(joint.labels) > 12:
+        return
+    found.drawn = True
+    better = 0.5 if identical else _posterior(joint, statistic, metric, asked).better
+    found.probability = better if metric.facts.higher_is_better else 1 - better

@@ -1,0 +1,150 @@
+"""Two systems on the same units, each unit a row of sums: ratios, R^2, label metrics under groups and repeats."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+
+import numpy as np
+import numpy.typing as npt
+
+from steelyard.errors import DataError
+from steelyard.estimate.compare_options import Asked
+from steelyard.estimate.evidence import Evidence
+from steelyard.estimate.grouped_rows import enough_units
+from steelyard.estimate.paired_right_or_wrong import equivalence_words
+from steelyard.infer.intervals import sums as infer_sums
+from steelyard.infer.intervals.mean import unseen_difference, wilson_mean
+from steelyard.infer.paired import sums as infer
+from steelyard.infer.paired.equivalence import equivalence
+from steelyard.infer.paired.sums import Rows
+from steelyard.infer.resampling.bootstrap import Degenerate
+from steelyard.infer.resampling.work import fewer_draws
+from steelyard.metrics.catalogue import Metric
+from steelyard.metrics.sums import SumStatistic
+from steelyard.results.measurement import Interval, Test
+from steelyard.tally.sums import SparseRows, Sums
+
+FloatArray = npt.NDArray[np.float64]
+
+
+def compare_units(
+    a: Rows,
+    b: Rows,
+    statistic: SumStatistic,
+    n: int,
+    metric: Metric,
+    asked: Asked,
+    *,
+    sizes: FloatArray | None = None,
+    single: Callable[[FloatArray], FloatArray] | None = None,
+) -> Evidence:
+    """The difference of a statistic of sums; a and b have one row per unit, which for groups has a size in items."""
+    grouped = sizes is not None
+    tally, difference = units_tally(a, b, statistic, sizes, single)
+    first, second = (float(statistic.value(_totals(side))) for side in (a, b))
+    if math.isnan(first) or math.isnan(second):
+        raise DataError(
+            f"cannot compare {metric.name}",
+            got="an undefined value in one run",
+            need="a value in both",
+            hint="--absent skip or --absent zero",
+        )
+    error: float | None
+    df: float | None = None
+    try:
+        variance, df = infer_sums.spread(tally, difference)
+        error = math.sqrt(variance)
+    except Degenerate:
+        error = None
+    found = Evidence(
+        design="clustered" if grouped else "paired",
+        n=n,
+        baseline=first,
+        candidate=second,
+        difference=second - first,
+        interval=None,
+        test=_test(a, b, statistic, metric, asked),
+        error=error,
+        df=df,
+        details={"groups": len(a), "units": len(a)} if grouped else {},
+    )
+    if grouped and not enough_units("groups", tally, asked.own, found.details):
+        found.too_few = True
+    else:
+        found.interval = units_interval(a, b, statistic, metric, asked, sizes, single)
+    if asked.margin is not None and not found.error:
+        asked.warn("equivalence within the margin cannot be tested: the units show no spread")
+    if asked.margin is not None and found.error and not found.too_few:
+        e = equivalence(second - first, found.error, asked.margin, df)
+        found.equivalence = equivalence_words(e.p_lower, e.p_upper, asked.margin, asked, higher_is_better=metric.facts.higher_is_better)
+    if _equal(a, b):
+        found.details["identical"] = True
+        asked.warn("the two systems agree on every unit: identical runs, or one run compared with itself")
+    return found
+
+
+def _test(a: Rows, b: Rows, statistic: SumStatistic, metric: Metric, asked: Asked) -> Test:
+    name = asked.choose("test", asked.test, ("randomization",), f"{metric.name} over units")
+    draws = asked.own.draws if asked.test is not None else fewer_draws(infer.swapped_numbers(a), asked.own.draws)
+    drawn = infer.paired_swap(a, b, statistic, alternative=asked.alternative, draws=draws, seed=asked.own.seed)
+    details = {"exact": drawn.exact} | ({} if drawn.exact else {"draws": drawn.draws})
+    return Test(name=name, alternative=asked.alternative, statistic=drawn.statistic, p_value=drawn.p_value, details=details)
+
+
+def _totals(rows: Rows) -> FloatArray:
+    return rows.totals() if isinstance(rows, SparseRows) else np.asarray(rows.sum(0))
+
+
+def _equal(a: Rows, b: Rows) -> bool:
+    return a.equals(b) if isinstance(a, SparseRows) and isinstance(b, SparseRows) else np.array_equal(a, b)  # type: ignore[arg-type]
+
+
+def units_tally(
+    a: Rows, b: Rows, statistic: SumStatistic, sizes: FloatArray | None, single: Callable[[FloatArray], FloatArray] | None
+) -> tuple[Sums, SumStatistic]:
+    """Both systems as one tally, and the difference as a statistic of it."""
+    if sizes is not None:
+        return infer.grouped_pair(a, b, statistic, sizes, single)
+    return infer.side_by_side(a, b), infer.difference_statistic(statistic, a.shape[1])
+
+
+def units_interval(
+    a: Rows,
+    b: Rows,
+    statistic: SumStatistic,
+    metric: Metric,
+    asked: Asked,
+    sizes: FloatArray | None = None,
+    single: Callable[[FloatArray], FloatArray] | None = None,
+) -> Interval | None:
+    """The linearised interval with t, over items or groups, as for one system in groups."""
+    method = asked.choose("interval", asked.interval, ("delta", "bca", "percentile"), f"{metric.name} over units")
+    try:
+        if method == "delta":
+            tally, difference = units_tally(a, b, statistic, sizes, single)
+            return asked.interval_of(*infer_sums.linearised(tally, difference, asked.level, asked.side), method, None, None)
+        low, high, undefined = infer.paired_resampled(
+            a, b, statistic, method, asked.level, asked.side, draws=asked.own.draws, seed=asked.own.seed
+        )
+    except Degenerate as reason:
+        low_end, high_end = metric.facts.low, metric.facts.high
+        if low_end is None or high_end is None:
+            return _unseen(a, b, statistic, asked, str(reason))
+        width = high_end - low_end
+        gap = float(statistic.value(_totals(b)) - statistic.value(_totals(a)))
+        asked.warn(f"{method} has no interval for the difference here ({reason}); Wilson on its mean is given instead, which is wide")
+        return asked.interval_of(*wilson_mean(gap, len(a), -width, width, asked.level, asked.side), "wilson-mean", -width, width)
+    if undefined:
+        asked.warn(f"{metric.name} was undefined in {undefined} of {asked.own.draws} draws; they were left out")
+    return asked.interval_of(low, high, method, None, None)
+
+
+def _unseen(a: Rows, b: Rows, statistic: SumStatistic, asked: Asked, reason: str) -> Interval | None:
+    """Identical units of a metric without a range: a new unit may differ by as much as the units differ among themselves."""
+    effects = len(a) * (a @ statistic.gradient(_totals(a)))
+    if not _equal(a, b) or not float(np.ptp(effects)) > 0:
+        asked.warn(f"no interval for the difference can be given ({reason})")
+        return None
+    asked.warn("no item differs: the interval allows a new item to differ by as much as the items differ among themselves")
+    return asked.interval_of(*unseen_difference(effects, asked.level, asked.side), "wilson-mean", None, None)

@@ -1,0 +1,150 @@
+"""The rows of a sample or of a table: which family a metric belongs to, which class it is about, and the signature of it all."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING
+
+from steelyard import signature
+from steelyard.errors import UsageError
+from steelyard.estimate.measure_options import OF_NUMBERS, RESAMPLING, Settings
+from steelyard.estimate.table_rows import TableTally, table_row
+from steelyard.metrics.catalogue import Metric
+from steelyard.results.measurement import Row
+from steelyard.tally.counts import Counts
+
+if TYPE_CHECKING:
+    from steelyard.estimate.sample import Sample
+
+
+FEW_CLASSES = 5  # classes that are warned about one by one
+
+
+MANY_WARNINGS = 50  # different warnings about the classes of one metric
+
+
+def rows_of_sample(metrics: Sequence[Metric], sample: Sample, settings: Settings) -> list[Row]:
+    """The rows of one sample, family by family."""
+    rows: list[Row] = []
+    for metric in metrics:
+        if sample.items.stratum is not None:
+            from steelyard.estimate.strata_rows import in_strata, strata_row
+
+            if in_strata(sample.items, metric):
+                rows.append(strata_row(metric, sample, settings))
+                continue
+        if metric.facts.family == "table" or (metric.base == "mean" and sample.binary_scores and settings.interval not in OF_NUMBERS):
+            rows.extend(rows_of_table(metric, table_for(metric, sample), settings))
+        elif metric.facts.family == "ranking":
+            from steelyard.estimate.ranking_rows import ranking_row
+
+            rows.append(ranking_row(metric, sample, settings))
+        else:
+            from steelyard.estimate.sums_rows import sums_row
+
+            rows.append(sums_row(metric, sample, settings))
+    return rows
+
+
+def table_for(metric: Metric, sample: Sample) -> TableTally:
+    """Scores of 0 and 1 decide right and wrong where there are any; labels decide the rest."""
+    if metric.facts.scored and sample.binary_scores:
+        return sample.outcomes
+    if sample.items.truth is None or sample.items.prediction is None:
+        if sample.items.score is not None and metric.facts.scored:
+            raise UsageError(
+                f"cannot compute {metric.name}",
+                got="scores other than 0 and 1",
+                need="right or wrong for every item",
+                hint="ask for --metric mean",
+            )
+        raise UsageError(
+            f"cannot compute {metric.name}",
+            got="no truth and prediction columns",
+            need="both",
+            hint="name them with --truth and --prediction",
+        )
+    return sample.table
+
+
+def rows_of_table(metric: Metric, tally: TableTally, settings: Settings) -> Iterable[Row]:
+    """One row, or one per class for each_."""
+    if metric.average == "each":
+        known = range(tally.counts.classes) if tally.counts.negatives_known else [1]
+        return _each_class(metric, known, tally, settings)
+    return [table_row(metric, class_of(metric, tally.counts, settings), tally, settings)]
+
+
+def _each_class(metric: Metric, labels: Iterable[int], tally: TableTally, settings: Settings) -> list[Row]:
+    """A row per class; what is to be said of more than a few classes in the same words is said once."""
+    rows: list[Row] = []
+    said: dict[str, list[str]] = {}
+    own = settings.quietly()
+    for label in labels:
+        row = table_row(metric, label, tally, own)
+        rows.append(row)
+        for sentence in own.warnings:
+            said.setdefault(sentence.removeprefix(row.name), []).append(sentence)
+        own.warnings.clear()
+    name = metric.name.removeprefix("each_")
+    folded = len(said) > MANY_WARNINGS
+    for rest, sentences in list(said.items())[:MANY_WARNINGS]:
+        if len(sentences) <= FEW_CLASSES or sentences[0] == rest:
+            for sentence in sentences:
+                settings.warn(sentence)
+        else:
+            examples = ", ".join(repr(s.removesuffix(rest).removeprefix(f"{name}[").removesuffix("]")) for s in sentences[:3])
+            settings.warn(f"{name}{rest} ({len(sentences):,} classes, such as {examples})")
+    if folded:
+        left = sum(map(len, list(said.values())[MANY_WARNINGS:]))
+        settings.warn(f"{name}: {left:,} more warnings like these about other classes")
+    return rows
+
+
+def class_of(metric: Metric, counts: Counts, settings: Settings) -> int | None:
+    """The class a metric is about: none for a whole-table metric, else the one that was named."""
+    if not metric.facts.of_class or metric.average is not None or counts.kind == "outcomes":
+        return None
+    if settings.positive is not None:
+        if counts.kind == "binary" and settings.positive not in counts.labels:
+            return 1  # tp, fp, fn are of the positive class, whatever the user calls it
+        return counts.code(settings.positive)
+    if counts.kind == "binary":
+        return 1
+    shown = ", ".join(map(repr, counts.class_labels[:12])) + (" ..." if counts.classes > 12 else "")
+    raise UsageError(
+        f"cannot tell which class {metric.name} is about",
+        got=f"labels {shown}",
+        need="the positive class or an average",
+        hint=f"--positive LABEL, or macro_{metric.name}, or each_{metric.name} for every class",
+    )
+
+
+def sign(metrics: Sequence[Metric], rows: Sequence[Row], settings: Settings, facts: dict[str, object]) -> str:
+    """The signature: what was used, in the order of the metrics."""
+    used: list[str] = []
+    for metric in metrics:
+        name = metric.name.removeprefix("each_")
+        # a fall-back is not asked for by name: repeating the question with the method it replaced gives it again
+        methods = [row.details.get("instead_of", row.interval.method) for row in rows if row.metric == name and row.interval is not None]
+        used.append(Counter(methods).most_common(1)[0][0] if methods else "none")
+    redrawn = bool({*RESAMPLING} & set(used)) or any("monte_carlo_error" in row.details for row in rows)
+    believed = {row.interval.method for row in rows if row.interval is not None} & {"bayes", "hdi"}  # asked for or fallen back to
+    return signature.write(
+        {
+            "metric": [metric.name for metric in metrics],
+            "positive": settings.positive,
+            "labels": settings.labels,
+            "interval": used[:1] if len(set(used)) == 1 else used,
+            "level": settings.confidence_level,
+            "side": None if settings.side == "two" else settings.side,
+            "prior": settings.prior if believed else None,
+            "range": settings.range,
+            "draws": settings.draws if redrawn else None,
+            "seed": settings.seed if redrawn or "betting" in used else None,
+            "absent": settings.absent,
+            "missing": None if settings.missing == "error" else settings.missing,
+            **facts,
+        }
+    )

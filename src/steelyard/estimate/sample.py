@@ -1,0 +1,168 @@
+"""A sample: the items of the whole or of one slice, settled, with the tallies that rows ask for."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from dataclasses import replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from steelyard.errors import DataError
+from steelyard.estimate.measure_options import Settings
+from steelyard.estimate.table_rows import TableTally
+from steelyard.items import Items, Labels
+from steelyard.tally.counts import Counts
+from steelyard.tally.design import count_labels, design_of, row_sums, same_label, table_sums
+from steelyard.tally.missing import settle_missing
+from steelyard.tally.scores import ScoreTable, tally_scores
+from steelyard.tally.sums import Sums
+
+FloatArray = npt.NDArray[np.float64]
+OUTCOME = ("right", "wrong")
+
+
+class Sample:
+    """Items under a design. Tallies are made when first asked for, each once.
+
+    beside: the run it is compared with. What scores mean is read off both: 0 beside 75 points is no wrong answer.
+    """
+
+    def __init__(
+        self,
+        items: Items,
+        settings: Settings,
+        labels: Sequence[str] | None = None,
+        needed: Collection[str] | None = None,
+        beside: Items | None = None,
+    ) -> None:
+        self.items, said = settle_missing(
+            _whole_weights_as_counts(items), settings.missing, worst_score=_worst_score(items, settings), needed=needed
+        )
+        for sentence in said:
+            settings.warn(sentence)
+        _refuse_outside(self.items, settings)
+        self.settings = settings
+        self.labels = labels
+        self.design = design_of(self.items)
+        self._scores = [one.score for one in (self.items, beside) if one is not None]
+
+    @property
+    def n(self) -> int:
+        """How many items: repeats of an item are one."""
+        return self.items.total if self.design.plain or self.design.kind == "weights" else self.design.items
+
+    @cached_property
+    def binary_scores(self) -> bool:
+        """Whether there are scores and all of them are 0 or 1."""
+        # a hole (of a score nobody needs) is neither
+        return all(score is not None and bool(np.isin(score, (0.0, 1.0)).all()) for score in self._scores)
+
+    @cached_property
+    def shares(self) -> bool:
+        """Whether there are scores and all of them lie within 0 and 1."""
+        return all(score is not None and score.min() >= 0 and score.max() <= 1 for score in self._scores)
+
+    @cached_property
+    def table(self) -> TableTally:
+        """truth x prediction."""
+        truth, prediction = self.items.truth, self.items.prediction
+        if truth is None or prediction is None:
+            raise DataError(
+                "cannot count a table", got="no truth or no prediction column", need="both", hint="name them with --truth and --prediction"
+            )
+        return self._tally(truth, prediction, count_labels(truth, prediction, self.labels, self.items.count))
+
+    @cached_property
+    def outcomes(self) -> TableTally:
+        """Right or wrong, from scores of 0 and 1."""
+        score = self.items.score
+        assert score is not None
+        prediction = Labels((score == 0).astype(np.int64), OUTCOME)
+        truth = Labels(np.zeros(len(score), np.int64), OUTCOME)
+        counts = count_labels(truth, prediction, OUTCOME, self.items.count)
+        return self._tally(truth, prediction, replace(counts, kind="outcomes"))
+
+    def _tally(self, truth: Labels, prediction: Labels, counts: Counts) -> TableTally:
+        if self.design.plain:
+            return TableTally(counts, items=counts.n)
+        sums = replace(table_sums(truth, prediction, self.design, counts), answers=self.items.total)  # a row may stand for several
+        return TableTally(counts, sums, self.design.kind, self.n, self.details)
+
+    @cached_property
+    def details(self) -> dict[str, Any]:
+        """What the design is, for the answer: groups, repeats, and how the variance of one answer splits between them."""
+        design = self.design
+        if design.plain or design.unit is None:
+            return {}
+        out: dict[str, Any] = {"design": design.kind, "answers": self.items.total, "items": self.n}
+        if design.kind == "groups":
+            out["groups"] = design.units
+        if self.items.repeat is not None and self.items.id is not None:
+            out |= _split_variance(self._answers(), np.unique(self.items.id.codes, return_inverse=True)[1])
+        return out
+
+    def _answers(self) -> FloatArray | None:
+        """One number per row: its score, or whether its label is right."""
+        items = self.items
+        if items.score is not None:
+            return items.score
+        if items.truth is None or items.prediction is None:
+            return None
+        return same_label(items.truth, items.prediction).astype(float)
+
+    def sums(self, rows: FloatArray) -> Sums:
+        """Rows of numbers, one per row of the items, summed by unit."""
+        return row_sums(rows, self.design, self.items.count)
+
+    def score_table(self, positive: npt.NDArray[np.bool_]) -> ScoreTable:
+        """Counts per distinct probability."""
+        assert self.items.probability is not None
+        return tally_scores(self.items.probability, positive, self.items.count)
+
+
+def _split_variance(answers: FloatArray | None, item: npt.NDArray[np.integer[Any]]) -> dict[str, Any]:
+    """Within items from run to run, and between items: what more repeats could save and what only more items can."""
+    tries = np.bincount(item)
+    out: dict[str, Any] = {"repeats": int(tries.max()), "fewest_repeats": int(tries.min())}
+    if answers is not None and len(answers) > len(tries) > 1:
+        mean = np.bincount(item, weights=answers) / tries
+        within = float(((answers - mean[item]) ** 2).sum() / (len(item) - len(tries)))
+        out["variance_within"] = within
+        out["variance_between"] = max(0.0, float(np.var(mean, ddof=1) - within * np.mean(1 / tries)))
+    return out
+
+
+def _refuse_outside(items: Items, settings: Settings) -> None:
+    """Scores outside a declared range are a mistake of one of the two."""
+    if items.score is None or settings.range is None or not items.n:
+        return
+    low, high = float(np.nanmin(items.score)), float(np.nanmax(items.score))
+    if low < settings.range[0] or high > settings.range[1]:
+        raise DataError(
+            "cannot use the declared range",
+            got=f"scores from {low:g} to {high:g}",
+            need=f"scores within {settings.range[0]:g} and {settings.range[1]:g}",
+            hint="correct --range, or look for percent mixed with fractions",
+        )
+
+
+def _worst_score(items: Items, settings: Settings) -> float | None:
+    """What a missing score counts as under --missing wrong: the bottom of the range, 0 for scores inside 0 and 1, else unknown."""
+    if settings.range is not None:
+        return settings.range[0]
+    known = items.score[~np.isnan(items.score)] if items.score is not None else np.zeros(1)
+    return 0.0 if known.size == 0 or (known.min() >= 0 and known.max() <= 1) else None
+
+
+def _whole_weights_as_counts(items: Items) -> Items:
+    """Whole-number weights are counts of equal items; a weight of 0 leaves its row out."""
+    if items.weight is None or not bool((items.weight == np.floor(items.weight)).all()):
+        return items
+    from steelyard.tally.design import take
+
+    count = items.weight.astype(np.int64) * (1 if items.count is None else items.count)
+    kept = replace(items, weight=None, count=count)
+    return kept if bool((count > 0).all()) else take(kept, count > 0)

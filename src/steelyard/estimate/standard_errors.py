@@ -1,0 +1,115 @@
+"""Standard errors: of a share, of a metric of a table, of sums; and those of measurements that an older version wrote without any."""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from typing import TYPE_CHECKING
+
+from steelyard.errors import UsageError
+from steelyard.estimate.measure_options import Settings
+from steelyard.metrics.catalogue import Metric, parse
+from steelyard.metrics.proportions import Proportion, as_proportion
+from steelyard.results.measurement import Measurement, Row
+from steelyard.signature import parse as parse_signature
+from steelyard.tally.counts import Counts
+
+if TYPE_CHECKING:
+    from steelyard.metrics.sums import SumStatistic
+    from steelyard.tally.sums import Sums
+
+ROUNDING = 1e-14  # of the delta method, where a table has no spread
+
+
+def known(error: float, rounding: float = 0.0) -> float | None:
+    """A standard error, or None where it says nothing: 0 would claim a certainty that all right or all wrong does not give."""
+    return error if math.isfinite(error) and error > rounding else None
+
+
+def share_error(k: int, n: int, *, of_items: bool = True) -> float | None:
+    """Of k of n items: s / sqrt(n), with n - 1 under s. The delta method's where n is itself random, as for precision.
+
+    >>> round(share_error(85, 100), 6), round(share_error(85, 100, of_items=False), 6), share_error(9, 9)
+    (0.035887, 0.035707, None)
+    """
+    if not 0 < k < n:
+        return None
+    return math.sqrt(k * (n - k) / n / n / (n - 1 if of_items else n))
+
+
+def table_error(metric: Metric, label: int | None, counts: Counts, proportion: Proportion | None, settings: Settings) -> float | None:
+    """Of a metric of independent items; closed forms load no NumPy. None where the table shows no spread."""
+    if proportion is not None and (label is not None or proportion.through == "itself"):
+        k, n = proportion.of(counts)
+        error = share_error(k, n, of_items=metric.facts.mean_of_items)
+        return None if error is None else known(abs(slope(proportion, k / n)) * error)
+    from steelyard.estimate.table_rows import statistic_of
+    from steelyard.infer.intervals.table import delta_error
+
+    return known(delta_error(counts, statistic_of(metric, label, settings)), ROUNDING)
+
+
+def slope(proportion: Proportion, p: float) -> float:
+    """How fast the metric moves with its proportion."""
+    if proportion.through == "itself":
+        return 1.0
+    if proportion.through == "jaccard":
+        return 2 / (1 + p) ** 2
+    step = 1e-6
+    return (proportion.to_metric(p + step) - proportion.to_metric(p - step)) / (2 * step)
+
+
+def sums_error(sums: Sums, statistic: SumStatistic) -> float | None:
+    """The linearised standard error over the units, s / sqrt(n) for a mean of items; None without spread."""
+    import numpy as np
+
+    from steelyard.infer.intervals.sums import standard_error
+    from steelyard.infer.resampling.bootstrap import Degenerate
+
+    try:
+        with np.errstate(all="ignore"):  # beyond float64, or a gradient where there is none: no standard error
+            return known(standard_error(sums, statistic))
+    except Degenerate:
+        return None
+
+
+def with_standard_errors(m: Measurement) -> Measurement:
+    """The measurement with the standard errors that it lacks because version 0.1.0 wrote it, as far as its table tells them.
+
+    Not for groups and repeats, whose table does not tell how alike their answers are, nor for a metric that is not of a table.
+
+    >>> from steelyard.questions.measure.measure import measure
+    >>> old = dataclasses.replace(m := measure(Counts.of(85, 100)), rows=(dataclasses.replace(m.row, standard_error=None),))
+    >>> with_standard_errors(old) == m
+    True
+    """
+    table = m.table
+    facts = parse_signature(m.signature) if m.signature else {}
+    if table is None or facts.get("design") != ["items"]:
+        return m
+    settings = Settings(absent=facts.get("absent", [None])[0])
+    rows = tuple(_with_error(row, table, settings) for row in m.rows)
+    slices = tuple(dataclasses.replace(part, measurement=with_standard_errors(part.measurement)) for part in m.slices)
+    return dataclasses.replace(m, rows=rows, slices=slices)
+
+
+def _with_error(row: Row, table: Counts, settings: Settings) -> Row:
+    if row.estimate is None or row.standard_error is not None:
+        return row
+    return dataclasses.replace(row, standard_error=_error(row, table, settings))
+
+
+def _error(row: Row, table: Counts, settings: Settings) -> float | None:
+    try:
+        metric = parse(row.metric)
+    except UsageError:
+        return None  # a metric of a user's own has no table that we know of
+    facts = metric.facts
+    if facts.family != "table" and not facts.scored:
+        return None
+    if (row.label is None and facts.of_class and metric.average in (None, "each")) or (
+        row.label is not None and row.label not in table.labels
+    ):
+        return None
+    label = None if row.label is None else table.labels.index(row.label)
+    return table_error(metric, label, table, as_proportion(metric, table, label), settings)

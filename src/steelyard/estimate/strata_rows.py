@@ -1,0 +1,157 @@
+"""Groups of tasks: the mean that the tool gives for the group, with an interval that knows its tasks as strata; one system or two."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from steelyard.errors import UsageError
+from steelyard.estimate.compare_options import Asked
+from steelyard.estimate.evidence import Evidence
+from steelyard.estimate.measure_options import Settings
+from steelyard.estimate.paired_right_or_wrong import equivalence_words
+from steelyard.estimate.sample import Sample
+from steelyard.estimate.standard_errors import known
+from steelyard.infer.intervals.strata import StratifiedMean, item_weights, stratified_mean
+from steelyard.infer.paired.equivalence import equivalence
+from steelyard.infer.paired.signflip import sign_flip
+from steelyard.items import Items
+from steelyard.metrics.catalogue import Metric
+from steelyard.read.logs.log import Log
+from steelyard.results.measurement import Interval, Row, Test
+from steelyard.tally.pairs import Pairs
+
+MEANS = ("accuracy", "error", "mean")
+
+
+def in_strata(items: Items, metric: Metric) -> bool:
+    """Whether a metric of these items is a mean over strata. Where it is not, items of a group that weighs tasks alike have no number."""
+    if items.stratum is None:
+        return False
+    found = metric.base in MEANS and items.score is not None and items.group is None and items.repeat is None and items.weight is None
+    if not found and items.alike:
+        raise UsageError(
+            f"cannot compute {metric.name} of a group whose tasks count alike",
+            got="items of tasks of several sizes",
+            need="the mean of their scores, without groups, repeats and weights",
+        )
+    return found
+
+
+def _codes(items: Items) -> Any:
+    assert items.stratum is not None
+    return np.unique(items.stratum.codes, return_inverse=True)[1]
+
+
+def _mean(metric: Metric, items: Items, x: Any) -> StratifiedMean:
+    return stratified_mean(1 - x if metric.base == "error" else x, _codes(items), alike=items.alike)
+
+
+def strata_row(metric: Metric, sample: Sample, settings: Settings) -> Row:
+    """The row of a mean over strata: Wilson for right or wrong, Student for any other score."""
+    found = _mean(metric, sample.items, sample.items.score)
+    binary = sample.binary_scores
+    if metric.base != "mean" and not binary:
+        raise UsageError(
+            f"cannot compute {metric.name}",
+            got="scores other than 0 and 1",
+            need="right or wrong for every item",
+            hint="ask for --metric mean",
+        )
+    offered = ("wilson", "t") if binary else ("t",)
+    method = settings.interval or offered[0]
+    if method not in offered:
+        raise UsageError(f"cannot use the interval {method!r} for {metric.name} over strata", need=f"one of {', '.join(offered)}")
+    interval = None
+    if method == "wilson" or found.error > 0:
+        low, high = (found.wilson if method == "wilson" else found.student)(settings.confidence_level, settings.side)
+        interval = _interval(low, high, method, settings, shares=sample.shares)
+    else:
+        settings.warn(f"no interval for {metric.name} can be given: no score differs from the others of its task")
+    return Row(
+        metric=metric.name,
+        estimate=found.estimate,
+        n=found.n,
+        interval=interval,
+        standard_error=known(found.error),
+        higher_is_better=metric.facts.higher_is_better,
+        details={"strata": found.strata, "weights": "alike" if sample.items.alike else "size"},
+    )
+
+
+def _interval(low: float, high: float, method: str, settings: Settings, *, shares: bool) -> Interval:
+    ends: list[float | None] = [max(0.0, low) if shares else low, min(1.0, high) if shares else high]
+    if settings.side != "two":
+        ends[0 if settings.side == "upper" else 1] = (0.0 if settings.side == "upper" else 1.0) if shares else None
+    level, side = settings.confidence_level, settings.side
+    return Interval(low=ends[0], high=ends[1], confidence_level=level, side=side, method=method)  # type: ignore[arg-type]
+
+
+def with_strata(found: Evidence, pairs: Pairs, metric: Metric, asked: Asked) -> Evidence:
+    """What was found of the pairs as one sample, told of the strata: their mean difference and its interval.
+
+    Weighted by size, the test is that of all items: which of two answers is the candidate's says nothing about the task. Where each
+    task counts alike, the signs of the weighted differences are flipped.
+    """
+    a, b = (side.score for side in (pairs.baseline, pairs.candidate))
+    assert a is not None
+    assert b is not None
+    items = pairs.baseline
+    one, other = (_mean(metric, items, x) for x in (a, b))
+    d = a - b if metric.base == "error" else b - a
+    gap = stratified_mean(d, _codes(items), alike=items.alike)
+    found.baseline, found.candidate, found.difference = one.estimate, other.estimate, gap.estimate
+    found.own = None  # by `measure`, which knows the strata
+    found.details |= {"strata": gap.strata, "weights": "alike" if items.alike else "size"}
+    if asked.interval not in (None, "t") and items.alike:
+        raise UsageError(f"cannot use the interval {asked.interval!r} for {metric.name} over strata", need="t")
+    if gap.error > 0 and asked.interval in (None, "t"):
+        found.interval = asked.interval_of(*gap.student(asked.level, asked.side), "t", *_reach(a, b))
+        found.error = gap.error
+    if items.alike:
+        _alike(found, d, gap, items, metric, asked)
+    return found
+
+
+def _reach(a: Any, b: Any) -> tuple[float | None, float | None]:
+    within = min(a.min(), b.min()) >= 0 and max(a.max(), b.max()) <= 1
+    return (-1.0, 1.0) if within else (None, None)
+
+
+def _alike(found: Evidence, d: Any, gap: StratifiedMean, items: Items, metric: Metric, asked: Asked) -> None:
+    if asked.test not in (None, "sign-flip"):
+        raise UsageError(f"cannot use the test {asked.test!r} for {metric.name} over strata that count alike", need="sign-flip")
+    weighted = d * item_weights(_codes(items), alike=True) * len(d)
+    told = sign_flip(weighted, alternative=asked.alternative, draws=asked.own.draws, seed=asked.own.seed)
+    details: dict[str, Any] = {"exact": told.exact, "method": told.method} | ({} if told.exact else {"draws": asked.own.draws})
+    found.test = Test(name="sign-flip", alternative=asked.alternative, statistic=gap.estimate, p_value=told.p_value, details=details)
+    found.probability, found.disagreed, found.equivalence, found.table = None, None, None, None
+    if gap.error == 0:
+        found.interval, found.error = None, None
+        asked.warn("no interval for the difference can be given: the differences show no spread within the tasks")
+    elif asked.margin is not None:
+        e = equivalence(gap.estimate, gap.error, asked.margin, gap.df)
+        found.equivalence = equivalence_words(e.p_lower, e.p_upper, asked.margin, asked, higher_is_better=metric.facts.higher_is_better)
+
+
+def as_one_sample(pairs: Pairs, asked: Asked) -> tuple[Pairs, Asked]:
+    """The same pairs without strata, and what is asked of them: t is the interval over strata, and so is all that is asked if alike."""
+    plain = replace(pairs, baseline=replace(pairs.baseline, stratum=None), candidate=replace(pairs.candidate, stratum=None))
+    if pairs.baseline.alike:
+        return plain, replace(asked, interval=None, test=None, margin=None)
+    return plain, replace(asked, interval=None) if asked.interval == "t" else asked
+
+
+def refuse_alike(logs: Sequence[Log | None], what: str) -> None:
+    """Items pooled do not give a mean of the tasks' means."""
+    for log in logs:
+        if log is not None and log.alike:
+            raise UsageError(
+                f"cannot {what} the group {log.chosen.get('task')!r}",
+                got="a group whose tasks count alike, whatever their size: its value is a mean of means",
+                need="a task, or a group that is weighted by size",
+                hint=f"one task at a time, such as --log-task {log.columns['task'][0]}",
+            )

@@ -1,0 +1,327 @@
+"""Rows for metrics of sums: means of scores, losses of probabilities, errors of numbers, ratios, pass@k."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from steelyard.errors import DataError, UsageError
+from steelyard.estimate.grouped_rows import enough_units
+from steelyard.estimate.measure_options import RESAMPLING, Settings
+from steelyard.estimate.sample import Sample
+from steelyard.estimate.standard_errors import sums_error
+from steelyard.infer.intervals import mean as infer_mean
+from steelyard.infer.intervals import sums as infer_sums
+from steelyard.infer.resampling.bootstrap import Degenerate
+from steelyard.metrics.catalogue import Metric
+from steelyard.metrics.sums import QUOTIENT, STATISTICS, THROUGH, SumStatistic, item_rows, pass_at_k, pass_hat_k
+from steelyard.results.measurement import Interval, Row
+from steelyard.tally.sums import Sums, tally_groups, tally_items
+
+FloatArray = npt.NDArray[np.float64]
+STUDENTIZED = 1000  # items up to which RMSE is studentized; beyond, BCa is the same but for 1% of its width, and cheaper
+HEAVY = 4.5  # of n sum(e^4) / sum(e^2)^2: 3 for normal errors, above this in 3% of samples of 15 of them
+OFF_BOUNDARY = 25  # of unknown range: fewer items than this away from the commonest end value, and t is warned of
+KNOWN_RANGE = {"items": ["bounded-t", "wilson-mean", "betting"], "weights": ["bounded-t", "wilson-mean"], "repeats": ["bounded-t"]}
+Ends = tuple[float, float, str]
+
+
+def sums_row(metric: Metric, sample: Sample, settings: Settings) -> Row:
+    """The row of one metric of sums."""
+    if metric.facts.family == "repeats":
+        return _pass_row(metric, sample, settings)
+    rows = item_rows(metric.base, *columns_of(metric, sample))
+    if not np.isfinite(rows).all():
+        settings.warn(f"{metric.name} is infinite: a probability of exactly 0 or 1 was given to an item that turned out otherwise")
+        return _row(metric, None, sample.n, None, settings, {})
+    return _row_of(metric, sample.sums(rows), STATISTICS[metric.base], sample, settings)
+
+
+def columns_of(metric: Metric, sample: Sample) -> tuple[FloatArray, ...]:
+    """The columns a metric reads, as numbers."""
+    items = sample.items
+    if metric.base == "mean":
+        assert items.score is not None
+        return (items.score,)
+    if metric.base in ("ratio", "perplexity"):
+        assert items.ratio is not None
+        if items.ratio[1].sum() == 0 or np.any(items.ratio[1] < 0):
+            raise DataError("cannot divide", got="a negative or all-zero column below the line", need="sums of 0 or more, not all 0")
+        return items.ratio
+    if metric.base in ("mae", "rmse", "r2"):
+        assert items.truth_value is not None
+        assert items.prediction_value is not None
+        return items.truth_value, items.prediction_value
+    return probabilities(sample), positives(sample).astype(float)
+
+
+def probabilities(sample: Sample) -> FloatArray:
+    """The probabilities, inside 0 and 1."""
+    p = sample.items.probability
+    assert p is not None
+    outside = (p < 0) | (p > 1)
+    if outside.any():
+        row = int(np.argmax(outside))
+        raise DataError(
+            "cannot use the probability column",
+            got=f"{int(outside.sum())} value(s) outside 0 and 1, such as {p[row]:g}",
+            need="probabilities of the positive class",
+            hint="auc and average_precision take any score: ask for them alone with --metric auc",
+        )
+    return p
+
+
+def positives(sample: Sample) -> npt.NDArray[np.bool_]:
+    """Which items are positive. The positive class is named, or is 1 of 0/1, or True of False/True."""
+    truth = sample.items.truth
+    assert truth is not None
+    label = positive_label(sample)
+    return np.asarray(np.array([name == label for name in truth.names])[truth.codes])
+
+
+def positive_label(sample: Sample) -> str:
+    truth = sample.items.truth
+    assert truth is not None
+    used = {truth.names[i] for i in np.unique(truth.codes)}
+    wanted = sample.settings.positive
+    if wanted is None:
+        wanted = next((one for zero, one in (("0", "1"), ("False", "True"), ("0.0", "1.0")) if used <= {zero, one}), None)
+    if wanted is None:
+        shown = ", ".join(map(repr, sorted(used)[:12]))
+        raise UsageError(
+            "cannot tell what the probability is of", got=f"labels {shown}", need="the positive class", hint="name it with --positive LABEL"
+        )
+    if wanted not in used and len(used) > 1:  # one class only is undefined, and said so; a name that fits none is a mistake
+        shown = ", ".join(map(repr, sorted(used)[:12]))
+        raise UsageError(
+            f"cannot find the class {wanted!r}", got=f"labels {shown}", need="one of them", hint="labels match by their text, case included"
+        )
+    return wanted
+
+
+def _pass_row(metric: Metric, sample: Sample, settings: Settings) -> Row:
+    """pass@k and pass^k: one unbiased number per problem, then a mean over problems (or groups of them)."""
+    items = sample.items
+    if items.id is None or items.score is None:
+        raise DataError(f"cannot compute {metric.name}", got="no id or no score column", need="several scored tries per id")
+    if items.weight is not None or items.count is not None:
+        raise UsageError(f"cannot compute {metric.name} with weights", got="a weight column", need="one row per try")
+    if not sample.binary_scores:
+        raise DataError(f"cannot compute {metric.name}", got="scores other than 0 and 1", need="right or wrong for every try")
+    codes, problem = np.unique(items.id.codes, return_inverse=True)
+    value = pass_values(metric, items.score, problem, [items.id.names[code] for code in codes])
+    rows = item_rows("mean", value)
+    if items.group is None:
+        sums, kind = tally_items(rows), "items"
+    else:
+        group_of = np.zeros(len(value), np.int64)
+        group_of[problem] = np.unique(items.group.codes, return_inverse=True)[1]
+        sums, kind = tally_groups(rows, group_of, int(group_of.max()) + 1), "groups"
+    return _row_of(metric, sums, QUOTIENT, sample, settings, kind=kind, bounds=(0.0, 1.0), n=len(value))
+
+
+def pass_values(metric: Metric, score: FloatArray, problem: npt.NDArray[np.integer], names: Sequence[str]) -> FloatArray:
+    """One number per problem. `problem` says which problem a try is of; `names` are the problems' own."""
+    k = int(metric.parameter or 1)
+    tries = np.bincount(problem, minlength=len(names))
+    if (short := tries < k).any():
+        raise DataError(
+            f"cannot compute {metric.name}",
+            got=f"{int(short.sum())} of {len(tries)} problems with fewer than {k} tries, such as {names[int(np.argmax(short))]!r}",
+            need=f"at least {k} tries of every problem",
+            hint=f"lower k, or run more repeats; name the id and repeat columns if {k} tries are there",
+        )
+    right = np.bincount(problem, weights=score, minlength=len(names)).astype(np.int64)
+    return (pass_at_k if metric.base == "pass@" else pass_hat_k)(right, tries, k)
+
+
+def _row_of(
+    metric: Metric,
+    sums: Sums,
+    statistic: SumStatistic,
+    sample: Sample,
+    settings: Settings,
+    *,
+    kind: str | None = None,
+    bounds: tuple[float, float] | None = None,
+    n: int | None = None,
+) -> Row:
+    kind = kind or sample.design.kind
+    value = float(statistic.value(sums.totals()))
+    n = sample.n if n is None else n
+    if not math.isfinite(value):
+        settings.warn(f"{metric.name} is undefined: {_why_undefined(metric, value)}")
+        return _row(metric, None, n, None, settings, {})
+    details = dict(sample.details)
+    if not enough_units(kind, sums, settings, details):
+        return _row(metric, value, n, None, settings, details)
+    bounds = bounds or bounds_of(metric, sample, settings)
+    inner, outwards = THROUGH.get(metric.base, (statistic, None))
+    ends = sums_ends(metric, sums, inner, settings, bounds, kind, details)
+    if ends is not None and outwards is not None:
+        ends = outwards(ends[0]), outwards(ends[1]), ends[2]
+        if math.isinf(ends[1]):
+            settings.warn(f"{metric.name}: no interval can be given (its upper end is beyond float64); ask for --metric ratio")
+            ends = None
+    return _row(metric, value, n, ends, settings, details, bounds, sums_error(sums, statistic))
+
+
+def mean_row(
+    metric: Metric,
+    sums: Sums,
+    settings: Settings,
+    *,
+    kind: str,
+    n: int,
+    bounds: tuple[float, float] | None,
+    details: dict[str, Any],
+    ends: Ends | None = None,
+    error: float | None = None,
+) -> Row:
+    """The row of a mean that was added up by unit elsewhere, on the engine that holds the scores. ends: the interval, if known too."""
+    value = float(QUOTIENT.value(sums.totals()))
+    if ends is None and not enough_units(kind, sums, settings, details):
+        return _row(metric, value, n, None, settings, details, bounds)
+    ends = ends or sums_ends(metric, sums, QUOTIENT, settings, bounds, kind, details)
+    return _row(metric, value, n, ends, settings, details, bounds, error or sums_error(sums, QUOTIENT))
+
+
+def _why_undefined(metric: Metric, value: float) -> str:
+    if metric.base == "r2":
+        return "the truths do not vary"
+    return "it is beyond float64; ask for --metric ratio, its logarithm" if math.isinf(value) else "there is nothing to divide by"
+
+
+def bounds_of(metric: Metric, sample: Sample, settings: Settings) -> tuple[float, float] | None:
+    """The range of one item's number, if known: declared for scores, by definition for losses."""
+    if metric.base == "brier":
+        return 0.0, 1.0
+    if metric.base != "mean" or sample.items.score is None:
+        return None
+    if settings.range is not None:
+        return settings.range
+    return (0.0, 1.0) if sample.shares else None
+
+
+def sums_ends(
+    metric: Metric,
+    sums: Sums,
+    statistic: SumStatistic,
+    settings: Settings,
+    bounds: tuple[float, float] | None,
+    kind: str,
+    details: dict[str, Any],
+) -> Ends | None:
+    """The interval by the method's name; the announced fall-back is also written into the details."""
+    allowed = offered_for_sums(metric, bounds, kind)
+    method = settings.interval or _default(metric, sums, bounds, settings, kind)
+    if method not in allowed:
+        raise UsageError(f"cannot use the interval {method!r} for {metric.name}", need=f"one of {', '.join(allowed)}")
+    level, side = settings.confidence_level, settings.side
+    try:
+        if method in ("t", "delta"):
+            return (*infer_sums.linearised(sums, statistic, level, side), method)
+        if method in RESAMPLING:
+            low, high, undefined = infer_sums.resampled(sums, statistic, method, level, side, draws=settings.draws, seed=settings.seed)
+            if undefined:
+                settings.warn(f"{metric.name} was undefined in {undefined} of {settings.draws} draws; they were left out")
+            return low, high, method
+        assert bounds is not None
+        return _bounded(method, sums, statistic, bounds, settings)
+    except Degenerate as reason:
+        if bounds is None or kind not in ("items", "weights"):
+            advice = "; declare the range with --range if it is known" if metric.base == "mean" else ""
+            settings.warn(f"{metric.name}: no interval can be given ({reason}){advice}")
+            return None
+        settings.warn(f"{metric.name}: {method} has no interval here ({reason}); Wilson on the mean is given instead")
+        details["instead_of"] = method
+        return _bounded("wilson-mean", sums, statistic, bounds, settings)
+
+
+def _bounded(method: str, sums: Sums, statistic: SumStatistic, bounds: tuple[float, float], settings: Settings) -> Ends:
+    """Intervals that know the range of one item's number."""
+    values = sums.dense[:, 1] / sums.dense[:, 0]
+    if method == "betting":
+        every = np.repeat(values, sums.count)
+        return (*infer_mean.betting(every, *bounds, settings.confidence_level, settings.side, seed=settings.seed), method)
+    weight = sums.count * sums.dense[:, 0]
+    effective = float(weight.sum()) ** 2 / float((sums.count * sums.dense[:, 0] ** 2).sum())  # n, or Kish's n under weights
+    centre = float(weight @ values / weight.sum())
+    if method == "bounded-t":
+        squares = infer_sums.standard_error(sums, statistic) ** 2 * effective * (effective - 1) if sums.n > 1 else 0.0
+        return (*infer_mean.bounded_t(effective, centre, squares, *bounds, settings.confidence_level, settings.side), method)
+    return (*infer_mean.wilson_mean(centre, effective, *bounds, settings.confidence_level, settings.side), "wilson-mean")
+
+
+def offered_for_sums(metric: Metric, bounds: tuple[float, float] | None, kind: str) -> list[str]:
+    straight = metric.base in ("mean", "brier", "log_loss", "mae", "pass@", "pass^")
+    linear = "t" if straight else "delta"
+    return [linear, *RESAMPLING, *(KNOWN_RANGE.get(kind, []) if straight and bounds is not None else [])]
+
+
+def _default(metric: Metric, sums: Sums, bounds: tuple[float, float] | None, settings: Settings, kind: str) -> str:
+    """t for a mean, bounded-t if its range is known; the bootstrap for what is not a mean, delta in groups."""
+    if kind == "groups" and metric.base in ("ratio", "perplexity", "rmse", "r2"):
+        return "delta"
+    if metric.base in ("ratio", "perplexity"):
+        return "percentile"
+    if metric.base == "ece":  # a biased estimate with a spread that depends on it: the others cover next to nothing where it is small
+        return "studentized"
+    if metric.base == "rmse" and kind == "items":
+        _warn_of_large_errors(metric, sums, settings)
+        return "studentized" if sums.n <= STUDENTIZED else "bca"
+    if metric.base in ("rmse", "r2"):
+        return "bca"
+    if "bounded-t" in offered_for_sums(metric, bounds, kind):
+        return "bounded-t"
+    if kind in ("items", "weights"):
+        _warn_of_t(metric, sums, settings)
+    return "t"
+
+
+def _warn_of_t(metric: Metric, sums: Sums, settings: Settings) -> None:
+    """Nothing is known of the range, and nearly all items have the smallest number seen, or the largest."""
+    values = sums.dense[:, 1] / sums.dense[:, 0]
+    off = sums.n - max(int(sums.count[values == end].sum()) for end in (values.min(), values.max()))
+    if off < OFF_BOUNDARY:
+        advice = "; declare the range of the scores with --range LO HI" if metric.base == "mean" else ""
+        settings.warn(f"{metric.name}: only {off} of {sums.n} items differ from the commonest end value, too few for t to cover{advice}")
+
+
+def _warn_of_large_errors(metric: Metric, sums: Sums, settings: Settings) -> None:
+    """A sum of squares that rests on a few items: how large the largest errors can become is not known from these."""
+    squares = np.repeat(sums.dense[:, 1], sums.count)
+    total = float(squares.sum())
+    if not total > 0 or len(squares) * float(((squares / total) ** 2).sum()) <= HEAVY:
+        return
+    half = int(np.searchsorted(np.cumsum(np.sort(squares)[::-1]), total / 2)) + 1
+    few = "the largest error makes" if half == 1 else f"the {half} largest errors make"
+    settings.warn(
+        f"{metric.name}: {few} up half of the sum of squares of {len(squares)} items: with such tails the interval covers less than "
+        "it says, nearly always because it ends too low; mae depends less on single items"
+    )
+
+
+def _row(
+    metric: Metric,
+    value: float | None,
+    n: int,
+    ends: Ends | None,
+    settings: Settings,
+    details: dict[str, Any],
+    bounds: tuple[float, float] | None = None,
+    error: float | None = None,
+) -> Row:
+    facts = metric.facts
+    bottom, top = bounds if metric.base == "mean" and bounds else (facts.low, facts.high)
+    interval = None
+    if ends is not None:
+        low: float | None = bottom if settings.side == "upper" else ends[0] if bottom is None else max(bottom, ends[0])
+        high: float | None = top if settings.side == "lower" else ends[1] if top is None else min(top, ends[1])
+        interval = Interval(low=low, high=high, confidence_level=settings.confidence_level, side=settings.side, method=ends[2])  # type: ignore[arg-type]
+    better = facts.higher_is_better
+    return Row(metric=metric.name, estimate=value, n=n, interval=interval, standard_error=error, higher_is_better=better, details=details)

@@ -1,0 +1,345 @@
+"""Asking the models: many asks at once, answers in the order of the asks, nothing asked that the journal knows already.
+
+The thread that iterates takes asks from their source, never more than a window ahead; worker threads, a few per model, ask,
+let a judge have its say, and write the answer down before anybody sees it. All counting is done by the one that iterates.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import math
+import queue
+import time
+import weakref
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence, Sized
+from dataclasses import dataclass, field
+from types import TracebackType
+from typing import Any, Protocol
+
+from steelyard.errors import DataError, UsageError
+from steelyard.evaluate.asking.asks import Answer, Ask, Case, Model
+from steelyard.evaluate.asking.deadline import leave_behind
+from steelyard.evaluate.asking.journal import Journal
+from steelyard.evaluate.asking.plain import words
+from steelyard.evaluate.asking.workers import After, Arrival, Batch, Desk, dismiss
+
+MAX_ERROR_RATE = 0.05
+HOPELESS = 10  # so many errors of a model before its first answer end the run
+# Seconds that an interrupted run waits for what is in flight: who sends SIGTERM has a clock of his own, and soon sends SIGKILL.
+AFTER_CTRL_C, AFTER_SIGTERM = 10.0, 5.0
+# A Ctrl-C that comes a moment before the wait begins does not end it (on Windows none does), so no wait is without end.
+_PATIENCE = 0.5
+
+
+@dataclass(slots=True, kw_only=True)
+class Asked:
+    """What has been asked so far. `done` are the answers handed out, in order; `wasted` those that nobody wanted any more."""
+
+    total: int | None = None
+    done: int = 0
+    asked: int = 0
+    from_journal: int = 0
+    in_flight: int = 0
+    wasted: int = 0
+    errors: Counter[str] = field(default_factory=Counter)  # by kind
+    examples: dict[str, str] = field(default_factory=dict)  # kind to the first error of it, with the id of its item
+    tokens_in: int = 0
+    tokens_out: int = 0
+
+    @property
+    def failed(self) -> int:
+        """How many asks ended in an error."""
+        return self.errors.total()
+
+
+class Watcher(Protocol):
+    """Somebody who shows how it goes."""
+
+    def __call__(self, asked: Asked) -> None:
+        """Answers have arrived."""
+
+    def ending(self, in_flight: int) -> None:
+        """The run was interrupted, and waits a few seconds for what is in flight."""
+
+
+def interleaved(cases: Iterable[Case], repeats: int, models: int, seed: int) -> Iterator[Ask]:
+    """Every case asked `repeats` times of each model: case by case, and within a case in an order drawn by hash.
+
+    So what changes with time (load, a server's update) meets both models alike. An ask's seed comes from the run's seed, the id
+    and the repeat, and is the same for both models.
+    """
+    if repeats < 1 or models < 1:
+        raise UsageError("cannot ask the cases", got=f"{repeats} repeats of {models} models", need="at least one of each")
+    for case in cases:
+        pairs = [(repeat, model) for repeat in range(1, repeats + 1) for model in range(models)]
+        pairs.sort(key=lambda pair: _hash(seed, "order", case.id, *pair))
+        for repeat, model in pairs:
+            yield Ask(case=case, repeat=repeat, seed=item_seed(seed, case.id, repeat), model=model)
+
+
+def item_seed(seed: int, id_: str, repeat: int) -> int:
+    """The seed of one item and repeat: 31 bits, which every server takes.
+
+    >>> item_seed(0, "a", 1) == item_seed(0, "a", 1), item_seed(0, "a", 1) == item_seed(0, "a", 2)
+    (True, False)
+    """
+    return int.from_bytes(_hash(seed, "seed", id_, repeat)[:4], "big") >> 1
+
+
+def _hash(*parts: Any) -> bytes:
+    return hashlib.sha256("\0".join(map(str, parts)).encode("utf-8", "surrogatepass")).digest()
+
+
+def ask_all(
+    asks: Iterable[Ask],
+    models: Sequence[Model],
+    journal: Journal | None,
+    *,
+    concurrency: int | None = None,
+    max_error_rate: float = MAX_ERROR_RATE,
+    total: int | None = None,
+    ahead: int | None = None,
+    after: After | None = None,
+    progress: Watcher | None = None,
+) -> Asking:
+    """Ask everything, and give (ask, answer) in the order of `asks`. Use it in a `with`, so that an early end is an orderly one.
+
+    concurrency: threads per model (default: what the model says). ahead: how many asks may be begun before the first of them
+    is handed out (default: twice what can be in flight); it bounds memory, and what an early end wastes. total: how many asks
+    there are, for the error budget (default: the length of `asks`, if it has one). after: called with each answer that has
+    no error, in the thread that asked, before it is written down: a judge.
+
+    Errors beyond `max_error_rate` of all asks, or ten errors of a model before its first answer, end the run with a
+    DataError; an exception of a model ends it with that exception. Either way what is in flight is finished and written
+    down, and nothing new is begun. After Ctrl-C or SIGTERM it is waited for a few seconds only: a model may never return.
+    """
+    if not 0 <= max_error_rate <= 1:
+        raise UsageError("cannot use the error rate", got=f"{max_error_rate!r}", need="a number between 0 and 1", hint="write 0.05 for 5%")
+    for what, given in (("concurrency", concurrency), ("ahead", ahead)):
+        if given is not None and given < 1:
+            raise UsageError(f"cannot ask with {what} {given}", need="at least 1")
+    if total is None and isinstance(asks, Sized):
+        total = len(asks)
+    return Asking(asks, models, journal, concurrency, max_error_rate, total, ahead, after, progress)
+
+
+class Asking(Iterator[tuple[Ask, Answer]]):
+    """The answers as they come, in the order of the asks. `asked` tells how it went; `close` ends it early."""
+
+    def __init__(
+        self,
+        asks: Iterable[Ask],
+        models: Sequence[Model],
+        journal: Journal | None,
+        concurrency: int | None,
+        max_error_rate: float,
+        total: int | None,
+        ahead: int | None,
+        after: After | None,
+        progress: Watcher | None,
+    ) -> None:
+        self.asked = Asked(total=total)
+        self._asks: Iterator[Ask] = iter(asks)
+        self._journal, self._models = journal, list(models)
+        self._max_error_rate, self._progress = max_error_rate, progress
+        self._desks = [Desk(model, journal, after, concurrency or model.concurrency) for model in self._models]
+        self._arrivals: queue.SimpleQueue[Arrival] = queue.SimpleQueue()
+        self._step = sum(desk.batch for desk in self._desks)
+        self._window = ahead or 2 * sum(desk.batch * desk.most for desk in self._desks)
+        self._ready: dict[int, tuple[Ask, Answer]] = {}
+        self._taken = 0  # asks taken from their source; asked.done of them were handed out
+        self._exhausted = self._ended = self._given_up = False
+        self._fault: BaseException | None = None
+        self._answered: Counter[int] = Counter()
+        self._failed: Counter[int] = Counter()
+        # Somebody who forgets to close must not leave threads behind that wait for ever.
+        self._forgotten = weakref.finalize(self, dismiss, self._desks)
+
+    def __iter__(self) -> Asking:
+        return self
+
+    def __enter__(self) -> Asking:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, fault: BaseException | None, trace: TracebackType | None) -> None:
+        self._wind_up(fault)
+
+    def __next__(self) -> tuple[Ask, Answer]:
+        if self._ended:
+            raise StopIteration
+        try:
+            found = self._next()
+        except BaseException as fault:
+            self._wind_up(fault)  # a second Ctrl-C leaves from here, at once
+            raise
+        if found is None:
+            self.close()
+            raise StopIteration
+        return found
+
+    def close(self, within: float | None = None) -> None:
+        """Begin nothing new, wait for what is in flight (it is written down), and let the threads go; not longer than `within` seconds."""
+        self._begin_nothing_new()
+        until = math.inf if within is None else time.monotonic() + within
+        try:
+            # The threads end after what they are at. Their number is no guide: an interrupt can lose an arrival on its way here.
+            while self.asked.in_flight > 0 and not self._given_up and any(desk.busy for desk in self._desks):
+                self._arrive_in_time()
+                if time.monotonic() >= until:
+                    self._give_up()
+            self._settle()
+            self.asked.in_flight = 0
+        except BaseException:  # a second Ctrl-C: nobody shall wait again
+            self._give_up()
+            raise
+        self.asked.wasted += len(self._ready)
+        self._ready.clear()
+
+    def _give_up(self) -> None:
+        self._given_up = True
+        for thread in [thread for desk in self._desks for thread in desk.threads if thread.is_alive()]:
+            leave_behind(thread)
+
+    def _wind_up(self, fault: BaseException | None) -> None:
+        within = AFTER_CTRL_C if isinstance(fault, KeyboardInterrupt) else AFTER_SIGTERM if isinstance(fault, SystemExit) else None
+        told = within is not None and not self._ended
+        self._begin_nothing_new()
+        if told and self._progress is not None and self.asked.in_flight > 0:
+            self._progress.ending(min(self.asked.in_flight, sum(desk.most * desk.batch for desk in self._desks)))
+        self.close(within)
+
+    def _begin_nothing_new(self) -> None:
+        if self._ended:
+            return
+        self._ended = True
+        dismiss(self._desks)
+        if self.asked.in_flight > 0:
+            for model in self._models:
+                getattr(model, "stop", _nothing)()  # an endpoint need not wait for a retry any more
+
+    # ---- the thread that iterates ------------------------------------------------------------------------------------
+
+    def _next(self) -> tuple[Ask, Answer] | None:
+        self._take_in()
+        while True:
+            self._settle()
+            if self._fault is not None:
+                raise self._fault
+            here = self._ready.pop(self.asked.done, None)
+            if here is not None:
+                self.asked.done += 1
+                if self._progress is not None:
+                    self._progress(self.asked)
+                return here
+            if not self.asked.in_flight:
+                self._check_the_end()
+                return None
+            self._arrive_in_time()
+
+    def _take_in(self) -> None:
+        """Take asks from their source, as far as the window goes, in steps that fill the batches."""
+        free = self._window - (self._taken - self.asked.done)
+        if self._exhausted or (free < min(self._step, self._window) and (self.asked.in_flight or self._ready)):
+            return
+        waiting: list[Batch] = [[] for _ in self._desks]
+        for _ in range(free):
+            ask = next(self._asks, None)
+            if ask is None:
+                self._exhausted = True
+                break
+            known = self._journal.answer(ask, self._models[ask.model]) if self._journal is not None else None
+            place, self._taken = self._taken, self._taken + 1
+            if known is not None:
+                self.asked.from_journal += 1
+                self._ready[place] = ask, known
+                continue
+            waiting[ask.model].append((place, ask))
+            if len(waiting[ask.model]) == self._desks[ask.model].batch:
+                self._send(ask.model, waiting)
+        for model, batch in enumerate(waiting):
+            if batch:
+                self._send(model, waiting)
+
+    def _send(self, model: int, waiting: list[Batch]) -> None:
+        batch, waiting[model] = waiting[model], []
+        self._desks[model].take(batch, self._arrivals)
+        self.asked.in_flight += len(batch)  # last: an interrupt in between must not make anybody wait for what was never sent
+
+    def _settle(self) -> None:
+        """Whatever has arrived meanwhile, without waiting."""
+        try:
+            while True:
+                self._arrive(self._arrivals.get_nowait())
+        except queue.Empty:
+            return
+
+    def _arrive_in_time(self) -> None:
+        try:
+            self._arrive(self._arrivals.get(timeout=_PATIENCE))
+        except queue.Empty:
+            return
+
+    def _arrive(self, arrival: Arrival) -> None:
+        batch, answers, fault = arrival
+        self.asked.in_flight -= len(batch)
+        for (place, ask), answer in zip(batch, answers, strict=True):
+            if answer is not None:
+                self._count(ask, answer)
+                self._ready[place] = ask, answer
+        if fault is not None and self._fault is None:
+            self._fault = fault if isinstance(fault, Exception) else _as_error(fault)
+        if self._fault is None and not self._ended:
+            self._fault = self._over_budget()
+        if self._progress is not None and not self._ended:
+            self._progress(self.asked)
+
+    def _count(self, ask: Ask, answer: Answer) -> None:
+        self.asked.asked += 1
+        self.asked.tokens_in += answer.tokens_in or 0
+        self.asked.tokens_out += answer.tokens_out or 0
+        if answer.error is None:
+            self._answered[ask.model] += 1
+        if answer.error is None or self._ended:  # what failed because it was stopped says nothing about the model
+            return
+        if self._journal is None or not self._journal.failed_before(ask, self._models[ask.model]):
+            self._failed[ask.model] += 1
+        kind = answer.error.partition(":")[0].strip()[:60] or "error"
+        self.asked.errors[kind] += 1
+        self.asked.examples.setdefault(kind, f"{answer.error} (item {ask.case.id!r})")
+
+    # ---- the error budget --------------------------------------------------------------------------------------------
+
+    def _over_budget(self) -> DataError | None:
+        if self._max_error_rate >= 1:
+            return None
+        for model, failed in self._failed.items():
+            if failed >= HOPELESS and not self._answered[model]:
+                return self._too_many(f"{failed} errors and no answer from {self._models[model].name}")
+        if self.asked.total is not None and self.asked.failed > self._max_error_rate * self.asked.total:
+            return self._too_many(f"{self.asked.failed} errors in {self.asked.total} asks")
+        return None
+
+    def _check_the_end(self) -> None:
+        if self._max_error_rate < 1 and self.asked.failed > self._max_error_rate * self._taken:
+            raise self._too_many(f"{self.asked.failed} errors in {self._taken} asks")
+
+    def _too_many(self, got: str) -> DataError:
+        kinds = "; ".join(f"{count} x {kind}" for kind, count in self.asked.errors.most_common(5))
+        example = self.asked.examples[self.asked.errors.most_common(1)[0][0]]
+        kept = "; answers so far are kept in the journal, and the same command continues from there" if self._journal is not None else ""
+        return DataError(
+            "cannot evaluate the model",
+            got=f"{got} ({kinds}), such as {example}",
+            need=f"errors in at most {self._max_error_rate:.3g} of the asks",
+            hint=f"mend the cause, or allow more errors (max_error_rate){kept}",
+        )
+
+
+def _as_error(fault: BaseException) -> Exception:
+    """A SystemExit of a user's function would end this program without a word."""
+    return DataError("cannot go on asking", got=words(fault), need="a model that answers, or raises an Exception")
+
+
+def _nothing() -> None:
+    pass

@@ -1,0 +1,177 @@
+"""Values made plain: what JSON can hold, and an Answer from whatever a model returned.
+
+An answer is a text, a label or a number. Nothing, NaN and things of other kinds are errors of that item: they must not pass
+for a wrong answer.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import fields, replace
+from datetime import date, time
+from decimal import Decimal
+from typing import Any
+from uuid import UUID
+
+from steelyard.errors import DataError
+from steelyard.evaluate.asking.asks import Answer
+from steelyard.redaction import redact, redacted
+
+_FIELDS = frozenset(field.name for field in fields(Answer))
+_SAID = ("said", "text", "prediction")  # the names under which programs hand over an answer
+_PLAIN = frozenset({str, int, float, bool, type(None)})
+LONGEST = 200  # characters of a message that are kept
+MANY = 2**53  # what a count stays below
+DEEPEST = 100  # lists inside lists; a list that contains itself has no end
+LARGEST = 1023  # bits of a whole number: what a float can hold, and every reader of JSON
+
+
+def plain(value: Any, what: str = "a value", *, coded: bool = False, depth: int = 0) -> Any:
+    """The value in texts, numbers, lists and mappings alone. With `coded`, bytes too: as their hexadecimal digits.
+
+    >>> plain({1: (True, 2.5)})
+    {'1': [True, 2.5]}
+    """
+    if depth > DEEPEST:
+        got = f"more than {DEEPEST} levels, or something that contains itself"
+        raise DataError(f"cannot write down {what}", got=got, need="texts, numbers, lists, mappings")
+    if isinstance(value, int) and int(value).bit_length() > LARGEST:
+        got = f"a whole number of about {round(int(value).bit_length() * 0.30103):,} digits"
+        raise DataError(f"cannot write down {what}", got=got, need="a number that a float can hold")
+    if type(value) in _PLAIN:
+        return value
+    if isinstance(value, Mapping):
+        return {str(key): plain(each, what, coded=coded, depth=depth + 1) for key, each in value.items()}
+    if isinstance(value, list | tuple):
+        return [plain(each, what, coded=coded, depth=depth + 1) for each in value]
+    if callable(getattr(value, "tolist", None)):  # NumPy's scalars and arrays, and what behaves like them
+        return plain(value.tolist(), what, coded=coded, depth=depth + 1)
+    if isinstance(value, str):
+        return str.__str__(value)
+    if isinstance(value, int):
+        return int(value)
+    if isinstance(value, float):
+        return float(value)
+    if isinstance(value, date | time):
+        return value.isoformat()
+    if isinstance(value, Decimal | UUID):
+        return str(value)
+    if isinstance(value, bytes | bytearray) and coded:
+        return {"bytes": bytes(value).hex()}
+    hint = "decode the bytes to a text" if isinstance(value, bytes | bytearray) else "return str(...), int(...) or float(...) of it"
+    raise DataError(f"cannot write down {what}", got=f"a {type(value).__name__}", need="texts, numbers, lists, mappings", hint=hint)
+
+
+def whole_characters(text: str) -> str:
+    """A text that can be written to a file: half a surrogate pair, which JSON allows and UTF-8 does not, becomes a question mark.
+
+    >>> whole_characters("cut: \\ud83d")
+    'cut: ?'
+    """
+    return text if text.isascii() else text.encode("utf-8", "replace").decode()
+
+
+def plain_answer(answer: Any) -> Answer:
+    """The answer as it will be read back from a journal. One that cannot be written down is an error of its item."""
+    if not isinstance(answer, Answer):
+        return answer_of(answer)
+    try:
+        said, more = plain(answer.said, "what the model said"), plain(answer.more, "what came with an answer")
+        known = {name: getattr(answer, name) for name in _FIELDS - {"said", "more", "error"} if getattr(answer, name) is not None}
+        error = None if answer.error is None else str(answer.error)
+        return without_secrets(replace(answer, said=said, more=more, error=error, **_checked(known)))
+    except DataError as fault:
+        return Answer(error=f"unusable answer: {fault.got}")
+    except Exception as fault:  # objects of a model may fail in any way when they are looked at
+        return Answer(error=f"unusable answer: {words(fault)}")
+
+
+def without_secrets(answer: Answer) -> Answer:
+    """The answer without keys that somebody repeated in it. Tokens that spell one together are not kept either."""
+    more = redacted(answer.more)
+    tokens = more.get("logprobs") if isinstance(more, Mapping) else None
+    if isinstance(tokens, list):
+        spelt = "".join(str(each.get("token")) for each in tokens if isinstance(each, Mapping))
+        if redact(spelt) != spelt:
+            more = {**more, "logprobs": None}
+    known = {name: redact(value) for name in _FIELDS if isinstance(value := getattr(answer, name), str)}
+    return replace(answer, **{**known, "more": more})
+
+
+def answer_of(returned: Any, *, seconds: float | None = None) -> Answer:
+    """The answer in what a model returned: a text, a label, a number, or a mapping with `said` (or text, or prediction).
+
+    A mapping may have the other fields of an Answer too (error, finish, tokens_in ...); keys that are not among them go to
+    `more`. None, NaN, infinities, lists and other objects are answers with an error.
+
+    >>> answer_of(3).said, answer_of({"text": "yes", "finish": "stop"}).finish, answer_of(float("nan")).error
+    (3, 'stop', 'no answer: nan')
+    """
+    try:
+        return _answer_of(returned, seconds)
+    except Exception as fault:  # objects of a model may fail in any way when they are looked at
+        return Answer(error=f"unusable answer: {words(fault)}", seconds=seconds)
+
+
+def _answer_of(returned: Any, seconds: float | None) -> Answer:
+    if isinstance(returned, Answer):
+        return returned if seconds is None or returned.seconds is not None else replace(returned, seconds=seconds)
+    if isinstance(returned, Mapping):
+        return _from_mapping(returned, seconds)
+    try:
+        said = plain(returned)
+    except DataError as fault:
+        return Answer(error=f"unusable answer: {fault.got}, not a text, a label or a number", seconds=seconds)
+    if said is None or (isinstance(said, float) and not math.isfinite(said)):
+        return Answer(error=f"no answer: {said}", seconds=seconds)
+    if type(said) not in _PLAIN:
+        return Answer(error=f"unusable answer: a {type(returned).__name__}, not a text, a label or a number", seconds=seconds)
+    return Answer(said=said, seconds=seconds)
+
+
+def _from_mapping(given: Mapping[Any, Any], seconds: float | None) -> Answer:
+    names = [name for name in _SAID if given.get(name) is not None]
+    if given.get("error") is not None:
+        return Answer(error=first_line(str(given["error"])) or "error", seconds=seconds)
+    if len(names) != 1:
+        kind = "no answer" if not names else "unusable answer"
+        shown = ", ".join(map(str, list(given)[:8])) or "nothing"
+        return Answer(error=f"{kind}: a mapping with {shown}, where one of {', '.join(_SAID)} must be", seconds=seconds)
+    core = answer_of(given[names[0]], seconds=seconds)
+    if isinstance(given[names[0]], Mapping):
+        return Answer(error="unusable answer: a mapping inside a mapping", seconds=seconds)
+    known = {name: given[name] for name in _FIELDS & set(given) - {"said", "error", "more"} if given[name] is not None}
+    rest = {str(key): each for key, each in given.items() if key not in _FIELDS and key not in _SAID}
+    try:
+        return replace(core, **{**_checked(known), "more": plain({**(given.get("more") or {}), **rest})})
+    except (DataError, TypeError, ValueError) as fault:
+        return Answer(error=f"unusable answer: {words(fault)}", seconds=seconds)
+
+
+def _checked(known: Mapping[str, Any]) -> dict[str, Any]:
+    """Fields as what they are: counts whole, seconds a number, the rest text."""
+    out: dict[str, Any] = {}
+    for name, value in known.items():
+        if name in ("tokens_in", "tokens_out", "attempts"):
+            if isinstance(value, bool) or int(value) != value or not 0 <= value < MANY:
+                raise ValueError(f"{name} = {str(value)[:40]!r}, not a count")
+            out[name] = int(value)
+        elif name == "seconds":
+            out[name] = float(value)
+            if not math.isfinite(out[name]):
+                raise ValueError(f"{name} = {value!r}, not a time")
+        else:
+            out[name] = str(value)
+    return out
+
+
+def words(fault: BaseException) -> str:
+    """An exception in one line: its type, and the first line of what it says."""
+    return f"{type(fault).__name__}: {first_line(str(fault))}".rstrip(": ")
+
+
+def first_line(text: str) -> str:
+    """The first line that says something, cut."""
+    line = next((" ".join(each.split()) for each in text.splitlines() if each.strip()), "")
+    return line if len(line) <= LONGEST else line[: LONGEST - 3] + "..."

@@ -1,0 +1,1 @@
+"""Learners fitted on seeded splits."""

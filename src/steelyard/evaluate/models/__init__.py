@@ -1,0 +1,1 @@
+"""Models that can be asked: endpoints, functions, programs, files of predictions."""

@@ -1,0 +1,183 @@
+"""A model that is a program: one JSON object a line on its standard input, one a line on its standard output.
+
+It is started once and stays. It gets {"id": "7", "input": ..., "messages": [...], "repeat": 1, "seed": 123} (messages only where
+the input is a text; the truth never) and answers {"id": "7", "prediction": ...}, or `said`, or {"id": "7", "error": "..."}, and
+may add finish, tokens_in, tokens_out. With a batch size it gets that many lines before answers are waited for, and may answer
+them in any order; `repeat` must come back where two repeats of an item are in one batch. It must flush after each line
+(Python programs are made to).
+Its standard error is passed on. At the end its input is closed; a program that does not end then is ended.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import shlex
+import shutil
+import threading
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+from steelyard.errors import SourceError, UsageError
+from steelyard.evaluate.asking.asks import Answer, Ask
+from steelyard.evaluate.asking.plain import answer_of, first_line, plain
+from steelyard.evaluate.models.process import Process, Silent
+
+RESTARTS = 3
+TIMEOUT = 600.0  # seconds without a line: loading a large model takes minutes
+
+
+class Command:
+    """A `Model` (evaluate/asking/asks.py) that is a program. Asked by one thread at a time, whoever calls.
+
+    A program that ends, or is silent for `timeout` seconds, costs the items in flight (they are errors) and is started again,
+    at most three times in a run. What cannot be right at all (no JSON, an id that was not asked, an answer too many) ends the run.
+    """
+
+    concurrency = 1
+
+    def __init__(self, text: str, *, name: str | None = None, batch: int | None = None, timeout: float | None = None) -> None:
+        self._argv = _words(text)
+        if batch is not None and batch < 1:
+            raise UsageError(f"cannot run {text!r}", got=f"a batch of {batch}", need="at least 1")
+        if timeout is not None and not 0 < timeout < math.inf:
+            raise UsageError(f"cannot run {text!r}", got=f"a timeout of {timeout}", need="seconds above 0")
+        self.name, self.batch, self.timeout = name or text, batch or 1, timeout or TIMEOUT
+        self.identity: Mapping[str, Any] = {"kind": "command", "argv": list(self._argv)}
+        self._turn, self._stopped = threading.Lock(), threading.Event()
+        self._process: Process | None = None
+        self._starts = 0
+
+    def ask(self, asks: Sequence[Ask]) -> list[Answer]:
+        """One answer per ask, in their order."""
+        with self._turn:
+            if self._stopped.is_set():
+                return [Answer(error="stopped: the run has ended") for _ in asks]
+            process = self._running()
+            start = time.perf_counter()
+            waiting = {(ask.case.id, ask.repeat): place for place, ask in enumerate(asks)}
+            answers: list[Answer | None] = [None] * len(asks)
+            process.write(b"".join(_line(ask) for ask in asks))
+            lost = "no answer"
+            while waiting:
+                try:
+                    line = process.read(self.timeout)
+                except Silent:
+                    lost = self._gone(process, f"timeout: silent for {self.timeout:g} seconds", hung=True)
+                    break
+                if line is None:
+                    lost = self._gone(process, f"crash: the program ended with {process.ended()}", hung=False)
+                    break
+                place, answer = self._matched(process, line, waiting)
+                answers[place] = answer if answer.seconds is not None else replace(answer, seconds=time.perf_counter() - start)
+            return [Answer(error=lost, seconds=time.perf_counter() - start) if each is None else each for each in answers]
+
+    def stop(self) -> None:
+        """Begin nothing more: asks that wait for their turn are answered with an error."""
+        self._stopped.set()
+
+    def close(self) -> None:
+        """Close its input, give it a moment, and end it."""
+        process, self._process = self._process, None
+        if process is None:
+            return
+        if self._turn.locked():  # somebody still waits for an answer that nobody wants any more
+            process.kill()
+        else:
+            process.close()
+
+    # ---- the program -------------------------------------------------------------------------------------------------
+
+    def _running(self) -> Process:
+        if self._process is None:
+            self._process = Process(self._argv)
+            self._starts += 1
+        return self._process
+
+    def _gone(self, process: Process, what: str, *, hung: bool) -> str:
+        """End what is left of a program that failed; the error of the items in flight. Too often is the end of the run."""
+        self._process = None
+        process.kill()
+        said = process.last_words()
+        if self._starts <= RESTARTS:
+            return what + (f"; {first_line(said[-1])}" if said else "")
+        raise SourceError(
+            f"cannot go on with the command {self.name!r}",
+            got=f"{what}, {self._starts} times" + (f"; at last it said {' | '.join(said)!r}" if said else ""),
+            need="a program that answers every line",
+            hint="does it flush its output after each line (print(..., flush=True)), and answer before the input ends?"
+            if hung
+            else "run it by hand with one line of input",
+        )
+
+    def _matched(self, process: Process, line: bytes, waiting: dict[tuple[str, int], int]) -> tuple[int, Answer]:
+        try:
+            told = json.loads(line)
+        except (RecursionError, ValueError) as fault:
+            told = None
+            if len(waiting) == 1 and not isinstance(fault, json.JSONDecodeError | UnicodeDecodeError):
+                # JSON that we cannot hold (lists in lists without end, a number of thousands of digits): there is no doubt whose it is.
+                return waiting.pop(next(iter(waiting))), Answer(error=f"unreadable answer: {_why(fault)}")
+        if not isinstance(told, Mapping):
+            raise self._wrong(process, f"the line {_shown(line)}", "one JSON object a line", "messages belong on standard error")
+        if told.get("id") is None:
+            raise self._wrong(process, f"an answer without id: {_shown(line)}", "the id of the input with its answer")
+        id_, repeat = str(told["id"]), told.get("repeat")
+        fitting = [key for key in waiting if key[0] == id_ and (repeat is None or str(key[1]) == str(repeat))]
+        if not fitting:
+            got = f"an answer to what was not asked, or is answered already: {_shown(line)}"
+            raise self._wrong(process, got, "one answer per line of input")
+        if len(fitting) > 1:
+            raise self._wrong(process, f"an answer that may be to {len(fitting)} repeats: {_shown(line)}", "the repeat with the answer")
+        return waiting.pop(fitting[0]), answer_of({key: value for key, value in told.items() if key not in ("id", "repeat")})
+
+    def _wrong(self, process: Process, got: str, need: str, hint: str = "") -> SourceError:
+        self._process = None
+        process.kill()
+        return SourceError(f"cannot use the answers of the command {self.name!r}", got=got, need=need, hint=hint)
+
+
+def _words(text: str) -> list[str]:
+    try:
+        argv = shlex.split(text)
+    except ValueError as fault:
+        raise UsageError(f"cannot run {text!r}", got=str(fault), need="a command line with its quotes closed") from fault
+    if not argv:
+        raise UsageError("cannot run a command", got="an empty one", need="a program and its arguments", hint="command:./predict --fast")
+    if shutil.which(argv[0]) is None:
+        here = f"write ./{argv[0]} if it is in this directory; " if "/" not in argv[0] else ""
+        raise UsageError(
+            f"cannot run {text!r}",
+            got=f"no program {argv[0]!r} that can be executed",
+            need="a program on the PATH, or a path to one",
+            hint=f"{here}chmod +x makes a file executable",
+        )
+    return argv
+
+
+def _line(ask: Ask) -> bytes:
+    case = ask.case
+    told: dict[str, Any] = {"id": case.id, "input": _without_nan(plain(case.input, f"the input of {case.id!r}"))}
+    if case.messages is not None:
+        told["messages"] = plain(case.messages)
+    return json.dumps({**told, "repeat": ask.repeat, "seed": ask.seed}, allow_nan=False).encode() + b"\n"
+
+
+def _without_nan(value: Any) -> Any:
+    """JSON has no NaN: a number that is missing is null."""
+    if isinstance(value, float) and not math.isfinite(value):
+        return None
+    if isinstance(value, list):
+        return [_without_nan(each) for each in value]
+    return {key: _without_nan(each) for key, each in value.items()} if isinstance(value, dict) else value
+
+
+def _why(fault: Exception) -> str:
+    return "JSON that is nested too deep" if isinstance(fault, RecursionError) else first_line(str(fault))
+
+
+def _shown(line: bytes) -> str:
+    text = repr(line.decode("utf-8", "replace").strip())
+    return text if len(text) <= 120 else text[:117] + "..."

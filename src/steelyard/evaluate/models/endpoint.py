@@ -1,0 +1,319 @@
+"""A model behind an OpenAI-compatible address: chat or completions, retried with patience, the key in the header and nowhere else."""
+
+from __future__ import annotations
+
+import json
+import ssl
+import threading
+import time
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Literal
+from urllib.parse import urlsplit
+
+from steelyard.errors import DataError, SourceError, UsageError
+from steelyard.evaluate.asking.asks import Answer, Ask
+from steelyard.evaluate.asking.plain import without_secrets
+from steelyard.evaluate.models.address import PATHS, address, credentials, is_loopback, shown
+from steelyard.evaluate.models.http_client import Lost, Reason, Reply, Timeouts, Wire
+from steelyard.evaluate.models.rate_limit import Pace, Patience, Stopped, asked_to_wait, worth_a_retry
+from steelyard.evaluate.models.replies import Said, Unreadable, answer_in, code_of, words_of
+from steelyard.redaction import redact, redact_bytes, remember
+from steelyard.version import __version__
+
+Api = Literal["chat", "completions"]
+OURS = ("model", "messages", "prompt", "n", "stream")
+LONGEST_WORDS = 200
+_NAMES: dict[Reason, str] = {
+    "connection": "connection lost",
+    "name": "connection lost",
+    "tls": "connection lost",
+    "size": "unusable answer",
+    "encoding": "unusable answer",
+    "timeout": "timeout",
+    "torn": "torn answer",
+}
+
+
+class Endpoint:
+    """A `Model` (evaluate/asking/asks.py) that is asked over HTTP. `ask` is safe from as many threads as you like.
+
+    A failed ask is an Answer with an error. What no ask can survive is a SourceError: a wrong key, model or path, another TLS, a
+    host nobody knows, an account without credit, a server that could not be reached once. `faults` counts what went wrong on
+    the way, retried or not; `requests` counts the attempts. `stop()` ends waiting, and lets requests that are under way finish.
+
+    >>> Endpoint("m", "http://127.0.0.1:8000", key="sk-1", sampling={"temperature": 0})
+    Endpoint('m', 'http://127.0.0.1:8000/v1', api='chat')
+    """
+
+    batch = 1
+
+    def __init__(
+        self,
+        name: str,
+        base_url: str,
+        *,
+        key: str | None = None,
+        api: Api = "chat",
+        sampling: Mapping[str, Any] | None = None,
+        logprobs: int | None = None,
+        seeds: bool = True,
+        timeouts: Timeouts | None = None,
+        concurrency: int = 16,
+        patience: Patience | None = None,
+        pace: Pace | None = None,
+        tls: ssl.SSLContext | None = None,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        if api not in PATHS:
+            raise UsageError("cannot ask the model", got=f"api {api!r}", need="chat or completions")
+        url = address(base_url)
+        self.name, self.api, self.base_url = name, api, shown(url)
+        self.sampling, self.logprobs = _split(sampling or {}, logprobs)
+        self.concurrency, self.seeds = concurrency, seeds
+        self.identity: dict[str, Any] = {
+            "kind": "openai",
+            "model": name,
+            "base_url": self.base_url,
+            "api": api,
+            "sampling": dict(self.sampling),
+        }
+        self.identity |= {} if seeds else {"seeds": False}
+        self.warnings: list[str] = []
+        self.patience, self.pace = patience or Patience(), pace or Pace(concurrency)
+        self.requests, self.faults = 0, Counter[str]()
+        self._clock, self._lock, self._reached, self._answered = clock, threading.Lock(), False, False
+        self._path = url.path + PATHS[api] + (f"?{url.query}" if url.query else "")
+        self._wire = Wire(f"{url.scheme}://{url.netloc}", timeouts=timeouts, tls=tls)
+        authorization, hidden = credentials(key, url)
+        for each in hidden:
+            remember(each)
+        self._headers = {"Content-Type": "application/json", "User-Agent": f"steelyard/{__version__}", **authorization}
+        if authorization and url.scheme == "http" and not is_loopback(url.hostname or ""):
+            self.warnings.append(f"the key is sent to {self.base_url} without encryption: use https:// if the server has it")
+
+    def __repr__(self) -> str:
+        return f"Endpoint({self.name!r}, {self.base_url!r}, api={self.api!r})"
+
+    @property
+    def connections(self) -> int:
+        """How many connections were opened."""
+        return self._wire.opened
+
+    def ask(self, asks: Sequence[Ask]) -> list[Answer]:
+        """One answer per ask, in their order."""
+        return [self._answer(ask) for ask in asks]
+
+    def stop(self) -> None:
+        """Begin nothing more: asks that wait for their turn or for a retry are answered with an error at once."""
+        self.pace.stop()
+
+    def close(self) -> None:
+        """Stop, and let go of the connections."""
+        self.stop()
+        self._wire.close()
+
+    # ---- one ask -----------------------------------------------------------------------------------------------------
+
+    def _answer(self, ask: Ask) -> Answer:
+        body = json.dumps(self.request(ask), allow_nan=False).encode()
+        failed = timeouts = 0
+        while True:
+            try:
+                turn = self.pace.enter()
+            except Stopped:
+                return Answer(error="stopped: the run ended before this was asked", attempts=failed)
+            try:
+                found = self._attempt(body, turn, failed + 1)
+            finally:
+                self.pace.leave()  # not before a refusal has been taken to heart, or another would slip in
+            if isinstance(found, Answer):
+                return found
+            failed += 1
+            timeouts += found.timeout
+            if not found.again or failed >= self.patience.attempts or timeouts >= self.patience.timeouts:
+                return self._failed(found, failed)
+            try:
+                self.pace.rest(self.patience.wait(failed, self.pace.luck(), found.wait))
+            except Stopped:
+                return Answer(error=self._public(f"stopped before another attempt, after {found.words}"), attempts=failed)
+
+    def request(self, ask: Ask) -> dict[str, Any]:
+        """The body of a request, as JSON will have it."""
+        case = ask.case
+        asked: dict[str, Any] = {"model": self.name}
+        if self.api == "chat" and case.messages is not None:
+            asked["messages"] = [dict(message) for message in case.messages]
+        elif not isinstance(case.input, str):
+            raise DataError(
+                "cannot ask a language model",
+                got=f"an input of type {type(case.input).__name__} for item {case.id!r}",
+                need="a text",
+                hint="write the task's input as a template, as in input = 'Q: {question}'",
+            )
+        elif self.api == "chat":
+            asked["messages"] = [{"role": "user", "content": case.input}]
+        else:
+            asked["prompt"] = case.input
+        if self.seeds:
+            asked["seed"] = ask.seed & 0x7FFFFFFF  # what every server can hold; one in the sampling takes its place
+        asked |= self.sampling | {"n": 1}
+        if self.logprobs is not None:
+            asked |= {"logprobs": True, "top_logprobs": self.logprobs} if self.api == "chat" else {"logprobs": self.logprobs}
+        return asked
+
+    def _attempt(self, body: bytes, turn: int, attempt: int) -> Answer | _Failed:
+        began = self._clock()
+        try:
+            self._count("requests")
+            reply = _clean(self._wire.send(self._path, body, self._headers))
+        except Lost as lost:
+            return self._lost(lost)
+        took = self._clock() - began
+        self._reached = True
+        if not 200 <= reply.status < 300:
+            return self._refused(reply, reply.status, turn)
+        try:
+            answer = answer_in(reply.body, api=self.api, logprobs=self.logprobs is not None, attempts=attempt, seconds=took)
+        except Said as said:
+            return self._refused(reply, said.status or 500, turn)
+        except Unreadable as fault:
+            return self._fault("unreadable", f"unreadable answer: {fault}", again=True)
+        self.pace.went_well()
+        self._answered = True
+        if self.logprobs is not None and answer.more.get("logprobs") is None:
+            self._warn("log-probabilities were asked for, and the server does not give them")
+        return without_secrets(answer)
+
+    # ---- failures ----------------------------------------------------------------------------------------------------
+
+    def _lost(self, lost: Lost) -> _Failed:
+        if lost.reason == "tls" and not self._reached:  # later, a machine behind the address may be in trouble
+            raise SourceError(
+                "cannot speak to the server over TLS",
+                got=self._public(lost.words),
+                need="a certificate that this machine trusts",
+                hint="check the address; http:// if the server has no TLS; SSL_CERT_FILE for a certificate of your own",
+            )
+        if lost.reason == "name" and not self._reached:
+            raise SourceError(
+                "cannot find the server",
+                got=self._public(lost.words),
+                need="a host that exists",
+                hint="check the base URL, and the proxy if there is one",
+            )
+        told = f"{_NAMES[lost.reason]}: {lost.words}"
+        again = lost.reason not in ("size", "encoding")
+        return self._fault(lost.reason, told, again=again, timeout=lost.reason == "timeout", never=lost.connecting)
+
+    def _refused(self, reply: Reply, status: int, turn: int) -> _Failed:
+        words, code = words_of(reply.body), code_of(reply.body)
+        if status in (401, 402, 404, 405) or 300 <= status < 400 or code == "insufficient_quota" or (status == 403 and not self._answered):
+            raise self._fatal(reply, status, words)
+        wait = None
+        if worth_a_retry(status):
+            wait = asked_to_wait(reply.headers)
+            if status == 429:
+                self.pace.refused(turn)
+            if wait is not None:
+                self.pace.pause(wait)
+        named = "rate limited" if status == 429 else "server error" if status >= 500 else "refused"
+        return self._fault(str(status), f"{named} ({status}): {words or 'no words'}", again=worth_a_retry(status), wait=wait)
+
+    def _fatal(self, reply: Reply, status: int, words: str) -> SourceError:
+        """For what no ask can survive. A redirect is told and not followed: the key would go with it."""
+        said = self._public(f"status {status}" + (f": {words}" if words else ""))
+        if 300 <= status < 400:
+            where = _where(reply.headers.get("location", ""))
+            return SourceError(
+                "cannot follow the server",
+                got=self._public(f"status {status}, a redirect to {where or 'nowhere'}"),
+                need="an answer",
+                hint="give that address as the base URL, if you trust it with the key",
+            )
+        hints = {
+            401: "is OPENAI_API_KEY set, and is it a key for this server?",
+            402: "the account has no credit; run again when it has",
+            403: "the key may not be allowed to use this model",
+            404: f"check the model's name {self.name!r} and the address {self.base_url}, which usually ends with /v1",
+            405: f"check the address {self.base_url}, which usually ends with /v1",
+            429: "the account's quota is used up; run again when it is not",
+        }
+        what = "cannot ask the model" if status not in (401, 403) else "the server does not let us in"
+        return SourceError(what, got=said, need="an answer", hint=hints.get(status, hints[429]))
+
+    def _failed(self, found: _Failed, attempts: int) -> Answer:
+        if found.never and not self._reached:
+            raise SourceError(
+                "cannot reach the server",
+                got=f"{found.words}, {attempts} times" if attempts > 1 else found.words,
+                need=f"a server at {self.base_url}",
+                hint="is it running, and is the port right?",
+            )
+        return Answer(error=found.words, attempts=attempts)
+
+    def _fault(
+        self, kind: str, words: str, *, again: bool, timeout: bool = False, wait: float | None = None, never: bool = False
+    ) -> _Failed:
+        self._count(kind)
+        return _Failed(self._public(words), again=again, timeout=timeout, wait=wait, never=never)
+
+    # ---- the key, and counts -----------------------------------------------------------------------------------------
+
+    def _public(self, words: str) -> str:
+        """Words for people: without the key, even if the server repeats it, and short."""
+        words = redact(words)
+        return words if len(words) <= LONGEST_WORDS else words[: LONGEST_WORDS - 3] + "..."
+
+    def _count(self, kind: str) -> None:
+        with self._lock:
+            if kind == "requests":
+                self.requests += 1
+            else:
+                self.faults[kind] += 1
+
+    def _warn(self, words: str) -> None:
+        with self._lock:
+            if words not in self.warnings:
+                self.warnings.append(words)
+
+
+def _clean(reply: Reply) -> Reply:
+    """The reply of a server that may repeat the key, in any field and any header: before anybody reads it."""
+    return Reply(reply.status, {name: redact(value) for name, value in reply.headers.items()}, redact_bytes(reply.body))
+
+
+def _where(location: str) -> str:
+    try:
+        return shown(urlsplit(location))
+    except ValueError:
+        return "an address that is none"
+
+
+class _Failed:
+    """One failed attempt: in which words, whether it is worth another, and how long the server asked us to wait."""
+
+    __slots__ = ("again", "never", "timeout", "wait", "words")
+
+    def __init__(self, words: str, *, again: bool, timeout: bool, wait: float | None, never: bool) -> None:
+        self.words, self.again, self.timeout, self.wait, self.never = words, again, timeout, wait, never
+
+
+def _split(sampling: Mapping[str, Any], logprobs: int | None) -> tuple[dict[str, Any], int | None]:
+    """The sampling without its log-probabilities, which the two APIs write differently; and how many alternatives are asked for."""
+    for name in sampling:
+        if name in OURS:
+            raise UsageError(
+                "cannot use the sampling", got=repr(name), need="temperature, top_p, max_tokens or the like", hint="the run sets it"
+            )
+    rest = dict(sampling)
+    wanted, top = rest.pop("logprobs", None), rest.pop("top_logprobs", None)
+    if logprobs is None and (wanted or top is not None or (wanted == 0 and wanted is not False)):
+        logprobs = top if top is not None else 0 if wanted is True else wanted
+    if logprobs is not None and (not isinstance(logprobs, int) or isinstance(logprobs, bool) or not 0 <= logprobs <= 20):
+        raise UsageError("cannot ask for log-probabilities", got=repr(logprobs), need="a number of alternatives from 0 to 20")
+    try:
+        json.dumps(rest, allow_nan=False)
+    except (TypeError, ValueError) as fault:
+        raise UsageError("cannot use the sampling", got=str(fault), need="values that JSON can hold") from fault
+    return rest, logprobs

@@ -1,0 +1,142 @@
+"""What all scorers are: options checked when the task is read, truths checked before any model is asked, then answers to scores."""
+
+from __future__ import annotations
+
+import dataclasses
+import difflib
+import json
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar, TypeVar
+
+from steelyard.errors import DataError, UsageError
+from steelyard.evaluate.asking.asks import Case, Scored
+from steelyard.evaluate.task.template import is_missing, plain, value_text
+
+
+@dataclass(frozen=True, kw_only=True)
+class Scoring:
+    """A scorer. Its fields are the options of the table [scorer], with their defaults; all of them are in its protocol.
+
+    `compare` sees an answer that is not empty. `labels` says whether prediction and truth are the same text exactly where the
+    answer is right, so that metrics of labels can be made of them. `sums` names the two columns of a ratio over all items,
+    where the score is one; `span` are the least and the greatest score, None where there is no bound.
+    """
+
+    name: ClassVar[str] = ""
+    sums: ClassVar[tuple[str, str] | None] = None
+
+    @property
+    def right_or_wrong(self) -> bool:
+        """Whether scores are 0 or 1."""
+        return True
+
+    @property
+    def labels(self) -> bool:
+        return False
+
+    @property
+    def needs_truth(self) -> bool:
+        return True
+
+    @property
+    def span(self) -> tuple[float, float] | None:
+        return (0.0, 1.0)
+
+    @property
+    def protocol(self) -> Mapping[str, str]:
+        """What was done, as texts that do not depend on the order of tables or the version of Python."""
+        own = {field.name: getattr(self, field.name) for field in dataclasses.fields(self)}
+        return {key: canonical(value) for key, value in own.items() if value is not None}
+
+    def score(self, said: Any, case: Case, judgement: str | None = None) -> Scored:
+        """The score of an answer; nothing said is no answer: 0, and not extracted."""
+        if nothing(said):
+            return Scored(score=0.0, truth=self.truth(case), extracted=False)
+        return self.compare(said, case)
+
+    def compare(self, said: Any, case: Case) -> Scored:
+        raise NotImplementedError
+
+    def truth(self, case: Case) -> Any:
+        """The truth as it is compared; of several that are accepted, the first."""
+        return None if is_missing(case.truth) else value_text(case.truth, "truth")
+
+    def check(self, case: Case) -> None:
+        """Raise a DataError if a case cannot be scored."""
+        if self.needs_truth and is_missing(plain(case.truth)):
+            raise DataError("cannot score an item", got=f"no truth for item {case.id!r}", need="a truth for every item")
+        self.truth(case)
+
+
+Kind = TypeVar("Kind", bound=Scoring)
+
+
+def nothing(said: Any) -> bool:
+    """Whether an answer is none: null, a number that is not finite, or no more than white space."""
+    said = plain(said)
+    return is_missing(said) or (isinstance(said, float) and not math.isfinite(said)) or (isinstance(said, str) and not said.strip())
+
+
+def made(kind: type[Kind], options: Mapping[str, Any]) -> Kind:
+    """A scorer of a kind with the options of a task; unknown ones are an error that names the nearest."""
+    known = [field.name for field in dataclasses.fields(kind)]
+    check_keys(options, known, f"the options of the scorer {kind.name}")
+    lacking = [f.name for f in dataclasses.fields(kind) if f.default is f.default_factory is dataclasses.MISSING and f.name not in options]
+    if lacking:
+        raise UsageError(f"cannot use the scorer {kind.name}", got=f"no {lacking[0]}", need=f"{lacking[0]} = ... in the table [scorer]")
+    return kind(**options)
+
+
+def check_keys(table: Mapping[str, Any], known: Sequence[str], what: str) -> None:
+    for key in table:
+        if key not in known:
+            near = difflib.get_close_matches(str(key), known, n=1, cutoff=0.5)
+            need = f"one of {', '.join(known)}" if known else "none"
+            raise UsageError(f"cannot use {what}", got=f"the key {key!r}", need=need, hint=f"did you mean {near[0]!r}?" if near else "")
+
+
+def canonical(value: Any) -> str:
+    """A value as one text: texts as they are, tables with their keys in order.
+
+    >>> canonical({"b": 1, "a": [0.5, True]})
+    '{"a":[0.5,true],"b":1}'
+    """
+    return value if isinstance(value, str) else json.dumps(value, sort_keys=True, separators=(",", ":"), default=str)
+
+
+# ---- one option --------------------------------------------------------------------------------------------------------
+
+
+def check_flags(scorer: Scoring, *names: str) -> None:
+    for name in names:
+        if not isinstance(getattr(scorer, name), bool):
+            raise wrong(scorer, name, "true or false")
+
+
+def check_choice(scorer: Scoring, name: str, known: Sequence[str]) -> None:
+    if getattr(scorer, name) not in known:
+        raise wrong(scorer, name, f"one of {', '.join(known)}")
+
+
+def is_number(value: object) -> bool:
+    """A finite number, and not true or false."""
+    try:
+        return isinstance(value, (int, float)) and not isinstance(value, bool) and math.isfinite(value)
+    except OverflowError:  # a whole number that no float can hold
+        return False
+
+
+def wrong(scorer: Scoring, name: str, need: str, hint: str = "") -> UsageError:
+    return UsageError(f"cannot use the scorer {scorer.name}", got=f"{name} = {getattr(scorer, name)!r}", need=need, hint=hint)
+
+
+def several(value: Any) -> list[Any]:
+    """The truths that are accepted: the members of a list, or the one there is."""
+    value = plain(value)
+    return list(value) if isinstance(value, (list, tuple)) else [value]
+
+
+def bad_truth(scorer: Scoring, case: Case, need: str, hint: str = "") -> DataError:
+    return DataError(f"cannot score against the truth of item {case.id!r}", got=repr(case.truth)[:120], need=need, hint=hint)

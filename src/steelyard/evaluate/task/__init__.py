@@ -1,0 +1,1 @@
+"""A task: its data, its prompts, and the order in which items are asked."""

@@ -1,0 +1,292 @@
+"""Rows to cases: prompts rendered with examples before them, features in order, ids and truths found; all or an error."""
+
+from __future__ import annotations
+
+import fnmatch
+import hashlib
+import math
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from steelyard.errors import AmbiguityError, DataError, UsageError
+from steelyard.evaluate.asking.asks import Case
+from steelyard.evaluate.scorers.base import canonical, check_keys
+from steelyard.evaluate.task.order import hash_order
+from steelyard.evaluate.task.template import Template, check_columns, is_missing, listed, plain, value_text
+
+# As in `read.roles`, which this room may not know.
+IDS = ("id", "item", "item_id", "case_id", "question_id", "doc_id", "sample_id", "example_id")
+TRUTHS = ("truth", "label", "target", "gold", "y_true", "expected")
+ANSWER = "answer"  # the key of an example that is written into the task
+
+Row = Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Shots:
+    """Examples before the question: rows written into the task, or `n` of the rows of `data`, in hash order of `seed`."""
+
+    rows: tuple[Row, ...] = ()
+    data: Any = None
+    n: int = 0
+    seed: int = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Prompting:
+    """How a row becomes a case. Without a template and without features the input is the row itself, without id and truth."""
+
+    id: str | None = None
+    input: Template | None = None
+    features: tuple[str, ...] = ()
+    truth: Template | str | None = None
+    system: Template | None = None
+    shots: Shots | None = None
+    group: str | None = None
+
+    def digest(self) -> str:
+        """16 hexadecimal digits of everything that makes the prompt: equal for equal prompts, whatever the order of tables."""
+        shots = None
+        if self.shots is not None:
+            shots = [self.shots.rows, str(self.shots.data) if self.shots.data is not None else None, self.shots.n, self.shots.seed]
+        truth = self.truth.text if isinstance(self.truth, Template) else self.truth
+        parts = [
+            self.input.text if self.input else None,
+            self.features,
+            self.system.text if self.system else None,
+            shots,
+            truth if self.shots else None,
+        ]
+        return hashlib.sha256(canonical(parts).encode(errors="surrogatepass")).hexdigest()[:16]
+
+
+def shots_of(given: Any, data: Any) -> Shots | None:
+    """The examples of a task: a list of rows, or a table with data, n and seed."""
+    if given is None or given == []:
+        return None
+    if isinstance(given, (list, tuple)) and all(isinstance(row, Mapping) for row in given):
+        return Shots(rows=tuple(given), n=len(given))
+    if not isinstance(given, Mapping):
+        need = 'rows, or a table as in shots = {data = "train.jsonl", n = 5}'
+        raise UsageError("cannot use shots", got=repr(given)[:80], need=need)
+    check_keys(given, ("data", "n", "seed"), "shots")
+    n, seed = given.get("n", 0), given.get("seed", 0)
+    for key, value, least in (("n", n, 1), ("seed", seed, None)):
+        if isinstance(value, bool) or not isinstance(value, int) or (least is not None and value < least):
+            raise UsageError("cannot use shots", got=f"{key} = {value!r}", need="a whole number" + (" of at least 1" if least else ""))
+    source = given.get("data")
+    if source is None:
+        raise UsageError("cannot use shots", got="no data", need="a source of examples", hint='shots = {data = "train.jsonl", n = 5}')
+    if isinstance(source, str) and source == data:
+        raise UsageError(
+            "cannot use shots",
+            got=f"examples from {source!r}, the data of the task",
+            need="other data",
+            hint="an item would be its own example",
+        )
+    return Shots(data=source, n=n, seed=seed)
+
+
+def features_of(names: Sequence[Any]) -> tuple[str, ...]:
+    if not names or not all(isinstance(name, str) and name.strip() for name in names):
+        raise UsageError("cannot use input", got=repr(names)[:80], need='names of columns, as in input = ["pixel_*"]')
+    return tuple(names)
+
+
+# ---- all rows ------------------------------------------------------------------------------------------------------------
+
+
+def cases_of(
+    rows: Sequence[Row],
+    prompting: Prompting,
+    *,
+    shot_rows: Sequence[Row] | None = None,
+    needs_truth: bool = True,
+    named: Mapping[str, Sequence[str]] | None = None,
+) -> list[Case]:
+    """The cases of all rows. `named` are columns that something else needs, by what needs them."""
+    if not rows:
+        raise DataError("cannot evaluate", got="no rows", need="at least one")
+    columns = list(dict.fromkeys(str(key) for row in rows for key in row))
+    key = _key(columns, prompting.id, IDS, "id", 'id = "column"')
+    if key is None:
+        raise UsageError(
+            "cannot tell the items apart", got=f"columns {listed(columns)}", need="a column of ids", hint='id = "column" in [task]'
+        )
+    ids = _ids(rows, key)
+    truth = _truth(columns, prompting, needs_truth)
+    wanted: dict[str, Sequence[str]] = {"input": prompting.input.columns if prompting.input else ()}
+    wanted["system"] = prompting.system.columns if prompting.system else ()
+    wanted["truth"] = truth.columns if isinstance(truth, Template) else () if truth is None or not needs_truth else (truth,)
+    wanted["group"] = () if prompting.group is None else (prompting.group,)
+    for name, needed in {**wanted, **(named or {})}.items():
+        check_columns(needed, columns, name)
+        _refuse_missing(rows, ids, needed, name)
+    hidden = {key, *(truth.columns if isinstance(truth, Template) else [] if truth is None else [truth])}
+    features = _features(columns, prompting.features, hidden)
+    examples = _examples(prompting, truth, shot_rows)
+    out = []
+    for row, name in zip(rows, ids, strict=True):
+        asked, messages = _asked(row, name, prompting, features, hidden, examples)
+        group = None if prompting.group is None else value_text(row[prompting.group], prompting.group)
+        out.append(Case(id=name, input=asked, truth=_true(row, truth), row=row, messages=messages, group=group))
+    return out
+
+
+def _key(columns: Sequence[str], given: str | None, known: Sequence[str], role: str, hint: str) -> str | None:
+    """The column of a role: the given one, or the only one with a name that is recognised."""
+    if given is not None:
+        check_columns([given], columns, role)
+        return given
+    found = [name for name in columns if name.lower() in known]
+    if len(found) > 1:
+        raise AmbiguityError(f"cannot choose the {role} column", got=f"{len(found)} candidates: {listed(found)}", need="one", hint=hint)
+    return found[0] if found else None
+
+
+def _ids(rows: Sequence[Row], key: str) -> list[str]:
+    lost = [place for place, row in enumerate(rows, 1) if is_missing(plain(row.get(key)))]
+    if lost:
+        raise DataError(
+            "cannot tell the items apart", got=f"{len(lost)} of {len(rows)} rows without {key!r}, such as row {lost[0]}", need="an id each"
+        )
+    ids = [value_text(row[key], key) for row in rows]
+    if len(set(ids)) < len(ids):
+        seen: set[str] = set()
+        twice = [name for name in ids if name in seen or seen.add(name)]  # type: ignore[func-returns-value]
+        raise DataError(
+            "cannot tell the items apart",
+            got=f"{len(twice)} of {len(ids)} rows whose {key!r} was there before, such as {twice[0]!r}",
+            need="an id of its own for each item",
+            hint="repeats of an item are asked for by --repeats, not written into the data",
+        )
+    return ids
+
+
+def _truth(columns: Sequence[str], prompting: Prompting, needs_truth: bool) -> Template | str | None:
+    if isinstance(prompting.truth, Template):
+        return prompting.truth
+    whole_row = prompting.input is None and not prompting.features
+    given = prompting.truth
+    if given is None and not needs_truth and not whole_row:
+        return None
+    found = _key(columns, given, TRUTHS, "truth", 'truth = "column"')  # a whole row must not give its truth away
+    if found is None and needs_truth:
+        raise UsageError("cannot score the answers", got=f"columns {listed(columns)}", need="a truth", hint='truth = "column" in [task]')
+    return found
+
+
+def _refuse_missing(rows: Sequence[Row], ids: Sequence[str], columns: Sequence[str], key: str) -> None:
+    for column in columns:
+        lost = [name for row, name in zip(rows, ids, strict=True) if is_missing(plain(row.get(column)))]
+        if lost:
+            raise DataError(
+                f"cannot use the column {column!r} for {key}",
+                got=f"{len(lost)} of {len(rows)} rows without a value, such as item {lost[0]!r}",
+                need="a value in every row",
+            )
+
+
+def _features(columns: Sequence[str], wanted: Sequence[str], hidden: set[str]) -> list[str]:
+    """The columns of features, patterns opened in natural order: pixel_2 before pixel_10. A pattern never takes id or truth."""
+    out: list[str] = []
+    for name in wanted:
+        if name in columns or not set(name) & set("*?"):
+            check_columns([name], columns, "input")
+            if name in hidden:
+                raise UsageError("cannot use input", got=f"{name!r} among the features", need="columns other than id and truth")
+            found = [name]
+        else:
+            found = sorted((c for c in columns if fnmatch.fnmatchcase(c, name) and c not in hidden), key=_natural)
+        if not found:
+            raise UsageError("cannot find features", got=f"no column like {name!r} among {listed(columns)}", need="at least one")
+        out += [each for each in found if each not in out]
+    return out
+
+
+def _natural(name: str) -> list[tuple[int, int | str]]:
+    return [(0, int(part)) if part.isdecimal() else (1, part) for part in re.split(r"([0-9]+)", name) if part]
+
+
+# ---- one row -------------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class _Example:
+    question: str
+    answer: str
+
+
+def _asked(
+    row: Row, name: str, prompting: Prompting, features: Sequence[str], hidden: set[str], examples: Sequence[_Example]
+) -> tuple[Any, tuple[Mapping[str, str], ...] | None]:
+    if features:
+        return [_feature(row, column, name) for column in features], None
+    if prompting.input is None:
+        return {column: value for column, value in row.items() if column not in hidden}, None
+    question = prompting.input.render(row)
+    same = " ".join(question.split())
+    if any(" ".join(example.question.split()) == same for example in examples):
+        raise DataError(
+            "cannot use the examples",
+            got=f"one that is item {name!r} itself, with its answer",
+            need="examples that are not among the items",
+        )
+    messages = [{"role": "user", "content": question}]
+    for example in reversed(examples):
+        messages[:0] = [{"role": "user", "content": example.question}, {"role": "assistant", "content": example.answer}]
+    system = None if prompting.system is None else prompting.system.render(row)
+    parts = [] if system is None else [system]
+    parts += [f"{each.question}{'' if each.question[-1:].isspace() else ' '}{each.answer}" for each in examples]
+    if system is not None:
+        messages.insert(0, {"role": "system", "content": system})
+    return "\n\n".join([*parts, question]), tuple(messages)
+
+
+def _feature(row: Row, column: str, name: str) -> float:
+    value = plain(row.get(column))  # a text in CSV, where every field is one
+    try:
+        number = float(value)
+    except (TypeError, ValueError) as fault:
+        raise DataError("cannot use a feature", got=f"{value!r} in {column!r} of item {name!r}", need="a number") from fault
+    if not math.isfinite(number):
+        raise DataError("cannot use a feature", got=f"{number} in {column!r} of item {name!r}", need="a finite number")
+    return number
+
+
+def _true(row: Row, truth: Template | str | None) -> Any:
+    if truth is None:
+        return None
+    return truth.render(row) if isinstance(truth, Template) else plain(row.get(truth))
+
+
+def _examples(prompting: Prompting, truth: Template | str | None, shot_rows: Sequence[Row] | None) -> list[_Example]:
+    shots = prompting.shots
+    if shots is None or prompting.input is None:
+        return []
+    rows: Sequence[Row] = shots.rows
+    if shots.data is not None:
+        if not shot_rows or len(shot_rows) < shots.n:
+            raise DataError("cannot use shots", got=f"{len(shot_rows or ())} rows of examples", need=f"at least {shots.n}")
+        # By content, not by id: training data seldom have one.
+        contents = [
+            canonical({str(key): value_text(v, str(key)) for key, v in row.items() if not is_missing(plain(v))}) for row in shot_rows
+        ]
+        rows = [shot_rows[place] for place in hash_order(contents, shots.seed)[: shots.n]]
+    return [_example(row, place, prompting.input, truth) for place, row in enumerate(rows, 1)]
+
+
+def _example(row: Row, place: int, template: Template, truth: Template | str | None) -> _Example:
+    wanted = list(template.columns)
+    answer: Any = row.get(ANSWER)
+    if isinstance(truth, Template) and all(not is_missing(row.get(name)) for name in truth.columns):
+        answer = truth.render(row)
+    elif isinstance(truth, str) and not is_missing(plain(row.get(truth))):
+        answer = row[truth]
+    lost = [name for name in wanted if is_missing(plain(row.get(name)))]
+    if lost or is_missing(plain(answer)):
+        lacking = lost[0] if lost else truth if isinstance(truth, str) else ANSWER
+        raise DataError("cannot use shots", got=f"example {place} without {lacking!r}", need="the columns of the input, and the truth")
+    return _Example(template.render(row), value_text(answer, "the answer of an example"))

@@ -1,0 +1,1 @@
+"""Intervals for one system: proportions, means, metrics of a table, sums, rankings; with and without groups."""

@@ -1,0 +1,230 @@
+"""Inference for a function of sums: the delta method with t, and the bootstrap over units.
+
+One page serves means, ratios, R^2, calibration error, and every metric of a table when items come in groups, carry
+weights or are repeated: the unit is then the group (or the item with all its repeats), and its row holds its sums.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import numpy.typing as npt
+
+from steelyard.infer.intervals.cells import BLOCK, redraw
+from steelyard.infer.intervals.clusters import Spread, cluster_spread
+from steelyard.infer.normal import tail
+from steelyard.infer.resampling import bootstrap
+from steelyard.metrics.sums import SumStatistic
+from steelyard.tally.sums import Sums, sum_units
+
+FloatArray = npt.NDArray[np.float64]
+BUCKETS = 4096
+FEW = 4  # columns up to which picking units one by one is cheaper than counting them
+
+
+def student(p: float, df: float) -> float:
+    """The p quantile of Student's t with df degrees of freedom."""
+    from scipy.special import stdtrit
+
+    return float(stdtrit(df, p))
+
+
+def spread(sums: Sums, statistic: SumStatistic) -> Spread:
+    """The linearised variance over units, and its degrees of freedom: G/(G-1) sum_g u_g^2 with G - 1 for G units of one size.
+
+    Units of different sizes have the variance and the degrees of freedom of `cluster_spread`.
+    Undefined: fewer than two units. Reference: CameronMiller2015, equation 11; BellMcCaffrey2002; Miller2024, section 2.2.
+
+    >>> rows = np.array([[1.0, 2.0], [1.0, 4.0], [1.0, 9.0]])
+    >>> mean = SumStatistic(lambda s: s[..., 1] / s[..., 0], lambda s: np.array([-s[1] / s[0] ** 2, 1 / s[0]]))
+    >>> round(spread(Sums(rows=rows, count=np.ones(3, int), answers=3), mean).variance, 6)
+    4.333333
+    """
+    n = sums.n
+    if n < 2:
+        raise bootstrap.Degenerate("fewer than two units")
+    with np.errstate(divide="ignore", invalid="ignore"):
+        gradient = statistic.gradient(sums.totals())
+    if not np.isfinite(gradient).all():  # the root of 0, where every error is 0
+        raise bootstrap.Degenerate("the units do not vary")
+    u: FloatArray = sums.rows @ gradient
+    u = u - (sums.count @ u) / n  # zero by theory for ratios; kills the rounding of large totals
+    terms = abs(sums.rows) @ np.abs(gradient)  # what the differences were computed from
+    u[np.abs(u) <= 1e-13 * terms.max(initial=0.0)] = 0.0  # equal units differ by rounding only
+    if sums.sizes is None:
+        return Spread(n / (n - 1) * float(sums.count @ u**2), n - 1)
+    single = None if sums.single is None else sums.single(gradient)
+    squares = None if single is None else float(single @ single)
+    effects, sizes = (np.repeat(x, sums.count) for x in (u, sums.sizes))
+    return cluster_spread(effects, sizes, squares=squares, answers=sums.answers)
+
+
+def standard_error(sums: Sums, statistic: SumStatistic) -> float:
+    """The linearised standard error, the root of the variance of `spread` (s/sqrt(n) for a mean of items).
+
+    Undefined: fewer than two units. Reference: CameronMiller2015, equation 11; Miller2024, section 2.2.
+
+    >>> rows = np.array([[1.0, 2.0], [1.0, 4.0], [1.0, 9.0]])
+    >>> mean = SumStatistic(lambda s: s[..., 1] / s[..., 0], lambda s: np.array([-s[1] / s[0] ** 2, 1 / s[0]]))
+    >>> round(standard_error(Sums(rows=rows, count=np.ones(3, int), answers=3), mean), 6)
+    2.081666
+    """
+    return math.sqrt(spread(sums, statistic).variance)
+
+
+def linearised(sums: Sums, statistic: SumStatistic, confidence_level: float = 0.95, side: str = "two") -> tuple[float, float]:
+    """estimate +- t x standard error: Student's interval for a mean, the delta method for the rest.
+
+    t has G - 1 degrees of freedom for G units of one size, and those of Bell and McCaffrey for groups of different sizes.
+    Assumes: enough units (`Groups.too_few`). Undefined: no spread.
+    Reference: Student1908; CameronMiller2015, section VI.A (t with G - 1).
+
+    >>> rows = np.array([[1.0, 2.0], [1.0, 4.0], [1.0, 9.0]])
+    >>> mean = SumStatistic(lambda s: s[..., 1] / s[..., 0], lambda s: np.array([-s[1] / s[0] ** 2, 1 / s[0]]))
+    >>> [round(x, 4) for x in linearised(Sums(rows=rows, count=np.ones(3, int), answers=3), mean)]
+    [-3.9567, 13.9567]
+    """
+    variance, df = spread(sums, statistic)
+    if not variance > 0:
+        raise bootstrap.Degenerate("the units do not vary")
+    estimate = float(statistic.value(sums.totals()))
+    reach = student(1 - tail(confidence_level, side), df) * math.sqrt(variance)
+    return estimate - reach, estimate + reach
+
+
+def student_mean(n: int, mean: float, squares: float, confidence_level: float = 0.95, side: str = "two") -> tuple[float, float]:
+    """Student's interval for the mean of n items, from what an engine adds up in two passes: the mean and the squares around it.
+
+    Formula: mean +- t_{n-1} sqrt(squares / (n (n - 1))), with squares = sum of (x - mean)^2: `linearised` of the items themselves.
+    Assumes: independent items, enough of them. Undefined: fewer than two items, or no spread.
+    Reference: Student1908.
+
+    >>> [round(x, 4) for x in student_mean(3, 5.0, 26.0)]
+    [-3.9567, 13.9567]
+    """
+    if n < 2 or not squares > 0:
+        raise bootstrap.Degenerate("fewer than two units" if n < 2 else "the units do not vary")
+    reach = student(1 - tail(confidence_level, side), n - 1) * math.sqrt(squares / n / (n - 1))
+    return mean - reach, mean + reach
+
+
+def resampled(
+    sums: Sums, statistic: SumStatistic, method: str, confidence_level: float, side: str, *, draws: int, seed: int
+) -> tuple[float, float, int]:
+    """Percentile, BCa or studentized bootstrap over units; the third number is how many draws were undefined.
+
+    More than 4,096 distinct units are first dealt into 4,096 random buckets, which are then resampled: for sums the
+    law is the same to first order and the cost no longer grows with n. Reference: DavisonHinkley1997, chapters 2 and 5.
+    """
+    draws = bootstrap.check_draws(draws, confidence_level, side)
+    if sums.n < 2:
+        raise bootstrap.Degenerate("fewer than two units")
+    rng = np.random.Generator(np.random.PCG64(seed))
+    units = bucketed(in_order(sums), rng)
+    of_units = units.dense
+    estimate = float(statistic.value(sums.totals()))
+    values, errors = [], []
+    rows = max(1, BLOCK // len(units.rows))
+    for start in range(0, draws, rows):
+        block = min(rows, draws - start)
+        if method != "studentized":
+            values.append(statistic.value(_redrawn(units, block, rng)))
+            continue
+        totals, own = _redrawn_with_errors(units, statistic, block, rng)
+        values.append(statistic.value(totals))
+        errors.append(own)
+    drawn = np.concatenate(values)
+    defined = np.isfinite(drawn)
+    bootstrap.refuse_undefined(int(defined.sum()), draws, confidence_level, side)
+    if method == "percentile":
+        ends = bootstrap.percentile(drawn[defined], confidence_level, side)
+    elif method == "studentized":
+        ends = bootstrap.studentized(
+            drawn[defined], np.concatenate(errors)[defined], estimate, standard_error(units, statistic), confidence_level, side
+        )
+    else:
+        left_out = statistic.value(units.totals() - of_units)
+        usable = np.isfinite(left_out)
+        ends = bootstrap.bca(drawn[defined], estimate, left_out[usable], units.count[usable], confidence_level, side)
+    return (*ends, int(draws - defined.sum()))
+
+
+def in_order(sums: Sums) -> Sums:
+    """Equal units merged and sorted by their numbers, so that the order of the file does not choose which one a draw meets."""
+    order = np.lexsort(sums.dense.T[::-1])
+    rows, count = sums.dense[order], sums.count[order]
+    new = np.concatenate([[True], np.any(rows[1:] != rows[:-1], axis=1)])
+    starts = np.flatnonzero(new)
+    return Sums(rows=rows[starts], count=np.add.reduceat(count, starts), answers=sums.answers, units=sums.units)
+
+
+def bucketed(sums: Sums, rng: np.random.Generator) -> Sums:
+    """The same totals in at most 4,096 units."""
+    if len(sums.rows) <= BUCKETS:
+        return sums
+    rows = np.repeat(sums.dense, sums.count, axis=0)
+    bucket = rng.permutation(len(rows)) % BUCKETS
+    return Sums(rows=sum_units(rows, bucket, BUCKETS), count=np.ones(BUCKETS, np.int64), answers=sums.answers, units=sums.units)
+
+
+def _redrawn(units: Sums, draws: int, rng: np.random.Generator) -> FloatArray:
+    """The totals of redrawn samples, one row each. Where most units are one of a kind they are picked one by one and added up, which
+    costs a fraction of counting how often each came; else a multinomial counts. The law is the same."""
+    n, rows = units.n, units.dense
+    varying = np.flatnonzero(np.ptp(rows, axis=0) > 0)
+    if n > min(2 * len(rows), BUCKETS) or len(varying) > FEW:
+        return redraw(units.count, draws, rng) @ rows
+    picked = rng.integers(0, n, size=(draws, n), dtype=np.uint16)
+    totals = np.tile(rows[0] * n, (draws, 1))
+    for column in varying:
+        totals[:, column] = np.repeat(rows[:, column], units.count)[picked].sum(axis=1)
+    return totals
+
+
+def _redrawn_with_errors(units: Sums, statistic: SumStatistic, draws: int, rng: np.random.Generator) -> tuple[FloatArray, FloatArray]:
+    """The totals of redrawn samples and the linearised standard error of each.
+
+    Few columns: their products are added up along with them, which gives every error without holding how often each unit came.
+    """
+    n, rows = units.n, units.dense
+    varying = np.flatnonzero(np.ptp(rows, axis=0) > 0)
+    if len(varying) > FEW // 2:
+        weights = redraw(units.count, draws, rng)
+        totals = weights @ rows
+        return totals, _errors(units, weights, totals, statistic)
+    middle = units.totals() / n
+    away = (rows - middle)[:, varying]
+    first, second = np.triu_indices(len(varying))
+    wide = Sums(rows=np.concatenate([rows, away[:, first] * away[:, second]], axis=1), count=units.count, answers=units.answers)
+    drawn = _redrawn(wide, draws, rng)
+    totals, products = drawn[:, : rows.shape[1]], drawn[:, rows.shape[1] :]
+    gradients = _gradients(totals, statistic)[:, varying]
+    twice = np.where(first == second, 1.0, 2.0)
+    with np.errstate(invalid="ignore"):  # a sample without a slope has no error of its own
+        squares = ((gradients[:, first] * gradients[:, second]) * products) @ twice
+        sums = (gradients * (totals[:, varying] - n * middle[varying])).sum(1)
+        return totals, np.sqrt(np.maximum(squares - sums**2 / n, 0) * n / (n - 1))
+
+
+def _gradients(totals: FloatArray, statistic: SumStatistic) -> FloatArray:
+    """The gradient at each row of totals: all at once where the statistic takes columns for numbers."""
+    with np.errstate(divide="ignore", invalid="ignore"):
+        try:
+            at_once = np.asarray(statistic.gradient(totals.T))
+        except (ValueError, TypeError):
+            at_once = np.empty(0)
+        if at_once.shape == totals.T.shape and np.array_equal(at_once[:, 0], statistic.gradient(totals[0]), equal_nan=True):
+            return np.asarray(at_once.T)
+        return np.array([statistic.gradient(total) for total in totals])
+
+
+def _errors(units: Sums, weights: npt.NDArray[np.int64], totals: FloatArray, statistic: SumStatistic) -> FloatArray:
+    """The linearised standard error of every redrawn sample."""
+    n = units.n
+    gradients = np.array([statistic.gradient(total) for total in totals])
+    u = gradients @ units.dense.T  # (draws, units)
+    mean = np.einsum("bu,bu->b", weights, u) / n
+    second = np.einsum("bu,bu->b", weights, u * u) - n * mean**2
+    out: FloatArray = np.sqrt(np.maximum(second, 0) * n / (n - 1))
+    return out

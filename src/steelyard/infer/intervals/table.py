@@ -1,0 +1,82 @@
+"""Intervals for any metric of a table of independent items: bootstrap over cells, and the delta method."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from steelyard.infer.intervals.cells import Cells
+from steelyard.infer.normal import z_value
+from steelyard.infer.resampling import bootstrap
+from steelyard.metrics.table import TableStatistic
+from steelyard.tally.counts import Counts
+
+
+def table_bootstrap(
+    counts: Counts,
+    statistic: TableStatistic,
+    method: str,
+    confidence_level: float = 0.95,
+    side: str = "two",
+    *,
+    draws: int = 10_000,
+    seed: int = 0,
+) -> tuple[float, float, int]:
+    """BCa or percentile bootstrap of a table metric; the third number is how many draws left the metric undefined.
+
+    Formula: tables ~ Multinomial(n, counts/n), which is resampling items with replacement; the jackknife of BCa has
+    one term per cell. Assumes: independent items. Undefined: when all draws agree, or hardly any has all
+    classes (Degenerate: the caller falls back).
+    No method covers when a class has fewer than about 10 items. Reference: Efron1987; DavisonHinkley1997.
+
+    >>> from steelyard.metrics.table import statistic
+    >>> low, high, _ = table_bootstrap(Counts.table([[40, 5], [7, 48]]), statistic("f1", average_of="macro"), "bca")
+    >>> 0.78 < low < 0.81 and 0.92 < high < 0.95
+    True
+    """
+    draws = bootstrap.check_draws(draws, confidence_level, side)
+    cells = Cells(counts)
+    if cells.n < 2:
+        raise bootstrap.Degenerate("fewer than two items")
+    rng = np.random.Generator(np.random.PCG64(seed))
+    drawn, undefined = bootstrap.defined_values((statistic.value(m) for m in cells.redrawn(draws, rng)), confidence_level, side)
+    if method == "percentile":
+        ends = bootstrap.percentile(drawn, confidence_level, side)
+    else:
+        left_out = cells.jackknife(statistic)
+        usable = np.isfinite(left_out)
+        estimate = float(statistic.value(cells.observed()))
+        ends = bootstrap.bca(drawn, estimate, left_out[usable], cells.count[usable], confidence_level, side)
+    return (*ends, undefined)
+
+
+def delta_error(counts: Counts, statistic: TableStatistic) -> float:
+    """The delta-method standard error of a table metric: sqrt(sum_c (count_c / n) IF_c^2 / n).
+
+    Assumes: independent items (multinomial counts) and a smooth metric. For F1 it is
+    sqrt(F (1-F) (2-F) / (2 TP + FP + FN)), for macro-F1 Takahashi's closed form.
+    Reference: Takahashi2022; Efron1982, chapter 6.
+
+    >>> from steelyard.metrics.table import statistic
+    >>> round(delta_error(Counts.binary(tp=31, fp=5, fn=2, tn=62), statistic("f1", label=1)), 6)
+    0.038146
+    """
+    cells = Cells(counts)
+    u = cells.influence(statistic)
+    return math.sqrt(float(cells.count @ u**2)) / cells.n
+
+
+def delta(counts: Counts, statistic: TableStatistic, confidence_level: float = 0.95, side: str = "two") -> tuple[float, float]:
+    """estimate +- z x delta-method standard error. Undefined: no spread. Reference: Takahashi2022.
+
+    >>> from steelyard.metrics.table import statistic
+    >>> [round(x, 4) for x in delta(Counts.binary(tp=31, fp=5, fn=2, tn=62), statistic("f1", label=1))]
+    [0.8238, 0.9733]
+    """
+    error = delta_error(counts, statistic)
+    if not error > 0:
+        raise bootstrap.Degenerate("the delta method finds no spread")
+    estimate = float(statistic.value(Cells(counts).observed()))
+    reach = z_value(confidence_level, side) * error
+    return estimate - reach, estimate + reach

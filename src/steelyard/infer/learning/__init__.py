@@ -1,0 +1,1 @@
+"""Learning algorithms: cross-validation tests and learning curves."""

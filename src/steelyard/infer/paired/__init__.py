@@ -1,0 +1,1 @@
+"""Two systems on the same items: intervals, tests, margins, and the decision of a guard."""

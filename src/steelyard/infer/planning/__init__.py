@@ -1,0 +1,1 @@
+"""Power, assurance, and how many items they take."""

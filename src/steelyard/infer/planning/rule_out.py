@@ -1,0 +1,171 @@
+"""Exact power of a pass: how many items rule out a drop of theta by Tango's bound, when nothing has changed.
+
+Of n items D disagree, half of them lost; the lower bound of the difference lies above -theta if few enough are.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from steelyard.errors import UsageError
+from steelyard.infer.normal import STANDARD
+from steelyard.infer.planning.mcnemar_power import a_probability, at_least, check_theta
+from steelyard.infer.planning.search import (
+    BLOCK,
+    CAP,
+    ROUNDING,
+    FloatArray,
+    Found,
+    IntArray,
+    binomial_weights,
+    counts_that_matter,
+    rough_search,
+)
+
+
+def rule_out_power(n: int, discordance: float, theta: float, alpha: float) -> float:
+    """The probability that n items rule out a drop of theta when nothing changed.
+
+    Formula: P(lower Tango bound of level 1 - alpha, one-sided, > -theta) with losses and gains equally likely; the bound
+    lies above -theta iff Tango's z at -theta exceeds z_alpha. Exact: summed over D and the losses among them.
+    Assumes: independent items, one answer each. Reference: Tango1998.
+
+    >>> round(rule_out_power(1544, 0.1, 0.02, 0.05), 4)
+    0.7955
+    """
+    _check_rule_out(discordance, theta)
+    if n < 1:
+        raise UsageError("cannot compute the power", got=f"n = {n!r}", need="at least one item")
+    return float(_rule_out_along(discordance, theta, -STANDARD.inv_cdf(a_probability("alpha", alpha)), n, 1)[0])
+
+
+def rule_out_items(discordance: float, theta: float, alpha: float, beta: float, cap: int = CAP) -> Found:
+    """The first and the stable number of items that rule out a drop of theta with probability 1 - beta when nothing changed.
+
+    The criterion depends on n as well as on D, so there is no envelope: `search.rough_search` looks at a stretch of at
+    least 1/theta items, one full tooth, to either side of the crossing, and says what it assumes beyond. Reference: Tango1998.
+
+    >>> tuple(rule_out_items(0.1, 0.02, 0.05, 0.2))[:2]
+    (1565, 1565)
+    """
+    _check_rule_out(discordance, theta)
+    z = -STANDARD.inv_cdf(a_probability("alpha", alpha))
+    reach = max(z - STANDARD.inv_cdf(a_probability("beta", beta)), 1.0)
+    guess = math.ceil(min(cap, reach * reach * discordance / theta**2))
+    period = math.ceil(1 / theta)
+    return rough_search(
+        lambda first, count: _rule_out_along(discordance, theta, z, first, count), 1 - beta, guess=guess, period=period, cap=cap
+    )
+
+
+def rule_out_theta(n: int, discordance: float, alpha: float, beta: float) -> float:
+    """The smallest drop that n items rule out with probability 1 - beta when nothing has changed.
+
+    The chance rises with theta, so bisection finds it. Undefined: not even a drop of the whole is ruled out (error).
+    Reference: Tango1998; Nam1997.
+
+    >>> round(rule_out_theta(2535, 0.04, 0.05, 0.2), 5)
+    0.01
+    """
+    target = 1 - a_probability("beta", beta) - ROUNDING
+    low, high = 0.0, 1.0 - 1e-9
+    if rule_out_power(n, discordance, high, alpha) < target:
+        raise UsageError(
+            f"cannot rule out any drop with {n:,} items", need=f"power {1 - beta:.4g} at alpha {alpha:.4g}", hint="take more items"
+        )
+    while high - low > 1e-9 * high:
+        middle = (low + high) / 2
+        low, high = (low, middle) if rule_out_power(n, discordance, middle, alpha) >= target else (middle, high)
+    return high
+
+
+def rule_out_alpha(n: int, discordance: float, theta: float, beta: float) -> float:
+    """The smallest alpha at which n items rule out a drop of theta with probability 1 - beta. Reference: Tango1998; Nam1997.
+
+    >>> round(rule_out_alpha(2535, 0.04, 0.01, 0.2), 3)
+    0.05
+    """
+    target = 1 - a_probability("beta", beta) - ROUNDING
+    low, high = math.log(1e-300), math.log(1 - 1e-9)
+    if rule_out_power(n, discordance, theta, math.exp(high)) < target:
+        raise UsageError(f"cannot rule out {theta:g} with {n:,} items", need="more items, whatever the alpha")
+    while high - low > 1e-10 * max(1.0, -low):
+        middle = (low + high) / 2
+        low, high = (low, middle) if rule_out_power(n, discordance, theta, math.exp(middle)) >= target else (middle, high)
+    return math.exp(high)
+
+
+def passing_losses(n: int | IntArray, discordant: IntArray, theta: float, z: float) -> IntArray:
+    """The largest number of losses among D disagreements with which Tango's z at -theta still exceeds z; -1 where none does.
+
+    Reference: Tango1998, equation 2.
+
+    >>> passing_losses(1544, np.array([100, 154]), 0.02, 1.6448536269514722).tolist()
+    [57, 82]
+    """
+    d = np.asarray(discordant, dtype=np.int64)
+    gap = z * np.sqrt(np.maximum(d, 1)) - n * theta
+    for _ in range(3):  # gains minus losses at which z is met: a fixed point that contracts fast
+        losses = np.clip((d - gap) / 2, 0, d)
+        gap = z * np.sqrt(_variance(n, d, losses, theta)) - n * theta
+    return _settle(n, d, np.clip(np.floor((d - gap) / 2), -1, d).astype(np.int64), theta, z)
+
+
+def _settle(n: int | IntArray, d: IntArray, losses: IntArray, theta: float, z: float) -> IntArray:
+    """Move each count of losses until it passes and the next does not."""
+    while True:
+        more = (losses < d) & (_tango_z(n, d, np.minimum(losses + 1, d), theta) > z)
+        fewer = ~more & (losses >= 0) & (_tango_z(n, d, np.maximum(losses, 0), theta) <= z)
+        if not (more.any() or fewer.any()):
+            return losses
+        losses = losses + more.astype(np.int64) - fewer
+
+
+def _variance(n: int | IntArray, d: IntArray, losses: FloatArray | IntArray, theta: float) -> FloatArray:
+    """Tango's variance of gains minus losses at a true difference of -theta, by his constrained share of losses."""
+    b = -(d + (2 * n - d + 2 * losses) * theta)
+    c = losses * (theta * (1 + theta))
+    share = (np.sqrt(np.maximum(0.0, b * b - 8 * n * c)) - b) / (4 * n)
+    out: FloatArray = n * (2 * share - theta * (1 + theta))
+    return out
+
+
+def _tango_z(n: int | IntArray, d: IntArray, losses: IntArray, theta: float) -> FloatArray:
+    """`flips.tango_z` at -theta for many counts; theta < 1 keeps the variance above 0."""
+    out: FloatArray = (d - 2 * losses + n * theta) / np.sqrt(_variance(n, d, losses, theta))
+    return out
+
+
+def _rule_out_along(discordance: float, theta: float, z: float, first: int, count: int) -> FloatArray:
+    """The power to rule out at n = first, first + 1, ..., in blocks that share their disagreements."""
+    starts = range(first, first + count, BLOCK)
+    return np.concatenate([_rule_out_block(discordance, theta, z, n, min(BLOCK, first + count - n)) for n in starts])
+
+
+def _rule_out_block(discordance: float, theta: float, z: float, first: int, count: int) -> FloatArray:
+    """Weights and passing losses are carried from n to n + 1: few of them change."""
+    start, weights = binomial_weights(first, discordance)
+    d = np.arange(start, counts_that_matter(first + count - 1, discordance)[1] + 1)
+    weights = np.concatenate([weights, np.zeros(len(d) - len(weights))])
+    losses = passing_losses(np.maximum(d, first), d, theta, z)  # more disagreements than items wait until there are items
+    passing = 1 - at_least(d, losses + 1, 0.5)
+    out = np.empty(count)
+    for k in range(count):
+        if k:
+            weights[1:] = (1 - discordance) * weights[1:] + discordance * weights[:-1]
+            weights[0] *= 1 - discordance
+            there = d[: first + k - start + 1]
+            settled = _settle(first + k, there, losses[: len(there)], theta, z)
+            (moved,) = np.nonzero(settled != losses[: len(there)])
+            losses[moved] = settled[moved]
+            passing[moved] = 1 - at_least(d[moved], losses[moved] + 1, 0.5)
+        out[k] = weights @ passing
+    return out
+
+
+def _check_rule_out(discordance: float, theta: float) -> None:
+    check_theta(discordance, 0.0)
+    if not 0 < theta < 1:
+        raise UsageError("cannot rule out this drop", got=f"theta {theta!r}", need="a number strictly between 0 and 1")

@@ -1,0 +1,1 @@
+"""Posterior distributions of metrics and of differences."""

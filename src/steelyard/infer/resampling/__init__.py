@@ -1,0 +1,1 @@
+"""Intervals from redrawn values, and how much may be drawn."""

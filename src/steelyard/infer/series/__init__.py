@@ -1,0 +1,1 @@
+"""A series of runs: drift charts and change points."""

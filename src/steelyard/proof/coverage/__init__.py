@@ -1,0 +1,1 @@
+"""Claims about intervals: how often they contain the truth."""

@@ -1,0 +1,164 @@
+"""Claims about intervals of a difference on different items: every pair of counts of up to 50 items, means and tables simulated."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import cache, partial
+
+import numpy as np
+import numpy.typing as npt
+
+from steelyard.estimate.auc_evidence import auc_evidence
+from steelyard.estimate.compare_options import Asked
+from steelyard.estimate.measure_options import Settings
+from steelyard.estimate.unpaired import by_delta, compare_means, compare_proportions, proportion_ends
+from steelyard.infer.paired.delong import delong_unpaired
+from steelyard.infer.planning.coverage import binomial_pair_coverage
+from steelyard.metrics.catalogue import parse
+from steelyard.proof.claims import TWO_PAGE, Band, Claim, Point, Said, Setting, declared, words
+from steelyard.proof.coverage import means, ranking, tables
+from steelyard.proof.simulation import Study, runs_of, simulated
+from steelyard.results.measurement import Interval
+from steelyard.tally.counts import Counts
+from steelyard.tally.scores import ScoreTable
+
+ACCURACY = parse("accuracy")
+SHARES = (0.02, 0.1, 0.3, 0.5, 0.7, 0.9, 0.98)
+QUICK: tuple[Setting, ...] = ({"n1": 10, "n2": 10}, {"n1": 20, "n2": 20})
+FULL: tuple[Setting, ...] = tuple({"n1": a, "n2": b} for a, b in ((10, 10), (20, 20), (30, 30), (50, 50), (10, 20), (10, 50), (20, 50)))
+
+SAID: dict[str, Said] = {
+    "newcombe": (
+        "covers 0.955 or more on average, 0.93 at worst for differences up to 0.4, 0.88 for shares near opposite ends",
+        Band(low=0.88, mean_low=0.955, mean_high=0.965),
+    ),
+    "miettinen-nurminen": ("covers 0.955 or more on average, 0.92 at worst", Band(low=0.92, mean_low=0.955, mean_high=0.97)),
+    "agresti-caffo": ("covers 0.96 or more on average, 0.915 at worst", Band(low=0.915, mean_low=0.96, mean_high=0.97)),
+    "wald": ("covers 0.73 at worst", Band(low=0.73, fails=0.88, mean_high=0.945)),
+    "bayes": ("covers 0.95 on average, 0.915 at worst", Band(low=0.915, mean_low=0.945)),
+}
+LOWER: dict[str, Said] = {
+    "newcombe": ("covers 0.955 on average, 0.865 for shares near opposite ends", Band(low=0.865, fails=0.88, mean_low=0.95)),
+    "miettinen-nurminen": ("covers 0.955 on average, 0.88 for shares near opposite ends", Band(low=0.88, fails=0.89, mean_low=0.95)),
+    "agresti-caffo": ("covers 0.96 on average, 0.855 for shares near opposite ends", Band(low=0.855, fails=0.88, mean_low=0.955)),
+    "wald": ("covers 0.69 at worst", Band(low=0.69, fails=0.86, mean_high=0.955)),
+}
+OF_MEANS: dict[str, Said] = {"t": ("covers 0.91 where nearly all scores lie on an end of their range", Band(low=0.905, mean_low=0.935))}
+OF_TABLES: dict[str, Said] = {"delta": ("covers 0.94 or more with 200 items on each side", Band(low=0.94, mean_low=0.94))}
+OF_CURVES: dict[str, Said] = {
+    "delong-wilson": ("covers 0.945 or more", Band(low=0.94, mean_low=0.95)),
+    "delong": ("covers 0.945 or more", Band(low=0.94, mean_low=0.945)),
+}
+
+
+def claims() -> Iterator[Claim]:
+    found = compare_proportions((20, 50), (30, 50), ACCURACY, Asked(own=Settings())).interval
+    assert found is not None
+    for family, side, said in (("an unpaired difference", "two", SAID), ("a lower bound of an unpaired difference", "lower", LOWER)):
+        yield from declared("coverage", family, said, found.method, partial(coverage, side), quick=QUICK, full=FULL, page=TWO_PAGE)
+    for study, said, default, laws in (
+        (
+            Study(family="an unpaired difference of means", draw=two_samples, truth=lambda s: gap(s, means_of), interval=of_means, slow={}),
+            OF_MEANS,
+            "t",
+            MEANS,
+        ),
+        (
+            Study(family="an unpaired difference of macro F1", draw=two_tables, truth=lambda s: 0.0, interval=of_tables, slow={}),
+            OF_TABLES,
+            "delta",
+            TABLES,
+        ),
+        (
+            Study(family="an unpaired difference of AUCs", draw=two_curves, truth=lambda s: 0.0, interval=of_curves, slow={}),
+            OF_CURVES,
+            "delong-wilson",
+            CURVES,
+        ),
+    ):
+        yield from simulated(study, said, default, quick=runs_of(laws[:2], 400), full=runs_of(laws, 4000), page=TWO_PAGE)
+
+
+def coverage(side: str, method: str, setting: Setting, rng: np.random.Generator) -> Iterator[Point]:
+    """Every k1 of n1 and k2 of n2, at 49 pairs of true shares."""
+    n1, n2 = int(setting["n1"]), int(setting["n2"])
+    found = np.array([[ends(method, side, k1, n1, k2, n2) for k2 in range(n2 + 1)] for k1 in range(n1 + 1)])
+    laws = np.array([(p1, p2) for p1 in SHARES for p2 in SHARES])
+    covered, width = binomial_pair_coverage(found[:, :, 0], found[:, :, 1], laws)
+    for (p1, p2), share, wide in zip(laws, covered, width, strict=True):
+        yield Point(words({**setting, "p1": float(p1), "p2": float(p2)}), float(share), 0.0, float(wide))
+
+
+def ends(method: str, side: str, k1: int, n1: int, k2: int, n2: int) -> tuple[float, float]:
+    """The interval as it is given to the user: Newcombe's where Wald's has no width."""
+    if method == "wald" and k1 in (0, n1) and k2 in (0, n2):
+        method = "newcombe"
+    if side == "lower":
+        return proportion_ends(method, k1, n1, k2, n2, Asked(own=Settings(side=side)))[0], 1.0
+    # counting the wrong ones instead, or exchanging the systems, turns the interval round: a quarter of the work
+    same = [(k1, n1, k2, n2, 1), (n1 - k1, n1, n2 - k2, n2, -1), (k2, n2, k1, n1, -1), (n2 - k2, n2, n1 - k1, n1, 1)]
+    *first, sign = min(same)
+    low, high = _two_sided(method, *first)
+    return (low, high) if sign > 0 else (-high, -low)
+
+
+@cache
+def _two_sided(method: str, k1: int, n1: int, k2: int, n2: int) -> tuple[float, float]:
+    return proportion_ends(method, k1, n1, k2, n2, Asked(own=Settings()))
+
+
+# ---- means, tables, curves ------------------------------------------------------------------------------------------------
+
+MEANS: tuple[Setting, ...] = tuple(
+    {"scores": a, "others": b, "n1": n1, "n2": n2}
+    for a, b, n1, n2 in (
+        ("Beta(2,6)", "Beta(8,2)", 20, 50),
+        ("95% ones", "95% ones", 100, 100),
+        ("90% zeros", "Beta(2,6)", 50, 20),
+        ("99% ones", "95% ones", 100, 100),
+        ("95% ones", "99% ones", 500, 500),
+    )
+)
+TABLES: tuple[Setting, ...] = tuple(
+    {"table": law, "n": n} for law, n in (("three classes", 200), ("a rare class", 200), ("ten classes", 500))
+)
+CURVES: tuple[Setting, ...] = ranking.at((50, 100, 1.0), (30, 30, 1.8), (200, 200, 1.8))
+
+
+def means_of(law: str) -> float:
+    return means.LAWS[law][1]
+
+
+def gap(setting: Setting, value: object) -> float:
+    return means_of(str(setting["scores"])) - means_of(str(setting["others"]))
+
+
+def two_samples(setting: Setting, rng: np.random.Generator) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]]:
+    return means.LAWS[str(setting["scores"])][0](rng, int(setting["n1"])), means.LAWS[str(setting["others"])][0](rng, int(setting["n2"]))
+
+
+def of_means(method: str, sample: tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]], seed: int) -> Interval | None:
+    """None where neither sample varies: the comparison is refused."""
+    candidate, baseline = ((float(x.mean()), float(x.var(ddof=1)), len(x)) for x in sample)
+    if candidate[1] + baseline[1] <= 0:
+        return None
+    return compare_means(baseline, candidate, parse("mean"), Asked(own=Settings(), interval="t")).interval
+
+
+def two_tables(setting: Setting, rng: np.random.Generator) -> tuple[Counts, Counts]:
+    return tables.draw(setting, rng), tables.draw(setting, rng)
+
+
+def of_tables(method: str, sample: tuple[Counts, Counts], seed: int) -> Interval | None:
+    own = Settings(interval="delta", absent="zero")
+    return by_delta(sample[0], sample[1], parse("macro_f1"), [None, None], Asked(own=own, interval="delta")).interval
+
+
+def two_curves(setting: Setting, rng: np.random.Generator) -> tuple[ScoreTable, ScoreTable]:
+    return ranking.draw(setting, rng), ranking.draw(setting, rng)
+
+
+def of_curves(method: str, sample: tuple[ScoreTable, ScoreTable], seed: int) -> Interval | None:
+    asked = Asked(own=Settings(), interval=method or None, test="delong")
+    fewer = min(min(table.n_positive, table.n_negative) for table in sample)
+    return auc_evidence(delong_unpaired(*sample), fewer, sum(t.n for t in sample), parse("auc"), asked, "unpaired").interval

@@ -1,0 +1,1 @@
+"""Claims about tests, guards, stopping rules and plans: false alarms and power."""

@@ -1,0 +1,1 @@
+"""Is one better than the other?"""

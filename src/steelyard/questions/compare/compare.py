@@ -1,0 +1,234 @@
+"""Is one better than the other? Two systems, or many; difference is candidate minus baseline, always."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from steelyard.errors import UsageError
+from steelyard.estimate.compare_options import Asked, settle_comparison
+from steelyard.estimate.comparison import class_label, finish, joint_evidence
+from steelyard.estimate.measure_options import settle
+from steelyard.metrics.catalogue import Metric, parse
+from steelyard.options import source_keywords
+from steelyard.outputs import refuse_overwriting
+from steelyard.results.measurement import Comparison, Leaderboard, Measurement
+from steelyard.tally.counts import Counts, whole
+from steelyard.tally.joint import Flips, JointCounts
+
+PREFERENCE = Metric(name="preference", base="accuracy")
+
+
+def compare(
+    baseline: Any,
+    candidate: Any = None,
+    /,
+    *more: Any,
+    metric: str | None = None,
+    positive: object = None,
+    labels: Sequence[object] | None = None,
+    by: str | Sequence[str] | None = None,
+    design: str | None = None,
+    unmatched: str = "error",
+    missing: str = "error",
+    interval: str | None = None,
+    test: str | None = None,
+    alternative: str = "two-sided",
+    margin: float | None = None,
+    correction: str = "holm",
+    confidence_level: float = 0.95,
+    side: str = "two",
+    draws: int = 10_000,
+    seed: int | None = 0,
+    prior: float = 0.5,
+    prior_scale: float | None = None,
+    range: Sequence[float] | None = None,  # noqa: A002  the contract's word
+    absent: str | None = None,
+    ratio: str | Sequence[str] | None = None,
+    names: Sequence[str] | None = None,
+    flips_out: Any = None,
+    memory: str | int | None = None,
+    **columns: Any,
+) -> Comparison | Leaderboard:
+    """Is the candidate better than the baseline? Three or more systems: a leaderboard.
+
+    Sources are those of `measure`, and so is memory; items are paired by id. Counts and JointCounts are compared as they are.
+    Three arrays of labels are the truth, the baseline's answers and the candidate's, as in `measure(y_true, y_pred)`; more
+    systems are given as `compare(a, b, c, truth=y_true)`. Two measurements are compared by their counts, which know no pairs.
+
+    >>> c = compare(JointCounts.flips(both=790, baseline_only=58, candidate_only=76, neither=76))
+    >>> round(c.difference.estimate, 3), round(c.p_value, 6)
+    (0.018, 0.121014)
+    """
+    columns = source_keywords(compare, columns)
+    if flips_out is not None:
+        refuse_overwriting({"flips_out": [flips_out]}, [baseline, candidate, *more])
+    own = settle(
+        interval=None,
+        confidence_level=confidence_level,
+        side=side,
+        draws=draws,
+        seed=seed,
+        prior=prior,
+        prior_scale=prior_scale,
+        range=range,
+        positive=positive,
+        labels=labels,
+        absent=absent,
+        missing=missing,
+    )
+    asked = settle_comparison(
+        own, interval=interval, test=test, alternative=alternative, margin=margin, design=design, unmatched=unmatched, correction=correction
+    )
+    wanted = None if metric is None else parse(metric)
+    if wanted is not None and wanted.average == "each":
+        raise UsageError(
+            f"cannot compare {wanted.name}",
+            got="every class at once",
+            need="one quantity",
+            hint=f"macro_{wanted.base}, or --positive LABEL",
+        )
+    if isinstance(baseline, Measurement) or isinstance(candidate, Measurement):
+        names = names or measured_names(baseline, candidate)
+        baseline, candidate, wanted = measured_tables(baseline, candidate, wanted, asked)
+    elif more and "truth" not in columns:
+        from steelyard.questions.compare.bare_arrays import with_truth
+
+        (baseline, candidate, *more), columns = with_truth([baseline, candidate, *more], columns)  # type: ignore[assignment]
+    if isinstance(baseline, (JointCounts, Counts)) or isinstance(candidate, Counts):
+        if columns or by is not None or ratio is not None or more:
+            raise UsageError("cannot use columns with counts", got="counts and columns", need="counts alone")
+        from steelyard.estimate.measure_options import refuse_item_options
+
+        refuse_item_options(
+            unmatched=unmatched != "error",
+            missing=missing != "error",
+            range=range is not None,
+            correction=correction != "holm",
+            memory=memory is not None,
+        )
+        check_names(names, 2)
+        return compare_tallies(baseline, candidate, wanted, asked, tuple(names or ("baseline", "candidate")))
+    from steelyard.estimate.measure_options import slice_names
+    from steelyard.questions.compare.from_sources import compare_sources
+    from steelyard.read.engines.memory import working
+
+    slices = tuple(slice_names(by))
+    with working(memory=memory):
+        return compare_sources([baseline, candidate, *more], wanted, asked, slices, ratio, columns, names, flips_out)
+
+
+def measured_names(baseline: Any, candidate: Any) -> tuple[str, str] | None:
+    """The names of two measurements, where both have one of their own."""
+    one, other = getattr(baseline, "name", None), getattr(candidate, "name", None)
+    return (str(one), str(other)) if one and other and one != other else None
+
+
+def measured_tables(baseline: Any, candidate: Any, metric: Metric | None, asked: Asked) -> tuple[Counts, Counts, Metric | None]:
+    """The tables of two measurements, and their headline if it is the same. They are counts: which items belong together is lost."""
+    sides = baseline, candidate
+    if not all(isinstance(side, Measurement) for side in sides):
+        raise UsageError(
+            "cannot compare a measurement with something else",
+            got=f"{type(baseline).__name__} and {type(candidate).__name__}",
+            need="two measurements, or two sources of items",
+            hint="compare the sources that were measured: their items can be paired",
+        )
+    if baseline.table is None or candidate.table is None:
+        raise UsageError(
+            "cannot compare these measurements",
+            got="a measurement that keeps no table of counts (scores, groups, repeats or weights)",
+            need="the items",
+            hint="compare the sources that were measured",
+        )
+    asked.warn(
+        "two measurements keep counts, not items: which answers belong together is unknown, so they are compared as different items; "
+        "compare the sources to pair them, which usually finds smaller differences"
+    )
+    shown = {side.rows[0].metric for side in sides if side.rows}
+    if metric is None and len(shown) == 1 and all(side.rows[0].label is None for side in sides):
+        metric = parse(shown.pop())
+    return baseline.table, candidate.table, metric
+
+
+def check_names(names: Sequence[str] | None, systems: int) -> None:
+    """One name per system, each once; one long source may hold any number of systems from two on."""
+    if names is None:
+        return
+    wrong = len(names) != systems if systems > 1 else len(names) < 2
+    if wrong or len(set(names)) != len(names):
+        need = "one name per system, each once"
+        raise UsageError(
+            "cannot name the systems", got=f"{', '.join(map(repr, names))} for {systems} source(s)", need=need, hint="--names a,b"
+        )
+
+
+def compare_tallies(baseline: Any, candidate: Any, metric: Metric | None, asked: Asked, names: tuple[str, ...]) -> Comparison:
+    """Bare counts: joint ones are paired, two separate ones are not."""
+    if isinstance(baseline, JointCounts) and candidate is None:
+        return compare_joint(baseline, metric, asked, (names[0], names[1]))
+    if not (isinstance(baseline, Counts) and isinstance(candidate, Counts)):
+        raise UsageError(
+            "cannot compare these counts",
+            got=f"{type(baseline).__name__} and {type(candidate).__name__}",
+            need="two Counts, or one JointCounts",
+        )
+    from steelyard.estimate.unpaired import compare_counts
+
+    if asked.design == "paired":
+        raise UsageError(
+            "cannot pair two separate counts", got="two tables", need="JointCounts, which remember the pairs", hint="JointCounts.flips(...)"
+        )
+    metric = metric or parse("accuracy")
+    found = compare_counts(baseline, candidate, metric, class_label(metric, baseline, asked), asked)
+    return finish(found, metric, asked, (names[0], names[1]))
+
+
+def compare_joint(joint: JointCounts, metric: Metric | None, asked: Asked, names: tuple[str, str], **more: Any) -> Comparison:
+    """A joint table: right or wrong by its flips, any other metric by its cells."""
+    if joint.n == 0:
+        raise UsageError("cannot compare on no items", got="0 items", need="at least one")
+    if asked.design == "unpaired":
+        raise UsageError("cannot treat a joint table as different items", got="--design unpaired", need="two separate counts")
+    metric = metric or parse("accuracy")
+    found = joint_evidence(joint, metric, asked)
+    return finish(found, metric, asked, names, **more)
+
+
+def compare_preferences(
+    wins: int,
+    ties: int,
+    losses: int,
+    *,
+    interval: str | None = None,
+    test: str | None = None,
+    alternative: str = "two-sided",
+    margin: float | None = None,
+    confidence_level: float = 0.95,
+    side: str = "two",
+    draws: int = 10_000,
+    seed: int | None = 0,
+    prior: float = 0.5,
+    prior_scale: float | None = None,
+    names: Sequence[str] | None = None,
+) -> Comparison:
+    """Preferences: how often the candidate's answer was preferred, neither, the baseline's.
+
+    >>> round(compare_preferences(40, 12, 28).difference.estimate, 3)
+    0.15
+    """
+    from steelyard.estimate.paired_right_or_wrong import compare_flips
+
+    own = settle(confidence_level=confidence_level, side=side, draws=draws, seed=seed, prior=prior, prior_scale=prior_scale)
+    asked = settle_comparison(
+        own, interval=interval, test=test, alternative=alternative, margin=margin, design=None, unmatched="error", correction="holm"
+    )
+    w, t, lost = whole(wins, "wins"), whole(ties, "ties"), whole(losses, "losses")
+    if w + t + lost == 0:
+        raise UsageError("cannot compare on no judgements", got="0 wins, ties and losses", need="at least one")
+    found = compare_flips(Flips(0, lost, w, t), asked)
+    found.flips, found.correlation = None, None
+    found.details = {"wins": w, "ties": t, "losses": lost}
+    check_names(names, 2)
+    chosen = tuple(names or ("baseline", "candidate"))
+    return finish(found, PREFERENCE, asked, (chosen[0], chosen[1]))

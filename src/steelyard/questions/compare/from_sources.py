@@ -1,0 +1,335 @@
+"""From two sources to a comparison: read both, meet once, count the pairs, ask the right family."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from steelyard.errors import AmbiguityError, DataError, SourceError, SteelyardError, UsageError
+from steelyard.estimate.changed_items import TOLD, telling_items, with_context, write_flips
+from steelyard.estimate.compare_options import Asked
+from steelyard.estimate.comparison import finish
+from steelyard.estimate.evidence import concluded_again
+from steelyard.estimate.log_metric import own_direction, own_metric, own_positive, refuse_unfinished
+from steelyard.estimate.pair_evidence import pair_evidence, unpaired_evidence
+from steelyard.infer.multiplicity import adjust
+from steelyard.items import Items
+from steelyard.metrics.catalogue import Metric, parse
+from steelyard.questions.compare.compare import check_names
+from steelyard.questions.compare.in_engine import compare_large, run_names
+from steelyard.questions.compare.log_systems import name_two, opened_systems, told_apart
+from steelyard.questions.compare.over_tasks import over_tasks
+from steelyard.questions.measure.from_source import ratio_columns, refuse_numeric_truth
+from steelyard.read.engines.meeting import need_ids
+from steelyard.read.engines.tables import SqlTable
+from steelyard.read.logs.log import Log, SeveralError
+from steelyard.read.open_source import open_source
+from steelyard.read.roles import LOG_CHOICES
+from steelyard.read.source import Source
+from steelyard.reference.run_notes import stopping_warning
+from steelyard.results.measurement import Comparison, Leaderboard
+from steelyard.tally.design import take
+from steelyard.tally.missing import settle_missing
+from steelyard.tally.order import label_order
+from steelyard.tally.pairing import settle_pairing
+from steelyard.tally.pairs import Pairs, agree_on_units, match, number_rows
+from steelyard.tally.spelling import told_of_look_alikes
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Run:
+    """One system's items and its name."""
+
+    name: str
+    items: Items
+    log: Log | None = None
+    source: Source | None = None  # where the texts of a few items can be looked up
+
+
+def compare_sources(
+    data: Sequence[Any],
+    metric: Metric | None,
+    asked: Asked,
+    by: tuple[str, ...],
+    ratio: str | Sequence[str] | None,
+    columns: Mapping[str, Any],
+    names: Sequence[str] | None,
+    flips_out: Any,
+) -> Comparison | Leaderboard:
+    """Two runs: a comparison. Three or more: a leaderboard."""
+    given = {role: value for role, value in columns.items() if value is not None}
+    if ratio is not None:
+        given["ratio"] = ratio_columns(ratio)
+    data = [d for d in data if d is not None]
+    apart = told_apart(given)
+    if apart is not None:
+        data = opened_systems(data, *apart, given, lambda one, choice: _open(one, choice, by))
+    check_names(names, len(data))
+    guess = metric or (parse("ratio") if ratio is not None else None)
+    if len(data) == 2 and not by and ratio is None and flips_out is None:
+        data = [_open(one, given, by) for one in data]
+        if (found := compare_large(data[0], data[1], guess, asked, names)) is not None:
+            return found
+    runs = _runs(data, guess, asked, by, given, names)
+    refuse_unfinished([run.log for run in runs], asked.own.missing)
+    chosen = guess or default_metric(runs)
+    asked = _of_logs(runs, chosen, asked, {"model"} if apart is None else {"model", LOG_CHOICES[apart[0]]})
+    asked = replace(asked, own=replace(asked.own, positive=own_positive([run.log for run in runs], [chosen], asked.own.positive)))
+    if flips_out is not None and (len(runs) > 2 or asked.design == "unpaired"):
+        raise UsageError("cannot list the flipped items", got="--flips-out", need="two systems on the same items")
+    if len(runs) > 2:
+        from steelyard.questions.rank.rank import leaderboard
+
+        return leaderboard(runs, chosen, asked, by)
+    return compare_runs(runs[0], runs[1], chosen, asked, by, flips_out)
+
+
+def _of_logs(runs: Sequence[Run], metric: Metric, asked: Asked, apart: set[str]) -> Asked:
+    """What the logs say besides their scores: facts that must agree but for what is compared, and which way their scores are good."""
+    logs = [run.log for run in runs]
+    if any(log is None for log in logs):
+        return asked
+    for kind in ("checks", "chosen"):
+        told = [getattr(log, kind) for log in logs]
+        for name in sorted(set.intersection(*(set(facts) for facts in told)) - apart):
+            values = list(dict.fromkeys(facts[name] for facts in told))
+            if len(values) > 1:
+                asked.warn(f"the logs differ in {name}: {values[0]} and {values[1]}; the difference may be one of protocol, not of systems")
+    known = own_direction(logs, metric)
+    return asked if known is None else replace(asked, higher_is_better=known)
+
+
+def compare_runs(
+    baseline: Run, candidate: Run, metric: Metric, asked: Asked, by: tuple[str, ...] = (), flips_out: Any = None
+) -> Comparison:
+    """Two runs, paired unless the user says that the items differ."""
+    names = baseline.name, candidate.name
+    if asked.design == "unpaired":
+        if by:
+            raise UsageError("cannot slice an unpaired comparison", got=f"--by {by[0]}", need="paired items")
+        runs = [_settled(run, asked) for run in (baseline, candidate)]
+        return finish(unpaired_evidence(runs[0], runs[1], metric, asked), metric, asked, names)
+    pairs, unmatched = paired(baseline, candidate, asked)
+    found = pair_evidence(pairs, metric, asked)
+    telling = with_context(telling_items(pairs, metric, TOLD), baseline.source, candidate.source)
+    if flips_out is not None:
+        write_flips(flips_out, pairs, metric)
+    if candidate.log is not None and candidate.log.chosen:
+        found.details["log"] = dict(candidate.log.chosen)
+    slices, tasks = _slices(pairs, metric, asked, by, names)
+    if tasks:
+        found.details["over_tasks"] = tasks
+    return finish(found, metric, asked, names, telling=telling, unmatched=unmatched, slices=slices)
+
+
+def paired(baseline: Run, candidate: Run, asked: Asked) -> tuple[Pairs, dict[str, int]]:
+    """The matched pairs, with what was missing settled alike on both sides."""
+    sides = [baseline, candidate]
+    if asked.own.missing == "drop" and baseline.items.id is None and candidate.items.id is None:
+        sides = [Run(run.name, number_rows(run.items)) for run in sides]  # so that a row dropped on one side goes on both
+    runs = [_settled(run, asked) for run in sides]
+    if asked.own.missing == "drop":
+        gone = [ids_of(run.items) - ids_of(kept) for run, kept in zip(sides, runs, strict=True)]
+        runs = [without(runs[0], gone[1]), without(runs[1], gone[0])]
+    names = [() if run.id is None else run.id.names for run in runs]
+    for sentence in dict.fromkeys(said for each in (names[:1] if names[0] == names[1] else names) for said in told_of_look_alikes(each)):
+        asked.warn(sentence)
+    pairs, report = match(runs[0], runs[1])
+    for sentence in settle_pairing(report, asked.unmatched):
+        asked.warn(sentence)
+    if baseline.items.id is None:
+        vouched = ", with equal truths" if runs[0].truth is not None else ", on trust"
+        asked.warn(f"no id column: the rows were paired by their order{vouched}")
+    return agree_on_units(pairs), report.to_dict()
+
+
+def _settled(run: Run, asked: Asked) -> Items:
+    items, said = settle_missing(run.items, asked.own.missing)
+    for sentence in said:
+        asked.warn(f"{run.name}: {sentence}")
+    return items
+
+
+def ids_of(items: Items) -> set[str]:
+    return set() if items.id is None else {items.id.names[i] for i in np.unique(items.id.codes)}
+
+
+def without(items: Items, ids: set[str]) -> Items:
+    if not ids or items.id is None:
+        return items
+    gone = np.array([name in ids for name in items.id.names])[items.id.codes]
+    return take(items, ~gone)
+
+
+def _runs(
+    data: Sequence[Any], metric: Metric | None, asked: Asked, by: tuple[str, ...], given: Mapping[str, Any], names: Sequence[str] | None
+) -> list[Run]:
+    """Every run, named: by the caller, by its source, or by its place."""
+    if len(data) == 1:
+        return _split_models(data[0], metric, asked, by, given, names)
+    sources, read = [], []
+    for one in data:
+        sources.append(_open(one, given, by))
+        if asked.design != "unpaired" and isinstance(sources[-1].table, SqlTable):
+            need_ids(sources[-1])  # rows of a database come in no order that could pair them
+        for sentence in (*sources[-1].warnings, *stopping_warning(one)):
+            asked.warn(sentence)
+        read.append(_read(sources[-1], metric))
+    named = run_names(sources, names)
+    return [Run(name, items, source.log, source) for name, items, source in zip(named, read, sources, strict=True)]
+
+
+def _open(data: Any, given: Mapping[str, Any], by: tuple[str, ...]) -> Source:
+    """A source; arrays of predictions or scores take their truth from truth=."""
+    if isinstance(data, Source):
+        return data
+    columns = {**given, **({"by": by} if by else {})}
+    truth = columns.get("truth")
+    if truth is not None and not isinstance(truth, str):
+        return open_source(truth, data, columns={role: value for role, value in columns.items() if role != "truth"})
+    return open_source(data, columns=columns)
+
+
+def _read(source: Source, metric: Metric | None) -> Items:
+    """The items, with every column that the metric reads; without a metric, whatever there is."""
+    if metric is None:
+        return source.items()
+    numeric = metric.facts.numeric
+    missing = [need for need in metric.facts.needs if need not in source.roles and not (need == "ratio" and source.ratio)]
+    if missing and not (metric.facts.scored and "score" in source.roles):
+        raise DataError(
+            f"cannot compare {metric.name}",
+            got=f"columns {', '.join(map(repr, source.columns))}",
+            need=" and ".join(f"a {need} column" for need in missing),
+            hint=" ".join(f"--{need} NAME" if need != "ratio" else "--ratio ABOVE/BELOW" for need in missing),
+        )
+    return source.items(numeric=numeric)
+
+
+def _split_models(
+    data: Any, metric: Metric | None, asked: Asked, by: tuple[str, ...], given: Mapping[str, Any], names: Sequence[str] | None
+) -> list[Run]:
+    """One long source with a model column: a run per model."""
+    column = given.get("model", "model")
+    try:
+        source = open_source(data, columns={**given, "by": (*by, column)})
+    except SeveralError as mistake:
+        raise name_two(mistake) from None
+    except SteelyardError as mistake:
+        if "model" in given or not isinstance(mistake, (UsageError, SourceError)) or "model" not in str(mistake):
+            raise
+        raise UsageError(
+            "cannot compare one source",
+            got="one source without a model column",
+            need="two sources, a model column, or a log of several models or prompts",
+            hint="--model-column NAME, or of a log --log-model A --log-model B",
+        ) from mistake
+    for sentence in source.warnings:
+        asked.warn(sentence)
+    items = _read(source, metric)
+    models = items.slices[column] if column in items.slices else items.slices[source.by[-1]]
+    found = label_order(models.names[i] for i in np.unique(models.codes) if i >= 0)
+    if len(found) < 2:
+        raise UsageError(
+            "cannot compare one model",
+            got=f"only {', '.join(map(repr, found)) or 'no model'} in column {column!r}",
+            need="two or more models",
+        )
+    if names is not None:
+        strange = [name for name in names if name not in found]
+        if strange:
+            raise UsageError("cannot find the model", got=f"{strange[0]!r}", need=f"one of {', '.join(map(repr, found))}")
+        found = tuple(names)
+    elif len(found) == 2:
+        raise AmbiguityError(
+            "cannot tell which model is the baseline",
+            got=f"{found[0]!r} and {found[1]!r}",
+            need="their order",
+            hint=f"--names {found[0]},{found[1]} makes the first the baseline",
+        )
+    split = {name: take(items, models.codes == models.names.index(name)) for name in found}
+    return [Run(name, replace(run, slices={c: v for c, v in run.slices.items() if c in by}), source=source) for name, run in split.items()]
+
+
+def default_metric(runs: Sequence[Run]) -> Metric:
+    """Right or wrong: accuracy. Scores that are not all 0 and 1, in any run: mean. Only probabilities: auc."""
+    if (own := own_metric([run.log for run in runs])) is not None:
+        return own
+    items = [run.items for run in runs]
+    if all(one.truth is not None and one.prediction is not None for one in items):
+        for one in items:
+            refuse_numeric_truth(one)
+        return parse("accuracy")
+    if all(one.score is not None for one in items):
+        known = [one.score[~np.isnan(one.score)] for one in items if one.score is not None]
+        return parse("accuracy" if all(np.isin(score, (0.0, 1.0)).all() for score in known) else "mean")
+    if all(one.probability is not None and one.truth is not None for one in items):
+        return parse("auc")
+    if all(one.ratio is not None for one in items):
+        return parse("ratio")
+    raise DataError(
+        "cannot tell what to compare",
+        got="runs that do not share truth and prediction, score, or truth and probability",
+        need="one of these in every run",
+        hint="name the columns with --truth, --prediction, --score, --probability",
+    )
+
+
+def _slices(
+    pairs: Pairs, metric: Metric, asked: Asked, by: tuple[str, ...], names: tuple[str, str]
+) -> tuple[tuple[dict[str, Any], ...], list[dict[str, Any]]]:
+    """One comparison per value of each slice column, p-values of a column corrected together; and both tests over all values."""
+    out: list[dict[str, Any]] = []
+    together: list[dict[str, Any]] = []
+    for column in by:
+        labels = pairs.baseline.slices[column]
+        parts: list[dict[str, Any]] = []
+        tasks: list[Pairs] = []
+        for value in label_order(labels.names[i] for i in np.unique(labels.codes) if i >= 0):
+            inside = labels.codes == labels.names.index(value)
+            items = np.unique(pairs.baseline_item[inside])
+            own = asked.own.quietly()
+            part = subset(pairs, items)
+            tasks.append(part)
+            again = replace(asked, own=own)
+            try:
+                found = finish(pair_evidence(part, metric, again), metric, again, names)
+            except DataError as reason:
+                asked.warn(f"{column} = {value}: {reason.what}: {reason.got}")
+                found = None
+            parts.append({"by": column, "value": value, "comparison": found})
+        out += corrected(parts, asked)
+        if len(tasks) > 1:
+            together.append(over_tasks(tasks, metric, asked, column))
+    return tuple(out), together
+
+
+def corrected(parts: Sequence[dict[str, Any]], asked: Asked) -> list[dict[str, Any]]:
+    """The slices of one column with their p-values corrected together, and sentences that speak of the corrected ones."""
+    known = [part["comparison"].p_value for part in parts if part["comparison"] is not None and part["comparison"].p_value is not None]
+    adjusted = iter(adjust(known, asked.correction))
+    out = []
+    for part in parts:
+        inner = part["comparison"]
+        p = None if inner is None or inner.p_value is None else next(adjusted)
+        out.append({**part, "comparison": inner if p is None else concluded_again(inner, p, asked), "p_adjusted": p})
+    return out
+
+
+def subset(pairs: Pairs, items: Any) -> Pairs:
+    """The pairs of some items, coded anew."""
+    new = np.full(pairs.items, -1, np.int64)
+    new[items] = np.arange(len(items))
+    rows_a, rows_b = new[pairs.baseline_item] >= 0, new[pairs.candidate_item] >= 0
+    names = tuple(pairs.names[i] for i in items) if pairs.names else ()
+    return Pairs(
+        take(pairs.baseline, rows_a),
+        take(pairs.candidate, rows_b),
+        new[pairs.baseline_item[rows_a]],
+        new[pairs.candidate_item[rows_b]],
+        len(items),
+        names,
+    )

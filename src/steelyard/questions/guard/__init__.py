@@ -1,0 +1,1 @@
+"""Has it become worse than the reference?"""

@@ -1,0 +1,290 @@
+"""Has it become worse than the reference? The entry, the rule, the strongest design the reference allows, the verdict."""
+
+from __future__ import annotations
+
+import math
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+from steelyard import signature
+from steelyard.checks import number
+from steelyard.errors import DataError, SourceError, UsageError
+from steelyard.infer.planning.power import threshold_offset
+from steelyard.options import source_keywords
+from steelyard.questions.guard.number import Found, Number, guard_floor, guard_number
+from steelyard.questions.guard.rule import Rule, settle_rule
+from steelyard.questions.guard.scale import refuse_fraction, warn_of_theta
+from steelyard.reference.entry import Entry
+from steelyard.reference.lookup import Place, load, locate, matched
+from steelyard.reference.run_notes import Notes, notes_of
+from steelyard.results.verdict import Verdict
+
+
+def check(
+    source: Any = None,
+    *,
+    task: str,
+    model: str,
+    spec: Mapping[str, Any] | None = None,
+    directory: str | os.PathLike[str] | None = None,
+    value: float | None = None,
+    metric: str | None = None,
+    positive: object = None,
+    scale: str | None = None,
+    higher_is_better: bool | None = None,
+    alpha: float | None = None,
+    beta: float | None = None,
+    sigma: float | None = None,
+    theta: float | None = None,
+    margin: float | None = None,
+    num_samples: int | None = None,
+    target: str = "items",
+    range: Sequence[float] | None = None,  # noqa: A002  the contract's word
+    unmatched: str = "error",
+    missing: str = "error",
+    protocol: Mapping[str, str] | None = None,
+    config: str | os.PathLike[str] | None = None,
+    draws: int = 10_000,
+    seed: int | None = 0,
+    **columns: Any,
+) -> Verdict:
+    """Has the run become worse than the reference on record? pass, regression or inconclusive.
+
+    The design is the strongest that the reference allows: the same items one by one where it holds outcomes, the
+    two-sample threshold where it is a single number. p tests H0: d >= -margin; regression if p <= alpha; with theta,
+    pass only if a drop of theta is ruled out. range: the least and the greatest score of an item, which makes p and bounds hold
+    for rare large changes too. Needs a recorded reference: `record`.
+    """
+    columns = source_keywords(check, columns)
+    asked = {"metric": metric, "scale": scale, "alpha": alpha, "beta": beta, "sigma": sigma, "theta": theta, "margin": margin}
+    options = {**asked, "num_samples": num_samples, "target": target, "positive": positive, "higher_is_better": higher_is_better}
+    options["range"] = range
+    if (source is None) == (value is None):
+        got = "neither" if value is None else "both a source and a value"
+        raise UsageError("cannot tell what to check", got=got, need="one of them", hint="steelyard check RUN, or --value 66.2")
+    if value is not None:
+        chosen = {"missing": missing != "error", "unmatched": unmatched != "error", "target": target != "items", "range": range is not None}
+        if said := [name for name, what in {**columns, **chosen}.items() if what is not None and what is not False]:
+            raise UsageError(f"cannot use {said[0]} with a bare value", got="no items", need="a run to read", hint="leave it out")
+    place = locate(task, directory, config)
+    match = matched(place, model, spec, load(place, model))
+    entry = match.entry
+    rule = settle_rule(options, entry, place.defaults)
+    rule.warnings.extend(match.warnings)
+    notes = notes_of(source)
+    if notes is not None and notes.ratio is not None:
+        columns = {"ratio": tuple(notes.ratio), **columns}
+    if notes is not None and notes.range is not None and rule.range is None:
+        rule = replace(rule, range=(float(notes.range[0]), float(notes.range[1])))
+    check_protocol(entry, place, _said(notes, protocol, unmatched), rule)
+    if value is not None:
+        found, scale_used = _of_value(value, entry, rule), rule.scale or "raw"
+    elif notes is not None and notes.stopping is not None and ("plan" in notes.stopping or notes.stopped_early):
+        from steelyard.questions.guard.stopped import guard_stopped
+
+        found, rule, scale_used = guard_stopped(source, place, entry, rule, notes, columns, asked=asked, missing=missing)
+    else:
+        from steelyard.questions.guard.source import guard_source
+
+        found, scale_used = guard_source(
+            source,
+            place,
+            entry,
+            rule,
+            columns,
+            unmatched=unmatched,
+            missing=missing,
+            draws=draws,
+            seed=0 if seed is None else seed,
+            named=metric is not None,
+            directed=higher_is_better is not None,
+        )
+    if found.design != "unpaired":
+        unheard = [name for name, given in (("sigma", sigma), ("num_samples", num_samples)) if given is not None]
+        rule.warnings.extend(f"{name} was not used: the recorded items themselves show the spread" for name in unheard)
+    _warn_of_drift(found, entry, rule)
+    warn_of_theta(rule, found.reference)
+    verdict = written(found, rule, task=task, model=model, spec=dict(entry.spec), entry=entry, scale=scale_used)
+    if verdict.telling:
+        from steelyard.estimate.changed_items import with_excerpts  # NumPy: only where there are items
+        from steelyard.reference.outcomes import hash_id
+
+        verdict = replace(verdict, telling=with_excerpts(verdict.telling, source, lambda id_: (id_, hash_id(id_))))
+    if notes is None:
+        return verdict
+    from steelyard.questions.guard.rates import watch_rates
+
+    return watch_rates(verdict, entry, notes.counts)
+
+
+def _said(notes: Notes | None, protocol: Mapping[str, str] | None, unmatched: str) -> Mapping[str, str] | None:
+    """What a run says of its protocol: in its notes, and by option. The hash of all items means nothing where some are left out."""
+    if notes is None:
+        return protocol
+    looked = notes.stopping is not None and "plan" in notes.stopping  # held against this very reference before the first question
+    kept = {key: value for key, value in notes.protocol.items() if key != "items" or not (looked or unmatched == "drop")}
+    return {**kept, **(protocol or {})}
+
+
+def _of_value(value: float, entry: Entry, rule: Rule) -> Found:
+    """A bare score against the number on record, or against its explicit floor."""
+    score = number("the value", value)
+    if entry.value is not None and rule.scale is None and abs(entry.value) > 1 >= abs(score):
+        raise DataError(
+            "cannot tell the scale",
+            got=f"a value of {score:g} and a reference of {entry.value:g}",
+            need="both in one scale",
+            hint=f'scale = "percent" in [tasks.NAME] and a value of {100 * score:g}, if that is what you mean',
+        )
+    refuse_fraction(score, rule, entry.value if entry.value is not None else rule.threshold)
+    new = Number(value=score, n=rule.num_samples)
+    if rule.threshold is not None:
+        return guard_floor(new, entry, rule)
+    if entry.items is not None:
+        rule.warnings.append("the reference holds item outcomes, which a bare value cannot be paired with: give the run itself")
+    return guard_number(new, entry, rule)
+
+
+def check_protocol(entry: Entry, place: Place, protocol: Mapping[str, str] | None, rule: Rule) -> None:
+    """What was recorded about the protocol must be what is said about this run."""
+    recorded = dict(entry.protocol)
+    given = {**{key: str(v) for key, v in place.defaults.protocol.items()}, **{key: str(v) for key, v in (protocol or {}).items()}}
+    differ = {key: (recorded[key], given[key]) for key in recorded.keys() & given.keys() if recorded[key] != given[key]}
+    extra = sorted(given.keys() - recorded.keys()) if recorded else []
+    if differ or extra:
+        parts = [f"{key} {was!r} on record, {now!r} now" for key, (was, now) in sorted(differ.items())]
+        got = "; ".join([*parts, *(f"{key} not on record" for key in extra)])
+        raise SourceError("cannot compare two protocols", got=got, need="the same protocol", hint="record a reference for this one")
+    silent = sorted(recorded.keys() - given.keys())
+    if silent:
+        rule.warnings.append(f"the reference pins its protocol ({', '.join(silent)}); this run did not say its own (--protocol KEY=VALUE)")
+
+
+def _warn_of_drift(found: Found, entry: Entry, rule: Rule) -> None:
+    """A reference that follows every small loss down: the run is held against the first value on record too."""
+    if entry.first_value is None or found.sigma is None or not found.n:
+        return
+    gap = rule.sign * (found.value - entry.first_value)
+    if gap < threshold_offset(found.sigma / math.sqrt(found.n), rule.alpha) - rule.margin:
+        rule.warnings.append(
+            f"slow drift: {-gap:.4g} below the value first on record ({entry.first_value:g}), though not below the present reference"
+            if found.verdict != "regression"
+            else f"{-gap:.4g} below the value first on record ({entry.first_value:g})"
+        )
+
+
+# ---- writing it down -------------------------------------------------------------------------------------------------------
+
+
+def written(found: Found, rule: Rule, *, task: str, model: str, spec: Mapping[str, Any], entry: Entry, scale: str) -> Verdict:
+    """The verdict with its one sentence."""
+    reference = {"value": found.reference, "n": found.details.get("n_reference", entry.num_samples), "line": entry.line}
+    more = {"recorded": entry.recorded, "runs": entry.runs, "sigma_run": entry.sigma_run, "by": entry.by, "commit": entry.commit}
+    return Verdict(
+        verdict=found.verdict,
+        task=task,
+        model=model,
+        spec=spec,
+        metric=rule.metric,
+        higher_is_better=rule.higher_is_better,
+        scale=scale,
+        design=found.design,
+        target=rule.target,
+        n=found.n,
+        alpha=rule.alpha,
+        beta=rule.beta,
+        sigma=found.sigma,
+        margin=rule.margin,
+        theta=rule.theta,
+        mde=found.mde,
+        reference={**reference, **{name: what for name, what in more.items() if what is not None}},
+        candidate={"value": found.value, "n": found.n},
+        threshold=found.threshold,
+        difference={
+            "estimate": found.difference,
+            "lower": found.lower,
+            "upper": found.upper,
+            "standard_error": found.details.get("standard_error"),
+        },
+        test=found.test,
+        p_value=found.p_value,
+        flips=found.flips,
+        needed=found.needed,
+        conclusion=conclude(found, rule),
+        claim=found.claim,
+        telling=found.telling,
+        details=found.details,
+        warnings=tuple(dict.fromkeys(rule.warnings)),
+        signature=_sign(found, rule, task, model, spec, scale),
+    )
+
+
+def conclude(found: Found, rule: Rule) -> str:
+    """One sentence: what was decided, on which numbers, and what it does not say."""
+    if "stopping" in found.details:
+        from steelyard.questions.guard.sequential import conclude_stopped
+
+        return conclude_stopped(found, rule)
+    if found.p_value is None:
+        side = "below" if rule.higher_is_better else "above"
+        word = f"is {side}" if found.verdict == "regression" else f"is not {side}"
+        return f"{found.value:.6g} {word} the explicit threshold {found.threshold:.6g}."
+    assert found.difference is not None
+    way = "below" if (found.difference < 0) == rule.higher_is_better else "above"
+    gap = f"{found.value:.6g} is {abs(found.difference):.4g} {way} the reference {found.reference:.6g}"
+    gap = gap if found.difference else f"no difference from the reference {found.reference:.6g}"
+    p = p_words(found.p_value, rule.alpha)
+    if found.verdict == "regression":
+        small = rule.theta is not None and found.difference > -rule.theta
+        return f"{gap} ({p}): worse" + (f"; real, but smaller than theta {rule.theta:g}." if small else ".")
+    if found.verdict == "inconclusive":
+        if rule.theta is None or (found.needed or {}).get("why", "").startswith("no outcome"):
+            return f"{gap} ({p}): too few items to find anything."
+        lower = "an unknown amount" if found.lower is None else f"{-found.lower:.4g}"
+        return f"{gap} ({p}): not shown to be worse, but a drop of {rule.theta:g} is not ruled out (up to {lower} is possible)."
+    if rule.theta is not None:
+        return f"{gap} ({p}): a drop of {rule.theta:g} is ruled out."
+    missed = f" A drop below {found.mde:.4g} could have been missed." if found.mde else ""
+    return f"{gap} ({p}): not shown to be worse.{missed}"
+
+
+def p_words(p: float, alpha: float) -> str:
+    """A p-value in three digits; more where they would print it as alpha, which it is not."""
+    if p < 0.0001:
+        return "p < 0.0001"
+    digits = next((d for d in range(3, 10) if f"{p:.{d}g}" != f"{alpha:.{d}g}" or p == alpha), 17)
+    return f"p = {p:.{digits}g}" if digits < 17 else f"p {'>' if p > alpha else '<='} {alpha:g}"
+
+
+def _sign(found: Found, rule: Rule, task: str, model: str, spec: Mapping[str, Any], scale: str) -> str:
+    return signature.write(
+        {
+            **_stopping_keys(found),
+            "task": task,
+            "model": model,
+            "spec": [f"{key}={value}" for key, value in sorted(spec.items())] or None,
+            "metric": rule.metric,
+            "scale": scale,
+            "n": found.n,
+            "design": found.design,
+            "test": found.test,
+            "alternative": "less" if rule.higher_is_better else "greater",
+            "alpha": rule.alpha,
+            "beta": rule.beta,
+            "theta": rule.theta,
+            "sigma": rule.sigma if found.design == "unpaired" else None,
+            "margin": rule.margin or None,
+        }
+    )
+
+
+def _stopping_keys(found: Found) -> dict[str, Any]:
+    """How a run stopped, where its plan names the rule. Runs of 0.1.0 have the name of their test alone."""
+    facts = found.details.get("stopping")
+    if facts is None or facts["plan"].get("stopping") is None:
+        return {}
+    settled, ends = facts["rule"], facts["rule"].get("range")
+    keys = {"stopping": settled["rule"], "step": facts["plan"]["every"], "range": None if ends is None else [f"{end:g}" for end in ends]}
+    return {**keys, "spending": settled.get("spending"), "kappa": settled.get("kappa")}

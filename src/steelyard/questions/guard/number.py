@@ -1,0 +1,255 @@
+"""A guard against a single number: the seed's one-tailed two-sample test, or an explicit floor. Loads no NumPy."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field
+from typing import Any
+
+from steelyard.errors import DataError, UsageError
+from steelyard.infer.paired.decision import agreeing_bounds, agreeing_threshold, decide, student_p, student_reach, two_sample_p
+from steelyard.infer.planning import power
+from steelyard.questions.guard.rule import Rule
+from steelyard.questions.guard.scale import refuse_impossible, span_of
+from steelyard.reference.entry import Entry
+
+ASSUMED_DISCORDANCE = 0.05  # of two healthy runs on the same items: ordinary churn; published figures run from 1 to 13%
+
+
+@dataclass(slots=True, kw_only=True)
+class Found:
+    """What the guard found, before it is written down. Numbers are in the scale of the reference; d is turned: up is good."""
+
+    verdict: str
+    design: str
+    test: str | None
+    p_value: float | None
+    n: int | None
+    value: float
+    reference: float | None
+    difference: float | None
+    lower: float | None = None
+    upper: float | None = None
+    sigma: float | None = None
+    mde: float | None = None
+    threshold: float | None = None
+    flips: dict[str, int] | None = None
+    needed: dict[str, Any] | None = None
+    telling: tuple[dict[str, Any], ...] = ()
+    claim: str = ""
+    details: dict[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Number:
+    """The candidate's score, in the scale of the reference, and what is known of its items."""
+
+    value: float
+    n: int | None = None
+    sd: float | None = None
+    right_or_wrong: bool = False
+    design_effect: float = 1.0
+    same_items: bool = False
+    runs: int = 1
+
+
+def guard_floor(new: Number, entry: Entry, rule: Rule) -> Found:
+    """An explicit floor: the score is above it or not. No statistics, and no claim to any."""
+    assert rule.threshold is not None
+    refuse_impossible(new.value, rule, entry.value)
+    worse = rule.sign * (new.value - rule.threshold) < 0
+    if rule.theta is not None:
+        rule.warnings.append("the entry has an explicit threshold: theta cannot be ruled out by a floor and was not used")
+    gap = None if entry.value is None else rule.sign * (new.value - entry.value)
+    number = entry.value if entry.value is not None else rule.threshold
+    idle = span_of(rule, number).unfailing(rule.threshold, rule.sign)
+    return Found(
+        verdict="regression" if worse else "inconclusive" if idle else "pass",
+        design="threshold",
+        test=None,
+        p_value=None,
+        n=new.n,
+        value=new.value,
+        reference=entry.value,
+        difference=gap,
+        threshold=rule.threshold,
+        needed=_unfailing(rule.threshold, rule) if idle and not worse else None,
+        claim="an explicit threshold, set by hand: no p-value, no bound on what could have been missed",
+    )
+
+
+def guard_number(new: Number, entry: Entry, rule: Rule) -> Found:
+    """Two separate samples of scores: gamma = reference + z_alpha sqrt(sigma^2/n_new + sigma^2/n_ref), equality passes."""
+    if entry.value is None:
+        raise DataError("cannot check", got="an entry without a value", need=f"a number under {rule.metric!r}")
+    refuse_impossible(new.value, rule, entry.value)
+    if new.same_items and entry.sigma_run and (entry.runs or 1) > 1:  # runs without any spread say nothing of their noise
+        return _same_items(new, entry, rule)
+    n_ref = entry.num_samples or rule.num_samples
+    n_new = new.n or rule.num_samples
+    if n_ref is None or n_new is None:
+        raise UsageError(
+            "cannot compute the threshold",
+            got="no number of samples",
+            need="num_samples in the entry, in [tasks.NAME] of steelyard.toml, or --num-samples",
+        )
+    if entry.num_samples is None:
+        rule.warnings.append(f"the reference does not say how many items it rests on: num_samples = {n_ref:,} of the task was taken")
+    if new.n is not None and new.n != n_ref:
+        rule.warnings.append(f"the run has {new.n:,} items, the reference {n_ref:,}: the variance of each is used")
+    sigma = _sigma(new, entry.value, n_new, n_ref, rule)
+    error = math.sqrt(sigma * sigma / n_new + sigma * sigma / n_ref)
+    return _judged(new, entry.value, sigma, error, n_new, n_ref, rule)
+
+
+def _same_items(new: Number, entry: Entry, rule: Rule) -> Found:
+    """The same items, a number alone, several runs on record: only run-to-run noise counts, and t knows how little is known of it."""
+    assert entry.value is not None
+    assert entry.sigma_run is not None
+    df = (entry.runs or 2) - 1
+    error = entry.sigma_run * math.sqrt(1 / new.runs + 1 / (df + 1))
+    d = rule.sign * (new.value - entry.value)
+    p = student_p(d, error, df, rule.margin)
+    reach = student_reach(df, rule.alpha) * error
+    lower, upper = agreeing_bounds(d - reach, d + reach, p, rule.alpha, rule.margin)
+    threshold = agreeing_threshold(
+        rule.sign * entry.value - rule.margin - reach, rule.sign * new.value, rule.sign * entry.value - rule.margin, worse=p <= rule.alpha
+    )
+    idle = span_of(rule, entry.value).unfailing(rule.sign * threshold, rule.sign)
+    verdict = decide(p, rule.alpha, theta=rule.theta, lower=lower, attainable=1.0 if idle else 0.0)
+    warn_of_gain(lower, rule)
+    return Found(
+        verdict=verdict,
+        design="unpaired",
+        test="t",
+        p_value=p,
+        n=new.n,
+        value=new.value,
+        reference=entry.value,
+        difference=d,
+        lower=lower,
+        upper=upper,
+        sigma=entry.sigma_run,
+        mde=rule.margin + power.minimum_detectable(error, rule.alpha, rule.beta),
+        threshold=rule.sign * threshold,
+        needed=_unfailing(rule.sign * threshold, rule) if idle else None,
+        claim=f"the same items: only the noise from run to run counts, known from {df + 1} runs",
+        details={"n_reference": entry.num_samples, "standard_error": error, "degrees_of_freedom": df},
+    )
+
+
+def warn_of_gain(lower: float | None, rule: Rule) -> None:
+    """An improvement beyond the same bound is worth a look too."""
+    if lower is not None and lower > 0:
+        rule.warnings.append("better than the reference beyond the same bound: a real gain, or a broken extractor looks like that")
+
+
+def _judged(new: Number, reference: float, sigma: float, error: float, n_new: int, n_ref: int, rule: Rule) -> Found:
+    d = rule.sign * (new.value - reference)
+    offset = power.threshold_offset(error, rule.alpha) - rule.margin
+    threshold = reference + offset if rule.higher_is_better else reference - offset
+    worse = new.value < threshold if rule.higher_is_better else new.value > threshold
+    p = two_sample_p(d, error, rule.margin)
+    # Equality passes, as in the original; the last bit of p follows the comparison of the two scores, never the reverse.
+    p = min(p, rule.alpha) if worse else max(p, math.nextafter(rule.alpha, 1.0))
+    z = power.z_pair(rule.alpha, 0.5)[0]
+    lower, upper = agreeing_bounds(d - z * error, d + z * error, p, rule.alpha, rule.margin)
+    mde = rule.margin + power.minimum_detectable(error, rule.alpha, rule.beta)
+    span = span_of(rule, reference)
+    idle = span.unfailing(threshold, rule.sign)
+    verdict = decide(p, rule.alpha, theta=rule.theta, lower=lower, attainable=1.0 if idle else 0.0)
+    warn_of_gain(lower, rule)
+    if error == 0:
+        rule.warnings.append("sigma is 0: no noise is allowed for, so the bounds have no width and any lower score is a regression")
+    if rule.higher_is_better and threshold < 0 <= reference and span.low is None:
+        rule.warnings.append(f"the threshold {threshold:.4g} lies below 0: if scores cannot be negative, none could fail this guard")
+    return Found(
+        verdict=verdict,
+        design="unpaired",
+        test="z",
+        p_value=p,
+        n=n_new,
+        value=new.value,
+        reference=reference,
+        difference=d,
+        lower=lower,
+        upper=upper,
+        sigma=sigma,
+        mde=mde,
+        threshold=threshold,
+        needed=_unfailing(threshold, rule, span.room(reference, rule.sign), sigma, n_new, n_ref)
+        if idle
+        else _needed(sigma, n_new, n_ref, rule)
+        if verdict == "inconclusive"
+        else None,
+        claim="p and bounds for new items of this kind: the run and the reference count as two separate samples",
+        details={"n_reference": n_ref, "standard_error": error, "paired_would_find": _paired_mde(new, n_new, rule)},
+    )
+
+
+def _sigma(new: Number, reference: float, n_new: int, n_ref: int, rule: Rule) -> float:
+    """The declared sigma, else the one that the scores show: pooled p (1 - p) for right or wrong."""
+    if rule.sigma is not None:
+        if new.same_items:
+            rule.warnings.append(
+                f"sigma {rule.sigma:g} is declared and the items are the same: real false alarms are far fewer than alpha, and small drops "
+                "are missed; a reference with item outcomes (steelyard record) pairs them"
+            )
+        return rule.sigma
+    unit = 100.0 if rule.scale == "percent" else 1.0
+    effect = math.sqrt(new.design_effect)
+    if new.right_or_wrong or (new.sd is None and rule.scale in ("percent", "fraction") and rule.metric in ("accuracy", "error")):
+        pooled = (new.value * n_new + reference * n_ref) / (n_new + n_ref) / unit
+        if not 0 <= pooled <= 1:
+            raise DataError(
+                "cannot estimate sigma",
+                got=f"scores of {new.value:g} and {reference:g} in scale {rule.scale or 'undeclared'}",
+                need="shares of right answers",
+                hint='scale = "percent" in the task, or --sigma',
+            )
+        if 0 < pooled < 1:
+            return unit * math.sqrt(pooled * (1 - pooled)) * effect
+    elif new.sd is not None and new.sd > 0:
+        return new.sd * effect
+    raise UsageError(
+        "cannot judge the difference",
+        got="no sigma, and scores that do not show one",
+        need="sigma in the entry or the task, or --sigma",
+        hint="50 is the worst case for right or wrong in percent",
+    )
+
+
+def _unfailing(
+    threshold: float, rule: Rule, room: float | None = None, sigma: float | None = None, n_new: int | None = None, n_ref: int | None = None
+) -> dict[str, Any]:
+    """No score could fail: why, and how many items would do, where that depends on their number."""
+    side = "at or below the lowest" if rule.higher_is_better else "at or above the highest"
+    why = f"no outcome could be a regression: the threshold {threshold:.4g} lies {side} score there is"
+    rule.warnings.append(f"the threshold {threshold:.4g} lies {side} score there is: no score could fail this guard")
+    out: dict[str, Any] = {"items": None, "more": None, "why": why}
+    if not sigma or room is None or n_new is None or n_ref is None or room <= rule.margin:
+        return out
+    variance = ((room - rule.margin) / power.threshold_offset(1.0, rule.alpha)) ** 2 / sigma**2 if rule.alpha < 0.5 else math.inf
+    if variance <= 1 / n_ref:
+        return {**out, "items_each": math.floor(2 / variance) + 1}
+    items = math.floor(1 / (variance - 1 / n_ref)) + 1
+    return {**out, "items": items, "more": max(0, items - n_new)}
+
+
+def _needed(sigma: float, n_new: int, n_ref: int, rule: Rule) -> dict[str, Any]:
+    """Items that would rule theta out, if nothing has changed."""
+    assert rule.theta is not None
+    try:
+        items = power.items(power.two_sample(sigma, n_reference=n_ref), rule.theta, rule.alpha, rule.beta)
+    except UsageError:
+        both = power.items(power.two_sample(sigma), rule.theta, rule.alpha, rule.beta)
+        return {"items": None, "items_each": both, "why": f"the reference of {n_ref:,} items alone leaves more doubt than theta allows"}
+    return {"items": items, "more": max(0, items - n_new)}
+
+
+def _paired_mde(new: Number, n: int, rule: Rule) -> float | None:
+    """What a reference with item outcomes would find, at an assumed share of items that change between healthy runs."""
+    if rule.scale not in ("percent", "fraction"):
+        return None
+    unit = 100.0 if rule.scale == "percent" else 1.0
+    return rule.margin + unit * power.minimum_detectable(math.sqrt(ASSUMED_DISCORDANCE / n), rule.alpha, rule.beta)

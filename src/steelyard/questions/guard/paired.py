@@ -1,0 +1,160 @@
+"""A guard against recorded outcomes: the same items, one by one, by the tests of `compare`."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+from typing import Any
+
+from steelyard.errors import DataError
+from steelyard.estimate.changed_items import KEPT, telling_items
+from steelyard.estimate.compare_options import Asked, settle_comparison
+from steelyard.estimate.evidence import DECLARE, RARE
+from steelyard.estimate.measure_options import settle
+from steelyard.estimate.pair_evidence import pair_evidence
+from steelyard.infer.paired.decision import agreeing_bounds, decide
+from steelyard.metrics.catalogue import Metric
+from steelyard.questions.compare.from_sources import Run, paired
+from steelyard.questions.guard.number import Found, warn_of_gain
+from steelyard.questions.guard.paired_parts import Judged
+from steelyard.questions.guard.rule import Rule
+from steelyard.tally.pairs import Pairs
+
+WHOLE = 1e-9  # of a level 1 - 2 alpha that would be 0 at alpha = .5
+TURNED = {"lost": "gained", "gained": "lost"}
+
+
+def guard_items(
+    reference: Run,
+    candidate: Run,
+    metric: Metric,
+    rule: Rule,
+    *,
+    unit: float,
+    unmatched: str,
+    missing: str,
+    draws: int,
+    seed: int,
+    deterministic: bool = False,
+) -> Found:
+    """The verdict on matched items. `unit` turns the metric's own number into the scale of the reference."""
+    level = max(1 - 2 * rule.alpha, WHOLE)
+    scored = metric.base == "mean"
+    if rule.range is not None and not scored:
+        rule.warnings.append(f"range was not used: {metric.name} is no mean of scores")
+    asked = settle_comparison(
+        settle(
+            confidence_level=level,
+            draws=draws,
+            seed=seed,
+            missing=missing,
+            positive=rule.positive,
+            range=rule.range if scored else None,
+        ),
+        interval=None,
+        test="within-item" if rule.target == "runs" else None,
+        alternative="less" if rule.higher_is_better else "greater",
+        margin=rule.margin / unit or None,
+        design=None,
+        unmatched=unmatched,
+        correction="holm",
+    )
+    asked = replace(asked, about_runs=rule.target == "runs")
+    pairs = _paired(reference, candidate, asked)
+    if rule.target == "runs" and pairs.plain:
+        raise DataError(
+            "cannot ask about runs",
+            got="one answer per item on both sides",
+            need="repeats: several recorded runs, or a repeat column",
+            hint="--target items asks about new items of this kind",
+        )
+    # Without a margin of its own the comparison would warn about spreads that the guard judges itself.
+    plain = replace(asked, margin=None) if metric.base not in ("accuracy", "error") and rule.margin else asked
+    found = pair_evidence(pairs, metric, plain)
+    rule.warnings.extend(_fitting(asked.own.warnings))
+    return _written(Judged(found=found, pairs=pairs, metric=metric, rule=rule, unit=unit, draws=draws, deterministic=deterministic))
+
+
+def _paired(reference: Run, candidate: Run, asked: Asked) -> Pairs:
+    """The matched items; what stands in the way is told in the words of a guard."""
+    try:
+        return paired(reference, candidate, asked)[0]
+    except DataError as reason:
+        told = _fitting([reason.what, reason.got, reason.need])
+        hint = "--unmatched drop checks on the ids in both" if "in both, " in reason.got else "name the id column with --id"
+        kept = reason.hint if "--design" not in reason.hint else hint
+        raise DataError(told[0], got=told[1], need=told[2], hint=kept) from reason
+
+
+def _fitting(warnings: list[str]) -> list[str]:
+    """The warnings of a comparison, in the words of a guard."""
+    said = [w.replace("the baseline", "the reference").replace("the candidate", "the run") for w in warnings]
+    return ["no item changed: zero flips" if "identical answers" in w else w for w in said]
+
+
+def _written(judged: Judged) -> Found:
+    found, rule, unit = judged.found, judged.rule, judged.unit
+    if found.difference is None or found.baseline is None or found.candidate is None:
+        raise DataError("cannot judge the difference", got=f"an undefined {judged.metric.name}", need="a value in both runs")
+    p, test = judged.p_value()
+    error = judged.noise
+    d = rule.sign * found.difference * unit + 0.0  # never -0.0
+    below, above = judged.bounds(d)
+    lower, upper = agreeing_bounds(below, above, p, rule.alpha, rule.margin)
+    smallest = min(p, judged.smallest(test))
+    verdict = decide(p, rule.alpha, theta=rule.theta, lower=lower, attainable=smallest, enough=not found.too_few)
+    details: dict[str, Any] = {**found.details, "smallest_p": smallest, "standard_error": None if not error else error * unit}
+    if found.interval is not None:
+        details["interval_method"] = found.interval.method
+    if smallest > rule.alpha:
+        rule.warnings.append(f"no outcome on {found.n:,} items could give p <= {rule.alpha:g} (the smallest is {smallest:.3g})")
+    warn_of_gain(lower, rule)
+    _warn_of_unseen(judged, verdict)
+    threshold = judged.threshold(p, above, smallest)
+    if judged.threshold_note:
+        details["threshold_note"] = judged.threshold_note
+    return Found(
+        verdict=verdict,
+        design=found.design,
+        test=test,
+        p_value=p,
+        n=found.n,
+        value=found.candidate * unit,
+        reference=found.baseline * unit,
+        difference=d,
+        lower=lower,
+        upper=upper,
+        sigma=None if not error else error * math.sqrt(found.n) * unit,
+        mde=judged.mde(),
+        threshold=threshold,
+        flips=None if found.flips is None else dict(found.flips),
+        needed=judged.needed(smallest) if verdict == "inconclusive" else None,
+        telling=_telling(judged),
+        claim=judged.claim(),
+        details=details,
+    )
+
+
+def _warn_of_unseen(judged: Judged, verdict: str) -> None:
+    """Scores without a declared range: a verdict that would be another if rare large changes were counted in."""
+    rule, unseen = judged.rule, judged.found.unseen
+    if unseen is None:
+        return
+    if verdict == "regression" and (p := unseen.p_value(-rule.sign * rule.margin / judged.unit)) > rule.alpha:
+        rule.warnings.append(f"the test may be too sure: {RARE}, this is no regression (p = {p:.2g}); {DECLARE}")
+    if verdict == "pass" and rule.theta is not None:
+        ends = unseen.interval(max(1 - 2 * rule.alpha, WHOLE), "two")
+        lowest = min(rule.sign * end * judged.unit for end in ends)
+        if lowest <= -rule.theta:
+            rule.warnings.append(
+                f"the pass may be too sure: if a few items of this kind, none of them here, fall by as much as the scores here spread, "
+                f"the lower bound is {lowest:.3g} and a drop of {rule.theta:g} is not ruled out; {DECLARE}"
+            )
+
+
+def _telling(judged: Judged) -> tuple[dict[str, Any], ...]:
+    """The items that changed most; lost and gained as this rule sees them, which may count a score of 1 as bad."""
+    items = telling_items(judged.pairs, judged.metric, KEPT)
+    if judged.rule.higher_is_better == judged.metric.facts.higher_is_better:
+        return tuple(items)
+    return tuple({**item, "change": TURNED[item["change"]]} for item in items)

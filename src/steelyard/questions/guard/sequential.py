@@ -1,0 +1,422 @@
+"""A guard that stops: differences item by item in their random order, looked at by plan, and judged by the rule that planned it.
+
+`run` looks while it asks; `check` looks again at what a run wrote down. Both come to the same words, because both come here.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from steelyard.errors import DataError
+from steelyard.estimate.changed_items import KEPT, item_values
+from steelyard.infer.sequential.after_stopping import Stopped
+from steelyard.infer.sequential.stopping import LOOKS, OF_LOOKS, OF_RANGE, choice, earlier_choice, rule_for
+from steelyard.infer.sequential.stopping import Rule as StoppingRule
+from steelyard.items import Items, Labels
+from steelyard.metrics.catalogue import Metric
+from steelyard.questions.guard.number import Found
+from steelyard.questions.guard.rule import Rule
+
+FloatArray = npt.NDArray[np.float64]
+OUTSIDE = "outside"  # a score beyond the range that the rule rests on: it can decide nothing any more
+ENDS = {"regression": "regression", "pass": "pass", "exhausted": "inconclusive", "continue": "inconclusive", OUTSIDE: "inconclusive"}
+NEAR = 1e-9  # of the range: what rounding may carry a score beyond it
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Plan:
+    """What is fixed before the first look, in the metric's own unit. A journal and a run's notes keep it; it never changes midway.
+
+    `kind`: the rule that was named, None for the default. `stopping`: the rule that was taken; None in plans of 0.1.0, whose
+    default was another. `every`: a look is due after so many further items (whole groups). `looks`: how many are planned, None
+    with a rule that plans none. `n_max`: the items there are; `groups` and `largest_group`: in how many groups they lie, None
+    without groups. `discordance` is the SPRT's guess. `score_range` and `range_from`: the range of scores, and whether the task,
+    the scorer or the record says so.
+    """
+
+    kind: str | None
+    theta: float
+    alpha: float
+    beta: float
+    margin: float
+    looks: int | None
+    every: int
+    n_max: int
+    right_or_wrong: bool
+    one_answer: bool
+    groups: int | None = None
+    largest_group: int | None = None
+    discordance: float | None = None
+    score_range: tuple[float, float] | None = None
+    binding: bool = True
+    stopping: str | None = None
+    range_from: str | None = None
+
+    def rule(self) -> StoppingRule:
+        """A fresh rule of this plan, that has looked at nothing yet."""
+        return rule_for(
+            self.taken,
+            right_or_wrong=self.right_or_wrong,
+            one_answer=self.one_answer,
+            margin=self.margin,
+            grouped=self.groups is not None,
+            theta=self.theta,
+            alpha=self.alpha,
+            beta=self.beta,
+            # Plans of 0.1.0 have a number of looks whatever their rule.
+            looks=self.looks if self.stopping is not None or self.taken in OF_LOOKS else None,
+            step=self.every,
+            n_max=self.n_max if self.groups is None else self.groups,
+            binding=self.binding,
+            score_range=self.score_range,
+            discordance=self.discordance,
+            largest_group=self.largest_group,
+        )
+
+    @property
+    def taken(self) -> str:
+        """The rule: that of the plan, else the one named, else the default of 0.1.0, which wrote none down."""
+        return self.stopping or self.kind or earlier_choice(**self._asked)
+
+    @property
+    def why(self) -> str:
+        """Why this rule was taken, where none was named."""
+        if self.kind is not None:
+            return ""
+        found, why = choice(**self._asked, theta=self.theta, n_max=self.n_max, score_range=self.score_range)
+        return why if found == self.taken else f"the run was planned by {self.taken!r}, the default of 0.1.0"
+
+    @property
+    def _asked(self) -> dict[str, Any]:
+        return {
+            "right_or_wrong": self.right_or_wrong,
+            "one_answer": self.one_answer,
+            "margin": self.margin,
+            "grouped": self.groups is not None,
+        }
+
+    def settled(self) -> Plan:
+        """The plan with the rule that is taken, and the looks of a rule that plans them."""
+        taken = self.kind or choice(**self._asked, theta=self.theta, n_max=self.n_max, score_range=self.score_range)[0]
+        looks = LOOKS if self.looks is None and taken in OF_LOOKS else self.looks
+        return replace(self, stopping=taken, looks=looks)
+
+    def as_earlier(self) -> Plan:
+        """The plan as 0.1.0 would have made it."""
+        known = None if self.range_from == "record" else self.score_range
+        return replace(self, stopping=None, range_from=None, score_range=known, looks=LOOKS if self.looks is None else self.looks)
+
+    def to_dict(self) -> dict[str, Any]:
+        out = {name: getattr(self, name) for name in self.__slots__}
+        if self.stopping is None:
+            out = {name: value for name, value in out.items() if name not in ("stopping", "range_from")}
+        return {**out, "score_range": None if self.score_range is None else list(self.score_range)}
+
+    @classmethod
+    def from_dict(cls, plain: Mapping[str, Any]) -> Plan:
+        try:
+            ends = plain.get("score_range")
+            counted = ("looks",) if plain["looks"] is not None or plain.get("stopping") is None else ()
+            for name in ("theta", "alpha", "beta", "margin", "every", "n_max", *counted):
+                if isinstance(plain[name], bool) or not isinstance(plain[name], int | float):
+                    raise TypeError(f"{name} is {plain[name]!r}")
+            return cls(**{**plain, "score_range": None if ends is None else (float(ends[0]), float(ends[1]))})
+        except (TypeError, ValueError, IndexError, KeyError, AttributeError) as fault:
+            raise DataError(
+                "cannot read the plan of a run that stopped early", got=str(fault), need="the notes as they were written"
+            ) from None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Series:
+    """The items of a run in the order in which they were asked, beside their outcomes on record: means over repeats."""
+
+    ids: tuple[str, ...]
+    reference: FloatArray
+    candidate: FloatArray
+    group: tuple[str | None, ...]
+
+    @property
+    def differences(self) -> FloatArray:
+        return self.candidate - self.reference
+
+    def units(self, sign: int, *, grouped: bool) -> FloatArray:
+        """What a rule looks at: one difference per item, or for each whole group the sum of them and how many they are."""
+        turned: FloatArray = sign * self.differences
+        if not grouped:
+            return turned
+        _, first, member = np.unique(np.array([g or "" for g in self.group]), return_index=True, return_inverse=True)
+        order = np.argsort(first)
+        return np.column_stack([np.bincount(member, weights=turned)[order], np.bincount(member)[order]])
+
+    def first(self, n: int) -> Series:
+        """The first n items."""
+        return Series(ids=self.ids[:n], reference=self.reference[:n], candidate=self.candidate[:n], group=self.group[:n])
+
+
+def series_of(reference: Items, run: Items, metric: Metric) -> Series:
+    """The matched items in the order of the run."""
+    past, now = means_of(reference, metric), means_of(run, metric)
+    lost = [key for key in now if key not in past]
+    if lost:
+        raise DataError(
+            "cannot compare with the reference",
+            got=f"{len(lost)} item(s) that are not on record, such as {lost[0]!r}",
+            need="items of the reference",
+        )
+    ids = tuple(now)
+    groups = _groups(reference)
+    return Series(
+        ids=ids,
+        reference=np.array([past[key] for key in ids]),
+        candidate=np.array([now[key] for key in ids]),
+        group=tuple(groups.get(key) for key in ids),
+    )
+
+
+def means_of(items: Items, metric: Metric) -> dict[str, float]:
+    """The mean outcome of each item, in order of first appearance."""
+    values = item_values(items, metric)
+    if values is None or items.id is None:
+        raise DataError(
+            f"cannot judge {metric.name} item by item",
+            got="no single outcome per item" if values is None else "no ids",
+            need="right or wrong, or a score, and an id",
+            hint="a metric of the whole table is judged when the run is complete: leave out --until decided",
+        )
+    codes = items.id.codes
+    names, first, member = np.unique(codes, return_index=True, return_inverse=True)
+    means = np.bincount(member, weights=values) / np.bincount(member)
+    means = 1 - means if metric.base == "error" else means  # outcomes are right or wrong; the metric counts what is wrong
+    order = np.argsort(first)
+    return {items.id.names[names[i]]: float(means[i]) for i in order}
+
+
+def _groups(items: Items) -> dict[str, str | None]:
+    if items.group is None or items.id is None:
+        return {}
+    return dict(zip(_texts(items.id), _texts(items.group), strict=True))
+
+
+def _texts(labels: Labels) -> list[str]:
+    return [labels.names[code] for code in labels.codes.tolist()]
+
+
+@dataclass(frozen=True, slots=True)
+class Outside:
+    """The first score beyond the range that the rule rests on."""
+
+    item: str
+    score: float
+    score_range: tuple[float, float]
+    range_from: str | None
+
+    @property
+    def words(self) -> str:
+        """What to say of it."""
+        low, high = self.score_range
+        told = {"record": ", the lowest and the highest on record", "task": ", as the task says", "scorer": ", as the scorer says"}
+        return f"item {self.item!r} scored {self.score:g}, outside {low:g} to {high:g}{told.get(self.range_from or '', '')}"
+
+
+def outside_of(series: Series, plan: Plan) -> Outside | None:
+    """The first score of a run, or of its reference, beyond the range; None where there is none, or where the rule needs no range."""
+    if plan.score_range is None or plan.taken not in OF_RANGE:
+        return None
+    low, high = plan.score_range
+    near = NEAR * (high - low)
+    scores = np.column_stack([series.candidate, series.reference])
+    beyond = (scores < low - near) | (scores > high + near)
+    if not beyond.any():
+        return None
+    place = int(np.flatnonzero(beyond.any(axis=1))[0])
+    return Outside(series.ids[place], float(scores[place][beyond[place]][0]), plan.score_range, plan.range_from)
+
+
+def replay(series: Series, plan: Plan, looked: Sequence[int], sign: int, *, last: bool) -> StoppingRule:
+    """The rule after looking again at the same numbers of items; a score beyond the range ends it before the look it falls into."""
+    rule = plan.rule()
+    ends = [n for n in looked if n <= len(series.ids)]
+    for place, n in enumerate(ends):
+        part = series.first(n)
+        if outside_of(part, plan) is not None:
+            break
+        if rule.look(part.units(sign, grouped=plan.groups is not None), last=last and place == len(ends) - 1) != "continue":
+            break
+    return rule
+
+
+def refuse_other_looks(rule: StoppingRule, noted: Mapping[str, Any]) -> None:
+    """What a run noted of its rule and its looks must come out again: other counts or decisions are another run. 0.1.0 noted none."""
+    planned, looks = noted.get("rule"), noted.get("looks")
+    if planned is not None and planned != json.loads(json.dumps(rule.plan())):
+        raise DataError(
+            "cannot check a run that stopped early",
+            got=f"a run by another version of its rule ({_first_difference(planned, rule.plan())})",
+            need="the rule it was run by",
+            hint="its own verdict was printed by the run; run again",
+        )
+    if looks is None:
+        return
+    found = [noted_look(look) for look in rule.looks]
+    if len(looks) != len(found):
+        raise _other_looks(f"{len(found)} looks, where the run noted {len(looks)}")
+    for now, then in zip(found, looks, strict=True):
+        for name, value in then.items():
+            if not _alike(now.get(name), value):
+                raise _other_looks(f"at {then.get('n')} items {name} {now.get(name)}, where the run noted {value}")
+
+
+LOOK = ("n", "disagreements", "statistic", "lower", "upper", "decision")
+
+
+def noted_look(look: Mapping[str, Any]) -> dict[str, Any]:
+    """What notes keep of a look."""
+    return {name: look[name] for name in LOOK if name in look}
+
+
+def _alike(now: Any, then: Any) -> bool:
+    if isinstance(now, float) and isinstance(then, int | float) and not isinstance(then, bool):
+        return abs(now - then) <= NEAR * max(1.0, abs(now))
+    return bool(now == then)
+
+
+def _first_difference(then: Any, now: Mapping[str, Any]) -> str:
+    old = then if isinstance(then, Mapping) else {}
+    name = next((key for key in {**now, **old} if old.get(key) != now.get(key)), "rule")
+    return f"{name} {old.get(name)!r}, here {now.get(name)!r}"
+
+
+def _other_looks(got: str) -> DataError:
+    return DataError(
+        "cannot check a run that stopped early",
+        got=got,
+        need="the looks that the run made",
+        hint="the notes, the rows or the reference were changed since; the run itself printed its verdict",
+    )
+
+
+def found_of(rule: StoppingRule, series: Series, plan: Plan, guard: Rule, unit: float) -> Found:
+    """What a rule that has ended says, in the words and the scale of a guard."""
+    n = len(series.ids)
+    turned = guard.sign * series.differences
+    beyond = outside_of(series, plan)
+    if beyond is None:
+        stopped, decision = rule.estimate(), rule.decision
+    else:
+        decision = OUTSIDE
+        level = 1 - 2 * plan.alpha
+        mean = float(turned.mean())
+        stopped = Stopped(estimate=mean, low=None, high=None, confidence_level=level, p_value=1.0, method="mean of the items asked")
+        guard.warnings.append(f"{beyond.words}: nothing can be decided by this rule, and the run ended")
+    guard.warnings.extend(stopped.warnings)
+    verdict = ENDS[decision]
+    # Stopped has the difference turned so that up is good, in the metric's own unit.
+    scaled = [None if x is None else x * unit + 0.0 for x in (stopped.estimate, stopped.low, stopped.high)]
+    facts = {
+        "design": rule.name,
+        "decision": decision,
+        "looks": [dict(look) for look in rule.looks],
+        "looks_made": len(rule.looks),
+        "alpha_spent": rule.alpha_spent,
+        "level_of_pass": rule.pass_level,
+        "n_used": n,
+        "n_available": plan.n_max,
+        "n_saved": plan.n_max - n,
+        "observed": float(turned.mean()) * unit,
+        "estimate": scaled[0],
+        "low": scaled[1],
+        "high": scaled[2],
+        "method": stopped.method,
+        "plan": plan.to_dict(),
+        "rule": rule.plan(),
+    }
+    if plan.why:
+        facts["why"] = plan.why
+    if beyond is not None:
+        facts["outside"] = {"item": beyond.item, "score": beyond.score, "range": list(beyond.score_range), "said": beyond.words}
+    return Found(
+        verdict=verdict,
+        design="paired" if plan.groups is None else "clustered",
+        test=rule.name,
+        p_value=None if beyond is not None else stopped.p_value,
+        n=n,
+        value=float(series.candidate.mean()) * unit,
+        reference=float(series.reference.mean()) * unit,
+        difference=scaled[0],
+        lower=scaled[1],
+        upper=scaled[2],
+        sigma=float(turned.std(ddof=1)) * unit if n > 1 and turned.any() else None,
+        mde=plan.theta * unit,
+        threshold=None,
+        flips=_flips(series) if plan.right_or_wrong and plan.one_answer else None,
+        needed={"items": None, "more": None, "why": _undecided(n, beyond)} if verdict == "inconclusive" else None,
+        telling=_telling(series, guard),
+        claim=_claim(rule, plan),
+        details={"stopping": facts},
+    )
+
+
+def _undecided(n: int, beyond: Outside | None) -> str:
+    if beyond is None:
+        return f"all {n:,} items were used before a boundary was reached"
+    return f"{beyond.words}; declare the range that scores can have (range = [LOW, HIGH] in the task) and run again"
+
+
+def _flips(series: Series) -> dict[str, int]:
+    was, now = series.reference > 0.5, series.candidate > 0.5
+    parts = {"both": was & now, "baseline_only": was & ~now, "candidate_only": ~was & now, "neither": ~was & ~now}
+    return {name: int(part.sum()) for name, part in parts.items()}
+
+
+def _telling(series: Series, guard: Rule) -> tuple[dict[str, Any], ...]:
+    turned = guard.sign * series.differences
+    order = np.argsort(-np.abs(turned), kind="stable")[:KEPT]
+    return tuple(
+        {
+            "id": series.ids[i],
+            "change": "lost" if turned[i] < 0 else "gained",
+            "truth": None,
+            "baseline": float(series.reference[i]),
+            "candidate": float(series.candidate[i]),
+        }
+        for i in order
+        if turned[i] != 0
+    )
+
+
+def _claim(rule: StoppingRule, plan: Plan) -> str:
+    what = "items" if plan.groups is None else "groups"
+    return f"estimate, bounds and p are adjusted for stopping ({rule.name}); they are for new {what} of this kind, asked in random order"
+
+
+def conclude_stopped(found: Found, rule: Rule) -> str:
+    """One sentence: where it stopped, what that decides, and at which level."""
+    facts = found.details["stopping"]
+    used, there = facts["n_used"], facts["n_available"]
+    where = f"after {used:,} of {there:,} items" if used < there else f"after all {there:,} items"
+    size = "" if found.difference is None else f"; the difference is estimated at {found.difference:+.4g}"
+    ends = (found.lower, found.upper)
+    between = "" if None in ends else f" ({100 * (1 - 2 * rule.alpha):g}% interval {ends[0]:+.4g} to {ends[1]:+.4g}, adjusted for stopping)"
+    if found.verdict == "regression":
+        small = rule.theta is not None and found.difference is not None and found.difference > -rule.theta
+        return f"worse, decided {where}{size}{between}" + (f"; real, but smaller than theta {rule.theta:g}." if small else ".")
+    if found.verdict == "pass":
+        return f"a drop of {rule.theta:g} is ruled out at level {facts['level_of_pass']:g}{_shown(facts)}, decided {where}{size}{between}."
+    if facts["decision"] == OUTSIDE:
+        return f"not decided {where}: {facts['outside']['said']}{size}."
+    return f"not decided {where}: no boundary was reached{size}{between}."
+
+
+def _shown(facts: Mapping[str, Any]) -> str:
+    """The likelihood ratio of a pass, where the rule has one and it was reached."""
+    last = facts["looks"][-1] if facts["looks"] else {}
+    if last.get("lambda") is None or last["lambda"] < last["needed"]:
+        return ""
+    return f" (Lambda {last['lambda']:.2f}, needed {last['needed']:.2f})"

@@ -1,0 +1,261 @@
+"""From the items of a run to its verdict: read once, pair with recorded outcomes, or reduce to a number."""
+
+from __future__ import annotations
+
+import math
+import os
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from steelyard.errors import DataError, SourceError, SteelyardError, UsageError
+from steelyard.estimate.changed_items import with_context
+from steelyard.estimate.log_metric import hold_to_own, own_direction, own_positive, refuse_unfinished
+from steelyard.estimate.measure_options import settle
+from steelyard.estimate.rows import rows_of_sample
+from steelyard.estimate.sample import Sample
+from steelyard.estimate.strata_rows import refuse_alike
+from steelyard.items import Items
+from steelyard.metrics.catalogue import Metric, known, parse
+from steelyard.questions.compare.from_sources import Run
+from steelyard.questions.guard.number import Found, Number, guard_floor, guard_number
+from steelyard.questions.guard.paired import guard_items
+from steelyard.questions.guard.rule import Rule
+from steelyard.questions.measure.from_source import ratio_columns
+from steelyard.read.open_source import open_source
+from steelyard.reference import outcomes
+from steelyard.reference.entry import Entry
+from steelyard.reference.entry_schema import is_metric
+from steelyard.reference.lookup import Place, with_outcomes
+
+FAR = 20  # times: percent are a hundred times fractions, ratings up to 10 are not
+
+
+def guard_source(
+    source: Any,
+    place: Place,
+    entry: Entry,
+    rule: Rule,
+    columns: Mapping[str, Any],
+    *,
+    unmatched: str,
+    missing: str,
+    draws: int,
+    seed: int,
+    named: bool = False,
+    directed: bool = False,
+) -> tuple[Found, str]:
+    """The verdict and the scale it is in. named, directed: the metric, or which way is better, was asked for, whatever the log says."""
+    run = read_run(source, columns, rule.metric, rule.warnings)
+    refuse_unfinished([run.log], missing)
+    refuse_alike([run.log], "check")
+    if not named:
+        hold_to_own([run.log], rule.metric, on_record=entry.metric is not None)
+    if not directed and entry.higher_is_better is None and place.defaults.higher_is_better is None:
+        _refuse_other_direction(run, rule)
+    rule = replace(rule, positive=own_positive([run.log], [metric_of(rule.metric, run.items)], rule.positive))
+    metric = metric_of(rule.metric, run.items)
+    recorded = None
+    if rule.threshold is None:
+        entry, recorded = with_outcomes(place, entry)
+    if recorded is not None:
+        past = Run("reference", outcomes.to_items(recorded))
+        original, run = run, keyed_alike(run, recorded.hashed)
+        refuse_other_contents(run, recorded)
+        names = {outcomes.hash_id(name): name for name in original.items.id.names} if recorded.hashed and original.items.id else {}
+        scale, unit = scale_of(rule, metric, [past.items, run.items], entry)
+        keep = _columns_of(past.items)
+        found = guard_items(
+            Run("reference", past.items),
+            Run(run.name, _only(run.items, keep, metric)),
+            metric,
+            rule,
+            unit=unit,
+            unmatched=unmatched,
+            missing=missing,
+            draws=draws,
+            seed=seed,
+            deterministic=bool(entry.deterministic),
+        )
+        found.details["n_reference"] = len(recorded.keys)
+        told = [{**item, "id": names.get(item["id"], item["id"])} for item in found.telling]
+        found.telling = tuple(with_context(told, None, original.source))
+        _warn_of_edited_value(found, entry, rule)
+        return found, scale
+    if rule.target == "runs":
+        raise UsageError(
+            "cannot judge the behaviour on these very items",
+            got="a reference that is a single number",
+            need="one with the outcomes of its items, several runs of each",
+            hint="record runs with their items, or leave the target at items",
+        )
+    scale, unit = scale_of(rule, metric, [run.items], entry)
+    new = _number(run, metric, unit, missing, entry, rule)
+    return (guard_floor if rule.threshold is not None else guard_number)(new, entry, rule), scale
+
+
+def _refuse_other_direction(run: Run, rule: Rule) -> None:
+    """A log that says that lower is better is not judged by a reference that takes higher for better because nobody said so."""
+    if rule.higher_is_better and own_direction([run.log], metric_of(rule.metric, run.items)) is False:
+        raise DataError(
+            "cannot tell which way is better",
+            got=f"a log in which lower is better, and a reference of {rule.metric} that does not say so",
+            need="one of them",
+            hint="higher_is_better: false in the entry, or higher_is_better = false in [tasks.NAME] of steelyard.toml",
+        )
+
+
+def _warn_of_edited_value(found: Found, entry: Entry, rule: Rule) -> None:
+    """The items decide; a value beside them that they do not give was written by hand."""
+    if entry.value is None or found.reference is None or found.n != found.details.get("n_reference"):
+        return
+    if not math.isclose(entry.value, found.reference, rel_tol=1e-9, abs_tol=1e-9):
+        given = f"the value on record, {entry.value:g}, is not what its items give, {found.reference:.6g}"
+        rule.warnings.append(f"{given}: the items decide")
+
+
+def read_run(source: Any, columns: Mapping[str, Any], metric: str, warnings: list[str]) -> Run:
+    """The items of a run and its name."""
+    given = {role: column for role, column in columns.items() if column is not None}
+    if "ratio" in given:
+        given["ratio"] = ratio_columns(given["ratio"])
+    opened = open_source(source, columns=given)
+    warnings.extend(opened.warnings)
+    name = opened.name or (os.path.basename(os.fspath(source)) if isinstance(source, (str, os.PathLike)) else "run")
+    return Run(name, opened.items(numeric=(facts := known(metric)) is not None and facts.numeric), opened.log, opened)
+
+
+def metric_of(name: str, items: Items) -> Metric:
+    """The metric by name; a name that only the suite knows (wer, rouge1) is the mean of the run's scores."""
+    try:
+        metric = parse(name)
+    except SteelyardError:
+        if items.score is None or not is_metric(name):
+            raise
+        return parse("mean")
+    right = items.score is None or items.truth is not None or bool(np.isin(items.score[~np.isnan(items.score)], (0.0, 1.0)).all())
+    if metric.base == "accuracy" and not right:
+        return parse("mean")  # "accuracy" is also what the original calls any score
+    return metric
+
+
+def scale_of(rule: Rule, metric: Metric, runs: list[Items], entry: Entry) -> tuple[str, float]:
+    """The scale, and what turns the metric's own number into it."""
+    within = within_unit(metric, runs)
+    if rule.scale is None:
+        if within and entry.value is not None and abs(entry.value) > 1 and not all(_largest(one) == 0 for one in runs):
+            raise DataError(
+                "cannot tell the scale",
+                got=f"a reference of {entry.value:g} and scores within 0 and 1",
+                need="a declared scale",
+                hint='scale = "percent" in [tasks.NAME] of steelyard.toml, or --scale percent',
+            )
+        return ("fraction" if within else "raw"), 1.0
+    if _mixed(rule.scale, metric, runs) or (rule.scale == "fraction" and not within):
+        shown = max(_largest(one) or 0.0 for one in runs)
+        raise DataError(
+            "cannot compare scores of two scales",
+            got=f"scores up to {shown:g}, where the reference is in scale {rule.scale}",
+            need="scores in the range of those on record",
+            hint="percent and fraction may have been mixed up",
+        )
+    return rule.scale, 100.0 if rule.scale == "percent" and within else 1.0
+
+
+def _mixed(scale: str, metric: Metric, runs: list[Items]) -> bool:
+    """Whether one run has fractions where the other has more. Nothing but zeros is 0 in every scale; ratings that fell to 1 are ratings."""
+    sides = [within_unit(metric, [one]) for one in runs]
+    low = [_largest(one) or 0.0 for one, within in zip(runs, sides, strict=True) if within]
+    high = [_largest(one) or 0.0 for one, within in zip(runs, sides, strict=True) if not within]
+    if not low or not high or max(low) == 0:
+        return False
+    return scale != "raw" or max(high) > FAR * max(low)
+
+
+def _largest(items: Items) -> float | None:
+    """The largest score, without its sign; None without scores."""
+    return None if items.score is None or not items.n else float(np.nanmax(np.abs(items.score)))
+
+
+def within_unit(metric: Metric, runs: list[Items]) -> bool:
+    """Whether the metric's own numbers lie between 0 and 1 (or -1 and 1)."""
+    if metric.base == "mean":
+        scores = [run.score for run in runs if run.score is not None]
+        return all(bool(((s >= 0) & (s <= 1) | np.isnan(s)).all()) for s in scores)
+    return metric.facts.high == 1.0
+
+
+def keyed_alike(run: Run, hashed: bool) -> Run:
+    """The run's ids as the reference keeps them."""
+    return Run(run.name, outcomes.hash_ids(run.items)) if hashed and run.items.id is not None else run
+
+
+def refuse_other_contents(run: Run, recorded: outcomes.Outcomes) -> None:
+    """Items whose content has changed since they were recorded are other items."""
+    if run.items.id is None:
+        return  # the pairing says so
+    now = _items_alone(run.items)
+    fresh = dict(zip(now.keys, now.content, strict=True))
+    changed = [
+        key for key, was in zip(recorded.keys, recorded.content, strict=True) if was is not None and fresh.get(key) not in (None, was)
+    ]
+    if changed:
+        raise SourceError(
+            "cannot compare with the reference",
+            got=f"{len(changed)} item(s) whose truth or content differs from what was recorded, such as {changed[0]!r}",
+            need="the same items",
+            hint="the data set has changed: record a new reference with --update and a reason",
+        )
+
+
+def _items_alone(items: Items) -> outcomes.Outcomes:
+    """Keys and contents of a run's items, whatever their answers are."""
+    return outcomes.outcomes_of([replace(items, score=np.zeros(items.n))], roles=("score",))
+
+
+def _columns_of(items: Items) -> set[str]:
+    return {name for name in ("truth", "prediction", "score", "probability", "ratio") if getattr(items, name) is not None}
+
+
+def _only(items: Items, keep: set[str], metric: Metric) -> Items:
+    """The run with only the columns that the reference has, so that both are read alike."""
+    lacking = keep - _columns_of(items)
+    if lacking == {"score"} and metric.facts.right_or_wrong and items.truth is not None and items.prediction is not None:
+        return replace(items, probability=None)  # labels against recorded right or wrong: accuracy needs no more
+    if lacking:
+        raise DataError(
+            "cannot compare with the reference",
+            got=f"a run without {' and '.join(sorted(lacking))}",
+            need=f"what the reference holds: {', '.join(sorted(keep))}",
+            hint=" ".join("--ratio ABOVE/BELOW" if name == "ratio" else f"--{name} COLUMN" for name in sorted(lacking)),
+        )
+    dropped: dict[str, Any] = {name: None for name in ("prediction", "score", "probability", "ratio") if name not in keep}
+    if "truth" not in keep:
+        dropped["truth"] = None
+    return replace(items, **dropped)
+
+
+def _number(run: Run, metric: Metric, unit: float, missing: str, entry: Entry, rule: Rule) -> Number:
+    """The run as one number with its spread."""
+    settings = settle(missing=missing, positive=rule.positive)
+    sample = Sample(run.items, settings)
+    rows = rows_of_sample([metric], sample, settings)
+    rule.warnings.extend(settings.warnings)
+    if len(rows) != 1 or rows[0].estimate is None:
+        raise DataError("cannot judge the run", got=f"no single value of {metric.name}", need="one number")
+    row = rows[0]
+    score = sample.items.score
+    effect = row.details.get("design_effect")
+    pinned = entry.items_hash is not None and run.items.id is not None
+    same = pinned and _items_alone(run.items).items_hash == entry.items_hash
+    return Number(
+        value=float(row.estimate or 0.0) * unit,
+        n=sample.n,
+        sd=None if score is None or metric.base != "mean" or len(score) < 2 else float(np.std(score, ddof=1)) * unit,
+        right_or_wrong=metric.facts.right_or_wrong,
+        design_effect=float(effect) if isinstance(effect, (int, float)) else 1.0,
+        same_items=same,
+        runs=int(row.details.get("repeats", 1)),
+    )

@@ -1,0 +1,107 @@
+"""A run that stopped early, checked later: its notes say how it was looked at, and the same looks are made again."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+from steelyard.errors import DataError, UsageError
+from steelyard.estimate.measure_options import settle
+from steelyard.estimate.sample import Sample
+from steelyard.evaluate.task.order import hash_order
+from steelyard.questions.guard.number import Found
+from steelyard.questions.guard.rule import Rule
+from steelyard.questions.guard.sequential import Plan, found_of, refuse_other_looks, replay, series_of
+from steelyard.questions.guard.source import keyed_alike, metric_of, read_run, scale_of
+from steelyard.reference import outcomes
+from steelyard.reference.entry import Entry
+from steelyard.reference.lookup import Place, with_outcomes
+from steelyard.reference.run_notes import Notes
+
+PLANNED = ("theta", "alpha", "beta", "margin")
+
+
+def guard_stopped(
+    source: Any,
+    place: Place,
+    entry: Entry,
+    rule: Rule,
+    notes: Notes,
+    columns: Mapping[str, Any],
+    *,
+    asked: Mapping[str, Any],
+    missing: str,
+) -> tuple[Found, Rule, str]:
+    """The verdict, the rule by which the run was planned, and the scale."""
+    stopping = dict(notes.stopping or {})
+    if "plan" not in stopping:
+        raise UsageError(
+            "cannot check the run",
+            got=f"a run that stopped when its interval was narrow enough, after {notes.n:,} of {notes.available:,} items",
+            need="a run that was planned against this reference, or a complete one",
+            hint="run again without --until, or with --until decided",
+        )
+    plan = Plan.from_dict(stopping["plan"])
+    entry, recorded = with_outcomes(place, entry)
+    if stopping.get("reference") != entry.items:
+        raise DataError(
+            "cannot check a run that stopped early",
+            got="a run that was planned against another reference"
+            if stopping.get("reference")
+            else "a run that was planned against another model",
+            need="the reference it was looked at by",
+            hint="its own verdict was printed by the run; run again against this reference",
+        )
+    if recorded is None:
+        raise DataError("cannot check a run that stopped early", got="a reference without item outcomes", need="one that holds them")
+    run = read_run(source, columns, rule.metric, rule.warnings)
+    metric = metric_of(rule.metric, run.items)
+    past = outcomes.to_items(recorded)
+    scale, unit = scale_of(rule, metric, [past], entry)  # as the run settled it, before there was a score of its own
+    rule = _as_planned(rule, plan, unit, asked)
+    settings = settle(missing=missing)
+    items = Sample(run.items, settings, needed=("score", "group") if run.items.score is not None else None).items
+    rule.warnings.extend(settings.warnings)
+    if run.items.id is None:
+        raise DataError("cannot check a run that stopped early", got="a run without ids", need="the id column it was written with")
+    _check_prefix([run.items.id.names[code] for code in run.items.id.codes.tolist()], recorded, notes, rule)
+    series = series_of(past, keyed_alike(replace(run, items=items), recorded.hashed).items, metric)
+    followed = replay(series, plan, stopping["looked"], rule.sign, last=bool(stopping.get("last")))
+    refuse_other_looks(followed, stopping)
+    found = found_of(followed, series, plan, rule, unit)
+    found.details["n_reference"] = len(recorded.keys)
+    return found, rule, scale
+
+
+def _as_planned(rule: Rule, plan: Plan, unit: float, asked: Mapping[str, Any]) -> Rule:
+    """The numbers of the plan; asking for others after the looks is refused."""
+    planned: dict[str, Any] = {"theta": plan.theta * unit, "alpha": plan.alpha, "beta": plan.beta, "margin": plan.margin * unit}
+    for name in PLANNED:
+        wished = asked.get(name)
+        if wished is not None and abs(wished - planned[name]) > 1e-9 * max(1.0, abs(planned[name])):
+            raise UsageError(
+                f"cannot change {name} after the looks",
+                got=f"{name} {wished:g}, where the run was planned with {planned[name]:g}",
+                need="the plan it was run by",
+                hint="run again with the other number",
+            )
+    return replace(rule, **planned)
+
+
+def _check_prefix(ids: list[str], recorded: outcomes.Outcomes, notes: Notes, rule: Rule) -> None:
+    """The items must be the first ones of the recorded order, not a choice among them."""
+    seen = list(dict.fromkeys(ids))
+    if recorded.hashed or notes.order != "items":
+        why = "the reference keeps hashes of its ids" if recorded.hashed else f"the items were ordered by {notes.order}"
+        rule.warnings.append(f"that the items are the first of a random order is taken from the run's notes: {why}")
+        return
+    keys = list(recorded.keys)
+    order = [keys[place] for place in hash_order(keys, notes.seed)]
+    if seen != order[: len(seen)]:
+        raise DataError(
+            "cannot check a run that stopped early",
+            got=f"{len(seen):,} items that are not the first {len(seen):,} of the recorded order",
+            need="a prefix of it",
+            hint="a run with the same task and seed as the reference, or a complete one",
+        )

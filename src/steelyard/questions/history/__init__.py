@@ -1,0 +1,1 @@
+"""The runs so far, and whether they drift."""

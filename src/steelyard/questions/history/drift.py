@@ -1,0 +1,242 @@
+"""Has it drifted? A series of runs: a chart, evidence that may be looked at every night, a change point, flaky items."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+from typing import Any
+
+from steelyard import signature
+from steelyard.errors import DataError, UsageError
+from steelyard.history.store import History
+from steelyard.infer.series.change_point import LEAST, change_point, e_process_first, e_process_pooled
+from steelyard.infer.series.drift import cusum, cusum_run_length, deviation, self_starting, share_run_length, successive_deviation
+from steelyard.limits import within
+from steelyard.questions.history.export import every_run
+from steelyard.questions.history.history import opened
+from steelyard.questions.history.series import Series, runs_text, series_of
+from steelyard.questions.history.unstable import flaky_items
+from steelyard.results.history import Drift
+
+MOST_WITH_ITEMS = 200
+SHARES = ("accuracy", "error")  # metrics whose runs are a share of right or wrong items
+TAU = 1.0  # the fall that is expected, in deviations, should there be one
+
+
+def drift(
+    history: str | History | None = None,
+    *,
+    task: str,
+    model: str,
+    spec: Mapping[str, Any] | None = None,
+    metric: str | None = None,
+    since: datetime | str | None = None,
+    until: datetime | str | None = None,
+    alpha: float = 0.05,
+    k: float = 0.5,
+    h: float = 5.0,
+    draws: int = 9_999,
+    seed: int = 0,
+    items: bool = True,
+    config: str | os.PathLike[str] | None = None,
+) -> Drift:
+    """How the runs of a model on a task have moved, against the first reference and against all runs before.
+
+    The guard asks each night anew, so k healthy nights bring k x alpha false alarms, and a loss too small for any one night is
+    never seen. This looks at the series: the e-processes hold alpha over all looks together, the chart has its mean number
+    of healthy runs between two false alarms, the change point says when. Only fresh runs count: the same outcomes twice are one run.
+    """
+    if not 0 < alpha < 1:
+        raise UsageError("cannot look for drift", got=f"alpha = {alpha!r}", need="a number between 0 and 1")
+    for name, value in (("k", k), ("h", h), ("alpha", alpha), ("draws", draws)):
+        within(name, value)
+    length = cusum_run_length(k, h)  # refuses a chart that cannot be
+    store = opened(history, config)
+    try:
+        found = list(every_run(store, task=task, model=model, spec=spec, metric=metric, since=since, until=until))[::-1]
+        series = series_of(found, task, model)
+        wanted = series.runs[-MOST_WITH_ITEMS:] if items else []
+        outcomes = [kept for run in wanted if run.outcomes is not None and (kept := store.items(run.id)) is not None]
+    finally:
+        if store is not history:
+            store.close()
+    return _answer(series, outcomes, alpha=alpha, chart={"k": k, "h": h, "average_run_length": length}, draws=draws, seed=seed)
+
+
+# ---- the parts -------------------------------------------------------------------------------------------------------------
+
+
+def _answer(s: Series, outcomes: Sequence[Mapping[str, float]], *, alpha: float, chart: dict[str, Any], draws: int, seed: int) -> Drift:
+    scores = self_starting(s.values, s.start)
+    path = cusum(scores, chart["k"])
+    evidence, drifting = _evidence(s, alpha)
+    last = s.runs[-1] if s.runs else s.checks[-1] if s.checks else None
+    if last is None:
+        raise DataError("cannot look for drift", got="references only", need="runs that were checked", hint="steelyard check --history ...")
+    rows = tuple(
+        {
+            "id": run.id,
+            "time": run.time,
+            "command": run.command,
+            "verdict": run.verdict,
+            "n": run.n,
+            "estimate": run.estimate,
+            "score": scores[i],
+            "cusum": path[i],
+            "first": evidence["first"]["path"][i] if evidence["first"] else None,
+            "pooled": evidence["pooled"]["path"][i],
+        }
+        for i, run in enumerate(s.runs)
+    )
+    point = _change(s, draws, seed)
+    told: dict[str, Any] = {
+        "chart": _chart(s, scores, path, chart),
+        "evidence": {name: _without_path(part) for name, part in evidence.items()},
+        "change_point": point,
+        "deviation": _deviation(s),
+        "alarms": _alarms(s),
+        "flaky": flaky_items(outcomes) if len(outcomes) > 1 else None,
+    }
+    if told["flaky"] is None:
+        s.warnings.append("fewer than two runs were kept with their items, so nothing is said about flaky items")
+    facts: dict[str, Any] = {"task": last.task, "model": last.model, "metric": last.metric, "scale": last.scale}
+    methods = [f"cusum k={chart['k']:g} h={chart['h']:g}", f"t-e-process tau={TAU:g}", "change-point"]
+    spec = [f"{key}={value}" for key, value in sorted(last.spec.items())] or None
+    return Drift(
+        **facts,
+        spec=dict(last.spec),
+        higher_is_better=last.higher_is_better,
+        alpha=alpha,
+        drifting=drifting,
+        runs=rows,
+        reference=None if s.first is None else dict(s.first),
+        **told,
+        conclusion=_conclude(s, told, drifting, alpha),
+        warnings=tuple(dict.fromkeys(s.warnings)),
+        signature=signature.write(
+            {"goal": "drift", **facts, "spec": spec, "n": len(rows), "method": methods, "alpha": alpha, "draws": draws, "seed": seed}
+        ),
+    )
+
+
+def _without_path(part: Any) -> Any:
+    return {name: value for name, value in part.items() if name != "path"} if isinstance(part, Mapping) else part
+
+
+def _evidence(s: Series, alpha: float) -> tuple[dict[str, Any], bool | None]:
+    """The e-processes, and what they say together: the mean of two e-processes is one."""
+    first = e_process_first(s.values, s.start, TAU) if s.start.runs else None
+    pooled = e_process_pooled(s.values, s.start, TAU)
+    both = pooled if first is None else [(a + b) / 2 for a, b in zip(first, pooled, strict=True)]
+    bar = 1 / alpha
+    out = {"tau": TAU, "bar": bar, "first": _told(first, bar, s), "pooled": _told(pooled, bar, s), "both": _told(both, bar, s)}
+    if first is None:
+        s.warnings.append("no reference is known from these runs, so they are held against one another only")
+    varied = any(e != 1.0 for e in both)
+    if not varied:
+        s.warnings.append("the runs do not vary, so there is no noise to hold a change against: any change would be real")
+    return out, (max(both) >= bar) if varied else None
+
+
+def _told(path: Sequence[float] | None, bar: float, s: Series) -> dict[str, Any] | None:
+    if path is None:
+        return None
+    crossed = next((i for i, e in enumerate(path) if e >= bar), None)
+    at = None if crossed is None else {"run": s.runs[crossed].id, "time": s.runs[crossed].time, "place": crossed + 1}
+    return {"value": path[-1] if path else 1.0, "largest": max(path, default=1.0), "crossed": at, "path": list(path)}
+
+
+def _chart(s: Series, scores: Sequence[float | None], path: Sequence[float], chart: dict[str, Any]) -> dict[str, Any] | None:
+    if not any(u is not None for u in scores):
+        s.warnings.append("the chart needs three runs that are not all equal, those of the reference included")
+        return None
+    alarms = [i for i, sum_ in enumerate(path) if sum_ >= chart["h"]]
+    at = None if not alarms else {"run": s.runs[alarms[0]].id, "time": s.runs[alarms[0]].time, "place": alarms[0] + 1}
+    law, length, changed = _run_lengths(s, chart)
+    finite = {"average_run_length": length if length < float("inf") else None, "average_run_length_after": changed}
+    return {
+        **chart,
+        **finite,
+        "law": law,
+        "after_a_fall_of": 2 * chart["k"],
+        "value": path[-1],
+        "alarm": at,
+        "unit": "run-to-run deviations",
+    }
+
+
+def _run_lengths(s: Series, chart: dict[str, Any]) -> tuple[str, float, float]:
+    """Runs between two false alarms, and until a fall is found, by the law of these runs: shares of so many items, or normal."""
+    k, h, fall = chart["k"], chart["h"], 2 * chart["k"]
+    last = s.runs[-1]
+    scale = 100.0 if last.scale == "percent" else 1.0
+    share = sum(s.values) / len(s.values) / scale
+    good = share if s.sign > 0 else 1 + share  # values are turned so that up is good
+    if last.metric in SHARES and last.n and 0 < good < 1:
+        return "binomial", share_run_length(k, h, last.n, good), share_run_length(k, h, last.n, good, fall)
+    return "normal", chart["average_run_length"], cusum_run_length(k, h, shift=fall)
+
+
+def _change(s: Series, draws: int, seed: int) -> dict[str, Any] | None:
+    """The likeliest change, in the scale of the runs. It stands before the run that is named."""
+    if len(s.values) < 2 * LEAST or len(set(s.values)) < 2:
+        s.warnings.append(f"a change point needs {2 * LEAST} runs that are not all equal")
+        return None
+    found = change_point(s.values, draws, seed)
+    run = s.runs[found.at]
+    return {
+        "run": run.id,
+        "time": run.time,
+        "place": found.at + 1,
+        "before": s.sign * found.before,
+        "after": s.sign * found.after,
+        "shift": s.sign * (found.after - found.before),
+        "share": found.share,
+        "p_value": found.p_value,
+        "method": found.method,
+        "draws": found.draws,
+    }
+
+
+def _deviation(s: Series) -> dict[str, Any] | None:
+    if len(s.values) < 2:
+        s.warnings.append("one run has no run-to-run deviation")
+        return None
+    estimate, low, high, freedom = deviation(s.values, s.start)
+    plain: dict[str, Any] = {"estimate": estimate, "low": low, "high": high, "confidence_level": 0.95, "degrees_of_freedom": freedom}
+    # No deviation at all is a statement about these runs: an interval of no width would be one about all runs.
+    plain |= {"low": None, "high": None} if estimate == 0 else {}
+    return {**plain, "between_neighbours": successive_deviation(s.values)}
+
+
+def _alarms(s: Series) -> dict[str, Any]:
+    """What the nightly guard said, beside the alarms that healthy nights would bring."""
+    return {
+        "checks": len(s.checks),
+        "regressions": sum(run.verdict == "regression" for run in s.checks),
+        "inconclusive": sum(run.verdict == "inconclusive" for run in s.checks),
+        "expected": sum(run.alpha or 0.0 for run in s.checks),
+    }
+
+
+# ---- one sentence ----------------------------------------------------------------------------------------------------------
+
+
+def _conclude(s: Series, told: Mapping[str, Any], drifting: bool | None, alpha: float) -> str:
+    many = runs_text(len(s.values))
+    if drifting is None:
+        return f"{many} that do not vary: nothing to hold a change against."
+    both = told["evidence"]["both"]
+    if not drifting:
+        alarm = told["chart"] and told["chart"]["alarm"]
+        note = f"; the chart gave an alarm at run {alarm['place']}" if alarm else ""
+        return f"no drift shown over {many} (evidence {both['value']:.3g}, of {1 / alpha:g} needed){note}."
+    side = "below" if s.sign > 0 else "above"
+    against = max(
+        (("first", f"{side} the first reference"), ("pooled", f"{side} the runs before")),
+        key=lambda each: (told["evidence"][each[0]] or {"largest": 0.0})["largest"],
+    )[1]
+    point = told["change_point"]
+    since = f", most likely since run {point['place']} ({point['time'][:10]}), by {abs(point['shift']):.4g}" if point else ""
+    return f"drift over {many}: worse, {against} (evidence {both['largest']:.3g}, {1 / alpha:g} needed){since}."

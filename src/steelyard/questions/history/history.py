@@ -1,0 +1,145 @@
+"""The runs so far: where their history is, a page of them newest first, and any two of them compared down to the items."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from dataclasses import replace
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+from steelyard import signature
+from steelyard.errors import DataError, UsageError
+from steelyard.history.address import OFF
+from steelyard.history.store import PAGE, History, open_history
+from steelyard.reference.config import Config, find_config
+from steelyard.results.history import PastRun, RunList
+from steelyard.results.measurement import Comparison
+
+VERDICTS = ("pass", "regression", "inconclusive")
+HINT = 'name one with --history sqlite:///runs.db, or write history = "sqlite:///runs.db" into steelyard.toml'
+
+
+def history_place(history: str | None, config: Config) -> tuple[str, Path | None] | None:
+    """The URL and what a path in it is relative to: as asked, from here; else as the configuration says, from there. None is off."""
+    if history is not None:
+        return None if history.strip().lower() == OFF else (history, None)
+    if config.history is None or config.history.lower() == OFF:
+        return None
+    return config.history, (config.path or Path.cwd()).absolute().parent
+
+
+def opened(history: str | History | None, config: str | os.PathLike[str] | None = None) -> History:
+    """The history that was asked for, open for reading; one that is open already stays so."""
+    if isinstance(history, History):
+        return history
+    place = history_place(history, find_config(Path.cwd(), None if config is None else Path(config)))
+    if place is None:
+        raise UsageError("cannot look at the history", got="no history", need="its place", hint=HINT)
+    return open_history(place[0], base=place[1], create=False)
+
+
+def list_runs(
+    history: str | History | None = None,
+    *,
+    task: str | None = None,
+    model: str | None = None,
+    spec: Mapping[str, Any] | None = None,
+    metric: str | None = None,
+    verdict: str | None = None,
+    since: datetime | str | None = None,
+    until: datetime | str | None = None,
+    limit: int = PAGE,
+    after: str | None = None,
+    config: str | os.PathLike[str] | None = None,
+) -> RunList:
+    """A page of the runs in the history, newest first. `history` is a URL, or what `open_history` gave; default: steelyard.toml.
+
+    A spec is matched whole: {} finds the runs without one. `next` of the answer is the `after` of the page that follows.
+    """
+    if verdict is not None and verdict not in VERDICTS:
+        raise UsageError("cannot list the runs", got=f"the verdict {verdict!r}", need=f"one of {', '.join(VERDICTS)}")
+    asked = {"task": task, "model": model, "spec": spec, "metric": metric, "verdict": verdict, "since": since, "until": until}
+    store = opened(history, config)
+    try:
+        runs, following, total = store.runs(**asked, limit=limit, after=after)  # type: ignore[arg-type]
+    finally:
+        if store is not history:
+            store.close()
+    shown = {name: str(value) if isinstance(value, datetime) else value for name, value in asked.items() if value is not None}
+    facts = {"task": task, "model": model, "spec": [f"{k}={v}" for k, v in sorted((spec or {}).items())] or None, "metric": metric}
+    return RunList(
+        place=store.shown,
+        runs=tuple(runs),
+        total=total,
+        next=following,
+        asked=shown,
+        conclusion=_listed(len(runs), total, store.shown, shown),
+        signature=signature.write({"goal": "history", **facts, "n": total}),
+    )
+
+
+def _listed(shown: int, total: int, place: str, asked: Mapping[str, Any]) -> str:
+    if not total:
+        return f"no run {'like that ' if asked else ''}in {place}."
+    many = f"{total:,} run{'s' if total > 1 else ''}{' like that' if asked else ''} in {place}"
+    return f"{many}." if shown == total else f"{shown:,} of {many}, newest first."
+
+
+def compare_runs(
+    baseline: str,
+    candidate: str,
+    *,
+    history: str | History | None = None,
+    config: str | os.PathLike[str] | None = None,
+    unmatched: str = "error",
+    **options: Any,
+) -> Comparison:
+    """Two runs of the history, item by item: `compare` on what was kept of them. Both must have been kept with their items."""
+    store = opened(history, config)
+    try:
+        runs = [store.run(id_) for id_ in (baseline, candidate)]
+        items = [store.items(run.id) for run in runs]
+    finally:
+        if store is not history:
+            store.close()
+    for run, found in zip(runs, items, strict=True):
+        if found is None:
+            raise DataError(
+                f"cannot compare run {run.id[:8]} item by item",
+                got="a run that was kept without its items",
+                need="runs with items",
+                hint="a check of a file keeps them; a bare value or an engine has none",
+            )
+    _refuse_other_quantity(runs)
+    from steelyard.questions.compare.compare import compare
+
+    sources = [{"id": list(each), "score": list(each.values())} for each in items if each is not None]
+    answer = compare(*sources, names=[_named(run) for run in runs], unmatched=unmatched, **options)
+    assert isinstance(answer, Comparison)
+    return replace(answer, warnings=(*answer.warnings, *_differing(runs)))
+
+
+def _named(run: PastRun) -> str:
+    return f"{run.model} {run.time[:16].replace('T', ' ')} ({run.id[:8]})"
+
+
+def _refuse_other_quantity(runs: list[PastRun]) -> None:
+    a, b = runs
+    if (a.task, a.metric) != (b.task, b.metric):
+        raise DataError(
+            "cannot compare two runs",
+            got=f"{a.metric} on {a.task} and {b.metric} on {b.task}",
+            need="one metric on one task",
+        )
+
+
+def _differing(runs: list[PastRun]) -> list[str]:
+    """What else differs between two runs."""
+    a, b = runs
+    out = []
+    for what, one, other in (("model", a.model, b.model), ("spec", a.spec, b.spec), ("protocol", a.protocol, b.protocol)):
+        if one != other:
+            out.append(f"the runs differ in their {what}: {one or 'none'} and {other or 'none'}")
+    return out

@@ -1,0 +1,1 @@
+"""Is one learning algorithm better, and does more data help?"""

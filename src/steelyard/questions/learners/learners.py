@@ -1,0 +1,290 @@
+"""Is one learning algorithm better? Both are fitted on the same splits; the differences of their scores are tested."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from steelyard import signature
+from steelyard.errors import DataError, UsageError
+from steelyard.estimate.compare_options import Asked
+from steelyard.estimate.measure_options import settle
+from steelyard.evaluate.learners.folds import Answer, count_rows, evaluate
+from steelyard.infer.learning import crossval
+from steelyard.infer.learning.crossval import SplitTest
+from steelyard.infer.paired.mcnemar import check_alternative
+from steelyard.limits import within
+from steelyard.metrics.catalogue import Metric, parse
+from steelyard.questions.learners.design import Piece, Scheme, cut, group_codes, judge, make_splits, pieces_of, settle_scheme, strata
+from steelyard.questions.learners.scores import Scorer, scorer_of
+from steelyard.questions.learners.words import Words, failed_where
+from steelyard.results.measurement import Comparison, Difference, System, Test
+
+IntArray = npt.NDArray[np.int64]
+FloatArray = npt.NDArray[np.float64]
+
+
+def compare_learners(
+    baseline: Any,
+    candidate: Any,
+    X: Any,
+    y: Any,
+    *,
+    metric: str = "accuracy",
+    method: str = "corrected-repeated-kfold",
+    folds: int | None = None,
+    repeats: int | None = None,
+    test_size: float | None = None,
+    groups: Any = None,
+    stratify: bool | str = "auto",
+    positive: object = None,
+    absent: str | None = None,
+    alternative: str = "two-sided",
+    confidence_level: float = 0.95,
+    side: str = "two",
+    prior_scale: float | None = None,
+    seed: int | None = 0,
+    workers: int | None = None,
+    names: Sequence[str] | None = None,
+    progress: Callable[[int, int], None] | None = None,
+) -> Comparison:
+    """Is the candidate a better learner than the baseline, on data like these? The difference is candidate minus baseline.
+
+    Learners are scikit-learn estimators, or anything with fit and predict. method: corrected-repeated-kfold (10 times 10
+    folds), corrected-resampled (30 splits, a tenth to test on), 5x2cv-t, 5x2cv-f, kfold (the textbook's, too sure of
+    itself), disjoint-sets (both fitted once on half of the items, the other half in 10 sets: about the two models).
+    Classes are stratified, groups stay whole. workers: at a time, by joblib (-1: all cores); the answer does not depend
+    on it, unless a learner draws from a generator of its own.
+
+    >>> class Always:
+    ...     def __init__(self, label): self.label = label
+    ...     def fit(self, X, y): return self
+    ...     def predict(self, X): return [self.label] * len(X)
+    >>> c = compare_learners(Always("a"), Always("b"), [[0.0]] * 100, ["a"] * 40 + ["b"] * 59 + ["c"], folds=3, repeats=2)
+    >>> round(c.difference.estimate, 2), c.test.name
+    (0.19, 'corrected-repeated-kfold')
+    """
+    settings = settle(
+        interval=None,
+        confidence_level=confidence_level,
+        side=side,
+        draws=10_000,
+        seed=seed,
+        prior=0.5,
+        prior_scale=prior_scale,
+        range=None,
+        positive=positive,
+        labels=None,
+        absent=absent,
+        missing="error",
+    )
+    asked = Asked(own=settings, alternative=check_alternative(alternative))
+    quantity = parse(metric)
+    within("repeats", repeats)
+    scheme = settle_scheme(method, folds, repeats, test_size)
+    if scheme.method == "5x2cv-f":
+        crossval.check_two_sided(alternative)
+    learners = (as_learner(baseline, quantity, "first"), as_learner(candidate, quantity, "second"))
+    called = _names(learners, names)
+    n = count_rows(X)
+    target = as_target(y, n)
+    scorer = scorer_of(quantity, y if isinstance(y, (list, tuple)) else target, settings)
+    classes = strata(stratify, scorer.classes, scheme, grouped=groups is not None)
+    group = None if groups is None else group_codes(groups, n)
+    splits = make_splits(scheme, n, settings.seed, classes, group)
+    outcomes = evaluate(learners, X, target, splits, likelihood=scorer.likelihood, workers=_workers(workers), progress=progress)
+    pieces, failures = pieces_of(outcomes, called)
+    if scheme.method == "disjoint-sets":
+        pieces = [part for piece in pieces for part in cut(piece, scheme, settings.seed, classes, group)]
+    scored = [replace(p, scores=(scorer.score(p.rows, p.answers[0]), scorer.score(p.rows, p.answers[1]))) for p in pieces]
+    used = [piece for piece in scored if None not in piece.scores]
+    _refuse_too_few(used, scored, failures, scheme, quantity)
+    first, second = (np.array([piece.scores[side] for piece in used], float) for side in (0, 1))
+    delta = crossval.differences(first, second)
+    found = judge(scheme, delta, [piece.split for piece in used], alternative, settings.confidence_level, settings.side)
+    words = Words(metric=quantity, scheme=scheme, names=called, settings=settings)
+    words.warn(found, outcomes, sizes=[len(piece.rows) for piece in used], undefined=len(scored) - len(used), failures=failures)
+    words.warn_classes(scorer.names, scorer.classes)
+    return _comparison(found, first, second, delta, words, asked, _details(scheme, scorer, scored, failures, classes is not None, group), n)
+
+
+def _comparison(
+    found: SplitTest, first: FloatArray, second: FloatArray, delta: FloatArray, words: Words, asked: Asked, details: dict[str, Any], n: int
+) -> Comparison:
+    metric, scheme = words.metric, words.scheme
+    facts = metric.facts
+    span = None if facts.low is None or facts.high is None else facts.high - facts.low
+    interval = None
+    if found.interval is not None:
+        interval = asked.interval_of(*found.interval, scheme.interval, None if span is None else -span, span)
+    mean = float(delta.mean())
+    above = _believed(found, mean, asked, details)
+    return Comparison(
+        design="paired",
+        metric=metric.name,
+        n=n,
+        higher_is_better=facts.higher_is_better,
+        baseline=System(name=words.names[0], estimate=float(first.mean()), interval=None),
+        candidate=System(name=words.names[1], estimate=float(second.mean()), interval=None),
+        difference=Difference(estimate=mean, interval=interval, standard_error=found.standard_error or None),
+        test=Test(
+            name=scheme.method,
+            alternative=asked.alternative,
+            statistic=found.statistic,
+            p_value=found.p_value,
+            details={"df": list(found.df), "splits": len(delta), "approximate": scheme.method != "disjoint-sets"},
+        ),
+        probability_candidate_better=None if above is None else above if facts.higher_is_better else 1 - above,
+        mde=asked.minimum_detectable(found.standard_error),
+        conclusion=words.conclusion(found, mean, asked.alternative),
+        details=details,
+        warnings=tuple(asked.own.warnings),
+        signature=_sign(metric, scheme, asked, n, details, interval is not None),
+    )
+
+
+def _believed(found: SplitTest, mean: float, asked: Asked, details: dict[str, Any]) -> float | None:
+    """P(mean difference > 0): under the flat prior of the corrected t, or under the scale that was stated."""
+    scale = asked.own.prior_scale
+    if scale is None and found.probability_above is not None:
+        details["prior_sd"] = None
+    if scale is None or found.probability_above is None or not found.standard_error:
+        return found.probability_above
+    from steelyard.infer.posterior.prior_scale import estimate_above
+
+    details["prior_scale"] = scale
+    return estimate_above(mean, found.standard_error, scale, df=found.df[0])
+
+
+# ---- before anything runs ----------------------------------------------------------------------------------------------
+
+
+def as_learner(learner: Any, metric: Metric, place: str) -> Any:
+    if isinstance(learner, type) or not all(callable(getattr(learner, name, None)) for name in ("fit", "predict")):
+        hint = f"write {learner.__name__}()" if isinstance(learner, type) else "a scikit-learn estimator, or an object with both methods"
+        got = f"the class {learner.__name__}" if isinstance(learner, type) else type(learner).__name__
+        raise UsageError(f"cannot use the {place} learner", got=got, need="an object with fit and predict", hint=hint)
+    ways = ("predict_proba", "decision_function") if metric.facts.ranks else ("predict_proba",)
+    if metric.facts.of_probabilities and not any(hasattr(learner, way) for way in ways):
+        raise UsageError(
+            f"cannot compute {metric.name} of the {place} learner",
+            got=f"{type(learner).__name__} without {' or '.join(ways)}",
+            need="how likely each class is",
+            hint="SVC(probability=True), or another metric",
+        )
+    return learner
+
+
+def _names(learners: tuple[Any, Any], given: Sequence[str] | None) -> tuple[str, str]:
+    """The given names; else the classes of the learners, or how they are written where the classes are the same."""
+    if given is not None:
+        if isinstance(given, str) or len(given) != 2 or given[0] == given[1]:
+            raise UsageError("cannot use the names", got=repr(given), need="two different names, the baseline's first")
+        return str(given[0]), str(given[1])
+    kinds = tuple(type(learner).__name__ for learner in learners)
+    written = tuple(" ".join(re.sub(r"\s+", " ", repr(learner)).split()) for learner in learners)
+    for pair in (kinds, written):
+        if pair[0] != pair[1] and max(map(len, pair)) <= 60 and " at 0x" not in pair[0] + pair[1]:
+            return pair[0], pair[1]
+    return f"baseline {kinds[0]}", f"candidate {kinds[1]}"
+
+
+def as_target(y: Any, n: int) -> npt.NDArray[Any]:
+    target = np.asarray(y)
+    if target.ndim == 2 and target.shape[1] == 1:
+        target = target[:, 0]
+    if target.ndim != 1 or len(target) != n:
+        raise DataError(
+            "cannot match the target with the features", got=f"{n} rows and a target of shape {target.shape}", need=f"{n} targets"
+        )
+    return target
+
+
+def _workers(workers: int | None) -> int | None:
+    if workers is not None and (isinstance(workers, bool) or not isinstance(workers, int) or (workers < 1 and workers != -1)):
+        raise UsageError("cannot use the number of workers", got=repr(workers), need="a whole number of at least 1, or -1 for all cores")
+    within("workers", workers)
+    return workers
+
+
+# ---- after everything ran ------------------------------------------------------------------------------------------------
+
+
+def _refuse_too_few(
+    used: Sequence[Piece], scored: Sequence[Piece], failures: Sequence[dict[str, Any]], scheme: Scheme, metric: Metric
+) -> None:
+    """Two splits are the least that have a spread; the 5x2cv tests need all ten."""
+    least = 10 if scheme.method.startswith("5x2cv") else 2
+    if len(used) >= least:
+        return
+    if failures:
+        said = f"{len(failures)} failure(s), the first of {failed_where(failures[0])}: {failures[0]['error']}"
+        raise DataError("cannot compare the learners", got=f"{len(used)} split(s) that worked and {said}", need=f"at least {least} splits")
+    raise DataError(
+        "cannot compare the learners",
+        got=f"{metric.name} undefined in {len(scored) - len(used)} of {len(scored)} splits",
+        need=f"at least {least} splits where it is defined",
+        hint="fewer folds, or absent='zero' for averages over classes",
+    )
+
+
+def _details(
+    scheme: Scheme, scorer: Scorer, scored: Sequence[Piece], failures: list[dict[str, Any]], stratified: bool, groups: IntArray | None
+) -> dict[str, Any]:
+    """What a reader may want next: the scheme, every split with its scores, the pooled tables, what failed."""
+    rows = np.concatenate([piece.rows for piece in scored])
+    said = [np.concatenate([piece.answers[side].prediction for piece in scored]) for side in (0, 1)]
+    tables = [scorer.table(rows, Answer(prediction)) for prediction in said]
+    return {
+        "design": "cross-validation",
+        "method": scheme.method,
+        "folds": scheme.folds,
+        "repeats": scheme.repeats,
+        "test_size": scheme.test_size,
+        "stratified": stratified,
+        "groups": None if groups is None else int(groups.max()) + 1,
+        "splits": [
+            {
+                "repeat": piece.split.repeat,
+                "fold": piece.split.fold,
+                "n_train": len(piece.split.train),
+                "n_test": len(piece.rows),
+                "baseline": piece.scores[0],
+                "candidate": piece.scores[1],
+            }
+            for piece in scored
+        ],
+        "tables": {role: table.to_dict() for role, table in zip(("baseline", "candidate"), tables, strict=True) if table is not None}
+        or None,
+        "failures": failures,
+    }
+
+
+def _sign(metric: Metric, scheme: Scheme, asked: Asked, n: int, details: dict[str, Any], has_interval: bool) -> str:
+    own = asked.own
+    return signature.write(
+        {
+            "metric": metric.name,
+            "positive": own.positive,
+            "n": n,
+            "design": "paired",
+            "units": None if details["groups"] is None else f"{details['groups']} groups",
+            "method": scheme.method,
+            "folds": scheme.folds,
+            "repeats": scheme.repeats,
+            "test_size": scheme.test_size,
+            "stratified": "yes" if details["stratified"] else "no",
+            "interval": scheme.interval if has_interval else None,
+            "alternative": asked.alternative,
+            "level": own.confidence_level,
+            "side": None if own.side == "two" else own.side,
+            "prior_scale": own.prior_scale,
+            "seed": own.seed,
+            "absent": own.absent,
+        }
+    )

@@ -1,0 +1,207 @@
+"""What a learner's answers on the test rows of one split are worth, by any metric that answers can be scored with."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import numpy as np
+import numpy.typing as npt
+
+from steelyard.errors import DataError, UsageError
+from steelyard.estimate.measure_options import Settings
+from steelyard.estimate.rows import class_of
+from steelyard.estimate.table_rows import statistic_of
+from steelyard.evaluate.learners.folds import Answer
+from steelyard.infer.intervals.cells import Cells
+from steelyard.items import Labels
+from steelyard.metrics import ranking
+from steelyard.metrics.catalogue import Metric
+from steelyard.metrics.proportions import as_proportion
+from steelyard.metrics.sums import STATISTICS, item_rows
+from steelyard.read.columns import as_column
+from steelyard.read.encode import Distinct, check_matching, check_spelling, text_of
+from steelyard.tally.counts import Counts
+from steelyard.tally.design import count_labels
+from steelyard.tally.scores import tally_scores
+
+IntArray = npt.NDArray[np.int64]
+
+
+class Scorer(Protocol):
+    """Scores of one split. `classes` are the codes to stratify by, None for numbers."""
+
+    classes: IntArray | None
+    names: tuple[str, ...]
+    likelihood: bool
+
+    def score(self, rows: IntArray, answer: Answer) -> float | None:
+        """The metric on these rows; None where it is undefined."""
+
+    def table(self, rows: IntArray, answer: Answer) -> Counts | None:
+        """Truth x prediction on these rows; None for numbers."""
+
+
+def scorer_of(metric: Metric, target: Any, settings: Settings) -> Scorer:
+    """The scorer of a metric for this target, or an error that says why there is none."""
+    if metric.facts.numeric:
+        return NumberScorer(metric.base, target)
+    if metric.average == "each" or not (metric.facts.family == "table" or metric.facts.of_probabilities):
+        raise UsageError(
+            f"cannot compare learners by {metric.name}",
+            got="several numbers" if metric.average == "each" else "a metric of other columns",
+            need="one number of truths and predictions",
+            hint="accuracy, macro_f1, mcc, f1 with positive=, auc, brier; mae, rmse, r2 for numbers",
+        )
+    column = LabelColumn.of(target)
+    return TableScorer(metric, column, settings) if metric.facts.family == "table" else LikelihoodScorer(metric, column, settings)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class LabelColumn:
+    """The target as labels."""
+
+    labels: Labels
+    found: Distinct
+    names: tuple[str, ...]
+    classes: IntArray
+
+    @classmethod
+    def of(cls, target: Any) -> LabelColumn:
+        column = as_column("target", target)
+        labels, found = column.encode()
+        check_spelling("target", found)
+        if missing := int((labels.codes < 0).sum()):
+            raise _missing(missing)
+        if found.kinds == {"float"} and not all(float(name).is_integer() for name in found.names):
+            raise UsageError(
+                "cannot use the target as labels",
+                got=f"{len(found.names)} numbers such as {found.names[0]}",
+                need="labels, or a metric of numbers",
+                hint="metric mae, rmse, r2 or spearman",
+            )
+        whole = count_labels(labels, labels)
+        if whole.classes < 2:
+            raise DataError("cannot compare learners", got=f"one label in the target: {whole.labels[0]!r}", need="at least two")
+        code = {name: i for i, name in enumerate(whole.labels)}
+        dense = np.array([code.get(name, -1) for name in labels.names], np.int64)[labels.codes]
+        return cls(labels, found, whole.labels, dense)
+
+    def counts(self, rows: IntArray, prediction: npt.NDArray[Any]) -> Counts:
+        """The table of some rows; the classes are those of the whole target, whichever of them these rows have."""
+        said, found = as_column("prediction", prediction).encode()
+        check_matching({"target": self.found, "prediction": found})
+        if (said.codes < 0).any():
+            raise DataError("cannot count the predictions", got=f"{int((said.codes < 0).sum())} missing", need="a label for every item")
+        if not set(self.names) & set(found.names):
+            raise DataError(
+                "cannot match the predictions with the target",
+                got=f"{len(found.names)} prediction(s) such as {found.names[0]!r}, none of them a label of the target",
+                need="labels",
+                hint="a learner of numbers needs metric mae, rmse, r2 or spearman",
+            )
+        return count_labels(Labels(self.labels.raw[rows], self.labels.names, self.labels.base), said, self.names)
+
+
+class TableScorer:
+    """Metrics of a confusion table: accuracy, F, MCC, kappa, averages."""
+
+    likelihood = False
+
+    def __init__(self, metric: Metric, column: LabelColumn, settings: Settings) -> None:
+        self.metric, self.column, self.settings = metric, column, settings
+        self.classes: IntArray | None = column.classes
+        self.names = column.names
+        self.label = class_of(metric, count_labels(column.labels, column.labels), settings)
+
+    def score(self, rows: IntArray, answer: Answer) -> float | None:
+        counts = self.column.counts(rows, answer.prediction)
+        proportion = as_proportion(self.metric, counts, self.label)
+        if proportion is not None:
+            return proportion.value(counts)
+        return _defined(statistic_of(self.metric, self.label, self.settings).value(Cells(counts).observed()))
+
+    def table(self, rows: IntArray, answer: Answer) -> Counts | None:
+        return self.column.counts(rows, answer.prediction)
+
+
+class LikelihoodScorer:
+    """Metrics of how likely the positive class was said to be."""
+
+    likelihood = True
+
+    def __init__(self, metric: Metric, column: LabelColumn, settings: Settings) -> None:
+        self.base, self.ranks, self.column = metric.base, metric.facts.ranks, column
+        self.classes: IntArray | None = column.classes
+        self.names = column.names
+        self.positive = _positive(column.names, settings.positive)
+        self.truth = column.classes == column.names.index(self.positive)
+
+    def score(self, rows: IntArray, answer: Answer) -> float | None:
+        known = [text_of(label) for label in answer.classes]
+        if answer.likelihood is None or self.positive not in known:
+            return None  # the training part had no such class
+        said, truth = answer.likelihood[:, known.index(self.positive)], self.truth[rows]
+        if not np.isfinite(said).all():
+            return None
+        if self.ranks:  # any score that ranks will do; the others need probabilities
+            table = tally_scores(said, truth)
+            return _defined((ranking.auc if self.base == "auc" else ranking.average_precision)(table.positives, table.negatives))
+        if ((said < 0) | (said > 1)).any():
+            raise DataError(
+                f"cannot compute {self.base}", got="values outside 0 and 1", need="probabilities from predict_proba", hint="auc"
+            )
+        return _of_sums(self.base, said, truth.astype(float))
+
+    def table(self, rows: IntArray, answer: Answer) -> Counts | None:
+        return self.column.counts(rows, answer.prediction)
+
+
+class NumberScorer:
+    """Errors of numbers: mae, rmse, r2, rank correlation."""
+
+    classes: IntArray | None = None
+    names: tuple[str, ...] = ()
+    likelihood = False
+
+    def __init__(self, base: str, target: Any) -> None:
+        self.base, self.truth = base, as_column("target", target).numbers()
+        if missing := int(np.isnan(self.truth).sum()):
+            raise _missing(missing)
+
+    def score(self, rows: IntArray, answer: Answer) -> float | None:
+        truth, said = self.truth[rows], np.asarray(answer.prediction, float)
+        if not np.isfinite(said).all():
+            return None
+        return _defined(ranking.spearman(truth, said)) if self.base == "spearman" else _of_sums(self.base, truth, said)
+
+    def table(self, rows: IntArray, answer: Answer) -> Counts | None:
+        return None
+
+
+def _of_sums(base: str, first: npt.NDArray[np.float64], second: npt.NDArray[np.float64]) -> float | None:
+    return _defined(STATISTICS[base].value(item_rows(base, first, second).sum(0)))
+
+
+def _defined(value: Any) -> float | None:
+    number = float(value)
+    return number if math.isfinite(number) else None
+
+
+def _positive(names: tuple[str, ...], wanted: str | None) -> str:
+    if wanted is None:
+        wanted = next((one for zero, one in (("0", "1"), ("False", "True"), ("0.0", "1.0"), ("-1", "1")) if names == (zero, one)), None)
+    if wanted is None or wanted not in names:
+        shown = ", ".join(map(repr, names[:12])) + (" ..." if len(names) > 12 else "")
+        raise UsageError(
+            "cannot tell which class the likelihood is of",
+            got=f"labels {shown}" + ("" if wanted is None else f" and positive {wanted!r}"),
+            need="the positive class",
+            hint="name it with --positive LABEL",
+        )
+    return wanted
+
+
+def _missing(many: int) -> DataError:
+    return DataError("cannot learn without the right answers", got=f"{many} item(s) without a target", need="a target for every item")

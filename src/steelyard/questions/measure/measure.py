@@ -1,0 +1,138 @@
+"""How good is it, and how sure are we? Reads, counts, picks the methods, assembles the rows."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from steelyard.errors import UsageError
+from steelyard.estimate.label_warnings import SINGLETONS, mostly_singletons, warn_about_labels
+from steelyard.estimate.measure_options import Settings, refuse_item_options, settle, slice_names
+from steelyard.estimate.rows import rows_of_table, sign
+from steelyard.estimate.table_rows import TableTally
+from steelyard.metrics.catalogue import Metric, parse
+from steelyard.options import source_keywords
+from steelyard.results.measurement import Measurement
+from steelyard.tally.counts import Counts
+
+if TYPE_CHECKING:
+    pass
+
+Names = str | Sequence[str] | None
+
+
+def measure(
+    data: Any,
+    prediction: Any = None,
+    /,
+    *,
+    metric: Names = None,
+    positive: object = None,
+    labels: Sequence[object] | None = None,
+    by: Names | Mapping[str, Any] = None,
+    interval: str | None = None,
+    confidence_level: float = 0.95,
+    side: str = "two",
+    draws: int = 10_000,
+    seed: int | None = 0,
+    prior: float = 0.5,
+    range: Sequence[float] | None = None,  # noqa: A002  the contract's word
+    absent: str | None = None,
+    missing: str = "error",
+    ratio: str | Sequence[str] | None = None,
+    memory: str | int | None = None,
+    **columns: Any,
+) -> Measurement:
+    """How good a model is, with an interval for every number.
+
+    data is a path, a frame, rows, an array of scores, or truths with predictions beside them; or Counts, or an earlier
+    Measurement. Columns are found by name or given: id=, truth=, prediction=, score=, probability=, group=, repeat=,
+    weight=, model= (names for tables, arrays for arrays). memory: what large files may take, as in "2GB"; the rest goes to disk.
+    Files that a Spark cluster can reach are counted there with engine="spark" and master= or remote=.
+
+    >>> print(measure(Counts.of(12, 40)).row)
+    accuracy 0.3 [0.180748, 0.4543] (0.95 two, wilson)
+    """
+    columns = source_keywords(measure, columns)
+    settings = settle(
+        interval=interval,
+        confidence_level=confidence_level,
+        side=side,
+        draws=draws,
+        seed=seed,
+        prior=prior,
+        range=range,
+        positive=positive,
+        labels=labels,
+        absent=absent,
+        missing=missing,
+    )
+    metrics = None if metric is None else [parse(name) for name in ([metric] if isinstance(metric, str) else metric)]
+    if metrics == []:
+        raise UsageError("cannot measure nothing", got="an empty list of metrics", need="at least one name")
+    if isinstance(data, Measurement):
+        if data.table is None:
+            raise UsageError(
+                "cannot measure this result again",
+                got="a measurement without a table",
+                need="one that keeps its counts",
+                hint="measure the data",
+            )
+        data = data.table
+    if isinstance(data, Counts):
+        if prediction is not None or by is not None or columns or ratio is not None:
+            raise UsageError(
+                "cannot use columns with counts",
+                got="counts and columns",
+                need="counts alone",
+                hint="by=, group= and the like need the items",
+            )
+        refuse_item_options(missing=settings.missing != "error", range=settings.range is not None, memory=memory is not None)
+        if settings.labels is not None:
+            raise UsageError(
+                "cannot declare labels for counts",
+                got="labels beside a table",
+                need="labels inside it",
+                hint="Counts.table(cells, labels=[...])",
+            )
+        return measure_counts(data, metrics, settings)
+    from steelyard.questions.measure.from_source import measure_source
+    from steelyard.read.engines.memory import working
+
+    with working(memory=memory):
+        return measure_source(data, prediction, metrics, settings, slice_names(by), ratio, columns)
+
+
+def measure_counts(counts: Counts, metrics: list[Metric] | None, settings: Settings) -> Measurement:
+    """A measurement of bare counts. Closed forms load no NumPy."""
+    if counts.n == 0:
+        raise UsageError("cannot measure no items", got="0 items", need="at least one", hint="n must be 1 or more")
+    hints: tuple[str, ...] = ()
+    if metrics is None:
+        metrics = [parse(name) for name in default_table_metrics(counts)]
+        supports = [counts.class_margins(label)[1] for label in range(counts.classes)]
+        if counts.kind == "labels" and settings.positive is None and mostly_singletons(supports):
+            once = sum(many <= 1 for many in supports)
+            metrics, hints = [parse("accuracy")], (SINGLETONS.format(f"{once:,}", f"{len(supports):,}"),)
+    tally = TableTally(counts, items=counts.n)
+    rows = [row for one in metrics for row in rows_of_table(one, tally, settings)]
+    if counts.kind == "labels":
+        warn_about_labels(counts, metrics, settings)
+    facts: dict[str, object] = {"n": counts.n, "design": "items"}
+    return Measurement(
+        n=counts.n,
+        rows=tuple(rows),
+        table=counts,
+        warnings=tuple(settings.warnings),
+        hints=hints,
+        signature=sign(metrics, rows, settings, facts),
+    )
+
+
+def default_table_metrics(counts: Counts) -> list[str]:
+    """Right/wrong: accuracy. Two-class counts: precision, recall, f1 of the positive. Labels: the classes too."""
+    if counts.kind == "outcomes":
+        return ["accuracy"]
+    if counts.kind == "binary":
+        return [*(["accuracy"] if counts.negatives_known else []), "precision", "recall", "f1"]
+    return ["accuracy", "macro_f1", "each_precision", "each_recall", "each_f1"]

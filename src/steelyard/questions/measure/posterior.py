@@ -1,0 +1,48 @@
+"""The posterior of a metric of counts, as an object that can be asked: cdf, ppf, pdf, mean, mode, interval."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from steelyard.errors import UsageError
+from steelyard.estimate.measure_options import settle
+from steelyard.estimate.rows import class_of
+from steelyard.estimate.table_rows import posterior_of
+from steelyard.metrics.catalogue import parse
+from steelyard.results.measurement import Measurement
+from steelyard.tally.counts import Counts
+
+if TYPE_CHECKING:
+    from steelyard.infer.posterior.metrics import Posterior
+
+
+def posterior(
+    counts: Counts | Measurement,
+    metric: str = "accuracy",
+    *,
+    positive: object = None,
+    prior: float = 0.5,
+    absent: str | None = None,
+    draws: int = 10_000,
+    seed: int | None = 0,
+) -> Posterior:
+    """What we know of a metric after seeing the counts: exact where a closed form exists.
+
+    >>> round(posterior(Counts.binary(tp=31, fp=5, fn=2), "f1").cdf(0.85), 6)
+    0.17618
+    """
+    table = counts.table if isinstance(counts, Measurement) else counts
+    if not isinstance(table, Counts):
+        raise UsageError("cannot find counts", got=type(counts).__name__, need="Counts, or a measurement that keeps its table")
+    asked = parse(metric)
+    if asked.facts.family != "table" and asked.base != "mean":
+        raise UsageError(f"cannot give a posterior of {metric}", need="a metric of a table of counts")
+    if asked.average == "each":
+        raise UsageError(
+            f"cannot give one posterior of {metric}",
+            got="every class",
+            need="one class",
+            hint=f"{asked.name.removeprefix('each_')} with positive=",
+        )
+    settings = settle(draws=draws, seed=seed, prior=prior, positive=positive, absent=absent)
+    return posterior_of(asked, class_of(asked, table, settings), table, settings.prior, settings)

@@ -1,0 +1,1 @@
+"""How much data do we need?"""

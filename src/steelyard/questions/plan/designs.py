@@ -1,0 +1,436 @@
+"""The same drop under several designs: how many items each asks for, how many calls, at what price."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+from steelyard import signature
+from steelyard.checks import error_rate, number, probability, whole
+from steelyard.errors import UsageError
+from steelyard.infer.planning import power as normal
+from steelyard.results.plan import Plan
+
+if TYPE_CHECKING:
+    from steelyard.infer.sequential.sequential_cost import Operating
+
+WORST_SIGMA = 0.5  # of right or wrong: half of the items right
+ABOUT = 1.05  # a ratio below this is told as "about as many"
+LARGE_BATCH = 0.1  # of the items of the paired design: beyond it stopping early saves less
+WORTH_SAYING = 0.005  # the share of runs that end undecided for want of items
+EARLY = "paired, stopped early"
+SHORT_OF_POWER = 0.03  # what the simulated power may lack before it is said
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Asked:
+    """The numbers of the question, checked. `sigma` is None where it was not given."""
+
+    theta: float
+    alpha: float
+    beta: float
+    sigma: float | None
+    expected: float | None
+    discordance: float | None
+    repeats: int | None
+    within: float | None
+    price: float | None
+    batch: int
+    available: int | None
+    pool: int | None = None
+
+    def items(self, design: normal.Design) -> int:
+        return normal.items(design, self.theta, self.alpha, self.beta)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Stopping:
+    """The paired design with early stopping, when nothing changed and when the drop is real."""
+
+    healthy: Operating
+    dropped: Operating
+
+
+def plan_designs(
+    *,
+    theta: float,
+    expected: float | None = None,
+    sigma: float | None = None,
+    discordance: float | None = None,
+    repeats: int | None = None,
+    within: float | None = None,
+    alpha: float = 0.05,
+    beta: float = 0.2,
+    price: float | None = None,
+    batch: int = 32,
+    available: int | None = None,
+    pool: int | None = None,
+) -> Plan:
+    """How many items a drop of theta asks for: unpaired, reference known, paired, stopped early, with repeats; side by side.
+
+    theta is a share of the items (.02 is two points). sigma: the standard deviation of one item's score (.5 for right or
+    wrong, the worst case; with a sigma above 1 theta is in its unit, and only the unpaired designs are known).
+    expected: the accuracy. discordance: the share of items on which two healthy runs differ; the drop adds theta to it.
+    repeats and within: answers to each item, and the standard deviation of one answer within an item. price: of one
+    call; the reference is on record, so only the calls of the new run count. batch: items between two looks. pool: items
+    that the reference covers, if they are many more than a run asks: then regression on them is among the designs.
+
+    >>> plan = plan_designs(theta=0.02, discordance=0.05)
+    >>> plan.n, [row["items"] for row in plan.rows[:3]]
+    (1073, [7729, 3865, 1073])
+    """
+    warnings: list[str] = []
+    asked = _settle(
+        Asked(
+            theta=number("theta", theta, above=0, hint="the drop that matters, as a positive number"),
+            alpha=error_rate("alpha", alpha, warnings),
+            beta=error_rate("beta", beta, warnings),
+            sigma=None if sigma is None else number("sigma", sigma, above=0, hint="0.5 is the worst case for right or wrong"),
+            expected=None if expected is None else probability("the expected accuracy", expected),
+            discordance=None if discordance is None else _share(discordance),
+            repeats=None if repeats is None else whole("repeats", repeats, 2),
+            within=None
+            if within is None
+            else number("within", within, above=0, hint="the standard deviation of one answer within an item"),
+            price=None if price is None else number("price", price, above=0, hint="of one call; leave it out if calls are free"),
+            batch=whole("batch", batch),
+            available=None if available is None else whole("available", available),
+            pool=None if pool is None else whole("pool", pool),
+        )
+    )
+    rows = _unpaired_rows(asked)
+    if asked.discordance is None:
+        warnings.append("without the discordance, the share of items on which two healthy runs differ, the paired designs are not known")
+        return _plan(asked, rows, None, None, warnings)
+    paired = _paired_items(asked.discordance, asked.theta, asked)
+    stopping = _stopping(asked)
+    rows += _paired_rows(asked, paired, stopping) + _sharper_rows(asked)
+    _warn(asked, rows, paired, stopping, warnings)
+    return _plan(asked, rows, paired, stopping, warnings)
+
+
+# ---- what can be asked -------------------------------------------------------------------------------------------------
+
+
+def _share(discordance: Any) -> float:
+    """0 is allowed: two runs of a deterministic model do not differ."""
+    return 0.0 if discordance == 0 and not isinstance(discordance, bool) else probability("discordance", discordance)
+
+
+def _settle(asked: Asked) -> Asked:
+    """Refuse numbers that do not go together; each message says what to write."""
+    theta, sigma, p, psi = asked.theta, asked.sigma, asked.expected, asked.discordance
+    shares = [name for name in ("expected", "discordance", "within") if getattr(asked, name) is not None]
+    if sigma is not None and sigma > 1 and shares:
+        raise UsageError(
+            "cannot put the designs side by side",
+            got=f"sigma {sigma:g} beside {' and '.join(shares)}, which are shares",
+            need="one unit for all of them",
+            hint=f"write sigma {sigma / 100:g} and theta {theta / 100:g}"
+            if sigma <= 100 and theta >= 0.1
+            else f"write sigma {sigma / 100:g}",
+        )
+    if theta >= 1 and (sigma is None or sigma <= 1):
+        raise UsageError(
+            "cannot use theta",
+            got=f"{theta:g}",
+            need="a share of the items below 1",
+            hint=f"write {theta / 100:g} for {theta:g} points" if theta < 100 else "0.02 is a drop of two points",
+        )
+    if p is not None and theta >= p:
+        raise UsageError("cannot have this drop", got=f"a drop of {theta:g} from an accuracy of {p:g}", need=f"a theta below {p:g}")
+    if psi is not None and psi + theta > 1:
+        raise UsageError("cannot have this drop", got=f"discordance {psi:g} and theta {theta:g}", need="together at most 1")
+    if p is not None and psi is not None and psi / 2 > min(1 - p, p - theta):
+        most = 2 * min(1 - p, p - theta)
+        raise UsageError(
+            "cannot have this discordance",
+            got=f"{psi:g} at an accuracy of {p:g} and a drop of {theta:g}",
+            need=f"at most {most:.4g}: half of it is gained among the wrong items, half is lost among the right ones, and the drop besides",
+        )
+    if asked.pool is not None and (p is None or psi is None):
+        raise UsageError("cannot adjust by a pool", got=f"pool {asked.pool}", need="expected and discordance as well")
+    return _settle_repeats(asked)
+
+
+def _settle_repeats(asked: Asked) -> Asked:
+    given = {name: getattr(asked, name) for name in ("repeats", "within", "discordance")}
+    if given["repeats"] is None and given["within"] is None:
+        return asked
+    missing = [name for name, value in given.items() if value is None]
+    if missing:
+        raise UsageError(
+            "cannot tell what repeats save",
+            got=" and ".join(name for name, value in given.items() if value is not None),
+            need=f"{' and '.join(missing)} as well",
+            hint="repeats 4, within 0.15 (the standard deviation of one answer within an item), discordance 0.05",
+        )
+    within, discordance = given["within"], given["discordance"]
+    if 2 * within**2 > discordance:
+        raise UsageError(
+            "cannot have this much noise within items",
+            got=f"within {within:g} while two healthy runs differ on {discordance:g} of the items",
+            need=f"within at most {math.sqrt(discordance / 2):.4g}: two answers to an item differ with probability 2 within^2 on average",
+        )
+    return asked
+
+
+# ---- the designs -------------------------------------------------------------------------------------------------------
+
+
+def _unpaired_rows(asked: Asked) -> list[dict[str, Any]]:
+    """Other items for the reference: a number with an assumed sigma, with the accuracy's own, and known exactly."""
+    sigma, p, theta = WORST_SIGMA if asked.sigma is None else asked.sigma, asked.expected, asked.theta
+    told = f"sigma {sigma:g}" + ("" if asked.sigma is not None else ", the worst case")
+    rows = [_row(asked, "unpaired", asked.items(normal.two_sample(sigma)), f"reference on as many other items; {told}")]
+    before, after = sigma * sigma, sigma * sigma
+    if p is not None:
+        before, after = p * (1 - p), (p - theta) * (1 - p + theta)
+        own = normal.two_sample(math.sqrt((before + after) / 2))
+        told = f"sigma from an accuracy of {p:g}"
+        rows.append(_row(asked, "unpaired, sigma known", asked.items(own), f"reference on as many other items; {told}"))
+    known = normal.Design("unpaired", lambda _: before, lambda _: after)
+    rows.append(_row(asked, "reference known exactly", asked.items(known), f"reference on a pool far larger than the run; {told}"))
+    return rows
+
+
+def _paired_rows(asked: Asked, paired: tuple[int, int], stopping: Stopping) -> list[dict[str, Any]]:
+    """The same items on both sides: all of them, stopped early, with several answers to each."""
+    healthy, dropped = stopping.healthy, stopping.dropped
+    rows = [_row(asked, "paired", paired[1], f"reference outcome of each item on record; {asked.discordance:g} of the items differ anyway")]
+    facts = [
+        "items in random order",
+        f"means by simulation, within {healthy.items_error:.2g} and {dropped.items_error:.2g}",
+        f"calls if nothing changed; a pass rules theta out at level {1 - asked.beta:g}",
+    ]
+    if _undecided(stopping):
+        facts.append(f"undecided in {healthy.exhausted:.0%} of healthy runs: too few items")
+    calls = math.ceil(healthy.items)
+    row = _row(asked, EARLY, dropped.at_most, "; ".join(facts))
+    row |= {"items if nothing changed": calls, "items if it dropped": math.ceil(dropped.items)}
+    rows.append(row | {"calls": calls, "money": _money(asked, calls)})
+    if asked.repeats is not None and asked.within is not None:
+        k = asked.repeats
+        design = normal.paired_scores(math.sqrt(_between(asked)), within=(asked.within, asked.within), answers=(k, k))
+        told = f"{k} answers to each item, the reference's as well; standard deviation {asked.within:g} within an item"
+        rows.append(_row(asked, f"paired, {k} answers each", asked.items(design), told, answers=k))
+    return rows
+
+
+def _sharper_rows(asked: Asked) -> list[dict[str, Any]]:
+    """More from what is on record, stopped early: several reference answers, a reference on a larger pool."""
+    from steelyard.questions.plan.variance_reduction import adjusted, averaged
+
+    assert asked.discordance is not None
+    theta, psi, rates = asked.theta, asked.discordance, (asked.alpha, asked.beta, asked.batch)
+    found = []
+    if asked.repeats is not None and asked.within is not None:
+        found.append(averaged(theta, psi, asked.within, asked.repeats, asked.expected, *rates))
+    if asked.pool is not None and asked.expected is not None and psi > 0:
+        found.append(adjusted(theta, psi, asked.expected, asked.pool, *rates))
+    rows = []
+    for design in found:
+        row = _row(asked, design.design, design.at_most, design.note)
+        row |= {"items if nothing changed": design.healthy, "items if it dropped": design.dropped}
+        rows.append(row | {"calls": design.healthy, "money": _money(asked, design.healthy)})
+    return rows
+
+
+def _undecided(stopping: Stopping) -> bool:
+    return max(stopping.healthy.exhausted, stopping.dropped.exhausted) >= WORTH_SAYING
+
+
+def _between(asked: Asked) -> float:
+    """The variance of the difference of an item's own means: what disagrees under the drop, less the noise of two answers."""
+    assert asked.discordance is not None
+    within = asked.within or 0.0
+    return asked.discordance + asked.theta - asked.theta**2 - 2 * within**2
+
+
+def _row(asked: Asked, design: str, items: int, note: str, answers: int = 1) -> dict[str, Any]:
+    short = f"; more than the {asked.available:,} items there are" if asked.available is not None and items > asked.available else ""
+    return {
+        "design": design,
+        "items": items,
+        "items if nothing changed": items,
+        "items if it dropped": items,
+        "at most": items,
+        "calls": items * answers,
+        "money": _money(asked, items * answers),
+        "note": note + short,
+    }
+
+
+def _money(asked: Asked, calls: int) -> float | None:
+    return None if asked.price is None else calls * asked.price
+
+
+def _paired_items(discordance: float, theta: float, asked: Asked) -> tuple[int, int]:
+    """The first and the stable n of McNemar's exact power; by the formula where the search would cost more than it moves."""
+    from steelyard.infer.planning.mcnemar_power import mcnemar_items
+    from steelyard.questions.plan.exact import EXACT_UP_TO
+
+    rough = normal.items(normal.paired_outcomes(lambda _: discordance + theta), theta, asked.alpha, asked.beta)
+    if rough > EXACT_UP_TO:
+        return rough, rough
+    found = mcnemar_items(discordance + theta, theta, asked.alpha, asked.beta)
+    return found.n_first, found.n_stable
+
+
+def _stopping(asked: Asked) -> Stopping:
+    from steelyard.infer.sequential.sequential_cost import expected_items
+
+    assert asked.discordance is not None
+    runs = [
+        expected_items(asked.theta, asked.discordance, drop, asked.alpha, asked.beta, batch=asked.batch, available=asked.available)
+        for drop in (0.0, asked.theta)
+    ]
+    return Stopping(healthy=runs[0], dropped=runs[1])
+
+
+# ---- the answer --------------------------------------------------------------------------------------------------------
+
+
+def _plan(asked: Asked, rows: list[dict[str, Any]], paired: tuple[int, int] | None, stopping: Stopping | None, warnings: list[str]) -> Plan:
+    details: dict[str, Any] = {"price": asked.price, "available": asked.available}
+    if stopping is not None:
+        healthy, dropped = stopping.healthy, stopping.dropped
+        details["early_stopping"] = {
+            "alpha": healthy.regression,
+            "power": dropped.regression,
+            "power_error": dropped.regression_error,
+            "expected_n": [healthy.items, dropped.items],
+            "expected_n_error": [healthy.items_error, dropped.items_error],
+            "undecided": [healthy.exhausted, dropped.exhausted],
+            "paths": [healthy.paths, dropped.paths],
+        }
+    n = rows[0]["items"] if paired is None else paired[1]
+    return Plan(
+        goal="designs",
+        design="unpaired" if paired is None else "paired",
+        n=n,
+        n_first=None if paired is None else paired[0],
+        n_stable=None if paired is None else paired[1],
+        theta=asked.theta,
+        alpha=asked.alpha,
+        beta=asked.beta,
+        power=1 - asked.beta,
+        expected_n=None if stopping is None else stopping.healthy.items,
+        conclusion=_conclusion(asked, rows, paired, stopping),
+        assumed=_assumed(asked),
+        sensitivity=_sensitivity(asked),
+        rows=tuple(rows),
+        details=details,
+        warnings=tuple(warnings),
+        signature=_sign(asked),
+    )
+
+
+def _conclusion(asked: Asked, rows: list[dict[str, Any]], paired: tuple[int, int] | None, stopping: Stopping | None) -> str:
+    seed = rows[0]["items"]
+    if paired is None or stopping is None:
+        known = rows[-1]["items"]
+        return f"A drop of {asked.theta:g} asks for {seed:,} items, or {known:,} if the reference is known exactly{_cost(asked, rows[:1])}."
+    n, healthy, dropped = paired[1], math.ceil(stopping.healthy.items), math.ceil(stopping.dropped.items)
+    head = f"Pairing asks {_fewer(seed, n)} than a reference on other items ({n:,} instead of {seed:,})"
+    bought = _cost(asked, [row for row in rows if row["design"] in ("unpaired", "paired", EARLY)])
+    if _undecided(stopping):  # fewer items for want of items are no saving
+        shares = f"{stopping.healthy.exhausted:.0%} of healthy runs and {stopping.dropped.exhausted:.0%} of those with the drop"
+        return f"{head}; with the {asked.available:,} items there are, stopping early ends undecided in {shares}{bought}."
+    further = "a further " if n >= ABOUT * healthy else ""
+    early = f"stopping early {further}{_fewer(n, healthy)} when nothing changed ({healthy:,} on average)"
+    return f"{head}, {early}, {_fewer(n, dropped)} when the drop is real ({dropped:,}){bought}."
+
+
+def _fewer(before: int, after: int) -> str:
+    """How many times fewer, or more, in words.
+
+    >>> _fewer(7729, 1073), _fewer(100, 250), _fewer(100, 98)
+    ('7.2 times fewer items', '2.5 times more items', 'about as many items')
+    """
+    ratio = max(before, after) / min(before, after)
+    return "about as many items" if ratio < ABOUT else f"{ratio:.1f} times {'fewer' if before > after else 'more'} items"
+
+
+def _cost(asked: Asked, rows: list[dict[str, Any]]) -> str:
+    if asked.price is None:
+        return ""
+    named = ", ".join(f"{row['money']:,.2f} {row['design']}" for row in rows)
+    return f"; at {asked.price:g} a call a check costs {named}"
+
+
+def _assumed(asked: Asked) -> str:
+    parts = [f"one-sided, alpha {asked.alpha:g}, beta {asked.beta:g}", "independent items"]
+    if asked.discordance is not None:
+        psi = asked.discordance
+        parts.append(f"two healthy runs differ on {psi:g} of the items, runs with the drop on {psi + asked.theta:g}")
+        parts.append(f"stopped early after whole batches of {asked.batch}, in 999 of 1,000 runs by the number given")
+    return "; ".join([*parts, "the reference is on record, only calls of the new run are counted"]) + "."
+
+
+def _sensitivity(asked: Asked) -> tuple[Mapping[str, Any], ...]:
+    """The recommended design, if the discordance is half or double and if the drop is half."""
+    theta, psi = asked.theta, asked.discordance
+    if psi is None:
+        smaller, larger = _unpaired_rows(_at(asked, theta / 2))[0]["items"], _unpaired_rows(_at(asked, 2 * theta))[0]["items"]
+        return ({"if": f"theta is {theta / 2:.4g}", "n": smaller}, {"if": f"theta is {2 * theta:.4g}", "n": larger})
+    others = [(f"discordance is {x:.4g}", x, theta) for x in ([psi / 2, 2 * psi] if psi else [0.01]) if x + theta <= 1]
+    rows = []
+    for words, share, drop in (*others, (f"theta is {theta / 2:.4g}", psi, theta / 2)):
+        try:
+            rows.append({"if": words, "n": _paired_items(share, drop, asked)[1]})
+        except UsageError:  # beyond any number of items that could be asked for
+            rows.append({"if": words, "n": None})
+    return tuple(rows)
+
+
+def _at(asked: Asked, theta: float) -> Asked:
+    return replace(asked, theta=theta, expected=None)
+
+
+def _warn(asked: Asked, rows: list[dict[str, Any]], paired: tuple[int, int], stopping: Stopping, warnings: list[str]) -> None:
+    """What a statistician would add before anybody orders items."""
+    n = paired[1]
+    known = next(row for row in rows if row["design"] == "reference known exactly")
+    if known["items"] < n:
+        warnings.append(
+            f"a reference known exactly asks for fewer items ({known['items']:,}) than pairing ({n:,}): the runs differ on so many items"
+        )
+    if asked.available is not None and asked.discordance is not None and n > asked.available:
+        under_drop = asked.discordance + asked.theta
+        warnings.append(
+            f"there are {asked.available:,} items and pairing asks for {n:,}: a run of all of them may end undecided; "
+            f"`plan detect --n {asked.available} --discordance {under_drop:g}` says which drop they find"
+        )
+    elif asked.batch > LARGE_BATCH * n:
+        warnings.append(f"batches of {asked.batch} are large for {n:,} items: up to {max(1, int(LARGE_BATCH * n))} would stop sooner")
+    lacking = 1 - asked.beta - stopping.dropped.regression
+    if lacking > SHORT_OF_POWER + 3 * stopping.dropped.regression_error and stopping.dropped.exhausted < SHORT_OF_POWER:
+        warnings.append(
+            f"stopped early, a real drop is found in {stopping.dropped.regression:.0%} of the runs instead of {1 - asked.beta:.0%}: "
+            "so few items disagree that whole counts are coarse"
+        )
+
+
+def _sign(asked: Asked) -> str:
+    paired = asked.discordance is not None
+    return signature.write(
+        {
+            "goal": "designs",
+            "alternative": "less",
+            "alpha": asked.alpha,
+            "beta": asked.beta,
+            "theta": asked.theta,
+            "sigma": asked.sigma,
+            "discordance": asked.discordance,
+            "within": asked.within,
+            "answers": asked.repeats,
+            "n_reference": asked.pool,
+            "expected": asked.expected,
+            "have": asked.available,
+            "batch": asked.batch if paired else None,
+            "seed": 0 if paired else None,
+        }
+    )

@@ -1,0 +1,199 @@
+"""How many labels to know a metric well enough?"""
+
+from __future__ import annotations
+
+import math
+from typing import Any, SupportsIndex
+
+from steelyard import signature
+from steelyard.errors import UsageError
+from steelyard.estimate.measure_options import one_of
+from steelyard.infer.normal import check_level
+from steelyard.infer.planning.precision_goal import CREDIBLE, METHODS, Rule
+from steelyard.options import source_keywords
+from steelyard.questions.plan import estimate_words as words
+from steelyard.questions.plan.estimate_numbers import (
+    Wanted,
+    curve_of,
+    details_of,
+    items_of,
+    labels_of,
+    sensitivity_of,
+    steps_of,
+)
+from steelyard.questions.plan.expectations import Expectation, expect, probability
+from steelyard.results.plan import Plan
+
+BATCH = 10
+TOLERATED = 0.01  # coverage lost by stopping early that is not warned of
+
+
+def plan_estimate(
+    *,
+    metric: str = "accuracy",
+    expected: float | None = None,
+    precision: float | None = None,
+    recall: float | None = None,
+    specificity: float | None = None,
+    prevalence: float | None = None,
+    width: float | None = None,
+    half_width: float | None = None,
+    threshold: float | None = None,
+    interval: str = CREDIBLE,
+    confidence_level: float = 0.95,
+    assurance: float = 0.8,
+    prior: float = 0.5,
+    pilot: Any = None,
+    design_prior: tuple[float, float] | None = None,
+    have: tuple[int, int] | None = None,
+    batch: int | None = None,
+    **columns: Any,
+) -> Plan:
+    """How many labels make it likely (assurance) that the interval is narrow enough, or that the metric clears a threshold.
+
+    Exactly one of width, half_width, threshold. What is anticipated: expected=, or precision= and recall= for f1, or a
+    pilot (a source, counts) or have=(k, n) whose labels count, or design_prior=(a, b); none of them, for a width: the
+    worst outcome. For metrics of some of the items prevalence= turns relevant items (n) into labels.
+
+    >>> plan = plan_estimate(metric="f1", precision=0.8, recall=0.8, threshold=0.75, prevalence=0.2)
+    >>> plan.n_first, plan.n_stable, plan.labels
+    (322, 341, 1387)
+    """
+    source_keywords(plan_estimate, columns, "positive")
+    known = expect(
+        metric,
+        expected,
+        {"precision": precision, "recall": recall, "specificity": specificity, "prevalence": prevalence},
+        design_prior,
+        have,
+        pilot,
+        columns,
+    )
+    goal = _goal(width, half_width, threshold)
+    rule = _rule(known, goal, interval, check_level(confidence_level), prior)
+    wanted = Wanted(rule=rule, known=known, target=probability("assurance", assurance), bound=goal.get("threshold"), batch=_batch(batch))
+    _refuse_hopeless(wanted)
+    return _plan(wanted, batch_given=batch is not None, pilot=pilot)
+
+
+def _goal(width: float | None, half_width: float | None, threshold: float | None) -> dict[str, float]:
+    """The one goal: {"width": w} or {"threshold": t}."""
+    given = {name: value for name, value in (("width", width), ("half_width", half_width), ("threshold", threshold)) if value is not None}
+    if len(given) != 1:
+        raise UsageError(
+            "cannot tell when the metric is known well enough",
+            got=" and ".join(given) if given else "no goal",
+            need="exactly one of width, half_width, threshold",
+            hint="--width 0.1 for an interval at most 0.1 wide, --threshold 0.9 to show that it is above 0.9",
+        )
+    name, value = next(iter(given.items()))
+    if name == "threshold":
+        return {"threshold": probability("threshold", value)}
+    full = 2 * probability("half-width", value) if name == "half_width" else probability("width", value)
+    if full >= 1:
+        raise UsageError("cannot use the half-width", got=f"{value:g}", need="less than 0.5: the whole range is 1 wide")
+    return {"width": full}
+
+
+def _rule(known: Expectation, goal: dict[str, float], interval: str, level: float, prior: float) -> Rule:
+    one_of("interval", interval, METHODS, optional=False)
+    f1 = known.metric == "f1"
+    if f1 and interval == "wald":
+        raise UsageError("cannot use the interval 'wald' for f1", need=f"one of {', '.join(m for m in METHODS if m != 'wald')}")
+    if isinstance(prior, bool) or not isinstance(prior, (int, float)) or not 0 < prior < math.inf:
+        raise UsageError("cannot use the prior", got=repr(prior), need="a positive number", hint="0.5 is Jeffreys, 1 is uniform")
+    bar = goal.get("threshold")
+    if bar is not None and known.metric == "error":
+        bar = 1 - bar
+    pair = (float(prior), float(prior) * (2 if f1 else 1))  # F1: one share of the prior for each of TP, FP, FN
+    return Rule(method=interval, level=level, prior=pair, width=goal.get("width"), threshold=bar, f1=f1)
+
+
+def _batch(batch: int | None) -> int:
+    if batch is None:
+        return BATCH
+    if isinstance(batch, bool) or not isinstance(batch, SupportsIndex) or batch.__index__() < 1:
+        raise UsageError("cannot label in such batches", got=repr(batch), need="a whole number of at least 1")
+    return batch.__index__()
+
+
+def _refuse_hopeless(wanted: Wanted) -> None:
+    """A threshold needs a value to stand above it, and the value must."""
+    rule, known = wanted.rule, wanted.known
+    if rule.threshold is None or wanted.reached():
+        return
+    side = "below" if known.metric == "error" else "above"
+    if wanted.anticipated is None:
+        raise UsageError(
+            f"cannot plan to show that {known.metric} is {side} {wanted.bound:g}",
+            got="nothing about the value that is expected",
+            need=f"an expected {known.metric}, a pilot, labels there are (have), or a design prior",
+            hint="--expected 0.95",
+        )
+    if known.success is not None and known.success <= rule.bar:
+        raise UsageError(
+            f"cannot plan to show that {known.metric} is {side} {wanted.bound:g}",
+            got=f"an expected value of {known.value:g}",
+            need=f"one {side} the threshold",
+            hint="no amount of data shows what is not so",
+        )
+
+
+def _plan(wanted: Wanted, *, batch_given: bool, pilot: Any) -> Plan:
+    """The numbers, and what is said about them."""
+    rule, known = wanted.rule, wanted.known
+    warnings: list[str] = []
+    first, stable = items_of(wanted)
+    labels, achieved = labels_of(wanted, (first, stable))
+    if labels is None:
+        warnings.append(words.no_labels(known))
+    if wanted.target < 0.5:
+        warnings.append(f"an assurance of {wanted.target:g} plans for a test set that more often than not will disappoint; 0.8 is usual")
+    details = {**details_of(wanted, stable, warnings), "achieved_assurance": achieved}
+    covered = details.get("stopped_coverage")
+    if batch_given and covered is not None and covered < rule.level - TOLERATED:
+        warnings.append(words.stopped_early(rule, covered))
+    worst = wanted.anticipated is None
+    return Plan(
+        goal="width" if rule.width is not None else "threshold",
+        n=stable,
+        n_first=first,
+        n_stable=stable,
+        labels=labels,
+        assurance=1.0 if worst and known.relevant == 1.0 else wanted.target,
+        expected_n=details.get("expected_labels"),
+        conclusion=words.conclude(rule, known, wanted.bound, stable, labels, None if worst else achieved),
+        assumed=words.assume(rule, known),
+        sensitivity=tuple(sensitivity_of(wanted)) if stable else (),
+        steps=tuple(steps_of(wanted, stable)) if stable else (),
+        curve=curve_of(wanted, stable) if stable else None,
+        details=details,
+        warnings=words.join(warnings),
+        signature=_sign(wanted, batch_given, pilot),
+    )
+
+
+def _sign(wanted: Wanted, batch_given: bool, pilot: Any) -> str:
+    rule, known = wanted.rule, wanted.known
+    by_parts = known.metric == "f1" and "precision" in known.told
+    believed = rule.method == CREDIBLE or (known.have[1] and known.value is None and known.law is None)
+    return signature.write(
+        {
+            "goal": "width" if rule.width is not None else "threshold",
+            "metric": known.metric,
+            "expected": None if by_parts else known.value,
+            "precision": known.told.get("precision") if by_parts else None,
+            "recall": known.told.get("recall") if known.metric != "recall" else None,
+            "prevalence": known.told.get("prevalence"),
+            "width": rule.width,
+            "threshold": wanted.bound,
+            "interval": rule.method,
+            "assurance": wanted.target,
+            "have": list(known.have) if known.have[1] else None,
+            "pilot": pilot if isinstance(pilot, str) else None,
+            "batch": wanted.batch if batch_given else None,
+            "level": rule.level,
+            "prior": rule.prior[0] if believed else None,
+            "design_prior": known.law,
+        }
+    )

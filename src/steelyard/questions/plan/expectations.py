@@ -1,0 +1,236 @@
+"""What is anticipated of a metric: the success rate of the relevant items, how many labels are relevant, what is known already."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from steelyard.errors import DataError, UsageError
+from steelyard.estimate.measure_options import settle
+from steelyard.infer.planning.anticipated import Anticipated
+from steelyard.metrics.catalogue import parse
+from steelyard.metrics.proportions import as_proportion
+
+# Which of the items a metric is about, and which values it can be told by.
+RELEVANT = {
+    "accuracy": "all items",
+    "error": "all items",
+    "precision": "items predicted positive",
+    "recall": "items that are positive",
+    "specificity": "items that are negative",
+    "f1": "items that are positive or predicted so (TP + FP + FN)",
+}
+TOLD_BY = {
+    "accuracy": (),
+    "error": (),
+    "precision": ("precision", "recall", "prevalence"),
+    "recall": ("recall", "prevalence"),
+    "specificity": ("specificity", "prevalence"),
+    "f1": ("precision", "recall", "prevalence"),
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Expectation:
+    """One metric before its test set exists. `value` is on the scale of the metric, None if nobody dares say.
+
+    `have` = (k, n) of the relevant items, as the metric counts them (k errors for error, TP of TP + FP + FN for f1);
+    `law` a Beta design prior of the success rate; `told` the precision, recall and prevalence that were given.
+    """
+
+    metric: str
+    value: float | None = None
+    told: Mapping[str, float] = field(default_factory=dict)
+    law: tuple[float, float] | None = None
+    have: tuple[int, int] = (0, 0)
+    seen_share: float | None = None  # of relevant items among those labelled so far, from a pilot
+
+    @property
+    def success(self) -> float | None:
+        """The success rate of a relevant item: 1 - error, J = F1 / (2 - F1), else the metric itself."""
+        if self.value is None:
+            return None
+        return self.scaled(self.value)
+
+    def scaled(self, value: float) -> float:
+        """A value of the metric as a success rate."""
+        if self.metric == "error":
+            return 1 - value
+        return value / (2 - value) if self.metric == "f1" else value
+
+    @property
+    def counted(self) -> tuple[int, int]:
+        """(successes, relevant items) there are."""
+        k, n = self.have
+        return (n - k, n) if self.metric == "error" else (k, n)
+
+    @property
+    def relevant(self) -> float | None:
+        """The share of labels that fall on a relevant item; None if it cannot be known from what was given."""
+        if self.metric in ("accuracy", "error"):
+            return 1.0
+        if self.seen_share is not None:
+            return self.seen_share
+        prevalence = self.told.get("prevalence")
+        if prevalence is None:
+            return None
+        if self.metric == "recall":
+            return prevalence
+        if self.metric == "specificity":
+            return 1 - prevalence
+        precision = self.value if self.metric == "precision" else self.told.get("precision", self.value)
+        recall = self.told.get("recall", self.value if self.metric == "f1" else None)
+        if precision is None or recall is None:
+            return None
+        hits = prevalence * recall
+        false_alarms = hits * (1 - precision) / precision
+        if false_alarms > 1 - prevalence:
+            raise UsageError(
+                "cannot be: more false positives than negatives",
+                got=f"precision {precision:g}, recall {recall:g}, prevalence {prevalence:g}: "
+                f"{false_alarms:.3g} of the items would be false positives, and only {1 - prevalence:.3g} are negative",
+                need="a higher precision, or a lower recall or prevalence",
+            )
+        return hits + false_alarms if self.metric == "precision" else prevalence + false_alarms
+
+    def anticipated(self, prior: tuple[float, float]) -> Anticipated | None:
+        """The law of the items to come: the value that was given, else what is believed after what there is, else unknown."""
+        if self.success is not None:
+            return Anticipated(self.success)
+        if self.law is None and not self.have[1]:
+            return None
+        a, b = self.law or prior
+        k, n = self.counted
+        return Anticipated(law=(a + k, b + n - k))
+
+    def shifted(self, by: float) -> Expectation | None:
+        """The same with the value a little off (precision and recall together, where f1 was given by them); None outside (0, 1)."""
+        if self.metric == "f1" and "precision" in self.told:
+            moved = {name: round(self.told[name] + by, 12) for name in ("precision", "recall")}
+            if not all(0 < x < 1 for x in moved.values()):
+                return None
+            return replace(self, value=harmonic(**moved), told={**self.told, **moved})
+        moved_value = round((self.value or 0.0) + by, 12)
+        return replace(self, value=moved_value) if self.value is not None and 0 < moved_value < 1 else None
+
+
+def harmonic(precision: float, recall: float) -> float:
+    """F1 of a precision and a recall: their harmonic mean."""
+    return 2 * precision * recall / (precision + recall)
+
+
+def probability(name: str, value: Any) -> float:
+    """A number strictly between 0 and 1, or an error that says what to write."""
+    try:
+        number = math.nan if isinstance(value, bool) else float(value)
+    except (TypeError, ValueError):
+        number = math.nan
+    if not 0 < number < 1:  # also catches NaN
+        hint = f"write {number / 100:g}" if 2 <= number < 100 else "0.9 means 90%"
+        raise UsageError(f"cannot use the {name}", got=repr(value), need="a number strictly between 0 and 1", hint=hint)
+    return number
+
+
+def expect(
+    metric: str,
+    expected: float | None,
+    told: Mapping[str, float | None],
+    design_prior: Any,
+    have: Any,
+    pilot: Any,
+    columns: Mapping[str, Any],
+) -> Expectation:
+    """What was given about the metric, checked; a pilot is counted."""
+    if metric not in RELEVANT:
+        raise UsageError(
+            f"cannot plan for the metric {metric!r}",
+            need=f"one of {', '.join(RELEVANT)}",
+            hint="other metrics are no proportion of items; plan for the one of these that is closest",
+        )
+    given = {name: probability(name, value) for name, value in told.items() if value is not None}
+    for name in given:
+        if name not in TOLD_BY[metric]:
+            allowed = ", ".join(("expected", *TOLD_BY[metric]))
+            raise UsageError(f"cannot use {name} for {metric}", got=f"{name} {given[name]:g}", need=f"only {allowed}")
+    value = _value(metric, expected, given)
+    law = None if design_prior is None else _pair("design prior", design_prior)
+    if law is not None and value is not None:
+        raise UsageError(
+            "cannot anticipate twice",
+            got=f"{metric} {value:g} and a design prior",
+            need="one of them",
+            hint="a design prior replaces the value",
+        )
+    found = Expectation(metric=metric, value=value, told=given, law=law)
+    if pilot is None:
+        if columns:
+            raise UsageError("cannot use columns without a pilot", got=", ".join(map(repr, columns)), need="a pilot that holds them")
+        return replace(found, have=(0, 0) if have is None else _have(have))
+    if have is not None or given:
+        names = ", ".join([*(["have"] if have is not None else []), *given])
+        raise UsageError("cannot use both a pilot and numbers that it gives", got=f"a pilot and {names}", need="one of them")
+    return _from_pilot(found, pilot, columns)
+
+
+def _value(metric: str, expected: float | None, given: Mapping[str, float]) -> float | None:
+    """The anticipated value, from the one way in which it was told."""
+    value = None if expected is None else probability("expected value", expected)
+    if metric == "f1":
+        parts = [name for name in ("precision", "recall") if name in given]
+        if len(parts) == 1:
+            other = "recall" if parts == ["precision"] else "precision"
+            raise UsageError("cannot tell the f1", got=f"{parts[0]} alone", need=f"{other} as well", hint=f"--{other} 0.8")
+        told = harmonic(given["precision"], given["recall"]) if parts else None
+    else:
+        told = given.get(metric)
+    if told is not None and value is not None and not math.isclose(told, value, abs_tol=1e-9):
+        raise UsageError(f"cannot anticipate two values of {metric}", got=f"{value:g} and {told:g}", need="one of them")
+    return value if told is None else told
+
+
+def _have(have: Any) -> tuple[int, int]:
+    try:
+        k, n = (int(part) for part in have if not isinstance(part, bool) and int(part) == part)
+    except (TypeError, ValueError):
+        k, n = -1, -1
+    if not 0 <= k <= n or n == 0:
+        raise UsageError("cannot use the labels there are", got=repr(have), need="(k, n), k of n relevant items, 0 <= k <= n", hint="45/50")
+    return k, n
+
+
+def _pair(name: str, pair: Any) -> tuple[float, float]:
+    try:
+        a, b = (float(part) for part in pair)
+    except (TypeError, ValueError):
+        a = b = math.nan
+    if not (0 < a < math.inf and 0 < b < math.inf):
+        raise UsageError(
+            f"cannot use the {name}", got=repr(pair), need="two positive numbers, a and b of a Beta law", hint="45,5 is about 45 of 50"
+        )
+    return a, b
+
+
+def _from_pilot(found: Expectation, pilot: Any, columns: Mapping[str, Any]) -> Expectation:
+    """k of n relevant items of a pilot, and their share."""
+    from steelyard.estimate.rows import class_of
+    from steelyard.questions.measure.measure import measure
+
+    measured = measure(pilot, metric=found.metric, **columns)
+    table = measured.table
+    design = [part.removeprefix("design:") for part in measured.signature.split("|") if part.startswith("design:")]
+    if table is None or design != ["items"]:
+        raise DataError(
+            "cannot plan from this pilot",
+            got=f"items that belong together ({', '.join(design) or 'no table'})",
+            need="one independent answer per item",
+            hint="give --have K/N with an effective number of items, or leave the groups out with --group none",
+        )
+    metric = parse(found.metric)
+    proportion = as_proportion(metric, table, class_of(metric, table, settle(positive=columns.get("positive"))))
+    k, n = (0, 0) if proportion is None else proportion.of(table)
+    if n == 0:
+        raise DataError("cannot plan from this pilot", got=f"no relevant items: {RELEVANT[found.metric]}", need="at least one")
+    whole = table.n if table.negatives_known or found.metric in ("accuracy", "error") else None
+    return replace(found, have=(int(k), int(n)), seen_share=None if whole is None else n / whole)

@@ -1,0 +1,216 @@
+"""What a pilot tells a plan to detect: one run gives sigma, two runs on the same items give how often they disagree."""
+
+from __future__ import annotations
+
+import math
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from numbers import Number
+from typing import Any, NoReturn
+
+import numpy as np
+
+from steelyard.errors import DataError, UsageError
+from steelyard.estimate.compare_options import settle_comparison
+from steelyard.estimate.evidence import Evidence
+from steelyard.estimate.measure_options import settle
+from steelyard.estimate.pair_evidence import pair_evidence
+from steelyard.estimate.rows import rows_of_sample
+from steelyard.estimate.sample import Sample
+from steelyard.infer.intervals.clusters import FEWEST, LEAST
+from steelyard.infer.normal import wilson
+from steelyard.metrics.catalogue import parse
+from steelyard.questions.compare.from_sources import Run, default_metric, paired
+from steelyard.questions.plan.variance import Spread
+from steelyard.read.open_source import open_source
+
+SMALL = 30
+
+
+def pilot_spread(pilot: Any, columns: Mapping[str, Any], more: Mapping[str, Any], theta: float | None, goal: str) -> Spread:
+    """The spread that one or two pilot runs show. A theta above 1 on scores within 0 and 1 can only mean percent."""
+    runs = list(pilot) if isinstance(pilot, (list, tuple)) and not _is_data(pilot) else [pilot]
+    if not 1 <= len(runs) <= 2:
+        raise UsageError("cannot use the pilot", got=f"{len(runs)} runs", need="one run, or two runs on the same items")
+    try:
+        read = [_run(one, columns, f"pilot {i + 1}") for i, one in enumerate(runs)]
+        found = _one(read[0], more) if len(read) == 1 else _two(read[0], read[1], more, theta, goal)
+    except DataError as reason:  # their hints name options of other commands
+        if not any(word in reason.hint for word in ("--unmatched", "--design unpaired", "--missing")):
+            raise
+        raise DataError(reason.what, got=reason.got, need=reason.need, hint="mend the pilot, or give one run alone") from reason
+    return _in_percent(found) if found.most == 1.0 and theta is not None and theta >= 1 else found
+
+
+def _is_data(pilot: Sequence[Any]) -> bool:
+    """A list of numbers or rows is one pilot; a list of paths or frames is several."""
+    return bool(pilot) and isinstance(pilot[0], (Number, np.number, np.bool_, Mapping))
+
+
+def _run(data: Any, columns: Mapping[str, Any], place: str) -> Run:
+    source = open_source(data, columns={role: value for role, value in columns.items() if value is not None})
+    name = source.name or (os.path.basename(os.fspath(data)) if isinstance(data, (str, os.PathLike)) else place)
+    return Run(name, source.items())
+
+
+def _one(run: Run, more: Mapping[str, Any]) -> Spread:
+    """sigma of one answer, the design effect of groups, the noise within items."""
+    settings = settle()
+    sample = Sample(run.items, settings, needed={"score", "truth", "prediction", "id", "group", "repeat"})
+    metric = default_metric([run])
+    if metric.base not in ("accuracy", "mean"):
+        raise DataError("cannot estimate sigma", got=f"a pilot of {metric.name}", need="right or wrong, or a score, per item")
+    row = rows_of_sample([metric], sample, settings)[0]
+    if row.estimate is None or sample.n < 2:
+        raise DataError("cannot estimate sigma", got=f"a pilot of {sample.n} item(s)", need="at least two items")
+    right_or_wrong = metric.base == "accuracy"
+    within, between = row.details.get("variance_within"), row.details.get("variance_between")
+    answers = _answers(more, within)
+    if isinstance(within, float) and isinstance(between, float):
+        variance = between + within * sum(1 / k for k in answers) / 2  # the mean of both runs
+    elif right_or_wrong:
+        variance = row.estimate * (1 - row.estimate)
+    else:
+        assert run.items.score is not None
+        variance = float(np.var(run.items.score, ddof=1))
+    _refuse_constant(variance, sample.n, right_or_wrong)
+    facts = {"pilot_n": sample.n, "pilot_estimate": row.estimate, "variance_within": within, "variance_between": between}
+    score = run.items.score
+    unit = right_or_wrong or (score is not None and bool(((score >= 0) & (score <= 1)).all()))
+    return Spread(
+        kind="sigma",
+        value=math.sqrt(variance),
+        words=f"two separate samples of scores like the pilot's: {sample.n:,} items, standard deviation {math.sqrt(variance):.4g}",
+        most=1.0 if unit else math.inf,
+        accuracy=row.estimate if right_or_wrong else None,
+        details={name: value for name, value in facts.items() if value is not None},
+        warnings=_small(sample.n),
+        **{**_plain(more), "design_effect": _effect_of_groups(sample.design.kind, sample.design.units, row.details, more)},
+    )
+
+
+def _answers(more: Mapping[str, Any], within: Any) -> tuple[int, int]:
+    """How many answers to each item, where the pilot shows what they save."""
+    if "within" in more:
+        raise UsageError("cannot use within", got="within beside a pilot", need="a pilot with a repeat column, which shows it")
+    first, second = more.get("answers", (1, 1))
+    if first != second and ("ratio" in more or "n_reference" in more):
+        raise UsageError("cannot use the repeats", got=f"{first} and {second} for runs of unequal size", need="one number for both runs")
+    if "answers" in more and within is None:
+        raise UsageError("cannot tell what the repeats save", got="a pilot without repeats", need="a pilot with a repeat column")
+    return int(first), int(second)
+
+
+def _plain(more: Mapping[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in more.items() if name not in ("answers", "within")}
+
+
+def _effect_of_groups(kind: str, groups: int, details: Mapping[str, Any], more: Mapping[str, Any]) -> float:
+    """The design effect: as given, else as the groups of the pilot show it; too few show none."""
+    if kind != "groups" or more["design_effect"] != 1.0:
+        return float(more["design_effect"])
+    effect = details.get("design_effect")
+    if not isinstance(effect, (int, float)):
+        _refuse_few_groups(groups, details)
+    return float(effect or 1.0)
+
+
+def _refuse_few_groups(groups: int, details: Mapping[str, Any]) -> NoReturn:
+    need = f"at least {FEWEST} groups, worth {LEAST:g} of equal size, to see how much they cost"
+    worth = details.get("groups_effective", groups)
+    got = f"{groups} group(s)" + (f" of unequal size, worth {worth:.2g}" if worth < 0.95 * groups else "")
+    raise DataError("cannot estimate the design effect", got=got, need=need, hint="give the design effect, or group none")
+
+
+def _small(n: int) -> tuple[str, ...]:
+    """How well so few items know their own spread: about 1 / sqrt(2n), relatively."""
+    return (f"a pilot of {n} items knows the spread to within {1 / math.sqrt(2 * n):.0%} or so",) if n < SMALL else ()
+
+
+def _refuse_constant(variance: float, n: int, right_or_wrong: bool) -> None:
+    if variance > 0:
+        return
+    got = f"{n} items that are all {'right, or all wrong' if right_or_wrong else 'equal'}"
+    hint = "--expected .95 if you expect some errors, or a larger pilot" if right_or_wrong else "a larger pilot, or --sigma"
+    raise DataError("cannot estimate sigma", got=got, need="a pilot that varies", hint=hint)
+
+
+def _two(first: Run, second: Run, more: Mapping[str, Any], theta: float | None, goal: str) -> Spread:
+    """How often two healthy runs disagree, or the standard deviation of their differences."""
+    strange = [name for name in ("n_reference", "ratio", "answers", "within") if name in more]
+    if strange:
+        raise UsageError(f"cannot use {strange[0]}", got=f"{strange[0]} beside two pilots", need="the same items, one answer each")
+    asked = settle_comparison(
+        settle(), interval=None, test=None, alternative="two-sided", margin=None, design=None, unmatched="error", correction="holm"
+    )
+    metric = default_metric([first, second])
+    if metric.base not in ("accuracy", "mean"):
+        raise DataError("cannot plan from these pilots", got=f"pilots of {metric.name}", need="right or wrong, or a score, per item")
+    pairs, _ = paired(first, second, asked)
+    found = pair_evidence(pairs, parse(metric.name), asked)
+    _refuse_unhealthy(found, theta)
+    facts: dict[str, Any] = {"pilot_n": found.n, "pilot_difference": found.difference}
+    if found.flips is not None:
+        return _of_flips(found, facts, more, goal)
+    if found.too_few:
+        _refuse_few_groups(int(found.details["units"]), found.details)
+    noise = found.error if found.noise is None else found.noise
+    if not noise:
+        raise DataError("cannot plan from these pilots", got="two runs equal on every item", need="runs that differ somewhere")
+    sd = noise * math.sqrt(found.n)
+    words = f"the same items; the differences of the two pilot runs have standard deviation {sd:.4g}"
+    grouped = " (design effect of the groups included)" if found.design == "clustered" else ""
+    scores = [side.score for side in (pairs.baseline, pairs.candidate) if side.score is not None]
+    unit = metric.base == "accuracy" or all(bool(((s >= 0) & (s <= 1)).all()) for s in scores)
+    most = 1.0 if unit else math.inf
+    return Spread(kind="sd", value=sd, words=words + grouped, most=most, details=facts, warnings=_small(found.n), **_plain(more))
+
+
+def _of_flips(found: Evidence, facts: dict[str, Any], more: Mapping[str, Any], goal: str) -> Spread:
+    """The share of items that differ between two healthy runs. None at all still leaves the upper end of its interval."""
+    assert found.flips is not None
+    changed = found.flips["baseline_only"] + found.flips["candidate_only"]
+    psi, upper = changed / found.n, wilson(changed, found.n)[1]
+    facts |= {"pilot_flips": changed, "discordance_upper": upper}
+    shown = f"{changed:,} of {found.n:,} items differ between the two pilot runs; a drop of theta adds theta to that share"
+    warnings = list(_small(found.n))
+    if psi == 0:
+        what = f"the pilots agree on every item: up to {upper:.3g} may differ in truth"
+        warnings.append(f"{what}, and that share is planned for" if goal == "rule-out" else what)
+    return Spread(
+        kind="discordance",
+        value=upper if psi == 0 and goal == "rule-out" else psi,
+        words=f"the same items, right or wrong; {shown}",
+        most=1.0,
+        healthy=True,
+        upper=upper,
+        details=facts,
+        warnings=tuple(warnings),
+        **_plain(more),
+    )
+
+
+def _refuse_unhealthy(found: Evidence, theta: float | None) -> None:
+    """Two pilots that already differ by theta are not two healthy runs, or theta is below their noise."""
+    gap, p = found.difference, found.test.p_value
+    if theta is None or gap is None or p is None or abs(gap) < (theta / 100 if theta >= 1 and found.flips is not None else theta):
+        return
+    if p <= 0.05:
+        raise DataError(
+            "cannot plan for this theta",
+            got=f"theta {theta:g}, and pilot runs that differ by {abs(gap):.4g} (p = {p:.2g}) with nothing changed",
+            need="two runs of the same healthy model, or a theta above what they differ by",
+        )
+
+
+def _in_percent(spread: Spread) -> Spread:
+    """The same spread in percent, said."""
+    if spread.kind == "discordance":
+        raise UsageError(
+            "cannot use theta", got="a theta of 1 or more on right-or-wrong items", need="a fraction", hint="write 0.03 for three points"
+        )
+    details = {**spread.details, "scale": "percent"}
+    return replace(
+        spread, value=100 * spread.value, most=100.0, percent=True, words=f"{spread.words} (x 100: theta is in percent)", details=details
+    )

@@ -1,0 +1,298 @@
+"""How many training items to reach a target? A learning curve is fitted, and read off where it gets there."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from steelyard import signature
+from steelyard.checks import number
+from steelyard.errors import DataError
+from steelyard.estimate.curve_points import Points, points_of
+from steelyard.estimate.measure_options import Settings, settle
+from steelyard.infer.learning.learning_curve import Fit, fit_curves, fit_points, share_variance
+from steelyard.infer.resampling.bootstrap import check_draws
+from steelyard.questions.plan.train_words import Found, assumed, conclusion, warn
+from steelyard.results.plan import Curve, Plan
+
+FloatArray = npt.NDArray[np.float64]
+FARTHEST = 1000  # times the largest size: beyond it a number would be fiction
+PLACES = 61
+
+
+def plan_train(
+    curve: Any,
+    *,
+    target: float,
+    size: str | None = None,
+    score: str | None = None,
+    seed_column: str | None = None,
+    n_test: int | str | None = None,
+    higher_is_better: bool | None = None,
+    confidence_level: float = 0.95,
+    draws: int = 2000,
+    seed: int | None = 0,
+) -> Plan:
+    """How many training items reach the target, by the curve error = a + b n^-c through (training size, score) points.
+
+    curve: a file, a frame, rows as dicts, columns as a dict, or a LearningCurve; at least 5 sizes, best with 5 seeds or
+    more. Columns are found by name (size, score, seed; also se or n_test) or named. n_test: the items behind a score, a
+    column or one number. higher_is_better=False for errors and losses (None: as a LearningCurve says, else True).
+    `n` is None where the curve does not get there; `details` has the interval of n, the asymptote, the fit.
+
+    >>> p = plan_train({"size": [100, 400, 900, 1600, 2500], "accuracy": [0.85, 0.901, 0.916, 0.9255, 0.93]}, target=0.935)
+    >>> p.n, p.details["interval"]["low"], p.details["interval"]["high"], round(p.details["asymptote"]["estimate"], 3)
+    (4636, 3006, 15569, 0.948)
+    """
+    settings = settle(confidence_level=confidence_level, draws=draws, seed=seed)
+    check_draws(settings.draws, settings.confidence_level, "two")
+    points, up = points_of(curve, size=size, score=score, seed_column=seed_column, n_test=n_test, higher_is_better=higher_is_better)
+    wanted = number("the target", target, above=0, below=1 if up else math.inf, hint=_hint(target, up))
+    return Question(points, wanted, up, settings).answer()
+
+
+def _hint(target: Any, higher_is_better: bool) -> str:
+    percent = higher_is_better and isinstance(target, (int, float)) and 1 < target < 100
+    return f"write {target / 100:g}" if percent else "a perfect score is never reached, only neared"
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Question:
+    """The points and what was asked of them."""
+
+    points: Points
+    target: float
+    up: bool
+    settings: Settings
+
+    def turn(self, value: Any) -> Any:
+        """A score as an error, and back."""
+        return 1 - value if self.up else value
+
+    # ---- the fit -----------------------------------------------------------------------------------------------------
+
+    def matrix(self, points: Points) -> tuple[FloatArray, FloatArray] | None:
+        """(sizes, errors by seed and size) if every size has at least two scores; without seeds each score is its own."""
+        seeds = np.arange(len(points.sizes)) if points.seeds is None else points.seeds
+        sizes, place = np.unique(points.sizes, return_inverse=True)
+        if np.bincount(place).min() < 2:
+            return None
+        errors = np.full((int(seeds.max()) + 1, len(sizes)), np.nan)
+        errors[seeds, place] = self.turn(points.scores)
+        return sizes, errors
+
+    @property
+    def design(self) -> str:
+        """curves: seeds that were seen at several sizes; replicates: scores that have nothing in common; points: one per size."""
+        curves = self.matrix(self.points)
+        if curves is None:
+            return "points"
+        return "curves" if (~np.isnan(curves[1])).sum(1).max() > 1 else "replicates"
+
+    def fit(self, points: Points) -> Fit:
+        """The same noise for every question, so that answers differ only where the points do."""
+        rng = np.random.Generator(np.random.PCG64(self.settings.seed))
+        curves = self.matrix(points)
+        variances = self.variances(points, curves)
+        if curves is not None:
+            return fit_curves(*curves, variances, draws=self.settings.draws, rng=rng)
+        noise = {"standard errors": "known", "test sizes": "shared"}.get(self.weights_from(), "residuals")
+        return fit_points(points.sizes, self.turn(points.scores), variances, noise=noise, draws=self.settings.draws, rng=rng)
+
+    def variances(self, points: Points, curves: tuple[FloatArray, FloatArray] | None) -> FloatArray | None:
+        """Of one score: its own standard error; else for many seeds their spread (None leaves it to the fit); else its test size."""
+        single = None
+        if points.se is not None:
+            single = points.se**2
+        elif self.shares(points) and points.n_test is not None and (curves is None or self.least_seeds(curves) < 3):
+            single = share_variance(self.turn(points.scores), points.n_test)
+        if single is None or curves is None:
+            return single
+        return np.array([single[points.sizes == n].mean() for n in curves[0]])
+
+    @staticmethod
+    def least_seeds(curves: tuple[FloatArray, FloatArray]) -> int:
+        return int((~np.isnan(curves[1])).sum(0).min())
+
+    def shares(self, points: Points) -> bool:
+        """Whether a score can be a share of right answers, so that its test size says how noisy it is."""
+        return bool(((points.scores >= 0) & (points.scores <= 1)).all())
+
+    def weights_from(self) -> str:
+        curves = self.matrix(self.points)
+        if self.points.se is not None:
+            return "standard errors"
+        if curves is not None and self.least_seeds(curves) >= 3:
+            return "seeds"
+        return "test sizes" if self.points.n_test is not None and self.shares(self.points) else "equal"
+
+    # ---- the answer --------------------------------------------------------------------------------------------------
+
+    def reach(self, fit: Fit, target: float) -> tuple[int | None, int | None, int | None]:
+        """(n, low, high) for a target; None where there is none within a thousand times the largest size."""
+        most = FARTHEST * self.points.sizes.max()
+        n, low, high = (None if x is None or x > most else x for x in fit.size(self.turn(target), self.settings.confidence_level))
+        return (
+            None if n is None else max(1, math.ceil(n - 1e-9)),
+            None if low is None else math.floor(low),  # outwards, so that rounding never leaves an interval without width
+            None if high is None else max(1, math.ceil(high)),
+        )
+
+    def level_of(self, three: tuple[float, float | None, float | None]) -> dict[str, float | None]:
+        """An error with its interval as a score with its interval."""
+        estimate, low, high = (None if x is None else float(self.turn(x)) for x in three)
+        return {"estimate": estimate, "low": high if self.up else low, "high": low if self.up else high}
+
+    def limit(self, fit: Fit) -> dict[str, float | None]:
+        """The asymptote with its interval; without one where every redrawn curve heads for the best score there is."""
+        found = self.level_of(fit.asymptote(self.settings.confidence_level))
+        if found["low"] is not None and found["low"] == found["high"]:
+            self.settings.warn("where the curve levels off is not known: every redrawn curve heads straight for the best score there is")
+            found |= {"low": None, "high": None}
+        return found
+
+    def answer(self) -> Plan:
+        fit, level = self.fit(self.points), self.settings.confidence_level
+        sizes, mean = self.means()
+        if not fit.falls:
+            raise DataError(
+                "cannot fit a learning curve",
+                got=f"a mean score of {mean[0]:.4g} at {sizes[0]:g} items and {mean[-1]:.4g} at {sizes[-1]:g}, no better with more data",
+                need="scores that improve with the training size",
+                hint="--lower-is-better for errors and losses" if self.up else "leave out --lower-is-better if higher is better",
+            )
+        n, low, high = self.reach(fit, self.target)
+        curves = self.matrix(self.points)
+        rest = self.fit(self.points.without_largest())
+        found = Found(
+            target=self.target,
+            up=self.up,
+            metric=self.points.metric,
+            level=level,
+            n=n,
+            low=low,
+            high=high,
+            exact=fit.redrawn is None,
+            out_of_reach=n is None and fit.out_of_reach(self.turn(self.target), level),
+            asymptote=self.limit(fit),
+            at_largest=self.level_of(fit.error(sizes[-1], level)),
+            smallest=int(sizes[0]),
+            largest=int(sizes[-1]),
+            seen=float(mean[-1]),
+            without=None if not rest.falls else self.level_of(rest.error(sizes[-1], level)),
+            exponent=float(fit.law.c[0]),
+            flat=0.0 if fit.redrawn is None else float((fit.redrawn.b <= 0).mean()),
+            seeds=None if self.points.seeds is None else int(self.points.seeds.max()) + 1,
+            scores_per_size=1 if curves is None else self.least_seeds(curves),
+            ragged=curves is not None and self.design == "curves" and bool(np.isnan(curves[1]).any()),
+            design=self.design,
+            weights=self.weights_from(),
+        )
+        warn(found, self.settings)
+        return self.plan(fit, rest, found)
+
+    def means(self) -> tuple[FloatArray, FloatArray]:
+        sizes = np.unique(self.points.sizes)
+        return sizes, np.array([self.points.scores[self.points.sizes == n].mean() for n in sizes])
+
+    def plan(self, fit: Fit, rest: Fit, found: Found) -> Plan:
+        return Plan(
+            goal="train",
+            design=found.design,
+            n=found.n,
+            conclusion=conclusion(found),
+            assumed=assumed(found),
+            steps=self.steps(fit),
+            sensitivity=self.sensitivity(fit, rest),
+            curve=self.drawn(fit, found),
+            details=self.details(fit, found),
+            warnings=tuple(self.settings.warnings),
+            signature=signature.write(
+                {
+                    "goal": "train",
+                    "metric": found.metric,
+                    "n": len(self.points.sizes),
+                    "design": found.design,
+                    "units": None if found.seeds is None else f"{found.seeds} seeds",
+                    "method": "power-law" if self.up else "power-law-of-losses",
+                    "interval": None if found.exact else found.interval,
+                    "target": self.target,
+                    "level": found.level,
+                    "draws": self.settings.draws,
+                    "seed": self.settings.seed,
+                }
+            ),
+        )
+
+    # ---- around the answer ---------------------------------------------------------------------------------------------
+
+    def steps(self, fit: Fit) -> tuple[Mapping[str, Any], ...]:
+        """The score at the largest size and at three doublings of it, and what each doubling buys."""
+        rows: list[dict[str, Any]] = []
+        for factor in (1, 2, 4, 8):
+            n = int(factor * self.points.sizes.max())
+            at = self.level_of(fit.error(n, self.settings.confidence_level))
+            half = self.turn(float(fit.law.error(n / 2)[0]))
+            rows.append({"n": n, "score": at["estimate"], "low": at["low"], "high": at["high"], "doubling_buys": at["estimate"] - half})
+        return tuple(rows)
+
+    def sensitivity(self, fit: Fit, rest: Fit) -> tuple[Mapping[str, Any], ...]:
+        """Other targets, and the same one asked of the curve without its largest size."""
+        others = [self.target + d for d in (-0.02, -0.01, 0.01, 0.02)] if self.up else [self.target * f for f in (1.1, 1.05, 0.95, 0.9)]
+        rows = []
+        for other in others:
+            if other > 0 and (other < 1 or not self.up):
+                n, low, high = self.reach(fit, other)
+                rows.append({"if": f"the target is {other:.4g}", "n": n, "low": low, "high": high})
+        n, low, high = self.reach(rest, self.target) if rest.falls else (None, None, None)
+        rows.append({"if": f"the largest size ({self.points.sizes.max():,.0f}) is left out", "n": n, "low": low, "high": high})
+        return tuple(rows)
+
+    def drawn(self, fit: Fit, found: Found) -> Curve:
+        """From the smallest size to the answer and beyond, at most as far as a drawing stays readable."""
+        end = min(max(4 * found.largest, 2 * (found.n or 0)), 64 * found.largest)
+        x = np.geomspace(min(found.smallest, found.n or found.smallest), end, PLACES)
+        levels = [self.level_of(fit.error(float(n), found.level)) for n in x]
+        return Curve(
+            x_label="training items",
+            y_label=found.metric,
+            x=tuple(float(n) for n in x),
+            y=tuple(float(at["estimate"]) for at in levels),  # type: ignore[arg-type]
+            low=None if found.exact else tuple(float(at["low"]) for at in levels),  # type: ignore[arg-type]
+            high=None if found.exact else tuple(float(at["high"]) for at in levels),  # type: ignore[arg-type]
+            points=tuple(sorted(zip(self.points.sizes.tolist(), self.points.scores.tolist(), strict=True))),
+            goal=self.target,
+            mark=None if found.n is None or found.n > end else (float(found.n), self.target),
+        )
+
+    def details(self, fit: Fit, found: Found) -> dict[str, Any]:
+        beyond = None if found.n is None else found.n / found.largest
+        return {
+            "target": self.target,
+            "metric": found.metric,
+            "higher_is_better": self.up,
+            "interval": {
+                "low": found.low,
+                "high": found.high,
+                "confidence_level": found.level,
+                "method": found.interval,
+            },
+            "asymptote": found.asymptote,
+            "fit": {"a": float(fit.law.a[0]), "b": float(fit.law.scale[0]), "c": found.exponent, "of": "1 - score" if self.up else "score"},
+            "reached": found.reached,
+            "out_of_reach": found.out_of_reach,
+            "seeds": found.seeds,
+            "sizes": [int(n) for n in np.unique(self.points.sizes)],
+            "largest": found.largest,
+            "beyond": beyond,
+            "weights": found.weights,
+            "measured": self.points.measured,
+            "without_largest": None
+            if found.without is None
+            else {"predicted": found.without["estimate"], "low": found.without["low"], "high": found.without["high"], "seen": found.seen},
+        }

@@ -1,0 +1,1 @@
+"""Many systems: which are better than which?"""

@@ -1,0 +1,176 @@
+"""Many systems: each with its interval, every pair with a corrected p-value, tiers that cannot be told apart."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from steelyard import signature
+from steelyard.errors import UsageError
+from steelyard.estimate.compare_options import Asked
+from steelyard.estimate.comparison import finish
+from steelyard.estimate.evidence import concluded_again
+from steelyard.estimate.pair_evidence import pair_evidence
+from steelyard.infer import multiplicity as many
+from steelyard.metrics.catalogue import Metric
+from steelyard.results.measurement import Comparison, Leaderboard
+from steelyard.tally.order import label_order
+from steelyard.tally.pairs import Pairs
+
+if TYPE_CHECKING:
+    from steelyard.questions.compare.from_sources import Run
+
+WINNERS_CURSE = (
+    "the best of many looks better than it is: its estimate is biased upward by having been picked; "
+    "measure it again on fresh items before quoting it"
+)
+FEW_DATASETS = 10
+
+
+def leaderboard(runs: Sequence[Run], metric: Metric, asked: Asked, by: tuple[str, ...]) -> Leaderboard:
+    """All pairs of three or more systems on the same items."""
+    from steelyard.questions.compare.from_sources import paired
+
+    if asked.design == "unpaired":
+        raise UsageError("cannot rank systems on different items", got="--design unpaired", need="the same items for all")
+    if len(by) > 1:
+        raise UsageError("cannot rank over several columns", got=f"--by {','.join(by)}", need="one column, the dataset or task")
+    if asked.alternative != "two-sided":
+        raise UsageError("cannot rank with a one-sided test", got=f"--alternative {asked.alternative}", need="two-sided")
+    runs = common_items(runs, asked)
+    found: dict[tuple[int, int], Comparison] = {}
+    matched: dict[tuple[int, int], Pairs] = {}
+    for i, j in itertools.combinations(range(len(runs)), 2):
+        again = replace(asked, own=asked.own.quietly())
+        matched[i, j], unmatched = paired(runs[i], runs[j], again)
+        found[i, j] = finish(pair_evidence(matched[i, j], metric, again), metric, again, (runs[i].name, runs[j].name), unmatched=unmatched)
+        for sentence in again.own.warnings:
+            asked.warn(sentence)
+    adjusted = many.adjust([1.0 if c.p_value is None else c.p_value for c in found.values()], asked.correction)
+    pairs = {
+        key: replace(concluded_again(c, p, asked), details={**c.details, "p_adjusted": p})
+        for (key, c), p in zip(found.items(), adjusted, strict=True)
+    }
+    order = _ranked(runs, pairs, metric)
+    rows = _rows(runs, pairs, order, 1 - asked.level)
+    asked.warn(WINNERS_CURSE)
+    first = pairs[0, 1]
+    return Leaderboard(
+        metric=metric.name,
+        correction=asked.correction,
+        n=first.n,
+        rows=tuple(rows),
+        pairs=tuple(pairs.values()),
+        omnibus=_cochran(runs, matched, metric),
+        ranks=_friedman(runs, matched, metric, asked, by),
+        warnings=tuple(asked.own.warnings),
+        signature=_sign(runs, first, metric, asked),
+    )
+
+
+def common_items(runs: Sequence[Run], asked: Asked) -> list[Run]:
+    """With --unmatched drop, the items that all systems answered: every number of the board is then about the same items."""
+    from steelyard.questions.compare.from_sources import Run, ids_of, without
+
+    if asked.unmatched != "drop" or any(run.items.id is None for run in runs):
+        return list(runs)
+    ids = [ids_of(run.items) for run in runs]
+    shared = set.intersection(*ids)
+    gone = sum(len(own - shared) for own in ids)
+    if gone:
+        asked.warn(f"{gone} answers to items that not all systems have were left out (--unmatched drop); {len(shared)} items remain")
+    return [Run(run.name, without(run.items, own - shared)) for run, own in zip(runs, ids, strict=True)]
+
+
+def _system(pairs: dict[tuple[int, int], Comparison], place: int) -> Any:
+    key = next(key for key in pairs if place in key)
+    return pairs[key].baseline if key[0] == place else pairs[key].candidate
+
+
+def _ranked(runs: Sequence[Run], pairs: dict[tuple[int, int], Comparison], metric: Metric) -> list[int]:
+    """From best to worst; equal estimates by name, so that the order of the arguments does not matter."""
+    sign = -1 if metric.facts.higher_is_better else 1
+    return sorted(range(len(runs)), key=lambda i: (sign * (_system(pairs, i).estimate or 0.0), runs[i].name))
+
+
+def _rows(runs: Sequence[Run], pairs: dict[tuple[int, int], Comparison], order: list[int], alpha: float) -> list[dict[str, Any]]:
+    def differ(a: int, b: int) -> bool:
+        pair = pairs[min(order[a], order[b]), max(order[a], order[b])]
+        return bool(pair.details["p_adjusted"] <= alpha)
+
+    tiers = many.tiers(len(order), differ)
+    rows = []
+    for place, tier in zip(order, tiers, strict=True):
+        system = _system(pairs, place)
+        row = {"name": runs[place].name, "estimate": system.estimate, "interval": system.interval, "standard_error": system.standard_error}
+        rows.append({**row, "tier": tier})
+    return rows
+
+
+def _cochran(runs: Sequence[Run], matched: dict[tuple[int, int], Pairs], metric: Metric) -> dict[str, Any] | None:
+    """Cochran's Q, where every system is right or wrong once on the same items."""
+    from steelyard.estimate.changed_items import item_values
+
+    grouped = any(pair.baseline.group is not None for pair in matched.values())
+    if grouped or not metric.facts.right_or_wrong or not all(pair.plain and pair.names == matched[0, 1].names for pair in matched.values()):
+        return None
+    sides = [item_values(matched[0, 1].baseline, metric)] + [item_values(matched[0, j].candidate, metric) for j in range(1, len(runs))]
+    if any(side is None for side in sides):
+        return None
+    patterns, counts = np.unique(np.stack(sides, axis=1).astype(int), axis=0, return_counts=True)
+    q, df, p = many.cochran_q({tuple(int(x) for x in pattern): int(c) for pattern, c in zip(patterns, counts, strict=True)})
+    return {"name": "Cochran's Q", "statistic": q, "df": df, "p_value": p}
+
+
+def _friedman(
+    runs: Sequence[Run], matched: dict[tuple[int, int], Pairs], metric: Metric, asked: Asked, by: tuple[str, ...]
+) -> dict[str, Any] | None:
+    """Mean ranks over the values of the --by column as datasets."""
+    from steelyard.questions.compare.from_sources import subset
+
+    if not by:
+        return None
+    labels = matched[0, 1].baseline.slices[by[0]]
+    values = label_order(labels.names[i] for i in np.unique(labels.codes) if i >= 0)
+    if len(values) < 2:
+        raise UsageError(f"cannot rank over {by[0]!r}", got=f"{len(values)} value", need="at least two datasets")
+    scores = np.empty((len(values), len(runs)))
+    for row, value in enumerate(values):
+        for j in range(1, len(runs)):
+            pair = matched[0, j]
+            own = pair.baseline.slices[by[0]]
+            items = np.unique(pair.baseline_item[own.codes == own.names.index(value)])
+            quiet = replace(asked, own=asked.own.quietly(), margin=None)
+            part = pair_evidence(subset(pair, items), metric, quiet)
+            scores[row, 0], scores[row, j] = part.baseline or 0.0, part.candidate or 0.0
+    out = many.friedman(scores, metric.facts.higher_is_better)
+    if len(values) < FEW_DATASETS:
+        asked.warn(f"ranks rest on {len(values)} datasets; Friedman's and Nemenyi's approximations want 10 or more")
+    critical = many.nemenyi_critical_difference(len(runs), len(values), 1 - asked.level)
+    one_sided = [_pair_p(matched[0, j], metric, asked, by[0], values) for j in range(1, len(runs))]
+    return {**out, "names": [run.name for run in runs], "critical_difference": critical, "combined_over_tasks": one_sided}
+
+
+def _pair_p(pair: Pairs, metric: Metric, asked: Asked, by: str, values: Sequence[str]) -> dict[str, Any]:
+    """One candidate against the first system over all tasks: Fisher's combination of one-sided p-values."""
+    from steelyard.questions.compare.from_sources import subset
+
+    own = pair.baseline.slices[by]
+    p_values = []
+    for value in values:
+        items = np.unique(pair.baseline_item[own.codes == own.names.index(value)])
+        ask = replace(asked, own=asked.own.quietly(), alternative="greater" if metric.facts.higher_is_better else "less", margin=None)
+        p = pair_evidence(subset(pair, items), metric, ask).test.p_value
+        p_values.append(1.0 if p is None else p)
+    statistic, p = many.fisher_combined(p_values)
+    return {"fisher": statistic, "p_better": p}
+
+
+def _sign(runs: Sequence[Run], first: Comparison, metric: Metric, asked: Asked) -> str:
+    facts = signature.parse(first.signature)
+    keep: dict[str, object] = {key: values if len(values) > 1 else values[0] for key, values in facts.items() if key != "steelyard"}
+    return signature.write({**keep, "metric": metric.name, "systems": len(runs), "correction": asked.correction})

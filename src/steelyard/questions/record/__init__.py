@@ -1,0 +1,1 @@
+"""Put a run on record as the reference."""

@@ -1,0 +1,220 @@
+"""The entry of a new record: what was asked, what an update keeps of the old entry, and in which scale its numbers are."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from steelyard.errors import DataError, SteelyardError, UsageError
+from steelyard.items import Items
+from steelyard.metrics.catalogue import Metric, parse
+from steelyard.questions.guard.rule import settle_rule
+from steelyard.questions.guard.source import within_unit
+from steelyard.reference.changes import commit_of, now, who
+from steelyard.reference.entry import Entry
+from steelyard.reference.lookup import Place
+from steelyard.reference.names import check_spec
+from steelyard.reference.outcomes import Outcomes
+from steelyard.version import __version__
+
+LIMITS = ("theta", "margin", "alpha", "beta", "sigma", "higher_is_better")
+IN_SCALE = ("theta", "margin", "sigma", "threshold", "first_value")  # numbers in the scale of the value
+HIGHEST = {"fraction": 1.0, "percent": 100.0}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Wish:
+    """What the entry is to be about: as asked, else as it was, else as the task says. `before` is what it replaces."""
+
+    model: str
+    spec: Mapping[str, Any]
+    metric: str | None
+    positive: str | None
+    scale: str | None
+    deterministic: bool
+    reason: str | None
+    protocol: Mapping[str, str]
+    limits: Mapping[str, Any]
+    before: Entry | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Measured:
+    """The runs reduced: the pooled value, that of each run, and the items with what is kept of them."""
+
+    metric: Metric
+    value: float  # in the metric's own numbers
+    by_run: tuple[float, ...]
+    n: int
+    items: Items
+    kept: Outcomes | None
+
+
+def wish_of(asked: Mapping[str, Any], before: Entry | None, place: Place) -> Wish:
+    """An update keeps what the entry was about."""
+    was = before or Entry(model=asked["model"], value=None)
+    own = None if before is None else before.metric or before.value_key
+    metric, positive = asked["metric"] or own or place.defaults.metric, asked["positive"]
+    positive = was.positive if positive is None and _same(metric, own) else positive
+    protocol = asked["protocol"] if asked["protocol"] is not None else was.protocol or place.defaults.protocol
+    return Wish(
+        model=asked["model"],
+        spec=dict(before.spec) if before else {key: value for key, value in check_spec(asked["spec"] or {}).items() if value is not None},
+        metric=metric,
+        positive=None if positive is None else str(positive),
+        scale=asked["scale"] or was.scale or place.defaults.scale,
+        deterministic=bool(asked["deterministic"] or was.deterministic),
+        reason=asked["reason"],
+        protocol={key: str(value) for key, value in protocol.items()},
+        limits={name: asked[name] for name in LIMITS if asked[name] is not None},
+        before=before,
+    )
+
+
+def _same(one: str | None, other: str | None) -> bool:
+    """Whether two names are of one metric: acc is accuracy."""
+    return one is None or other is None or _plain(one) == _plain(other)
+
+
+def _plain(name: str) -> str:
+    try:
+        return parse(name).name
+    except SteelyardError:
+        return name.strip()
+
+
+def name_of(wish: Wish, metric: Metric) -> str:
+    """What the value is called: a name that only the suite knows (wer, rouge1) stays, though it is measured as a mean."""
+    return metric.name if wish.metric is None else _plain(wish.metric)
+
+
+def scale_of(wish: Wish, found: Measured) -> tuple[str, float]:
+    """The scale of the value, and what turns the metric's own number into it."""
+    within = within_unit(found.metric, [found.items])
+    if wish.scale is None:
+        number = _number(wish.before)
+        if within and number is not None and abs(number) > 1:
+            raise DataError(
+                "cannot tell the scale",
+                got=f"{number:g} on record and scores within 0 and 1",
+                need="a declared scale",
+                hint='--scale percent, or scale = "percent" in [tasks.NAME] of steelyard.toml',
+            )
+        return ("fraction" if within else "raw"), 1.0
+    unit = unit_of(wish.scale, within)
+    _refuse_above(wish.scale, unit, found)
+    return wish.scale, unit
+
+
+def unit_of(scale: str | None, within: bool) -> float:
+    return 100.0 if scale == "percent" and within else 1.0
+
+
+def _refuse_above(scale: str, unit: float, found: Measured) -> None:
+    """A fraction ends at 1, a percentage of scores or of right answers at 100."""
+    highest = HIGHEST.get(scale)
+    if highest is None or (scale == "percent" and not found.metric.facts.scored):
+        return
+    score = found.items.score if found.metric.base == "mean" else None
+    top = unit * float(abs(found.value) if score is None else np.abs(score).max())
+    if top > highest:
+        raise DataError(
+            f"cannot record this in scale {scale!r}",
+            got=f"{'scores up to' if score is not None else 'a value of'} {top:g}",
+            need=f"numbers of at most {highest:g}",
+            hint="--scale percent for 0 to 100, --scale raw for anything else",
+        )
+
+
+def _number(entry: Entry | None) -> float | None:
+    return None if entry is None else entry.value if entry.value is not None else entry.threshold
+
+
+# ---- the entry -------------------------------------------------------------------------------------------------------------
+
+
+def entry_of(wish: Wish, found: Measured, place: Place, warnings: list[str]) -> Entry:
+    """The new entry. An update keeps what a person set by hand in the old one: alpha, theta, threshold, a note."""
+    scale, unit = scale_of(wish, found)
+    name = name_of(wish, found.metric)
+    entry = Entry(
+        model=wish.model,
+        value=unit * found.value,
+        value_key=name,
+        spec=wish.spec,
+        num_samples=found.n,
+        scale=scale,
+        metric=None if name == "accuracy" else name,
+        positive=wish.positive if of_a_class(found.metric) else None,
+        runs=max(1, len(found.by_run)),
+        sigma_run=unit * float(np.std(found.by_run, ddof=1)) if len(found.by_run) > 1 else None,
+        deterministic=True if wish.deterministic else None,
+        recorded=now(),
+        by=who(),
+        commit=commit_of(place.directory if place.directory.exists() else place.directory.parent, except_for=place.directory),
+        tool=f"steelyard {__version__}",
+        reason=wish.reason,
+        items_hash=None if found.kept is None else found.kept.items_hash,
+        protocol=wish.protocol,
+    )
+    entry = replace(entry, **_kept(wish, found, place, name, unit, warnings))
+    return with_limits(entry, wish, place, warnings)
+
+
+def of_a_class(metric: Metric) -> bool:
+    """Whether a metric is about one class, so that the positive label is a part of its name."""
+    return (metric.facts.of_class and metric.average is None) or "probability" in metric.facts.needs
+
+
+def with_limits(entry: Entry, wish: Wish, place: Place, warnings: list[str]) -> Entry:
+    """The entry with the numbers that were asked for, if the rule that they make with the others is possible."""
+    rule = settle_rule(wish.limits, entry, place.defaults)
+    warnings += [sentence for sentence in rule.warnings if sentence not in warnings]
+    return replace(entry, **{name: getattr(rule, name) for name in wish.limits})
+
+
+def _kept(wish: Wish, found: Measured, place: Place, name: str, unit: float, warnings: list[str]) -> dict[str, Any]:
+    """What is carried over, in the scale of the new value. Numbers of another metric mean nothing any more, which is said."""
+    before = wish.before
+    if before is None:
+        return {}
+    in_scale = {key: value for key in IN_SCALE if (value := getattr(before, key)) is not None}
+    if "first_value" not in in_scale and before.value is not None:
+        in_scale["first_value"] = before.value
+    rest = {key: getattr(before, key) for key in ("alpha", "beta", "reference_note")}
+    own = before.metric or before.value_key
+    if not _same(own, name):
+        lost = ", ".join(f"{key} {value:g}" for key, value in in_scale.items() if key != "first_value")
+        warnings.append(
+            f"the metric was {own} and is {name} now: the drift since the first value starts anew{lost and f'; not kept: {lost}'}"
+        )
+        return rest
+    within = within_unit(found.metric, [found.items])
+    old = unit_of(_scale_before(before, place), within)
+    if old != unit:
+        numbers = ", ".join(f"{key} {value:g}" for key, value in in_scale.items())
+        warnings.append(f"the scale was {before.scale or 'not said'}: {numbers} were multiplied by {unit / old:g}")
+        in_scale = {key: value * unit / old for key, value in in_scale.items()}
+    return {**rest, "higher_is_better": before.higher_is_better, **in_scale}
+
+
+def _scale_before(before: Entry, place: Place) -> str | None:
+    """The scale of the old numbers. Where nobody says it, a number above 1 can only be a percentage of scores in 0..1."""
+    number = _number(before)
+    return before.scale or place.defaults.scale or ("percent" if number is not None and abs(number) > 1 else None)
+
+
+def refuse_unasked(before: Entry | None, update: bool, place: Place, model: str) -> None:
+    """What is on record is replaced only on request."""
+    if before is None or update:
+        return
+    what = f"a reference of {before.value:g}" if before.value is not None else "a threshold"
+    raise UsageError(
+        f"cannot record {model!r} on {place.task!r}",
+        got=f"{what} on record already ({place.shown}, line {before.line})",
+        need="--update to replace it",
+        hint='--update --reason "why the new value is right"',
+    )

@@ -1,0 +1,321 @@
+"""Put a run on record: its value, its items one by one, and where it came from. Never over an old reference unasked."""
+
+from __future__ import annotations
+
+import math
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from steelyard import signature
+from steelyard.errors import DataError, SteelyardError, UsageError
+from steelyard.estimate.log_metric import hold_to_own, own_direction, own_positive, refuse_unfinished
+from steelyard.estimate.measure_options import Settings, one_of, settle
+from steelyard.estimate.pair_evidence import right_or_wrong
+from steelyard.estimate.rows import rows_of_sample
+from steelyard.estimate.sample import Sample
+from steelyard.estimate.strata_rows import refuse_alike
+from steelyard.items import Items
+from steelyard.metrics.catalogue import Metric
+from steelyard.options import source_keywords
+from steelyard.questions.compare.from_sources import Run, default_metric
+from steelyard.questions.guard.rates import pooled_rates
+from steelyard.questions.guard.rule import SCALES
+from steelyard.questions.guard.source import metric_of, read_run
+from steelyard.questions.record.entry import Measured, entry_of, refuse_unasked, wish_of
+from steelyard.questions.record.store import stored
+from steelyard.reference import outcomes
+from steelyard.reference.atomic import read_if_there
+from steelyard.reference.entry import ENOUGH_RUNS, Entry
+from steelyard.reference.lookup import Place, entry_there, locate
+from steelyard.reference.run_notes import Notes, notes_of
+from steelyard.reference.writing import parsed
+from steelyard.results.verdict import Recorded
+from steelyard.tally.spelling import told_of_look_alikes
+
+
+def record(
+    *sources: Any,
+    task: str,
+    model: str,
+    spec: Mapping[str, Any] | None = None,
+    directory: str | os.PathLike[str] | None = None,
+    metric: str | None = None,
+    positive: object = None,
+    scale: str | None = None,
+    higher_is_better: bool | None = None,
+    reason: str | None = None,
+    protocol: Mapping[str, str] | None = None,
+    update: bool = False,
+    items: bool = True,
+    ids: str | None = None,
+    deterministic: bool = False,
+    missing: str = "error",
+    theta: float | None = None,
+    margin: float | None = None,
+    alpha: float | None = None,
+    beta: float | None = None,
+    sigma: float | None = None,
+    config: str | os.PathLike[str] | None = None,
+    **columns: Any,
+) -> Recorded:
+    """Put one or several runs of a model on record as the reference of a task.
+
+    Several runs are pooled, never the best of them, and every repeat is kept. An existing entry is replaced only with
+    update=True, and then keeps what it was about: metric, scale, protocol, the numbers set by hand; the history keeps a
+    line of every change. ids="hashed" stores hashes instead of ids; items=False stores the value alone, which leaves
+    `check` with the weaker unpaired test. The other numbers are written into the entry.
+    """
+    columns = source_keywords(record, columns)
+    if not sources:
+        raise UsageError("cannot record nothing", got="no source", need="at least one run")
+    one_of("scale", scale, SCALES)
+    one_of("ids", ids, ("kept", "hashed"))
+    place = locate(task, directory, config)
+    before = existing_entry(place, model, spec)
+    refuse_unasked(before, update, place, model)
+    notes = run_notes(sources, task)
+    if notes:
+        protocol = {**notes[0].protocol, **(protocol or {})}
+        metric = metric if metric is not None or before is not None else notes[0].metric
+        columns = {"ratio": tuple(notes[0].ratio), **columns} if notes[0].ratio is not None else columns
+    about = {"model": model, "spec": spec, "metric": metric, "positive": positive, "scale": scale, "deterministic": deterministic}
+    limits = {"theta": theta, "margin": margin, "alpha": alpha, "beta": beta, "sigma": sigma, "higher_is_better": higher_is_better}
+    wish = wish_of({**about, **limits, "reason": reason, "protocol": protocol}, before, place)
+    settings = settle(missing=missing, positive=wish.positive)
+    runs = [read_run(source, columns, wish.metric or "accuracy", settings.warnings) for source in sources]
+    logs = [run.log for run in runs]
+    refuse_unfinished(logs, missing)
+    refuse_alike(logs, "record")
+    if metric is None:
+        hold_to_own(logs, wish.metric)
+    about_what = metric_of(wish.metric, runs[0].items) if wish.metric is not None else default_metric(runs)
+    wish = replace(wish, positive=own_positive(logs, [about_what], wish.positive))
+    if before is None and place.defaults.higher_is_better is None and own_direction(logs, about_what) is False:
+        wish = replace(wish, limits={"higher_is_better": False, **wish.limits})
+    settings = replace(settings, positive=wish.positive)
+    found = _measured(runs, wish.metric, settings, items=items, hashed=_hashed(ids, before, place))
+    entry = entry_of(wish, found, place, settings.warnings)
+    _warn(found, wish.deterministic, settings)
+    if before is not None and not reason:
+        settings.warn("a reference was replaced without a reason: the history will not say why (--reason TEXT)")
+    entry = replace(entry, rates=pooled_rates(notes))
+    entry, said = stored(entry, found.kept, place, before)
+    settings.warnings.extend(said)
+    return _told(entry, place, before, settings)
+
+
+def run_notes(sources: Sequence[Any], task: str) -> list[Notes]:
+    """The notes of runs that steelyard made; all of them, or none. A run that stopped by its answers is no reference."""
+    found = [notes_of(source) for source in sources]
+    notes = [each for each in found if each is not None]
+    for each in notes:
+        if each.stopped_early:
+            raise DataError(
+                "cannot record a run that stopped early",
+                got=f"{each.n:,} of {each.available:,} items, stopped by their answers",
+                need="a complete run: what stops by luck is lucky",
+                hint="run again without --until",
+            )
+        if each.protocol != notes[0].protocol:
+            raise DataError(
+                "cannot pool runs of two protocols", got=f"runs of {each.task!r} that were made differently", need="one protocol"
+            )
+    return notes if len(notes) == len(found) else []
+
+
+def existing_entry(place: Place, model: str, spec: Mapping[str, Any] | None) -> Entry | None:
+    """The entry of exactly this model and spec, if the task has one. An unknown spec key is an error here already."""
+    return entry_there(place, parsed(read_if_there(place.path), place), model, spec)
+
+
+def _hashed(ids: str | None, before: Entry | None, place: Place) -> bool:
+    """Whether ids are to be stored as hashes: as asked, else as the old outcomes have them, else as the configuration says."""
+    if ids is None and before is not None and before.items is not None:
+        try:
+            return outcomes.load(place.directory, place.task, before.items).hashed
+        except SteelyardError:
+            pass  # damaged outcomes are recorded again, as their own hint says
+    return (ids or place.config.ids) == "hashed"
+
+
+# ---- measuring -------------------------------------------------------------------------------------------------------------
+
+
+def _measured(runs: Sequence[Run], name: str | None, settings: Settings, *, items: bool, hashed: bool) -> Measured:
+    metric = metric_of(name, runs[0].items) if name is not None else default_metric(runs)
+    if not items and len(runs) > 1:
+        raise UsageError("cannot pool runs without their items", got=f"{len(runs)} runs", need="their items, or one run")
+    if items:
+        _require_ids(runs)
+        _refuse_without_test(metric, repeated=len(runs) > 1 or runs[0].items.repeat is not None)
+        for sentence in dict.fromkeys(said for run in runs if run.items.id is not None for said in told_of_look_alikes(run.items.id.names)):
+            settings.warn(sentence)
+    named = [f"run {place}: " if len(runs) > 1 else "" for place in range(1, len(runs) + 1)]
+    parts = [_kept_columns(_settled(run.items, metric, settings, name), metric) for run, name in zip(runs, named, strict=True)]
+    kept = outcomes.outcomes_of(parts, roles=_roles(metric), hashed=hashed) if items else None
+    together = parts[0] if kept is None else outcomes.to_items(kept)
+    sample = Sample(together, settings)
+    quiet = settings.quietly(draws=100)  # only the estimate is wanted, and nothing that is to be said of its interval
+    value = _estimate(sample, metric, quiet)
+    runs_apart = [] if metric.facts.family == "repeats" else _each_run(together)  # tries make one number together
+    by_run = tuple(_estimate(Sample(one, quiet), metric, quiet) for one in runs_apart)
+    return Measured(metric=metric, value=value, by_run=by_run, n=sample.n, items=together, kept=kept)
+
+
+def _settled(items: Items, metric: Metric, settings: Settings, name: str) -> Items:
+    """The run with nothing missing of what the metric needs: what is kept is what was counted."""
+    own = settings.quietly()
+    settled = Sample(items, own, needed=_needed(items, metric)).items
+    for sentence in own.warnings:
+        settings.warn(name + sentence)
+    return settled
+
+
+def _needed(items: Items, metric: Metric) -> tuple[str, ...]:
+    """The columns that matter: scores of 0 and 1 decide right and wrong where there are any, labels elsewhere."""
+    if not metric.facts.right_or_wrong:
+        return (*metric.facts.needs, "group")
+    scored = items.score is not None and bool(np.isin(items.score[~np.isnan(items.score)], (0.0, 1.0)).all())
+    return ("score", "group") if scored or items.truth is None else ("truth", "prediction", "group")
+
+
+def _kept_columns(items: Items, metric: Metric) -> Items:
+    """What the metric needs of a run: right or wrong as a bit, else its columns."""
+    if metric.facts.right_or_wrong and (items.score is None or items.truth is not None):
+        return replace(items, score=right_or_wrong(items))
+    return items
+
+
+def _roles(metric: Metric) -> tuple[str, ...]:
+    if metric.facts.scored:
+        return ("score",)
+    return metric.facts.needs
+
+
+def _require_ids(runs: Sequence[Run]) -> None:
+    for run in runs:
+        if run.items.id is None:
+            raise DataError(
+                "cannot record the items",
+                got="a run without ids",
+                need="an id column, so that the next run can be paired",
+                hint="name it with --id; --no-items records the value alone",
+            )
+        if run.items.weight is not None or run.items.count is not None:
+            raise DataError(
+                "cannot record the items",
+                got="weights, which no test item by item knows",
+                need="items that count alike, one row per item (and repeat)",
+                hint="leave the weights out; --no-items (items=False) records the weighted value alone",
+            )
+
+
+def _refuse_without_test(metric: Metric, *, repeated: bool) -> None:
+    """A metric that no later run could be held against item by item is refused now, not then."""
+    if metric.base == "auc" and repeated:
+        raise UsageError(
+            "cannot record auc with repeats", got="several probabilities per item", need="one run", hint="average the probabilities first"
+        )
+    if not metric.facts.pairable:
+        raise UsageError(
+            f"cannot record the items for {metric.name}",
+            got="a metric of ranks, which has no test item by item here",
+            need="the value alone",
+            hint="--no-items (items=False); the check then needs --sigma",
+        )
+
+
+def _estimate(sample: Sample, metric: Metric, settings: Settings) -> float:
+    own = settings.quietly()
+    rows = rows_of_sample([metric], sample, own)
+    if len(rows) != 1:
+        raise DataError(
+            "cannot record the run",
+            got=f"{len(rows)} values of {metric.name}, one for each class",
+            need="one number",
+            hint=f"--positive LABEL names the class; --metric macro_{metric.name} averages over them",
+        )
+    if rows[0].estimate is None:
+        why = own.warnings[0] if own.warnings else "the metric is not defined on these items"
+        raise DataError("cannot record the run", got=f"no value of {metric.name} ({why})", need="one number")
+    return float(rows[0].estimate)
+
+
+def _each_run(items: Items) -> list[Items]:
+    """The runs one by one, where there are several."""
+    from steelyard.tally.design import take
+
+    if items.repeat is None:
+        return []
+    codes = items.repeat.codes
+    return [replace(take(items, codes == code), repeat=None) for code in np.unique(codes)]
+
+
+# ---- saying ----------------------------------------------------------------------------------------------------------------
+
+
+def _warn(found: Measured, deterministic: bool, settings: Settings) -> None:
+    runs = max(1, len(found.by_run))
+    if runs < ENOUGH_RUNS and not deterministic:
+        settings.warn(
+            f"{runs} run{'s' if runs > 1 else ''} on record: unless the model is deterministic (--deterministic), a lucky reference alarms "
+            f"for ever; {ENOUGH_RUNS} runs or more are pooled into a fairer one"
+        )
+    if found.kept is None:
+        settings.warn("without its items the reference is a number alone: the next check is the weaker, unpaired one")
+        return
+    lacking = [int((~run.present).sum()) for run in found.kept.runs if run.present is not None]
+    if lacking:
+        settings.warn(
+            f"{len(lacking)} of {runs} runs lack items that others have, {sum(lacking):,} answers in all: "
+            "the value is the mean over items, not the mean of the runs"
+        )
+    differ = _differing(found.kept)
+    if deterministic and differ:
+        settings.warn(f"{differ:,} of {found.n:,} items differ between the runs, so the model is not deterministic")
+
+
+def _differing(kept: outcomes.Outcomes) -> int:
+    """How many items did not get the same answer in every run that has them."""
+    differ = np.zeros(kept.n, bool)
+    for name in outcomes.OF_RUNS:
+        columns = [getattr(run, name) for run in kept.runs]
+        if columns[0] is None:
+            continue
+        there = np.array([np.ones(kept.n, bool) if run.present is None else run.present for run in kept.runs])
+        answers = np.where(there, np.array(columns, float), np.nan)
+        first = answers[np.argmax(there, axis=0), np.arange(kept.n)]
+        differ |= (there & (answers != first)).any(axis=0)
+    return int(differ.sum())
+
+
+def _told(entry: Entry, place: Place, before: Entry | None, settings: Settings) -> Recorded:
+    value = entry.value if entry.value is not None else math.nan
+    n, runs, scale = entry.num_samples or 0, entry.runs or 1, entry.scale or "raw"
+    many = f", {runs} runs" if runs > 1 else ""
+    was = f" (was {before.value:.6g})" if before is not None and before.value is not None else ""
+    what = "the value alone" if entry.items is None else "with its items"
+    facts = {"task": place.task, "model": entry.model, "metric": entry.value_key, "positive": entry.positive, "scale": scale, "n": n}
+    missing = None if settings.missing == "error" else settings.missing
+    return Recorded(
+        task=place.task,
+        model=entry.model,
+        spec=dict(entry.spec),
+        metric=entry.value_key,
+        scale=scale,
+        value=value,
+        n=n,
+        runs=runs,
+        sigma_run=entry.sigma_run,
+        before=None if before is None else before.value,
+        file=place.shown,
+        items=entry.items,
+        reason=entry.reason,
+        conclusion=f"{entry.model} on {place.task}: {entry.value_key} {value:.6g}{was} on record, {n:,} items{many}, {what}.",
+        warnings=tuple(settings.warnings),
+        signature=signature.write({**facts, "repeats": runs, "missing": missing}),
+    )

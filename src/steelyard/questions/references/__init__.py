@@ -1,0 +1,1 @@
+"""The references on record: list, show, lint, import, change."""

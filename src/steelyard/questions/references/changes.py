@@ -1,0 +1,172 @@
+"""Changes of references by hand: remove, rename, approve. One atomic step each, with a line in the history that says why."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from typing import Any
+
+from steelyard import signature
+from steelyard.errors import SteelyardError, UsageError
+from steelyard.questions.references.listing import Where, found_or_listed, nearest_model, shown_path, signed_spec
+from steelyard.reference.changes import Change, commit_of, now, who
+from steelyard.reference.entry import Entry
+from steelyard.reference.lookup import Place, load, locate
+from steelyard.reference.task_file import TaskFile, renamed, with_entry, without_entry
+from steelyard.reference.writing import Plan, carry_out
+from steelyard.results.references import Changed
+
+
+def remove_reference(
+    task: str,
+    model: str,
+    spec: Mapping[str, Any] | None = None,
+    *,
+    reason: str,
+    line: int | None = None,
+    directory: Where = None,
+    config: Where = None,
+) -> Changed:
+    """Take a reference off the record. Its item outcomes go with it, unless another entry refers to them.
+
+    `line` names the entry where several cannot be told apart by their spec.
+    """
+    why = checked_reason(reason)
+    place = locate(task, directory, config)
+    signed = signature_of(place)
+    taken: list[Entry] = []
+    shared: list[int] = []
+
+    def without(file: TaskFile) -> Plan:
+        entry = found_or_listed(place, file, model, spec, line)
+        taken[:] = [entry]
+        shared[:] = [other.line for other in file.entries if other is not entry and other.items == entry.items is not None]
+        change = Change(action="remove", model=model, spec=dict(entry.spec), old=_number(entry), reason=why, **signed)
+        gone = [] if entry.items is None or shared else [entry.items]
+        return Plan(action="remove", text=without_entry(file, entry), lines=[change], gone=gone)
+
+    warnings = changed(place, without)
+    (entry,) = taken
+    if shared:
+        warnings += ("the item outcomes stay: another entry refers to them as well",)
+    row = {**_row(place, entry), "items": entry.items, "items_removed": entry.items is not None and not _is_there(place, entry.items)}
+    return _told("remove", place, [row], why, f"{_named(place, entry)}: removed.", warnings)
+
+
+def rename_reference(task: str, old: str, new: str, *, reason: str, directory: Where = None, config: Where = None) -> Changed:
+    """Give a model another name, in all its entries. Its history follows."""
+    why = checked_reason(reason)
+    if not new.strip() or new != new.strip():
+        raise UsageError(f"cannot rename {old!r}", got=repr(new), need="a name, without spaces around it")
+    place = locate(task, directory, config)
+    signed = signature_of(place)
+    moved: list[Entry] = []
+
+    def under_new_name(file: TaskFile) -> Plan:
+        if old not in file.models():
+            raise UsageError(
+                f"cannot rename {old!r}",
+                got=f"no such model in {place.shown!r}",
+                need=f"a model that is on record{nearest_model(file, old)}",
+                hint=f"steelyard references list {task}",
+            )
+        moved[:] = [entry for entry in file.entries if entry.model == old]
+        change = Change(action="rename", model=new, old=old, new=new, reason=why, **signed)
+        return Plan(action="rename", text=renamed(file, old, new), lines=[change])
+
+    warnings = changed(place, under_new_name)
+    rows = [{**_row(place, replace(entry, model=new)), "old_model": old} for entry in moved]
+    return _told("rename", place, rows, why, f"{old} on {task} is now {new}, in {len(rows)} {_entries(len(rows))}.", warnings)
+
+
+def approve_reference(
+    task: str,
+    model: str,
+    spec: Mapping[str, Any] | None = None,
+    *,
+    reason: str,
+    directory: Where = None,
+    config: Where = None,
+) -> Changed:
+    """Say that somebody looked at a reference and stands for it: `approved: TIME by WHO`. A later update takes it back."""
+    why = checked_reason(reason)
+    place = locate(task, directory, config)
+    signed = signature_of(place)
+    stamp = f"{now()} by {signed['by']}"
+    seen: list[Entry] = []
+
+    def stamped(file: TaskFile) -> Plan:
+        entry = found_or_listed(place, file, model, spec)
+        seen[:] = [entry]
+        text = with_entry(file, replace(entry, approved=stamp), replace=entry)
+        spec_, n = dict(entry.spec), entry.num_samples
+        change = Change(action="approve", model=model, spec=spec_, new=_number(entry), n=n, reason=why, **signed)
+        return Plan(action="approve", text=text, lines=[change])
+
+    warnings = changed(place, stamped)
+    (entry,) = seen
+    row = {**_row(place, entry), "approved": stamp, "approved_before": entry.approved}
+    return _told("approve", place, [row], why, f"{_named(place, entry)}: approved, {stamp}.", warnings)
+
+
+# ---- the steps that all of them take -----------------------------------------------------------------------------------
+
+
+def checked_reason(reason: str) -> str:
+    """A reason that says something: it is all that a reader of the history will have."""
+    if not isinstance(reason, str) or not reason.strip():
+        raise UsageError("cannot change a reference without a reason", got=repr(reason), need="why", hint='--reason "..."')
+    return reason.strip()
+
+
+def changed(place: Place, plan: Callable[[TaskFile], Plan]) -> tuple[str, ...]:
+    """The task's file through a plan. A task without a file is told with the command that makes one, before anything is locked."""
+    load(place)
+    return carry_out(place, plan)
+
+
+def signature_of(place: Place) -> dict[str, Any]:
+    """Who makes a change, and on which commit: asked once, before anything is locked."""
+    return {"by": who(), "commit": commit_of(place.directory, except_for=place.directory)}
+
+
+def _is_there(place: Place, items: str) -> bool:
+    from steelyard.reference import outcomes
+
+    try:
+        return outcomes.path_of(place.directory, place.task, items).exists()
+    except SteelyardError:
+        return True
+
+
+def _number(entry: Entry) -> float | None:
+    return entry.value if entry.value is not None else entry.threshold
+
+
+def _row(place: Place, entry: Entry) -> dict[str, Any]:
+    names = {"task": place.task, "model": entry.model, "spec": dict(entry.spec), "value": entry.value}
+    return {**names, "file": place.shown, "line": entry.line}
+
+
+def _named(place: Place, entry: Entry) -> str:
+    spec = ", ".join(f"{key}={value}" for key, value in entry.spec.items())
+    what = f"threshold {entry.threshold:g}" if entry.value is None and entry.threshold is not None else f"{entry.value_key} {entry.value:g}"
+    return f"{entry.model}{f' [{spec}]' if spec else ''} on {place.task}, {what}"
+
+
+def _entries(n: int) -> str:
+    return "entry" if n == 1 else "entries"
+
+
+def _told(action: str, place: Place, rows: list[dict[str, Any]], why: str, sentence: str, warnings: tuple[str, ...]) -> Changed:
+    first = rows[0]
+    facts = {"goal": action, "task": place.task, "model": first["model"], "spec": signed_spec(first["spec"])}
+    return Changed(
+        action=action,
+        directory=shown_path(place.directory),
+        rows=tuple(rows),
+        reason=why,
+        conclusion=sentence,
+        warnings=warnings,
+        signature=signature.write(facts),
+    )

@@ -1,0 +1,106 @@
+"""What a reference can find: what a bare score would be held to, and the drop that would be found, by the guard itself."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from steelyard.errors import SteelyardError
+from steelyard.questions.guard.number import ASSUMED_DISCORDANCE, Number, guard_number
+from steelyard.questions.guard.rule import Rule, settle_rule
+from steelyard.reference.entry import Entry, TaskDefaults
+
+OF_RULE = ("metric", "higher_is_better", "scale", "alpha", "beta", "sigma", "theta", "margin", "num_samples", "threshold")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Gate:
+    """The design of a check, and what it does. A number that cannot be known before the run is None, and `note` says why.
+
+    `bare_score_threshold` and `mde` are in the scale of the value, and are those of a bare score; `paired_mde` is what a run
+    with items finds if one item in twenty changes between healthy runs.
+    """
+
+    design: str
+    bare_score_threshold: float | None = None
+    mde: float | None = None
+    paired_mde: float | None = None
+    sigma: float | None = None
+    n: int | None = None
+    note: str = ""
+
+    @property
+    def threshold(self) -> float | None:
+        """The score below which a run would be a regression, where that is known before the run: not where items are paired."""
+        return None if self.design == "paired" else self.bare_score_threshold
+
+    @property
+    def finds(self) -> float | None:
+        """The drop that the strongest check against this reference would find."""
+        return self.paired_mde if self.design == "paired" and self.paired_mde is not None else self.mde
+
+    def to_dict(self) -> dict[str, Any]:
+        return {"design": self.design, "threshold": self.threshold, **asdict(self)}
+
+
+def gate_of(entry: Entry, task: TaskDefaults) -> tuple[Rule | None, Gate]:
+    """The rule of an entry and its gate: the guard asked about a run that scores exactly as the reference does.
+
+    >>> rule, gate = gate_of(Entry(model="m", value=68.17, num_samples=4096, sigma=50), TaskDefaults())
+    >>> round(gate.bare_score_threshold, 6), round(gate.mde, 6)
+    (66.352676, 2.747193)
+    """
+    design = "threshold" if entry.threshold is not None else "paired" if entry.items is not None else "unpaired"
+    try:
+        rule = settle_rule({}, entry, task)
+    except SteelyardError as fault:
+        return None, Gate(design=design, note=str(fault))
+    if rule.threshold is not None:
+        return rule, Gate(
+            design=design, bare_score_threshold=rule.threshold, n=rule.num_samples, note="set by hand: it says nothing about chance"
+        )
+    if entry.value is None:
+        return rule, Gate(design=design, note="the entry has no value")
+    try:
+        found = guard_number(Number(value=entry.value, n=rule.num_samples), entry, rule)
+    except SteelyardError as fault:
+        return rule, Gate(design=design, n=rule.num_samples, note=f"{fault.what}: {fault.got}")
+    return rule, Gate(
+        design=design,
+        bare_score_threshold=found.threshold,
+        mde=found.mde,
+        paired_mde=found.details["paired_would_find"] if design == "paired" else None,
+        sigma=found.sigma,
+        n=found.n,
+        note=_note(design, rule, unfailing=found.verdict == "inconclusive"),
+    )
+
+
+def _note(design: str, rule: Rule, *, unfailing: bool) -> str:
+    said = ["no bare score could fail it"] if unfailing else []
+    if rule.sigma is None:
+        said.append("sigma is taken from the value itself, and from both scores when a run is checked")
+    if design == "paired":
+        said.append(
+            "a run with items is paired: its threshold depends on the items that change, and is in its verdict "
+            f"(paired mde: {ASSUMED_DISCORDANCE:.0%} of them)"
+        )
+    return "; ".join(said)
+
+
+def sources(rule: Rule, entry: Entry, task: TaskDefaults) -> tuple[Mapping[str, Any], ...]:
+    """Every number of the rule with its value and where it comes from: entry, task, metric, default, or nowhere."""
+    return tuple({"name": name, "value": getattr(rule, name), "source": _source(name, rule, entry, task)} for name in OF_RULE)
+
+
+def _source(name: str, rule: Rule, entry: Entry, task: TaskDefaults) -> str:
+    if getattr(entry, name, None) is not None:
+        return "entry"
+    if getattr(task, name, None) is not None:
+        return "task"
+    if name == "metric":
+        return "entry"  # its value stands under the metric's name
+    if name == "higher_is_better":
+        return "metric"
+    return "default" if getattr(rule, name) is not None else "not given"

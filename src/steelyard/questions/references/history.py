@@ -1,0 +1,144 @@
+"""How references came about: every change with who and why, models followed through their names, and the sum of it."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+from steelyard import signature
+from steelyard.errors import SteelyardError
+from steelyard.questions.references.listing import Where, plural, shown_path, signed_spec
+from steelyard.reference.changes import TORN, Change
+from steelyard.reference.entry import Entry
+from steelyard.reference.lookup import Place, load, locate
+from steelyard.reference.matching import NoReferenceError
+from steelyard.reference.names import canonical_spec, history_path
+from steelyard.reference.writing import read_history, unfinished
+from steelyard.results.references import Story
+
+OF_CHANGE = ("time", "action", "old", "new", "n", "runs", "by", "reason", "commit", "tool")
+
+
+def reference_history(
+    task: str, model: str | None = None, spec: Mapping[str, Any] | None = None, *, directory: Where = None, config: Where = None
+) -> Story:
+    """How the references of a task (a model, a spec) came about: every change with who and why, first to last."""
+    place = locate(task, directory, config)
+    path = history_path(place.directory, task)
+    file = load(place) if place.path.exists() or not path.exists() else None
+    entries = file.entries if file is not None else ()
+    told = followed(read_history(place))
+    warnings = [f"{shown_path(path)}: a line was cut short and nobody knows whose it was" for change in told if change.action == TORN]
+    warnings += unfinished_note(place)
+    wanted = None if spec is None else canonical_spec(spec)
+    series = [
+        each
+        for each in chronicles([change for change in told if change.action != TORN], entries)
+        if model in (None, each["model"]) and (wanted is None or canonical_spec(each["spec"]) == wanted)
+    ]
+    if model is not None and not series:
+        known = sorted({change.model for change in told if change.model} | {entry.model for entry in entries})
+        near = difflib.get_close_matches(model, known, n=3, cutoff=0.5)
+        raise NoReferenceError(
+            f"cannot tell the history of {model!r} on {task!r}",
+            got=f"{len(known)} {plural('model', len(known))}, none of this name and spec",
+            need=f"a model that is or was on record; the nearest are {', '.join(map(repr, near))}" if near else "a model on record",
+            hint=f"steelyard references history {task}",
+        )
+    warnings += [sentence for each in series if (sentence := edited(each))]
+    changes = sum(len(each["changes"]) for each in series)
+    return Story(
+        task=task,
+        model=model,
+        file=shown_path(path),
+        series=tuple(series),
+        conclusion=f"{changes:,} {plural('change', changes)} of {len(series):,} {plural('reference', len(series))}.",
+        warnings=tuple(warnings),
+        signature=signature.write({"goal": "reference_history", "task": task, "model": model, "spec": signed_spec(spec)}),
+    )
+
+
+def unfinished_note(place: Place) -> list[str]:
+    """A sentence if a killed process left a change behind."""
+    try:
+        intent = unfinished(place)
+    except SteelyardError as fault:
+        return [str(fault)]
+    if intent is None:
+        return []
+    who = next((change.by for change in intent.changes() if change.by), None)
+    by = f" by {who}" if who else ""
+    return [f"a change ({intent.action}{by}) is unfinished: its process was killed; the next command that writes finishes or undoes it"]
+
+
+def followed(changes: Iterable[Change]) -> list[Change]:
+    """The changes with every model under the name that it has now: a rename takes the past along."""
+    told: list[Change] = []
+    for change in changes:
+        if change.action == "rename" and isinstance(change.old, str) and isinstance(change.new, str):
+            old, new = change.old, change.new
+            told = [replace(each, model=new) if each.model == old else each for each in told]
+        told.append(change)
+    return told
+
+
+def chronicles(changes: Iterable[Change], entries: Iterable[Entry]) -> list[dict[str, Any]]:
+    """One series for each model and spec: its changes, the first and the last value, and the value that the file has now.
+
+    A rename is of a whole model, so it is told in every series of that model.
+    """
+    found: dict[tuple[str, str], dict[str, Any]] = {}
+    now = {(entry.model, canonical_spec(entry.spec)): entry for entry in entries}
+    for change in changes:
+        if change.model is None:
+            continue
+        if change.action == "rename":
+            for (name, _), each in found.items():
+                if name == change.model:
+                    each["changes"].append(_plain(change))
+            continue
+        key = (change.model, canonical_spec(change.spec))
+        each = found.setdefault(key, {"model": change.model, "spec": dict(change.spec), "changes": []})
+        each["changes"].append(_plain(change))
+    for key, entry in now.items():
+        found.setdefault(key, {"model": entry.model, "spec": dict(entry.spec), "changes": []})
+    return [{**each, **_summed(each["changes"], now.get(key))} for key, each in found.items()]
+
+
+def _plain(change: Change) -> dict[str, Any]:
+    return {name: value for name in OF_CHANGE if (value := getattr(change, name)) is not None}
+
+
+def _summed(changes: Sequence[Mapping[str, Any]], entry: Entry | None) -> dict[str, Any]:
+    """The values that the changes put on record in turn, and their sum. A removal ends a life: counting starts anew."""
+    values: list[float] = []
+    for change in changes:
+        old, new = change.get("old"), change.get("new")
+        if change["action"] == "remove":
+            values = []
+        elif change["action"] in ("record", "update", "import", "recovered"):
+            if not values and isinstance(old, int | float):
+                values.append(float(old))
+            if isinstance(new, int | float):
+                values.append(float(new))
+    current = None if entry is None else entry.value if entry.value is not None else entry.threshold
+    return {
+        "values": values,
+        "first": values[0] if values else None,
+        "last": values[-1] if values else None,
+        "change": values[-1] - values[0] if values else None,
+        "on_file": current,
+        "line": None if entry is None else entry.line,
+    }
+
+
+def edited(series: Mapping[str, Any]) -> str:
+    """A sentence if the file has another value than its history last put there; nothing if the two agree or one is silent."""
+    last, current = series["last"], series["on_file"]
+    if last is None or current is None or last == current:
+        return ""
+    spec = ", ".join(f"{key}={value}" for key, value in series["spec"].items())
+    about = f"{series['model']}{f' [{spec}]' if spec else ''}"
+    return f"{about}: the file says {current:g}, the history ends with {last:g}: changed by hand, without a line that says why"

@@ -1,0 +1,202 @@
+"""References of other suites put on record here: TensorRT-LLM's files, lm-eval configurations as vLLM keeps them."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from steelyard import signature
+from steelyard.errors import DataError, UsageError
+from steelyard.questions.references.changes import signature_of
+from steelyard.questions.references.imported_tasks import learn_tasks
+from steelyard.questions.references.listing import Where, plural, shown_path
+from steelyard.reference.atomic import read_if_there
+from steelyard.reference.changes import Change
+from steelyard.reference.entry import Entry
+from steelyard.reference.entry_schema import same
+from steelyard.reference.importing import Imported, import_trtllm, import_vllm
+from steelyard.reference.lookup import Place, entry_there, locate
+from steelyard.reference.matching import duplicates
+from steelyard.reference.task_file import TaskFile, with_entry
+from steelyard.reference.writing import Plan, carry_out, parsed
+from steelyard.results.references import Changed
+
+DIALECTS: dict[str, Callable[[str | os.PathLike[str]], Imported]] = {"trtllm": import_trtllm, "vllm": import_vllm}
+SHOWN = 3
+
+
+@dataclass(slots=True)
+class Merge:
+    """What an import does to one task: the new text, and which entries are added, replaced, or there already."""
+
+    text: str
+    added: list[Entry]
+    replaced: list[tuple[Entry, Entry]]
+    alike: int = 0
+    verbatim: bool = False
+
+
+def import_references(
+    path: str | os.PathLike[str],
+    *,
+    dialect: str,
+    update: bool = False,
+    reason: str | None = None,
+    directory: Where = None,
+    config: Where = None,
+) -> Changed:
+    """Put the references of another suite on record.
+
+    Every task is tried before any file is written, and each file is written whole or not at all. An entry that is there with
+    other numbers is replaced only with update=True. A file that is a task file already is copied with its comments. What the
+    other suite's code knows of its tasks (direction, sigma, alpha, number of items) goes into [tasks.NAME] of steelyard.toml,
+    before the references: none of them is ever judged without it. Nothing that is said there already is changed.
+    """
+    if dialect not in DIALECTS:
+        raise UsageError("cannot import", got=f"the dialect {dialect!r}", need=f"one of {', '.join(DIALECTS)}")
+    found = DIALECTS[dialect](path)
+    why = (reason or "").strip() or f"imported from {os.path.basename(os.path.abspath(path))} ({dialect})"
+    places = {task: locate(task, directory, config) for task in found.tasks}
+    for place in places.values():  # a rehearsal: nothing is written if one of them cannot be
+        _merged(parsed(read_if_there(place.path), place), place, found, update)
+    warnings = list(found.warnings)
+    learned = learn_tasks(found, dialect, places, config)
+    warnings += learned.warnings
+    rows = [_written(places[task], found, update, why, warnings) for task in found.tasks]
+    return Changed(
+        action="import",
+        directory=shown_path(next(iter(places.values())).directory),
+        rows=tuple(rows),
+        reason=why,
+        conclusion=" ".join([_counted(rows, dialect), *learned.sentences]),
+        config=learned.plain,
+        warnings=tuple(warnings),
+        signature=signature.write({"goal": "import", "task": sorted(found.tasks), "method": dialect}),
+    )
+
+
+def _merged(file: TaskFile, place: Place, found: Imported, update: bool) -> Merge:
+    """The text of the task's file with the imported entries in it."""
+    entries = found.tasks[place.task]
+    text = found.verbatim.get(place.task)
+    if text is not None and not file.entries and not file.text.strip():
+        whole = parsed(text.encode(), place)  # read again, with the spec keys and the metric that are declared here
+        return Merge(text, list(whole.entries), [], verbatim=True)
+    out = Merge(file.text, [], [])
+    in_the_way: list[tuple[Entry, Entry]] = []
+    taken: list[Entry] = []
+    for entry in entries:
+        there = entry_there(place, file, entry.model, entry.spec)
+        if there is not None and same(there, entry):
+            out.alike += 1
+            continue
+        if there is not None and any(same(there, other) for other in taken):
+            raise _twice(place, entry, there)
+        if there is not None and not update:
+            in_the_way.append((there, entry))
+            continue
+        new = entry if there is None else _over(there, entry)
+        file = _parsed_again(with_entry(file, new, replace=there), place)
+        taken.append(new)
+        if there is None:
+            out.added.append(new)
+        else:
+            out.replaced.append((there, new))
+    if in_the_way:
+        raise _refused(place, in_the_way)
+    out.text = file.text
+    return out
+
+
+def _over(old: Entry, new: Entry) -> Entry:
+    """The imported entry in the place of an old one: the value first on record stays known, so that drift can be seen."""
+    return replace(new, first_value=old.first_value if old.first_value is not None else old.value)
+
+
+def _parsed_again(text: str, place: Place) -> TaskFile:
+    return parsed(text.encode(), place)
+
+
+def _written(place: Place, found: Imported, update: bool, why: str, warnings: list[str]) -> dict[str, Any]:
+    done: list[Merge] = []
+    signed = signature_of(place)
+
+    def plan(file: TaskFile) -> Plan:
+        merge = _merged(file, place, found, update)
+        done[:] = [merge]
+        pairs: list[tuple[Entry | None, Entry]] = [*((None, entry) for entry in merge.added), *merge.replaced]
+        # A line for each entry that is new or replaced: whoever changes a value by hand later can then be asked why.
+        lines = [replace(_change(old, new, why), **signed) for old, new in pairs]
+        gone = dict.fromkeys(old.items for old, new in merge.replaced if old.items is not None and old.items != new.items)
+        return Plan(action="import", text=merge.text, lines=lines, gone=tuple(gone))
+
+    told = carry_out(place, plan)
+    (merge,) = done
+    warnings += [*_oddities(place, merge, found), *told]
+    return {
+        "task": place.task,
+        "file": place.shown,
+        "added": len(merge.added),
+        "replaced": len(merge.replaced),
+        "unchanged": merge.alike,
+        "verbatim": merge.verbatim,
+    }
+
+
+def _change(old: Entry | None, new: Entry, why: str) -> Change:
+    return Change(
+        action="import",
+        model=new.model,
+        spec=dict(new.spec),
+        old=None if old is None else _number(old),
+        new=_number(new),
+        n=new.num_samples,
+        runs=new.runs,
+        reason=why,
+    )
+
+
+def _number(entry: Entry) -> float | None:
+    return entry.value if entry.value is not None else entry.threshold
+
+
+def _oddities(place: Place, merge: Merge, found: Imported) -> list[str]:
+    if not merge.verbatim:
+        lost = bool(merge.added or merge.replaced) and "#" in (found.verbatim.get(place.task) or "")
+        return [f"{place.shown}: entries were merged into a file that was there; the comments of the import stayed behind"] if lost else []
+    groups = duplicates(merge.added)
+    lines = "; ".join(f"{group[0].model}, lines {', '.join(str(entry.line) for entry in group)}" for group in groups[:SHOWN])
+    sentence = f"{place.shown}: entries that no spec can tell apart came along ({lines}); steelyard references lint has more"
+    return [sentence] if groups else []
+
+
+def _refused(place: Place, pairs: Sequence[tuple[Entry, Entry]]) -> UsageError:
+    shown = "; ".join(
+        f"{there.model} in line {there.line} has {_number(there)}, the import {_number(entry)}" for there, entry in pairs[:SHOWN]
+    )
+    more = f"; and {len(pairs) - SHOWN} more" if len(pairs) > SHOWN else ""
+    return UsageError(
+        f"cannot import into {place.shown!r}",
+        got=f"{len(pairs)} {plural('entry', len(pairs))} on record already with other numbers: {shown}{more}",
+        need="--update to replace them",
+        hint="nothing was written",
+    )
+
+
+def _twice(place: Place, entry: Entry, other: Entry) -> DataError:
+    return DataError(
+        f"cannot import into {place.shown!r}",
+        got=f"two different entries of {entry.model!r} with one spec, {_number(other)} and {_number(entry)}",
+        need="one of them",
+        hint="import the files one by one, or give one a spec key of its own",
+    )
+
+
+def _counted(rows: Sequence[dict[str, Any]], dialect: str) -> str:
+    added, replaced, alike = (sum(row[key] for row in rows) for key in ("added", "replaced", "unchanged"))
+    return (
+        f"{added:,} {plural('entry', added)} added, {replaced:,} replaced, {alike:,} there already, "
+        f"in {len(rows):,} {plural('task', len(rows))} ({dialect})."
+    )

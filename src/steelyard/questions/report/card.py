@@ -1,0 +1,251 @@
+"""What was measured, put where others look for it: a model card, `.eval_results`, Google's model card, Every Eval Ever."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from steelyard.errors import DataError, SourceError, UsageError
+from steelyard.estimate.standard_errors import with_standard_errors
+from steelyard.reference import card_page, front_matter
+from steelyard.reference.atomic import read_if_there, write_atomic
+from steelyard.reference.entry_text import Splice
+from steelyard.reference.strict_yaml import decode
+from steelyard.render.cards.about import About, Evaluated
+from steelyard.render.cards.eval_results import HEAD, eval_results_yaml
+from steelyard.render.cards.google import google_card
+from steelyard.render.cards.model_index import SOURCE, model_index_items, name_line
+from steelyard.render.cards.page import ASKED, BEGIN, END, card_part, new_page
+from steelyard.render.safe import terminal
+from steelyard.results.evaluation import Evaluation
+from steelyard.results.measurement import Comparison, Measurement, Row
+
+MOST = 8 * 2**20  # bytes of a card; what people write is a thousand times smaller
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Written:
+    """What became of a file, and what is still to be done about it by people."""
+
+    path: Path
+    done: str  # created, updated, unchanged
+    warnings: tuple[str, ...] = ()
+
+
+# ---- what a card is about --------------------------------------------------------------------------------------------
+
+
+def about(results: Sequence[tuple[str, Any]], *, model: str | None = None, task: str = "other", source: str | None = None) -> About:
+    """What a card tells, out of results with the names of their data. A comparison and a run speak for their candidate."""
+    evaluated = tuple(Evaluated(data=data, measurement=with_standard_errors(_measured(result, data))) for data, result in results)
+    if not evaluated or not any(each.scores for each in evaluated):
+        got = "no result" if not evaluated else "no metric with a value"
+        raise DataError(
+            "cannot write a model card", got=got, need="at least one score", hint="steelyard measure ... --format json -o result.json"
+        )
+    twice = sorted({each.data for each in evaluated if sum(other.data == each.data for other in evaluated) > 1})
+    if twice:
+        hint = "name them: first=a.json second=b.json"
+        raise UsageError("cannot tell the results apart", got=f"the data {twice[0]!r} more than once", need="a name for each", hint=hint)
+    if source is not None and not source.lower().startswith(("https://", "http://")):
+        raise UsageError("cannot use the address of the source", got=repr(source), need="https://... or http://...")
+    named = {name for _, result in results if (name := _model_of(result))}
+    found = model if model is not None else next(iter(named)) if len(named) == 1 else ""
+    # The name is written without anything that a reader obeys, and must be found again as it is written.
+    return About(model=terminal(found.strip()), evaluated=evaluated, task=task, source=source)
+
+
+def data_of(result: Any, path: Path) -> str:
+    """What the data is called where nobody said it: the task of a run, the source of a measurement, or the file of the result."""
+    if isinstance(result, Evaluation):
+        return result.task
+    return (result.name if isinstance(result, Measurement) else None) or path.stem
+
+
+def _measured(result: Any, data: str) -> Measurement:
+    """The measurement in a result."""
+    if isinstance(result, Measurement):
+        return result
+    if isinstance(result, Evaluation) and result.measurement is not None:
+        return result.measurement
+    if isinstance(result, Comparison):
+        side = result.candidate
+        row = Row(
+            metric=result.metric,
+            estimate=side.estimate,
+            n=result.n,
+            interval=side.interval,
+            standard_error=side.standard_error,
+            higher_is_better=result.higher_is_better,
+        )
+        return Measurement(n=result.n, rows=(row,), name=side.name, warnings=result.warnings, signature=result.signature)
+    raise UsageError(
+        "cannot write a model card",
+        got=f"{data!r}, which is a {type(result).__name__.lower()}",
+        need="a measurement, a comparison or a run",
+        hint="steelyard measure RUN --format json -o result.json measures what was checked",
+    )
+
+
+def _model_of(result: Any) -> str | None:
+    """The model that a run names. The names in other results are those of files, which are no model's."""
+    return result.models[-1].name if isinstance(result, Evaluation) else None
+
+
+# ---- the card of the Hub ---------------------------------------------------------------------------------------------
+
+
+def model_card(
+    path: str | Path, results: Mapping[str, Any], *, model: str | None = None, task: str = "other", source: str | None = None
+) -> Written:
+    """Write a model card of the Hugging Face Hub, or update the one at a path: our results in it, and nothing else.
+
+    results: the name of the data -> a measurement, a comparison or a run (which speak for their candidate). model: the
+    name in the index (default: the one that is there). task: as the Hub sorts tasks. source: where the evaluation can be seen.
+
+    >>> import tempfile
+    >>> from steelyard.questions.measure.measure import measure
+    >>> from steelyard.tally.counts import Counts
+    >>> with tempfile.TemporaryDirectory() as there:
+    ...     found = model_card(Path(there) / "README.md", {"gsm8k": measure(Counts.of(85, 100))}, model="lab/small")
+    >>> found.done, len(found.warnings)
+    ('created', 3)
+    """
+    return update_card(Path(path), about(list(results.items()), model=model, task=task, source=source))
+
+
+def update_card(path: Path, told: About) -> Written:
+    """Write the card at a path, or update it: our own results and what stands between our marks, and nothing else.
+
+    Twice gives the same bytes.
+    """
+    data = read_if_there(path, most=MOST)
+    if data is None or not data.strip():
+        page, warnings = _new_card(_with_model(told, [], path)), [_ask(path, name) for name in ASKED]
+    else:
+        page, warnings = _updated(decode(data, str(path)), told, path)
+    done = _put(path, page.encode("utf-8"), data)
+    return Written(path=path, done=done, warnings=tuple(warnings))
+
+
+def _new_card(told: About) -> str:
+    front = front_matter.with_results("", _results(told), "\n", "a new card")
+    return f"---\n{front}---\n" + "\n".join(new_page(told)) + "\n"
+
+
+def _updated(before: str, told: About, path: Path) -> tuple[str, list[str]]:
+    """The page with our parts renewed, and what there is to say about it: sections that people have not written yet."""
+    shown = str(path)
+    front, new = card_page.front_of(before, shown), card_page.newline_of(before)
+    above = before.count("\n", 0, front.start)
+    known = front_matter.names(front.text, shown, above)
+    told = _with_model(told, known, path)
+    changed = front_matter.with_results(front.text, _results(told), new, shown, above)
+    dashes = f"---{new}"
+    cut = Splice(front.start, front.end, changed if front.there else f"{dashes}{changed}{dashes}")
+    body, higher = before[front.end :], before.count("\n", 0, front.end)
+    ours = card_page.part_between(body, BEGIN, END, card_part(told), shown, higher)
+    missing = card_page.unwritten(body[: ours.start] + body[ours.end :])
+    asked = [name for name in missing if not _is_asked(body, name)]
+    part = card_page.part_between(body, BEGIN, END, card_part(told, asked), shown, higher)
+    others = [name for name in known if name != told.model]
+    warnings = [f"the index of {path.name} has another model as well, {others[0]!r}: the Hub takes all scores for one's"] if others else []
+    return cut.applied(before[: front.end]) + part.applied(body), [*warnings, *(_ask(path, name) for name in missing)]
+
+
+def _is_asked(body: str, name: str) -> bool:
+    """Whether the page has the question of a section already, as every card that began here does."""
+    return f"<!-- {ASKED[name][1]} -->" in body
+
+
+def _results(told: About) -> front_matter.Results:
+    return front_matter.Results(name=told.model, name_line=name_line(told.model), items=model_index_items(told), source=SOURCE)
+
+
+def _with_model(told: About, known: Sequence[str], path: Path) -> About:
+    if told.model:
+        return told
+    if len(known) == 1:
+        return About(model=known[0], evaluated=told.evaluated, task=told.task, source=told.source)
+    got = f"{len(known)} models in {str(path)!r}: {', '.join(map(repr, known))}" if known else "no name of a model"
+    raise UsageError("cannot write a model card", got=got, need="one", hint="--model NAME")
+
+
+def _ask(path: Path, name: str) -> str:
+    title, question = ASKED[name]
+    return f"{path.name} says nothing about {name}: please write a section {title!r}. {question}"
+
+
+def _put(path: Path, new: bytes, old: bytes | None) -> str:
+    """Write what changed, whole or not at all."""
+    if new == old:
+        return "unchanged"
+    if read_if_there(path, most=MOST) != old:
+        hint = "repeat the command"
+        raise UsageError(f"cannot write {str(path)!r}", got="a file that somebody changed meanwhile", need="it as it was read", hint=hint)
+    write_atomic(path, new)
+    return "created" if old is None else "updated"
+
+
+# ---- the other forms -------------------------------------------------------------------------------------------------
+
+
+def write_eval_results(path: Path, told: About, *, metric: str | None = None, task_id: str = "default") -> Written:
+    """A file of `.eval_results`. One that we did not write is not ours to replace."""
+    if path.suffix not in (".yaml", ".yml"):
+        raise UsageError("cannot write the results for the Hub", got=repr(str(path)), need="a file .eval_results/NAME.yaml")
+    old = read_if_there(path, most=MOST)
+    text = eval_results_yaml(told, metric=metric, task_id=task_id)
+    if old is not None and not old.startswith(HEAD.encode()):
+        hint = "choose another file: the Hub reads all of them"
+        raise UsageError(f"cannot replace {str(path)!r}", got="a file that somebody else wrote", need="one of ours, or none", hint=hint)
+    _folder(path)
+    return Written(path=path, done=_put(path, text.encode("utf-8"), old))
+
+
+def _folder(path: Path) -> None:
+    """The directory itself, `.eval_results` that is, but not a whole path: that would be a typing mistake come true."""
+    try:
+        path.parent.mkdir(exist_ok=True)
+    except OSError as fault:
+        raise UsageError(f"cannot write {str(path)!r}", got=fault.strerror or str(fault), need="a directory that exists") from fault
+
+
+def write_google_card(path: Path, told: About) -> Written:
+    """Google's model card as JSON: written, or updated with everything that it said beside our numbers kept."""
+    told = _with_model(told, [], path)
+    old = read_if_there(path, most=MOST)
+    before = None if old is None else _json_object(decode(old, str(path)), str(path))
+    return Written(path=path, done=_put(path, google_card(told, before).encode("utf-8"), old))
+
+
+def _json_object(text: str, shown: str) -> Mapping[str, Any]:
+    from steelyard.read.files.jsons import strict_decoder
+
+    try:
+        found = strict_decoder().decode(text)
+    except (ValueError, RecursionError) as fault:
+        raise SourceError(f"cannot read {shown!r}", got=str(fault) or "too many levels", need="JSON", hint="nothing was written") from fault
+    if not isinstance(found, dict):
+        raise SourceError(f"cannot read {shown!r}", got="no object", need="a model card as JSON", hint="nothing was written")
+    return found
+
+
+def write_every_eval_ever(directory: Path, told: About, given: Mapping[str, str]) -> list[Written]:
+    """The record of every measurement, in the directories of that datastore below `directory`."""
+    from steelyard.questions.report.every_eval_ever import every_eval_ever
+
+    files: dict[str, str] = {}
+    for each in told.evaluated:
+        said = {"model": told.model, "evaluation": each.data} | dict(given)
+        files |= every_eval_ever(each.measurement, about=said)
+    if not directory.is_dir():
+        raise UsageError("cannot write records for Every Eval Ever", got=f"no directory {str(directory)!r}", need="one")
+    out = []
+    for name, text in files.items():
+        path = directory / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        out.append(Written(path=path, done=_put(path, text.encode("utf-8"), read_if_there(path))))
+    return out

@@ -1,0 +1,92 @@
+"""A measurement for others: the record of Every Eval Ever 0.3, the aggregate with its intervals and the items beside it."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+from steelyard.errors import DataError, UsageError
+from steelyard.estimate.measure_options import slice_names
+from steelyard.estimate.standard_errors import with_standard_errors
+from steelyard.metrics.catalogue import known
+from steelyard.options import nearest
+from steelyard.questions.measure.measure import measure
+from steelyard.render.every_eval_ever import About
+from steelyard.render.every_eval_ever import every_eval_ever as written
+from steelyard.results.measurement import Measurement
+from steelyard.tally.counts import Counts
+
+if TYPE_CHECKING:
+    from steelyard.items import Items
+    from steelyard.read.source import Source
+
+ASKED = ("metric", "positive", "labels", "interval", "confidence_level", "side", "draws", "seed", "prior", "range", "absent", "missing")
+FIELDS = tuple(field.name for field in dataclasses.fields(About))
+REQUIRED = ("model", "evaluation", "organization", "retrieved")
+WRITTEN = ("id", "truth", "prediction", "score", "group", "repeat")
+
+
+def every_eval_ever(data: Any, prediction: Any = None, /, *, about: Mapping[str, str], items: bool = True, **asked: Any) -> dict[str, str]:
+    """Measure, and write the answer as Every Eval Ever 0.3 has it: path in its datastore -> text, the aggregate first.
+
+    about: what a measurement does not know. model (developer/name), evaluation, organization (who provides the data) and
+    retrieved (Unix time) are needed, unless a log tells the first two; relationship, collection, dataset, deployment,
+    availability and library ("NAME VERSION") may be given. items=False leaves out the items. The rest is as for `measure`.
+
+    >>> about = {"model": "lab/small", "evaluation": "sums", "organization": "lab", "retrieved": "1700000000"}
+    >>> aggregate, samples = every_eval_ever({"id": ["a", "b"], "score": [1, 0]}, about=about)
+    >>> aggregate[:20], samples.removeprefix(aggregate[:-5])
+    ('data/sums/lab/small/', '_samples.jsonl')
+    """
+    options = {name: asked.pop(name) for name in ASKED if name in asked}
+    if isinstance(data, (Counts, Measurement)):
+        found = data if isinstance(data, Measurement) and not options and not asked else measure(data, prediction, **options, **asked)
+        return written(with_standard_errors(found), _about(about, None))
+    from steelyard.questions.measure.from_source import opened
+
+    source = opened(data, prediction, slice_names(asked.pop("by", None)), asked.pop("ratio", None), asked)
+    found = measure(source, **options)
+    return written(found, _about(about, source), _items(source, found) if items else None)
+
+
+def _about(given: Mapping[str, str], source: Source | None) -> About:
+    """What was said, and what the log says of itself."""
+    strange = next((name for name in given if name not in FIELDS), None)
+    if strange is not None:
+        near = nearest(strange, FIELDS)
+        hint = f"did you mean {near}?" if near else ""
+        raise UsageError("cannot use what the record is about", got=repr(strange), need=f"one of {', '.join(FIELDS)}", hint=hint)
+    told: dict[str, Any] = {**_told(source), **{name: str(value) for name, value in given.items()}}
+    absent = [name for name in REQUIRED if not told.get(name)]
+    if absent:
+        example = {"model": "DEVELOPER/NAME", "retrieved": "1700000000"}
+        hint = " ".join(f"--about {name}={example.get(name, 'NAME')}" for name in absent)
+        raise UsageError("cannot write a record for Every Eval Ever", got=f"no {' and no '.join(absent)}", need="them", hint=hint)
+    library = told.pop("library", None)
+    if library is None:
+        return About(**told)
+    name, _, version = library.rpartition(" ")
+    return About(**told, library=(name or version, version if name else "unknown"))
+
+
+def _told(source: Source | None) -> dict[str, str]:
+    log = source.log if source is not None else None
+    if source is None or log is None:
+        return {}
+    facts = {"model": source.name if source.name and "/" in source.name else None, "library": f"{log.tool} unknown"}
+    facts["evaluation"] = log.chosen.get("task") or log.checks.get("task")
+    return {name: value for name, value in facts.items() if value}
+
+
+def _items(source: Source, found: Measurement) -> Items:
+    """The items whose mean is the result. Labels decide where the result is an accuracy and the scores are not right or wrong."""
+    import numpy as np
+
+    if source.log is None and "id" not in source.roles:
+        raise DataError("cannot write the items for Every Eval Ever", got="items without ids", need="an id column", hint="--id COLUMN")
+    items = source.items(roles=[role for role in WRITTEN if role in source.roles])
+    outcome = any((facts := known(row.metric)) is not None and facts.right_or_wrong for row in found.rows)
+    if items.score is not None and items.truth is not None and outcome and not np.isin(items.score, (0.0, 1.0)).all():
+        return dataclasses.replace(items, score=None)
+    return items

@@ -1,0 +1,196 @@
+"""Results as one HTML page: results at hand or files of them, with what is believed drawn where it can be."""
+
+from __future__ import annotations
+
+import csv
+import json
+import os
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from steelyard.errors import DataError, SourceError, SteelyardError, UsageError
+from steelyard.render.plain import result_of
+from steelyard.results.evaluation import Evaluation
+from steelyard.results.measurement import Comparison, Measurement
+from steelyard.results.plan import Curve
+from steelyard.results.verdict import Verdict
+
+if TYPE_CHECKING:
+    from steelyard.infer.posterior.beta import Posterior
+    from steelyard.render.html.of_verdict import Flips
+
+POINTS = 161  # of a density that is drawn
+TAIL = 1e-4  # beyond this quantile a density has nothing to show
+MOST = 6  # densities on a page
+FLIP_HEADS = ("change", "id", "truth", "baseline", "candidate")
+Path_ = str | os.PathLike[str]
+# What Python says when a file has a word where a number should be, or a list where a mapping should.
+MISMATCHED = (KeyError, TypeError, ValueError, AttributeError, IndexError, ArithmeticError)
+
+
+def report(*results: Any, title: str | None = None, flips: Path_ | None = None) -> str:
+    """One self-contained HTML page of results, in the order given.
+
+    A result is what a question answered with, its `to_dict()`, or the path of a file that a command wrote with --format
+    json. flips: a file that `compare --flips-out` wrote; its items are listed instead of the most telling few.
+
+    >>> from steelyard.questions.measure.measure import measure
+    >>> from steelyard.tally.counts import Counts
+    >>> page = report(measure(Counts.of(12, 40)))
+    >>> "Content-Security-Policy" in page, "0.30" in page
+    (True, True)
+    """
+    from steelyard.render.html.page import report_html
+    from steelyard.render.html.parts import Extra
+
+    if not results:
+        raise UsageError("cannot make a report", got="no results", need="at least one", hint="steelyard report result.json -o report.html")
+    listed = None if flips is None else read_flips(flips)
+    found = [_opened(result) for result in results]
+    taking = [i for i, each in enumerate(found) if _has_items(each)]
+    if listed is not None and len(taking) != 1:
+        raise UsageError(
+            "cannot tell whose flipped items these are",
+            got=f"{len(taking)} results that compare items",
+            need="exactly one comparison, verdict or run",
+        )
+    try:
+        extras = [Extra(densities=densities(each), flips=listed if i in taking else None) for i, each in enumerate(found)]
+        return report_html(found, title=title, extras=extras)
+    except MISMATCHED as fault:
+        if isinstance(fault, SteelyardError) or not any(isinstance(each, str | os.PathLike | Mapping) for each in results):
+            raise  # a result of our own that cannot be shown is a bug, and must look like one
+        name = next((name for each, name in zip(found, map(_name, results), strict=True) if not _can_be_shown(each)), "the results")
+        raise DataError(
+            f"cannot show {name}", got=f"{type(fault).__name__}: {str(fault)[:200]}", need="the answer as steelyard wrote it, unchanged"
+        ) from fault
+
+
+def _name(given: Any) -> str:
+    return repr(os.fspath(given)) if isinstance(given, str | os.PathLike) else "the result"
+
+
+def _can_be_shown(result: Any) -> bool:
+    from steelyard.render.html.page import report_html
+
+    try:
+        densities(result)
+        report_html([result])
+    except MISMATCHED:
+        return False
+    return True
+
+
+def _has_items(result: Any) -> bool:
+    judged = isinstance(result, Evaluation) and (result.verdict is not None or result.comparison is not None)
+    return judged or isinstance(result, Comparison | Verdict)
+
+
+def _opened(given: Any) -> Any:
+    if isinstance(given, str | os.PathLike):
+        return read_result(given)
+    return result_of(given) if isinstance(given, Mapping) else given
+
+
+def read_result(path: Path_) -> Any:
+    """The result in a JSON file."""
+    target = Path(path)
+    try:
+        plain = json.loads(target.read_bytes().decode("utf-8-sig"), parse_constant=_no_number)
+    except OSError as fault:
+        raise SourceError(f"cannot open {str(target)!r}", got=fault.strerror or str(fault), need="a JSON file of a result") from fault
+    except (ValueError, RecursionError) as fault:
+        if isinstance(fault, SteelyardError):
+            raise
+        what = f"line {fault.lineno}: {fault.msg}" if isinstance(fault, json.JSONDecodeError) else str(fault)
+        hint = "was the file cut off? Any command writes one with --format json -o result.json"
+        raise SourceError(f"cannot read {str(target)!r}", got=f"no JSON ({what})", need="a JSON file of a result", hint=hint) from fault
+    try:
+        return result_of(plain)
+    except DataError as fault:
+        raise DataError(f"{target}: {fault}") from fault
+
+
+def _no_number(name: str) -> Any:
+    raise ValueError(f"{name} is no number of JSON")
+
+
+def read_flips(path: Path_) -> Flips:
+    """The items and a note: those of a `--flips-out` file, no more of them than a page carries."""
+    from steelyard.render.html.pieces import CAP
+
+    target = Path(path)
+    items: list[dict[str, str]] = []
+    many = 0
+    try:
+        with target.open(newline="", encoding="utf-8-sig") as file:
+            for row in csv.DictReader(file):
+                if many == 0 and not set(FLIP_HEADS) <= set(row):
+                    raise DataError(
+                        f"cannot use {str(target)!r}", got=f"columns {', '.join(map(str, row))}", need=f"columns {', '.join(FLIP_HEADS)}"
+                    )
+                many += 1
+                if many <= CAP:
+                    items.append({head: row[head] or "" for head in FLIP_HEADS})
+    except OSError as fault:
+        raise SourceError(f"cannot open {str(target)!r}", got=fault.strerror or str(fault), need="a file of --flips-out") from fault
+    except (UnicodeDecodeError, csv.Error) as fault:
+        raise SourceError(f"cannot read {str(target)!r}", got=str(fault), need="a CSV file of --flips-out, in UTF-8") from fault
+    note = f"The first {CAP:,} of {many:,} items; {target.name} has them all." if many > CAP else f"All {many:,} items."
+    return items, note
+
+
+# ---- what is believed ------------------------------------------------------------------------------------------------
+
+
+def densities(result: Any) -> dict[str, Curve]:
+    """The densities behind Bayesian intervals: of the rows of a measurement, or of a difference of two systems."""
+    if isinstance(result, Measurement):
+        rows = [row for row in result.rows if row.interval is not None and row.interval.method == "bayes" and row.average != "each"]
+        made = ((row.name, _row_posterior(result, row), row.interval) for row in rows[:MOST])
+        return {name: _density(law, name, interval) for name, law, interval in made if law is not None}
+    if isinstance(result, Comparison):
+        interval = result.difference.interval
+        if interval is not None and interval.method == "bayes" and result.flips is not None and result.metric == "accuracy":
+            from steelyard.infer.posterior.difference import difference_posterior
+
+            return {"difference": _density(difference_posterior(**result.flips, prior=_prior(result.signature)), "difference", interval)}
+    return {}
+
+
+def _row_posterior(m: Measurement, row: Any) -> Posterior | None:
+    from steelyard.questions.measure.posterior import posterior
+
+    if m.table is None or "groups" in row.details or "repeats" in row.details:
+        return None
+    try:
+        return posterior(m.table, row.metric, positive=row.label, prior=_prior(m.signature))
+    except SteelyardError:
+        return None  # the interval stands; only its picture needs a law that is known in full
+
+
+def _prior(signature: str) -> float:
+    """The pseudo-counts that were used, as the signature has them."""
+    told = next((part.partition(":")[2] for part in signature.split("|") if part.startswith("prior:")), "0.5")
+    return float(told)
+
+
+def _density(law: Posterior, name: str, interval: Any) -> Curve:
+    import numpy as np
+
+    x = np.linspace(law.ppf(TAIL), law.ppf(1 - TAIL), POINTS)
+    y = np.asarray(law.pdf(x), dtype=float)
+    inside = [
+        float(v) if (interval.low is None or at >= interval.low) and (interval.high is None or at <= interval.high) else 0.0
+        for at, v in zip(x, y, strict=True)
+    ]
+    return Curve(
+        x_label=name,
+        y_label="density",
+        x=tuple(map(float, x)),
+        y=tuple(map(float, y)),
+        low=(0.0,) * POINTS,
+        high=tuple(inside),
+        log_x=False,
+    )

@@ -1,0 +1,1 @@
+"""Evaluate a model now, and stop as soon as the question is decided."""

@@ -1,0 +1,286 @@
+"""What a run comes to: rows and notes on disk, the measurement, and the verdict or the comparison."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from steelyard import signature
+from steelyard.errors import DataError
+from steelyard.evaluate.asking.summary import Told
+from steelyard.infer.sequential.confidence_sequence import ConfidenceSequence
+from steelyard.questions.compare.compare import compare
+from steelyard.questions.guard.check import check, written
+from steelyard.questions.guard.rates import watch_rates
+from steelyard.questions.guard.sequential import found_of, noted_look
+from steelyard.questions.measure.measure import measure
+from steelyard.questions.run.baseline import NOBODY, comparable
+from steelyard.questions.run.monitor import LEVEL, Decided, Narrow
+from steelyard.reference.run_notes import Notes, journal_path, rows_paths, write_run
+from steelyard.results.evaluation import Answered, Evaluation
+from steelyard.results.measurement import Comparison, Interval, Measurement
+from steelyard.results.verdict import Verdict
+from steelyard.version import __version__
+
+if TYPE_CHECKING:
+    from steelyard.evaluate.asking.asks import Model
+    from steelyard.questions.run.session import Course
+
+COUNTED = ("n", "answered", "unextracted", "truncated", "empty", "refused", "errors", "attempts")
+
+
+def answered(
+    held: Course,
+    output: Path | None,
+    *,
+    spec: Mapping[str, Any] | None,
+    directory: str | os.PathLike[str] | None,
+    config: str | os.PathLike[str] | None,
+) -> Evaluation:
+    """The answer. Rows are written first: what was paid for is kept, whatever becomes of the question."""
+    warnings = [*held.prepared.warnings, *(said for model in held.models for said in getattr(model, "warnings", ()))]
+    told = [Told.of(rows, price) for rows, price in zip(held.rows, held.wish.price, strict=True)]
+    failed = sum(each.errors for each in told)
+    if failed and (held.wish.missing == "error" or (held.wish.missing == "drop" and failed == sum(each.n for each in told))):
+        raise _failed(held, told, failed)
+    paths = rows_paths(output, len(held.models))
+    for place, path in enumerate(paths):
+        if path is not None:
+            write_run(path, held.rows[place], _notes(held, place, told[place]))
+    if output is not None:
+        journal_path(output).unlink(missing_ok=True)
+    where = {"directory": directory, "config": config}
+    verdict = _verdict(held, spec, where, told)
+    models = tuple(
+        Answered(
+            name=held.names[place],
+            output=None if paths[place] is None else str(paths[place]),
+            counts={**counts_of(told[place]), **({"wasted": held.asked.wasted} if held.asked is not None and not place else {})},
+            usage=_usage(told[place]),
+            asked_of=asked_of(held.models[place]),
+            measurement=_measured(held, place),
+        )
+        for place in range(len(held.models))
+    )
+    comparison = None
+    if len(models) == 2 and held.watch is None:
+        a, b = (_plain(rows, held.prepared.scorer.sums) for rows in held.rows)
+        found = compare(
+            a,
+            b,
+            metric=held.prepared.metric,
+            missing=held.wish.missing,
+            names=list(held.names),
+            ratio=held.prepared.scorer.sums,
+            range=_range(held),
+            prior_scale=held.wish.prior_scale,
+        )
+        comparison = found if isinstance(found, Comparison) else None
+    return Evaluation(
+        task=held.prepared.task.name,
+        n=held.items,
+        available=len(held.prepared.cases),
+        repeats=held.wish.repeats,
+        models=models,
+        stopping=_stopping(held, verdict),
+        verdict=verdict,
+        comparison=comparison,
+        conclusion=_conclusion(held, verdict),
+        warnings=tuple(dict.fromkeys(warnings)),
+        signature=_sign(held),
+        missing=held.wish.missing,
+    )
+
+
+def counts_of(told: Told) -> dict[str, int]:
+    """How many of each kind; n is all that were asked."""
+    return {**{name: getattr(told, name) for name in COUNTED}, "retries": told.retries}
+
+
+def _usage(told: Told) -> dict[str, Any]:
+    return {"tokens_in": told.tokens_in, "tokens_out": told.tokens_out, "untold": told.untold, **(told.seconds or {}), "cost": told.cost}
+
+
+def _failed(held: Course, told: Sequence[Told], failed: int) -> DataError:
+    asked = sum(each.n for each in told)
+    kinds: dict[str, int] = {}
+    for rows in held.rows:
+        for row in rows:
+            if row["error"] is not None:
+                kinds[row["error"]] = kinds.get(row["error"], 0) + 1
+    shown = "; ".join(f"{many} x {kind}" for kind, many in sorted(kinds.items(), key=lambda one: -one[1])[:3])
+    return DataError(
+        "cannot answer: items without an answer",
+        got=f"{failed:,} of {asked:,} failed ({shown})",
+        need="an answer to every item",
+        hint="the same command asks only those again; --missing drop leaves them out, --missing wrong counts them as wrong",
+    )
+
+
+def _notes(held: Course, place: int, told: Told) -> Notes:
+    stopping = None
+    if isinstance(held.watch, Decided):
+        stopping = {"plan": held.watch.plan.to_dict(), "looked": held.watch.looked, "last": held.items == len(held.prepared.cases)}
+        stopping["reference"] = None if len(held.models) == 2 or held.bench is None else held.bench.entry.items
+        if held.watch.plan.stopping is not None:
+            stopping["rule"] = held.watch.rule.plan()
+            stopping["looks"] = [noted_look(look) for look in held.watch.rule.looks]
+    elif isinstance(held.watch, Narrow):
+        stopping = {"width": held.watch.width, "looked": held.watch.looked}
+    return Notes(
+        task=held.prepared.task.name,
+        model=held.names[place],
+        metric=held.prepared.metric,
+        protocol=held.prepared.protocol,
+        seed=held.prepared.seed,
+        order=held.prepared.order,
+        n=held.items,
+        available=len(held.prepared.cases),
+        repeats=held.wish.repeats,
+        ratio=held.prepared.scorer.sums,
+        range=None if (ends := _range(held)) is None else list(ends),
+        counts=counts_of(told),
+        stopping=stopping,
+        steelyard=__version__,
+        asked_of=asked_of(held.models[place]),
+    )
+
+
+def asked_of(model: Model) -> dict[str, Any]:
+    """What answered, in few words: two endpoints of one model's name differ in their base URL."""
+    return {key: model.identity[key] for key in ("kind", "model", "base_url", "api", "name", "argv") if key in model.identity}
+
+
+def _plain(rows: Sequence[Mapping[str, Any]], sums: Sequence[str] | None) -> list[dict[str, Any]]:
+    """The columns of a row that are counted."""
+    keep = ("id", "repeat", "truth", "prediction", "score", "group", *(sums or ()))
+    many = any(row["repeat"] != 1 for row in rows)
+    return [{key: row[key] for key in keep if key in row and (key != "repeat" or many)} for row in rows]
+
+
+# ---- measuring ---------------------------------------------------------------------------------------------------------
+
+
+def _measured(held: Course, place: int) -> Measurement | None:
+    """The metric of a model. After a stop that depended on the answers, its interval is one that holds whenever one stops."""
+    prepared = held.prepared
+    rows = _plain(held.rows[place], prepared.scorer.sums)
+    more: dict[str, Any] = {"range": prepared.task.range} if prepared.task.range is not None else {}
+    if prepared.scorer.sums is not None:
+        return measure(rows, metric="ratio", ratio=prepared.scorer.sums, missing=held.wish.missing)
+    if held.watch is None:
+        return measure(rows, metric=prepared.metric, missing=held.wish.missing, **more)
+    outside = held.watch.outside if isinstance(held.watch, Decided) else None
+    found = measure(rows, metric=prepared.metric, missing=held.wish.missing, **({} if outside is not None else more))
+    ends = prepared.span
+    if ends is None or outside is not None:
+        row = replace(found.rows[0], interval=None)
+        why = "the range of scores is not known" if outside is None else outside.words
+        said = f"no interval of the metric itself: the run stopped by its answers, and {why}"
+        return replace(found, rows=(row,), warnings=(*found.warnings, said))
+    if isinstance(held.watch, Narrow):
+        low, high = held.watch.interval  # the very one that was narrow enough
+    else:
+        scores = np.array([prepared.worth(score) for score in _by_item(rows, held.wish.missing)])
+        if not len(scores):
+            return None
+        low, high = ConfidenceSequence(ends, 1 - LEVEL).look(scores)
+    interval = Interval(low=low, high=high, confidence_level=LEVEL, side="two", method="betting-sequence")
+    used = signature.write({**signature.parse(found.signature), "interval": interval.method})
+    return replace(found, rows=(replace(found.rows[0], interval=interval),), signature=used)
+
+
+def _by_item(rows: Sequence[Mapping[str, Any]], missing: str) -> list[float]:
+    """The mean score of each item over its repeats, in order."""
+    by: dict[str, list[float]] = {}
+    for row in rows:
+        if row["score"] is not None or missing == "wrong":
+            by.setdefault(row["id"], []).append(float(row["score"] or 0.0))
+    return [sum(scores) / len(scores) for scores in by.values()]
+
+
+# ---- judging -----------------------------------------------------------------------------------------------------------
+
+
+def _range(held: Course) -> tuple[float, float] | None:
+    """Of the scores, where the task or its scorer says it and the metric is their mean."""
+    return held.prepared.span if held.prepared.base == "mean" else None
+
+
+def _verdict(
+    held: Course,
+    spec: Mapping[str, Any] | None,
+    where: Mapping[str, Any],
+    told: Sequence[Told],
+) -> Verdict | None:
+    bench = held.bench
+    if bench is None:
+        return None
+    if isinstance(held.watch, Decided):
+        watch = held.watch
+        found = found_of(watch.rule, watch.series(watch.looked[-1]), watch.plan, bench.rule, bench.unit)
+        model = bench.model if len(held.models) == 1 else held.names[1]
+        verdict = written(
+            found, bench.rule, task=held.prepared.task.name, model=model, spec=dict(spec or {}), entry=bench.entry, scale=bench.scale
+        )
+        if len(held.models) == 2:
+            verdict = replace(verdict, reference={**verdict.reference, "name": held.names[0]})
+    elif len(held.models) == 2 or isinstance(held.watch, Narrow):
+        return None
+    else:
+        more: dict[str, Any] = {} if held.prepared.scorer.sums is None else {"ratio": held.prepared.scorer.sums}
+        verdict = check(
+            _plain(held.rows[0], held.prepared.scorer.sums),
+            task=held.prepared.task.name,
+            model=bench.model,
+            spec=spec,
+            protocol=comparable(held.prepared.protocol, held.wish.unmatched),
+            unmatched=held.wish.unmatched,
+            missing=held.wish.missing,
+            range=_range(held),
+            **more,
+            **where,
+            **{name: value for name, value in held.wish.rule.items() if value is not None},
+        )
+    return watch_rates(verdict, bench.entry, counts_of(told[-1])) if len(held.models) == 1 else verdict
+
+
+def _stopping(held: Course, verdict: Verdict | None) -> Mapping[str, Any] | None:
+    if isinstance(held.watch, Narrow):
+        used, there = held.items, len(held.prepared.cases)
+        return {**held.watch.facts(), "decision": "narrow enough" if held.decided else "exhausted", "n_used": used, "n_saved": there - used}
+    return None if verdict is None else verdict.details.get("stopping")
+
+
+def _conclusion(held: Course, verdict: Verdict | None) -> str:
+    used, there = held.items, len(held.prepared.cases)
+    if isinstance(held.watch, Narrow):
+        if held.decided:
+            return f"The interval is no wider than {held.watch.width:g} after {used:,} of {there:,} items: {there - used:,} were not asked."
+        return f"All {there:,} items were asked, and the interval is still wider than {held.watch.width:g}."
+    if verdict is not None and isinstance(held.watch, Decided):
+        saved = f": {there - used:,} items were not asked." if used < there else ": none were left to save."
+        return f"{used:,} of {there:,} items asked{saved}"
+    if verdict is None and held.bench is None:
+        why = "as asked (--against none)" if held.against == NOBODY else f"no reference on record for {held.names[0]!r}"
+        return f"{used:,} items asked. Nothing was judged: {why}."
+    return f"{used:,} items asked."
+
+
+def _sign(held: Course) -> str:
+    return signature.write(
+        {
+            "task": held.prepared.task.name,
+            "model": list(held.names) if len(held.names) > 1 else held.names[0],
+            "metric": held.prepared.metric,
+            "n": held.items,
+            "repeats": held.wish.repeats if held.wish.repeats > 1 else None,
+            "seed": held.prepared.seed,
+            "missing": None if held.wish.missing == "error" else held.wish.missing,
+        }
+    )

@@ -1,0 +1,259 @@
+"""What a run will be judged by, settled before the first question: the reference on record, or the other model."""
+
+from __future__ import annotations
+
+import os
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from steelyard.errors import DataError, UsageError
+from steelyard.estimate.changed_items import item_values
+from steelyard.evaluate.asking.summary import jsonable
+from steelyard.infer.sequential.stopping import OF_RANGE, small_pool
+from steelyard.items import Items
+from steelyard.metrics.catalogue import Metric, parse
+from steelyard.questions.compare.from_sources import Run
+from steelyard.questions.guard.check import check_protocol
+from steelyard.questions.guard.rule import Rule, settle_rule
+from steelyard.questions.guard.sequential import Plan, means_of
+from steelyard.questions.guard.source import keyed_alike, read_run, refuse_other_contents, scale_of
+from steelyard.questions.record.entry import unit_of
+from steelyard.questions.run.options import Wish
+from steelyard.questions.run.task import Prepared
+from steelyard.reference import outcomes
+from steelyard.reference.entry import Entry
+from steelyard.reference.lookup import Place, load, locate, matched, with_outcomes
+from steelyard.reference.matching import NoReferenceError
+
+NOBODY = "none"  # --against none: measure only
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Bench:
+    """The reference of a run. `past` is None where it holds no items (then it is judged as `check` would), or none yet.
+
+    `model` and `spec` name the entry; `unit` turns the metric's own number into the scale of the reference.
+    """
+
+    place: Place
+    model: str
+    entry: Entry
+    rule: Rule
+    metric: Metric
+    scale: str
+    unit: float
+    past: Mapping[str, float] | None = None
+    stored: tuple[float, float] | None = None  # the lowest and the highest outcome on record
+    groups: Mapping[str, str | None] | None = None
+    hashed: bool = False
+    one_answer: bool = True
+    live: bool = False  # the other model, asked beside this one
+
+    def key(self, item: str) -> str:
+        """An id as the reference has it."""
+        return outcomes.hash_id(item) if self.hashed else item
+
+
+def bench_of(
+    prepared: Prepared,
+    name: str,
+    wish: Wish,
+    *,
+    against: str | None,
+    must: bool,
+    spec: Mapping[str, Any] | None,
+    directory: str | os.PathLike[str] | None,
+    config: str | os.PathLike[str] | None,
+) -> Bench | None:
+    """The reference on record of `against`, or of the model's own name; None if there is none and nobody asked for one."""
+    if against == NOBODY:
+        if must:
+            raise UsageError("cannot stop when it is decided", got="--against none", need="a reference to decide by")
+        return None
+    place = locate(prepared.task.name, directory, config)
+    try:
+        if not must and against is None and not os.path.lexists(place.path):
+            return None
+        match = matched(place, against or name, spec, load(place, against or name))
+    except NoReferenceError:
+        if must or against is not None:
+            raise
+        return None
+    rule = settle_rule(wish.rule, match.entry, place.defaults)
+    rule.warnings.extend(match.warnings)
+    _refuse_other_metric(rule, prepared)
+    # How it was asked first, quietly: which items differ is told better below, and the whole protocol is held against it after that.
+    check_protocol(match.entry, place, comparable(prepared.protocol, "drop"), replace(rule, warnings=[]))
+    entry, recorded = (match.entry, None) if rule.threshold is not None else with_outcomes(place, match.entry)
+    bench = Bench(
+        place=place, model=entry.model, entry=entry, rule=rule, metric=parse(prepared.metric), scale=rule.scale or "raw", unit=1.0
+    )
+    if recorded is None:
+        return bench
+    past = outcomes.to_items(recorded)
+    scale, unit = scale_of(rule, bench.metric, [past], entry)
+    bench = replace(bench, scale=scale, unit=unit, hashed=recorded.hashed, one_answer=past.repeat is None)
+    _refuse_strangers([bench.key(case.id) for case in prepared.cases], set(recorded.keys), wish.unmatched)
+    if prepared.task.writes_labels:
+        refuse_other_contents(keyed_alike(_asked(prepared), recorded.hashed), recorded)
+    check_protocol(match.entry, place, comparable(prepared.protocol, wish.unmatched), rule)
+    groups = None if recorded.group is None else dict(zip(recorded.keys, recorded.group, strict=True))
+    return replace(bench, past=_past(past, bench.metric), stored=_ends(past, bench.metric), groups=groups)
+
+
+def comparable(protocol: Mapping[str, str], unmatched: str) -> dict[str, str]:
+    """The protocol to hold against that on record. Where items may be left out, the hash of all of them means nothing."""
+    return {key: value for key, value in protocol.items() if key != "items" or unmatched != "drop"}
+
+
+def _asked(prepared: Prepared) -> Run:
+    """The items as the rows of the run will have them: a truth that has changed since is another item."""
+    truth = prepared.scorer.truth
+    rows = [{"id": case.id, "truth": jsonable(truth(case)), "score": 0} for case in prepared.cases]
+    return read_run(rows, {}, prepared.metric, [])
+
+
+def _past(items: Items, metric: Metric) -> dict[str, float] | None:
+    try:
+        return means_of(items, metric)
+    except DataError:
+        return None  # a metric of the whole table: judged when the run is complete
+
+
+def _ends(items: Items, metric: Metric) -> tuple[float, float] | None:
+    """The lowest and the highest of the single outcomes on record."""
+    values = item_values(items, metric)
+    return None if values is None or not len(values) else (float(np.min(values)), float(np.max(values)))
+
+
+def _refuse_other_metric(rule: Rule, prepared: Prepared) -> None:
+    if rule.metric != prepared.metric and not {rule.metric, prepared.metric} <= {"accuracy", "mean"}:
+        raise UsageError(
+            "cannot judge the run",
+            got=f"the metric {prepared.metric!r}, where the reference has {rule.metric!r}",
+            need="the metric on record",
+            hint=f'metric = "{rule.metric}" in the task, or a reference of its own',
+        )
+
+
+def _refuse_strangers(ids: Sequence[str], known: set[str], unmatched: str) -> None:
+    """All before the first question: an item that is not on record cannot be compared."""
+    strangers = [each for each in ids if each not in known]
+    absent = len(known) - (len(ids) - len(strangers))
+    if unmatched == "drop" or not (strangers or absent):
+        return
+    said = [f"{len(strangers)} item(s) that are not on record, such as {strangers[0]!r}"] if strangers else []
+    said += [f"{absent} on record that the task does not ask"] if absent else []
+    raise DataError(
+        "cannot judge the run by the reference",
+        got=" and ".join(said),
+        need="the items on record",
+        hint="the same n and seed as then; --unmatched drop judges by the items in both",
+    )
+
+
+def beside(prepared: Prepared, names: Sequence[str], wish: Wish, config: str | os.PathLike[str] | None) -> Bench:
+    """Two models asked side by side: the first is the reference, and nothing is on record."""
+    place = locate(prepared.task.name, None, config)
+    entry = Entry(model=names[0], value=None, value_key=prepared.metric)
+    rule = settle_rule(wish.rule, entry, place.defaults)
+    metric = parse(prepared.metric)
+    within = metric.base != "mean" or (prepared.span is not None and prepared.span[0] >= 0 and prepared.span[1] <= 1)
+    return Bench(
+        place=place,
+        model=names[1],
+        entry=entry,
+        rule=rule,
+        metric=metric,
+        scale=rule.scale or ("fraction" if within else "raw"),
+        unit=unit_of(rule.scale, within),
+        live=True,
+    )
+
+
+def plan_of(bench: Bench, prepared: Prepared, wish: Wish) -> Plan:
+    """The plan of stopping, fixed before the first look."""
+    rule, cases = bench.rule, prepared.cases
+    if rule.theta is None:
+        raise UsageError(
+            "cannot stop when it is decided",
+            got="no theta",
+            need="the drop that matters, which a pass must rule out",
+            hint="--theta .02, or theta in the reference or in [tasks.NAME] of steelyard.toml",
+        )
+    if bench.metric.base not in ("accuracy", "error", "mean"):
+        raise UsageError(
+            f"cannot stop early by {bench.metric.name}", got="a metric of the whole table", need="right or wrong, or the mean of a score"
+        )
+    groups = [case.group for case in cases if case.group is not None]
+    if not groups and bench.groups is not None and any(group is not None for group in bench.groups.values()):
+        raise UsageError(
+            "cannot stop between items of a group",
+            got="a reference whose items lie in groups, and a task that does not know them",
+            need="the groups",
+            hint='group = "COLUMN" and whole_groups = true in the task',
+        )
+    if groups and not prepared.task.whole_groups:
+        raise UsageError(
+            "cannot stop between groups",
+            got="items in groups that are asked in any order",
+            need="whole groups",
+            hint="whole_groups = true in the task, or leave the group out",
+        )
+    span, said = _range(bench, prepared)
+    plan = Plan(
+        kind=wish.kind,
+        theta=rule.theta / bench.unit,
+        alpha=rule.alpha,
+        beta=rule.beta,
+        margin=rule.margin / bench.unit,
+        looks=wish.looks,
+        every=wish.every,
+        n_max=len(cases),
+        right_or_wrong=prepared.scorer.right_or_wrong and _zero_one(bench.past),
+        one_answer=bench.one_answer and wish.repeats == 1,
+        groups=len(set(groups)) if groups else None,
+        largest_group=max(Counter(groups).values()) if groups else None,
+        discordance=wish.discordance,
+        score_range=span,
+        range_from=said,
+    ).settled()
+    _warn(plan, bench)
+    return plan
+
+
+def _range(bench: Bench, prepared: Prepared) -> tuple[tuple[float, float] | None, str | None]:
+    """The range of scores and where it comes from: the task, else the scorer, else the lowest and the highest score on record."""
+    if prepared.span is not None:
+        return prepared.span, "scorer" if prepared.scorer.span is not None and prepared.span == prepared.scorer.span else "task"
+    known = bench.stored is not None and bench.stored[0] < bench.stored[1]
+    return (bench.stored, "record") if known else (None, None)
+
+
+def _warn(plan: Plan, bench: Bench) -> None:
+    """What is known before the first question."""
+    warnings = bench.rule.warnings
+    if plan.range_from == "record" and plan.score_range is not None and plan.taken in OF_RANGE:
+        low, high = plan.score_range
+        warnings.append(
+            f"no range of scores is declared: {low:g} to {high:g} is taken, the lowest and the highest on record; a score outside "
+            "ends the run undecided (range = [LOW, HIGH] in the task)"
+        )
+    if plan.taken == "lan-demets" and plan.score_range is None:
+        warnings.append(
+            "no range of scores is known: rare total failures may pass more often than beta says (range = [LOW, HIGH] in the task)"
+        )
+    width = 1.0 if plan.score_range is None else plan.score_range[1] - plan.score_range[0]
+    if plan.taken in ("profile-mcnemar", "empirical-likelihood") and plan.n_max < (need := small_pool(plan.theta, width)):
+        warnings.append(
+            f"{plan.n_max:,} items are few for a theta of {plan.theta * bench.unit:g}: below about {need:,} a run often ends undecided "
+            f"(`steelyard plan designs --available {plan.n_max}` says how often)"
+        )
+
+
+def _zero_one(past: Mapping[str, float] | None) -> bool:
+    return past is None or bool(np.isin(list(past.values()), (0.0, 1.0)).all())

@@ -1,0 +1,193 @@
+"""What is asked of a run, checked before anything else: when to stop, how sure to be, how much may fail, where the rows go."""
+
+from __future__ import annotations
+
+import os
+import stat
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from steelyard.checks import error_rate, number, whole
+from steelyard.errors import UsageError
+from steelyard.estimate.measure_options import one_of
+from steelyard.evaluate.asking.summary import Price
+from steelyard.infer.normal import check_scale
+from steelyard.infer.sequential.stopping import KINDS
+from steelyard.outputs import refuse_overwriting
+from steelyard.reference.run_notes import ENDING, JOURNAL, rows_paths
+
+# The options of a run by what they are about: the command, the plugin and suites pass on what these lists name.
+HOW = (
+    "until",
+    "stopping",
+    "looks",
+    "every",
+    "discordance",
+    "n",
+    "seed",
+    "repeats",
+    "missing",
+    "unmatched",
+    "max_error_rate",
+    "concurrency",
+)
+RULE = ("theta", "margin", "alpha", "beta", "scale")
+OF_MODELS = ("base_url", "api", "key", "key_env", "batch", "timeout", "seeds")
+
+MISSING, UNMATCHED, SCALES = ("error", "wrong", "drop"), ("error", "drop"), ("percent", "fraction", "raw")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Wish:
+    """The options of a run. One of `decided`, `width` and neither; `n` is the size of a subset."""
+
+    decided: bool
+    width: float | None
+    n: int | None
+    kind: str | None
+    looks: int | None
+    every: int
+    discordance: float | None
+    repeats: int
+    missing: str
+    unmatched: str
+    max_error_rate: float
+    concurrency: int | None
+    price: tuple[Price | None, ...]  # of each model
+    rule: Mapping[str, Any]
+    prior_scale: float | None = None  # of the comparison of two models
+
+
+def wish_of(
+    *,
+    until: str | None,
+    stopping: str | None,
+    looks: Any,
+    every: Any,
+    discordance: Any,
+    n: Any,
+    repeats: Any,
+    missing: str,
+    unmatched: str,
+    max_error_rate: Any,
+    concurrency: Any,
+    prices: Mapping[str, Any] | Sequence[Mapping[str, Any]] | None,
+    rule: Mapping[str, Any],
+    models: int = 1,
+    prior_scale: float | None = None,
+) -> Wish:
+    """All options, or the first that makes no sense."""
+    when = _when(until)
+    if n is not None and "n" in when:
+        raise UsageError("cannot tell how many items to ask", got="n and --until n=...", need="one of them")
+    if stopping is not None and "decided" not in when:
+        raise UsageError("cannot use --stopping", got=f"--stopping {stopping} alone", need="--until decided")
+    if stopping is not None and stopping not in KINDS:
+        raise UsageError(f"cannot stop by {stopping!r}", need=f"one of {', '.join(KINDS)}")
+    if looks is not None and "decided" not in when:
+        raise UsageError("cannot use --looks", got=f"--looks {looks} alone", need="--until decided, and a rule that plans looks")
+    if discordance is not None and stopping != "sprt":
+        raise UsageError("cannot use --discordance", got="another rule than sprt", need="--stopping sprt", hint="the others need no guess")
+    for name, value, words in (("missing", missing, MISSING), ("unmatched", unmatched, UNMATCHED), ("scale", rule.get("scale"), SCALES)):
+        one_of(name, value, words)
+    size = when.get("n", n)
+    return Wish(
+        decided="decided" in when,
+        width=when.get("width"),
+        n=None if size is None else whole("n", size),
+        kind=stopping,
+        looks=None if looks is None else whole("looks", looks),
+        every=whole("every", every),
+        discordance=None if discordance is None else number("the discordance", discordance, above=0, below=1),
+        repeats=whole("repeats", repeats),
+        missing=missing,
+        unmatched=unmatched,
+        max_error_rate=_share(max_error_rate),
+        concurrency=None if concurrency is None else whole("concurrency", concurrency),
+        price=tuple(None if each is None else Price.of(each) for each in spread("prices", prices, models)),
+        rule=_rule(rule),
+        prior_scale=_scale(prior_scale, models, "decided" in when),
+    )
+
+
+def _scale(scale: float | None, models: int, decided: bool) -> float | None:
+    """P(candidate better) is found for two models that are asked all items."""
+    if scale is not None and (models != 2 or decided):
+        got = "--until decided" if decided else "one model"
+        raise UsageError("cannot use --prior-scale", got=got, need="two models and all items", hint="it belongs to P(candidate better)")
+    return None if scale is None else check_scale(scale)
+
+
+def spread(option: str, given: Any, models: int) -> list[Any]:
+    """A value per model: the one there is, or the members of a list of as many."""
+    values = list(given) if isinstance(given, list | tuple) else [given]
+    if len(values) not in (1, models):  # the values are not shown: a key may be among them
+        raise UsageError(
+            f"cannot tell which model each {option} is for",
+            got=f"{len(values)} values of {option} for {models} model{'s' if models > 1 else ''}",
+            need="one value for all models" + (f", or {models} in the order of the models" if models > 1 else ""),
+        )
+    return values * models if len(values) == 1 else values
+
+
+def _when(until: str | None) -> dict[str, Any]:
+    """decided, width=X or n=N, apart."""
+    if until is None:
+        return {}
+    word, equals, text = until.partition("=")
+    try:
+        if word == "decided" and not equals:
+            return {"decided": True}
+        if word == "width":
+            return {"width": number("the width", float(text), above=0, hint="width=.02")}
+        if word == "n":
+            return {"n": whole("n", int(text))}
+    except ValueError as fault:
+        if isinstance(fault, UsageError):
+            raise
+    raise UsageError("cannot tell when to stop", got=f"--until {until}", need="decided, width=X or n=N", hint="--until width=.02")
+
+
+def _share(rate: Any) -> float:
+    share = number("the error rate", rate, least=0, hint="write 0.05 for 5%; it lies between 0 and 1")
+    if share > 1:
+        raise UsageError("cannot use the error rate", got=f"{share:g}", need="a number between 0 and 1", hint="write 0.05 for 5%")
+    return share
+
+
+def _rule(rule: Mapping[str, Any]) -> dict[str, Any]:
+    """theta, margin, alpha and beta are looked at even where nothing is on record to judge by."""
+    for name in ("alpha", "beta"):
+        if rule.get(name) is not None:
+            error_rate(name, rule[name], [])
+    if rule.get("theta") is not None:
+        number("theta", rule["theta"], above=0, hint="the drop that matters, as a positive number")
+    if rule.get("margin") is not None:
+        number("margin", rule["margin"], least=0, hint="the drop you tolerate, 0 or more")
+    return dict(rule)
+
+
+# ---- where the rows go -----------------------------------------------------------------------------------------------------
+
+
+def check_output(output: Path | None, models: int, sources: Sequence[Any], references: str | os.PathLike[str]) -> None:
+    """A place that can be written, and that is none of what the run reads. Found out before the first question."""
+    if output is None:
+        return
+    if str(output).endswith((ENDING, JOURNAL)):
+        raise UsageError("cannot write the rows", got=f"the name {output.name!r}, which a run needs for itself", need="another name")
+    try:
+        mode = os.stat(output).st_mode
+        if not stat.S_ISREG(mode):
+            kind = "a directory" if stat.S_ISDIR(mode) else "a pipe or a device"
+            raise UsageError(f"cannot write the rows to {str(output)!r}", got=kind, need="a file, beside which a journal can lie")
+    except FileNotFoundError:
+        pass
+    except OSError as fault:
+        raise UsageError(f"cannot write the rows to {str(output)!r}", got=fault.strerror or str(fault), need="a file") from fault
+    home = output.absolute().parent
+    if not home.is_dir():
+        raise UsageError(f"cannot write the rows to {str(output)!r}", got=f"no directory {str(home)!r}", need="one that exists")
+    refuse_overwriting({"the rows": rows_paths(output, models)}, sources, [references])

@@ -1,0 +1,189 @@
+"""Evaluate a model now, and stop as soon as the question is decided."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, Literal, overload
+
+from steelyard.checks import whole
+from steelyard.errors import UsageError
+from steelyard.evaluate.asking.asking import Watcher
+from steelyard.evaluate.asking.deadline import seconds_of
+from steelyard.evaluate.asking.journal import begun_as
+from steelyard.options import keywords_of, refuse_unknown
+from steelyard.questions.run.baseline import Bench, bench_of, beside, plan_of
+from steelyard.questions.run.dry_run import dry_run_of
+from steelyard.questions.run.models import for_each, judging, named, opened
+from steelyard.questions.run.monitor import LEVEL, Decided, Narrow, Watch
+from steelyard.questions.run.options import OF_MODELS, Wish, check_output, wish_of
+from steelyard.questions.run.session import Course
+from steelyard.questions.run.task import Prepared, prepare
+from steelyard.reference.config import find_config
+from steelyard.reference.run_notes import journal_path, refuse_other_run, rows_paths
+from steelyard.results.evaluation import DryRun, Evaluation
+
+EVERY = 32  # items between two looks: performance falls when it exceeds a tenth of the fixed design
+MAX_ERROR_RATE = 0.02
+
+
+@overload
+def run(task: Any, *models: Any, dry_run: Literal[True], **options: Any) -> DryRun: ...
+
+
+@overload
+def run(task: Any, *models: Any, dry_run: Literal[False] = False, **options: Any) -> Evaluation: ...
+
+
+def run(
+    task: Any,
+    *models: Any,
+    output: str | os.PathLike[str] | None = None,
+    name: str | Sequence[str] | None = None,
+    against: str | None = None,
+    spec: Mapping[str, Any] | None = None,
+    directory: str | os.PathLike[str] | None = None,
+    config: str | os.PathLike[str] | None = None,
+    until: str | None = None,
+    stopping: str | None = None,
+    looks: int | None = None,
+    every: int = EVERY,
+    discordance: float | None = None,
+    theta: float | None = None,
+    margin: float | None = None,
+    alpha: float | None = None,
+    beta: float | None = None,
+    scale: str | None = None,
+    n: int | None = None,
+    seed: int | None = None,
+    repeats: int = 1,
+    missing: str = "error",
+    unmatched: str = "error",
+    max_error_rate: float = MAX_ERROR_RATE,
+    concurrency: int | None = None,
+    prior_scale: float | None = None,
+    prices: Mapping[str, float] | Sequence[Mapping[str, float]] | None = None,
+    progress: Watcher | None = None,
+    verdict: bool = False,
+    dry_run: bool = False,
+    **asking: Any,
+) -> Evaluation | DryRun:
+    """Ask a model all items of a task, or as many as it takes, and say how good it is and whether it has become worse.
+
+    task: a TOML or YAML file, python:pkg.mod:Class, or a task in Python. models: one, or two to be compared (the first is
+    the baseline): openai:NAME with base_url, python:pkg.mod:function, command:PROGRAM, file:PREDICTIONS, a callable or an
+    estimator. until: "decided" (by the reference, or between the two), "width=.02" or "n=500". With `output` the rows are
+    written there, and a run that was broken off goes on where it was. verdict: refuse a run that would not be judged.
+    dry_run: ask nothing and write nothing; answer with a DryRun: the first prompt, the number of calls, about how many tokens,
+    and the cost by `prices`. Everything that can be wrong before the first call is found.
+
+    About the models, each one value for all of them or a list with one per model, in order: base_url (the address of an
+    endpoint), api ("chat" or "completions"), key or key_env (the name of the environment variable that holds it), batch (items
+    per call), timeout (total seconds per answer), seeds (False sends none), prices ({"input": 0.15, "output": 0.6} per million
+    tokens).
+    """
+    if not 1 <= len(models) <= 2:
+        raise UsageError("cannot run", got=f"{len(models)} models", need="one model, or two to be compared")
+    wish = wish_of(
+        until=until,
+        stopping=stopping,
+        looks=looks,
+        every=every,
+        discordance=discordance,
+        n=n,
+        repeats=repeats,
+        missing=missing,
+        unmatched=unmatched,
+        max_error_rate=max_error_rate,
+        concurrency=concurrency,
+        prices=prices,
+        prior_scale=prior_scale,
+        rule={"theta": theta, "margin": margin, "alpha": alpha, "beta": beta, "scale": scale},
+        models=len(models),
+    )
+    refuse_unknown(asking, [*OF_MODELS, *keywords_of(run)], "run")
+    apart = for_each(models, asking)
+    if seed is not None:
+        whole("seed", seed, least=0)
+    if len(models) == 2 and (against is not None or spec):
+        what = "--against" if against is not None else "--spec"
+        raise UsageError("cannot judge two models by a reference", got=f"{what} and two models", need="one model, or no reference")
+    if len(models) == 2 and wish.width is not None:
+        raise UsageError(
+            "cannot tell whose width", got="--until width and two models", need="one model", hint="--until decided compares two"
+        )
+    where = {"directory": directory, "config": config}
+    prepared = prepare(task, n=wish.n, seed=seed)
+    out = None if output is None else Path(output)
+    check_output(out, len(models), [task, prepared.source, *models], directory or find_config(Path.cwd(), config).directory)
+    refuse_other_run(rows_paths(out, len(models)), prepared.task.name, prepared.protocol["prompt"])
+    with contextlib.ExitStack() as stack:
+        asked = [
+            stack.enter_context(opened(model, prepared, concurrency=wish.concurrency, **own))
+            for model, own in zip(models, apart, strict=True)
+        ]
+        names = named(name, models, asked)
+        if len(models) == 2:
+            bench: Bench | None = beside(prepared, names, wish, config)
+        else:
+            bench = bench_of(prepared, names[0], wish, against=against, must=wish.decided or verdict, spec=spec, **where)
+        if verdict and not (wish.decided or (len(models) == 1 and wish.width is None)):
+            raise UsageError("cannot judge the run", got="a run that is not judged", need="a reference, or --until decided")
+        if wish.unmatched == "drop" and bench is not None and bench.past is not None:
+            kept = tuple(case for case in prepared.cases if bench.key(case.id) in bench.past)
+            prepared = replace(prepared, cases=kept)
+        watch = _as_begun(_watch(wish, bench, prepared), out, bench)
+        if dry_run:
+            return dry_run_of(prepared, asked, names, wish, judged=None if bench is None else bench.model)
+        course = Course(
+            prepared=prepared,
+            models=asked,
+            names=names,
+            bench=bench,
+            watch=watch,
+            wish=wish,
+            against=against,
+            timeout=max((seconds_of(own["timeout"]) for own in apart if "timeout" in own), default=None),
+        )
+        course.ask(out, progress=progress, after=judging(prepared, stack, apart))
+    from steelyard.questions.run.answer import answered
+
+    return answered(course, out, spec=spec, **where)
+
+
+def _watch(wish: Wish, bench: Bench | None, prepared: Prepared) -> Watch | None:
+    if wish.decided:
+        assert bench is not None
+        if bench.past is None and not bench.live:
+            raise UsageError(
+                "cannot stop when it is decided",
+                got=f"a reference of {bench.model!r} without the outcomes of single items",
+                need="one that holds them",
+                hint="record a run of it with its items: steelyard record RUN",
+            )
+        return Decided(plan_of(bench, prepared, wish), bench.rule.sign)
+    if wish.width is None:
+        return None
+    if prepared.base not in ("accuracy", "error", "mean"):
+        raise UsageError(
+            f"cannot stop at a width of {prepared.metric}", got="a metric of the whole table", need="right or wrong, or the mean of a score"
+        )
+    if prepared.span is None:
+        raise UsageError(
+            "cannot stop at a width",
+            got=f"scores of {prepared.scorer.name} without a known range",
+            need="their ends",
+            hint="range = [0, 1] in the task",
+        )
+    return Narrow(wish.width, wish.every, prepared.span, 1 - LEVEL)
+
+
+def _as_begun(watch: Watch | None, output: Path | None, bench: Bench | None) -> Watch | None:
+    """A run that 0.1.0 began with this very plan goes on by the rule that 0.1.0 would have taken."""
+    if not isinstance(watch, Decided) or output is None or bench is None:
+        return watch
+    earlier = watch.plan.as_earlier()
+    return Decided(earlier, bench.rule.sign) if begun_as(journal_path(output)).get("stopping") == earlier.to_dict() else watch

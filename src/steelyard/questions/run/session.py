@@ -1,0 +1,169 @@
+"""A run under way: asks in their order, answers scored and gathered case by case, looked at when a look is due."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+from steelyard.errors import DataError
+from steelyard.evaluate.asking.asking import Asked, Watcher, ask_all, interleaved
+from steelyard.evaluate.asking.asks import Answer, Ask, Case, Model, Scored
+from steelyard.evaluate.asking.deadline import Calls, TooSlow
+from steelyard.evaluate.asking.journal import Journal
+from steelyard.evaluate.asking.plain import whole_characters
+from steelyard.evaluate.asking.summary import row_of
+from steelyard.evaluate.scorers.matching import in_time
+from steelyard.questions.run.baseline import Bench
+from steelyard.questions.run.monitor import Decided, Narrow, Watch
+from steelyard.questions.run.options import Wish
+from steelyard.questions.run.task import Prepared
+from steelyard.reference.run_notes import journal_path
+
+AHEAD = 64  # asks begun per thread before the first is handed out, where no early end could waste them: retries hold nobody up
+
+
+@dataclass(slots=True, kw_only=True)
+class Course:
+    """A run under way, and afterwards what it gathered: rows by model, in the order of the cases."""
+
+    prepared: Prepared
+    models: Sequence[Model]
+    names: Sequence[str]
+    bench: Bench | None
+    watch: Watch | None
+    wish: Wish
+    against: str | None = None
+    timeout: float | None = None  # seconds for a score
+    rows: list[list[dict[str, Any]]] = field(default_factory=list)
+    items: int = 0
+    decided: bool = False
+    asked: Asked | None = None
+    _calls: Calls | None = None
+
+    def identity(self) -> dict[str, Any]:
+        """All that must not change between two halves of one run."""
+        watch = self.watch
+        plan: Any = None
+        if isinstance(watch, Decided):
+            plan = watch.plan.to_dict()
+        elif isinstance(watch, Narrow):
+            plan = {"width": watch.width, "every": watch.every}
+        return {
+            "task": self.prepared.task.name,
+            "protocol": self.prepared.protocol,
+            "items": self.prepared.digest(),
+            "models": [dict(model.identity) for model in self.models],
+            "repeats": self.wish.repeats,
+            "seed": self.prepared.seed,
+            "stopping": plan,
+        }
+
+    def ask(
+        self,
+        output: Path | None,
+        *,
+        progress: Watcher | None,
+        after: Callable[[Ask, Answer], Answer] | None,
+    ) -> None:
+        """Ask until all is asked, or enough is known."""
+        self.rows = [[] for _ in self.models]
+        total = len(self.prepared.cases) * self.wish.repeats * len(self.models)
+        asks = interleaved(self.prepared.cases, repeats=self.wish.repeats, models=len(self.models), seed=self.prepared.seed)
+        with contextlib.ExitStack() as stack:
+            if self.timeout is not None:
+                self._calls = Calls(self.timeout + 1)  # a pattern has a limit of its own, which comes first
+                stack.callback(self._calls.close)
+            journal = None if output is None else stack.enter_context(Journal.open(journal_path(output), self.identity()))
+            answers = stack.enter_context(
+                ask_all(
+                    asks,
+                    self.models,
+                    journal,
+                    concurrency=self.wish.concurrency,
+                    max_error_rate=self.wish.max_error_rate,
+                    total=total,
+                    ahead=None
+                    if self.watch is not None
+                    else AHEAD * max(1, *(self.wish.concurrency or model.concurrency for model in self.models)),
+                    after=after,
+                    progress=progress,
+                )
+            )
+            self.asked = answers.asked
+            for case, told in self._by_case(answers):
+                self._take(case, told)
+                self.items += 1
+                if self.watch is not None and self.watch.enough(last=self.items == len(self.prepared.cases)):
+                    self.decided = True
+                    self._leave_out(self.watch.unlooked)
+                    break
+
+    def _leave_out(self, cases: int) -> None:
+        """What came after the last look is not a part of the run: the first item of the next group told that one was complete."""
+        for rows in self.rows:
+            del rows[len(rows) - cases * self.wish.repeats :]
+        self.items -= cases
+
+    def _by_case(self, answers: Iterator[tuple[Ask, Answer]]) -> Iterator[tuple[Case, list[tuple[Ask, Answer]]]]:
+        """The answers of one case together: they come in the order of the cases."""
+        size = self.wish.repeats * len(self.models)
+        held: list[tuple[Ask, Answer]] = []
+        for one in answers:
+            held.append(one)
+            if len(held) == size:
+                yield held[0][0].case, held
+                held = []
+
+    def _take(self, case: Case, told: Sequence[tuple[Ask, Answer]]) -> None:
+        values: list[list[float | None]] = [[] for _ in self.models]
+        for ask, answer in sorted(told, key=lambda one: (one[0].model, one[0].repeat)):
+            answer, scored = self._scored(case, answer)
+            self.rows[ask.model].append(row_of(ask, answer, scored, self.prepared.task))
+            values[ask.model].append(None if scored is None else scored.score)
+        if self.watch is not None:
+            self._show(case, values)
+
+    def _scored(self, case: Case, answer: Answer) -> tuple[Answer, Scored | None]:
+        """The score. A scorer that does not come to an end in time is an error of that item."""
+        if answer.error is not None:
+            return answer, None
+        if isinstance(answer.said, str) and not answer.said.isascii():  # the journal keeps it as it came, rows must be readable
+            answer = replace(answer, said=whole_characters(answer.said))
+        try:
+            return answer, self._score(case, answer)
+        except TooSlow as slow:
+            return replace(answer, error=f"timeout: no score within {slow.seconds:g} s"), None
+
+    def _score(self, case: Case, answer: Answer) -> Scored:
+        scorer, said, judgement = self.prepared.scorer, answer.said, answer.judgement
+        with in_time(self.timeout):
+            if self._calls is None:
+                return scorer.score(said, case, judgement)
+            found: Scored = self._calls.make(lambda: scorer.score(said, case, judgement))
+            return found
+
+    def _show(self, case: Case, values: Sequence[Sequence[float | None]]) -> None:
+        """An item without an answer is no item to a rule: it ends the run, is left out, or counts as wrong, as was asked."""
+        means: list[float] = []
+        for scores in values:
+            there = [score if score is not None else 0.0 for score in scores if score is not None or self.wish.missing == "wrong"]
+            if len(there) < len(scores) and self.wish.missing == "error":
+                raise DataError(
+                    "cannot look at the run",
+                    got=f"no answer for item {case.id!r}",
+                    need="an answer to every item in its order",
+                    hint="the same command asks it again; --missing drop leaves it out, --missing wrong counts it as wrong",
+                )
+            if not there:
+                return
+            means.append(sum(there) / len(there))
+        reference: float | None = None
+        if len(means) == 2:
+            reference = self.prepared.worth(means[0])
+        elif self.bench is not None and self.bench.past is not None:
+            reference = self.bench.past[self.bench.key(case.id)]
+        assert self.watch is not None
+        self.watch.add(case, reference, self.prepared.worth(means[-1]))

@@ -1,0 +1,1 @@
+"""Many guards, one verdict."""

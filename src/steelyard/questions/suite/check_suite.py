@@ -1,0 +1,337 @@
+"""Many guards, one verdict: Holm over the family that the suite file fixes beforehand, tiers, and waivers that end."""
+
+from __future__ import annotations
+
+import datetime
+import glob
+import os
+import tomllib
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from steelyard import signature
+from steelyard.checks import error_rate
+from steelyard.errors import AmbiguityError, SourceError, UsageError
+from steelyard.infer.multiplicity import adjust
+from steelyard.infer.planning.power import minimum_detectable
+from steelyard.options import LOG_CHOICES
+from steelyard.questions.guard.check import check
+from steelyard.questions.run.options import HOW, OF_MODELS
+from steelyard.reference.near import nearest
+from steelyard.results.verdict import Suite, Verdict
+
+TIERS = ("critical", "supporting", "advisory")
+OF_SUITE = ("name", "alpha", "correction", "directory", "config", "tier")
+OF_LOG = ("score", *(one.name for one in LOG_CHOICES))  # which part of a log is the result
+OF_CHECK = (
+    *("task", "model", "spec", "result", "value", "tier", "waiver", "metric", "positive", "scale", "alpha", "beta", "sigma", "theta"),
+    *("margin", "num_samples", "target", "range", "unmatched", "missing", "protocol", "columns", "ratio", "run"),
+    *OF_LOG,
+)
+# What a check that runs a model says about it, in its table `run`: `steelyard run --suite` evaluates it, `check --suite` cannot.
+# a suite keeps no keys, and says how to treat what is missing for the check, not for the run
+OF_RUN = ("task", "model", "name", "output", *(name for name in (*HOW, *OF_MODELS) if name not in ("missing", "unmatched", "key", "seeds")))
+RUN_COLUMNS = ("id", "truth", "prediction", "score", "probability", "group", "repeat", "ratio")
+CORRECTIONS = ("holm", "bonferroni", "none")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Guard:
+    """One check of a suite, as the file says it."""
+
+    options: Mapping[str, Any]
+    tier: str
+    waiver: Mapping[str, Any] | None
+    run: Mapping[str, Any] | None = None
+
+
+def check_suite(
+    path: str | os.PathLike[str],
+    *,
+    directory: str | os.PathLike[str] | None = None,
+    config: str | os.PathLike[str] | None = None,
+    seed: int | None = 0,
+    today: datetime.date | None = None,
+    evaluate: Callable[..., Verdict] | None = None,
+    beforehand: Callable[..., None] | None = None,
+) -> Suite:
+    """The verdict on a suite file. Result paths are relative to it; a guard that cannot be asked stops the suite (exit 3).
+
+    Regression: some adjusted p <= alpha among the guards that count. A guard red alone but not after the correction is
+    unconfirmed: inconclusive if it has a theta, otherwise a pass with a warning. `evaluate` makes the verdict of a check that
+    runs a model; `beforehand` sees every guard before the first is asked.
+    """
+    file = Path(path)
+    plain = _read(file)
+    head = _checked("[suite]", plain.get("suite", {}), OF_SUITE, file)
+    warnings: list[str] = []
+    alpha = error_rate("alpha", head.get("alpha", 0.05), warnings)
+    correction = str(head.get("correction", "holm"))
+    if correction not in CORRECTIONS:
+        raise UsageError(f"cannot use the correction {correction!r} for a suite", need=f"one of {', '.join(CORRECTIONS)}")
+    checks = plain.get("checks", [])
+    if not isinstance(checks, list):
+        raise SourceError(f"cannot read the suite {file.name!r}", got=f"checks is {type(checks).__name__}", need="[[checks]] tables")
+    guards = [_guard(i, one, head, file) for i, one in enumerate(checks, 1)]
+    if not guards:
+        raise SourceError(f"cannot check the suite {file.name!r}", got="no [[checks]]", need="at least one")
+    _refuse_twice(guards, file)
+    where: dict[str, Any] = {"directory": directory if directory is not None else _relative(head.get("directory"), file)}
+    where["config"] = config if config is not None else _relative(head.get("config"), file)
+    if evaluate is None and any(guard.run is not None for guard in guards):
+        raise UsageError(
+            f"cannot check the suite {file.name!r}",
+            got="a check that runs a model",
+            need="steelyard run",
+            hint=f"steelyard run --suite {file.name}",
+        )
+    if beforehand is not None:
+        for guard in guards:
+            beforehand(guard, **where)
+    verdicts = [
+        check(**guard.options, **where, seed=seed) if evaluate is None or guard.run is None else evaluate(guard, **where)
+        for guard in guards
+    ]
+    return judged(guards, verdicts, alpha, correction, head.get("name"), today or datetime.datetime.now(datetime.UTC).date(), warnings)
+
+
+# ---- reading the file --------------------------------------------------------------------------------------------------------
+
+
+def _read(file: Path) -> dict[str, Any]:
+    try:
+        plain = tomllib.loads(file.read_bytes().decode("utf-8"))
+    except OSError as fault:
+        raise SourceError(f"cannot read the suite {str(file)!r}", got=fault.strerror or str(fault), need="a TOML file") from fault
+    except (UnicodeDecodeError, tomllib.TOMLDecodeError) as fault:
+        raise SourceError(f"cannot read the suite {str(file)!r}", got=str(fault), need="valid TOML") from fault
+    return _checked("the file", plain, ("suite", "checks"), file)
+
+
+def _checked(what: str, table: Any, known: Sequence[str], file: Path) -> dict[str, Any]:
+    if not isinstance(table, dict):
+        raise SourceError(f"cannot read the suite {file.name!r}", got=f"{what} is {type(table).__name__}", need="a table")
+    for key in table:
+        if key not in known:
+            got = f"{key!r} in {what}"
+            raise SourceError(f"cannot read the suite {file.name!r}", got=got, need=f"one of {', '.join(known)}", hint=nearest(key, known))
+    return dict(table)
+
+
+def _guard(number: int, table: Any, head: Mapping[str, Any], file: Path) -> Guard:
+    what = f"check {number}"
+    one = _checked(what, table, OF_CHECK, file)
+    lacking = [name for name in ("task", "model") if not isinstance(one.get(name), str)]
+    if lacking:
+        raise SourceError(f"cannot read the suite {file.name!r}", got=f"{what} without {' and '.join(lacking)}", need="both")
+    given = [name for name in ("result", "value", "run") if name in one]
+    if len(given) != 1:
+        got = f"{what} with {' and '.join(given) if given else 'none of them'}"
+        raise SourceError(f"cannot read the suite {file.name!r}", got=got, need="one of result, value and run")
+    tier = one.pop("tier", head.get("tier", "critical"))
+    if tier not in TIERS:
+        raise SourceError(f"cannot read the suite {file.name!r}", got=f"tier {tier!r} in {what}", need=f"one of {', '.join(TIERS)}")
+    waiver = _waiver(one.pop("waiver", None), what, file)
+    columns = _checked(f"columns of {what}", one.pop("columns", {}), RUN_COLUMNS, file)
+    for name in ("spec", "protocol"):
+        if not isinstance(one.get(name, {}), dict):
+            raise SourceError(f"cannot read the suite {file.name!r}", got=f"{name} = {one[name]!r} in {what}", need="a table")
+    part = {name: one.pop(name) for name in OF_LOG if name in one}
+    if part and "result" not in one:
+        got = f"{next(iter(part))} without a result in {what}"
+        raise SourceError(f"cannot read the suite {file.name!r}", got=got, need="a log to choose in")
+    if "score" in part and "score" in columns:
+        raise SourceError(f"cannot read the suite {file.name!r}", got=f"score twice in {what}", need="it once")
+    columns = {**columns, **part}
+    if columns and "value" in one:
+        raise SourceError(
+            f"cannot read the suite {file.name!r}", got=f"columns beside a value in {what}", need="a result to read them from"
+        )
+    if "result" in one:
+        one["source"] = _result(str(one.pop("result")), what, file)
+    run = one.pop("run", None)
+    return Guard(options={**one, **columns}, tier=tier, waiver=waiver, run=None if run is None else _run(run, what, file))
+
+
+def _refuse_twice(guards: Sequence[Guard], file: Path) -> None:
+    """The same run held against the same reference twice would count twice in the correction, and hide what one of them finds."""
+    seen: dict[str, int] = {}
+    for number, guard in enumerate(guards, 1):
+        about = {name: guard.options.get(name) for name in ("task", "model", "spec", "source", "value")}
+        first = seen.setdefault(repr((about, guard.run)), number)
+        if first != number:
+            raise SourceError(
+                f"cannot check the suite {file.name!r}",
+                got=f"check {number} asks what check {first} asks ({about['task']}, {about['model']})",
+                need="each check once: the correction counts them",
+            )
+
+
+def _run(table: Any, what: str, file: Path) -> dict[str, Any]:
+    """What to evaluate: a task file beside the suite file, and a model."""
+    run = _checked(f"run of {what}", table, OF_RUN, file)
+    lacking = [name for name in ("task", "model") if not isinstance(run.get(name), str)]
+    if lacking:
+        raise SourceError(f"cannot read the suite {file.name!r}", got=f"the run of {what} without {' and '.join(lacking)}", need="both")
+    beside: dict[str, Any] = {
+        name: str(_relative(run[name], file)) for name in ("task", "output") if name in run and not run[name].startswith("python:")
+    }
+    return {**run, **beside}
+
+
+def _waiver(table: Any, what: str, file: Path) -> dict[str, Any] | None:
+    """A waiver has a reason and a day on which it ends; without either it would be a way to forget."""
+    if table is None:
+        return None
+    one = _checked(f"waiver of {what}", table, ("reason", "until"), file)
+    until, reason = one.get("until"), one.get("reason")
+    if isinstance(until, str):
+        try:
+            until = datetime.date.fromisoformat(until)
+        except ValueError:
+            until = None
+    if isinstance(until, datetime.datetime):
+        until = until.date()
+    if not isinstance(until, datetime.date) or not isinstance(reason, str) or not reason.strip():
+        raise SourceError(
+            f"cannot use the waiver of {what} in {file.name!r}",
+            got=f"reason {reason!r}, until {one.get('until')!r}",
+            need="a reason and a date",
+            hint='waiver = {reason = "bug 123", until = 2026-12-31}',
+        )
+    return {"reason": reason, "until": until.isoformat()}
+
+
+def _result(pattern: str, what: str, file: Path) -> str:
+    """The one file that a pattern names, relative to the suite file."""
+    full = pattern if os.path.isabs(pattern) else os.path.join(glob.escape(str(file.parent)), pattern)
+    if not glob.has_magic(pattern):
+        return pattern if os.path.isabs(pattern) else str(file.parent / pattern)
+    found = sorted(glob.glob(full, recursive=True))
+    if len(found) == 1:
+        return found[0]
+    if not found:
+        raise SourceError(f"cannot find the result of {what} in {file.name!r}", got=f"no file for {pattern!r}", need="exactly one")
+    shown = ", ".join(os.path.relpath(name, file.parent) for name in found[:5])
+    raise AmbiguityError(f"cannot tell the result of {what} in {file.name!r}", got=f"{len(found)} files: {shown}", need="exactly one")
+
+
+def _relative(path: Any, file: Path) -> Path | None:
+    return None if path is None else file.parent / str(path)
+
+
+# ---- judging --------------------------------------------------------------------------------------------------------------------
+
+
+def judged(
+    guards: Sequence[Guard],
+    verdicts: Sequence[Verdict],
+    alpha: float,
+    correction: str,
+    name: Any,
+    today: datetime.date,
+    warnings: list[str],
+) -> Suite:
+    """The verdict of the whole. The family is every non-advisory guard with a p-value, waived ones included."""
+    family = [i for i, guard in enumerate(guards) if guard.tier != "advisory" and verdicts[i].p_value is not None]
+    adjusted = dict(zip(family, adjust([verdicts[i].p_value or 0.0 for i in family], correction), strict=True))
+    rows, written = [], []
+    for i, (guard, verdict) in enumerate(zip(guards, verdicts, strict=True)):
+        live = guard.waiver is not None and datetime.date.fromisoformat(guard.waiver["until"]) >= today
+        if guard.waiver is not None and not live:
+            warnings.append(f"the waiver of {verdict.task} {verdict.model} ended on {guard.waiver['until']} and was not used")
+        p = adjusted.get(i)
+        confirmed = p <= alpha if p is not None else verdict.verdict == "regression"
+        # A rate that rose has a p-value of its own, corrected among the rates; among the guards it takes its share of alpha.
+        risen = [row["p_value"] for row in verdict.details.get("rates", ()) if row["risen"]]
+        confirmed = confirmed or (bool(risen) and min(risen) * max(1, len(family)) <= alpha)
+        counts = _counts_as(guard, verdict, confirmed, live)
+        if counts == "unconfirmed" and verdict.theta is None:
+            warnings.append(f"{verdict.task} {verdict.model} is red alone (p = {verdict.p_value:.2g}) but not among {len(family)} guards")
+        waiver = None if guard.waiver is None else {**guard.waiver, "in_force": live}
+        written.append(replace(verdict, tier=guard.tier, waiver=waiver, mde=_shared_mde(verdict, len(family), alpha, guard.tier)))
+        rows.append(
+            {
+                "task": verdict.task,
+                "model": verdict.model,
+                "spec": dict(verdict.spec),
+                "tier": guard.tier,
+                "verdict": verdict.verdict,
+                "p_value": verdict.p_value,
+                "p_adjusted": p,
+                "confirmed": counts == "regression" or (counts == "waived" and confirmed),
+                "counts_as": counts,
+                "waiver": waiver,
+            }
+        )
+    outcome = _outcome(rows, verdicts)
+    warnings += _doubts(rows, verdicts)
+    return Suite(
+        verdict=outcome,
+        correction=correction,
+        alpha=alpha,
+        verdicts=tuple(written),
+        rows=tuple(rows),
+        name=None if name is None else str(name),
+        conclusion=_conclusion(outcome, rows),
+        warnings=tuple(dict.fromkeys(warnings)),
+        signature=signature.write({"n": len(verdicts), "correction": correction, "alpha": alpha}),
+    )
+
+
+def _counts_as(guard: Guard, verdict: Verdict, confirmed: bool, waived: bool) -> str:
+    if guard.tier == "advisory":
+        return "advisory"
+    if waived and verdict.verdict != "pass":
+        return "waived"
+    if verdict.verdict == "regression":
+        return "regression" if confirmed else "unconfirmed"
+    return verdict.verdict
+
+
+def _outcome(rows: Sequence[Mapping[str, Any]], verdicts: Sequence[Verdict]) -> str:
+    """Regression beats inconclusive beats pass. A supporting guard can turn the suite red, but its doubt alone does not hold it up."""
+    if any(row["counts_as"] == "regression" for row in rows):
+        return "regression"
+    for row, verdict in zip(rows, verdicts, strict=True):
+        doubt = row["counts_as"] == "inconclusive" or (row["counts_as"] == "unconfirmed" and verdict.theta is not None)
+        if doubt and row["tier"] == "critical":
+            return "inconclusive"
+    return "pass"
+
+
+def _doubts(rows: Sequence[Mapping[str, Any]], verdicts: Sequence[Verdict]) -> list[str]:
+    """What a pass of the suite leaves open."""
+    out = [
+        f"{row['task']} {row['model']} ({row['tier']}) could not rule out its theta {verdict.theta:g}"
+        for row, verdict in zip(rows, verdicts, strict=True)
+        if row["counts_as"] == "inconclusive" and row["tier"] == "supporting" and verdict.theta is not None
+    ]
+    if all(row["tier"] == "advisory" for row in rows):
+        out.append("every guard is advisory: this suite cannot fail")
+    return out
+
+
+def _shared_mde(verdict: Verdict, family: int, alpha: float, tier: str) -> float | None:
+    """The drop that this guard finds as one of many: at alpha / m."""
+    if verdict.mde is None or tier == "advisory" or family < 2:
+        return verdict.mde
+    one = minimum_detectable(1.0, verdict.alpha, verdict.beta)
+    if one <= 0:
+        return verdict.mde
+    return verdict.margin + (verdict.mde - verdict.margin) * minimum_detectable(1.0, alpha / family, verdict.beta) / one
+
+
+def _conclusion(outcome: str, rows: Sequence[Mapping[str, Any]]) -> str:
+    def many(kind: str) -> int:
+        return sum(row["counts_as"] == kind for row in rows)
+
+    parts = [f"{many(kind)} {kind}" for kind in ("pass", "regression", "inconclusive", "unconfirmed", "waived", "advisory") if many(kind)]
+    told = f"{len(rows)} guard{'' if len(rows) == 1 else 's'}: {', '.join(parts)}."
+    decided = [f"{row['task']} {row['model']}" for row in rows if row["counts_as"] == outcome and row["tier"] != "advisory"]
+    if outcome == "pass" or not decided:
+        return told
+    shown = ", ".join(decided[:3]) + (f" and {len(decided) - 3} more" if len(decided) > 3 else "")
+    return f"{told} {'Worse' if outcome == 'regression' else 'Undecided'}: {shown}."

@@ -1,0 +1,57 @@
+"""A suite that is run: every check that names a model is evaluated now, the others are read, and one verdict is made of all."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from typing import Any
+
+from steelyard.errors import UsageError
+from steelyard.evaluate.asking.asking import Watcher
+from steelyard.questions.run.run import run
+from steelyard.questions.run.task import read_task
+from steelyard.questions.suite.check_suite import Guard, check_suite
+from steelyard.reference.lookup import load, locate, matched
+from steelyard.results.evaluation import Evaluation
+from steelyard.results.verdict import Suite, Verdict
+
+OF_RULE = ("spec", "theta", "margin", "alpha", "beta", "scale", "missing", "unmatched")
+
+
+def run_suite(
+    path: str | os.PathLike[str],
+    *,
+    directory: str | os.PathLike[str] | None = None,
+    config: str | os.PathLike[str] | None = None,
+    seed: int | None = 0,
+    progress: Watcher | None = None,
+) -> Suite:
+    """Run and check all of a suite file. A check with a table `run` is evaluated: `run = {task = "gsm8k.toml", model = "openai:m"}`."""
+
+    def beforehand(guard: Guard, **where: Any) -> None:
+        _settled(guard, where)
+
+    def evaluate(guard: Guard, **where: Any) -> Verdict:
+        own = dict(guard.run or {})
+        task, model = own.pop("task"), own.pop("model")
+        said = {name: guard.options[name] for name in OF_RULE if name in guard.options}
+        found: Evaluation = run(task, model, against=guard.options["model"], progress=progress, verdict=True, **own, **said, **where)
+        assert found.verdict is not None  # asked for
+        return found.verdict
+
+    return check_suite(path, directory=directory, config=config, seed=seed, evaluate=evaluate, beforehand=beforehand)
+
+
+def _settled(guard: Guard, where: Mapping[str, Any]) -> None:
+    """What can be known to fail is told before the first model is asked: names that part, a reference that is not there."""
+    task = guard.options["task"]
+    place = locate(task, where["directory"], where["config"])
+    matched(place, guard.options["model"], guard.options.get("spec"), load(place, guard.options["model"]))
+    if guard.run is None:
+        return
+    unknown = [name for name in guard.options if name not in (*OF_RULE, "task", "model")]
+    if unknown:
+        raise UsageError(f"cannot run the check of {task!r}", got=f"{unknown[0]} beside run", need="what the task file says instead")
+    named = read_task(guard.run["task"]).name
+    if named != task:
+        raise UsageError("cannot run the check", got=f"the task {named!r}, where the suite says {task!r}", need="one name")

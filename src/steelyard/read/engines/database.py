@@ -1,0 +1,130 @@
+"""A table or query of a database as a source: postgresql://, sqlite:/// and duckdb:/// with ?table= or ?query=."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import Any
+from urllib.parse import unquote, urlsplit
+
+from steelyard.errors import UsageError
+from steelyard.read.engines.connections import Connection, Duckdb, Postgres, Sqlite
+from steelyard.read.engines.tables import SqlTable
+from steelyard.read.roles import assign
+from steelyard.read.source import Source
+
+_URL = re.compile(r"(?:([^=/:?#]+)=)?((?:postgresql|postgres|sqlite|duckdb)://.*)\Z", re.DOTALL)
+_TOKEN = re.compile(
+    r"""'(?:[^']|'')*' | "(?:[^"]|"")*" | `[^`]*` | \$(\w*)\$.*?\$\1\$ | --[^\n]* | /\*.*?\*/ | ; | \w+ | \s+ | .""", re.DOTALL | re.VERBOSE
+)
+_PART = re.compile(r'"((?:[^"]|"")+)"|([^."]+)')
+_HINT = "postgresql://user@host:5432/db?table=schema.t, sqlite:///file.db?table=t, duckdb:///file.db?query=SELECT ..."
+
+
+def is_database(text: str) -> bool:
+    """Whether a text names a table or query of a database, possibly as name=URL.
+
+    >>> is_database("sqlite:///runs.db?table=t"), is_database("new=duckdb:///a.db?table=t"), is_database("a=b.csv")
+    (True, True, False)
+    """
+    return _URL.match(text) is not None
+
+
+def open_database(url: str, columns: Mapping[str, object]) -> Source:
+    """The source behind a URL, or behind name=URL. Read only; the URL, which may hold a password, is never shown.
+
+    A path after sqlite:/// or duckdb:/// is relative; one more slash makes it absolute. Everything but table= and query= is
+    handed to PostgreSQL (sslmode, host for a socket ...). Quotes make a dot part of a name: ?table="my.table".
+    """
+    matched = _URL.match(url)
+    if matched is None:
+        raise UsageError("cannot read the address of a database", got="something else", need="a URL", hint=_HINT)
+    name, address = matched.groups()
+    address, _, tail = address.partition("?")
+    asked = options(tail)
+    try:
+        parts = urlsplit(address)
+        port = parts.port
+    except ValueError:
+        raise UsageError("cannot read the address of a database", got="a malformed URL", need="a URL", hint=_HINT) from None
+    table, query = asked.pop("table", None), asked.pop("query", None)
+    if bool(table) == bool(query):
+        got = "both table= and query=" if table else "neither table= nor query="
+        raise UsageError(f"cannot tell what to read from the {parts.scheme} database", got=got, need="one of them", hint=_HINT)
+    if table:
+        shown, relation = f"the table {table!r}", None
+    else:
+        shown, relation = "the query", f"({single_select(str(query))}\n)"  # the line ends a comment at the end of the query
+    what = f"{shown} of the {'postgresql' if parts.scheme == 'postgres' else parts.scheme} database"
+    place = _connect(parts, port, asked, what)
+    try:
+        relation = relation or ".".join(place.dialect.quoted(part) for part in name_parts(str(table)))
+        found = SqlTable(place, relation, place.names(relation), what=what)
+        chosen = assign(found.names, columns)
+    except BaseException:
+        place.close()
+        raise
+    found.keep([*chosen.roles.values(), *chosen.by, *(chosen.ratio or ())])
+    return Source(found, chosen, name=name or (name_parts(table)[-1] if table else None))
+
+
+def options(tail: str) -> dict[str, str]:
+    """What stands after the question mark. A query takes all the rest, so that it may hold & and +; %25 is a percent sign.
+
+    >>> options("sslmode=require&query=SELECT a+b FROM t WHERE c = '&'")
+    {'sslmode': 'require', 'query': "SELECT a+b FROM t WHERE c = '&'"}
+    """
+    found: dict[str, str] = {}
+    while tail:
+        key, _, rest = tail.partition("=")
+        value, _, tail = (rest, "", "") if key == "query" else rest.partition("&")
+        found[unquote(key)] = unquote(value)
+    return found
+
+
+def _connect(parts: Any, port: int | None, asked: Mapping[str, str], what: str) -> Connection:
+    path = unquote(parts.path)
+    if parts.scheme in ("postgresql", "postgres"):
+        known = {"dbname": path.removeprefix("/"), "host": parts.hostname, "port": port, "user": parts.username, "password": parts.password}
+        settings = {key: unquote(str(value)) for key, value in known.items() if value}
+        return Postgres({**settings, **asked}, what)
+    if parts.netloc or asked or path in ("", "/"):
+        got = f"the option {min(asked)!r}" if asked else "no path after three slashes"
+        raise UsageError(f"cannot read {what}", got=got, need="a path and table= or query=", hint=_HINT)
+    return (Sqlite if parts.scheme == "sqlite" else Duckdb)(path[1:], what)
+
+
+def name_parts(table: str) -> list[str]:
+    """The parts of schema.table, with quotes around a part that has a dot of its own.
+
+    >>> name_parts("public.runs"), name_parts('main."a.b"'), name_parts("item results")
+    (['public', 'runs'], ['main', 'a.b'], ['item results'])
+    """
+    parts, place = [], 0
+    while True:
+        found = _PART.match(table, place)
+        if found is None:
+            raise UsageError("cannot read the name of a table", got=repr(table), need="table, schema.table, or quoted parts")
+        parts.append(found[1].replace('""', '"') if found[1] else found[2])
+        place = found.end()
+        if place == len(table):
+            return parts
+        if table[place] != ".":
+            raise UsageError("cannot read the name of a table", got=repr(table), need="table, schema.table, or quoted parts")
+        place += 1
+
+
+def single_select(query: str) -> str:
+    """The query, if it is one SELECT (or WITH ... SELECT). What writes is refused here, and again by the connection.
+
+    >>> single_select("SELECT id, 'a;b' AS t FROM runs ; ")
+    "SELECT id, 'a;b' AS t FROM runs"
+    """
+    tokens = [found[0] for found in _TOKEN.finditer(query)]
+    while tokens and (tokens[-1].isspace() or tokens[-1] == ";"):
+        tokens.pop()
+    words = [token for token in tokens if not token.isspace() and not token.startswith(("--", "/*"))]
+    if not words or words[0].upper() not in ("SELECT", "WITH") or ";" in words:
+        got = "no query" if not words else "several statements" if ";" in words else f"a statement that starts with {words[0][:20]!r}"
+        raise UsageError("cannot use the query as a source", got=got, need="one SELECT, or WITH ... SELECT")
+    return "".join(tokens)

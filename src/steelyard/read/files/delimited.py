@@ -1,0 +1,249 @@
+"""CSV and TSV. DuckDB reads what is plainly regular; everything else goes through Python's strict reader.
+
+DuckDB, strict mode and all, lets rows pass that are not right: `4,5,6,` under three columns, and ` "x"` without its
+space; it refuses mixed line ends; and (2.0.0) it returns no row at all of a CRLF file when `new_line` is said, so that
+is the one option left unsaid. So the shape is counted first (records, and delimiters outside quotes), a file goes to
+DuckDB only if it adds up, and the rows must add up afterwards.
+"""
+
+# ruff: noqa: S608 - SQL is built here from quoted identifiers and literals of ours; values of users are parameters
+from __future__ import annotations
+
+import csv
+import itertools
+import os
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from operator import itemgetter
+from typing import Any
+
+from steelyard.errors import SourceError
+from steelyard.read.engines.duckdb_table import HELD, EngineTable, Scan, connect, exact_path, literal, partition_columns, too_little
+from steelyard.read.engines.memory import watched
+from steelyard.read.files.opened import Opened
+from steelyard.read.files.partitions import partition_keys
+from steelyard.read.files.utf8 import check_text
+from steelyard.read.table import MemoryTable, Table
+
+MAX_FIELD = 64 << 20  # characters in one field
+_CHUNK = 256 << 10  # what the cache of a core holds
+_DELIMITERS = (",", "\t", ";", "|")
+
+
+@dataclass(frozen=True, slots=True)
+class Shape:
+    """What a file looks like from outside: its header, and whether the counts agree with it."""
+
+    file: Opened
+    header: list[str]
+    delimiter: str
+    records: int
+    regular: bool
+    mixed: bool
+
+
+def read_delimited(files: Sequence[Opened], wanted: Callable[[str], bool]) -> tuple[Table, list[str]]:
+    """The table of one or several files, united by column name, and warnings."""
+    shapes = [_shape(file) for file in files]
+    warnings = [f"{shape.file.shown!r} mixes line ends (CRLF, LF or CR); read as they are" for shape in shapes if shape.mixed]
+    keys = partition_keys(files, [shape.header for shape in shapes])
+    names = list(dict.fromkeys(name for shape in shapes for name in shape.header))
+    absent = {name: sum(name not in shape.header for shape in shapes) for name in names}
+    warnings += [f"column {name!r} is absent from {count} of {len(shapes)} files" for name, count in absent.items() if count]
+    kept = [name for name in (*names, *keys) if wanted(name)]
+    names += keys
+    if all(shape.regular for shape in shapes) and any(shape.records for shape in shapes):
+        table = _by_engine(shapes, names, kept)
+        if table is not None:
+            return table, warnings
+    return _by_python(shapes, names, kept), warnings
+
+
+# ---- the shape -----------------------------------------------------------------------------------------------------
+
+
+def _shape(file: Opened) -> Shape:
+    check_text(file.plain, file.shown)
+    header, delimiter = _header(file)
+    found = _Count(delimiter.encode()).over(file.plain)
+    lines = found.newlines if found.newlines else found.returns
+    records = lines + (0 if found.ended else 1)
+    mixed = bool(found.newlines) and found.returns not in (0, found.newlines)
+    regular = not (found.odd or mixed or not found.newlines) and found.delimiters == (len(header) - 1) * records
+    return Shape(file, header, delimiter, records - 1, regular, mixed)
+
+
+def _header(file: Opened) -> tuple[list[str], str]:
+    """The names in the first line. A comma unless the header has none and has a tab, a semicolon or a bar."""
+    with open(file.plain, encoding="utf-8-sig", newline="") as stream:
+        line = stream.readline(1 << 20)
+    delimiter = "\t"
+    if file.format != "tsv":
+        delimiter = next((each for each in _DELIMITERS if each in line), ",")
+    header, _ = next(_rows(file, delimiter), ([], 0))
+    if not any(header):
+        raise SourceError(f"cannot read {file.shown!r}", got="no names in the first line", need="a header")
+    twice = next((name for name in header if name and header.count(name) > 1), None)
+    if twice is not None:
+        raise SourceError(
+            f"cannot read {file.shown!r}", got=f"the column name {twice!r} {header.count(twice)} times", need="each name once"
+        )
+    return header, delimiter
+
+
+class _Count:
+    """Counts of what matters outside quotes, over chunks. A doubled quote inside quotes leaves and enters: no harm."""
+
+    def __init__(self, delimiter: bytes) -> None:
+        self._delimiter = delimiter
+        self.newlines = self.returns = self.delimiters = 0
+        self.odd = self.ended = False
+        self._inside = False
+        self._tail = b""
+        self._before = b""
+
+    def over(self, path: str) -> _Count:
+        with open(path, "rb") as stream:
+            while chunk := stream.read(_CHUNK):
+                self._add(chunk)
+        return self
+
+    def _add(self, chunk: bytes) -> None:
+        import numpy as np
+
+        outside = chunk
+        if self._inside or b'"' in chunk:
+            parts = chunk.split(b'"')
+            outside = (b'"' if self._inside else b"") + b'"'.join(parts[self._inside :: 2])
+            self._inside ^= not len(parts) % 2
+            seam = self._before[-2:] + chunk
+            # A space beside a quote is text to some readers and nothing to others.
+            self.odd |= self._delimiter + b' "' in seam or b'" ' + self._delimiter in seam
+        codes = np.frombuffer(outside, np.uint8)  # bytes.count is several times slower where a byte is frequent
+        self.newlines += int(np.count_nonzero(codes == 10))
+        self.returns += outside.count(b"\r") if b"\r" in outside else 0
+        self.delimiters += int(np.count_nonzero(codes == self._delimiter[0]))
+        self.odd |= not self._before and outside[:1] in (b"\n", b"\r")  # a blank line at the very start
+        seam = self._tail + outside
+        self.odd |= b"\n\n" in seam or b"\n\r\n" in seam
+        self._tail, self._before = seam[-2:], chunk[-2:]
+        self.ended = chunk.endswith((b"\n", b"\r"))
+
+
+# ---- the two readers -----------------------------------------------------------------------------------------------
+
+
+def _by_engine(shapes: Sequence[Shape], names: Sequence[str], kept: Sequence[str]) -> EngineTable | None:
+    """The kept columns as text; None if DuckDB objects or does not find every record.
+
+    Small files become a table of DuckDB. Large ones are read where they lie, again for every question: their rows would fill
+    the memory, or be written to disk and read back, which costs as much.
+    """
+    import duckdb
+
+    con = connect([os.path.abspath(shape.file.plain) for shape in shapes])
+    rows, what = f"({_selects(shapes, kept)})", repr(shapes[0].file.shown)
+    records = sum(shape.records for shape in shapes)
+    relation = "items" if sum(os.path.getsize(shape.file.plain) for shape in shapes) <= HELD else rows
+    try:
+        if relation == "items":
+            con.execute(f"CREATE TEMP TABLE items AS SELECT * FROM {rows}")
+        # Every kept column is asked for, so that a field which DuckDB cannot read is found now.
+        counts = ", ".join(f"COUNT({name})" for name in ("k", *(f"k{i}" for i in range(len(kept)))))
+        found = watched(con, f"reading {what}", lambda: con.execute(f"SELECT {counts} FROM {relation}").fetchall())[0][0]
+    except duckdb.Error as error:
+        con.close()
+        if (fault := too_little(error, what)) is not None:
+            raise fault from None
+        return None
+    if found != records:
+        con.close()
+        return None
+
+    def unchanged() -> None:
+        for shape in shapes:
+            shape.file.check_unchanged()
+
+    unchanged()
+    scan = Scan(tuple(os.path.abspath(shape.file.plain) for shape in shapes), rows, unchanged)
+    identifiers = {name: f"k{i}" for i, name in enumerate(kept)}
+    watch = None if relation == "items" else unchanged
+    return EngineTable(con, relation, names=names, identifiers=identifiers, what=what, scan=scan, n=records, unchanged=watch)
+
+
+def _selects(shapes: Sequence[Shape], kept: Sequence[str]) -> str:
+    """One SELECT for every run of files that look alike: thousands of them in one list are no trouble, in a UNION they are."""
+    alike = itertools.groupby(shapes, key=lambda shape: (shape.header, shape.delimiter))
+    return " UNION ALL ".join(_select(list(group), kept) for _, group in alike)
+
+
+def _select(shapes: Sequence[Shape], kept: Sequence[str]) -> str:
+    """Every option but new_line (see above) is said, so that nothing is sniffed. An empty field is NULL, quoted or not."""
+    first = shapes[0]
+    columns = ", ".join(f"c{i}: 'VARCHAR'" for i in range(len(first.header)))
+    place = {name: f"c{i}" for i, name in enumerate(first.header)}
+    place |= partition_columns([shape.file for shape in shapes])
+    picked = ", ".join(["true AS k", *(f"CAST({place.get(name, 'NULL')} AS VARCHAR) AS k{i}" for i, name in enumerate(kept))])
+    paths = ", ".join(literal(exact_path(os.path.abspath(shape.file.plain))) for shape in shapes)
+    options = "auto_detect = false, header = true, quote = '\"', escape = '\"', nullstr = '', strict_mode = true, null_padding = false"
+    extra = "ignore_errors = false, hive_partitioning = false, filename = false, compression = 'none'"
+    return f"SELECT {picked} FROM read_csv([{paths}], columns = {{{columns}}}, delim = {literal(first.delimiter)}, {options}, {extra})"
+
+
+def _by_python(shapes: Sequence[Shape], names: Sequence[str], kept: Sequence[str]) -> MemoryTable:
+    columns: dict[str, list[Any]] = {name: [] for name in kept}
+    n = 0
+    for shape in shapes:
+        here = [name for name in kept if name in shape.header]
+        rows = _records(shape, [shape.header.index(name) for name in here])
+        for name, values in zip(here, zip(*rows, strict=True) if rows else (), strict=False):
+            columns[name] += [value or None for value in values]
+        n += len(rows)
+        for key, part in shape.file.partition.items():
+            if key in columns:
+                columns[key] += [part] * len(rows)
+        for name in kept:
+            columns[name] += [None] * (n - len(columns[name]))
+        shape.file.check_unchanged()
+    if not n:
+        raise SourceError(f"cannot measure {shapes[0].file.shown!r}", got="a header and no items", need="at least one row")
+    return MemoryTable(names, lambda place: columns[names[place]], n)
+
+
+def _records(shape: Shape, places: Sequence[int]) -> list[tuple[str, ...]]:
+    """The fields at some places of every record after the header; a record of another width is an error."""
+    width = len(shape.header)
+    pick = itemgetter(*places) if len(places) > 1 else (lambda row: tuple(row[place] for place in places))
+    found: list[tuple[str, ...]] = []
+    rows = _rows(shape.file, shape.delimiter)
+    next(rows)
+    for row, line in rows:
+        if len(row) != width:
+            got = f"{len(row)} fields in line {line}"
+            raise SourceError(
+                f"cannot read {shape.file.shown!r}", got=got, need=f"{width}, as in the header", hint="quote fields that hold the delimiter"
+            )
+        found.append(pick(row))
+    return found
+
+
+def _rows(file: Opened, delimiter: str) -> Any:
+    """(fields, line) of each record, strictly. Blank lines are no records, except where a record is one field."""
+    limit = csv.field_size_limit(MAX_FIELD)
+    try:
+        with open(file.plain, encoding="utf-8-sig", newline="") as stream:
+            reader = csv.reader(stream, delimiter=delimiter, strict=True)
+            width, line = 0, 1
+            try:
+                for row in reader:
+                    if row or width == 1:
+                        width = width or len(row)
+                        yield row or [""], line
+                    line = reader.line_num + 1
+            except csv.Error as error:
+                hint = "close the quote, or double a quote inside quotes"
+                raise SourceError(
+                    f"cannot read {file.shown!r}", got=f"{error} in the record of line {line}", need="regular CSV", hint=hint
+                ) from None
+    finally:
+        csv.field_size_limit(limit)

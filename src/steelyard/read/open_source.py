@@ -1,0 +1,253 @@
+"""The one door: whatever holds finished results becomes a Source."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from steelyard.errors import SourceError, UsageError
+from steelyard.read.arrays import array_source
+from steelyard.read.engines.engines import open_on_engine, without_engine
+from steelyard.read.frames import columns_table, frame_table, is_frame, rows_table
+from steelyard.read.indexes import ID, aligned, index_of, labels_of, names_items
+from steelyard.read.roles import LOG_CHOICES, assign, may_use, option, whole_name
+from steelyard.read.source import Source
+from steelyard.read.table import MemoryTable, Table
+
+if TYPE_CHECKING:
+    from steelyard.read.files.opened import Opened
+    from steelyard.read.logs.log import Choices, Log
+
+__all__ = ["Source", "open_source"]
+
+SAME = ("doc_hash",)  # columns of a log that vouch for the content of an item: two runs must agree on them to be paired
+
+
+def open_source(data: Any, second: Any = None, *, columns: Mapping[str, object]) -> Source:
+    """Open finished results.
+
+    data: a path (file, directory, pattern, "-", name=path), a frame, a DuckDB relation, an Arrow stream, rows, a dict
+    of columns, or an array of labels or scores; with `second`, truth and prediction as two arrays. columns: role ->
+    column name (tables) or array (arrays), as the user gave them; the other roles are found by name. For the log of an
+    evaluation tool also log_task, filter, scorer, prompt and log_model, which of several is meant (latest: the newest run);
+    `score` names its metric.
+    Who counts: engine, and for Spark master or remote.
+    """
+    if isinstance(data, Source):
+        raise UsageError("cannot open a source twice", got="a Source", need="a path, a frame or arrays")
+    columns, engine = without_engine({what: value for what, value in columns.items() if what != "latest" or value})
+    if engine and (source := open_on_engine(data, second, columns, engine)) is not None:
+        return source
+    if second is None:
+        if isinstance(data, (str, os.PathLike)):
+            if isinstance(data, str) and "://" in data:
+                from steelyard.read.engines.database import is_database, open_database
+
+                if is_database(data):
+                    _refuse_choices(columns, "a database")
+                    return open_database(data, columns)
+            return _opened(os.fspath(data), columns)
+        if type(data).__module__.startswith("pyspark.sql"):
+            from steelyard.read.engines.spark import spark_source
+
+            _refuse_choices(columns, "a Spark frame")
+            return spark_source(data, columns)
+        _refuse_choices(columns, "a table in memory")
+        table, index, said = _table_of(data, columns)
+        if table is not None:
+            return _known_by_index(table, index, columns, said)
+    elif isinstance(data, (str, bytes, os.PathLike, Mapping)) or isinstance(second, (str, bytes, os.PathLike, Mapping)) or is_frame(data):
+        raise UsageError(
+            "cannot use a second argument here",
+            got=f"{type(data).__name__} and {type(second).__name__}",
+            need="two arrays, truth and prediction",
+        )
+    _refuse_choices(columns, "arrays")
+    return array_source(data, second, columns)
+
+
+def _table_of(data: Any, columns: Mapping[str, object]) -> tuple[Table | None, Any, list[str]]:
+    """The table of a frame, of rows or of a dict of columns, with its index and what was done; no table if data is one array."""
+    if isinstance(data, (bytes, bytearray)):
+        raise UsageError("cannot open bytes", got=f"{len(data)} bytes", need="a path, a frame or arrays", hint="write them to a file first")
+    if isinstance(data, Mapping):
+        beside, index, said = aligned(data)
+        return columns_table(beside), index, said
+    if is_frame(data):
+        return frame_table(data, may_use(columns)), index_of(data), []
+    if isinstance(data, (list, tuple)) and data and any(isinstance(row, Mapping) for row in data[:1]):
+        return rows_table(data), None, []
+    return None, None, []
+
+
+def _known_by_index(table: Table, index: Any, columns: Mapping[str, object], said: Sequence[str]) -> Source:
+    """A table of pandas. Without an id column, an index that names the items is their id; rows of repeats or models are not items."""
+    chosen = assign(table.names, columns)
+    if (
+        not isinstance(table, MemoryTable)
+        or not names_items(index)
+        or {"id", "repeat", "model"} & set(chosen.roles)
+        or columns.get("id") == "none"
+    ):
+        return Source(table, chosen, warnings=said)
+    table = table.beside(ID, labels_of(index))
+    return Source(table, replace(chosen, roles={"id": ID, **chosen.roles}), warnings=said)
+
+
+def _opened(text: str | bytes, columns: Mapping[str, object]) -> Source:
+    """The source of a path. Whatever the system refuses on the way, in a directory or beside a log, is an error that says what."""
+    try:
+        return _from_path(text, columns)
+    except OSError as error:
+        from steelyard.read.files.paths import cannot_open
+
+        raise cannot_open(os.fsdecode(text), error) from None
+
+
+def _from_path(text: str | bytes, columns: Mapping[str, object]) -> Source:
+    from steelyard.read.files.opened import open_file
+    from steelyard.read.files.partitions import partition_of
+    from steelyard.read.files.paths import resolve, run_name, split_name, spool_stdin
+
+    if isinstance(text, bytes):
+        text = os.fsdecode(text)
+    name, path = split_name(text)
+    if path == "-":
+        spool = spool_stdin()
+        if (source := _from_log([spool.path], name, columns, shown="standard input")) is not None:
+            return source
+        files = [open_file(spool.path, shown="standard input", held=spool)]
+        packed = files[0].plain != spool.path
+        if packed and (source := _from_log([files[0].plain], name, columns, shown="standard input")) is not None:
+            return source
+    else:
+        if os.path.isdir(path) and (source := _from_log([path], name, columns)) is not None:
+            return source
+        paths = resolve(path)
+        if (source := _from_log(paths, name, columns)) is not None:
+            return source
+        files = [open_file(each, partition=partition_of(path, each)) for each in paths]
+        if (source := _from_packed_log(files, name, columns)) is not None:
+            return source
+    formats = {file.format for file in files}
+    if len(formats) > 1 and formats != {"json", "jsonl"}:
+        got = "; ".join(f"{file.shown!r} is {file.format}" for file in files[:5])
+        raise SourceError(f"cannot read {path!r} as one source", got=got, need="files of one format")
+    _refuse_choices(columns, f"{path!r}, a table")
+    table, warnings = _read(files, columns)
+    source = Source(table, assign(table.names, columns), name=name or run_name(path), warnings=warnings, held=files)
+    source.again = lambda names: _read(files, {**columns, "by": tuple(names)})[0]
+    return source
+
+
+# ---- logs ------------------------------------------------------------------------------------------------------------
+
+
+def _from_log(paths: Sequence[str], name: str | None, columns: Mapping[str, object], shown: str | None = None) -> Source | None:
+    """The source of the log at a path; None if there is no log among the paths. Several logs are never one run: one of them, or none."""
+    from steelyard.read.logs.found import is_log, newest_of, read_log
+
+    if len(paths) == 1:
+        log = read_log(paths[0], _choices(columns), shown=shown)
+        return None if log is None else _source_of(log, name or log.name or _run_name(shown or paths[0]), columns)
+    if not any(map(is_log, paths[:2])):
+        return None
+    path, newest = newest_of(paths, _choices(columns), shown or os.path.dirname(paths[0]) or ".")
+    found = _from_log([path], name, columns)
+    if found is not None:
+        found.warnings = (*newest, *found.warnings)
+    return found
+
+
+def _from_packed_log(files: Sequence[Opened], name: str | None, columns: Mapping[str, object]) -> Source | None:
+    """Readers unpack by themselves, so that the name of a log and what lies beside it are not lost."""
+    from steelyard.read.logs.found import is_log, read_log
+
+    if len(files) > 1 or files[0].plain == files[0].shown or not is_log(files[0].plain):
+        return None
+    log = read_log(files[0].shown, _choices(columns), looked_at=files[0].plain)
+    return None if log is None else _source_of(log, name or log.name or _run_name(files[0].shown), columns)
+
+
+def _run_name(path: str) -> str | None:
+    from steelyard.read.files.paths import run_name
+
+    return None if path == "standard input" else run_name(path)
+
+
+def _choices(columns: Mapping[str, object]) -> Choices:
+    """What the user said that chooses among the contents of a log. The column options score and model name one of them, too."""
+    from steelyard.read.logs.log import Choices
+
+    said: dict[str, Any] = {}
+    for what, choice in LOG_CHOICES.items():
+        value = columns.get(what)
+        if value is None:
+            continue
+        if choice == "latest":
+            said[choice] = bool(value)
+            continue
+        if not isinstance(value, str):
+            hint = "compare takes two of them" if isinstance(value, (list, tuple)) else ""
+            raise UsageError(f"cannot use {option(what)}", got=type(value).__name__, need="one name", hint=hint)
+        if said.setdefault(choice, value) != value:
+            raise UsageError(f"cannot use {option(what)} twice", got=f"{said[choice]!r} and {value!r}", need="one name")
+    for role in ("score", "model"):
+        if isinstance(columns.get(role), str) and columns[role] != "none":  # none: no column; to a log that says nothing
+            said.setdefault(role, str(columns[role]))
+    return Choices(**said)
+
+
+def _source_of(log: Log, name: str | None, columns: Mapping[str, object]) -> Source:
+    """A log as a source: its columns are called as the roles are, its other columns may be asked for without their prefix."""
+    table = columns_table(log.columns)
+    for role in ("score", "model"):
+        if columns.get(role) is not None and not isinstance(columns[role], str):
+            raise UsageError(f"cannot use {option(role)} with a log", got=type(columns[role]).__name__, need="a name")
+    asked = {role: value for role, value in columns.items() if role not in (*LOG_CHOICES, "score", "model", "by")}
+    asked = {role: whole_name(table.names, value) for role, value in asked.items()}
+    if log.ratio is not None and asked.get("ratio") is None:
+        asked["ratio"] = log.ratio
+    by = columns.get("by") or ()
+    parts = (by,) if isinstance(by, str) else tuple(by) if isinstance(by, (tuple, list)) else (by,)
+    chosen = assign(table.names, {**asked, "by": tuple(whole_name(table.names, part) for part in parts)}, exact=True)
+    slices = dict(zip(parts, chosen.by, strict=True)) if len(parts) == len(chosen.by) else None
+    return Source(
+        table,
+        chosen,
+        name=name,
+        warnings=log.warnings,
+        slices=slices,
+        log=log,
+        same=[column for column in SAME if column in table.names],
+    )
+
+
+def _refuse_choices(columns: Mapping[str, object], shown: str) -> None:
+    """An option that chooses inside a log is a mistake where there is none, not something to pass over."""
+    given = [what for what in LOG_CHOICES if columns.get(what) is not None]
+    if given:
+        raise UsageError(
+            f"cannot use {option(given[0])}",
+            got=shown,
+            need="the log of an evaluation tool",
+            hint="a table is read whole: select its rows before",
+        )
+
+
+def _read(files: Sequence[Any], columns: Mapping[str, object]) -> tuple[Table, list[str]]:
+    wanted = may_use(columns)
+    kind = files[0].format
+    if kind in ("csv", "tsv"):
+        from steelyard.read.files.delimited import read_delimited
+
+        return read_delimited(files, wanted)
+    if kind in ("json", "jsonl"):
+        from steelyard.read.files.jsons import read_json
+
+        return read_json(files, wanted), []
+    from steelyard.read.files.columnar import read_arrow, read_parquet
+
+    return read_parquet(files, wanted) if kind == "parquet" else (read_arrow(files, wanted), [])

@@ -1,0 +1,229 @@
+"""One change of a task's references, whoever makes it: the intent first, then outcomes, file and history; all of it or nothing."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from steelyard.errors import SteelyardError, UsageError
+from steelyard.reference.atomic import read_if_there, remove_file, sweep, write_atomic
+from steelyard.reference.changes import (
+    Change,
+    append_changes,
+    changes_of,
+    check_appendable,
+    mend_history,
+    rewrite_history,
+)
+from steelyard.reference.intent import AFTER, BEFORE, Intent, digest, in_the_way, read_intent, remove_intent, write_intent
+from steelyard.reference.locking import TRIES, Lock, is_held
+from steelyard.reference.lookup import Place, make_directory
+from steelyard.reference.names import history_path, intent_path, items_directory
+from steelyard.reference.task_file import TaskFile, task_file_of
+
+if TYPE_CHECKING:
+    from steelyard.reference.outcomes import Outcomes
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Plan:
+    """What is to be done: the new text of the task's file, its lines of history, outcomes that come and outcomes that go."""
+
+    action: str
+    text: str
+    lines: Sequence[Change]
+    made: Mapping[str, Outcomes] = field(default_factory=dict)  # by file, relative to the directory of references
+    gone: Sequence[str] = ()
+
+
+def parsed(data: bytes | None, place: Place) -> TaskFile:
+    """The bytes as the task's file; no file is one without entries."""
+    return task_file_of(data or b"", place.shown, spec_keys=place.spec_keys, metric=place.defaults.metric)
+
+
+def carry_out(place: Place, plan: Callable[[TaskFile], Plan]) -> tuple[str, ...]:
+    """Change the references of a task by what `plan` makes of its file. Returns what there is to say.
+
+    What a killed process left is finished or undone first. A failure on the way is undone at once; a kill, by the next
+    command that writes. `plan` may be called again, if a writer that asks for no lock (an editor, git) came in between.
+    """
+    make_directory(place.directory)
+    with Lock(items_directory(place.directory, place.task)), Lock(place.path) as lock:
+        said = _settled(place)
+        history = history_path(place.directory, place.task)
+        check_appendable(history)
+        old, planned = _planned(place, plan)
+        if not planned.lines and planned.text.encode() == (old or b""):
+            return said
+        size, torn = mend_history(history)
+        return said + torn + _Change(place, old, planned, size, lock).done()
+
+
+def _planned(place: Place, plan: Callable[[TaskFile], Plan]) -> tuple[bytes | None, Plan]:
+    for _ in range(TRIES):
+        old = read_if_there(place.path)
+        planned = plan(parsed(old, place))
+        if read_if_there(place.path) == old:
+            return old, planned
+    raise UsageError(
+        f"cannot update {str(place.path)!r}",
+        got=f"a file that changed {TRIES} times while it was being updated",
+        need="a moment without other writers",
+        hint="something writes it all the time: an editor, a checkout, a file synchroniser",
+    )
+
+
+class _Change:
+    """One change on its way to the disk, under the locks of the task."""
+
+    def __init__(self, place: Place, old: bytes | None, plan: Plan, history: int, lock: Lock) -> None:
+        self.place, self.old, self.new, self.plan, self.lock = place, old, plan.text.encode(), plan, lock
+        self.history = history_path(place.directory, place.task)
+        self.intent = Intent(
+            task=place.task,
+            action=plan.action,
+            before=digest(old),
+            after=str(digest(self.new)),
+            history=history,
+            lines=tuple(change.line().decode() for change in plan.lines),
+            made=tuple(plan.made),
+            gone=tuple(plan.gone),
+        )
+
+    def done(self) -> tuple[str, ...]:
+        said: tuple[str, ...] = ()
+        try:
+            self.lock.insist()
+            write_intent(self.place.directory, self.intent)
+            self._save_outcomes()
+            self.lock.insist()
+            if self.new != self.old:
+                write_atomic(self.place.path, self.new)
+            said = append_changes(self.history, self.plan.lines)
+        except BaseException as fault:
+            self._undo(fault)
+            raise
+        return said + _concluded(self.place, self.intent)
+
+    def _save_outcomes(self) -> None:
+        if not self.plan.made:
+            return
+        from steelyard.reference import outcomes  # NumPy: only where there are outcomes
+
+        for name, kept in self.plan.made.items():
+            outcomes.save(self.place.directory, self.place.task, name.rpartition("/")[2].removesuffix(".outcomes"), kept)
+
+    def _undo(self, fault: BaseException) -> None:
+        """The old file again, and nothing that was prepared. What cannot be put back is left to the next command, and that is said."""
+        try:
+            written = read_if_there(self.history) or b""
+            if self.intent.lines and written[self.intent.history :].lstrip(b"\n") == "".join(self.intent.lines).encode():
+                _concluded(self.place, self.intent)  # interrupted when all was done
+                return
+            if self.new != self.old and read_if_there(self.place.path) == self.new:
+                self._put_back()
+            _drop_prepared(self.place, self.intent)
+        except (SteelyardError, OSError) as second:
+            with contextlib.suppress(SteelyardError):
+                if read_if_there(self.place.path) == self.old:
+                    with contextlib.suppress(SteelyardError, OSError):
+                        _drop_prepared(self.place, self.intent)
+                    return  # it is back; only the disk would not say that it lasts
+            raise UsageError(
+                f"cannot keep the history of {self.place.shown!r}",
+                got=f"{fault}; and then, while the old file was put back: {second}",
+                need="a disk that can be written to",
+                hint=f"{intent_path(self.place.directory, self.place.task).name} says what is unfinished; the next command that writes "
+                "finishes it, with its line of history",
+            ) from fault
+
+    def _put_back(self) -> None:
+        if self.old is None:
+            remove_file(self.place.path)
+        else:
+            write_atomic(self.place.path, self.old)
+
+
+# ---- what a killed process left ----------------------------------------------------------------------------------------------
+
+
+def unfinished(place: Place) -> Intent | None:
+    """The change that a killed process left; None if there is none, or if its process is still at work."""
+    intent = read_intent(place.directory, place.task)
+    if intent is None or is_held(items_directory(place.directory, place.task)):
+        return None
+    return intent
+
+
+def read_history(place: Place) -> tuple[Change, ...]:
+    """All changes of a task's references, with those whose line a killed process did not get to write. Nothing is written."""
+    path = history_path(place.directory, place.task)
+    data = read_if_there(path) or b""
+    with contextlib.suppress(SteelyardError):  # a note that cannot be read is for `lint`, and for the next writer
+        intent = read_intent(place.directory, place.task)
+        if intent is not None and intent.state(read_if_there(place.path)) == AFTER:
+            data = intent.added(data)
+    return changes_of(data, path)
+
+
+def _settled(place: Place) -> tuple[str, ...]:
+    """Finish what a killed process began, if the task's file is the new one; undo it, if it is the old one."""
+    intent = read_intent(place.directory, place.task)
+    _sweep(place)
+    if intent is None:
+        return ()
+    state = intent.state(read_if_there(place.path))
+    if state == BEFORE:
+        _drop_prepared(place, intent)
+        return (f"an earlier command was killed before its change ({intent.action}) was made: undone",)
+    if state != AFTER:
+        raise in_the_way(place.directory, intent, place.shown)
+    history = history_path(place.directory, place.task)
+    check_appendable(history)
+    rewrite_history(history, intent.added)
+    told = _concluded(place, intent)
+    return (f"an earlier command was killed before its change ({intent.action}) was complete: finished, with its line of history", *told)
+
+
+def _concluded(place: Place, intent: Intent) -> tuple[str, ...]:
+    """When all is written: without the outcomes of old entries, unless another one names them. A failure of this is said, no more."""
+    said: list[str] = []
+    try:
+        said += [sentence for name in intent.gone for sentence in _discarded(place, name)]
+    except (SteelyardError, OSError) as fault:
+        said.append(f"the item outcomes of the old entry stay where they are: {fault}")
+    try:
+        remove_intent(place.directory, place.task)
+    except SteelyardError as fault:
+        said.append(f"all is written, but a note of it stays: {fault}")
+    return tuple(said)
+
+
+def _drop_prepared(place: Place, intent: Intent) -> None:
+    """Without the outcomes that were made for a change that did not come about, and without the note of it."""
+    if intent.made:
+        with contextlib.suppress(SteelyardError, OSError):  # what stays behind is named by `references lint`
+            for name in intent.made:
+                _discarded(place, name)
+            items_directory(place.directory, place.task).rmdir()  # if nothing is in it
+    remove_intent(place.directory, place.task)
+
+
+def _discarded(place: Place, name: str) -> tuple[str, ...]:
+    """Outcomes that no entry names go, with the items that only they referred to."""
+    from steelyard.reference import outcomes
+
+    if any(entry.items == name for entry in parsed(read_if_there(place.path), place).entries):
+        return ()
+    return outcomes.discard(place.directory, place.task, name)
+
+
+def _sweep(place: Place) -> None:
+    """Temporary files of killed processes. Under the locks of the task nobody else can be writing one."""
+    for target in (place.path, intent_path(place.directory, place.task)):
+        sweep(target, older_than=0)
+    with contextlib.suppress(OSError):
+        for left in items_directory(place.directory, place.task).glob(".*.tmp"):
+            left.unlink()

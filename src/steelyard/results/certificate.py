@@ -1,0 +1,170 @@
+"""What `certify` answers with: every claim with what was found, the defaults against their alternatives, the accuracy of closed forms."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from steelyard.results.display import Looks
+
+SCHEMA = 1
+UP_IS_BAD = ("size",)  # the kinds whose worst is the largest share
+NOT_OFFERED = "not offered: "  # how families begin whose methods are taught or done elsewhere
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Tried:
+    """What one setting of a claim showed, its many points reduced to a few numbers.
+
+    least and most are the ends of the shares found, with their places and Monte Carlo standard errors (0: exact). `off` is how
+    far the shares lie on the bad side of nominal, on average: below it for coverage, above it for size. A setting that could
+    not be worked out says why in `broken`; its shares are then the worst there are.
+    """
+
+    setting: str
+    points: int
+    least: float
+    least_at: str
+    least_error: float
+    most: float
+    most_at: str
+    most_error: float
+    mean: float
+    mean_error: float
+    off: float
+    width: float | None = None
+    width_error: float = 0.0
+    broken: str | None = None
+    seconds: float = 0.0
+
+    def worst(self, kind: str) -> tuple[float, str, float]:
+        """(share, where, Monte Carlo error): the largest for size, else the least."""
+        if kind in UP_IS_BAD:
+            return self.most, self.most_at, self.most_error
+        return self.least, self.least_at, self.least_error
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Held:
+    """One claim held against its band. `faults` are sentences; none means that it holds."""
+
+    name: str
+    family: str
+    method: str
+    kind: str
+    nominal: float
+    says: str
+    documented: str
+    default: bool
+    band: Mapping[str, float]
+    worst: float
+    worst_at: str
+    worst_error: float
+    mean: float
+    mean_error: float
+    width: float | None
+    points: int
+    settings: tuple[Tried, ...]
+    faults: tuple[str, ...] = ()
+
+    @property
+    def holds(self) -> bool:
+        return not self.faults
+
+    @property
+    def seconds(self) -> float:
+        return sum(tried.seconds for tried in self.settings)
+
+    def to_dict(self) -> dict[str, Any]:
+        plain = {name: getattr(self, name) for name in self.__slots__ if name not in ("settings", "band", "faults")}
+        settings = [{name: getattr(tried, name) for name in tried.__slots__} for tried in self.settings]
+        return {**plain, "band": dict(self.band), "holds": self.holds, "faults": list(self.faults), "settings": settings}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Preferred:
+    """An alternative that beats the default somewhere, and why it is still not the default; no reason is a fault."""
+
+    family: str
+    default: str
+    alternative: str
+    advantages: tuple[str, ...]
+    reason: str | None
+
+    def to_dict(self) -> dict[str, Any]:
+        return {name: getattr(self, name) for name in self.__slots__} | {"advantages": list(self.advantages)}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Precise:
+    """The worst error of a closed form against many digits: relative to `to` (the value itself, or the width of the interval)."""
+
+    name: str
+    worst: float
+    worst_at: str
+    limit: float
+    cases: int
+    to: str = "value"
+
+    @property
+    def holds(self) -> bool:
+        return self.worst <= self.limit
+
+    def to_dict(self) -> dict[str, Any]:
+        return {name: getattr(self, name) for name in self.__slots__} | {"holds": self.holds}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Certificate(Looks):
+    """All claims of a grid. `coverage` and `size` are the worst found among methods that are claimed to be valid."""
+
+    grid: str
+    seed: int
+    claims: tuple[Held, ...]
+    preferences: tuple[Preferred, ...] = ()
+    accuracy: tuple[Precise, ...] = ()
+    accuracy_left_out: str | None = None
+    coverage: Mapping[str, Any] | None = None
+    size: Mapping[str, Any] | None = None
+    only: tuple[str, ...] = ()
+    faults: tuple[str, ...] = ()
+    conclusion: str = ""
+    warnings: tuple[str, ...] = ()
+    signature: str = ""
+    versions: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def exit_code(self) -> int:
+        """0 when everything claimed holds, else 1."""
+        return int(bool(self.faults))
+
+    @property
+    def seconds(self) -> float:
+        return sum(claim.seconds for claim in self.claims)
+
+    def __str__(self) -> str:
+        from steelyard.render.formats import result_text  # the listed exception: a result may ask render for its looks
+
+        return result_text(self)
+
+    def to_dict(self) -> dict[str, Any]:
+        return {
+            "kind": "certificate",
+            "schema": SCHEMA,
+            "grid": self.grid,
+            "seed": self.seed,
+            "only": list(self.only),
+            "holds": not self.faults,
+            "faults": list(self.faults),
+            "coverage": None if self.coverage is None else dict(self.coverage),
+            "size": None if self.size is None else dict(self.size),
+            "claims": [claim.to_dict() for claim in self.claims],
+            "preferences": [each.to_dict() for each in self.preferences],
+            "accuracy": [form.to_dict() for form in self.accuracy],
+            "accuracy_left_out": self.accuracy_left_out,
+            "versions": dict(self.versions),
+            "conclusion": self.conclusion,
+            "warnings": list(self.warnings),
+            "signature": self.signature,
+        }

@@ -1,0 +1,99 @@
+"""What a plan answers with: how many items, why, what was assumed, and what happens if the assumption is off."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from steelyard.results.display import Looks
+
+SCHEMA = 1
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Curve:
+    """A line to draw: y against x, a band around it, points that were seen, and the place that was asked for.
+
+    `log_x` spaces x by its logarithm. `goal` is the y that is wanted (a horizontal line), `mark` the (x, y) of the answer.
+    """
+
+    x_label: str
+    y_label: str
+    x: tuple[float, ...]
+    y: tuple[float, ...]
+    low: tuple[float, ...] | None = None
+    high: tuple[float, ...] | None = None
+    points: tuple[tuple[float, float], ...] = ()
+    goal: float | None = None
+    mark: tuple[float, float] | None = None
+    log_x: bool = True
+
+    def to_dict(self) -> dict[str, Any]:
+        return {
+            "x_label": self.x_label,
+            "y_label": self.y_label,
+            "x": list(self.x),
+            "y": list(self.y),
+            "low": None if self.low is None else list(self.low),
+            "high": None if self.high is None else list(self.high),
+            "points": [list(point) for point in self.points],
+            "goal": self.goal,
+            "mark": None if self.mark is None else list(self.mark),
+            "log_x": self.log_x,
+        }
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Plan(Looks):
+    """How much data a question takes.
+
+    `goal` is detect, rule-out, width, threshold, train or designs. `n` is the number to act on; where the criterion is a
+    saw-tooth in n, `n_first` is the first that meets it and `n_stable` the one from which every larger one does (then n
+    is n_stable). `labels` is how many items must be labelled to have n relevant ones. `conclusion` is the answer in one
+    sentence, `assumed` what it rests on. `sensitivity` (what if the assumption is off), `steps` (other sizes beside the
+    answer) and `rows` (designs side by side) are small tables: each row has the same keys, the first names the row.
+    """
+
+    goal: str
+    design: str | None = None
+    n: int | None = None
+    n_first: int | None = None
+    n_stable: int | None = None
+    labels: int | None = None
+    theta: float | None = None
+    threshold_offset: float | None = None
+    alpha: float | None = None
+    beta: float | None = None
+    power: float | None = None
+    assurance: float | None = None
+    expected_n: float | None = None
+    conclusion: str = ""
+    assumed: str = ""
+    sensitivity: tuple[Mapping[str, Any], ...] = ()
+    steps: tuple[Mapping[str, Any], ...] = ()
+    rows: tuple[Mapping[str, Any], ...] = ()
+    curve: Curve | None = None
+    details: Mapping[str, Any] = field(default_factory=dict)
+    warnings: tuple[str, ...] = ()
+    signature: str = ""
+
+    def __str__(self) -> str:
+        from steelyard.render.formats import result_text  # the listed exception: a result may ask render for its looks
+
+        return result_text(self)
+
+    def to_dict(self) -> dict[str, Any]:
+        names = ("goal", "design", "n", "n_first", "n_stable", "labels", "theta", "threshold_offset", "alpha", "beta", "power")
+        return {
+            "kind": "plan",
+            "schema": SCHEMA,
+            **{name: getattr(self, name) for name in (*names, "assurance", "expected_n", "conclusion", "assumed")},
+            "sensitivity": [dict(row) for row in self.sensitivity],
+            "steps": [dict(row) for row in self.steps],
+            "rows": [dict(row) for row in self.rows],
+            "curve": None if self.curve is None else self.curve.to_dict(),
+            "details": dict(self.details),
+            "warnings": list(self.warnings),
+            "signature": self.signature,
+        }
