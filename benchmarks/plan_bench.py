@@ -25,7 +25,7 @@ def searches() -> dict[str, Callable[[], object]]:
     from steelyard.infer.planning.anticipated import Anticipated
     from steelyard.infer.planning.assurance import items_for_assurance
     from steelyard.infer.planning.mcnemar_power import mcnemar_items, mcnemar_theta
-    from steelyard.infer.planning.precision_goal import Rule
+    from steelyard.infer.planning.precision_goal import PrecisionGoal
     from steelyard.infer.planning.rule_out import rule_out_items
 
     return {
@@ -33,10 +33,10 @@ def searches() -> dict[str, Callable[[], object]]:
         "McNemar, n for psi .3, theta .0043": lambda: mcnemar_items(0.3, 0.0043, 0.05, 0.2),
         "McNemar, theta at n = 100,000": lambda: mcnemar_theta(100_000, 0.05, 0.05, 0.2),
         "Tango, n to rule out .0018 at psi .05": lambda: rule_out_items(0.05, 0.0018, 0.05, 0.2),
-        "accuracy .9, credible width .0037": lambda: items_for_assurance(Rule(width=0.0037), Anticipated(0.9), 0.8),
-        "accuracy .9 above .8976": lambda: items_for_assurance(Rule(threshold=0.8976), Anticipated(0.9), 0.8),
+        "accuracy .9, credible width .0037": lambda: items_for_assurance(PrecisionGoal(width=0.0037), Anticipated(0.9), 0.8),
+        "accuracy .9 above .8976": lambda: items_for_assurance(PrecisionGoal(threshold=0.8976), Anticipated(0.9), 0.8),
         "F1 .8 (Jaccard 2/3), credible width .0055": lambda: items_for_assurance(
-            Rule(width=0.0055, f1=True, prior=(0.5, 1.0)), Anticipated(2 / 3), 0.8
+            PrecisionGoal(width=0.0055, f1=True, prior=(0.5, 1.0)), Anticipated(2 / 3), 0.8
         ),
     }
 
@@ -47,7 +47,7 @@ def scanned(quick: bool) -> Row:
 
     from steelyard.infer.planning.anticipated import Anticipated
     from steelyard.infer.planning.assurance import items_for_assurance
-    from steelyard.infer.planning.precision_goal import Rule
+    from steelyard.infer.planning.precision_goal import PrecisionGoal
 
     width, top = 0.1, 400
 
@@ -62,7 +62,7 @@ def scanned(quick: bool) -> Row:
         return good.index(True) + 1, last + 2
 
     def ours() -> tuple[int, int]:
-        return tuple(items_for_assurance(Rule(width=width), Anticipated(0.9), 0.8))  # type: ignore[return-value]
+        return tuple(items_for_assurance(PrecisionGoal(width=width), Anticipated(0.9), 0.8))  # type: ignore[return-value]
 
     if scan() != ours():
         raise Wrong(f"plan: first and stable n {ours()}, by scanning {scan()}")

@@ -30,14 +30,14 @@ from typing import Any, ClassVar
 from steelyard.errors import SteelyardError, UsageError
 from steelyard.evaluate.models.engine_spec import spec_of
 from steelyard.evaluate.task import prompts
-from steelyard.evaluate.task.prompts import Sample
+from steelyard.evaluate.task.prompts import PromptSample
 from steelyard.options import SOURCE_KEYWORDS, keywords_of, refuse_unknown
 from steelyard.questions.guard.check import check
 from steelyard.questions.guard.rule import is_better_higher
 from steelyard.questions.record.record import existing_entry
 from steelyard.reference import outcomes
 from steelyard.reference.entry import Entry
-from steelyard.reference.lookup import Place, load, locate, matched
+from steelyard.reference.lookup import ReferenceLocation, load, locate, matched
 from steelyard.reference.names import check_spec
 from steelyard.results.verdict import Verdict
 
@@ -159,7 +159,7 @@ class AccuracyTask:
 
     # ---- judging -----------------------------------------------------------------------------------------------------------
 
-    def _place(self, guard: Any) -> Place:
+    def _place(self, guard: Any) -> ReferenceLocation:
         if guard is not None:
             return guard.place(task=self.DATASET, model=self.model_name, **self.where)  # type: ignore[no-any-return]
         return locate(self.DATASET, self.where.get("directory"), self.where.get("config"))
@@ -189,7 +189,7 @@ class AccuracyTask:
             raise AssertionError("\n\n".join(part for part in (str(verdict), note) if part) + also)
         return float(verdict.candidate["value"])
 
-    def _settings(self, entry: Entry | None, place: Place) -> dict[str, Any]:
+    def _settings(self, entry: Entry | None, place: ReferenceLocation) -> dict[str, Any]:
         """The class's own numbers, where the reference does not say them."""
         said = {name: getattr(self, name.upper()) for name in (*NUMBERS, "scale")}
         out = {name: value for name, value in said.items() if value is not None and getattr(entry, name, None) is None}
@@ -241,7 +241,7 @@ class _Evaluation:
         if self.evaluator is None and own:
             raise UsageError(f"cannot evaluate {type(task).__name__}", got=f"no {' and no '.join(own)}", need="both, or EVALUATOR_CLS")
 
-    def run(self, model: Any, entry: Entry | None, place: Place) -> Score:
+    def run(self, model: Any, entry: Entry | None, place: ReferenceLocation) -> Score:
         if self.evaluator is not None and not hasattr(self.evaluator, "generate_samples"):
             n = (entry and entry.num_samples) or self.task.NUM_SAMPLES
             value = self.evaluator.evaluate(model, **self.calling, **self.task.EVALUATE_KWARGS)
@@ -254,12 +254,12 @@ class _Evaluation:
             raise UsageError("cannot run a single item", got="an evaluator without generate_samples", need="its samples")
         return self._scored(model, prompts.hash_ordered(self._samples(), str(self.task.SEED))[:1], None)
 
-    def _samples(self) -> list[Sample]:
+    def _samples(self) -> list[PromptSample]:
         if self.evaluator is None:
             return prompts.named_once(prompts.sample_of(raw) for raw in self.task.samples())
         return prompts.named_once(prompts.sample_of_evaluator(raw) for raw in self.evaluator.generate_samples())
 
-    def _subset(self, entry: Entry | None, place: Place) -> list[Sample]:
+    def _subset(self, entry: Entry | None, place: ReferenceLocation) -> list[PromptSample]:
         """The very items on record; else the first NUM_SAMPLES in hash order, by the recorded seed."""
         samples = self._samples()
         if entry is not None and entry.items is not None:
@@ -269,7 +269,7 @@ class _Evaluation:
         n = (entry and entry.num_samples) or self.task.NUM_SAMPLES
         return prompts.hash_ordered(samples, seed)[:n]
 
-    def _scored(self, model: Any, samples: Sequence[Sample], scale: str | None) -> Score:
+    def _scored(self, model: Any, samples: Sequence[PromptSample], scale: str | None) -> Score:
         said = prompts.answers(model, samples, batch=self.task.MAX_BATCH_SIZE, **self.calling)
         if self.evaluator is None:
             scores = [self.task.score(prompts.text_of(answer), sample.reference) for answer, sample in zip(said, samples, strict=True)]
@@ -287,7 +287,7 @@ class _Evaluation:
             numbers = [number / 100 for number in numbers]  # right or wrong, said in percent
         return Score(value=value, n=len(numbers), rows=_rows(samples, numbers))
 
-    def _computed(self, said: Sequence[Any], samples: Sequence[Sample]) -> float:
+    def _computed(self, said: Sequence[Any], samples: Sequence[PromptSample]) -> float:
         more = [list(column) for column in zip(*(sample.more for sample in samples), strict=True)]
         references = [sample.reference for sample in samples]
         assert self.evaluator is not None
@@ -304,7 +304,7 @@ def _pairs(spec: Mapping[str, Any]) -> str:
     return ", ".join(f"{key}={value}" for key, value in spec.items())
 
 
-def _rows(samples: Sequence[Sample], scores: Sequence[float]) -> list[dict[str, Any]]:
+def _rows(samples: Sequence[PromptSample], scores: Sequence[float]) -> list[dict[str, Any]]:
     groups = any(sample.group is not None for sample in samples)
     return [
         {"id": sample.id, "score": score}

@@ -54,7 +54,7 @@ def pytest_configure(config: pytest.Config) -> None:
         )
     if option.accuracy_report and not option.accuracy_report.lower().endswith(REPORTS):
         raise pytest.UsageError(f"--accuracy-report {option.accuracy_report}: the ending says the format, {' or '.join(REPORTS)}")
-    config.pluginmanager.register(Session(config), "steelyard-session")
+    config.pluginmanager.register(AccuracySession(config), "steelyard-session")
 
 
 @pytest.fixture
@@ -67,7 +67,7 @@ def accuracy(request: pytest.FixtureRequest) -> Accuracy:
 
 def running() -> Accuracy | None:
     """The guard of the test that runs now, for task classes that no fixture was given to. None outside a test."""
-    item = Session.item
+    item = AccuracySession.item
     if item is None:
         return None
     from steelyard.pytest_session import Accuracy
@@ -75,7 +75,7 @@ def running() -> Accuracy | None:
     return Accuracy(item)
 
 
-class Session:
+class AccuracySession:
     """What happens between the tests: on a worker nothing, on the controller the reports are gathered and told."""
 
     PROPERTY = "accuracy"
@@ -92,11 +92,11 @@ class Session:
 
     @pytest.hookimpl(wrapper=True, tryfirst=True)
     def pytest_runtest_protocol(self, item: pytest.Item) -> Generator[None, object, object]:
-        before, Session.item = Session.item, item
+        before, AccuracySession.item = AccuracySession.item, item
         try:
             return (yield)
         finally:
-            Session.item = before
+            AccuracySession.item = before
 
     def stash_directory(self) -> str:
         """Where runs wait until they are put on record: made by the controller, known to all workers."""

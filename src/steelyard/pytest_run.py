@@ -17,14 +17,14 @@ from steelyard.questions.run.task import read_task
 from steelyard.results.evaluation import Evaluation
 
 if TYPE_CHECKING:
-    from steelyard.pytest_session import Accuracy, Judged
+    from steelyard.pytest_session import Accuracy, JudgedTest
 
 OF_RUN = ("output", "prices", *HOW, *OF_MODELS)
 
 
 def evaluated(
     guard: Accuracy, task: Any, model: Any, *, name: str | None, spec: Mapping[str, Any] | None, options: Mapping[str, Any]
-) -> tuple[Evaluation, Judged]:
+) -> tuple[Evaluation, JudgedTest]:
     """The run and what became of it. The reference is looked for before the model is asked anything.
 
     With --accuracy-update the run is complete, whatever `until` says, and becomes the reference at the end of the session.

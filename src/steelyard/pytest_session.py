@@ -25,7 +25,7 @@ from steelyard.read.frames import is_frame
 from steelyard.read.open_source import open_source
 from steelyard.reference.config import find_config
 from steelyard.reference.entry import Entry
-from steelyard.reference.lookup import Place, load, locate, matched
+from steelyard.reference.lookup import ReferenceLocation, load, locate, matched
 from steelyard.render.digits import NONE
 from steelyard.render.safe import terminal
 from steelyard.render.verdict_facts import accept_command, drop_text, flips_text, needed_text, p_beside, score_text, telling_cells, who
@@ -41,7 +41,7 @@ ONLY_CHECKED = ("alpha", "beta", "sigma", "theta", "margin", "num_samples", "tar
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Judged:
+class JudgedTest:
     """A verdict, and the text with which the test fails because of it, if it does."""
 
     verdict: Verdict
@@ -127,18 +127,18 @@ class Accuracy:
             pytest.fail(failure or "", pytrace=False)
         return found
 
-    def judged(self, verdict: Verdict, source: Any, options: Mapping[str, Any]) -> Judged:
+    def judged(self, verdict: Verdict, source: Any, options: Mapping[str, Any]) -> JudgedTest:
         """A verdict that was made elsewhere, told and judged as any other."""
         settled = self._settled(options)
         self._tell_verdict(verdict, verdict.verdict, settled, locate(settled["task"], settled["directory"], settled["config"]))
-        return Judged(verdict=verdict, failure=self._failure(verdict, source, settled))
+        return JudgedTest(verdict=verdict, failure=self._failure(verdict, source, settled))
 
     def where(self, options: Mapping[str, Any]) -> dict[str, Any]:
         """The directory and the configuration, as this test sees them."""
         settled = self._settled(options)
         return {name: settled[name] for name in ("directory", "config")}
 
-    def judge(self, source: Any = None, **options: Any) -> Judged:
+    def judge(self, source: Any = None, **options: Any) -> JudgedTest:
         """The verdict, before anybody fails because of it. Every outcome is handed to the report, errors too."""
         try:
             options = self._settled(options)
@@ -147,7 +147,7 @@ class Accuracy:
             self.tell({"outcome": "error", "message": str(error), **_names(options)})
             raise
 
-    def place(self, **options: Any) -> Place:
+    def place(self, **options: Any) -> ReferenceLocation:
         """Where the references of a task are, as this test sees them."""
         settled = self._settled(options)
         return locate(settled["task"], settled["directory"], settled["config"])
@@ -204,7 +204,7 @@ class Accuracy:
 
     # ---- judging -----------------------------------------------------------------------------------------------------------
 
-    def _judged(self, source: Any, options: dict[str, Any]) -> Judged:
+    def _judged(self, source: Any, options: dict[str, Any]) -> JudgedTest:
         to_check = {name: value for name, value in options.items() if name not in ONLY_RECORDED}
         place = locate(options["task"], options["directory"], options["config"])
         entry = existing_entry(place, options["model"], options.get("spec"))
@@ -214,9 +214,11 @@ class Accuracy:
             self._refuse_without_reference(source, place, options)
         verdict = ask(source, **to_check)
         self._tell_verdict(verdict, verdict.verdict, options, place)
-        return Judged(verdict=verdict, failure=self._failure(verdict, source, options))
+        return JudgedTest(verdict=verdict, failure=self._failure(verdict, source, options))
 
-    def _kept(self, source: Any, to_check: dict[str, Any], options: dict[str, Any], place: Place, *, missing: bool) -> Judged:
+    def _kept(
+        self, source: Any, to_check: dict[str, Any], options: dict[str, Any], place: ReferenceLocation, *, missing: bool
+    ) -> JudgedTest:
         """A run that is to be the reference: rehearsed in a spare directory, so that what cannot be recorded fails its test."""
         waiting = self._waiting(source, options)
         with tempfile.TemporaryDirectory(prefix="steelyard-") as scratch:
@@ -230,7 +232,7 @@ class Accuracy:
                 itself = ask(source, **{**to_check, "directory": scratch})
                 verdict = replace(itself, warnings=(*itself.warnings, "put on record in this session, and compared with itself"))
         self._tell_verdict(verdict, "new" if missing else "update", options, place, waiting=waiting, compared=compared)
-        return Judged(verdict=verdict)
+        return JudgedTest(verdict=verdict)
 
     def _failure(self, verdict: Verdict, source: Any, options: Mapping[str, Any]) -> str | None:
         """The text that fails the test; an inconclusive verdict may only warn."""
@@ -244,7 +246,7 @@ class Accuracy:
             return None
         return short_text(verdict, source, [*_log_words(options), *_where_words(options)])
 
-    def _refuse_without_reference(self, source: Any, place: Place, options: Mapping[str, Any]) -> NoReturn:
+    def _refuse_without_reference(self, source: Any, place: ReferenceLocation, options: Mapping[str, Any]) -> NoReturn:
         words = _record_words(source, options)
         said = f"no entry of {options['model']!r}"
         try:
@@ -284,7 +286,7 @@ class Accuracy:
         verdict: Verdict,
         outcome: str,
         options: Mapping[str, Any],
-        place: Place,
+        place: ReferenceLocation,
         *,
         waiting: str | None = None,
         compared: bool = True,

@@ -21,7 +21,7 @@ from steelyard.render.digits import NONE, count_text
 from steelyard.render.layout import GAP, left, right, widest
 from steelyard.render.markdown import markdown_table
 from steelyard.render.safe import terminal
-from steelyard.render.verdict import Piece, fitted, verdict_pieces, word
+from steelyard.render.verdict import VerdictPart, fitted, verdict_pieces, word
 from steelyard.render.verdict_facts import p_beside, score_text, spec_text
 from steelyard.results.verdict import Recorded, Verdict
 
@@ -41,7 +41,7 @@ CAP = 900_000  # bytes of a Markdown report, below what GitHub shows
 
 
 @dataclass(slots=True)
-class Told:
+class SessionSummary:
     """All findings of a session, in the order of their tests."""
 
     found: list[dict[str, Any]]
@@ -74,9 +74,9 @@ class Told:
                 out.write_line(f"{'  ' if place else 'accuracy error: '}{terminal(line)}", red=True)
 
 
-def conclude(found: list[dict[str, Any]], failed: set[str], config: Any, *, interrupted: bool) -> Told:
+def conclude(found: list[dict[str, Any]], failed: set[str], config: Any, *, interrupted: bool) -> SessionSummary:
     """Write what was to be recorded, look for references that nobody used, write the report file."""
-    told = Told(sorted(found, key=lambda one: str(one["test"])), quiet=config.get_verbosity() < 0)
+    told = SessionSummary(sorted(found, key=lambda one: str(one["test"])), quiet=config.get_verbosity() < 0)
     option = config.option
     waiting = [one for one in told.found if one.get("waiting")]
     if waiting and interrupted:
@@ -105,7 +105,7 @@ def _reason(option: Any) -> str | None:
 # ---- putting on record -----------------------------------------------------------------------------------------------------------
 
 
-def _put_on_record(waiting: Sequence[dict[str, Any]], failed: set[str], told: Told, *, update: bool, reason: str | None) -> None:
+def _put_on_record(waiting: Sequence[dict[str, Any]], failed: set[str], told: SessionSummary, *, update: bool, reason: str | None) -> None:
     """Each reference once. Several tests of one reference are several runs of it, pooled."""
     if os.environ.get("CI"):
         told.notes.append("REFERENCES WERE PUT ON RECORD IN CI, because an option asked for it: commit them, or they are lost")
@@ -186,7 +186,7 @@ def _narrowed(option: Any, args: Sequence[str]) -> bool:
     return any("::" in str(arg) for arg in args) or any(getattr(option, name, None) for name in picked)
 
 
-def _find_unused(told: Told) -> None:
+def _find_unused(told: SessionSummary) -> None:
     """Entries of the tasks that were checked, which no check has matched."""
     used: dict[tuple[str, str | None, str], set[int]] = {}
     for one in told.found:
@@ -235,7 +235,7 @@ def table(found: Sequence[Mapping[str, Any]]) -> list[str]:
     return [GAP.join(side(cell, w) for side, cell, w in zip(sides, row, wide, strict=True)).rstrip() for row in rows]
 
 
-def _report(path: Path, told: Told) -> None:
+def _report(path: Path, told: SessionSummary) -> None:
     if holds_something_else(path):
         told.errors.append(f"cannot write the report: {path} holds something else, and was left as it is")
         return
@@ -255,7 +255,7 @@ def holds_something_else(path: Path) -> bool:
     return bool(start.strip()) and not start.startswith(MARKDOWN_START) and f'"kind": "{SESSION}"' not in start
 
 
-def _json(told: Told) -> str:
+def _json(told: SessionSummary) -> str:
     hidden = ("waiting", "directory", "config", "compared", "value")
     checks = [{name: value for name, value in one.items() if name not in hidden} for one in told.found]
     plain = {
@@ -271,14 +271,19 @@ def _json(told: Told) -> str:
     return json.dumps(plain, indent=2, allow_nan=False) + "\n"
 
 
-def _markdown(told: Told) -> str:
+def _markdown(told: SessionSummary) -> str:
     """A page: the table, the notes, and the full report of whatever is not a pass."""
     heads = [(head, "---:" if 2 <= i <= 6 else "---") for i, head in enumerate(HEADS)]
     rows = [[cell if 2 <= i <= 6 else word(cell) for i, cell in enumerate(cells(one))] for one in told.found]  # numbers are ours
     top = f"{MARKDOWN_START}{told.counts()}\n\n{markdown_table(heads, rows)}"
     notes = "\n".join(f"- {_one_line(text)}" for text in [*told.notes, *told.errors])
     errors = [f"- {word(str(one['test']))}: {_one_line(str(one['message']))}" for one in told.found if one.get("message")]
-    pieces = [Piece(head=top), Piece(head=notes), Piece(head="\n".join(errors)), Piece(head=_unused_list(told.unused))]
+    pieces = [
+        VerdictPart(head=top),
+        VerdictPart(head=notes),
+        VerdictPart(head="\n".join(errors)),
+        VerdictPart(head=_unused_list(told.unused)),
+    ]
     for one in told.found:
         v = verdict_of(one)
         if v is not None and one.get("compared") and not v.passed:

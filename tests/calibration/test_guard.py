@@ -21,11 +21,11 @@ from steelyard.infer.paired.decision import agreeing_bounds, decide
 from steelyard.infer.paired.mcnemar import mcnemar_exact, mcnemar_midp, tango
 from steelyard.items import Items, Labels
 from steelyard.metrics.catalogue import parse
-from steelyard.questions.compare.from_sources import Run
-from steelyard.questions.guard.number import Number, guard_number
+from steelyard.questions.compare.from_sources import SystemItems
+from steelyard.questions.guard.number import CandidateScore, guard_number
 from steelyard.questions.guard.paired import guard_items
 from steelyard.questions.guard.rule import settle_rule
-from steelyard.questions.suite.check_suite import Guard, judged
+from steelyard.questions.suite.check_suite import SuiteCheck, judged
 from steelyard.reference.entry import Entry, TaskDefaults
 from steelyard.results.verdict import Verdict
 
@@ -114,7 +114,15 @@ def judge(reference: Items, run: Items, **options: float) -> str:
     entry = Entry(model="m", value=None)
     rule = settle_rule({"metric": "accuracy", **options}, entry, TaskDefaults())
     found = guard_items(
-        Run("a", reference), Run("b", run), parse("accuracy"), rule, unit=1.0, unmatched="error", missing="error", draws=1000, seed=0
+        SystemItems("a", reference),
+        SystemItems("b", run),
+        parse("accuracy"),
+        rule,
+        unit=1.0,
+        unmatched="error",
+        missing="error",
+        draws=1000,
+        seed=0,
     )
     assert (found.verdict == "regression") == (found.p_value is not None and found.p_value <= rule.alpha)
     return found.verdict
@@ -132,7 +140,7 @@ def test_the_same_by_simulation_through_the_guard() -> None:
         run = np.where(reference, move >= lost, move < gained)
         caught += judge(run_of(reference), run_of(run)) == "regression"
         against = Entry(model="m", value=100 * float(reference.mean()), num_samples=N, sigma=50.0, scale="percent")
-        found = guard_number(Number(value=100 * float(run.mean()), n=N), against, settle_rule({}, entry, TaskDefaults()))
+        found = guard_number(CandidateScore(value=100 * float(run.mean()), n=N), against, settle_rule({}, entry, TaskDefaults()))
         legacy += found.verdict == "regression"
     exact = red_rate(N, BENIGN / 2 + DROP, BENIGN / 2)
     assert caught / trials >= 0.9
@@ -202,7 +210,7 @@ def alarms(kept: str, k: int, trials: int, seed: int) -> float:
     red = 0
     for reference, new in zip(value.tolist(), runs[:, k].tolist(), strict=True):
         entry = Entry(model="m", value=reference, num_samples=behind, sigma=50.0, scale="percent")
-        red += guard_number(Number(value=new, n=N), entry, settle_rule({}, entry, TaskDefaults())).verdict == "regression"
+        red += guard_number(CandidateScore(value=new, n=N), entry, settle_rule({}, entry, TaskDefaults())).verdict == "regression"
     return red / trials
 
 
@@ -223,7 +231,7 @@ def test_a_pooled_reference_keeps_its_level() -> None:
 
 
 def suite_of(p_values: list[float]) -> tuple[str, list[str]]:
-    guards = [Guard(options={}, tier="critical", waiver=None) for _ in p_values]
+    guards = [SuiteCheck(options={}, tier="critical", waiver=None) for _ in p_values]
     verdicts = [Verdict(verdict=decide(p, ALPHA), task=f"t{i}", model="m", p_value=p) for i, p in enumerate(p_values)]
     found = judged(guards, verdicts, ALPHA, "holm", None, datetime.date(2026, 1, 1), [])
     return found.verdict, [row["counts_as"] for row in found.rows]

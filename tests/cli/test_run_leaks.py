@@ -115,7 +115,7 @@ def echo() -> Iterator[Any]:
 def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("OPENAI_API_KEY", KEY)
-    monkeypatch.setattr(pace.Patience, "wait", lambda *_: 0.0)
+    monkeypatch.setattr(pace.RetryPolicy, "wait", lambda *_: 0.0)
     monkeypatch.setattr(pace, "LONGEST", 0.0)
     rows = [{"id": f"q{i}", "a": i, "b": 2 * i + 1, "answer": 3 * i + 1} for i in range(N)]
     Path("sums.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))

@@ -22,7 +22,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from steelyard.errors import DataError, SourceError, UsageError
-from steelyard.evaluate.asking.asking import Asked, ask_all, interleaved, item_seed
+from steelyard.evaluate.asking.asking import AskingState, ask_all, interleaved, item_seed
 from steelyard.evaluate.asking.asks import Answer, Ask, Case
 from steelyard.evaluate.asking.journal import Journal
 
@@ -237,7 +237,7 @@ class Watching:
     def __init__(self) -> None:
         self.told: list[Any] = []
 
-    def __call__(self, asked: Asked) -> None: ...
+    def __call__(self, asked: AskingState) -> None: ...
 
     def ending(self, in_flight: int) -> None:
         self.told.append(in_flight)

@@ -17,11 +17,11 @@ import pytest
 from steelyard.errors import SourceError, UsageError
 from steelyard.evaluate.asking.asking import ask_all
 from steelyard.evaluate.asking.asks import Ask, Case
-from steelyard.evaluate.models.command import RESTARTS, Command
+from steelyard.evaluate.models.command import RESTARTS, CommandModel
 
 pytestmark = pytest.mark.skipif(os.name != "posix", reason="process groups of POSIX")
 
-Make = Callable[..., Command]
+Make = Callable[..., CommandModel]
 
 
 def ask(id_: Any, input_: Any = None, repeat: int = 1, messages: Any = None) -> Ask:
@@ -32,9 +32,9 @@ def ask(id_: Any, input_: Any = None, repeat: int = 1, messages: Any = None) -> 
 @pytest.fixture
 def program(tmp_path: Path) -> Iterator[Make]:
     """A command made of a Python program; `line` is what it reads, `say` writes an object."""
-    made: list[Command] = []
+    made: list[CommandModel] = []
 
-    def make(body: str, **options: Any) -> Command:
+    def make(body: str, **options: Any) -> CommandModel:
         script = tmp_path / f"program{len(made)}.py"
         head = """
             import json, os, sys, time
@@ -43,7 +43,7 @@ def program(tmp_path: Path) -> Iterator[Make]:
             lines = map(json.loads, sys.stdin)
         """
         script.write_text(textwrap.dedent(head) + textwrap.dedent(body))
-        command = Command(f"{shlex.quote(sys.executable)} {shlex.quote(str(script))}", **{"timeout": 60.0, **options})
+        command = CommandModel(f"{shlex.quote(sys.executable)} {shlex.quote(str(script))}", **{"timeout": 60.0, **options})
         made.append(command)
         return command
 
@@ -247,23 +247,23 @@ def test_programs_that_are_not_there(tmp_path: Path) -> None:
     (tmp_path / "plain.txt").write_text("hello")
     for text in ("no-such-program-anywhere --x", str(tmp_path / "plain.txt"), str(tmp_path)):
         with pytest.raises(UsageError, match=r"that can be executed.*chmod"):
-            Command(text)
+            CommandModel(text)
     with pytest.raises(UsageError, match="an empty one"):
-        Command("  ")
+        CommandModel("  ")
     with pytest.raises(UsageError, match="quotes"):
-        Command("echo 'x")
+        CommandModel("echo 'x")
     (tmp_path / "nonsense").write_bytes(b"\x00\x01\x02")
     (tmp_path / "nonsense").chmod(0o755)
     with pytest.raises(UsageError, match=r"cannot run .*Exec format error"):
-        Command(str(tmp_path / "nonsense")).ask([ask(1)])
+        CommandModel(str(tmp_path / "nonsense")).ask([ask(1)])
     for wrong in ({"batch": 0}, {"timeout": 0.0 - 1}, {"timeout": float("inf")}):
         with pytest.raises(UsageError, match="cannot run"):
-            Command(sys.executable, **wrong)  # type: ignore[arg-type]
+            CommandModel(sys.executable, **wrong)  # type: ignore[arg-type]
 
 
 def test_no_shell(tmp_path: Path) -> None:
-    Command(f"{sys.executable} -c pass ; touch {tmp_path}/made").close()
-    command = Command(f"echo $(touch {tmp_path}/made) ; touch {tmp_path}/made")
+    CommandModel(f"{sys.executable} -c pass ; touch {tmp_path}/made").close()
+    command = CommandModel(f"echo $(touch {tmp_path}/made) ; touch {tmp_path}/made")
     with pytest.raises(SourceError, match="the line"):
         command.ask([ask(1)])
     assert not (tmp_path / "made").exists()

@@ -22,12 +22,12 @@ from evaluate.openai_server import Server, spawned
 from steelyard.errors import DataError, SourceError, UsageError
 from steelyard.evaluate.asking.asks import Answer, Ask, Case, Model
 from steelyard.evaluate.models.endpoint import Endpoint
-from steelyard.evaluate.models.http_client import Lost, Reply, Timeouts
-from steelyard.evaluate.models.rate_limit import Pace, Patience
+from steelyard.evaluate.models.http_client import Reply, Timeouts, TransportError
+from steelyard.evaluate.models.rate_limit import RateLimiter, RetryPolicy
 from steelyard.evaluate.models.replies import Said, Unreadable, answer_in, words_of
 
 KEY = "sk-test-4711-do-not-show"
-QUICK = Patience(first=0.001)
+QUICK = RetryPolicy(first=0.001)
 
 
 def an_ask(i: int = 1, seed: int = 0, messages: Sequence[dict[str, str]] | None = None) -> Ask:
@@ -358,7 +358,7 @@ def test_tls_that_fails_once_answers_have_come_is_tried_again() -> None:
 
 
 def _no_tls(*_: object) -> Any:
-    raise Lost("tls", "handshake failure", connecting=True)
+    raise TransportError("tls", "handshake failure", connecting=True)
 
 
 def test_tls_that_is_none_ends_the_run() -> None:
@@ -413,7 +413,7 @@ def test_a_burst_of_refusals_halves_what_is_under_way() -> None:
 
 
 def test_a_server_with_room_for_four_is_met() -> None:
-    patience = Patience(attempts=50, first=0.001)
+    patience = RetryPolicy(attempts=50, first=0.001)
     with Server(capacity=4, gate=5, latency=0.004) as server, endpoint(server, concurrency=16, patience=patience) as model:
         answers = all_of(model, 200, 16)
         assert {answer.error for answer in answers} == {None}
@@ -429,8 +429,8 @@ def test_everybody_waits_as_long_as_the_server_asks() -> None:
         slept.append(seconds)
         now[0] += seconds
 
-    def pace() -> Pace:
-        return Pace(4, clock=lambda: now[0], sleep=sleep, luck=lambda: 0.0)
+    def pace() -> RateLimiter:
+        return RateLimiter(4, clock=lambda: now[0], sleep=sleep, luck=lambda: 0.0)
 
     with Server(first=["429"], retry_after={"Retry-After": "17"}) as server, endpoint(server, pace=pace()) as model:
         assert one(model).said == "3"

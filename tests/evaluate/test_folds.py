@@ -15,8 +15,8 @@ from hypothesis import strategies as st
 
 from steelyard.errors import DataError, UsageError
 from steelyard.evaluate.learners.folds import (
-    Answer,
     Failure,
+    LearnerAnswer,
     count_rows,
     deal,
     evaluate,
@@ -176,7 +176,7 @@ SPLITS = repeated_kfold(20, 4, 2, 0)
 
 
 def said(outcomes: Any) -> list[list[Any]]:
-    return [[a.prediction.tolist() if isinstance(a, Answer) else a.error for a in o.answers] for o in outcomes]
+    return [[a.prediction.tolist() if isinstance(a, LearnerAnswer) else a.error for a in o.answers] for o in outcomes]
 
 
 @pytest.mark.filterwarnings("ignore::DeprecationWarning", "ignore::ResourceWarning")
@@ -213,13 +213,13 @@ def test_a_failing_fold_keeps_the_others() -> None:
     failed = [o for o in outcomes if isinstance(o.answers[1], Failure)]
     assert len(failed) == 2  # row 0 is tested once a repeat
     assert failed[0].answers[1] == Failure("predicting", "RuntimeError: row 0 is too much for me")
-    assert all(isinstance(o.answers[0], Answer) for o in outcomes)
+    assert all(isinstance(o.answers[0], LearnerAnswer) for o in outcomes)
 
 
 def test_warnings_are_kept_not_printed() -> None:
     (outcome, *_) = evaluate([Loud()], X, Y, SPLITS, workers=1)
     answer = outcome.answers[0]
-    assert isinstance(answer, Answer)
+    assert isinstance(answer, LearnerAnswer)
     assert answer.said == ("UserWarning: did not converge",)
 
 
@@ -246,8 +246,8 @@ def test_likelihoods() -> None:
 
     (outcome, *_) = evaluate([GaussianNB(), SVC()], X, Y, SPLITS, workers=1, likelihood=True)
     bayes, svc = outcome.answers
-    assert isinstance(bayes, Answer)
-    assert isinstance(svc, Answer)
+    assert isinstance(bayes, LearnerAnswer)
+    assert isinstance(svc, LearnerAnswer)
     assert bayes.likelihood is not None
     assert svc.likelihood is not None
     assert bayes.classes == ("a", "b")

@@ -14,7 +14,7 @@ import pytest
 from steelyard.errors import UsageError
 from steelyard.evaluate.asking.asks import Answer, Ask, Case
 from steelyard.evaluate.models.callables import Called
-from steelyard.evaluate.models.command import Command
+from steelyard.evaluate.models.command import CommandModel
 from steelyard.evaluate.models.opening import DOORS, default_name, model_of
 from steelyard.evaluate.models.predictions import Predictions
 
@@ -88,7 +88,7 @@ def test_python_that_cannot_be_used(module: str) -> None:
 
 def test_commands_and_files() -> None:
     command = model_of(f"command:{sys.executable} -c pass", batch=4, timeout=9.0)
-    assert isinstance(command, Command)
+    assert isinstance(command, CommandModel)
     assert (command.batch, command.timeout, command.name) == (4, 9.0, f"{sys.executable} -c pass")
     assert command.identity["argv"] == [sys.executable, "-c", "pass"]
     file = model_of("file:preds.jsonl", rows=[{"id": 1, "prediction": "x"}])

@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from steelyard.errors import UsageError
-from steelyard.evaluate.models.rate_limit import LONGEST, Pace, Patience, Stopped, asked_to_wait, worth_a_retry
+from steelyard.evaluate.models.rate_limit import LONGEST, RateLimiter, RetryPolicy, RunEnded, asked_to_wait, worth_a_retry
 
 
 class Clock:
@@ -75,7 +75,7 @@ def test_a_wait_in_the_past_is_none() -> None:
 
 @given(st.integers(1, 10_000), st.floats(0, 1), st.none() | st.floats(0, LONGEST))
 def test_jitter_is_full_and_bounded(failed: int, luck: float, asked: float | None) -> None:
-    patience = Patience()
+    patience = RetryPolicy()
     bound = min(4.0 ** min(failed - 2, 100), 60.0)
     wait = patience.wait(failed, luck, asked)
     assert wait == max(luck * bound, asked or 0.0)
@@ -85,7 +85,7 @@ def test_jitter_is_full_and_bounded(failed: int, luck: float, asked: float | Non
 def test_jitter_is_spread_over_all_of_it() -> None:
     """A seeded thousand of waits after 3 failures: uniform on 0..4, so the mean is within 4 standard errors of 2."""
     rng = random.Random(7)
-    waits = [Patience().wait(3, rng.random()) for _ in range(1000)]
+    waits = [RetryPolicy().wait(3, rng.random()) for _ in range(1000)]
     assert abs(sum(waits) / 1000 - 2.0) <= 4 * (4 / math.sqrt(12)) / math.sqrt(1000)
     assert min(waits) < 0.05
     assert max(waits) > 3.95
@@ -94,14 +94,14 @@ def test_jitter_is_spread_over_all_of_it() -> None:
 @pytest.mark.parametrize("wrong", [{"attempts": 0}, {"timeouts": 0}])
 def test_patience_tries_at_least_once(wrong: dict[str, int]) -> None:
     with pytest.raises(UsageError, match="at least 1 of each"):
-        Patience(**wrong)
+        RetryPolicy(**wrong)
 
 
 # ---- concurrency -----------------------------------------------------------------------------------------------------
 
 
 def test_a_refusal_halves_and_windows_of_successes_grow_by_one() -> None:
-    pace = Pace(16)
+    pace = RateLimiter(16)
     pace.refused(pace.enter())
     assert pace.allowed == 8
     for _ in range(7):
@@ -119,7 +119,7 @@ def test_a_refusal_halves_and_windows_of_successes_grow_by_one() -> None:
 
 
 def test_the_refusals_of_one_burst_count_once() -> None:
-    pace = Pace(16)
+    pace = RateLimiter(16)
     burst = [pace.enter() for _ in range(16)]
     for turn in burst:
         pace.refused(turn)
@@ -134,7 +134,7 @@ def test_the_refusals_of_one_burst_count_once() -> None:
 @given(st.integers(1, 40), st.lists(st.booleans(), max_size=300))
 def test_allowed_is_what_the_rule_says(limit: int, went: list[bool]) -> None:
     """Beside a second telling of the rule, asks one after another."""
-    pace, allowed, streak = Pace(limit), limit, 0
+    pace, allowed, streak = RateLimiter(limit), limit, 0
     for well in went:
         turn = pace.enter()
         pace.leave()
@@ -151,7 +151,7 @@ def test_allowed_is_what_the_rule_says(limit: int, went: list[bool]) -> None:
 
 def test_never_more_under_way_than_allowed() -> None:
     """32 threads, a limit of 5 that is halved on the way: the number inside is counted by the threads themselves."""
-    pace, inside, most, lock = Pace(5), 0, [], threading.Lock()
+    pace, inside, most, lock = RateLimiter(5), 0, [], threading.Lock()
 
     def work(number: int) -> None:
         nonlocal inside
@@ -178,7 +178,7 @@ def test_never_more_under_way_than_allowed() -> None:
 
 def test_a_pause_holds_whoever_comes_and_the_longest_counts() -> None:
     clock = Clock()
-    pace = Pace(4, clock=clock, sleep=clock.sleep)
+    pace = RateLimiter(4, clock=clock, sleep=clock.sleep)
     pace.enter()
     assert clock.slept == []
     pace.pause(7.0)
@@ -191,22 +191,22 @@ def test_a_pause_holds_whoever_comes_and_the_longest_counts() -> None:
 
 def test_rest_waits_without_a_place() -> None:
     clock = Clock()
-    pace = Pace(1, clock=clock, sleep=clock.sleep)
+    pace = RateLimiter(1, clock=clock, sleep=clock.sleep)
     pace.rest(0.0)
     pace.rest(2.5)
     assert clock.slept == [2.5]
 
 
 def test_stop_wakes_everybody() -> None:
-    pace, told = Pace(1), []
+    pace, told = RateLimiter(1), []
     pace.enter()  # the only place is taken
-    other = Pace(4)
+    other = RateLimiter(4)
     other.pause(3600)
 
     def wait(call: object) -> None:
         try:
             call()  # type: ignore[operator]
-        except Stopped:
+        except RunEnded:
             told.append("stopped")
 
     waiting = [
@@ -219,10 +219,10 @@ def test_stop_wakes_everybody() -> None:
     for thread in waiting:
         thread.join(20)
     assert told == ["stopped"] * 4
-    with pytest.raises(Stopped):
+    with pytest.raises(RunEnded):
         other.rest(0)
 
 
 def test_a_limit_below_one_is_refused() -> None:
     with pytest.raises(UsageError, match="concurrency 0"):
-        Pace(0)
+        RateLimiter(0)

@@ -10,7 +10,7 @@ import pytest
 
 from steelyard.errors import DataError
 from steelyard.evaluate.task.prompts import (
-    Sample,
+    PromptSample,
     answers,
     hash_ordered,
     named_once,
@@ -22,8 +22,8 @@ from steelyard.evaluate.task.prompts import (
 )
 
 
-def some(n: int) -> list[Sample]:
-    return [Sample(id=str(i), prompt=i, reference=i) for i in range(n)]
+def some(n: int) -> list[PromptSample]:
+    return [PromptSample(id=str(i), prompt=i, reference=i) for i in range(n)]
 
 
 def test_hash_order_is_that_of_sha256() -> None:
@@ -48,7 +48,7 @@ def test_a_subset_is_like_a_random_one() -> None:
 
 
 def test_samples_as_people_write_them() -> None:
-    assert sample_of({"id": 3, "prompt": "p", "reference": "r", "group": 1}) == Sample(id="3", prompt="p", reference="r", group="1")
+    assert sample_of({"id": 3, "prompt": "p", "reference": "r", "group": 1}) == PromptSample(id="3", prompt="p", reference="r", group="1")
     assert sample_of(("p", "r")).id == sample_of({"prompt": "p", "reference": "x"}).id != sample_of(("q", "r")).id
     assert sample_of_evaluator(("p", {"temperature": 0}, "r", 1, 2)).more == (1, 2)
     for wrong in ({"prompt": "p"}, "text", ("a", "b", "c")):
@@ -72,7 +72,7 @@ def test_picked_in_the_order_asked_for() -> None:
 
 
 def test_sampling_arguments_stay_with_their_sample() -> None:
-    samples = [Sample(id="a", prompt="a", reference="", sampling={"top_p": 1}), Sample(id="b", prompt="b", reference="")]
+    samples = [PromptSample(id="a", prompt="a", reference="", sampling={"top_p": 1}), PromptSample(id="b", prompt="b", reference="")]
     assert answers(lambda prompt, **more: (prompt, more), samples, n=2) == [("a", {"n": 2, "top_p": 1}), ("b", {"n": 2})]
 
 

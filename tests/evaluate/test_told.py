@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 import steelyard as sy
 from steelyard.errors import DataError, UsageError
 from steelyard.evaluate.asking.asks import Answer, Ask, Case
-from steelyard.evaluate.asking.summary import OUTCOMES, Price, Told, jsonable, outcome_of, percentile, row_of
+from steelyard.evaluate.asking.summary import OUTCOMES, AnswerSummary, Price, jsonable, outcome_of, percentile, row_of
 from steelyard.evaluate.task.task import Task, task_of
 
 
@@ -83,7 +83,7 @@ def test_counts() -> None:
         Answer(error="HTTP 500", attempts=6), Answer(said="", refusal="no", tokens_in=10, tokens_out=1, seconds=5.0),
     ]  # fmt: skip
     rows = [told(answer, name=str(i)) for i, answer in enumerate(answers)]
-    found = Told.of(rows, Price.of({"input": 1, "output": 2}))
+    found = AnswerSummary.of(rows, Price.of({"input": 1, "output": 2}))
     assert (found.n, found.answered, found.unextracted, found.truncated, found.empty, found.refused, found.errors) == (6, 1, 1, 1, 1, 1, 1)
     assert (found.tokens_in, found.tokens_out, found.untold, found.attempts) == (50, 401, 0, 11)
     assert found.cost == pytest.approx((50 * 1 + 401 * 2) / 1e6)
@@ -101,10 +101,12 @@ def test_counts() -> None:
 
 
 def test_what_is_not_known_is_not_made_up() -> None:
-    found = Told.of([told(Answer(said="42")), told(Answer(said="42", tokens_in=1, tokens_out=1), name="2")], Price(input=1, output=1))
+    found = AnswerSummary.of(
+        [told(Answer(said="42")), told(Answer(said="42", tokens_in=1, tokens_out=1), name="2")], Price(input=1, output=1)
+    )
     assert (found.cost, found.untold, found.tokens_in, found.seconds) == (None, 1, 1, None)
     assert found.warnings() == ()
-    none = Told.of([])
+    none = AnswerSummary.of([])
     assert (none.n, none.tokens_in, none.seconds, none.rates) == (0, None, None, {})
     for table in ({"input": 1}, {"input": -1, "output": 1}, {"input": "a", "output": 1}, {"in": 1, "out": 1}):
         with pytest.raises(UsageError, match="price"):

@@ -25,14 +25,14 @@ from hypothesis import strategies as st
 from evaluate.openai_server import Server
 from steelyard.errors import UsageError
 from steelyard.evaluate.models.address import address, credentials, proxy_for, shown
-from steelyard.evaluate.models.http_client import Lost, Reply, Timeouts, Wire, unpacked
+from steelyard.evaluate.models.http_client import HttpClient, Reply, Timeouts, TransportError, unpacked
 
 PATH = "/v1/chat/completions"
 SILENCE = Timeouts(connect=30, read=0.2, total=60)
 IN_ALL = Timeouts(connect=30, read=60, total=0.3)
 
 
-def ask(wire: Wire, text: str = "1 + 2 =") -> Reply:
+def ask(wire: HttpClient, text: str = "1 + 2 =") -> Reply:
     body = json.dumps({"model": "m", "messages": [{"role": "user", "content": text}]}).encode()
     return wire.send(PATH, body, {"Content-Type": "application/json"})
 
@@ -42,8 +42,8 @@ def said(reply: Reply) -> str:
 
 
 @contextmanager
-def wired(server: Server, timeouts: Timeouts | None = None, **options: Any) -> Iterator[Wire]:
-    wire = Wire(server.url, timeouts=timeouts, **options)
+def wired(server: Server, timeouts: Timeouts | None = None, **options: Any) -> Iterator[HttpClient]:
+    wire = HttpClient(server.url, timeouts=timeouts, **options)
     try:
         yield wire
     finally:
@@ -94,7 +94,7 @@ def test_a_kept_connection_that_breaks_before_a_byte_is_tried_once_more_on_a_fre
 
 def test_a_fresh_connection_that_breaks_is_the_callers_to_judge() -> None:
     with Server(first=["reset"]) as server, wired(server) as wire:
-        with pytest.raises(Lost) as lost:
+        with pytest.raises(TransportError) as lost:
             ask(wire)
         assert (lost.value.reason, lost.value.connecting, len(server.seen)) == ("connection", False, 1)
 
@@ -102,7 +102,7 @@ def test_a_fresh_connection_that_breaks_is_the_callers_to_judge() -> None:
 def test_a_kept_connection_that_breaks_after_a_byte_is_not_sent_again() -> None:
     with Server(first=["", "torn"]) as server, wired(server) as wire:
         ask(wire)
-        with pytest.raises(Lost) as lost:
+        with pytest.raises(TransportError) as lost:
             ask(wire)
         assert (lost.value.reason, len(server.seen), wire.resent) == ("torn", 2, 0)
 
@@ -129,7 +129,7 @@ def test_every_way_to_send_a_body(shape: str) -> None:
 )
 def test_a_body_that_does_not_come_whole(fault: str, reason: str) -> None:
     with Server(first=[fault]) as server, wired(server) as wire:
-        with pytest.raises(Lost) as lost:
+        with pytest.raises(TransportError) as lost:
             ask(wire)
         assert lost.value.reason == reason
         assert said(ask(wire)) == "3", "the next request has a connection of its own"
@@ -147,7 +147,7 @@ def test_a_body_that_does_not_come_whole(fault: str, reason: str) -> None:
 def test_silence_and_a_slow_drip_end(fault: str, timeouts: Timeouts, words: str) -> None:
     """A drip is never silent for long: only the total ends it. The headers may drip as well as the body."""
     with Server(first=[fault]) as server, wired(server, timeouts) as wire:
-        with pytest.raises(Lost) as lost:
+        with pytest.raises(TransportError) as lost:
             ask(wire)
         assert (lost.value.reason, lost.value.words, lost.value.connecting) == ("timeout", words, False)
 
@@ -155,7 +155,7 @@ def test_silence_and_a_slow_drip_end(fault: str, timeouts: Timeouts, words: str)
 def test_a_body_above_the_limit_is_not_read() -> None:
     with Server(say=lambda _: "x" * 5000, first=["chunked", "old", "", "gzip"]) as server, wired(server, limit=4000) as wire:
         for _ in range(4):
-            with pytest.raises(Lost) as lost:
+            with pytest.raises(TransportError) as lost:
                 ask(wire)
             assert lost.value.reason == "size"
     with Server(say=lambda _: "x" * 5000, first=["chunked", "old", "", "gzip"]) as server, wired(server, limit=6000) as wire:
@@ -163,7 +163,7 @@ def test_a_body_above_the_limit_is_not_read() -> None:
 
 
 def test_a_bomb_is_not_unpacked() -> None:
-    with Server(first=["bomb"]) as server, wired(server) as wire, pytest.raises(Lost, match="more than 67,108,864 bytes"):
+    with Server(first=["bomb"]) as server, wired(server) as wire, pytest.raises(TransportError, match="more than 67,108,864 bytes"):
         ask(wire)
 
 
@@ -175,19 +175,19 @@ def test_unpacking_gives_back_what_was_packed_or_refuses(body: bytes, limit: int
     if len(whole) <= limit:
         assert unpacked(packed, "gzip", limit) == whole
     else:
-        with pytest.raises(Lost, match="size"):
+        with pytest.raises(TransportError, match="size"):
             unpacked(packed, "GZIP", limit)
 
 
 @given(st.binary(min_size=1, max_size=300), st.data())
 def test_a_packed_body_cut_anywhere_is_torn(body: bytes, data: st.DataObject) -> None:
     packed = gzip.compress(body)
-    with pytest.raises(Lost, match="torn"):
+    with pytest.raises(TransportError, match="torn"):
         unpacked(packed[: data.draw(st.integers(1, len(packed) - 1))], "gzip", 10_000)
 
 
 def test_other_packings_are_named() -> None:
-    with pytest.raises(Lost, match="packed as 'br'"):
+    with pytest.raises(TransportError, match="packed as 'br'"):
         unpacked(b"x", "br", 10)
     assert unpacked(b"x", "identity", 10) == b"x"
 
@@ -198,8 +198,8 @@ def test_other_packings_are_named() -> None:
 def test_nobody_listens() -> None:
     with socket.socket() as taken:  # bound, and not listening: refused
         taken.bind(("127.0.0.1", 0))
-        wire = Wire(f"http://127.0.0.1:{taken.getsockname()[1]}")
-        with pytest.raises(Lost) as lost:
+        wire = HttpClient(f"http://127.0.0.1:{taken.getsockname()[1]}")
+        with pytest.raises(TransportError) as lost:
             ask(wire)
     assert (lost.value.reason, lost.value.connecting) == ("connection", True)
     assert "refused" in lost.value.words
@@ -212,8 +212,8 @@ def test_nobody_knows_the_name(host: str, monkeypatch: pytest.MonkeyPatch) -> No
 
     if len(host) < 64:  # a longer label is no name at all, and Python says so itself
         monkeypatch.setattr(socket, "getaddrinfo", unknown)
-    with pytest.raises(Lost) as lost:
-        ask(Wire(f"http://{host}:80"))
+    with pytest.raises(TransportError) as lost:
+        ask(HttpClient(f"http://{host}:80"))
     assert (lost.value.reason, lost.value.connecting) == ("name", True)
 
 
@@ -237,8 +237,8 @@ def test_timeouts_are_positive(wrong: float) -> None:
 
 def test_a_server_without_tls() -> None:
     with Server() as server:
-        with pytest.raises(Lost) as lost:
-            ask(Wire(server.url.replace("http:", "https:")))
+        with pytest.raises(TransportError) as lost:
+            ask(HttpClient(server.url.replace("http:", "https:")))
         assert (lost.value.reason, lost.value.connecting) == ("tls", True)
 
 
@@ -267,8 +267,8 @@ def test_tls_with_a_certificate_that_is_trusted_and_one_that_is_not(certificate:
         with wired(server, tls=ssl.create_default_context(cafile=str(certificate))) as wire:
             assert [said(ask(wire)) for _ in range(3)] == ["3"] * 3
             assert wire.opened == 1
-        with pytest.raises(Lost) as lost:
-            ask(Wire(server.url))
+        with pytest.raises(TransportError) as lost:
+            ask(HttpClient(server.url))
         assert lost.value.reason == "tls"
         assert "certificate" in lost.value.words
 
@@ -277,7 +277,7 @@ def test_tls_with_a_certificate_that_is_trusted_and_one_that_is_not(certificate:
 def test_https_through_the_tunnel_of_a_proxy(certificate: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with Server(tls=inside(certificate)) as server, Server() as unused, proxied(unused, server.port) as (proxy, seen):
         monkeypatch.setenv("HTTPS_PROXY", f"http://me:secret@{proxy}")
-        wire = Wire("https://model.example", tls=ssl.create_default_context(cafile=str(certificate)))
+        wire = HttpClient("https://model.example", tls=ssl.create_default_context(cafile=str(certificate)))
         assert [said(ask(wire)), said(ask(wire))] == ["3", "3"]
         wire.close()
         assert seen == [("model.example:443", "Basic " + base64.b64encode(b"me:secret").decode())], "one tunnel for both"
@@ -291,7 +291,7 @@ class Proxy(http.server.BaseHTTPRequestHandler):
     """Forwards plain requests to the test server, whatever host they are for; opens tunnels to `inner`, or refuses them with 407."""
 
     protocol_version = "HTTP/1.1"
-    target: Wire
+    target: HttpClient
     seen: list[tuple[str, str | None]]
     inner: int | None = None
 
@@ -347,7 +347,7 @@ def proxied(server: Server, inner: int | None = None) -> Iterator[tuple[str, lis
 def test_http_goes_through_the_proxy_with_its_password(monkeypatch: pytest.MonkeyPatch) -> None:
     with Server() as server, proxied(server) as (proxy, seen):
         monkeypatch.setenv("HTTP_PROXY", f"http://me:s%40crd@{proxy}")
-        wire = Wire("http://model.example:8000")
+        wire = HttpClient("http://model.example:8000")
         assert [said(ask(wire)), said(ask(wire))] == ["3", "3"]
         wire.close()
         assert seen == [("http://model.example:8000/v1/chat/completions", "Basic " + base64.b64encode(b"me:s@crd").decode())] * 2
@@ -357,8 +357,8 @@ def test_http_goes_through_the_proxy_with_its_password(monkeypatch: pytest.Monke
 def test_https_asks_the_proxy_for_a_tunnel(monkeypatch: pytest.MonkeyPatch) -> None:
     with Server() as server, proxied(server) as (proxy, seen):
         monkeypatch.setenv("HTTPS_PROXY", f"http://{proxy}")
-        with pytest.raises(Lost) as lost:
-            ask(Wire("https://model.example"))
+        with pytest.raises(TransportError) as lost:
+            ask(HttpClient("https://model.example"))
         assert (lost.value.reason, lost.value.connecting) == ("connection", True)
         assert "407" in lost.value.words
         assert seen == [("model.example:443", None)]

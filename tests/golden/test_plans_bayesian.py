@@ -12,7 +12,7 @@ from steelyard.infer.planning.anticipated import Anticipated
 from steelyard.infer.planning.assurance import items_for_assurance, labels_for_assurance
 from steelyard.infer.planning.labelling import stop_when_narrow
 from steelyard.infer.planning.lengths import average_length
-from steelyard.infer.planning.precision_goal import Rule
+from steelyard.infer.planning.precision_goal import PrecisionGoal
 from steelyard.questions.plan.estimate import plan_estimate
 
 ENTRIES = {e["id"]: e for e in json.loads((Path(__file__).parent / "plans_bayesian.json").read_text(encoding="utf-8"))["entries"]}
@@ -46,13 +46,15 @@ def answer(name: str, i: dict[str, Any]) -> Any:
         plan = plan_estimate(metric="f1", confidence_level=i["gamma"], assurance=i["assurance"], prior=i["lam"], **names)
         return plan.labels if "prevalence" in i else [plan.n_first, plan.n_stable]
     if name == "plan_paired":
-        rule = Rule(threshold=0.5, level=i["gamma"], prior=(i["alpha"], i["alpha"]))
+        rule = PrecisionGoal(threshold=0.5, level=i["gamma"], prior=(i["alpha"], i["alpha"]))
         disagree = i["p10"] + i["p01"]
         law = Anticipated(i["p10"] / disagree)
         found = items_for_assurance(rule, law, i["assurance"])
         return [*found, labels_for_assurance(rule, law, i["assurance"], disagree, found)[0]]
     assert name == "plan_f1_alc"
-    rules = [(Anticipated(f1 / (2 - f1)), Rule(width=w, f1=True, prior=(i["lam"], 2 * i["lam"]))) for f1, w in ((0.8, 0.1), (0.9, 0.05))]
+    rules = [
+        (Anticipated(f1 / (2 - f1)), PrecisionGoal(width=w, f1=True, prior=(i["lam"], 2 * i["lam"]))) for f1, w in ((0.8, 0.1), (0.9, 0.05))
+    ]
     return [average_length(rule, law) for law, rule in rules]
 
 
@@ -84,5 +86,5 @@ def test_where_bisection_went_astray(expected: float, threshold: float, first: i
 
 
 def test_stopping_when_narrow_takes_132_labels() -> None:
-    stopped = stop_when_narrow(Rule(width=0.1), Anticipated(0.9), 10)
+    stopped = stop_when_narrow(PrecisionGoal(width=0.1), Anticipated(0.9), 10)
     assert (round(stopped.expected, 1), stopped.most) == (132.5, 382)

@@ -16,12 +16,12 @@ from steelyard.infer.intervals.proportion import proportion_interval
 from steelyard.infer.planning.anticipated import Anticipated
 from steelyard.infer.planning.assurance import assurance, items_for_assurance, labels_for_assurance, labels_for_items
 from steelyard.infer.planning.lengths import average_length, expected_width, plug_in, widest, worst_outcome
-from steelyard.infer.planning.precision_goal import METHODS, Rule
+from steelyard.infer.planning.precision_goal import METHODS, PrecisionGoal
 
 STATSMODELS = {"wilson": "wilson", "clopper-pearson": "beta", "jeffreys": "jeffreys", "agresti-coull": "agresti_coull", "wald": "normal"}
 
 
-def brute_interval(rule: Rule, k: np.ndarray, n: int, level: float) -> tuple[np.ndarray, np.ndarray]:
+def brute_interval(rule: PrecisionGoal, k: np.ndarray, n: int, level: float) -> tuple[np.ndarray, np.ndarray]:
     """Two-sided intervals of every k of n by another program; mid-p by our own scalar bisection."""
     if rule.method == "bayes":
         law = stats.beta(k + rule.prior[0], n - k + rule.prior[1])
@@ -45,7 +45,7 @@ def measured(method: str, k: int, n: int, side: str) -> tuple[float | None, floa
     return found.low, found.high
 
 
-def brute_good(rule: Rule, k: np.ndarray, n: int) -> np.ndarray:
+def brute_good(rule: PrecisionGoal, k: np.ndarray, n: int) -> np.ndarray:
     if rule.threshold is not None:
         low, _ = brute_interval(rule, k, n, 1 - 2 * (1 - rule.level))
         return (2 * low / (1 + low) if rule.f1 else low) >= rule.threshold
@@ -53,26 +53,26 @@ def brute_good(rule: Rule, k: np.ndarray, n: int) -> np.ndarray:
     return (2 * high / (1 + high) - 2 * low / (1 + low) if rule.f1 else high - low) <= rule.width
 
 
-def brute_chance(rule: Rule, law: Anticipated, m: int, have: tuple[int, int]) -> float:
+def brute_chance(rule: PrecisionGoal, law: Anticipated, m: int, have: tuple[int, int]) -> float:
     x = np.arange(m + 1)
     weight = stats.binom.pmf(x, m, law.share) if law.law is None else stats.betabinom.pmf(x, m, *law.law)
     return float(weight[brute_good(rule, have[0] + x, have[1] + m)].sum())
 
 
-def brute_search(rule: Rule, law: Anticipated, target: float, have: tuple[int, int], top: int) -> tuple[int, int]:
+def brute_search(rule: PrecisionGoal, law: Anticipated, target: float, have: tuple[int, int], top: int) -> tuple[int, int]:
     met = np.array([brute_chance(rule, law, m, have) >= target for m in range(1, top + 1)])
     assert met[-1], "the scan must end where the goal is met"
     return int(met.argmax()) + 1, int(np.flatnonzero(~met)[-1]) + 2 if not met.all() else 1
 
 
-def random_rule(rng: np.random.Generator, goal: str, method: str) -> Rule:
+def random_rule(rng: np.random.Generator, goal: str, method: str) -> PrecisionGoal:
     f1 = bool(rng.random() < 0.35) and method != "wald"
     strength = float(rng.choice([0.5, 1.0, 2.0]))
     prior = (strength, strength * (2 if f1 else 1))
     level = float(rng.choice([0.8, 0.9, 0.95]))
     if goal == "width":
-        return Rule(method=method, level=level, prior=prior, f1=f1, width=float(rng.uniform(0.2, 0.5)))
-    return Rule(method=method, level=level, prior=prior, f1=f1, threshold=float(rng.uniform(0.3, 0.8)))
+        return PrecisionGoal(method=method, level=level, prior=prior, f1=f1, width=float(rng.uniform(0.2, 0.5)))
+    return PrecisionGoal(method=method, level=level, prior=prior, f1=f1, threshold=float(rng.uniform(0.3, 0.8)))
 
 
 @pytest.mark.parametrize("method", METHODS)
@@ -101,13 +101,13 @@ def test_the_vector_forms_are_the_intervals_of_a_measurement(method: str) -> Non
     rng = np.random.default_rng(5)
     n = rng.integers(2, 3000, 120)
     k = np.where(rng.random(120) < 0.85, (rng.random(120) * (n + 1)).astype(int), rng.choice([0, 1], 120) * n)
-    low, high = Rule(method=method, width=0.1).ends(k, n)
+    low, high = PrecisionGoal(method=method, width=0.1).ends(k, n)
     for i in range(120):
         assert (low[i], high[i]) == pytest.approx(measured(method, int(k[i]), int(n[i]), "two"), abs=1e-13)
         bound = measured(method, int(k[i]), int(n[i]), "lower")[0]
         for t in (bound - 1e-9, bound + 1e-9):
             if 0 < t < 1:
-                assert bool(Rule(method=method, threshold=t).meets(k[i], n[i])) == (bound >= t)
+                assert bool(PrecisionGoal(method=method, threshold=t).meets(k[i], n[i])) == (bound >= t)
 
 
 @pytest.mark.parametrize("law", [(0.5, 0.5), (3.0, 40.0), (45.0, 5.0), (2000.0, 300.0)])
@@ -121,7 +121,7 @@ def test_beta_binomial_tails(law: tuple[float, float]) -> None:
 
 def test_both_branches_of_a_width() -> None:
     """Near one half the narrow intervals lie on both sides; one side alone would miss half of the chance."""
-    rule = Rule(width=0.3)
+    rule = PrecisionGoal(width=0.3)
     low, high = assurance(rule, Anticipated(0.3), 40), assurance(rule, Anticipated(0.7), 40)
     assert float(low) == pytest.approx(float(high), abs=1e-12)
     assert brute_chance(rule, Anticipated(0.5), 40, (0, 0)) == pytest.approx(float(assurance(rule, Anticipated(0.5), 40)), abs=1e-12)
@@ -130,17 +130,17 @@ def test_both_branches_of_a_width() -> None:
 
 @pytest.mark.parametrize("law", [Anticipated(0.9), Anticipated(0.6), Anticipated(law=(45, 5))])
 def test_more_is_never_asked_for_less(law: Anticipated) -> None:
-    by_width = [items_for_assurance(Rule(width=w), law, 0.8) for w in (0.3, 0.2, 0.1, 0.05)]
-    by_target = [items_for_assurance(Rule(width=0.1), law, g) for g in (0.3, 0.5, 0.8, 0.95, 0.999)]
+    by_width = [items_for_assurance(PrecisionGoal(width=w), law, 0.8) for w in (0.3, 0.2, 0.1, 0.05)]
+    by_target = [items_for_assurance(PrecisionGoal(width=0.1), law, g) for g in (0.3, 0.5, 0.8, 0.95, 0.999)]
     for found in (by_width, by_target):
         assert found == sorted(found)
         assert [stable for _, stable in found] == sorted(stable for _, stable in found)
-        assert all(first <= stable <= worst_outcome(Rule(width=0.05)) for first, stable in found)
+        assert all(first <= stable <= worst_outcome(PrecisionGoal(width=0.05)) for first, stable in found)
 
 
 def test_large_sizes_hold_at_their_edges() -> None:
     """No scan reaches here in a test; the definition does: n - 1 of both answers fails, the answers and a stretch after do not."""
-    for rule, law in ((Rule(width=0.005), Anticipated(0.9)), (Rule(threshold=0.8976), Anticipated(0.9))):
+    for rule, law in ((PrecisionGoal(width=0.005), Anticipated(0.9)), (PrecisionGoal(threshold=0.8976), Anticipated(0.9))):
         first, stable = items_for_assurance(rule, law, 0.8)
         assert first > 50_000
         around = assurance(rule, law, np.arange(first - 400, first + 1))
@@ -151,7 +151,7 @@ def test_large_sizes_hold_at_their_edges() -> None:
         assert (after[1:] >= 0.8).all()
 
 
-def brute_labels(rule: Rule, law: Anticipated, target: float, relevant: float, top: int) -> int:
+def brute_labels(rule: PrecisionGoal, law: Anticipated, target: float, relevant: float, top: int) -> int:
     chance = np.array([brute_chance(rule, law, m, (0, 0)) if m else 0.0 for m in range(top + 1)])
     values = np.array([stats.binom.pmf(np.arange(top + 1), n, relevant) @ chance for n in range(1, int(top / relevant * 0.8))])
     return int(np.flatnonzero(values < target)[-1]) + 2
@@ -160,7 +160,7 @@ def brute_labels(rule: Rule, law: Anticipated, target: float, relevant: float, t
 def test_labels_equal_brute_force() -> None:
     rng = np.random.default_rng(8)
     for _ in range(5):
-        rule = Rule(threshold=float(rng.uniform(0.4, 0.6)), level=0.9, f1=bool(rng.random() < 0.5))
+        rule = PrecisionGoal(threshold=float(rng.uniform(0.4, 0.6)), level=0.9, f1=bool(rng.random() < 0.5))
         law, relevant = Anticipated(float(rng.uniform(0.75, 0.9))), float(rng.uniform(0.2, 0.8))
         found = items_for_assurance(rule, law, 0.8)
         labels, achieved = labels_for_assurance(rule, law, 0.8, relevant, found)
@@ -180,7 +180,7 @@ def test_lengths_against_sums() -> None:
     for _ in range(5):
         rule, law = random_rule(rng, "width", "bayes"), Anticipated(float(rng.uniform(0.1, 0.95)))
 
-        def mean(n: int, rule: Rule = rule, law: Anticipated = law) -> float:
+        def mean(n: int, rule: PrecisionGoal = rule, law: Anticipated = law) -> float:
             x = np.arange(n + 1)
             low, high = brute_interval(rule, x, n, rule.level)
             width = 2 * high / (1 + high) - 2 * low / (1 + low) if rule.f1 else high - low
@@ -198,7 +198,7 @@ def test_plug_in_against_a_scan() -> None:
     from fractions import Fraction
 
     for share, width in ((Fraction(9, 10), 0.2), (Fraction(1, 3), 0.25), (Fraction(99, 100), 0.1), (Fraction(1, 2), 0.3)):
-        rule = Rule(width=width)
+        rule = PrecisionGoal(width=width)
         met = [bool(brute_good(rule, np.array([math.floor(n * share + Fraction(1, 2))]), n)[0]) for n in range(1, 400)]
         n = np.arange(1.0, 400.0)
         law = stats.beta(n * float(share) + 0.5, n * float(1 - share) + 0.5)
@@ -209,13 +209,13 @@ def test_plug_in_against_a_scan() -> None:
 
 def test_out_of_reach() -> None:
     with pytest.raises(UsageError, match="no number of items"):
-        items_for_assurance(Rule(threshold=0.9), Anticipated(0.9), 0.8)
+        items_for_assurance(PrecisionGoal(threshold=0.9), Anticipated(0.9), 0.8)
     with pytest.raises(UsageError, match="no number of items"):
-        items_for_assurance(Rule(threshold=0.9), Anticipated(law=(45, 5)), 0.8)
+        items_for_assurance(PrecisionGoal(threshold=0.9), Anticipated(law=(45, 5)), 0.8)
     with pytest.raises(UsageError, match="10,000,000"):
-        items_for_assurance(Rule(threshold=0.9), Anticipated(0.90001), 0.8)
+        items_for_assurance(PrecisionGoal(threshold=0.9), Anticipated(0.90001), 0.8)
     with pytest.raises(UsageError, match="10,000,000"):
-        worst_outcome(Rule(width=1e-5))
+        worst_outcome(PrecisionGoal(width=1e-5))
 
 
 CELLS: dict[str, Any] = {  # the items a metric is about, and its successes, from (tp, fp, fn, tn)
@@ -239,7 +239,7 @@ def test_simulated_test_sets_reach_the_goal_as_often_as_promised(metric: str, go
     share, relevant = float(k[0] / n[0]), float(n[0])
     f1 = metric == "f1"
     value = 2 * share / (1 + share) if f1 else share
-    rule = Rule(f1=f1, prior=(0.5, 1.0 if f1 else 0.5), width=0.12) if goal == "width" else Rule(
+    rule = PrecisionGoal(f1=f1, prior=(0.5, 1.0 if f1 else 0.5), width=0.12) if goal == "width" else PrecisionGoal(
         f1=f1, prior=(0.5, 1.0 if f1 else 0.5), threshold=value - 0.06
     )  # fmt: skip
     found = items_for_assurance(rule, Anticipated(share), 0.8)

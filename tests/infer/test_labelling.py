@@ -13,10 +13,10 @@ from steelyard.infer.planning.anticipated import Anticipated
 from steelyard.infer.planning.assurance import items_for_assurance
 from steelyard.infer.planning.labelling import LOOKS, _gauss, stop_when_narrow
 from steelyard.infer.planning.lengths import worst_outcome
-from steelyard.infer.planning.precision_goal import Rule
+from steelyard.infer.planning.precision_goal import PrecisionGoal
 
 
-def plain(rule: Rule, law: Anticipated, batch: int, have: tuple[int, int]) -> float:
+def plain(rule: PrecisionGoal, law: Anticipated, batch: int, have: tuple[int, int]) -> float:
     """The same mean by a dictionary of outcomes, without windows, the last batch cut at the worst outcome.
 
     A Beta law is carried from look to look by its predictive law.
@@ -42,23 +42,23 @@ def plain(rule: Rule, law: Anticipated, batch: int, have: tuple[int, int]) -> fl
 @pytest.mark.parametrize(
     ("rule", "law", "batch", "have"),
     [
-        (Rule(width=0.3), Anticipated(0.9), 5, (0, 0)),
-        (Rule(width=0.3), Anticipated(0.5), 4, (0, 0)),
-        (Rule(width=0.25, method="wald"), Anticipated(0.97), 5, (0, 0)),
-        (Rule(width=0.3, f1=True, prior=(0.5, 1.0)), Anticipated(0.6), 4, (0, 0)),
-        (Rule(width=0.25), Anticipated(0.8), 5, (9, 10)),
-        (Rule(width=0.3), Anticipated(law=(9.0, 2.0)), 5, (0, 0)),
-        (Rule(width=0.25), Anticipated(law=(9.5, 1.5)), 5, (9, 10)),
+        (PrecisionGoal(width=0.3), Anticipated(0.9), 5, (0, 0)),
+        (PrecisionGoal(width=0.3), Anticipated(0.5), 4, (0, 0)),
+        (PrecisionGoal(width=0.25, method="wald"), Anticipated(0.97), 5, (0, 0)),
+        (PrecisionGoal(width=0.3, f1=True, prior=(0.5, 1.0)), Anticipated(0.6), 4, (0, 0)),
+        (PrecisionGoal(width=0.25), Anticipated(0.8), 5, (9, 10)),
+        (PrecisionGoal(width=0.3), Anticipated(law=(9.0, 2.0)), 5, (0, 0)),
+        (PrecisionGoal(width=0.25), Anticipated(law=(9.5, 1.5)), 5, (9, 10)),
     ],
 )
-def test_equal_to_a_plain_programme(rule: Rule, law: Anticipated, batch: int, have: tuple[int, int]) -> None:
+def test_equal_to_a_plain_programme(rule: PrecisionGoal, law: Anticipated, batch: int, have: tuple[int, int]) -> None:
     found = stop_when_narrow(rule, law, batch, have)
     assert found.expected == pytest.approx(plain(rule, law, batch, have), abs=1e-9)
     assert found.most == worst_outcome(rule, have)
 
 
 def test_simulated_labelling() -> None:
-    rng, rule, draws = np.random.default_rng(4), Rule(width=0.1), 4000
+    rng, rule, draws = np.random.default_rng(4), PrecisionGoal(width=0.1), 4000
     k, n = np.zeros(draws, int), 0
     stopped = np.zeros(draws)
     going = np.ones(draws, bool)
@@ -74,17 +74,17 @@ def test_simulated_labelling() -> None:
 
 def test_stopping_costs_less_than_a_fixed_number_with_high_assurance() -> None:
     for share in (0.7, 0.9, 0.97):
-        rule, law = Rule(width=0.1), Anticipated(share)
+        rule, law = PrecisionGoal(width=0.1), Anticipated(share)
         expected = stop_when_narrow(rule, law, 1).expected
         assert expected < items_for_assurance(rule, law, 0.95)[1]
         assert expected <= stop_when_narrow(rule, law, 10).expected <= expected + 11
 
 
 def test_the_batch_grows_where_looks_would_be_thousands() -> None:
-    found = stop_when_narrow(Rule(width=0.01), Anticipated(0.9), 1)
+    found = stop_when_narrow(PrecisionGoal(width=0.01), Anticipated(0.9), 1)
     assert 1 < found.batch < found.most / LOOKS
-    assert found.expected == pytest.approx(stop_when_narrow(Rule(width=0.01), Anticipated(0.9), found.batch).expected)
-    assert stop_when_narrow(Rule(width=0.01), Anticipated(0.9), 10).batch == 10
+    assert found.expected == pytest.approx(stop_when_narrow(PrecisionGoal(width=0.01), Anticipated(0.9), found.batch).expected)
+    assert stop_when_narrow(PrecisionGoal(width=0.01), Anticipated(0.9), 10).batch == 10
 
 
 @pytest.mark.parametrize("law", [(0.5, 0.5), (0.3, 0.7), (45.0, 5.0), (1e5, 1e4)])
@@ -95,6 +95,6 @@ def test_the_gauss_rule_has_the_moments_of_the_law(law: tuple[float, float]) -> 
 
 
 def test_nothing_to_label_and_nothing_to_stop() -> None:
-    assert stop_when_narrow(Rule(width=0.3), Anticipated(0.9), 10, (45, 50)).expected == 0
+    assert stop_when_narrow(PrecisionGoal(width=0.3), Anticipated(0.9), 10, (45, 50)).expected == 0
     with pytest.raises(UsageError, match="lucky"):
-        stop_when_narrow(Rule(threshold=0.9), Anticipated(0.95))
+        stop_when_narrow(PrecisionGoal(threshold=0.9), Anticipated(0.95))

@@ -20,7 +20,7 @@ SIDES = st.booleans()
 
 
 @st.composite
-def designs(draw: st.DrawFn) -> tuple[normal.Design, float]:
+def designs(draw: st.DrawFn) -> tuple[normal.PowerDesign, float]:
     """A design of any family, and a theta that it can find with at most some millions of items."""
     family = draw(st.sampled_from(["two-sample", "ratio", "settled", "scores", "repeats", "outcomes", "healthy", "rule-out"]))
     effect = draw(st.sampled_from([1.0, 1.0, 1.7, 4.0]))
@@ -93,7 +93,7 @@ def test_paired_outcomes_as_statsmodels_with_two_variances(psi: float, part: flo
 def test_unequal_proportions_as_r_power_prop_test() -> None:
     """R's power.prop.test(n = 50, p1 = .5, p2 = .75), strict = FALSE, is a design with its own variance on either side."""
     pooled = 2 * 0.625 * 0.375
-    design = normal.Design("unpaired", lambda _: pooled, lambda _: 0.25 + 0.1875)
+    design = normal.PowerDesign("unpaired", lambda _: pooled, lambda _: 0.25 + 0.1875)
     assert normal.power(design, 50, 0.25, 0.05, two_sided=True) == pytest.approx(0.7401659013, abs=1e-9)
 
 
@@ -114,7 +114,7 @@ def test_variance_at_the_edge_is_near_that_of_the_whole_likelihood(psi: float, p
 
 
 @given(problem=designs(), alpha=ALPHAS, beta=BETAS, two_sided=SIDES)
-def test_smallest_n(problem: tuple[normal.Design, float], alpha: float, beta: float, two_sided: bool) -> None:
+def test_smallest_n(problem: tuple[normal.PowerDesign, float], alpha: float, beta: float, two_sided: bool) -> None:
     design, theta = problem
     n = normal.items(design, theta, alpha, beta, two_sided=two_sided)
     assert normal.power(design, n, theta, alpha, two_sided=two_sided) >= 1 - beta - 1e-9
@@ -124,7 +124,7 @@ def test_smallest_n(problem: tuple[normal.Design, float], alpha: float, beta: fl
 
 @given(problem=designs(), alpha=ALPHAS, beta=BETAS, two_sided=SIDES, n=st.integers(30, 10**6))
 def test_theta_power_and_alpha_are_inverses(
-    problem: tuple[normal.Design, float], alpha: float, beta: float, two_sided: bool, n: int
+    problem: tuple[normal.PowerDesign, float], alpha: float, beta: float, two_sided: bool, n: int
 ) -> None:
     design, _ = problem
     theta = normal.detectable(design, n, alpha, beta, two_sided=two_sided)
@@ -136,7 +136,7 @@ def test_theta_power_and_alpha_are_inverses(
 
 
 @given(problem=designs(), alpha=ALPHAS, beta=BETAS)
-def test_two_sides_cost_more_and_equal_half_alpha(problem: tuple[normal.Design, float], alpha: float, beta: float) -> None:
+def test_two_sides_cost_more_and_equal_half_alpha(problem: tuple[normal.PowerDesign, float], alpha: float, beta: float) -> None:
     design, theta = problem
     both = normal.items(design, theta, alpha, beta, two_sided=True)
     assert both >= normal.items(design, theta, alpha, beta)
@@ -147,7 +147,7 @@ def test_two_sides_cost_more_and_equal_half_alpha(problem: tuple[normal.Design, 
 
 
 @given(problem=designs(), alpha=ALPHAS, beta=BETAS, more=st.floats(1, 2))
-def test_more_errors_allowed_need_no_more_items(problem: tuple[normal.Design, float], alpha: float, beta: float, more: float) -> None:
+def test_more_errors_allowed_need_no_more_items(problem: tuple[normal.PowerDesign, float], alpha: float, beta: float, more: float) -> None:
     design, theta = problem
     n = normal.items(design, theta, alpha, beta)
     assert normal.items(design, theta, min(0.5, alpha * more), beta) <= n

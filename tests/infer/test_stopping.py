@@ -10,7 +10,7 @@ import pytest
 
 from steelyard.errors import UsageError
 from steelyard.infer.sequential.sequential_mcnemar import SequentialMcNemar
-from steelyard.infer.sequential.stopping import KINDS, ExactMcNemar, Rule, choice, earlier_choice, rule_for
+from steelyard.infer.sequential.stopping import KINDS, ExactMcNemar, StoppingRule, choice, earlier_choice, rule_for
 
 PLAIN: dict[str, Any] = {"right_or_wrong": True, "one_answer": True, "margin": 0.0, "grouped": False, "theta": 0.02, "n_max": 1000}
 NEEDS: dict[str, dict[str, Any]] = {"sprt": {"discordance": 0.05}}
@@ -38,7 +38,7 @@ def test_the_default_and_why(change: dict[str, Any], kind: str, words: str) -> N
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_rules_speak_alike(kind: str) -> None:
-    rule: Rule = rule_for(kind, **PLAIN, **NEEDS.get(kind, {}))
+    rule: StoppingRule = rule_for(kind, **PLAIN, **NEEDS.get(kind, {}))
     assert json.loads(json.dumps(rule.plan()))["rule"] == kind
     rng, values, decision = np.random.default_rng(1), np.zeros(0), "continue"
     while decision == "continue":

@@ -23,7 +23,7 @@ import steelyard as sy
 from steelyard.errors import DataError, SteelyardError, UsageError
 from steelyard.infer.planning import power
 from steelyard.questions.guard.check import written
-from steelyard.questions.guard.number import Found, Number, guard_floor, guard_number
+from steelyard.questions.guard.number import CandidateScore, GuardOutcome, guard_floor, guard_number
 from steelyard.questions.guard.rule import settle_rule
 from steelyard.reference.entry import Entry, TaskDefaults
 from steelyard.reference.matching import duplicates
@@ -172,7 +172,7 @@ def test_published_offsets(
     key = "accuracy" if higher else "wer"
     entry = Entry(model="m", value=50.0, value_key=key)
     rule = settle_rule({}, entry, TaskDefaults(alpha=alpha, beta=beta, sigma=sigma, num_samples=n, scale="percent"))
-    found = guard_number(Number(value=50.0), entry, rule)
+    found = guard_number(CandidateScore(value=50.0), entry, rule)
     assert found.details["standard_error"] == pytest.approx(error, abs=6e-4)
     assert found.mde == pytest.approx(theta, abs=0.06 if n == 1 else 5.1e-4)
     assert found.threshold == pytest.approx(50 + offset, abs=0.06 if n == 1 else 5.1e-4)
@@ -182,7 +182,7 @@ def test_published_offsets(
 def test_the_table_of_the_readme(n: int, theta: float, offset: float) -> None:
     """Published with six digits: sigma 50, alpha .05, beta .2."""
     entry = Entry(model="m", value=0.0, num_samples=n, sigma=50.0)
-    found = guard_number(Number(value=0.0, n=n), entry, settle_rule({"scale": "percent"}, entry, TaskDefaults()))
+    found = guard_number(CandidateScore(value=0.0, n=n), entry, settle_rule({"scale": "percent"}, entry, TaskDefaults()))
     assert found.mde == pytest.approx(theta, abs=5e-7)
     assert found.threshold == pytest.approx(offset, abs=5e-7)
 
@@ -221,13 +221,13 @@ def rows() -> Iterator[tuple[str, Entry]]:
             yield name, entry
 
 
-def asked(name: str, entry: Entry, value: float) -> Found:
+def asked(name: str, entry: Entry, value: float) -> GuardOutcome:
     task = TASKS[name]
     defaults = TaskDefaults(
         metric=task.metric, alpha=task.alpha, beta=task.beta, sigma=task.sigma, num_samples=task.n, higher_is_better=task.higher
     )
     rule = settle_rule({"scale": "percent"}, entry, defaults)
-    return guard_number(Number(value=value, n=rule.num_samples), entry, rule)
+    return guard_number(CandidateScore(value=value, n=rule.num_samples), entry, rule)
 
 
 def test_on_all_589_rows_equality_passes_and_the_next_number_does_not() -> None:
@@ -391,7 +391,7 @@ def test_a_threshold_alone_needs_no_value(home: Path) -> None:
 def test_a_different_n_uses_the_variance_of_each(home: Path) -> None:
     entry_file(home, "m:\n  - accuracy: 70.0\n    num_samples: 1000\n    sigma: 50\n    scale: percent\n")
     found = guard_number(
-        Number(value=70.0, n=250),
+        CandidateScore(value=70.0, n=250),
         Entry(model="m", value=70.0, num_samples=1000),
         rule := settle_rule({"sigma": 50, "scale": "percent"}, Entry(model="m", value=70.0, num_samples=1000), TaskDefaults()),
     )
@@ -463,7 +463,7 @@ def test_verdict_p_threshold_and_bounds_never_disagree(
 ) -> None:
     entry = Entry(model="m", value=reference, higher_is_better=higher, num_samples=n, sigma=sigma, margin=margin, theta=theta, alpha=alpha)
     rule = settle_rule({"scale": "percent"}, entry, TaskDefaults())
-    found = guard_number(Number(value=value, n=n), entry, rule)
+    found = guard_number(CandidateScore(value=value, n=n), entry, rule)
     assert found.p_value is not None
     assert found.threshold is not None
     assert found.lower is not None
@@ -483,7 +483,7 @@ def test_verdict_p_threshold_and_bounds_never_disagree(
 def test_the_floor_does_not_look_at_theta_but_says_so(home: Path) -> None:
     entry = Entry(model="m", value=97.0, threshold=94.0, theta=1.0)
     rule = settle_rule({}, entry, TaskDefaults())
-    assert guard_floor(Number(value=95.0), entry, rule).verdict == "pass"
+    assert guard_floor(CandidateScore(value=95.0), entry, rule).verdict == "pass"
     assert any("theta" in warning for warning in rule.warnings)
 
 

@@ -12,7 +12,7 @@ import pytest
 
 import steelyard as sy
 from steelyard.errors import SteelyardError
-from steelyard.questions.suite.check_suite import Guard, check_suite, judged
+from steelyard.questions.suite.check_suite import SuiteCheck, check_suite, judged
 from steelyard.results.verdict import Suite, Verdict
 
 TODAY = datetime.date(2026, 6, 15)
@@ -339,7 +339,7 @@ def verdict_of(p: float | None, word: str | None = None, *, theta: float | None 
 
 def judge(*verdicts: Verdict, tiers: str = "", alpha: float = 0.05) -> Suite:
     names = {"c": "critical", "s": "supporting", "a": "advisory"}
-    guards = [Guard(options={}, tier=names[t], waiver=None) for t in (tiers or "c" * len(verdicts))]
+    guards = [SuiteCheck(options={}, tier=names[t], waiver=None) for t in (tiers or "c" * len(verdicts))]
     return judged(guards, verdicts, alpha, "holm", None, TODAY, [])
 
 

@@ -12,8 +12,8 @@ import pytest
 import steelyard as sy
 from steelyard.items import Items, Labels
 from steelyard.metrics.catalogue import parse
-from steelyard.questions.compare.from_sources import Run
-from steelyard.questions.guard.number import Found
+from steelyard.questions.compare.from_sources import SystemItems
+from steelyard.questions.guard.number import GuardOutcome
 from steelyard.questions.guard.paired import guard_items
 from steelyard.questions.guard.rule import settle_rule
 from steelyard.reference.entry import Entry, TaskDefaults
@@ -31,13 +31,15 @@ def rows(scores: Any, **columns: Any) -> list[dict[str, Any]]:
     return [{"id": f"q{i}", "score": s, **{name: column[i] for name, column in columns.items()}} for i, s in enumerate(scores)]
 
 
-def run_of(scores: Any) -> Run:
+def run_of(scores: Any) -> SystemItems:
     values = np.asarray(scores, float)
     names = tuple(f"q{i}" for i in range(len(values)))
-    return Run("run", Items(n=len(values), id=Labels(np.arange(len(values)), names), score=values))
+    return SystemItems("run", Items(n=len(values), id=Labels(np.arange(len(values)), names), score=values))
 
 
-def judged(reference: Any, candidate: Any, *, metric: str = "accuracy", scale: str = "fraction", **options: Any) -> tuple[Found, bool]:
+def judged(
+    reference: Any, candidate: Any, *, metric: str = "accuracy", scale: str = "fraction", **options: Any
+) -> tuple[GuardOutcome, bool]:
     """What the guard found, and whether up is good."""
     rule = settle_rule(options, Entry(model="m", value=None, value_key=metric, scale=scale), TaskDefaults())
     settings: dict[str, Any] = {"unmatched": "error", "missing": "error", "draws": 100, "seed": 0, "deterministic": True}
@@ -46,7 +48,7 @@ def judged(reference: Any, candidate: Any, *, metric: str = "accuracy", scale: s
 
 def agrees(found: Any, higher_is_better: bool) -> bool:
     """Regression if and only if the score is beyond the threshold, in floats; no threshold, no regression."""
-    value = found.value if isinstance(found, Found) else found.candidate["value"]
+    value = found.value if isinstance(found, GuardOutcome) else found.candidate["value"]
     worse = found.verdict == "regression"
     if found.threshold is None:
         return not worse

@@ -199,7 +199,7 @@ REPLIES: dict[str, tuple[int, bytes]] = {
 def test_what_a_server_replies_never_crashes(steelyard: Command, says: Any, what: str, monkeypatch: pytest.MonkeyPatch) -> None:
     from steelyard.evaluate.models import rate_limit as pace
 
-    monkeypatch.setattr(pace.Patience, "wait", lambda *_: 0.0)
+    monkeypatch.setattr(pace.RetryPolicy, "wait", lambda *_: 0.0)
     says.status, says.body = REPLIES[what]
     Path("sums.toml").write_text(task(more="[sampling]\nlogprobs = true\n"))
     answer = steelyard("run", "sums.toml", "--model", "openai:m", "--base-url", says.url, "-o", "out.jsonl", "--n", "4")

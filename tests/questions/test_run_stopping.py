@@ -16,7 +16,7 @@ import pytest
 import steelyard as sy
 from steelyard.cli.main import main
 from steelyard.errors import DataError, UsageError
-from steelyard.questions.guard.sequential import Plan
+from steelyard.questions.guard.sequential import StoppingPlan
 
 N = 300
 DATA = [{"id": f"q{i}", "x": i, "y": "yes"} for i in range(N)]
@@ -238,11 +238,11 @@ OF_OLD += ("groups", "largest_group", "discordance", "score_range", "binding")
 
 def test_a_plan_of_0_1_0_is_read_and_written_as_it_was() -> None:
     plain = dict(zip(OF_OLD, (None, 0.1, 0.05, 0.2, 0.0, 20, 32, 200, True, True, None, None, None, [0.0, 1.0], True), strict=True))
-    plan = Plan.from_dict(plain)
+    plan = StoppingPlan.from_dict(plain)
     assert plan.to_dict() == plain
     assert plan.rule().plan()["rule"] == "mcnemar"
-    assert Plan.from_dict({**plain, "right_or_wrong": False}).rule().plan()["rule"] == "lan-demets"
-    assert Plan.from_dict({**plain, "kind": "e-process"}).rule().plan()["rule"] == "e-process"
+    assert StoppingPlan.from_dict({**plain, "right_or_wrong": False}).rule().plan()["rule"] == "lan-demets"
+    assert StoppingPlan.from_dict({**plain, "kind": "e-process"}).rule().plan()["rule"] == "e-process"
     assert "default of 0.1.0" in plan.why
 
 

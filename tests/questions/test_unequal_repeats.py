@@ -224,7 +224,7 @@ def test_what_is_said_of_runs_is_about_runs() -> None:
 
 def test_the_range_of_a_task_goes_with_its_run() -> None:
     """`run` writes the range of the task's scores beside the rows, and a check of the rows takes it from there."""
-    from steelyard.reference.run_notes import Notes, write_run
+    from steelyard.reference.run_notes import RunNotes, write_run
 
     a, b = gains(20)
     sy.record(a, task="t", model="m", metric="mean")
@@ -239,11 +239,11 @@ def test_the_range_of_a_task_goes_with_its_run() -> None:
         "available": 20,
         "repeats": 1,
     }
-    write_run(Path("plain.jsonl"), b, Notes(**told))
-    write_run(Path("ranged.jsonl"), b, Notes(**told, range=[0, 1]))
+    write_run(Path("plain.jsonl"), b, RunNotes(**told))
+    write_run(Path("ranged.jsonl"), b, RunNotes(**told, range=[0, 1]))
     assert sy.check("plain.jsonl", task="t", model="m").test == "sign-flip"
     assert sy.check("ranged.jsonl", task="t", model="m").test == "bounded-t"
     assert sy.check("plain.jsonl", task="t", model="m", range=(0, 1)).p_value == sy.check("ranged.jsonl", task="t", model="m").p_value
-    write_run(Path("odd.jsonl"), b, Notes(**told, range=[0, "1"]))
+    write_run(Path("odd.jsonl"), b, RunNotes(**told, range=[0, "1"]))
     with pytest.raises(sy.SteelyardError, match="range"):
         sy.check("odd.jsonl", task="t", model="m")

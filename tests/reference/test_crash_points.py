@@ -104,7 +104,7 @@ def prepare() -> None:
 def with_pytest() -> None:
     """What the end of a pytest session does with --accuracy-update."""
     found = {"test": "test_m", "waiting": "waiting.json", "directory": "references", "task": "t", "model": "m", "spec": {}}
-    told = pytest_summary.Told([found])
+    told = pytest_summary.SessionSummary([found])
     pytest_summary._put_on_record([found], set(), told, update=True, reason=WHY)
     assert not told.errors
 

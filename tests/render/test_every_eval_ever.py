@@ -25,11 +25,11 @@ from steelyard.items import Items
 from steelyard.read.logs.every_eval_ever import looks_like, read
 from steelyard.read.logs.log import Choices
 from steelyard.read.open_source import open_source
-from steelyard.render.every_eval_ever import About, every_eval_ever
+from steelyard.render.every_eval_ever import RecordDetails, every_eval_ever
 from steelyard.results.measurement import Interval, Measurement, Row
 
 GOLDEN = Path(__file__).parent / "every_eval_ever"
-ABOUT = About(
+ABOUT = RecordDetails(
     model="steel/model-a", evaluation="animals", organization="steel", retrieved="1700000000", relationship="first_party",
     dataset="zoo", deployment="self_deployed", availability="open_weights", library=("a library", "1.2"),
 )  # fmt: skip

@@ -13,9 +13,16 @@ from steelyard.render.formats import PAGES
 from steelyard.render.layout import display_width
 from steelyard.render.listing_cells import figure, spark, story_sum
 from steelyard.results import references as listings
-from steelyard.results.references import Changed, Finding, Lint, Listing, Shown, Started, Story
+from steelyard.results.references import Finding, Lint, Listing, ProjectInit, ReferenceChange, ReferenceDetail, ReferenceHistory
 
-KINDS = {Listing: "listing", Shown: "shown", Lint: "lint", Story: "story", Changed: "changed", Started: "started"}
+KINDS = {
+    Listing: "listing",
+    ReferenceDetail: "shown",
+    Lint: "lint",
+    ReferenceHistory: "story",
+    ReferenceChange: "changed",
+    ProjectInit: "started",
+}
 TEXT = {kind: getattr(pages, f"{name}_text") for kind, name in KINDS.items()}
 MARKDOWN = {kind: getattr(pages, f"{name}_markdown") for kind, name in KINDS.items()}
 EVIL = "evil\x1b[31m|<b>@all\n::error::x"
@@ -75,7 +82,7 @@ def samples(name: str = "llama") -> list[Any]:
             rows=(row(name), row("other", value=None, n=None, runs=None, by=None, recorded=None, items=False)),
             **tail,
         ),
-        Shown(
+        ReferenceDetail(
             task="t",
             model=name,
             file="f",
@@ -96,15 +103,15 @@ def samples(name: str = "llama") -> list[Any]:
             ),
             **tail,
         ),
-        Story(task="t", model=name, file="h", series=({**series, "on_file": 26.0, "line": 3},), **tail),
-        Changed(action="remove", directory="references", rows=(row(name),), reason=name, **tail),
-        Changed(
+        ReferenceHistory(task="t", model=name, file="h", series=({**series, "on_file": 26.0, "line": 3},), **tail),
+        ReferenceChange(action="remove", directory="references", rows=(row(name),), reason=name, **tail),
+        ReferenceChange(
             action="import",
             directory="references",
             rows=({"task": name, "file": "f", "added": 3, "replaced": 0, "unchanged": 1, "verbatim": True},),
             **tail,
         ),
-        Started(written=(name,), kept=("b",), next=("steelyard check",), **tail),
+        ProjectInit(written=(name,), kept=("b",), next=("steelyard check",), **tail),
     ]
 
 
@@ -130,7 +137,7 @@ def test_text_has_the_facts_within_the_width(sample: Any, width: int) -> None:
     assert "about llama" in text
     assert "mind llama" in text
     assert text.splitlines()[-1] == "goal:x|steelyard:0"
-    if not isinstance(sample, Listing | Started):  # nine columns of numbers have a least width
+    if not isinstance(sample, Listing | ProjectInit):  # nine columns of numbers have a least width
         assert max(map(display_width, text.splitlines())) <= width
 
 
@@ -145,7 +152,7 @@ def test_names_do_no_harm(sample: Any, looks: Any) -> None:
         assert "@all" not in shown
         tables = [line for line in shown.splitlines() if line.startswith("| ")]
         columns = {line.replace("\\|", "").count("|") for line in tables}
-        assert len(columns) <= (2 if isinstance(sample, Shown) else 1)
+        assert len(columns) <= (2 if isinstance(sample, ReferenceDetail) else 1)
 
 
 @pytest.mark.parametrize("sample", samples("größe 猫"), ids=lambda sample: type(sample).__name__)

@@ -12,13 +12,13 @@ import pytest
 from steelyard.render import blocks
 from steelyard.render.formats import FORMATS
 from steelyard.render.layout import display_width
-from steelyard.render.terminal import Look
-from steelyard.render.text import Section, grid_lines, measurement_text, table_lines
+from steelyard.render.terminal import Terminal
+from steelyard.render.text import RowBlock, grid_lines, measurement_text, table_lines
 from steelyard.results.measurement import Interval, Measurement, Row, Slice
 
 SIGNATURE = "metric:accuracy|n:1319|interval:wilson|level:0.95|steelyard:0.1.0"
 HOSTILE = ["<img src=x onerror=x>", "\x1b[31mred", "a\u202egnp.exe", "a|b|c", "`tick`", "two\nlines", "", "世界史", "@all", "\ud800"]
-PLAIN = Look(width=80, color=False, ascii_only=False)
+PLAIN = Terminal(width=80, color=False, ascii_only=False)
 
 
 def row(metric: str, estimate: float | None, low: float | None, high: float | None, n: int = 1319, **other: Any) -> Row:
@@ -85,15 +85,15 @@ def test_str_is_the_text() -> None:
     assert str(SMALL) == GOLDEN
 
 
-def tables(m: Measurement, look: Look) -> list[list[str]]:
+def tables(m: Measurement, look: Terminal) -> list[list[str]]:
     rows = blocks.headline(m)
-    found = [table_lines([Section(head="metric", names=[look.name(r.name) for r in rows], rows=rows, scale=rows)], look)]
+    found = [table_lines([RowBlock(head="metric", names=[look.name(r.name) for r in rows], rows=rows, scale=rows)], look)]
     for block in [b for b in (blocks.class_block(m), *blocks.slice_blocks(m)) if b]:
         found.append(grid_lines(block, look))
         for metric in block.metrics:
             named = block.of(metric)
             names = [look.name(name) for name, _ in named]
-            found.append(table_lines([Section(head=metric, names=names, rows=[r for _, r in named], scale=block.rows)], look))
+            found.append(table_lines([RowBlock(head=metric, names=names, rows=[r for _, r in named], scale=block.rows)], look))
     return found
 
 
@@ -101,7 +101,7 @@ def tables(m: Measurement, look: Look) -> list[list[str]]:
 @pytest.mark.parametrize("ascii_only", [False, True])
 def test_every_table_line_is_equally_wide(width: int, ascii_only: bool) -> None:
     m = Measurement(n=9, rows=(*SMALL.rows[:2], *per_class(HOSTILE)), slices=sliced(HOSTILE), signature=SIGNATURE)
-    look = Look(width=width, color=False, ascii_only=ascii_only)
+    look = Terminal(width=width, color=False, ascii_only=ascii_only)
     for lines in tables(m, look):
         assert len({display_width(line) for line in lines}) <= 1
         assert width < 60 or all(display_width(line) <= width for line in lines)

@@ -27,7 +27,7 @@ from render.verdict_samples import (
     obeyed,
 )
 from steelyard.render.layout import display_width
-from steelyard.render.verdict import Piece, fitted, folded, recorded_markdown, recorded_text, verdict_markdown, verdict_text
+from steelyard.render.verdict import VerdictPart, fitted, folded, recorded_markdown, recorded_text, verdict_markdown, verdict_text
 from steelyard.render.verdict_facts import accept_command, facts, needed_text, next_step, p_beside, score_text
 from steelyard.results.verdict import Verdict
 
@@ -286,7 +286,7 @@ def test_endless_words_do_not_break_the_cap() -> None:
 
 
 def test_rows_of_less_worth_go_first() -> None:
-    pieces = [Piece(rows=["stay " * 20], worth=3, noun="a"), Piece(rows=["go " * 20, "go " * 20], worth=0, noun="b")]
+    pieces = [VerdictPart(rows=["stay " * 20], worth=3, noun="a"), VerdictPart(rows=["go " * 20, "go " * 20], worth=0, noun="b")]
     assert fitted(pieces, 10_000) == "\n\n".join([pieces[0].rows[0], "\n".join(pieces[1].rows)]) + "\n"
     page = fitted(pieces, 600)
     assert page.count("stay") == 20

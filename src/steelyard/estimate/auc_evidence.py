@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from steelyard.estimate.compare_options import Asked
+from steelyard.estimate.compare_options import CompareOptions
 from steelyard.estimate.evidence import Evidence
 from steelyard.estimate.paired_right_or_wrong import equivalence_words
 from steelyard.infer.normal import z_value
@@ -47,7 +47,7 @@ class OfAreas:
         return infer.difference_interval(self.pair, level, side)
 
 
-def auc_evidence(pair: AucPair, fewer: int, n: int, metric: Metric, asked: Asked, design: str) -> Evidence:
+def auc_evidence(pair: AucPair, fewer: int, n: int, metric: Metric, asked: CompareOptions, design: str) -> Evidence:
     """The evidence of a pair of AUCs whose smallest class has `fewer` items."""
     offered = (PLAIN,) if pair.areas is None else (RULE, PLAIN)
     by_interval = _named(asked.choose("interval", asked.interval, offered, "auc"), asked.interval, pair)
@@ -89,7 +89,7 @@ def _for(method: str, pair: AucPair) -> AucPair:
     return replace(pair, areas=None) if method == PLAIN else pair
 
 
-def _interval(pair: AucPair, fewer: int, method: str, asked: Asked) -> Interval | None:
+def _interval(pair: AucPair, fewer: int, method: str, asked: CompareOptions) -> Interval | None:
     from steelyard.infer.intervals.mean import wilson_mean
 
     try:
@@ -101,7 +101,7 @@ def _interval(pair: AucPair, fewer: int, method: str, asked: Asked) -> Interval 
         return asked.interval_of(*wilson_mean(pair.difference, fewer, -1.0, 1.0, asked.level, asked.side), "wilson-mean")
 
 
-def _wide_error(pair: AucPair, method: str, asked: Asked) -> float | None:
+def _wide_error(pair: AucPair, method: str, asked: CompareOptions) -> float | None:
     """Half of the interval over z: with few items of a class more than the standard error."""
     try:
         low, high = infer.difference_interval(_for(method, pair), asked.level)

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from steelyard.errors import UsageError
-from steelyard.estimate.compare_options import Asked
+from steelyard.estimate.compare_options import CompareOptions
 from steelyard.estimate.evidence import Evidence
 
 
-def believe(found: Evidence, asked: Asked, *, higher_is_better: bool) -> None:
+def believe(found: Evidence, asked: CompareOptions, *, higher_is_better: bool) -> None:
     """Writes the probabilities under the stated scale of true differences into the evidence; without one, what the prior expects."""
     scale = asked.own.prior_scale
     if scale is None:
@@ -37,7 +37,7 @@ def believe(found: Evidence, asked: Asked, *, higher_is_better: bool) -> None:
         found.probability = 1 - found.probability
 
 
-def _above(found: Evidence, asked: Asked, scale: float, at: float) -> float | None:
+def _above(found: Evidence, asked: CompareOptions, scale: float, at: float) -> float | None:
     """P(candidate's number minus the baseline's > at)."""
     from steelyard.infer.posterior.prior_scale import estimate_above, flips_above
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from steelyard.errors import UsageError
-from steelyard.estimate.measure_options import Settings, one_of
+from steelyard.estimate.measure_options import MeasureOptions, one_of
 from steelyard.infer.multiplicity import CORRECTIONS
 from steelyard.infer.paired.mcnemar import check_alternative
 from steelyard.infer.planning.power import minimum_detectable
@@ -48,10 +48,10 @@ POWER = 0.8
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Asked:
+class CompareOptions:
     """What was asked of a comparison. `own` holds what each system's own interval needs."""
 
-    own: Settings
+    own: MeasureOptions
     interval: str | None = None
     test: str | None = None
     alternative: str = "two-sided"
@@ -102,7 +102,7 @@ class Asked:
 
 
 def settle_comparison(
-    own: Settings,
+    own: MeasureOptions,
     *,
     interval: str | None,
     test: str | None,
@@ -111,7 +111,7 @@ def settle_comparison(
     design: str | None,
     unmatched: str,
     correction: str,
-) -> Asked:
+) -> CompareOptions:
     """The options of a comparison, or an error that says which cannot be what it is."""
     one_of("interval", interval, tuple(dict.fromkeys((*PAIRED_INTERVALS, *UNPAIRED_INTERVALS))))
     one_of("test", test, TESTS)
@@ -124,7 +124,7 @@ def settle_comparison(
             "cannot use the margin", got=repr(margin), need="a positive number", hint="the difference you tolerate, such as 0.01"
         )
     within("margin", margin)
-    return Asked(
+    return CompareOptions(
         own=own,
         interval=interval,
         test=test,

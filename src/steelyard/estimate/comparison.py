@@ -7,7 +7,7 @@ from typing import Any
 
 from steelyard import signature
 from steelyard.estimate.better_probability import believe
-from steelyard.estimate.compare_options import Asked
+from steelyard.estimate.compare_options import CompareOptions
 from steelyard.estimate.evidence import Evidence, comparison_of
 from steelyard.estimate.measure_options import RESAMPLING
 from steelyard.estimate.rows import class_of
@@ -17,7 +17,7 @@ from steelyard.tally.counts import Counts
 from steelyard.tally.joint import JointCounts
 
 
-def joint_evidence(joint: JointCounts, metric: Metric, asked: Asked) -> Evidence:
+def joint_evidence(joint: JointCounts, metric: Metric, asked: CompareOptions) -> Evidence:
     """The family that a metric of a joint table belongs to."""
     from steelyard.estimate.paired_right_or_wrong import compare_flips
 
@@ -36,13 +36,13 @@ def joint_evidence(joint: JointCounts, metric: Metric, asked: Asked) -> Evidence
     return found
 
 
-def class_label(metric: Metric, counts: Counts, asked: Asked) -> str | None:
+def class_label(metric: Metric, counts: Counts, asked: CompareOptions) -> str | None:
     """The name of the class that a metric is about, or None for a metric of the whole table."""
     code = class_of(metric, counts, asked.own)
     return None if code is None else counts.labels[code]
 
 
-def finish(found: Evidence, metric: Metric, asked: Asked, names: tuple[str, str], **more: Any) -> Comparison:
+def finish(found: Evidence, metric: Metric, asked: CompareOptions, names: tuple[str, str], **more: Any) -> Comparison:
     """The comparison with its signature."""
     higher_is_better = metric.facts.higher_is_better if asked.higher_is_better is None else asked.higher_is_better
     believe(found, asked, higher_is_better=higher_is_better)
@@ -57,7 +57,7 @@ def finish(found: Evidence, metric: Metric, asked: Asked, names: tuple[str, str]
     )
 
 
-def sign(found: Evidence, metric: Metric, asked: Asked) -> str:
+def sign(found: Evidence, metric: Metric, asked: CompareOptions) -> str:
     """What was used, in the fixed order."""
     method = found.details.get("instead_of", found.interval.method) if found.interval is not None else None
     of_test = None if found.test.details.get("exact") else found.test.details.get("draws")  # fewer than asked for, with very many labels

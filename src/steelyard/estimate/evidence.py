@@ -6,14 +6,14 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple, Protocol
 
-from steelyard.estimate.compare_options import Asked
+from steelyard.estimate.compare_options import CompareOptions
 from steelyard.results.measurement import Comparison, Difference, Interval, System, Test
 
 RARE = "if a few items of this kind, none of them here, differ the other way by as much as the scores here spread"
 DECLARE = "--range LO HI declares the range of the scores and counts such items in"
 
 
-class Judge(Protocol):
+class DifferenceTest(Protocol):
     """A test on the side that was asked for that can be held against any difference, not only against 0."""
 
     @property
@@ -32,7 +32,7 @@ class Judge(Protocol):
         ...
 
 
-class Own(NamedTuple):
+class OwnEstimate(NamedTuple):
     """What is known of one system alone."""
 
     interval: Interval | None
@@ -54,13 +54,13 @@ class Evidence:
     difference: float | None
     interval: Interval | None
     test: Test
-    own: tuple[Own, Own] | None = None  # baseline and candidate alone; None until somebody looked
+    own: tuple[OwnEstimate, OwnEstimate] | None = None  # baseline and candidate alone; None until somebody looked
     error: float | None = None  # what the interval and the smallest detectable difference rest on
     noise: float | None = None  # of the items seen, where `error` counts in what was not seen
     df: float | None = None  # of `error`, where it is not one less than there are units
     pull: float = 1.0
-    judge: Judge | None = None
-    unseen: Judge | None = None
+    judge: DifferenceTest | None = None
+    unseen: DifferenceTest | None = None
     too_few: bool = False  # groups to judge anything by
     standard_error: float | None = None  # what is reported, where it is another: s with n - 1 for right or wrong
     flips: Mapping[str, int] | None = None
@@ -74,10 +74,12 @@ class Evidence:
     details: dict[str, Any] = field(default_factory=dict)
 
 
-def comparison_of(found: Evidence, *, metric: str, higher_is_better: bool, names: tuple[str, str], asked: Asked, **more: Any) -> Comparison:
+def comparison_of(
+    found: Evidence, *, metric: str, higher_is_better: bool, names: tuple[str, str], asked: CompareOptions, **more: Any
+) -> Comparison:
     """The Comparison that the evidence supports, with its one sentence."""
     error = found.standard_error or (found.error if found.noise is None else found.noise) or None
-    baseline, candidate = found.own or (Own(None, None), Own(None, None))
+    baseline, candidate = found.own or (OwnEstimate(None, None), OwnEstimate(None, None))
     _warn_of_unseen(found, asked)
     return Comparison(
         design=found.design,
@@ -101,7 +103,7 @@ def comparison_of(found: Evidence, *, metric: str, higher_is_better: bool, names
     )
 
 
-def _warn_of_unseen(found: Evidence, asked: Asked) -> None:
+def _warn_of_unseen(found: Evidence, asked: CompareOptions) -> None:
     """Scores without a declared range: a difference that rare large ones could undo, none of which these items need show."""
     p, alpha = found.test.p_value, 1 - asked.level
     if found.unseen is None or p is None or p > alpha or (careful := found.unseen.p_value(0.0)) <= alpha:
@@ -109,7 +111,7 @@ def _warn_of_unseen(found: Evidence, asked: Asked) -> None:
     asked.warn(f"{found.test.name} may be too sure: {RARE}, nothing is shown (p = {careful:.2g}); {DECLARE}")
 
 
-def conclude(found: Evidence, metric: str, higher_is_better: bool, names: tuple[str, str], asked: Asked) -> str:
+def conclude(found: Evidence, metric: str, higher_is_better: bool, names: tuple[str, str], asked: CompareOptions) -> str:
     """One plain sentence. It says what was shown and at which level, and never turns "not shown" into "no difference"."""
     baseline, candidate = names
     if "label" in found.details:
@@ -142,7 +144,7 @@ def conclude(found: Evidence, metric: str, higher_is_better: bool, names: tuple[
     return f"{same} ({_p(p)}){tail}{missed}"
 
 
-def concluded_again(c: Comparison, p: float, asked: Asked) -> Comparison:
+def concluded_again(c: Comparison, p: float, asked: CompareOptions) -> Comparison:
     """The comparison as one of many: its sentence rests on the corrected p-value."""
     d = c.difference.estimate
     if d is None:

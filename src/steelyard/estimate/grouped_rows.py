@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from steelyard.errors import UsageError
-from steelyard.estimate.measure_options import Settings
+from steelyard.estimate.measure_options import MeasureOptions
 from steelyard.estimate.standard_errors import slope, sums_error
 from steelyard.infer.intervals import sums as infer_sums
 from steelyard.infer.intervals.clusters import ENOUGH, FEWEST, LEAST, Groups, cluster_spread
@@ -29,7 +29,7 @@ FloatArray = npt.NDArray[np.float64]
 REPEATED = "items with repeats"
 
 
-def grouped_row(metric: Metric, label: int | None, tally: TableTally, proportion: Proportion | None, settings: Settings) -> Row:
+def grouped_row(metric: Metric, label: int | None, tally: TableTally, proportion: Proportion | None, settings: MeasureOptions) -> Row:
     """Wilson at the effective n for proportions and F1; the linearised interval with t for the rest."""
     from steelyard.estimate.table_rows import make_row, statistic_of
 
@@ -115,7 +115,7 @@ def _inside(value: float, metric: Metric) -> float:
     return next((end for end in ends if abs(value - end) <= ROUNDING), value)
 
 
-def _of_units(method: str, units: Any, statistic: Any, settings: Settings, name: str) -> tuple[float, float, str]:
+def _of_units(method: str, units: Any, statistic: Any, settings: MeasureOptions, name: str) -> tuple[float, float, str]:
     level, side = settings.confidence_level, settings.side
     if method == "delta":
         return (*infer_sums.linearised(units, statistic, level, side), "delta")
@@ -146,7 +146,7 @@ def _answers_of(proportion: Proportion, rows: Any, trials: Any, answers: float) 
     return max(1.0, answers * share)
 
 
-def _enough_of(proportion: Proportion, units: Sums, classes: int, name: str, settings: Settings) -> bool:
+def _enough_of(proportion: Proportion, units: Sums, classes: int, name: str, settings: MeasureOptions) -> bool:
     """Whether enough groups have items that count for the proportion, which may be those of one class."""
     counting = Groups.of(proportion.of_rows(units.rows, classes)[1])
     if counting.too_few:
@@ -154,7 +154,7 @@ def _enough_of(proportion: Proportion, units: Sums, classes: int, name: str, set
     return not counting.too_few
 
 
-def enough_units(kind: str, units: Sums, settings: Settings, details: dict[str, Any] | None = None) -> bool:
+def enough_units(kind: str, units: Sums, settings: MeasureOptions, details: dict[str, Any] | None = None) -> bool:
     """Whether there are units enough for an interval, with the warning that belongs to so many; one rule for every metric."""
     if kind in ("items", "weights"):
         return True
@@ -162,7 +162,7 @@ def enough_units(kind: str, units: Sums, settings: Settings, details: dict[str, 
     return enough_groups(groups, settings, details, "groups" if kind == "groups" else REPEATED)
 
 
-def enough_groups(groups: Groups, settings: Settings, details: dict[str, Any] | None = None, what: str = "groups") -> bool:
+def enough_groups(groups: Groups, settings: MeasureOptions, details: dict[str, Any] | None = None, what: str = "groups") -> bool:
     """The same, of the groups themselves."""
     grouped = what != REPEATED
     if details is not None and grouped:

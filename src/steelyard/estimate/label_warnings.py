@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from steelyard.estimate.measure_options import Settings
+from steelyard.estimate.measure_options import MeasureOptions
 from steelyard.metrics.catalogue import Metric
 from steelyard.tally.counts import FEW, MISSING, Counts
 
@@ -21,7 +21,7 @@ def mostly_singletons(supports: Sequence[int]) -> bool:
     return len(supports) >= FREE_TEXT and 2 * sum(many <= 1 for many in supports) > len(supports)
 
 
-def warn_about_labels(counts: Counts, metrics: Sequence[Metric], settings: Settings, whole: bool = True) -> None:
+def warn_about_labels(counts: Counts, metrics: Sequence[Metric], settings: MeasureOptions, whole: bool = True) -> None:
     """Strays, labels that only occur in predictions, near-duplicates, small classes; of a slice only what spoils averages."""
     margins = [counts.class_margins(label) for label in range(counts.classes)]
     averaged = any(m.average in ("macro", "weighted") or m.base in ("balanced_accuracy", "mcc", "kappa") for m in metrics)
@@ -37,7 +37,7 @@ def warn_about_labels(counts: Counts, metrics: Sequence[Metric], settings: Setti
         )
 
 
-def _warn_about_names(counts: Counts, margins: Sequence[tuple[int, ...]], settings: Settings, by_class: bool) -> None:
+def _warn_about_names(counts: Counts, margins: Sequence[tuple[int, ...]], settings: MeasureOptions, by_class: bool) -> None:
     strays = {label: many for label, many in counts.strays.items() if label != MISSING}
     if strays:
         settings.warn(f"{_many(sum(strays.values()), 'prediction')} outside the declared labels, counted as wrong: {_some(strays)}")

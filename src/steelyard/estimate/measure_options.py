@@ -38,7 +38,7 @@ OF_NUMBERS = ("t", "bounded-t", "wilson-mean", "betting", "studentized")  # they
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Settings:
+class MeasureOptions:
     """What was asked for, with defaults filled in. `warnings` is the one list that a question appends to."""
 
     interval: str | None = None
@@ -55,7 +55,7 @@ class Settings:
     missing: str = "error"
     warnings: list[str] = field(default_factory=list)
 
-    def quietly(self, **changes: Any) -> Settings:
+    def quietly(self, **changes: Any) -> MeasureOptions:
         """The same settings with a list of warnings of their own: for a part of the question, or a side glance."""
         return replace(self, warnings=[], **changes)
 
@@ -79,7 +79,7 @@ def settle(
     labels: Sequence[object] | None = None,
     absent: str | None = None,
     missing: str = "error",
-) -> Settings:
+) -> MeasureOptions:
     """The settings of a question, or an error that says which option cannot be what it is."""
     check_level(confidence_level)
     tail(confidence_level, side)
@@ -98,7 +98,7 @@ def settle(
     within("draws", draws.__index__())
     within("prior", prior)
     within("confidence_level", confidence_level)
-    return Settings(
+    return MeasureOptions(
         interval=interval,
         confidence_level=float(confidence_level),
         side=side,

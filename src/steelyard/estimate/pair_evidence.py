@@ -10,9 +10,9 @@ import numpy as np
 import numpy.typing as npt
 
 from steelyard.errors import DataError, UsageError
-from steelyard.estimate.compare_options import Asked
+from steelyard.estimate.compare_options import CompareOptions
 from steelyard.estimate.comparison import class_label, joint_evidence
-from steelyard.estimate.evidence import Evidence, Own
+from steelyard.estimate.evidence import Evidence, OwnEstimate
 from steelyard.estimate.grouped_rows import enough_groups
 from steelyard.estimate.paired_scores import compare_scores
 from steelyard.estimate.paired_units import compare_units
@@ -37,7 +37,7 @@ UNPAIRED = ("spearman", "average_precision")  # measured, but not compared on th
 STRAIGHT = ("mean", "brier", "log_loss", "mae")  # a mean of one number per item
 
 
-def pair_evidence(pairs: Pairs, metric: Metric, asked: Asked) -> Evidence:
+def pair_evidence(pairs: Pairs, metric: Metric, asked: CompareOptions) -> Evidence:
     """The evidence of matched pairs; each system's own interval is the one that `measure` gives."""
     if pairs.baseline.stratum is not None and pairs.candidate.stratum is not None and pairs.plain and in_strata(pairs.baseline, metric):
         pooled, usual = as_one_sample(pairs, asked)
@@ -51,21 +51,21 @@ def pair_evidence(pairs: Pairs, metric: Metric, asked: Asked) -> Evidence:
     return found
 
 
-def own_answers(a: Items, b: Items, metric: Metric, asked: Asked) -> tuple[Own, Own]:
+def own_answers(a: Items, b: Items, metric: Metric, asked: CompareOptions) -> tuple[OwnEstimate, OwnEstimate]:
     """What `measure` gives for each system, by one reading of both: 0 and 1 are right or wrong only if the other's are, too."""
     return _own(a, b, metric, asked), _own(b, a, metric, asked)
 
 
-def _own(side: Items, beside: Items, metric: Metric, asked: Asked) -> Own:
+def _own(side: Items, beside: Items, metric: Metric, asked: CompareOptions) -> OwnEstimate:
     from steelyard.estimate.rows import rows_of_sample
 
     quiet = asked.own.quietly(interval=None)
     scored = metric.base == "mean"  # labels of one run beside right or wrong of the other are no matter of scores
     rows = rows_of_sample([metric], Sample(side, quiet, quiet.labels, beside=beside if scored else None), quiet)
-    return Own(rows[0].interval, rows[0].standard_error) if len(rows) == 1 else Own(None, None)
+    return OwnEstimate(rows[0].interval, rows[0].standard_error) if len(rows) == 1 else OwnEstimate(None, None)
 
 
-def _evidence(pairs: Pairs, metric: Metric, asked: Asked) -> Evidence:
+def _evidence(pairs: Pairs, metric: Metric, asked: CompareOptions) -> Evidence:
     a, b = pairs.baseline, pairs.candidate
     if a.weight is not None or b.weight is not None:
         raise UsageError("cannot compare with weights", got="a weight column", need="one row per item", hint="leave --weight out")
@@ -85,7 +85,7 @@ def _evidence(pairs: Pairs, metric: Metric, asked: Asked) -> Evidence:
     return _sums(pairs, metric, asked)
 
 
-def _tries(pairs: Pairs, metric: Metric, asked: Asked) -> Evidence:
+def _tries(pairs: Pairs, metric: Metric, asked: CompareOptions) -> Evidence:
     """pass@k and pass^k: each problem is one number by its own tries, on both sides, and the numbers are compared as scores."""
     if asked.test == "within-item":
         raise UsageError(
@@ -107,7 +107,7 @@ def _binary(items: Items) -> bool:
     return items.score is not None and bool(np.isin(items.score, (0.0, 1.0)).all())
 
 
-def _table(pairs: Pairs, metric: Metric, asked: Asked, right_or_wrong: bool) -> Evidence:
+def _table(pairs: Pairs, metric: Metric, asked: CompareOptions, right_or_wrong: bool) -> Evidence:
     """Right or wrong, or labels: joint counts for plain pairs, margins by unit otherwise."""
     a, b = pairs.baseline, pairs.candidate
     labelled = all(side.truth is not None and side.prediction is not None for side in (a, b))
@@ -145,7 +145,7 @@ def _outcomes(a: Items, b: Items) -> JointCounts:
     return replace(joint, kind="outcomes")
 
 
-def _sums(pairs: Pairs, metric: Metric, asked: Asked) -> Evidence:
+def _sums(pairs: Pairs, metric: Metric, asked: CompareOptions) -> Evidence:
     """Numbers per item: a difference of means where the metric is one, sums by unit where it is not."""
     samples = [Sample(side, asked.own) for side in (pairs.baseline, pairs.candidate)]
     rows = [item_rows(metric.base, *columns_of(metric, sample)) for sample in samples]
@@ -196,7 +196,7 @@ def units_of(pairs: Pairs) -> tuple[npt.NDArray[np.int64], int]:
     return group, int(group.max()) + 1
 
 
-def _labelled_units(pairs: Pairs, metric: Metric, asked: Asked) -> Evidence:
+def _labelled_units(pairs: Pairs, metric: Metric, asked: CompareOptions) -> Evidence:
     """A label metric under groups or repeats: the margins of every unit, one row per side."""
     a, b = pairs.baseline, pairs.candidate
     if a.truth is None or a.prediction is None or b.truth is None or b.prediction is None:
@@ -217,7 +217,7 @@ def _labelled_units(pairs: Pairs, metric: Metric, asked: Asked) -> Evidence:
     return compare_units(rows[0], rows[1], statistic, pairs.items, metric, asked, **_group_sizes(pairs, unit, units, single))
 
 
-def _auc(pairs: Pairs, metric: Metric, asked: Asked) -> Evidence:
+def _auc(pairs: Pairs, metric: Metric, asked: CompareOptions) -> Evidence:
     """Two AUCs on the same items."""
     from steelyard.estimate.auc_evidence import auc_evidence
     from steelyard.infer.paired.delong import delong_pair
@@ -250,14 +250,14 @@ def _auc(pairs: Pairs, metric: Metric, asked: Asked) -> Evidence:
     return found
 
 
-def _same_order(difference: float, error: float, asked: Asked) -> dict[str, Any]:
+def _same_order(difference: float, error: float, asked: CompareOptions) -> dict[str, Any]:
     if difference or error:
         return {}
     asked.warn("the two systems put the items in the same order: identical runs, or one run compared with itself")
     return {"identical": True}
 
 
-def unpaired_evidence(a: Items, b: Items, metric: Metric, asked: Asked) -> Evidence:
+def unpaired_evidence(a: Items, b: Items, metric: Metric, asked: CompareOptions) -> Evidence:
     """Two runs on different items."""
     if a.alike or b.alike:
         raise UsageError(
@@ -298,7 +298,7 @@ def _counts(sample: Sample, metric: Metric, binary: bool) -> Counts:
     return sample.outcomes.counts if binary else sample.table.counts
 
 
-def _auc_unpaired(samples: list[Sample], metric: Metric, asked: Asked) -> Evidence:
+def _auc_unpaired(samples: list[Sample], metric: Metric, asked: CompareOptions) -> Evidence:
     from steelyard.estimate.auc_evidence import auc_evidence
     from steelyard.estimate.ranking_rows import ranking_row
     from steelyard.infer.paired.delong import delong_unpaired
@@ -312,5 +312,5 @@ def _auc_unpaired(samples: list[Sample], metric: Metric, asked: Asked) -> Eviden
         raise DataError("cannot compare auc", got=str(reason), need="at least two positives and two negatives in each run") from reason
     fewer = min(min(table.n_positive, table.n_negative) for table in tables)
     found = auc_evidence(pair, fewer, sum(s.n for s in samples), metric, asked, design="unpaired")
-    found.own = Own(rows[0].interval, rows[0].standard_error), Own(rows[1].interval, rows[1].standard_error)
+    found.own = OwnEstimate(rows[0].interval, rows[0].standard_error), OwnEstimate(rows[1].interval, rows[1].standard_error)
     return found

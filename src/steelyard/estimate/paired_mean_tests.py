@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from steelyard.estimate.compare_options import Asked
+from steelyard.estimate.compare_options import CompareOptions
 from steelyard.infer.paired.bounded_t import BoundedT, bounded_t
 from steelyard.infer.paired.decision import smallest_within_p
 from steelyard.infer.paired.within_items import WithinItems, WithinSpread, within_items, within_items_scores, within_spread
@@ -46,7 +46,7 @@ class OfRuns:
 
     name = "within-item"
 
-    def __init__(self, pairs: Pairs, rows: tuple[FloatArray, FloatArray], asked: Asked) -> None:
+    def __init__(self, pairs: Pairs, rows: tuple[FloatArray, FloatArray], asked: CompareOptions) -> None:
         self.items = pairs.items
         self.sides = ((rows[0], pairs.baseline_item), (rows[1], pairs.candidate_item))
         self.asked = asked

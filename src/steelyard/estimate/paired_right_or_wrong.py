@@ -5,8 +5,8 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from steelyard.estimate.compare_options import Asked
-from steelyard.estimate.evidence import Evidence, Own
+from steelyard.estimate.compare_options import CompareOptions
+from steelyard.estimate.evidence import Evidence, OwnEstimate
 from steelyard.estimate.standard_errors import share_error
 from steelyard.infer.intervals.proportion import clopper_pearson
 from steelyard.infer.normal import wilson
@@ -18,7 +18,7 @@ INTERVALS = ("tango", "newcombe", "bonett-price", "wald", "bayes")
 TESTS = ("mcnemar-midp", "mcnemar-exact", "mcnemar", "bootstrap", "randomization", "sign-flip")
 
 
-def compare_flips(flips: Flips, asked: Asked, *, error_rate: bool = False) -> Evidence:
+def compare_flips(flips: Flips, asked: CompareOptions, *, error_rate: bool = False) -> Evidence:
     """Difference of two accuracies (or error rates) from the flips."""
     both, lost, gained, neither = flips
     if error_rate:  # an error gained is an answer lost
@@ -64,15 +64,15 @@ def mean_error(n: int, total: float, squares: float) -> float | None:
     return math.sqrt(spread / (n - 1) / n) if n > 1 and spread > 1e-12 * squares else None
 
 
-def own_share(k: int, n: int, asked: Asked, *, of_items: bool = True) -> Own:
+def own_share(k: int, n: int, asked: CompareOptions, *, of_items: bool = True) -> OwnEstimate:
     """One system alone, k of n: Wilson, exact when one-sided, and the standard error of a share."""
     method = "wilson" if asked.side == "two" else "clopper-pearson"
     low, high = (wilson if asked.side == "two" else clopper_pearson)(k, n, asked.level, asked.side)
     interval = Interval(low=low, high=high, confidence_level=asked.level, side=asked.side, method=method)  # type: ignore[arg-type]
-    return Own(interval, share_error(k, n, of_items=of_items))
+    return OwnEstimate(interval, share_error(k, n, of_items=of_items))
 
 
-def flips_interval(both: int, gained: int, lost: int, neither: int, asked: Asked) -> Interval:
+def flips_interval(both: int, gained: int, lost: int, neither: int, asked: CompareOptions) -> Interval:
     method = asked.choose("interval", asked.interval, INTERVALS, "right or wrong on the same items")
     n, level, side = both + gained + lost + neither, asked.level, asked.side
     if method == "wald" and gained + lost == 0:
@@ -92,7 +92,7 @@ def flips_interval(both: int, gained: int, lost: int, neither: int, asked: Asked
     return asked.interval_of(low, high, method)
 
 
-def _test(gained: int, lost: int, n: int, asked: Asked) -> Test:
+def _test(gained: int, lost: int, n: int, asked: CompareOptions) -> Test:
     """McNemar by name. For right or wrong, randomization and sign-flip are McNemar's exact test, and are said to be."""
     name = asked.choose("test", asked.test, TESTS, "right or wrong on the same items")
     alternative = asked.alternative
@@ -139,7 +139,9 @@ def rope_words(believed: Any, *, higher_is_better: bool) -> dict[str, float]:
     return {"worse": worse, "equivalent": believed.equivalent, "better": better}
 
 
-def equivalence_words(above_lower: float, below_upper: float, margin: float, asked: Asked, *, higher_is_better: bool) -> dict[str, Any]:
+def equivalence_words(
+    above_lower: float, below_upper: float, margin: float, asked: CompareOptions, *, higher_is_better: bool
+) -> dict[str, Any]:
     """p_lower: the candidate is not worse by the margin; p_upper: not better by it; p_value: neither."""
     p_lower, p_upper = (above_lower, below_upper) if higher_is_better else (below_upper, above_lower)
     alpha = 1 - asked.level

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from steelyard.estimate.compare_options import Asked
+from steelyard.estimate.compare_options import CompareOptions
 from steelyard.estimate.evidence import Evidence
 from steelyard.estimate.grouped_rows import enough_units
 from steelyard.estimate.paired_mean_tests import OfRange, OfRuns
@@ -33,7 +33,7 @@ NAMED = ("paired-t", "sign-flip", "wilcoxon")  # tests whose interval is t
 
 
 def compare_scores(
-    rows: tuple[FloatArray, FloatArray], pairs: Pairs, metric: Metric, asked: Asked, *, bounds: tuple[float, float] | None
+    rows: tuple[FloatArray, FloatArray], pairs: Pairs, metric: Metric, asked: CompareOptions, *, bounds: tuple[float, float] | None
 ) -> Evidence:
     """The mean difference of one number per item, under groups and repeats too. `bounds`: the range of the numbers, if it is known."""
     from steelyard.estimate.pair_evidence import units_of
@@ -76,7 +76,7 @@ def compare_scores(
     return found
 
 
-def _chosen_test(pairs: Pairs, metric: Metric, asked: Asked, grouped: bool, bounds: tuple[float, float] | None) -> str:
+def _chosen_test(pairs: Pairs, metric: Metric, asked: CompareOptions, grouped: bool, bounds: tuple[float, float] | None) -> str:
     """Items are the units, however often each was asked: t with the ends of the range where it is known, else the sign flip."""
     offered = (
         *(("bounded-t",) if bounds is not None and not grouped else ()),
@@ -95,7 +95,7 @@ def _judge(
     a: FloatArray,
     pairs: Pairs,
     rows: tuple[FloatArray, FloatArray],
-    asked: Asked,
+    asked: CompareOptions,
     bounds: tuple[float, float] | None,
 ) -> OfRange | OfRuns | None:
     """The tests that margins and bounds belong to as well."""
@@ -106,7 +106,7 @@ def _judge(
     return None
 
 
-def _seen_range(d: FloatArray, a: FloatArray, rows: tuple[FloatArray, FloatArray], asked: Asked) -> OfRange | None:
+def _seen_range(d: FloatArray, a: FloatArray, rows: tuple[FloatArray, FloatArray], asked: CompareOptions) -> OfRange | None:
     """The test that would have been taken, had somebody declared the range of the scores seen."""
     ends = min(float(side.min()) for side in rows), max(float(side.max()) for side in rows)
     return OfRange(d, a, ends, asked.alternative) if math.isfinite(ends[1] - ends[0]) and ends[1] > ends[0] else None
@@ -146,7 +146,13 @@ def _tally(x: FloatArray, unit: Any, units: int, grouped: bool) -> Sums:
 
 
 def scores_interval(
-    sums: Sums, found: Evidence, metric: Metric, asked: Asked, bounds: tuple[float, float] | None, grouped: bool, effects: FloatArray
+    sums: Sums,
+    found: Evidence,
+    metric: Metric,
+    asked: CompareOptions,
+    bounds: tuple[float, float] | None,
+    grouped: bool,
+    effects: FloatArray,
 ) -> Interval | None:
     ranged = "bounded-t" if bounds is not None and not grouped else None
     offered = tuple(dict.fromkeys(name for name in (found.judge and found.judge.name, "t", ranged, "bca", "percentile") if name))
@@ -174,7 +180,7 @@ def scores_interval(
 
 
 def _without_spread(
-    found: Evidence, sums: Sums, bounds: tuple[float, float] | None, asked: Asked, reason: str, method: str, effects: FloatArray
+    found: Evidence, sums: Sums, bounds: tuple[float, float] | None, asked: CompareOptions, reason: str, method: str, effects: FloatArray
 ) -> Interval | None:
     """All differences equal. With a known range the difference still has an interval: Wilson on its mean."""
     from steelyard.infer.intervals.mean import unseen_difference, wilson_mean
@@ -195,7 +201,7 @@ def _without_spread(
     return asked.interval_of(low, high, "wilson-mean", -width, width)
 
 
-def _test(name: str, judge: OfRange | OfRuns | None, d: FloatArray, sums: Sums, asked: Asked, grouped: bool) -> Test:
+def _test(name: str, judge: OfRange | OfRuns | None, d: FloatArray, sums: Sums, asked: CompareOptions, grouped: bool) -> Test:
     if isinstance(judge, OfRange):
         told: dict[str, Any] = {"df": judge.t.df, "range": judge.reach}
         p = judge.p_value(0.0)
@@ -217,7 +223,7 @@ def _test(name: str, judge: OfRange | OfRuns | None, d: FloatArray, sums: Sums, 
     return Test(name=name, alternative=asked.alternative, statistic=float(by_unit.sum()), p_value=found.p_value, details=details)
 
 
-def _student(sums: Sums, asked: Asked) -> Test:
+def _student(sums: Sums, asked: CompareOptions) -> Test:
     from scipy.special import stdtr
 
     mean = float(QUOTIENT.value(sums.totals()))

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from steelyard.errors import DataError
-from steelyard.estimate.compare_options import Asked
-from steelyard.estimate.evidence import Evidence, Own
+from steelyard.estimate.compare_options import CompareOptions
+from steelyard.estimate.evidence import Evidence, OwnEstimate
 from steelyard.estimate.label_warnings import warn_about_labels
 from steelyard.estimate.paired_right_or_wrong import equivalence_words, rope_words, side_words
 from steelyard.estimate.table_rows import TableTally, statistic_of, table_row
@@ -30,7 +30,7 @@ SAMPLED = 60  # random numbers that a draw of the joint posterior takes for each
 TESTS = ("randomization", "bootstrap")
 
 
-def compare_table(joint: JointCounts, metric: Metric, label: str | None, asked: Asked) -> Evidence:
+def compare_table(joint: JointCounts, metric: Metric, label: str | None, asked: CompareOptions) -> Evidence:
     """The difference of a table metric between two systems on the same items."""
     sides = joint.side("baseline"), joint.side("candidate")
     code = None if label is None else sides[0].code(label)
@@ -53,7 +53,7 @@ def compare_table(joint: JointCounts, metric: Metric, label: str | None, asked: 
         difference=second - first,
         interval=None,
         test=_test(joint, statistic, metric, asked),
-        own=(Own(rows[0].interval, rows[0].standard_error), Own(rows[1].interval, rows[1].standard_error)),
+        own=(OwnEstimate(rows[0].interval, rows[0].standard_error), OwnEstimate(rows[1].interval, rows[1].standard_error)),
         error=error if error > 0 else None,
     )
     if label is not None:
@@ -81,7 +81,7 @@ def compare_table(joint: JointCounts, metric: Metric, label: str | None, asked: 
     return _warned(found, sides, metric, asked, identical)
 
 
-def _warned(found: Evidence, sides: tuple[Counts, Counts], metric: Metric, asked: Asked, identical: bool) -> Evidence:
+def _warned(found: Evidence, sides: tuple[Counts, Counts], metric: Metric, asked: CompareOptions, identical: bool) -> Evidence:
     if identical:
         found.details["identical"] = True
         asked.warn("the two systems give the same answer to every item: identical runs, or one run compared with itself")
@@ -89,7 +89,7 @@ def _warned(found: Evidence, sides: tuple[Counts, Counts], metric: Metric, asked
     return found
 
 
-def _test(joint: JointCounts, statistic: TableStatistic, metric: Metric, asked: Asked) -> Test:
+def _test(joint: JointCounts, statistic: TableStatistic, metric: Metric, asked: CompareOptions) -> Test:
     name = asked.choose("test", asked.test, TESTS, f"{metric.name} on the same items")
     draws, seed = asked.own.draws, asked.own.seed
     if asked.test is None:
@@ -103,7 +103,9 @@ def _test(joint: JointCounts, statistic: TableStatistic, metric: Metric, asked: 
     return Test(name=name, alternative=asked.alternative, statistic=found.statistic, p_value=found.p_value, details=more)
 
 
-def table_interval(joint: JointCounts, statistic: TableStatistic, metric: Metric, found: Evidence, asked: Asked) -> Interval | None:
+def table_interval(
+    joint: JointCounts, statistic: TableStatistic, metric: Metric, found: Evidence, asked: CompareOptions
+) -> Interval | None:
     method = asked.choose("interval", asked.interval, INTERVALS, f"{metric.name} on the same items")
     low_end, high_end = metric.facts.low or 0.0, metric.facts.high or 1.0
     reach = low_end - high_end, high_end - low_end
@@ -130,7 +132,7 @@ def table_interval(joint: JointCounts, statistic: TableStatistic, metric: Metric
     return asked.interval_of(low, high, method, *reach)
 
 
-def outcome_interval(joint: JointCounts, metric: Metric, found: Evidence, asked: Asked) -> Interval:
+def outcome_interval(joint: JointCounts, metric: Metric, found: Evidence, asked: CompareOptions) -> Interval:
     """A redrawn or delta interval for right or wrong, by name; Tango's where the draws have no spread."""
     from steelyard.infer.paired.mcnemar import tango
 
@@ -150,7 +152,9 @@ def outcome_interval(joint: JointCounts, metric: Metric, found: Evidence, asked:
         return asked.interval_of(*tango(gained, lost, joint.n, asked.level, asked.side), "tango")
 
 
-def _of_posterior(joint: JointCounts, statistic: TableStatistic, metric: Metric, asked: Asked, reach: tuple[float, float]) -> Interval:
+def _of_posterior(
+    joint: JointCounts, statistic: TableStatistic, metric: Metric, asked: CompareOptions, reach: tuple[float, float]
+) -> Interval:
     kind = {"two": "equal-tailed", "lower": "lower", "upper": "upper"}[asked.side]
     low, high = _posterior(joint, statistic, metric, asked).interval(asked.level, kind)
     if not high - low > 1e-12:  # one class: the posterior has no room, but a new item has
@@ -158,7 +162,7 @@ def _of_posterior(joint: JointCounts, statistic: TableStatistic, metric: Metric,
     return asked.interval_of(low, high, "bayes", *reach)
 
 
-def _posterior(joint: JointCounts, statistic: TableStatistic, metric: Metric, asked: Asked) -> JointPosterior:
+def _posterior(joint: JointCounts, statistic: TableStatistic, metric: Metric, asked: CompareOptions) -> JointPosterior:
     from steelyard.infer.posterior.difference import joint_table_posterior
 
     return joint_table_posterior(
@@ -166,7 +170,9 @@ def _posterior(joint: JointCounts, statistic: TableStatistic, metric: Metric, as
     )
 
 
-def _probability(joint: JointCounts, statistic: TableStatistic, metric: Metric, found: Evidence, asked: Asked, identical: bool) -> None:
+def _probability(
+    joint: JointCounts, statistic: TableStatistic, metric: Metric, found: Evidence, asked: CompareOptions, identical: bool
+) -> None:
     """P(candidate better) by draws from the joint posterior, for tables of a size where that is quick."""
     if len(joint.labels) > 12:
         return

@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from steelyard.errors import DataError
-from steelyard.estimate.compare_options import Asked
+from steelyard.estimate.compare_options import CompareOptions
 from steelyard.estimate.evidence import Evidence
 from steelyard.estimate.grouped_rows import enough_units
 from steelyard.estimate.paired_right_or_wrong import equivalence_words
@@ -34,7 +34,7 @@ def compare_units(
     statistic: SumStatistic,
     n: int,
     metric: Metric,
-    asked: Asked,
+    asked: CompareOptions,
     *,
     sizes: FloatArray | None = None,
     single: Callable[[FloatArray], FloatArray] | None = None,
@@ -84,7 +84,7 @@ def compare_units(
     return found
 
 
-def _test(a: Rows, b: Rows, statistic: SumStatistic, metric: Metric, asked: Asked) -> Test:
+def _test(a: Rows, b: Rows, statistic: SumStatistic, metric: Metric, asked: CompareOptions) -> Test:
     name = asked.choose("test", asked.test, ("randomization",), f"{metric.name} over units")
     draws = asked.own.draws if asked.test is not None else fewer_draws(infer.swapped_numbers(a), asked.own.draws)
     drawn = infer.paired_swap(a, b, statistic, alternative=asked.alternative, draws=draws, seed=asked.own.seed)
@@ -114,7 +114,7 @@ def units_interval(
     b: Rows,
     statistic: SumStatistic,
     metric: Metric,
-    asked: Asked,
+    asked: CompareOptions,
     sizes: FloatArray | None = None,
     single: Callable[[FloatArray], FloatArray] | None = None,
 ) -> Interval | None:
@@ -140,7 +140,7 @@ def units_interval(
     return asked.interval_of(low, high, method, None, None)
 
 
-def _unseen(a: Rows, b: Rows, statistic: SumStatistic, asked: Asked, reason: str) -> Interval | None:
+def _unseen(a: Rows, b: Rows, statistic: SumStatistic, asked: CompareOptions, reason: str) -> Interval | None:
     """Identical units of a metric without a range: a new unit may differ by as much as the units differ among themselves."""
     effects = len(a) * (a @ statistic.gradient(_totals(a)))
     if not _equal(a, b) or not float(np.ptp(effects)) > 0:

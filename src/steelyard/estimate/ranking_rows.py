@@ -9,7 +9,7 @@ import numpy as np
 
 from steelyard.errors import UsageError
 from steelyard.estimate.grouped_rows import enough_groups
-from steelyard.estimate.measure_options import Settings
+from steelyard.estimate.measure_options import MeasureOptions
 from steelyard.estimate.sample import Sample
 from steelyard.estimate.standard_errors import known
 from steelyard.estimate.sums_rows import positive_label, positives
@@ -27,7 +27,7 @@ from steelyard.tally.scores import ScoreTable
 Ends = tuple[float, float, str]
 
 
-def ranking_row(metric: Metric, sample: Sample, settings: Settings) -> Row:
+def ranking_row(metric: Metric, sample: Sample, settings: MeasureOptions) -> Row:
     """The row of one metric of an order."""
     if sample.design.kind == "weights":
         raise UsageError(f"cannot compute {metric.name} with fractional weights", need="whole-number weights, or none")
@@ -62,7 +62,7 @@ def _error(metric: Metric, table: ScoreTable) -> float | None:
     return known(found)
 
 
-def ranking_ends(metric: Metric, table: ScoreTable, settings: Settings, details: dict[str, Any]) -> Ends | None:
+def ranking_ends(metric: Metric, table: ScoreTable, settings: MeasureOptions, details: dict[str, Any]) -> Ends | None:
     """The ends by the method asked for; by default DeLong's or the delta method's, widened where few items are ranked wrongly."""
     is_auc = metric.base == "auc"
     rule, plain = ("delong-wilson", "delong") if is_auc else ("delta-wilson", "delta")
@@ -104,7 +104,9 @@ def _too_few(table: ScoreTable, is_auc: bool) -> str:
     return f"1 {what} only; {need}"
 
 
-def _grouped_row(metric: Metric, value: float, table: ScoreTable, positive: Any, sample: Sample, settings: Settings, label: str) -> Row:
+def _grouped_row(
+    metric: Metric, value: float, table: ScoreTable, positive: Any, sample: Sample, settings: MeasureOptions, label: str
+) -> Row:
     design = sample.design
     details = dict(sample.details)
     if metric.base != "auc" or settings.interval not in (None, "delong"):
@@ -135,7 +137,7 @@ def groups_of_classes(positive: Any, unit: Any) -> Groups:
     return min((Groups.of(np.bincount(unit[part])) for part in (positive, ~positive)), key=lambda groups: groups.effective)
 
 
-def _spearman_row(metric: Metric, sample: Sample, settings: Settings) -> Row:
+def _spearman_row(metric: Metric, sample: Sample, settings: MeasureOptions) -> Row:
     items = sample.items
     assert items.truth_value is not None
     assert items.prediction_value is not None
@@ -161,7 +163,7 @@ def _row(
     value: float | None,
     n: int,
     ends: Ends | None,
-    settings: Settings,
+    settings: MeasureOptions,
     label: str,
     table: ScoreTable,
     details: dict[str, Any] | None = None,
@@ -183,7 +185,7 @@ def _plain(
     value: float | None,
     n: int,
     ends: Ends | None,
-    settings: Settings,
+    settings: MeasureOptions,
     details: dict[str, Any] | None = None,
     error: float | None = None,
 ) -> Row:

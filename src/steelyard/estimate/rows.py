@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from steelyard import signature
 from steelyard.errors import UsageError
-from steelyard.estimate.measure_options import OF_NUMBERS, RESAMPLING, Settings
+from steelyard.estimate.measure_options import OF_NUMBERS, RESAMPLING, MeasureOptions
 from steelyard.estimate.table_rows import TableTally, table_row
 from steelyard.metrics.catalogue import Metric
 from steelyard.results.measurement import Row
@@ -24,7 +24,7 @@ FEW_CLASSES = 5  # classes that are warned about one by one
 MANY_WARNINGS = 50  # different warnings about the classes of one metric
 
 
-def rows_of_sample(metrics: Sequence[Metric], sample: Sample, settings: Settings) -> list[Row]:
+def rows_of_sample(metrics: Sequence[Metric], sample: Sample, settings: MeasureOptions) -> list[Row]:
     """The rows of one sample, family by family."""
     rows: list[Row] = []
     for metric in metrics:
@@ -68,7 +68,7 @@ def table_for(metric: Metric, sample: Sample) -> TableTally:
     return sample.table
 
 
-def rows_of_table(metric: Metric, tally: TableTally, settings: Settings) -> Iterable[Row]:
+def rows_of_table(metric: Metric, tally: TableTally, settings: MeasureOptions) -> Iterable[Row]:
     """One row, or one per class for each_."""
     if metric.average == "each":
         known = range(tally.counts.classes) if tally.counts.negatives_known else [1]
@@ -76,7 +76,7 @@ def rows_of_table(metric: Metric, tally: TableTally, settings: Settings) -> Iter
     return [table_row(metric, class_of(metric, tally.counts, settings), tally, settings)]
 
 
-def _each_class(metric: Metric, labels: Iterable[int], tally: TableTally, settings: Settings) -> list[Row]:
+def _each_class(metric: Metric, labels: Iterable[int], tally: TableTally, settings: MeasureOptions) -> list[Row]:
     """A row per class; what is to be said of more than a few classes in the same words is said once."""
     rows: list[Row] = []
     said: dict[str, list[str]] = {}
@@ -102,7 +102,7 @@ def _each_class(metric: Metric, labels: Iterable[int], tally: TableTally, settin
     return rows
 
 
-def class_of(metric: Metric, counts: Counts, settings: Settings) -> int | None:
+def class_of(metric: Metric, counts: Counts, settings: MeasureOptions) -> int | None:
     """The class a metric is about: none for a whole-table metric, else the one that was named."""
     if not metric.facts.of_class or metric.average is not None or counts.kind == "outcomes":
         return None
@@ -121,7 +121,7 @@ def class_of(metric: Metric, counts: Counts, settings: Settings) -> int | None:
     )
 
 
-def sign(metrics: Sequence[Metric], rows: Sequence[Row], settings: Settings, facts: dict[str, object]) -> str:
+def sign(metrics: Sequence[Metric], rows: Sequence[Row], settings: MeasureOptions, facts: dict[str, object]) -> str:
     """The signature: what was used, in the order of the metrics."""
     used: list[str] = []
     for metric in metrics:

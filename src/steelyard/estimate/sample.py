@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from steelyard.errors import DataError
-from steelyard.estimate.measure_options import Settings
+from steelyard.estimate.measure_options import MeasureOptions
 from steelyard.estimate.table_rows import TableTally
 from steelyard.items import Items, Labels
 from steelyard.tally.counts import Counts
@@ -33,7 +33,7 @@ class Sample:
     def __init__(
         self,
         items: Items,
-        settings: Settings,
+        settings: MeasureOptions,
         labels: Sequence[str] | None = None,
         needed: Collection[str] | None = None,
         beside: Items | None = None,
@@ -135,7 +135,7 @@ def _split_variance(answers: FloatArray | None, item: npt.NDArray[np.integer[Any
     return out
 
 
-def _refuse_outside(items: Items, settings: Settings) -> None:
+def _refuse_outside(items: Items, settings: MeasureOptions) -> None:
     """Scores outside a declared range are a mistake of one of the two."""
     if items.score is None or settings.range is None or not items.n:
         return
@@ -149,7 +149,7 @@ def _refuse_outside(items: Items, settings: Settings) -> None:
         )
 
 
-def _worst_score(items: Items, settings: Settings) -> float | None:
+def _worst_score(items: Items, settings: MeasureOptions) -> float | None:
     """What a missing score counts as under --missing wrong: the bottom of the range, 0 for scores inside 0 and 1, else unknown."""
     if settings.range is not None:
         return settings.range[0]

@@ -7,7 +7,7 @@ import math
 from typing import TYPE_CHECKING
 
 from steelyard.errors import UsageError
-from steelyard.estimate.measure_options import Settings
+from steelyard.estimate.measure_options import MeasureOptions
 from steelyard.metrics.catalogue import Metric, parse
 from steelyard.metrics.proportions import Proportion, as_proportion
 from steelyard.results.measurement import Measurement, Row
@@ -37,7 +37,7 @@ def share_error(k: int, n: int, *, of_items: bool = True) -> float | None:
     return math.sqrt(k * (n - k) / n / n / (n - 1 if of_items else n))
 
 
-def table_error(metric: Metric, label: int | None, counts: Counts, proportion: Proportion | None, settings: Settings) -> float | None:
+def table_error(metric: Metric, label: int | None, counts: Counts, proportion: Proportion | None, settings: MeasureOptions) -> float | None:
     """Of a metric of independent items; closed forms load no NumPy. None where the table shows no spread."""
     if proportion is not None and (label is not None or proportion.through == "itself"):
         k, n = proportion.of(counts)
@@ -87,19 +87,19 @@ def with_standard_errors(m: Measurement) -> Measurement:
     facts = parse_signature(m.signature) if m.signature else {}
     if table is None or facts.get("design") != ["items"]:
         return m
-    settings = Settings(absent=facts.get("absent", [None])[0])
+    settings = MeasureOptions(absent=facts.get("absent", [None])[0])
     rows = tuple(_with_error(row, table, settings) for row in m.rows)
     slices = tuple(dataclasses.replace(part, measurement=with_standard_errors(part.measurement)) for part in m.slices)
     return dataclasses.replace(m, rows=rows, slices=slices)
 
 
-def _with_error(row: Row, table: Counts, settings: Settings) -> Row:
+def _with_error(row: Row, table: Counts, settings: MeasureOptions) -> Row:
     if row.estimate is None or row.standard_error is not None:
         return row
     return dataclasses.replace(row, standard_error=_error(row, table, settings))
 
 
-def _error(row: Row, table: Counts, settings: Settings) -> float | None:
+def _error(row: Row, table: Counts, settings: MeasureOptions) -> float | None:
     try:
         metric = parse(row.metric)
     except UsageError:

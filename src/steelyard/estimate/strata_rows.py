@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 
 from steelyard.errors import UsageError
-from steelyard.estimate.compare_options import Asked
+from steelyard.estimate.compare_options import CompareOptions
 from steelyard.estimate.evidence import Evidence
-from steelyard.estimate.measure_options import Settings
+from steelyard.estimate.measure_options import MeasureOptions
 from steelyard.estimate.paired_right_or_wrong import equivalence_words
 from steelyard.estimate.sample import Sample
 from steelyard.estimate.standard_errors import known
@@ -50,7 +50,7 @@ def _mean(metric: Metric, items: Items, x: Any) -> StratifiedMean:
     return stratified_mean(1 - x if metric.base == "error" else x, _codes(items), alike=items.alike)
 
 
-def strata_row(metric: Metric, sample: Sample, settings: Settings) -> Row:
+def strata_row(metric: Metric, sample: Sample, settings: MeasureOptions) -> Row:
     """The row of a mean over strata: Wilson for right or wrong, Student for any other score."""
     found = _mean(metric, sample.items, sample.items.score)
     binary = sample.binary_scores
@@ -82,7 +82,7 @@ def strata_row(metric: Metric, sample: Sample, settings: Settings) -> Row:
     )
 
 
-def _interval(low: float, high: float, method: str, settings: Settings, *, shares: bool) -> Interval:
+def _interval(low: float, high: float, method: str, settings: MeasureOptions, *, shares: bool) -> Interval:
     ends: list[float | None] = [max(0.0, low) if shares else low, min(1.0, high) if shares else high]
     if settings.side != "two":
         ends[0 if settings.side == "upper" else 1] = (0.0 if settings.side == "upper" else 1.0) if shares else None
@@ -90,7 +90,7 @@ def _interval(low: float, high: float, method: str, settings: Settings, *, share
     return Interval(low=ends[0], high=ends[1], confidence_level=level, side=side, method=method)  # type: ignore[arg-type]
 
 
-def with_strata(found: Evidence, pairs: Pairs, metric: Metric, asked: Asked) -> Evidence:
+def with_strata(found: Evidence, pairs: Pairs, metric: Metric, asked: CompareOptions) -> Evidence:
     """What was found of the pairs as one sample, told of the strata: their mean difference and its interval.
 
     Weighted by size, the test is that of all items: which of two answers is the candidate's says nothing about the task. Where each
@@ -121,7 +121,7 @@ def _reach(a: Any, b: Any) -> tuple[float | None, float | None]:
     return (-1.0, 1.0) if within else (None, None)
 
 
-def _alike(found: Evidence, d: Any, gap: StratifiedMean, items: Items, metric: Metric, asked: Asked) -> None:
+def _alike(found: Evidence, d: Any, gap: StratifiedMean, items: Items, metric: Metric, asked: CompareOptions) -> None:
     if asked.test not in (None, "sign-flip"):
         raise UsageError(f"cannot use the test {asked.test!r} for {metric.name} over strata that count alike", need="sign-flip")
     weighted = d * item_weights(_codes(items), alike=True) * len(d)
@@ -137,7 +137,7 @@ def _alike(found: Evidence, d: Any, gap: StratifiedMean, items: Items, metric: M
         found.equivalence = equivalence_words(e.p_lower, e.p_upper, asked.margin, asked, higher_is_better=metric.facts.higher_is_better)
 
 
-def as_one_sample(pairs: Pairs, asked: Asked) -> tuple[Pairs, Asked]:
+def as_one_sample(pairs: Pairs, asked: CompareOptions) -> tuple[Pairs, CompareOptions]:
     """The same pairs without strata, and what is asked of them: t is the interval over strata, and so is all that is asked if alike."""
     plain = replace(pairs, baseline=replace(pairs.baseline, stratum=None), candidate=replace(pairs.candidate, stratum=None))
     if pairs.baseline.alike:

@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from steelyard.errors import DataError, UsageError
 from steelyard.estimate.grouped_rows import enough_units
-from steelyard.estimate.measure_options import RESAMPLING, Settings
+from steelyard.estimate.measure_options import RESAMPLING, MeasureOptions
 from steelyard.estimate.sample import Sample
 from steelyard.estimate.standard_errors import sums_error
 from steelyard.infer.intervals import mean as infer_mean
@@ -30,7 +30,7 @@ KNOWN_RANGE = {"items": ["bounded-t", "wilson-mean", "betting"], "weights": ["bo
 Ends = tuple[float, float, str]
 
 
-def sums_row(metric: Metric, sample: Sample, settings: Settings) -> Row:
+def sums_row(metric: Metric, sample: Sample, settings: MeasureOptions) -> Row:
     """The row of one metric of sums."""
     if metric.facts.family == "repeats":
         return _pass_row(metric, sample, settings)
@@ -103,7 +103,7 @@ def positive_label(sample: Sample) -> str:
     return wanted
 
 
-def _pass_row(metric: Metric, sample: Sample, settings: Settings) -> Row:
+def _pass_row(metric: Metric, sample: Sample, settings: MeasureOptions) -> Row:
     """pass@k and pass^k: one unbiased number per problem, then a mean over problems (or groups of them)."""
     items = sample.items
     if items.id is None or items.score is None:
@@ -144,7 +144,7 @@ def _row_of(
     sums: Sums,
     statistic: SumStatistic,
     sample: Sample,
-    settings: Settings,
+    settings: MeasureOptions,
     *,
     kind: str | None = None,
     bounds: tuple[float, float] | None = None,
@@ -173,7 +173,7 @@ def _row_of(
 def mean_row(
     metric: Metric,
     sums: Sums,
-    settings: Settings,
+    settings: MeasureOptions,
     *,
     kind: str,
     n: int,
@@ -196,7 +196,7 @@ def _why_undefined(metric: Metric, value: float) -> str:
     return "it is beyond float64; ask for --metric ratio, its logarithm" if math.isinf(value) else "there is nothing to divide by"
 
 
-def bounds_of(metric: Metric, sample: Sample, settings: Settings) -> tuple[float, float] | None:
+def bounds_of(metric: Metric, sample: Sample, settings: MeasureOptions) -> tuple[float, float] | None:
     """The range of one item's number, if known: declared for scores, by definition for losses."""
     if metric.base == "brier":
         return 0.0, 1.0
@@ -211,7 +211,7 @@ def sums_ends(
     metric: Metric,
     sums: Sums,
     statistic: SumStatistic,
-    settings: Settings,
+    settings: MeasureOptions,
     bounds: tuple[float, float] | None,
     kind: str,
     details: dict[str, Any],
@@ -242,7 +242,7 @@ def sums_ends(
         return _bounded("wilson-mean", sums, statistic, bounds, settings)
 
 
-def _bounded(method: str, sums: Sums, statistic: SumStatistic, bounds: tuple[float, float], settings: Settings) -> Ends:
+def _bounded(method: str, sums: Sums, statistic: SumStatistic, bounds: tuple[float, float], settings: MeasureOptions) -> Ends:
     """Intervals that know the range of one item's number."""
     values = sums.dense[:, 1] / sums.dense[:, 0]
     if method == "betting":
@@ -263,7 +263,7 @@ def offered_for_sums(metric: Metric, bounds: tuple[float, float] | None, kind: s
     return [linear, *RESAMPLING, *(KNOWN_RANGE.get(kind, []) if straight and bounds is not None else [])]
 
 
-def _default(metric: Metric, sums: Sums, bounds: tuple[float, float] | None, settings: Settings, kind: str) -> str:
+def _default(metric: Metric, sums: Sums, bounds: tuple[float, float] | None, settings: MeasureOptions, kind: str) -> str:
     """t for a mean, bounded-t if its range is known; the bootstrap for what is not a mean, delta in groups."""
     if kind == "groups" and metric.base in ("ratio", "perplexity", "rmse", "r2"):
         return "delta"
@@ -283,7 +283,7 @@ def _default(metric: Metric, sums: Sums, bounds: tuple[float, float] | None, set
     return "t"
 
 
-def _warn_of_t(metric: Metric, sums: Sums, settings: Settings) -> None:
+def _warn_of_t(metric: Metric, sums: Sums, settings: MeasureOptions) -> None:
     """Nothing is known of the range, and nearly all items have the smallest number seen, or the largest."""
     values = sums.dense[:, 1] / sums.dense[:, 0]
     off = sums.n - max(int(sums.count[values == end].sum()) for end in (values.min(), values.max()))
@@ -292,7 +292,7 @@ def _warn_of_t(metric: Metric, sums: Sums, settings: Settings) -> None:
         settings.warn(f"{metric.name}: only {off} of {sums.n} items differ from the commonest end value, too few for t to cover{advice}")
 
 
-def _warn_of_large_errors(metric: Metric, sums: Sums, settings: Settings) -> None:
+def _warn_of_large_errors(metric: Metric, sums: Sums, settings: MeasureOptions) -> None:
     """A sum of squares that rests on a few items: how large the largest errors can become is not known from these."""
     squares = np.repeat(sums.dense[:, 1], sums.count)
     total = float(squares.sum())
@@ -311,7 +311,7 @@ def _row(
     value: float | None,
     n: int,
     ends: Ends | None,
-    settings: Settings,
+    settings: MeasureOptions,
     details: dict[str, Any],
     bounds: tuple[float, float] | None = None,
     error: float | None = None,

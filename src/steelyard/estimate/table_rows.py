@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from steelyard.errors import DataError, UsageError
-from steelyard.estimate.measure_options import Settings
+from steelyard.estimate.measure_options import MeasureOptions
 from steelyard.estimate.standard_errors import slope, table_error
 from steelyard.infer.intervals.proportion import METHODS, proportion_interval
 from steelyard.infer.normal import clip, z_value
@@ -37,7 +37,7 @@ class TableTally:
     details: Mapping[str, Any] = field(default_factory=dict)
 
 
-def table_row(metric: Metric, label: int | None, tally: TableTally, settings: Settings) -> Row:
+def table_row(metric: Metric, label: int | None, tally: TableTally, settings: MeasureOptions) -> Row:
     """The row of one metric (of one class, where it has one)."""
     counts = tally.counts
     refuse_unknown_negatives(metric, counts, label)
@@ -65,7 +65,7 @@ def make_row(
     estimate: float | None,
     n: int,
     ends: tuple[float, float, str] | None,
-    settings: Settings,
+    settings: MeasureOptions,
     details: dict[str, Any],
     error: float | None = None,
 ) -> Row:
@@ -99,7 +99,7 @@ def make_row(
     )
 
 
-def statistic_of(metric: Metric, label: int | None, settings: Settings) -> TableStatistic:
+def statistic_of(metric: Metric, label: int | None, settings: MeasureOptions) -> TableStatistic:
     from steelyard.metrics.table import statistic
 
     average = None if metric.average == "each" else metric.average
@@ -134,7 +134,7 @@ def offered(metric: Metric, proportion: Proportion | None) -> list[str]:
 
 
 def _interval(
-    metric: Metric, label: int | None, counts: Counts, proportion: Proportion | None, settings: Settings, estimate: float
+    metric: Metric, label: int | None, counts: Counts, proportion: Proportion | None, settings: MeasureOptions, estimate: float
 ) -> tuple[tuple[float, float, str] | None, dict[str, Any]]:
     """(ends, details): dispatch by the method's name, with the announced fall-back where the method has no answer."""
     method = settings.interval or default_method(proportion, settings.side, counts, settings.draws)
@@ -176,7 +176,7 @@ def _interval(
     return (low, high, method), {}
 
 
-def _drawn_soon(metric: Metric, counts: Counts, settings: Settings) -> bool:
+def _drawn_soon(metric: Metric, counts: Counts, settings: MeasureOptions) -> bool:
     """Whether the posterior of the whole table is a matter of seconds."""
     if metric.base == "balanced_accuracy":
         return counts.classes <= CONVOLVED
@@ -194,7 +194,7 @@ def _small(metric: Metric, counts: Counts) -> int:
 
 
 def _first_order(
-    metric: Metric, statistic: TableStatistic, counts: Counts, settings: Settings, instead_of: str, name: str, reason: str
+    metric: Metric, statistic: TableStatistic, counts: Counts, settings: MeasureOptions, instead_of: str, name: str, reason: str
 ) -> tuple[tuple[float, float, str] | None, dict[str, Any]]:
     """The delta method's interval where draws take minutes or say nothing; none for averages over classes that are mostly small."""
     from steelyard.infer.intervals import table
@@ -213,7 +213,7 @@ def _first_order(
     return ends, {"instead_of": instead_of} if instead_of else {}
 
 
-def _binomial(method: str, counts: Counts, proportion: Proportion, settings: Settings, name: str) -> tuple[float, float, str]:
+def _binomial(method: str, counts: Counts, proportion: Proportion, settings: MeasureOptions, name: str) -> tuple[float, float, str]:
     k, n = proportion.of(counts)
     if method in ("wald", "percentile") and k in (0, n):
         what = "Wald interval" if method == "wald" else "bootstrap"
@@ -227,7 +227,7 @@ def _binomial(method: str, counts: Counts, proportion: Proportion, settings: Set
 
 
 def _without_width(
-    method: str, counts: Counts, proportion: Proportion, settings: Settings, said: str, statistic: TableStatistic | None = None
+    method: str, counts: Counts, proportion: Proportion, settings: MeasureOptions, said: str, statistic: TableStatistic | None = None
 ) -> tuple[float, float, str]:
     """Wilson's interval; at 0 and n of n the method's own end at one mistake (one success) where Wilson's would reach beyond it.
 
@@ -246,7 +246,7 @@ def _without_width(
 
 
 def _beside(
-    method: str, k: int, n: int, counts: Counts, proportion: Proportion, settings: Settings, statistic: TableStatistic | None
+    method: str, k: int, n: int, counts: Counts, proportion: Proportion, settings: MeasureOptions, statistic: TableStatistic | None
 ) -> tuple[float, float] | None:
     """The method's ends one answer away from 0 or n of n; None if it has none there, or is nowhere narrower than Wilson (bca)."""
     if k not in (0, n) or n < 2 or method == "bca":
@@ -259,7 +259,7 @@ def _beside(
     if statistic is None:
         ends = proportion_interval(other, n, method, level, side)
         return proportion.to_metric(ends[0]), proportion.to_metric(ends[1])
-    from steelyard.infer.table import table_bootstrap
+    from steelyard.infer.intervals.table import table_bootstrap
     from steelyard.metrics.table import statistic as of_table
 
     table = Counts.binary(tp=other, fp=0, fn=n - other, tn=max(0, counts.n - n))  # F1 asks for no more than hits and mistakes
@@ -267,7 +267,7 @@ def _beside(
 
 
 def _bayes(
-    metric: Metric, label: int | None, counts: Counts, settings: Settings, method: str
+    metric: Metric, label: int | None, counts: Counts, settings: MeasureOptions, method: str
 ) -> tuple[tuple[float, float, str], dict[str, Any]]:
     from steelyard.infer.posterior.metrics import SampledPosterior, prior_sensitivity
 
@@ -300,7 +300,7 @@ def _bayes(
     return (low, high, method), details
 
 
-def posterior_of(metric: Metric, label: int | None, counts: Counts, prior: float, settings: Settings) -> Posterior:
+def posterior_of(metric: Metric, label: int | None, counts: Counts, prior: float, settings: MeasureOptions) -> Posterior:
     """The posterior of a metric of a table: closed form where there is one."""
     from steelyard.infer.posterior import metrics as posterior
 

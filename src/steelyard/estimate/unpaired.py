@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from steelyard.errors import DataError, UsageError
-from steelyard.estimate.compare_options import Asked
-from steelyard.estimate.evidence import Evidence, Own
+from steelyard.estimate.compare_options import CompareOptions
+from steelyard.estimate.evidence import Evidence, OwnEstimate
 from steelyard.estimate.paired_right_or_wrong import equivalence_words, own_share
 from steelyard.estimate.standard_errors import known
 from steelyard.estimate.table_rows import TableTally, table_row
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 PROPORTIONS = ("newcombe", "miettinen-nurminen", "agresti-caffo", "wald", "bayes")
 
 
-def compare_counts(baseline: Counts, candidate: Counts, metric: Metric, label: str | None, asked: Asked) -> Evidence:
+def compare_counts(baseline: Counts, candidate: Counts, metric: Metric, label: str | None, asked: CompareOptions) -> Evidence:
     """Two tables from different items."""
     labels = [None if label is None else side.code(label) for side in (baseline, candidate)]
     shares = [as_proportion(metric, side, code) for side, code in zip((baseline, candidate), labels, strict=True)]
@@ -36,7 +36,7 @@ def compare_counts(baseline: Counts, candidate: Counts, metric: Metric, label: s
     return by_delta(baseline, candidate, metric, labels, asked)
 
 
-def compare_proportions(baseline: tuple[int, int], candidate: tuple[int, int], metric: Metric, asked: Asked) -> Evidence:
+def compare_proportions(baseline: tuple[int, int], candidate: tuple[int, int], metric: Metric, asked: CompareOptions) -> Evidence:
     """k of n against k of n."""
     (k2, n2), (k1, n1) = baseline, candidate
     if not n1 or not n2:
@@ -71,7 +71,7 @@ def compare_proportions(baseline: tuple[int, int], candidate: tuple[int, int], m
     return found
 
 
-def proportion_ends(method: str, k1: int, n1: int, k2: int, n2: int, asked: Asked) -> tuple[float, float]:
+def proportion_ends(method: str, k1: int, n1: int, k2: int, n2: int, asked: CompareOptions) -> tuple[float, float]:
     if method == "bayes":
         kind = {"two": "equal-tailed", "lower": "lower", "upper": "upper"}[asked.side]
         return _difference_posterior(k1, n1, k2, n2, asked).interval(asked.level, kind)
@@ -84,7 +84,7 @@ def proportion_ends(method: str, k1: int, n1: int, k2: int, n2: int, asked: Aske
     return methods[method](k1, n1, k2, n2, asked.level, asked.side)
 
 
-def _difference_posterior(k1: int, n1: int, k2: int, n2: int, asked: Asked) -> Posterior:
+def _difference_posterior(k1: int, n1: int, k2: int, n2: int, asked: CompareOptions) -> Posterior:
     from steelyard.infer.posterior.difference import unpaired_difference
     from steelyard.infer.posterior.metrics import proportion_posterior
 
@@ -92,7 +92,7 @@ def _difference_posterior(k1: int, n1: int, k2: int, n2: int, asked: Asked) -> P
     return unpaired_difference(proportion_posterior(k1, n1, prior=prior), proportion_posterior(k2, n2, prior=prior))
 
 
-def by_delta(baseline: Counts, candidate: Counts, metric: Metric, labels: list[int | None], asked: Asked) -> Evidence:
+def by_delta(baseline: Counts, candidate: Counts, metric: Metric, labels: list[int | None], asked: CompareOptions) -> Evidence:
     """Any other metric of two tables: the difference with the sum of both delta-method variances."""
     from steelyard.estimate.table_rows import statistic_of
     from steelyard.infer.intervals.table import delta_error
@@ -114,7 +114,7 @@ def from_errors(
     errors: Sequence[float],
     n: int,
     metric: Metric,
-    asked: Asked,
+    asked: CompareOptions,
     method: str,
 ) -> Evidence:
     """A difference of two independent estimates: normal interval and z from the two standard errors."""
@@ -141,14 +141,14 @@ def from_errors(
         difference=gap,
         interval=interval,
         test=Test(name="z", alternative=asked.alternative, statistic=z, p_value=p),
-        own=(Own(intervals[0], known(errors[0])), Own(intervals[1], known(errors[1]))),
+        own=(OwnEstimate(intervals[0], known(errors[0])), OwnEstimate(intervals[1], known(errors[1]))),
         error=error or None,
     )
     found.equivalence = _equivalence_z(found, asked, metric)
     return found
 
 
-def _equivalence_z(found: Evidence, asked: Asked, metric: Metric, df: float | None = None) -> dict[str, object] | None:
+def _equivalence_z(found: Evidence, asked: CompareOptions, metric: Metric, df: float | None = None) -> dict[str, object] | None:
     from steelyard.infer.paired.equivalence import equivalence
 
     if not found.error or found.difference is None or asked.margin is None:
@@ -157,7 +157,9 @@ def _equivalence_z(found: Evidence, asked: Asked, metric: Metric, df: float | No
     return equivalence_words(e.p_lower, e.p_upper, asked.margin, asked, higher_is_better=metric.facts.higher_is_better)
 
 
-def compare_means(baseline: tuple[float, float, int], candidate: tuple[float, float, int], metric: Metric, asked: Asked) -> Evidence:
+def compare_means(
+    baseline: tuple[float, float, int], candidate: tuple[float, float, int], metric: Metric, asked: CompareOptions
+) -> Evidence:
     """Two means (mean, variance, n) from different items: Welch."""
     (m2, v2, n2), (m1, v1, n1) = baseline, candidate
     asked.choose("interval", asked.interval, ("t",), f"{metric.name} of different items")

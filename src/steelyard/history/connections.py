@@ -18,7 +18,7 @@ Found = TypeVar("Found")
 Rows = list[tuple[Any, ...]]
 
 
-class Place(Protocol):
+class HistoryDatabase(Protocol):
     """A database that a history lies in."""
 
     bytes_type: str
@@ -32,7 +32,7 @@ class Place(Protocol):
     def close(self) -> None: ...
 
 
-class Sqlite:
+class SqliteHistory:
     """A file. BEGIN IMMEDIATE queues writers at the door: a lock that is upgraded later is refused at once, however long one would wait."""
 
     bytes_type = "BLOB"
@@ -116,7 +116,7 @@ class Sqlite:
         self._con.close()
 
 
-class Postgres:
+class PostgresHistory:
     """A server. A connection that was lost is told, and made anew for the next question."""
 
     bytes_type = "BYTEA"

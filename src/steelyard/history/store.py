@@ -13,7 +13,7 @@ from typing import Any
 
 from steelyard.errors import DataError, SourceError, UsageError
 from steelyard.history.address import Address, parse_address
-from steelyard.history.connections import Place, Postgres, Sqlite
+from steelyard.history.connections import HistoryDatabase, PostgresHistory, SqliteHistory
 from steelyard.history.entries import COMMANDS, canonical, entry_of, utc
 from steelyard.history.packing import Packed, pack, unpack
 from steelyard.history.schema import COLUMNS, LISTS, MAKE_VERSIONS, MAPPINGS, OUTCOMES, RUNS, VERSION, VERSIONS, steps_from
@@ -39,7 +39,7 @@ class History:
 
     def __init__(self, address: Address, *, create: bool = True) -> None:
         self.shown = address.shown
-        self._place: Place = Sqlite(address, create=create) if address.path is not None else Postgres(address)
+        self._place: HistoryDatabase = SqliteHistory(address, create=create) if address.path is not None else PostgresHistory(address)
         try:
             self._prepare(writable=not address.read_only, create=create)
         except BaseException:

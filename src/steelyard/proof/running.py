@@ -23,7 +23,7 @@ Done = Callable[[int, int, float], None]  # settings done, settings in all, seco
 
 
 @dataclass(frozen=True, slots=True)
-class Task:
+class GridTask:
     """One setting of one claim, by its place in the grid: what a worker is told."""
 
     claim: str
@@ -75,10 +75,10 @@ def work_out(
     claims: Sequence[Claim], grid: str, *, seed: int = 0, jobs: int = 1, state: Path | None = None, done: Done = lambda *_: None
 ) -> dict[str, list[Tried]]:
     """All settings of the claims, by the name of the claim, in the order of its grid. One job works in this process."""
-    tasks = {Task(c.name, grid, i, seed): (c, s) for c in claims for i, s in enumerate(c.settings(grid))}
+    tasks = {GridTask(c.name, grid, i, seed): (c, s) for c in claims for i, s in enumerate(c.settings(grid))}
     keys = {task: key_of(claim, setting, seed) for task, (claim, setting) in tasks.items()} if state is not None else {}
     known = read_state(state) if state is not None else {}
-    found: dict[Task, Tried] = {task: known[keys[task]] for task in tasks if task in keys and keys[task] in known}
+    found: dict[GridTask, Tried] = {task: known[keys[task]] for task in tasks if task in keys and keys[task] in known}
     open_tasks = sorted((task for task in tasks if task not in found), key=_mixed)
     begun = time.monotonic()
     done(len(found), len(tasks), 0.0)
@@ -87,19 +87,19 @@ def work_out(
         if state is not None and made.broken is None:
             write_state(state, keys[task], task.claim, made)
         done(len(found), len(tasks), time.monotonic() - begun)
-    return {c.name: [found[Task(c.name, grid, i, seed)] for i in range(len(c.settings(grid)))] for c in claims}
+    return {c.name: [found[GridTask(c.name, grid, i, seed)] for i in range(len(c.settings(grid)))] for c in claims}
 
 
-def _mixed(task: Task) -> bytes:
+def _mixed(task: GridTask) -> bytes:
     return hashlib.sha256(f"{task.claim}|{task.index}".encode()).digest()
 
 
-def _in_order(order: Sequence[Task], tasks: dict[Task, tuple[Claim, Setting]]) -> Iterator[tuple[Task, Tried]]:
+def _in_order(order: Sequence[GridTask], tasks: dict[GridTask, tuple[Claim, Setting]]) -> Iterator[tuple[GridTask, Tried]]:
     for task in order:
         yield task, tried(*tasks[task], task.seed)
 
 
-def _in_processes(order: Sequence[Task], jobs: int) -> Iterator[tuple[Task, Tried]]:
+def _in_processes(order: Sequence[GridTask], jobs: int) -> Iterator[tuple[GridTask, Tried]]:
     """The tasks in worker processes, as they finish. Whatever ends this (Ctrl-C, a fault) ends the workers at once."""
     import multiprocessing
     from concurrent.futures import ProcessPoolExecutor, as_completed
@@ -133,7 +133,7 @@ def _catalogue() -> dict[str, Claim]:
     return {claim.name: claim for claim in every_claim()}
 
 
-def _worked(task: Task) -> tuple[Task, Tried]:
+def _worked(task: GridTask) -> tuple[GridTask, Tried]:
     """What a worker does: claims hold functions and are looked up by name, so nothing but names and numbers travels."""
     claim = _catalogue()[task.claim]
     return task, tried(claim, claim.settings(task.grid)[task.index], task.seed)

@@ -118,7 +118,7 @@ def _table(path: Path, data: bytes) -> dict[str, Any] | None:
 
 
 def _config(path: Path, table: dict[str, Any]) -> Config:
-    reading = _Reading(os.fspath(path))
+    reading = _ConfigReader(os.fspath(path))
     found = reading.fields(table, "", _TOP)
     tasks, task_keys = {}, {}
     for name, content in found.pop("tasks", {}).items():
@@ -130,13 +130,13 @@ def _config(path: Path, table: dict[str, Any]) -> Config:
     return Config(path=path, directory=directory, policy=policy, tasks=tasks, task_spec_keys=task_keys, **found)
 
 
-class _Reading:
+class _ConfigReader:
     """The checks of one file, each with the name of the key in its message."""
 
     def __init__(self, shown: str) -> None:
         self.shown = shown
 
-    def fields(self, table: dict[str, Any], prefix: str, known: Mapping[str, Callable[[_Reading, Any, str], Any]]) -> dict[str, Any]:
+    def fields(self, table: dict[str, Any], prefix: str, known: Mapping[str, Callable[[_ConfigReader, Any, str], Any]]) -> dict[str, Any]:
         for key in table:
             if key not in known:
                 near = nearest(key, known, cutoff=0.5)
@@ -208,8 +208,8 @@ class _Reading:
         return {key: str(content).lower() if isinstance(content, bool) else str(content) for key, content in value.items()}
 
 
-def _one_of(words: tuple[str, ...]) -> Callable[[_Reading, Any, str], str]:
-    def check(reading: _Reading, value: Any, name: str) -> str:
+def _one_of(words: tuple[str, ...]) -> Callable[[_ConfigReader, Any, str], str]:
+    def check(reading: _ConfigReader, value: Any, name: str) -> str:
         if value not in words:
             near = nearest(str(value), words, cutoff=0.5)
             raise reading.wrong(name, repr(value), f"one of {', '.join(words)}", f"did you mean {near!r}?" if near else "")
@@ -218,33 +218,33 @@ def _one_of(words: tuple[str, ...]) -> Callable[[_Reading, Any, str], str]:
     return check
 
 
-_TOP: dict[str, Callable[[_Reading, Any, str], Any]] = {
-    "directory": _Reading.text,
-    "spec_keys": _Reading.names,
+_TOP: dict[str, Callable[[_ConfigReader, Any, str], Any]] = {
+    "directory": _ConfigReader.text,
+    "spec_keys": _ConfigReader.names,
     "ids": _one_of(IDS),
-    "history": _Reading.address,
-    "policy": _Reading.table,
-    "tasks": _Reading.table,
+    "history": _ConfigReader.address,
+    "policy": _ConfigReader.table,
+    "tasks": _ConfigReader.table,
 }
-_POLICY: dict[str, Callable[[_Reading, Any, str], Any]] = {
-    "max_theta": _Reading.above,
-    "require_provenance": _Reading.flag,
-    "stale_days": _Reading.count,
+_POLICY: dict[str, Callable[[_ConfigReader, Any, str], Any]] = {
+    "max_theta": _ConfigReader.above,
+    "require_provenance": _ConfigReader.flag,
+    "stale_days": _ConfigReader.count,
 }
-_TASK: dict[str, Callable[[_Reading, Any, str], Any]] = {
-    "metric": _Reading.text,
+_TASK: dict[str, Callable[[_ConfigReader, Any, str], Any]] = {
+    "metric": _ConfigReader.text,
     "scale": _one_of(SCALES),
-    "higher_is_better": _Reading.flag,
-    "alpha": _Reading.share,
-    "beta": _Reading.share,
-    "sigma": _Reading.not_below,
-    "num_samples": _Reading.count,
-    "theta": _Reading.above,
-    "margin": _Reading.not_below,
-    "chance": _Reading.number,
-    "protocol": _Reading.protocol,
+    "higher_is_better": _ConfigReader.flag,
+    "alpha": _ConfigReader.share,
+    "beta": _ConfigReader.share,
+    "sigma": _ConfigReader.not_below,
+    "num_samples": _ConfigReader.count,
+    "theta": _ConfigReader.above,
+    "margin": _ConfigReader.not_below,
+    "chance": _ConfigReader.number,
+    "protocol": _ConfigReader.protocol,
     "tier": _one_of(TIERS),
-    "spec_keys": _Reading.names,
+    "spec_keys": _ConfigReader.names,
 }
 _OTHER_NAMES = {
     "direction": "write higher_is_better = true or false",

@@ -73,10 +73,10 @@ def normal_spec(spec: Mapping[str, Any]) -> dict[str, Any]:
 
 def entry_of(node: MappingNode, model: str, shown: str, *, spec_keys: Iterable[str] = (), metric: str | None = None) -> Entry:
     """The entry that a mapping says, every key known and of its type. `spec_keys` have been checked."""
-    return _Reading(node, model, shown, tuple(spec_keys), metric).entry()
+    return _EntryReader(node, model, shown, tuple(spec_keys), metric).entry()
 
 
-class _Reading:
+class _EntryReader:
     """One entry while it is read: what it is called in messages, and what was found so far."""
 
     def __init__(self, node: MappingNode, model: str, shown: str, spec_keys: tuple[str, ...], metric: str | None) -> None:
@@ -121,7 +121,7 @@ class _Reading:
             return self._rates(node)
         if self._scalar(name, node).value is None:
             return None
-        return _READERS.get(name, _Reading._text)(self, name, node)
+        return _READERS.get(name, _EntryReader._text)(self, name, node)
 
     def _scalar(self, name: str, node: Node) -> ScalarNode:
         if not isinstance(node, ScalarNode):
@@ -219,20 +219,20 @@ class _Reading:
         raise SourceError(f"cannot read {self.shown!r}, line {line}, an entry of {self.model!r}", got=got, need=need, hint=hint)
 
 
-_READERS: dict[str, Callable[[_Reading, str, Node], Any]] = {
-    "num_samples": _Reading._count,
-    "runs": _Reading._count,
-    "sigma": _Reading._not_below,
-    "sigma_run": _Reading._not_below,
-    "margin": _Reading._not_below,
-    "theta": _Reading._above,
-    "alpha": _Reading._chance,
-    "beta": _Reading._chance,
-    "threshold": _Reading._number,
-    "first_value": _Reading._number,
-    "higher_is_better": _Reading._flag,
-    "deterministic": _Reading._flag,
-    "scale": _Reading._scale,
+_READERS: dict[str, Callable[[_EntryReader, str, Node], Any]] = {
+    "num_samples": _EntryReader._count,
+    "runs": _EntryReader._count,
+    "sigma": _EntryReader._not_below,
+    "sigma_run": _EntryReader._not_below,
+    "margin": _EntryReader._not_below,
+    "theta": _EntryReader._above,
+    "alpha": _EntryReader._chance,
+    "beta": _EntryReader._chance,
+    "threshold": _EntryReader._number,
+    "first_value": _EntryReader._number,
+    "higher_is_better": _EntryReader._flag,
+    "deterministic": _EntryReader._flag,
+    "scale": _EntryReader._scale,
 }
 
 

@@ -23,7 +23,7 @@ TRIES = 3  # looks at a reference that somebody is updating
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Place:
+class ReferenceLocation:
     """A task's references on disk. `path` need not exist yet."""
 
     config: Config
@@ -42,11 +42,11 @@ class Place:
             return str(self.path)
 
 
-def locate(task: str, directory: str | os.PathLike[str] | None = None, config: str | os.PathLike[str] | None = None) -> Place:
+def locate(task: str, directory: str | os.PathLike[str] | None = None, config: str | os.PathLike[str] | None = None) -> ReferenceLocation:
     """Option, then steelyard.toml (nearest upward, paths relative to it) or [tool.steelyard], then `references`."""
     found = find_config(Path.cwd(), None if config is None else Path(config))
     where = Path(directory) if directory is not None else found.directory
-    return Place(
+    return ReferenceLocation(
         config=found,
         directory=where,
         task=task,
@@ -56,7 +56,7 @@ def locate(task: str, directory: str | os.PathLike[str] | None = None, config: s
     )
 
 
-def load(place: Place, model: str = "MODEL") -> TaskFile:
+def load(place: ReferenceLocation, model: str = "MODEL") -> TaskFile:
     """The task's file, or an error with the command that makes one."""
     if not os.path.lexists(place.path):
         raise SourceError(
@@ -68,13 +68,13 @@ def load(place: Place, model: str = "MODEL") -> TaskFile:
     return load_task_file(place.path, spec_keys=place.spec_keys, metric=place.defaults.metric)
 
 
-def matched(place: Place, model: str, spec: Mapping[str, Any] | None, file: TaskFile | None = None) -> Match:
+def matched(place: ReferenceLocation, model: str, spec: Mapping[str, Any] | None, file: TaskFile | None = None) -> Match:
     """The one entry of a model and spec. Nothing that matches is an error that names the nearest."""
     entries = (file or load(place)).entries
     return find_entry(entries, model, spec or {}, spec_keys=place.spec_keys, file=place.shown)
 
 
-def entry_there(place: Place, file: TaskFile, model: str, spec: Mapping[str, Any] | None) -> Entry | None:
+def entry_there(place: ReferenceLocation, file: TaskFile, model: str, spec: Mapping[str, Any] | None) -> Entry | None:
     """The entry of exactly this model and spec, or None. A spec key that is not declared is an error all the same."""
     try:
         return matched(place, model, spec, file).entry
@@ -82,7 +82,7 @@ def entry_there(place: Place, file: TaskFile, model: str, spec: Mapping[str, Any
         return None
 
 
-def with_outcomes(place: Place, entry: Entry) -> tuple[Entry, Outcomes | None]:
+def with_outcomes(place: ReferenceLocation, entry: Entry) -> tuple[Entry, Outcomes | None]:
     """The entry with its item outcomes (None if it has none), the two of one moment.
 
     An update puts the new entry in place and then clears the old outcomes away. Who read the old entry just before finds

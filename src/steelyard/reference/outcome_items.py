@@ -24,7 +24,7 @@ ROLES = (*ANSWERS, "truth", "weight", "group", "id", "repeat")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Run:
+class RecordedRun:
     """The answers of one run, in the order of the keys. Where `present` is False there is none: NaN, or the code -1."""
 
     score: FloatArray | None = None
@@ -48,7 +48,7 @@ class Outcomes:
     keys: tuple[str, ...]
     content: tuple[str | None, ...]
     group: tuple[str | None, ...]
-    runs: tuple[Run, ...]
+    runs: tuple[RecordedRun, ...]
     hashed: bool = False
     labels: tuple[str, ...] = ()
     truth: IntArray | None = None
@@ -296,7 +296,7 @@ def _hole(what: str, many: int, n: int) -> DataError:
     )
 
 
-def _run(part: Items, place: IntArray, n: int, roles: Collection[str], labels: tuple[str, ...]) -> Run:
+def _run(part: Items, place: IntArray, n: int, roles: Collection[str], labels: tuple[str, ...]) -> RecordedRun:
     columns: dict[str, Any] = {role: getattr(part, role) for role in ("score", "probability") if role in roles}
     if "prediction" in roles:
         columns["prediction_value"] = part.prediction_value
@@ -312,7 +312,7 @@ def _run(part: Items, place: IntArray, n: int, roles: Collection[str], labels: t
         out["prediction"][place] = _coded(part.prediction, {name: i for i, name in enumerate(labels)}, "prediction")
     present = np.zeros(n, bool)
     present[place] = True
-    return Run(**out, present=None if present.all() else present)
+    return RecordedRun(**out, present=None if present.all() else present)
 
 
 # ---- to items ------------------------------------------------------------------------------------------------------

@@ -22,11 +22,11 @@ from steelyard.errors import SourceError, UsageError
 from steelyard.reference import outcome_text as text
 from steelyard.reference.atomic import read_bytes, write_atomic
 from steelyard.reference.names import inside, items_directory
-from steelyard.reference.outcome_items import Outcomes, Run, hash_id, hash_ids, outcomes_of, to_items
+from steelyard.reference.outcome_items import Outcomes, RecordedRun, hash_id, hash_ids, outcomes_of, to_items
 
 __all__ = [
     "Outcomes",
-    "Run",
+    "RecordedRun",
     "digest",
     "discard",
     "hash_id",
@@ -255,7 +255,7 @@ def _taken(shape: _Shape, lines: Iterator[str]) -> dict[str, Any]:
             holders[number][name] = _column(lines, shape, kind, holders[number].get("present"))
     if next(lines, None) is not None:
         raise text.Damaged("more lines than the header says")
-    return {**holders[0], "labels": tuple(labels), "runs": tuple(Run(**run) for run in holders[1:])}
+    return {**holders[0], "labels": tuple(labels), "runs": tuple(RecordedRun(**run) for run in holders[1:])}
 
 
 def _bits(lines: Iterator[str], n: int) -> Mask:

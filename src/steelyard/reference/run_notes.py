@@ -25,7 +25,7 @@ SIDES = ("baseline", "candidate")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Notes:
+class RunNotes:
     """How a run was made. `stopping` is None unless it was looked at on the way: its plan, the looks, and what they decided."""
 
     task: str
@@ -64,7 +64,7 @@ def rows_paths(output: Path | None, models: int) -> list[Path | None]:
     return [output] if models == 1 else [output.with_name(f"{output.stem}.{side}{output.suffix}") for side in SIDES]
 
 
-def write_run(output: Path, rows: Sequence[Mapping[str, Any]], notes: Notes) -> None:
+def write_run(output: Path, rows: Sequence[Mapping[str, Any]], notes: RunNotes) -> None:
     """The rows, then the notes: each whole or not at all. Notes that are older than the rows are told by their digest."""
     text = redact("".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows))
     data = text.encode("utf-8", "backslashreplace")  # half a surrogate pair is no text, and must not cost a run
@@ -74,7 +74,7 @@ def write_run(output: Path, rows: Sequence[Mapping[str, Any]], notes: Notes) -> 
     write_atomic(notes_path(output), said.encode("utf-8", "backslashreplace"))
 
 
-def notes_of(source: Any) -> Notes | None:
+def notes_of(source: Any) -> RunNotes | None:
     """The notes of a run's output; None for any other source."""
     if not isinstance(source, str | os.PathLike) or "://" in os.fspath(source):
         return None
@@ -89,7 +89,7 @@ def notes_of(source: Any) -> Notes | None:
             raise SourceError(
                 f"cannot read the notes {shown!r}", got=f"schema {schema!r}", need=f"schema {SCHEMA}", hint="a newer steelyard wrote them"
             )
-        notes = Notes(**plain)
+        notes = RunNotes(**plain)
     except (ValueError, TypeError, KeyError, AttributeError, RecursionError) as fault:
         raise SourceError(
             f"cannot read the notes {shown!r}", got=str(fault) or "no notes of a run", need="the file as it was written", hint=_HINT
@@ -136,7 +136,7 @@ def stopping_warning(source: Any) -> list[str]:
     ]
 
 
-def _check(notes: Notes, shown: str) -> None:
+def _check(notes: RunNotes, shown: str) -> None:
     """What a person may have spoilt by hand: kinds of values, not whether they are true."""
     kinds: dict[str, type | tuple[type, ...]] = {"task": str, "model": str, "metric": str, "protocol": dict, "seed": int, "order": str}
     kinds |= {

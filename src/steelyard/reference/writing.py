@@ -19,7 +19,7 @@ from steelyard.reference.changes import (
 )
 from steelyard.reference.intent import AFTER, BEFORE, Intent, digest, in_the_way, read_intent, remove_intent, write_intent
 from steelyard.reference.locking import TRIES, Lock, is_held
-from steelyard.reference.lookup import Place, make_directory
+from steelyard.reference.lookup import ReferenceLocation, make_directory
 from steelyard.reference.names import history_path, intent_path, items_directory
 from steelyard.reference.task_file import TaskFile, task_file_of
 
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Plan:
+class PlannedWrite:
     """What is to be done: the new text of the task's file, its lines of history, outcomes that come and outcomes that go."""
 
     action: str
@@ -38,12 +38,12 @@ class Plan:
     gone: Sequence[str] = ()
 
 
-def parsed(data: bytes | None, place: Place) -> TaskFile:
+def parsed(data: bytes | None, place: ReferenceLocation) -> TaskFile:
     """The bytes as the task's file; no file is one without entries."""
     return task_file_of(data or b"", place.shown, spec_keys=place.spec_keys, metric=place.defaults.metric)
 
 
-def carry_out(place: Place, plan: Callable[[TaskFile], Plan]) -> tuple[str, ...]:
+def carry_out(place: ReferenceLocation, plan: Callable[[TaskFile], PlannedWrite]) -> tuple[str, ...]:
     """Change the references of a task by what `plan` makes of its file. Returns what there is to say.
 
     What a killed process left is finished or undone first. A failure on the way is undone at once; a kill, by the next
@@ -61,7 +61,7 @@ def carry_out(place: Place, plan: Callable[[TaskFile], Plan]) -> tuple[str, ...]
         return said + torn + _Change(place, old, planned, size, lock).done()
 
 
-def _planned(place: Place, plan: Callable[[TaskFile], Plan]) -> tuple[bytes | None, Plan]:
+def _planned(place: ReferenceLocation, plan: Callable[[TaskFile], PlannedWrite]) -> tuple[bytes | None, PlannedWrite]:
     for _ in range(TRIES):
         old = read_if_there(place.path)
         planned = plan(parsed(old, place))
@@ -78,7 +78,7 @@ def _planned(place: Place, plan: Callable[[TaskFile], Plan]) -> tuple[bytes | No
 class _Change:
     """One change on its way to the disk, under the locks of the task."""
 
-    def __init__(self, place: Place, old: bytes | None, plan: Plan, history: int, lock: Lock) -> None:
+    def __init__(self, place: ReferenceLocation, old: bytes | None, plan: PlannedWrite, history: int, lock: Lock) -> None:
         self.place, self.old, self.new, self.plan, self.lock = place, old, plan.text.encode(), plan, lock
         self.history = history_path(place.directory, place.task)
         self.intent = Intent(
@@ -149,7 +149,7 @@ class _Change:
 # ---- what a killed process left ----------------------------------------------------------------------------------------------
 
 
-def unfinished(place: Place) -> Intent | None:
+def unfinished(place: ReferenceLocation) -> Intent | None:
     """The change that a killed process left; None if there is none, or if its process is still at work."""
     intent = read_intent(place.directory, place.task)
     if intent is None or is_held(items_directory(place.directory, place.task)):
@@ -157,7 +157,7 @@ def unfinished(place: Place) -> Intent | None:
     return intent
 
 
-def read_history(place: Place) -> tuple[Change, ...]:
+def read_history(place: ReferenceLocation) -> tuple[Change, ...]:
     """All changes of a task's references, with those whose line a killed process did not get to write. Nothing is written."""
     path = history_path(place.directory, place.task)
     data = read_if_there(path) or b""
@@ -168,7 +168,7 @@ def read_history(place: Place) -> tuple[Change, ...]:
     return changes_of(data, path)
 
 
-def _settled(place: Place) -> tuple[str, ...]:
+def _settled(place: ReferenceLocation) -> tuple[str, ...]:
     """Finish what a killed process began, if the task's file is the new one; undo it, if it is the old one."""
     intent = read_intent(place.directory, place.task)
     _sweep(place)
@@ -187,7 +187,7 @@ def _settled(place: Place) -> tuple[str, ...]:
     return (f"an earlier command was killed before its change ({intent.action}) was complete: finished, with its line of history", *told)
 
 
-def _concluded(place: Place, intent: Intent) -> tuple[str, ...]:
+def _concluded(place: ReferenceLocation, intent: Intent) -> tuple[str, ...]:
     """When all is written: without the outcomes of old entries, unless another one names them. A failure of this is said, no more."""
     said: list[str] = []
     try:
@@ -201,7 +201,7 @@ def _concluded(place: Place, intent: Intent) -> tuple[str, ...]:
     return tuple(said)
 
 
-def _drop_prepared(place: Place, intent: Intent) -> None:
+def _drop_prepared(place: ReferenceLocation, intent: Intent) -> None:
     """Without the outcomes that were made for a change that did not come about, and without the note of it."""
     if intent.made:
         with contextlib.suppress(SteelyardError, OSError):  # what stays behind is named by `references lint`
@@ -211,7 +211,7 @@ def _drop_prepared(place: Place, intent: Intent) -> None:
     remove_intent(place.directory, place.task)
 
 
-def _discarded(place: Place, name: str) -> tuple[str, ...]:
+def _discarded(place: ReferenceLocation, name: str) -> tuple[str, ...]:
     """Outcomes that no entry names go, with the items that only they referred to."""
     from steelyard.reference import outcomes
 
@@ -220,7 +220,7 @@ def _discarded(place: Place, name: str) -> tuple[str, ...]:
     return outcomes.discard(place.directory, place.task, name)
 
 
-def _sweep(place: Place) -> None:
+def _sweep(place: ReferenceLocation) -> None:
     """Temporary files of killed processes. Under the locks of the task nobody else can be writing one."""
     for target in (place.path, intent_path(place.directory, place.task)):
         sweep(target, older_than=0)

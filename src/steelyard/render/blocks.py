@@ -11,7 +11,7 @@ MOST = 100  # names listed in a block: a report of a million lines is read by no
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Entry:
+class BlockLine:
     """A line of a block: its name as the user wrote it, how many items it has, and its rows by metric."""
 
     name: str
@@ -25,7 +25,7 @@ class Block:
 
     by: str
     count: str
-    entries: tuple[Entry, ...]
+    entries: tuple[BlockLine, ...]
     hidden: int = 0
 
     @property
@@ -64,7 +64,7 @@ def class_block(m: Measurement) -> Block | None:
         if row.label is not None and row.metric in split:
             found.setdefault(row.label, []).append(row)
     entries = [
-        Entry(name=label, n=next((r.support for r in rows if r.support is not None), None), rows={r.metric: r for r in rows})
+        BlockLine(name=label, n=next((r.support for r in rows if r.support is not None), None), rows={r.metric: r for r in rows})
         for label, rows in found.items()
     ]
     return _block("class", "support", entries) if entries else None
@@ -72,12 +72,12 @@ def class_block(m: Measurement) -> Block | None:
 
 def slice_blocks(m: Measurement) -> list[Block]:
     """One block per slice column, with the headline of each slice."""
-    found: dict[str, list[Entry]] = {}
+    found: dict[str, list[BlockLine]] = {}
     for part in m.slices:
         rows = {row.name: row for row in headline(part.measurement)}
-        found.setdefault(part.by, []).append(Entry(name=part.value, n=part.measurement.n, rows=rows))
+        found.setdefault(part.by, []).append(BlockLine(name=part.value, n=part.measurement.n, rows=rows))
     return [_block(by, "n", entries) for by, entries in found.items()]
 
 
-def _block(by: str, count: str, entries: Sequence[Entry]) -> Block:
+def _block(by: str, count: str, entries: Sequence[BlockLine]) -> Block:
     return Block(by=by, count=count, entries=tuple(entries[:MOST]), hidden=max(0, len(entries) - MOST))

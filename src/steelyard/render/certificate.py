@@ -10,8 +10,8 @@ from collections.abc import Mapping, Sequence
 from steelyard.render import safe
 from steelyard.render.layout import GAP, left, right, widest, wrap
 from steelyard.render.markdown import markdown_table
-from steelyard.render.pictures.forest import Bar, Forest, Rule
-from steelyard.render.terminal import BOLD, DIM, Look, warning_lines
+from steelyard.render.pictures.forest import Bar, Forest, GuideLine
+from steelyard.render.terminal import BOLD, DIM, Terminal, warning_lines
 from steelyard.results.certificate import UP_IS_BAD, Certificate, Held, Preferred, Tried
 from steelyard.rounding import nearest
 
@@ -111,7 +111,7 @@ def opening(c: Certificate) -> str:
 
 def certificate_text(c: Certificate, *, width: int = 80, color: bool = False, ascii_only: bool = False) -> str:
     """The certificate as lines; what every setting showed is in the JSON and in the CSV."""
-    look = Look(width=width, color=color, ascii_only=ascii_only)
+    look = Terminal(width=width, color=color, ascii_only=ascii_only)
     parts = [wrap(look.name(opening(c)), width)]
     for family, claims in families(c).items():
         parts.append([look.paint(look.name(f"{family}: {nominal_text(claims)}"), BOLD), *_claims(claims, look)])
@@ -133,7 +133,7 @@ def nominal_text(claims: Sequence[Held]) -> str:
     return kinds + (" (* is the default)" if any(claim.default for claim in claims) else "")
 
 
-def _claims(claims: Sequence[Held], look: Look) -> list[str]:
+def _claims(claims: Sequence[Held], look: Terminal) -> list[str]:
     """The table of a family; a column for the kind only where there are several."""
     rows = [[f"{claim.method}{'*' if claim.default else ''}", *claim_cells(claim)[1:]] for claim in claims]
     if len({claim.kind for claim in claims}) > 1:
@@ -142,7 +142,7 @@ def _claims(claims: Sequence[Held], look: Look) -> list[str]:
     return _grid([HEADS[0], *HEADS[2:]], without, [i - 1 for i in NUMBERS], (4, 2), look)
 
 
-def _grid(heads: Sequence[str], rows: Sequence[Sequence[str]], numbers: Sequence[int], cut: Sequence[int], look: Look) -> list[str]:
+def _grid(heads: Sequence[str], rows: Sequence[Sequence[str]], numbers: Sequence[int], cut: Sequence[int], look: Terminal) -> list[str]:
     """Rows in columns; where the width is short, the columns `cut` give way in their order: the JSON has them whole."""
     columns = [list(column) for column in zip(heads, *rows, strict=True)]
     widths = [widest(column) for column in columns]
@@ -227,7 +227,7 @@ def forest(family: str, claims: Sequence[Held]) -> Forest:
         name = f"{claim.method}{' (default)' if claim.default else ''}" + (f", {claim.kind}" if len(kinds) > 1 else "")
         drawn.append(Bar(name=name, estimate=claim.mean, low=low, high=high, said=f"{claim.mean:.3f} [{low:.3f}, {high:.3f}]"))
     nominal = dict.fromkeys((claim.nominal, claim.kind) for claim in claims)
-    rules = [Rule(at=at, name=f"nominal {kind} {at:g}", sort="reference") for at, kind in nominal]
+    rules = [GuideLine(at=at, name=f"nominal {kind} {at:g}", sort="reference") for at, kind in nominal]
     return Forest(title=f"{kinds_text(claims)}: {family}", bars=drawn, rules=rules, axis="from least to most; the dot is the mean")
 
 

@@ -10,8 +10,8 @@ from steelyard.render.digits import count_text, number_texts, row_texts
 from steelyard.render.layout import GAP, left, widest, wrap
 from steelyard.render.learners import pooled_lines, pooled_markdown, split_facts
 from steelyard.render.markdown import markdown_table
-from steelyard.render.terminal import DIM, Look, warning_lines
-from steelyard.render.text import Section, standard_errors, table_lines
+from steelyard.render.terminal import DIM, Terminal, warning_lines
+from steelyard.render.text import RowBlock, standard_errors, table_lines
 from steelyard.results.measurement import Comparison, Row
 
 MINUS = "difference"
@@ -20,7 +20,7 @@ TELLING = 10  # items that a page of text has room for
 
 def comparison_text(c: Comparison, *, width: int = 80, color: bool = False, ascii_only: bool = False, details: bool = False) -> str:
     """The comparison as lines; whatever is cut is whole in the JSON."""
-    look = Look(width=width, color=color, ascii_only=ascii_only)
+    look = Terminal(width=width, color=color, ascii_only=ascii_only)
     systems, gap = rows_of(c)
     parts = [
         wrap(look.name(c.conclusion), width),
@@ -48,11 +48,11 @@ def rows_of(c: Comparison) -> tuple[list[Row], Row]:
     return systems, Row(metric=MINUS, estimate=gap.estimate, n=c.n, interval=gap.interval, standard_error=gap.standard_error)
 
 
-def _table(c: Comparison, look: Look) -> list[str]:
+def _table(c: Comparison, look: Terminal) -> list[str]:
     systems, gap = rows_of(c)
     names = [look.name(c.baseline.name), look.name(c.candidate.name)]
-    own = Section(head="system", names=names, rows=systems, scale=systems)
-    return table_lines([own, Section(head=MINUS, names=["candidate - baseline"], rows=[gap], scale=[gap])], look)
+    own = RowBlock(head="system", names=names, rows=systems, scale=systems)
+    return table_lines([own, RowBlock(head=MINUS, names=["candidate - baseline"], rows=[gap], scale=[gap])], look)
 
 
 def metric_name(c: Comparison, name: Callable[[str], str]) -> str:
@@ -151,7 +151,7 @@ def p_text(p: float | None) -> str:
     return "1" if p == 1 else f"{p:.4f}" if p < 0.0995 else f"{p:.3f}"
 
 
-def _telling(c: Comparison, look: Look) -> list[str]:
+def _telling(c: Comparison, look: Terminal) -> list[str]:
     if not c.telling:
         return []
     shown = telling_columns(c)
@@ -175,7 +175,7 @@ def columns(lines: Sequence[Sequence[str]]) -> list[str]:
     return [GAP + GAP.join(left(cell, width) for cell, width in zip(line, widths, strict=True)).rstrip() for line in lines]
 
 
-def _slices(c: Comparison, look: Look) -> list[str]:
+def _slices(c: Comparison, look: Terminal) -> list[str]:
     """One line per slice: the difference and its p-value, corrected over the slices of a column."""
     if not c.slices:
         return []

@@ -50,7 +50,7 @@ def curve_svg(curve: Curve, title: str = "") -> str:
         else []
     )
     top = TOP + LINE * len(heading) + (10 if heading else 0)
-    area = Area(x_scale(curve, 8), y_scale(curve, 7), top)
+    area = PlotArea(x_scale(curve, 8), y_scale(curve, 7), top)
     height = top + PLOT + BELOW
     parts = [
         f'<svg xmlns="http://www.w3.org/2000/svg" class="steelyard" viewBox="0 0 {WIDTH} {height}" width="{WIDTH}" height="{height}" '
@@ -68,7 +68,7 @@ def curve_svg(curve: Curve, title: str = "") -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class Area:
+class PlotArea:
     """Where the drawing lies: from values to units of the picture."""
 
     x: Scale
@@ -109,7 +109,7 @@ def _line(x1: float, y1: float, x2: float, y2: float, attributes: str) -> str:
     return f'<line x1="{x1:.2f}" y1="{y1:.2f}" x2="{x2:.2f}" y2="{y2:.2f}" {attributes}/>'
 
 
-def _axes(curve: Curve, area: Area) -> list[str]:
+def _axes(curve: Curve, area: PlotArea) -> list[str]:
     """Frame, thin lines at the ticks, their numbers, and the names of both axes."""
     faint, frame = 'stroke="currentColor" stroke-opacity="0.12"', 'stroke="currentColor" stroke-opacity="0.5"'
     parts = [_line(LEFT, area.down(y), area.right, area.down(y), faint) for y in area.y.ticks]
@@ -126,7 +126,7 @@ def _axes(curve: Curve, area: Area) -> list[str]:
     return [*parts, _text(20, middle, y_name, f'text-anchor="middle" transform="rotate(-90 20 {middle:.2f})"')]
 
 
-def _below(area: Area) -> list[str]:
+def _below(area: PlotArea) -> list[str]:
     """The numbers of the axis below, without those that would run into the one before."""
     parts, taken = [], 0.0
     for x, text in zip(area.x.ticks, area.x.texts, strict=True):
@@ -137,7 +137,7 @@ def _below(area: Area) -> list[str]:
     return parts
 
 
-def _drawn(curve: Curve, area: Area) -> list[str]:
+def _drawn(curve: Curve, area: PlotArea) -> list[str]:
     """From the back to the front: band, goal, the way down from the answer, line, what was seen, the answer."""
     parts, line = [], sorted_line(curve, curve.y)
     if curve.low is not None and curve.high is not None:
@@ -158,7 +158,7 @@ def _drawn(curve: Curve, area: Area) -> list[str]:
     return [*parts, *_told(curve, area)]
 
 
-def _told(curve: Curve, area: Area) -> list[str]:
+def _told(curve: Curve, area: PlotArea) -> list[str]:
     """The answer and its value, and the name of the goal, each where the line leaves room."""
     parts: list[str] = []
     line = sorted_line(curve, curve.y)

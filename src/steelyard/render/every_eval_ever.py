@@ -32,7 +32,7 @@ _PARTS = ("task", "filter", "scorer", "prompt", "split")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class About:
+class RecordDetails:
     """What the schema wants and a measurement does not know.
 
     model: as on Hugging Face, developer/name. evaluation: the name of the benchmark. organization: who provides the data,
@@ -75,7 +75,7 @@ class About:
         return "/".join(["data", *safe])
 
 
-def every_eval_ever(measurement: Measurement, about: About, items: Items | None = None) -> dict[str, str]:
+def every_eval_ever(measurement: Measurement, about: RecordDetails, items: Items | None = None) -> dict[str, str]:
     """Path in the datastore -> text: the aggregate, and with items the samples beside it.
 
     The name of both is a UUID of version 4 made from the content, so that the same record has the same name.
@@ -104,7 +104,7 @@ def _text(value: Any, *, indent: int | None = None) -> str:
 # ---- the aggregate ---------------------------------------------------------------------------------------------------
 
 
-def _aggregate(measurement: Measurement, about: About) -> dict[str, Any]:
+def _aggregate(measurement: Measurement, about: RecordDetails) -> dict[str, Any]:
     parts = [("", measurement), *((f"{each.by}={each.value}", each.measurement) for each in measurement.slices)]
     results, undefined = [], []
     for place, part in parts:
@@ -143,7 +143,7 @@ def _result_id(row: Row, place: str) -> str:
     return f"{row.name}@{place}" if place else row.name
 
 
-def _result(row: Row, part: Measurement, place: str, about: About) -> dict[str, Any]:
+def _result(row: Row, part: Measurement, place: str, about: RecordDetails) -> dict[str, Any]:
     return {
         "evaluation_result_id": _result_id(row, place),
         "evaluation_name": f"{about.evaluation}/{place}" if place else about.evaluation,
@@ -214,7 +214,7 @@ def _unbounded(interval: Interval | None) -> dict[str, str]:
 # ---- the items -------------------------------------------------------------------------------------------------------
 
 
-def _lines(measurement: Measurement, about: About, items: Items) -> Iterator[str]:
+def _lines(measurement: Measurement, about: RecordDetails, items: Items) -> Iterator[str]:
     """One line per item and repeat, each pointing to the one result that is the mean of these numbers."""
     result = _mean_of_items(measurement)
     if items.id is None or items.count is not None:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from steelyard.render import safe
-from steelyard.render.suite import Guard, grouped_warnings, guards, tally
+from steelyard.render.suite import GuardLine, grouped_warnings, guards, tally
 from steelyard.render.verdict import by_itself, short
 from steelyard.render.verdict_facts import flips_text, lost_ids, next_step, waiver_text, who
 from steelyard.results.verdict import Suite, Verdict
@@ -25,7 +25,7 @@ Note = tuple[str, Sequence[str]]  # a title, and lines
 def verdict_github(result: Verdict | Suite) -> str:
     """Lines for the standard output of a workflow step: errors, then warnings, then a notice of what passed."""
     whole = isinstance(result, Suite)
-    found = guards(result) if isinstance(result, Suite) else [Guard(verdict=result, row={})]
+    found = guards(result) if isinstance(result, Suite) else [GuardLine(verdict=result, row={})]
     red = [g for g in found if g.counts_as == "regression"]
     doubtful = [g for g in found if g.counts_as != "regression" and not g.clean]
     said = [*result.warnings, *(grouped_warnings(found) if whole else ())]
@@ -38,7 +38,7 @@ def verdict_github(result: Verdict | Suite) -> str:
     return "\n".join(lines)
 
 
-def _note(g: Guard) -> Note:
+def _note(g: GuardLine) -> Note:
     """One guard: what happened, which items, what to do."""
     v = g.verdict
     sentence, command = next_step(v, g.counts_as)
@@ -54,7 +54,7 @@ def _note(g: Guard) -> Note:
     return f"{g.counts_as}: {who(v)}{by_itself(v, g.counts_as)}", [line for line in lines if line]
 
 
-def _passed(result: Verdict | Suite, found: Sequence[Guard]) -> list[Note]:
+def _passed(result: Verdict | Suite, found: Sequence[GuardLine]) -> list[Note]:
     """One notice: the verdict that passed, or how the whole suite went."""
     if isinstance(result, Suite):
         return [

@@ -9,8 +9,8 @@ from steelyard.render.digits import NONE
 from steelyard.render.layout import GAP, left, wrap
 from steelyard.render.listing_cells import Cells, about, figure, spark
 from steelyard.render.listings import _foot, _table, grid
-from steelyard.render.terminal import BOLD, DIM, Look
-from steelyard.render.verdict import CAP, LONG, Piece, closing, fitted, joined, labelled, word
+from steelyard.render.terminal import BOLD, DIM, Terminal
+from steelyard.render.verdict import CAP, LONG, VerdictPart, closing, fitted, joined, labelled, word
 from steelyard.results.history import Drift, PastRun, RunList
 
 RUN_HEADS = ("time (UTC)", "id", "what", "task", "model", "metric", "value", "n", "change", "p", "verdict")
@@ -38,7 +38,7 @@ def _moment(time: str) -> str:
 
 def history_text(r: RunList, *, width: int = 80, color: bool = False, ascii_only: bool = False) -> str:
     """The runs in columns, time and id never cut. What all of them share is said once, above."""
-    look = Look(width=width, color=color, ascii_only=ascii_only)
+    look = Terminal(width=width, color=color, ascii_only=ascii_only)
     heads, rows, numbers, shared = _narrowed(r.runs)
     parts = [
         [look.paint(look.name(f"{name}: {value}"), BOLD) for name, value in shared],
@@ -49,10 +49,10 @@ def history_text(r: RunList, *, width: int = 80, color: bool = False, ascii_only
     return joined([*parts, *_foot(r.warnings, r.signature, look)])
 
 
-def _dated(heads: Sequence[str], rows: Sequence[Cells], numbers: Sequence[int], look: Look) -> list[str]:
+def _dated(heads: Sequence[str], rows: Sequence[Cells], numbers: Sequence[int], look: Terminal) -> list[str]:
     """A table whose first two columns, a time and an id or a number, are never cut."""
     first = [[left(row[0], 16), left(row[1], 8)] for row in (heads, *rows)]
-    narrow = Look(width=max(look.width - 28, 20), color=look.color, ascii_only=look.ascii_only)
+    narrow = Terminal(width=max(look.width - 28, 20), color=look.color, ascii_only=look.ascii_only)
     lines = grid(heads[2:], [row[2:] for row in rows], [i - 2 for i in numbers], narrow)
     return [GAP + GAP.join(cells) + line for cells, line in zip(first, lines, strict=True)]
 
@@ -69,7 +69,7 @@ def _narrowed(runs: Sequence[PastRun]) -> tuple[list[str], list[Cells], list[int
 
 def history_markdown(r: RunList, *, cap: int = CAP) -> str:
     """The runs as a table."""
-    pieces = [Piece(head=f"## History of runs\n\n**{word(r.conclusion, LONG)}**")]
+    pieces = [VerdictPart(head=f"## History of runs\n\n**{word(r.conclusion, LONG)}**")]
     if r.runs:
         pieces.append(_table(RUN_HEADS, [_run_cells(run) for run in r.runs], RUN_NUMBERS, "runs"))
     return fitted([*pieces, *closing(r.warnings, r.signature)], cap)
@@ -80,7 +80,7 @@ def history_markdown(r: RunList, *, cap: int = CAP) -> str:
 
 def drift_text(r: Drift, *, width: int = 80, color: bool = False, ascii_only: bool = False) -> str:
     """The sentence, the facts, the newest runs, the items that waver."""
-    look = Look(width=width, color=color, ascii_only=ascii_only)
+    look = Terminal(width=width, color=color, ascii_only=ascii_only)
     drawn = "" if ascii_only else spark([float(row["estimate"]) for row in r.runs][-width + 4 :])
     head = f"{_headword(r)}{GAP}{look.name(f'{r.task}, {about(r.model, r.spec)}, {r.metric}')}"
     parts = [
@@ -98,7 +98,7 @@ def _headword(r: Drift) -> str:
     return {True: "DRIFT", False: "NO DRIFT SHOWN", None: "CANNOT TELL"}[r.drifting]
 
 
-def _newest(r: Drift, look: Look) -> list[str]:
+def _newest(r: Drift, look: Terminal) -> list[str]:
     rows = _series_cells(r)
     if not rows:
         return []
@@ -126,7 +126,7 @@ def _series_cells(r: Drift) -> list[Cells]:
     ]
 
 
-def _wavering(r: Drift, look: Look) -> list[str]:
+def _wavering(r: Drift, look: Terminal) -> list[str]:
     rows = _flaky_cells(r)
     if not rows:
         return []
@@ -218,7 +218,7 @@ def drift_markdown(r: Drift, *, cap: int = CAP) -> str:
     """How a series has drifted, on a page."""
     title = f"## {word(_headword(r).capitalize())}: {word(r.task)}, {word(about(r.model, r.spec))}, {word(r.metric)}"
     facts = "\n".join(f"- {word(label)}: {word(said, LONG)}" for label, said in drift_facts(r))
-    pieces = [Piece(head=f"{title}\n\n**{word(r.conclusion, LONG)}**"), Piece(head=facts)]
+    pieces = [VerdictPart(head=f"{title}\n\n**{word(r.conclusion, LONG)}**"), VerdictPart(head=facts)]
     if r.runs:
         pieces.append(_table(SERIES_HEADS, _series_cells(r), SERIES_NUMBERS, "runs"))
     if rows := _flaky_cells(r):

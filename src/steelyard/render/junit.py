@@ -15,7 +15,7 @@ from typing import Any
 
 from steelyard.errors import UsageError
 from steelyard.render import safe
-from steelyard.render.suite import Guard, guards, suite_text
+from steelyard.render.suite import GuardLine, guards, suite_text
 from steelyard.render.verdict import verdict_text
 from steelyard.render.verdict_facts import next_step, spec_text, waiver_text
 from steelyard.results.verdict import Suite, Verdict
@@ -30,7 +30,7 @@ def verdict_junit(result: Verdict | Suite, *, inconclusive: str = "skipped") -> 
     """One <testsuite> with a <testcase> per verdict: classname is the task, name the model and its spec."""
     if inconclusive not in CHOICES:
         raise UsageError("cannot write JUnit XML", got=f"inconclusive={inconclusive!r}", need=f"one of {', '.join(CHOICES)}")
-    found = guards(result) if isinstance(result, Suite) else [Guard(verdict=result, row={})]
+    found = guards(result) if isinstance(result, Suite) else [GuardLine(verdict=result, row={})]
     suite = ET.Element("testsuite", {"name": _name(result)})
     cases = [_case(g, inconclusive) for g in found]
     suite.attrib |= {"tests": str(len(cases)), "failures": _count(cases, "failure"), "errors": "0", "skipped": _count(cases, "skipped")}
@@ -51,7 +51,7 @@ def _count(cases: list[ET.Element], tag: str) -> str:
     return str(sum(case.find(tag) is not None for case in cases))
 
 
-def _case(g: Guard, inconclusive: str) -> ET.Element:
+def _case(g: GuardLine, inconclusive: str) -> ET.Element:
     v = g.verdict
     spec = spec_text(v.spec)
     case = ET.Element("testcase", {"classname": xml_word(v.task), "name": xml_word(v.model + (f" [{spec}]" if spec else ""))})
@@ -72,7 +72,7 @@ def _case(g: Guard, inconclusive: str) -> ET.Element:
     return case
 
 
-def outcome(g: Guard, inconclusive: str) -> tuple[str | None, str]:
+def outcome(g: GuardLine, inconclusive: str) -> tuple[str | None, str]:
     """failure, skipped or None (passed), and its message."""
     v, counted = g.verdict, g.counts_as
     said = v.conclusion or v.verdict
@@ -87,7 +87,7 @@ def outcome(g: Guard, inconclusive: str) -> tuple[str | None, str]:
     return None, said
 
 
-def _properties(g: Guard) -> Mapping[str, Any]:
+def _properties(g: GuardLine) -> Mapping[str, Any]:
     v = g.verdict
     return {
         "verdict": v.verdict,

@@ -10,15 +10,15 @@ from steelyard.render.comparison import columns, p_is, p_text
 from steelyard.render.digits import count_text, row_texts
 from steelyard.render.layout import wrap
 from steelyard.render.markdown import markdown_table
-from steelyard.render.terminal import DIM, Look, warning_lines
-from steelyard.render.text import Section, standard_errors, table_lines
+from steelyard.render.terminal import DIM, Terminal, warning_lines
+from steelyard.render.text import RowBlock, standard_errors, table_lines
 from steelyard.results.measurement import Leaderboard, Row
 from steelyard.rounding import nearest
 
 
 def leaderboard_text(board: Leaderboard, *, width: int = 80, color: bool = False, ascii_only: bool = False, details: bool = False) -> str:
     """The leaderboard as lines."""
-    look = Look(width=width, color=color, ascii_only=ascii_only)
+    look = Terminal(width=width, color=color, ascii_only=ascii_only)
     rows = [_row(board, r) for r in board.rows]
     names = [f"{r['tier']}. {look.name(r['name'])}" for r in board.rows]
     pairs = [["baseline", "candidate", "difference", "interval", "p", f"p ({board.correction})"]]
@@ -38,7 +38,7 @@ def leaderboard_text(board: Leaderboard, *, width: int = 80, color: bool = False
         )
     parts = [
         wrap(f"{count_text(board.n)} items; {board.metric}; systems of one tier could not be told apart from the tier's best", width),
-        table_lines([Section(head="tier. system", names=names, rows=rows, scale=rows)], look),
+        table_lines([RowBlock(head="tier. system", names=names, rows=rows, scale=rows)], look),
         standard_errors(rows, look, [r["name"] for r in board.rows]) if details else [],
         ["all pairs", *columns(pairs)],
         _omnibus(board),
@@ -61,7 +61,7 @@ def _omnibus(board: Leaderboard) -> list[str]:
     return [f"all systems equal? {found['name']}: {found['statistic']:.4g} on {found['df']} degrees of freedom, {p_is(found['p_value'])}"]
 
 
-def _ranks(board: Leaderboard, look: Look) -> list[str]:
+def _ranks(board: Leaderboard, look: Terminal) -> list[str]:
     """Mean ranks over datasets with Nemenyi's critical difference drawn as a bar."""
     found = board.ranks
     if found is None:

@@ -9,7 +9,7 @@ from steelyard.render import safe
 from steelyard.render.digits import count_text
 from steelyard.render.layout import GAP, left, right, widest
 from steelyard.render.markdown import markdown_table
-from steelyard.render.terminal import Look
+from steelyard.render.terminal import Terminal
 from steelyard.results.measurement import Comparison
 
 WIDEST = 12  # classes of a pooled table that people read; the JSON has every table
@@ -63,7 +63,7 @@ def _span(sizes: Sequence[int]) -> str:
     return count_text(low) if low == high else f"{count_text(low)}-{count_text(high)}"
 
 
-def pooled_lines(c: Comparison, look: Look) -> list[str]:
+def pooled_lines(c: Comparison, look: Terminal) -> list[str]:
     """The pooled tables side by side in text: truth in rows, prediction in columns, baseline / candidate in each cell."""
     grid = _grid(c, look.name)
     if grid is None:

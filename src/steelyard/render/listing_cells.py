@@ -8,7 +8,7 @@ from typing import Any
 
 from steelyard.render.digits import NONE, count_text
 from steelyard.render.verdict_facts import spec_text
-from steelyard.results.references import Changed, Listing, Shown
+from steelyard.results.references import Listing, ReferenceChange, ReferenceDetail
 from steelyard.rounding import nearest
 
 BLOCKS = "▁▂▃▄▅▆▇█"
@@ -78,7 +78,7 @@ def by_task(result: Listing) -> dict[str, list[Mapping[str, Any]]]:
 RULE_HEADS = ("rule", "value", "from")
 
 
-def gate_facts(result: Shown) -> list[tuple[str, str]]:
+def gate_facts(result: ReferenceDetail) -> list[tuple[str, str]]:
     """What the reference does, as labelled sentences."""
     gate = result.gate or {}
     gate = {**gate, "bare_score_threshold": bare_score_threshold(gate)}
@@ -92,7 +92,7 @@ def gate_facts(result: Shown) -> list[tuple[str, str]]:
     return [("design", str(gate.get("design", NONE))), *out, *([("note", str(gate["note"]))] if gate.get("note") else [])]
 
 
-def held_lines(result: Shown) -> list[tuple[str, str]]:
+def held_lines(result: ReferenceDetail) -> list[tuple[str, str]]:
     """Every entry of the model held against the spec: its line, and what differs."""
     out = []
     for each in result.held or ():
@@ -132,7 +132,7 @@ def spark(values: Sequence[float]) -> str:
     return "".join(BLOCKS[nearest((half - low) / (high - low) * (len(BLOCKS) - 1)) if high > low else 0] for half in halves)
 
 
-def changed_cells(result: Changed) -> tuple[tuple[str, ...], list[Cells]]:
+def changed_cells(result: ReferenceChange) -> tuple[tuple[str, ...], list[Cells]]:
     """What a change did, as a table."""
     if result.action == "import":
         return ("task", "file", "added", "replaced", "there already"), [

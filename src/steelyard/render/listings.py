@@ -27,10 +27,10 @@ from steelyard.render.listing_cells import (
     story_sum,
 )
 from steelyard.render.markdown import markdown_table
-from steelyard.render.terminal import BOLD, DIM, Look, warning_lines
-from steelyard.render.verdict import ALWAYS, CAP, DETAIL, LONG, ROW, Piece, closing, fenced, fitted, joined, labelled, word
+from steelyard.render.terminal import BOLD, DIM, Terminal, warning_lines
+from steelyard.render.verdict import ALWAYS, CAP, DETAIL, LONG, ROW, VerdictPart, closing, fenced, fitted, joined, labelled, word
 from steelyard.render.verdict_facts import spec_text
-from steelyard.results.references import Changed, Finding, Lint, Listing, Shown, Started, Story
+from steelyard.results.references import Finding, Lint, Listing, ProjectInit, ReferenceChange, ReferenceDetail, ReferenceHistory
 
 COLORS = {"error": "1;31", "warning": "33", "note": DIM}
 FEWEST = 12  # columns of a cell that is cut
@@ -40,7 +40,7 @@ FILES = 4  # in which there are more findings of a kind
 # ---- text ------------------------------------------------------------------------------------------------------------
 
 
-def grid(heads: Sequence[str], rows: Sequence[Cells], numbers: Sequence[int], look: Look) -> list[str]:
+def grid(heads: Sequence[str], rows: Sequence[Cells], numbers: Sequence[int], look: Terminal) -> list[str]:
     """Rows in columns: numbers on their points, texts cut where the width is short, the longest first."""
     shown = [[look.name(cell) if cell else "" for cell in row] for row in rows]
     columns = [[head, *cells] for head, cells in zip(heads, zip(*shown, strict=True), strict=True)]
@@ -63,14 +63,14 @@ def grid(heads: Sequence[str], rows: Sequence[Cells], numbers: Sequence[int], lo
     return [look.paint(lines[0], DIM), *lines[1:]]
 
 
-def _foot(warnings: Sequence[str], signature: str, look: Look) -> list[list[str]]:
+def _foot(warnings: Sequence[str], signature: str, look: Terminal) -> list[list[str]]:
     lines = [line for warning in warnings for line in warning_lines(warning, look)]
     return [lines, [look.paint(look.name(signature), DIM)] if signature else []]
 
 
 def listing_text(r: Listing, *, width: int = 80, color: bool = False, ascii_only: bool = False) -> str:
     """The references, a block for each task."""
-    look = Look(width=width, color=color, ascii_only=ascii_only)
+    look = Terminal(width=width, color=color, ascii_only=ascii_only)
     parts = []
     for task, rows in by_task(r).items():
         head = f"{look.paint(look.name(task), BOLD)}{GAP}{look.paint(look.name(rows[0]['file']), DIM)}"
@@ -78,9 +78,9 @@ def listing_text(r: Listing, *, width: int = 80, color: bool = False, ascii_only
     return joined([*parts, wrap(look.name(r.conclusion), width), *_foot(r.warnings, r.signature, look)])
 
 
-def shown_text(r: Shown, *, width: int = 80, color: bool = False, ascii_only: bool = False) -> str:
+def shown_text(r: ReferenceDetail, *, width: int = 80, color: bool = False, ascii_only: bool = False) -> str:
     """One reference: its entry, its rule, what it finds, and why it is this one."""
-    look = Look(width=width, color=color, ascii_only=ascii_only)
+    look = Terminal(width=width, color=color, ascii_only=ascii_only)
     parts = [wrap(look.name(r.conclusion), width, GAP)]
     if r.entry is not None:
         entry = [[key, figure(value) if not isinstance(value, Mapping) else spec_text(value)] for key, value in r.entry.items()]
@@ -93,14 +93,14 @@ def shown_text(r: Shown, *, width: int = 80, color: bool = False, ascii_only: bo
     return joined([*parts, *_foot(r.warnings, r.signature, look)])
 
 
-def _rule(r: Shown, look: Look) -> list[str]:
+def _rule(r: ReferenceDetail, look: Terminal) -> list[str]:
     cells = [[str(number["name"]), figure(number["value"]), str(number["source"])] for number in r.rule]
     return grid(RULE_HEADS, cells, (1,), look) if cells else []
 
 
 def lint_text(r: Lint, *, width: int = 80, color: bool = False, ascii_only: bool = False) -> str:
     """A line for each finding, as compilers write them, so that editors jump to it; then how many more of each kind; the count last."""
-    look = Look(width=width, color=color, ascii_only=ascii_only)
+    look = Terminal(width=width, color=color, ascii_only=ascii_only)
     shown, hidden = r.folded()
     lines = [line for finding in shown for line in _finding(finding, look)]
     more = [line for some in hidden for line in wrap(look.name(f"{some[0].level}: {_more(some)}"), width, GAP)]
@@ -108,7 +108,7 @@ def lint_text(r: Lint, *, width: int = 80, color: bool = False, ascii_only: bool
     return joined([lines, more, wrap(look.name(r.conclusion), width), *_foot(r.warnings, r.signature, look)])
 
 
-def _finding(finding: Finding, look: Look) -> list[str]:
+def _finding(finding: Finding, look: Terminal) -> list[str]:
     place = look.name(finding.file) + (f":{finding.line}" if finding.line is not None else "")
     whose = f"{about(finding.model, finding.spec)}: " if finding.model is not None else ""
     first, *rest = wrap(f"{place}: {finding.level}: {look.name(f'{whose}{finding.sentence}')} ({finding.code})", look.width, GAP)
@@ -123,9 +123,9 @@ def _more(some: Sequence[Finding]) -> str:
     return f"{len(some):,} more like these ({some[0].code}), in {', '.join(where)}{rest}"
 
 
-def story_text(r: Story, *, width: int = 80, color: bool = False, ascii_only: bool = False) -> str:
+def story_text(r: ReferenceHistory, *, width: int = 80, color: bool = False, ascii_only: bool = False) -> str:
     """The changes of each reference, first to last."""
-    look = Look(width=width, color=color, ascii_only=ascii_only)
+    look = Terminal(width=width, color=color, ascii_only=ascii_only)
     parts = []
     for series in r.series:
         head = look.paint(look.name(about(series["model"], series["spec"])), BOLD)
@@ -136,9 +136,9 @@ def story_text(r: Story, *, width: int = 80, color: bool = False, ascii_only: bo
     return joined([*parts, wrap(look.name(f"{r.conclusion} {r.file}"), width), *_foot(r.warnings, r.signature, look)])
 
 
-def changed_text(r: Changed, *, width: int = 80, color: bool = False, ascii_only: bool = False) -> str:
+def changed_text(r: ReferenceChange, *, width: int = 80, color: bool = False, ascii_only: bool = False) -> str:
     """What was done, where, and why."""
-    look = Look(width=width, color=color, ascii_only=ascii_only)
+    look = Terminal(width=width, color=color, ascii_only=ascii_only)
     heads, rows = changed_cells(r)
     numbers = (2, 3, 4) if r.action == "import" else (2,)
     parts = [
@@ -149,9 +149,9 @@ def changed_text(r: Changed, *, width: int = 80, color: bool = False, ascii_only
     return joined([*parts, *_foot(r.warnings, r.signature, look)])
 
 
-def started_text(r: Started, *, width: int = 80, color: bool = False, ascii_only: bool = False) -> str:
+def started_text(r: ProjectInit, *, width: int = 80, color: bool = False, ascii_only: bool = False) -> str:
     """What was written, and what to do next."""
-    look = Look(width=width, color=color, ascii_only=ascii_only)
+    look = Terminal(width=width, color=color, ascii_only=ascii_only)
     parts = [
         wrap(look.name(r.conclusion), width),
         [*(f"written: {look.name(path)}" for path in r.written), *(f"left as it is: {look.name(path)}" for path in r.kept)],
@@ -163,11 +163,11 @@ def started_text(r: Started, *, width: int = 80, color: bool = False, ascii_only
 # ---- Markdown --------------------------------------------------------------------------------------------------------
 
 
-def _table(heads: Sequence[str], rows: Sequence[Cells], numbers: Sequence[int], noun: str) -> Piece:
+def _table(heads: Sequence[str], rows: Sequence[Cells], numbers: Sequence[int], noun: str) -> VerdictPart:
     """A table whose last rows may be left out of a page that grows too long."""
     rules = [(word(head), "---:" if i in numbers else "---") for i, head in enumerate(heads)]
     head, rule, *lines = markdown_table(rules, [[_cell(cell) for cell in row] for row in rows]).splitlines()
-    return Piece(head=f"{head}\n{rule}", rows=lines, worth=ROW, noun=noun)
+    return VerdictPart(head=f"{head}\n{rule}", rows=lines, worth=ROW, noun=noun)
 
 
 def _cell(cell: str) -> str:
@@ -177,23 +177,23 @@ def _cell(cell: str) -> str:
 
 def listing_markdown(r: Listing, *, cap: int = CAP) -> str:
     """A table for each task."""
-    pieces = [Piece(head=f"## References in {word(r.directory)}\n\n**{word(r.conclusion, LONG)}**")]
+    pieces = [VerdictPart(head=f"## References in {word(r.directory)}\n\n**{word(r.conclusion, LONG)}**")]
     for task, rows in by_task(r).items():
-        pieces.append(Piece(head=f"### {word(task)}"))
+        pieces.append(VerdictPart(head=f"### {word(task)}"))
         pieces.append(_table(LIST_HEADS, [list_cells(row) for row in rows], LIST_NUMBERS, "references"))
     return fitted([*pieces, *closing(r.warnings, r.signature)], cap)
 
 
-def shown_markdown(r: Shown, *, cap: int = CAP) -> str:
+def shown_markdown(r: ReferenceDetail, *, cap: int = CAP) -> str:
     """One reference on a page."""
-    pieces = [Piece(head=f"## {word(r.task)}, {word(about(r.model, r.spec))}\n\n**{word(r.conclusion, LONG)}**")]
+    pieces = [VerdictPart(head=f"## {word(r.task)}, {word(about(r.model, r.spec))}\n\n**{word(r.conclusion, LONG)}**")]
     if r.entry is not None:
         cells = [[key, spec_text(value) if isinstance(value, Mapping) else figure(value)] for key, value in r.entry.items()]
         pieces.append(_table(("key", "value"), cells, (), "keys"))
         pieces.append(_table(RULE_HEADS, [[n["name"], figure(n["value"]), n["source"]] for n in r.rule], (1,), "numbers"))
-        pieces.append(Piece(head=_bullets(gate_facts(r))))
+        pieces.append(VerdictPart(head=_bullets(gate_facts(r))))
     if r.held:
-        pieces.append(Piece(rows=_bullets(held_lines(r)).splitlines(), worth=DETAIL, noun="entries"))
+        pieces.append(VerdictPart(rows=_bullets(held_lines(r)).splitlines(), worth=DETAIL, noun="entries"))
     return fitted([*pieces, *closing(r.warnings, r.signature)], cap)
 
 
@@ -210,9 +210,9 @@ def lint_markdown(r: Lint, *, cap: int = CAP) -> str:
         [each.level, f"{each.file}{f', line {each.line}' if each.line is not None else ''}", _about(each), each.code]
         for each in sorted(shown, key=lambda each: order.index(each.level))
     ]
-    pieces = [Piece(head=f"## Lint of {word(r.directory)}\n\n**{word(r.conclusion, LONG)}**")]
+    pieces = [VerdictPart(head=f"## Lint of {word(r.directory)}\n\n**{word(r.conclusion, LONG)}**")]
     pieces += [_table(heads, rows, (), "findings")] if rows else []
-    pieces += [Piece(head="\n".join(f"- {some[0].level}: {word(_more(some), LONG)}" for some in hidden))] if hidden else []
+    pieces += [VerdictPart(head="\n".join(f"- {some[0].level}: {word(_more(some), LONG)}" for some in hidden))] if hidden else []
     return fitted([*pieces, *closing(r.warnings, r.signature)], cap)
 
 
@@ -220,31 +220,31 @@ def _about(finding: Finding) -> str:
     return f"{about(finding.model, finding.spec)}: {finding.sentence}" if finding.model is not None else finding.sentence
 
 
-def story_markdown(r: Story, *, cap: int = CAP) -> str:
+def story_markdown(r: ReferenceHistory, *, cap: int = CAP) -> str:
     """A table for each reference."""
-    pieces = [Piece(head=f"## History of {word(r.task)}\n\n**{word(r.conclusion, LONG)}**")]
+    pieces = [VerdictPart(head=f"## History of {word(r.task)}\n\n**{word(r.conclusion, LONG)}**")]
     for series in r.series:
-        pieces.append(Piece(head=f"### {word(about(series['model'], series['spec']))}\n\n{word(story_sum(series))}", worth=ALWAYS))
+        pieces.append(VerdictPart(head=f"### {word(about(series['model'], series['spec']))}\n\n{word(story_sum(series))}", worth=ALWAYS))
         if series["changes"]:
             pieces.append(_table(STORY_HEADS, [story_cells(change) for change in series["changes"]], STORY_NUMBERS, "changes"))
     return fitted([*pieces, *closing(r.warnings, r.signature)], cap)
 
 
-def changed_markdown(r: Changed, *, cap: int = CAP) -> str:
+def changed_markdown(r: ReferenceChange, *, cap: int = CAP) -> str:
     """What was done, on a page."""
     heads, rows = changed_cells(r)
-    pieces = [Piece(head=f"## {word(r.action.capitalize())}\n\n**{word(r.conclusion, LONG)}**")]
+    pieces = [VerdictPart(head=f"## {word(r.action.capitalize())}\n\n**{word(r.conclusion, LONG)}**")]
     pieces += [_table(heads, rows, (), "rows")] if rows else []
-    pieces += [Piece(head=f"- reason: {word(r.reason, LONG)}")] if r.reason else []
+    pieces += [VerdictPart(head=f"- reason: {word(r.reason, LONG)}")] if r.reason else []
     return fitted([*pieces, *closing(r.warnings, r.signature)], cap)
 
 
-def started_markdown(r: Started, *, cap: int = CAP) -> str:
+def started_markdown(r: ProjectInit, *, cap: int = CAP) -> str:
     """What was written, on a page."""
     files = [*(("written", path) for path in r.written), *(("left as it is", path) for path in r.kept)]
     pieces = [
-        Piece(head=f"**{word(r.conclusion, LONG)}**"),
-        Piece(head=_bullets(files)),
-        Piece(head=fenced([safe.terminal(c) for c in r.next])),
+        VerdictPart(head=f"**{word(r.conclusion, LONG)}**"),
+        VerdictPart(head=_bullets(files)),
+        VerdictPart(head=fenced([safe.terminal(c) for c in r.next])),
     ]
     return fitted([*pieces, *closing(r.warnings, r.signature)], cap)

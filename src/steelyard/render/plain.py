@@ -12,7 +12,7 @@ from steelyard.results.evaluation import Answered, Evaluation
 from steelyard.results.history import Drift, PastRun, RunList
 from steelyard.results.measurement import Comparison, Difference, Interval, Leaderboard, Measurement, System, Test
 from steelyard.results.plan import Curve, Plan
-from steelyard.results.references import Changed, Finding, Lint, Listing, Shown, Started, Story
+from steelyard.results.references import Finding, Lint, Listing, ProjectInit, ReferenceChange, ReferenceDetail, ReferenceHistory
 from steelyard.results.verdict import EXIT, Recorded, Suite, Verdict
 from steelyard.tally.joint import JointCounts
 
@@ -168,11 +168,11 @@ KINDS: dict[str, Callable[[Plain], Any]] = {
     "suite": _suite,
     "recorded": _simple(Recorded),
     "references": _simple(Listing),
-    "reference": _simple(Shown),
+    "reference": _simple(ReferenceDetail),
     "lint": _lint,
-    "reference_history": _simple(Story),
-    "reference_change": _simple(Changed),
-    "init": _simple(Started),
+    "reference_history": _simple(ReferenceHistory),
+    "reference_change": _simple(ReferenceChange),
+    "init": _simple(ProjectInit),
     "history": _history,
     "drift": _simple(Drift),
     "certificate": _certificate,

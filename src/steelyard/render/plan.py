@@ -11,7 +11,7 @@ from steelyard.render.curve_text import curve_text, figure
 from steelyard.render.digits import NONE, count_text
 from steelyard.render.layout import GAP, left, right, widest, wrap
 from steelyard.render.markdown import markdown_table
-from steelyard.render.terminal import BOLD, DIM, Look, warning_lines
+from steelyard.render.terminal import BOLD, DIM, Terminal, warning_lines
 from steelyard.results.plan import Plan
 from steelyard.rounding import nearest, power_of_ten
 
@@ -28,7 +28,7 @@ Fact = tuple[str, str, str]
 
 def plan_text(plan: Plan, *, width: int = 80, color: bool = False, ascii_only: bool = False) -> str:
     """The plan as lines of at most `width` columns."""
-    look = Look(width=width, color=color, ascii_only=ascii_only)
+    look = Terminal(width=width, color=color, ascii_only=ascii_only)
     parts = [
         wrap(look.name(plan.conclusion), width) if plan.conclusion else [],
         _fact_lines(facts(plan), look),
@@ -137,7 +137,7 @@ def _drop(plan: Plan) -> list[Fact]:
     return out
 
 
-def _fact_lines(found: Sequence[Fact], look: Look) -> list[str]:
+def _fact_lines(found: Sequence[Fact], look: Terminal) -> list[str]:
     names = widest([name for name, _, _ in found])
     values = widest([value for _, value, meaning in found if meaning])
     before = names + values + 2 * len(GAP)
@@ -154,7 +154,7 @@ def _fact_lines(found: Sequence[Fact], look: Look) -> list[str]:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Column:
+class PlanColumn:
     """A head and its cells, numbers on their decimal points."""
 
     head: str
@@ -174,19 +174,19 @@ class Column:
         return max(min(widest(self.cells), LEAST_TEXT), min(word, MOST_WORD), widest(self.head.split(" ")))
 
 
-def columns_of(rows: Sequence[Row], name: Callable[[str], str]) -> list[Column]:
+def columns_of(rows: Sequence[Row], name: Callable[[str], str]) -> list[PlanColumn]:
     """The columns of a table; one that is empty in every row is left out."""
     keys = list(dict.fromkeys(key for row in rows for key in row))
     filled = [key for key in keys if any(row.get(key) is not None for row in rows)]
     return [_column(key, [row.get(key) for row in rows], name) for key in filled]
 
 
-def _column(key: str, values: Sequence[Any], name: Callable[[str], str]) -> Column:
+def _column(key: str, values: Sequence[Any], name: Callable[[str], str]) -> PlanColumn:
     known = [value for value in values if value is not None]
     numeric = all(isinstance(value, int | float) and not isinstance(value, bool) for value in known)
     head = name(key.replace("_", " "))
     if not numeric:
-        return Column(head=head, cells=[_words(value, name) for value in values], numeric=False)
+        return PlanColumn(head=head, cells=[_words(value, name) for value in values], numeric=False)
     if MONEY & set(key.replace("_", " ").split()):
         texts = [NONE if value is None else f"{value:,.2f}" for value in values]
     else:
@@ -195,7 +195,7 @@ def _column(key: str, values: Sequence[Any], name: Callable[[str], str]) -> Colu
     before = widest([text.partition(".")[0] for text in texts])
     placed = [right(whole, before) + point + rest for whole, point, rest in (text.partition(".") for text in texts)]
     width = widest(placed)
-    return Column(head=head, cells=[left(text, width) for text in placed], numeric=True)
+    return PlanColumn(head=head, cells=[left(text, width) for text in placed], numeric=True)
 
 
 def _words(value: Any, name: Callable[[str], str]) -> str:
@@ -227,7 +227,7 @@ def _decimals(values: Sequence[float]) -> int | None:
     return decimals
 
 
-def table_lines(rows: Sequence[Row], look: Look) -> list[str]:
+def table_lines(rows: Sequence[Row], look: Terminal) -> list[str]:
     """The table in the width: a long note goes below its row, heads wrap, then words; where even that does not fit, row by row."""
     columns = columns_of(rows, look.name)
     room = look.width - len(GAP) * len(columns)
@@ -248,16 +248,16 @@ def table_lines(rows: Sequence[Row], look: Look) -> list[str]:
     return lines
 
 
-def _note(text: str, look: Look) -> list[str]:
+def _note(text: str, look: Terminal) -> list[str]:
     """Words about a row, below it."""
     return [GAP * 3 + look.paint(line, DIM) for line in wrap(text, look.width - 3 * len(GAP))] if text not in ("", NONE) else []
 
 
-def _wrapped(text: str, width: int, look: Look) -> list[str]:
+def _wrapped(text: str, width: int, look: Terminal) -> list[str]:
     return [look.cut(line, width) for line in wrap(text, width, GAP)]
 
 
-def _side_by_side(cells: Sequence[Sequence[str]], columns: Sequence[Column], widths: Sequence[int]) -> list[str]:
+def _side_by_side(cells: Sequence[Sequence[str]], columns: Sequence[PlanColumn], widths: Sequence[int]) -> list[str]:
     """Cells of several lines each, in columns: numbers and their heads to the right, words to the left."""
     tall = max(map(len, cells))
     lines = []
@@ -270,7 +270,7 @@ def _side_by_side(cells: Sequence[Sequence[str]], columns: Sequence[Column], wid
     return lines
 
 
-def _widths(columns: Sequence[Column], room: int) -> list[int] | None:
+def _widths(columns: Sequence[PlanColumn], room: int) -> list[int] | None:
     """A width for each column, None if they cannot fit. What is left after the least goes to words, then to heads."""
     widths = [column.least for column in columns]
     spare = room - sum(widths)
@@ -284,7 +284,7 @@ def _widths(columns: Sequence[Column], room: int) -> list[int] | None:
     return widths
 
 
-def _told_by_row(columns: Sequence[Column], notes: Sequence[str], look: Look) -> list[str]:
+def _told_by_row(columns: Sequence[PlanColumn], notes: Sequence[str], look: Terminal) -> list[str]:
     """Each row as a small list: its name, then what it has."""
     lines = []
     heads = widest([column.head for column in columns[1:]])

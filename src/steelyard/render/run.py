@@ -8,7 +8,7 @@ from steelyard.render.comparison import comparison_markdown, comparison_text
 from steelyard.render.digits import count_text
 from steelyard.render.layout import wrap
 from steelyard.render.markdown import markdown_table, measurement_markdown
-from steelyard.render.terminal import Look, warning_lines
+from steelyard.render.terminal import Terminal, warning_lines
 from steelyard.render.text import measurement_text
 from steelyard.render.verdict import fact_lines, headline, joined, verdict_markdown, verdict_text, word
 from steelyard.render.verdict_facts import Fact
@@ -30,7 +30,7 @@ ERRORS = {  # what becomes of items without an answer
 
 def run_text(e: Evaluation, *, width: int = 80, color: bool = False, ascii_only: bool = False) -> str:
     """The run as lines of at most `width` columns where words allow."""
-    look = Look(width=width, color=color, ascii_only=ascii_only)
+    look = Terminal(width=width, color=color, ascii_only=ascii_only)
     options: dict[str, Any] = {"width": width, "color": color, "ascii_only": ascii_only}
     parts: list[list[str]] = []
     if e.verdict is not None:
@@ -114,7 +114,7 @@ def run_facts(e: Evaluation, model: Answered, *, named: bool) -> list[Fact]:
 
 def dry_run_text(d: DryRun, *, width: int = 80, color: bool = False, ascii_only: bool = False) -> str:
     """What a run would do, for a terminal."""
-    look = Look(width=width, color=color, ascii_only=ascii_only)
+    look = Terminal(width=width, color=color, ascii_only=ascii_only)
     parts = [headline("dry run", f"{d.task}, {' and '.join(str(model['name']) for model in d.models)}", look)]
     parts.append(["Nothing was asked and nothing written."])
     parts.append(["first prompt", *(f"  {look.name(line)}" for line in d.prompt.splitlines())])

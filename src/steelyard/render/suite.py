@@ -10,7 +10,7 @@ from steelyard.render import verdict as one
 from steelyard.render.digits import NONE, count_text, percent
 from steelyard.render.layout import GAP, left, right, widest, wrap
 from steelyard.render.markdown import markdown_table
-from steelyard.render.terminal import BOLD, DIM, Look, warning_lines
+from steelyard.render.terminal import BOLD, DIM, Terminal, warning_lines
 from steelyard.render.verdict_facts import IDLE, flips_text, p_beside, score_text, spec_text, waiver_text, who
 from steelyard.results.verdict import Suite, Verdict
 
@@ -23,7 +23,7 @@ NAMED = 5  # guards that are named for one warning
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Guard:
+class GuardLine:
     """A verdict and its place in the suite."""
 
     verdict: Verdict
@@ -53,10 +53,10 @@ class Guard:
         return self.counts_as.upper() if self.counts_as in ("regression", "inconclusive") else self.counts_as
 
 
-def guards(s: Suite) -> list[Guard]:
+def guards(s: Suite) -> list[GuardLine]:
     """Every verdict with its row, the worst first, else in the order of the suite file."""
     rows = list(s.rows)
-    found = [Guard(verdict=v, row=_row(v, i, rows)) for i, v in enumerate(s.verdicts)]
+    found = [GuardLine(verdict=v, row=_row(v, i, rows)) for i, v in enumerate(s.verdicts)]
     return sorted(found, key=lambda g: ORDER.index(g.counts_as) if g.counts_as in ORDER else 0)
 
 
@@ -72,14 +72,14 @@ def _names_agree(v: Verdict, row: Mapping[str, Any]) -> bool:
     return bool(row.get("task", v.task) == v.task and row.get("model", v.model) == v.model)
 
 
-def tally(found: Sequence[Guard]) -> str:
+def tally(found: Sequence[GuardLine]) -> str:
     """How many counted as what: 24 guards: 1 regression, 23 pass."""
     counts = {word: sum(g.counts_as == word for g in found) for word in dict.fromkeys([*ORDER, *(g.counts_as for g in found)])}
     listed = ", ".join(f"{count_text(n)} {word}" for word, n in counts.items() if n)
     return f"{count_text(len(found))} guard{'' if len(found) == 1 else 's'}" + (f": {listed}" if listed else "")
 
 
-def figures(g: Guard, alpha: float) -> list[str]:
+def figures(g: GuardLine, alpha: float) -> list[str]:
     """n, reference, run, the difference with its lower bound, p, adjusted p."""
     v, shown = g.verdict, score_text(g.verdict)
     lower = v.difference.get("lower")
@@ -93,7 +93,7 @@ def legend(s: Suite) -> str:
     return f"difference: up is good, [one-sided {percent(1 - s.alpha)} lower bound]; p adjusted by {s.correction} over the suite"
 
 
-def grouped_warnings(found: Sequence[Guard]) -> list[str]:
+def grouped_warnings(found: Sequence[GuardLine]) -> list[str]:
     """The warnings of all guards, each once, with the guards that have it."""
     by: dict[str, dict[str, None]] = {}
     for g in found:
@@ -107,7 +107,7 @@ def grouped_warnings(found: Sequence[Guard]) -> list[str]:
     return out
 
 
-def waived(found: Sequence[Guard]) -> list[tuple[Guard, str]]:
+def waived(found: Sequence[GuardLine]) -> list[tuple[GuardLine, str]]:
     """Each waiver with its words, and whether it did anything."""
     out = []
     for g in found:
@@ -124,7 +124,7 @@ def waived(found: Sequence[Guard]) -> list[tuple[Guard, str]]:
 
 def suite_text(s: Suite, *, width: int = 80, color: bool = False, ascii_only: bool = False) -> str:
     """The suite as lines of at most `width` columns where words allow."""
-    look = Look(width=width, color=color, ascii_only=ascii_only)
+    look = Terminal(width=width, color=color, ascii_only=ascii_only)
     found = guards(s)
     parts = [
         one.headline(s.verdict, f"suite{f' {s.name}' if s.name else ''}, {tally(found)}", look),
@@ -139,7 +139,7 @@ def suite_text(s: Suite, *, width: int = 80, color: bool = False, ascii_only: bo
     return one.joined(parts)
 
 
-def guard_lines(found: Sequence[Guard], alpha: float, look: Look) -> list[str]:
+def guard_lines(found: Sequence[GuardLine], alpha: float, look: Terminal) -> list[str]:
     """A line per guard if its names fit whole beside its numbers, else its names above its numbers."""
     columns = [
         [head, *_on_point(column)] for head, column in zip(FIGURES, zip(*(figures(g, alpha) for g in found), strict=True), strict=True)
@@ -165,7 +165,7 @@ def guard_lines(found: Sequence[Guard], alpha: float, look: Look) -> list[str]:
     return [line.rstrip() for line in lines]
 
 
-def _told(g: Guard) -> str:
+def _told(g: GuardLine) -> str:
     parts = [g.verdict.task, g.verdict.model, spec_text(g.verdict.spec), g.tier]
     return ", ".join(filter(None, parts)) + one.by_itself(g.verdict, g.counts_as)
 
@@ -181,7 +181,7 @@ def _beneath(line: str, columns: Sequence[Sequence[str]], i: int, width: int) ->
     return wrap("; ".join(f"{column[0]} {column[i].strip()}" for column in columns), width) if i else []
 
 
-def _names(found: Sequence[Guard]) -> list[tuple[str, list[str]]]:
+def _names(found: Sequence[GuardLine]) -> list[tuple[str, list[str]]]:
     """The columns of words; one that nobody has is left out."""
     own = [g.verdict for g in found]
     named = [
@@ -203,7 +203,7 @@ def _on_point(texts: Sequence[str]) -> list[str]:
     return [left(text, width) for text in placed]
 
 
-def _list(title: str, entries: Sequence[tuple[Guard, str]], look: Look) -> list[str]:
+def _list(title: str, entries: Sequence[tuple[GuardLine, str]], look: Terminal) -> list[str]:
     if not entries:
         return []
     lines = [f"{title}: {count_text(len(entries))}"]
@@ -212,7 +212,7 @@ def _list(title: str, entries: Sequence[tuple[Guard, str]], look: Look) -> list[
     return lines
 
 
-def _behind(g: Guard, look: Look) -> list[list[str]]:
+def _behind(g: GuardLine, look: Terminal) -> list[list[str]]:
     """What is behind a guard that did not simply pass; its numbers are in its line."""
     flips = [] if g.verdict.flips is None else one.labelled("flips", flips_text(g.verdict.flips), look)
     head, said, step = one.opening(g.verdict, look, g.counts_as)
@@ -227,8 +227,8 @@ def suite_markdown(s: Suite, *, cap: int = one.CAP) -> str:
     found = guards(s)
     name = f" {one.word(s.name)}" if s.name else ""
     pieces = [
-        one.Piece(head=f"## {s.verdict.upper()}: suite{name}, {tally(found)}"),
-        one.Piece(head=f"**{one.word(s.conclusion, one.LONG)}**" if s.conclusion else ""),
+        one.VerdictPart(head=f"## {s.verdict.upper()}: suite{name}, {tally(found)}"),
+        one.VerdictPart(head=f"**{one.word(s.conclusion, one.LONG)}**" if s.conclusion else ""),
         *_table(found, s),
         _bullets("Unconfirmed", [(g, UNCONFIRMED) for g in found if g.counts_as == "unconfirmed"]),
         _bullets("Waivers", waived(found)),
@@ -238,7 +238,7 @@ def suite_markdown(s: Suite, *, cap: int = one.CAP) -> str:
     return one.fitted(pieces, cap)
 
 
-def _table(found: Sequence[Guard], s: Suite) -> list[one.Piece]:
+def _table(found: Sequence[GuardLine], s: Suite) -> list[one.VerdictPart]:
     if not found:
         return []
     named = _names(found)
@@ -249,11 +249,11 @@ def _table(found: Sequence[Guard], s: Suite) -> list[one.Piece]:
         words = [one.word(cells[i]) if cells[i] else "" for _, cells in named]
         lines.append([counted, *words, *(cell.replace(">", "&gt;") for cell in figures(g, s.alpha))])
     head, rule, *rows = markdown_table(heads, lines).splitlines()
-    return [one.Piece(head=f"{head}\n{rule}", rows=rows, worth=one.ROW, noun="guards"), one.Piece(head=one.word(legend(s)))]
+    return [one.VerdictPart(head=f"{head}\n{rule}", rows=rows, worth=one.ROW, noun="guards"), one.VerdictPart(head=one.word(legend(s)))]
 
 
-def _bullets(title: str, entries: Sequence[tuple[Guard, str]]) -> one.Piece:
+def _bullets(title: str, entries: Sequence[tuple[GuardLine, str]]) -> one.VerdictPart:
     lines = [f"- {one.word(who(g.verdict))}: {one.word(said, one.LONG)}" for g, said in entries]
-    return one.Piece(
+    return one.VerdictPart(
         head=f"**{title}: {count_text(len(entries))}**\n" if entries else "", rows=lines, worth=one.WARNING, noun=title.lower()
     )

@@ -11,7 +11,7 @@ BOLD, DIM, YELLOW = "1", "2", "33"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Look:
+class Terminal:
     """What the terminal can carry. Colour only repeats what the words already say."""
 
     width: int
@@ -30,6 +30,6 @@ class Look:
         return f"\x1b[{code}m{text}\x1b[0m" if self.color and text.strip() else text
 
 
-def warning_lines(text: str, look: Look) -> list[str]:
+def warning_lines(text: str, look: Terminal) -> list[str]:
     first, *rest = wrap(f"warning: {look.name(text)}", look.width, " " * display_width("warning: "))
     return [look.paint("warning:", YELLOW) + first.removeprefix("warning:"), *rest]

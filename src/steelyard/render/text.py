@@ -9,7 +9,7 @@ from steelyard.render import blocks, summary
 from steelyard.render.digits import count_text, row_texts
 from steelyard.render.drawing import NARROWEST, WIDEST, axis_key, axis_of, draw, pen_of
 from steelyard.render.layout import GAP, left, on_point, right, widest, wrap
-from steelyard.render.terminal import BOLD, DIM, Look, warning_lines
+from steelyard.render.terminal import BOLD, DIM, Terminal, warning_lines
 from steelyard.results.measurement import Measurement, Row
 
 LONG = 45  # more rows than this in a block: one line per name, metrics side by side, if they fit
@@ -17,7 +17,7 @@ LEAST_NAME, FAIR_NAME = 8, 16
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Section:
+class RowBlock:
     """Rows under one head that share an axis."""
 
     head: str
@@ -28,7 +28,7 @@ class Section:
 
 def measurement_text(m: Measurement, *, width: int = 80, color: bool = False, ascii_only: bool = False, details: bool = False) -> str:
     """The measurement as lines of at most `width` columns where possible; whatever is cut is whole in the JSON."""
-    look = Look(width=width, color=color, ascii_only=ascii_only)
+    look = Terminal(width=width, color=color, ascii_only=ascii_only)
     parts = [wrap(summary.measured(m, look.name), width, GAP)]
     if rows := blocks.headline(m):
         parts.append(_headline(rows, look))
@@ -43,15 +43,15 @@ def measurement_text(m: Measurement, *, width: int = 80, color: bool = False, as
     return "\n\n".join("\n".join(line.rstrip() for line in lines) for lines in parts if lines)
 
 
-def _headline(rows: Sequence[Row], look: Look) -> list[str]:
+def _headline(rows: Sequence[Row], look: Terminal) -> list[str]:
     by_axis: dict[str, list[Row]] = {}
     for row in rows:
         by_axis.setdefault(axis_key(row), []).append(row)
-    sections = [Section(head="metric", names=[look.name(r.name) for r in some], rows=some, scale=some) for some in by_axis.values()]
+    sections = [RowBlock(head="metric", names=[look.name(r.name) for r in some], rows=some, scale=some) for some in by_axis.values()]
     return table_lines(sections, look)
 
 
-def _block(block: blocks.Block, look: Look) -> list[str]:
+def _block(block: blocks.Block, look: Terminal) -> list[str]:
     """A block on one line per name if that is long and fits, else a section per metric, each row with its drawing."""
     lines = grid_lines(block, look) if len(block.rows) > LONG and len(block.metrics) > 1 else []
     if not lines:
@@ -61,17 +61,17 @@ def _block(block: blocks.Block, look: Look) -> list[str]:
     return [*lines, hidden] if block.hidden else lines
 
 
-def _section(block: blocks.Block, metric: str, look: Look) -> Section:
+def _section(block: blocks.Block, metric: str, look: Terminal) -> RowBlock:
     named = block.of(metric)
     key = axis_key(named[0][1])
     scale = [row for row in block.rows if axis_key(row) == key]
-    return Section(head=look.name(metric), names=[GAP + look.name(name) for name, _ in named], rows=[row for _, row in named], scale=scale)
+    return RowBlock(head=look.name(metric), names=[GAP + look.name(name) for name, _ in named], rows=[row for _, row in named], scale=scale)
 
 
 # ---- a table with drawings -------------------------------------------------------------------------------------------
 
 
-def table_lines(sections: Sequence[Section], look: Look) -> list[str]:
+def table_lines(sections: Sequence[RowBlock], look: Terminal) -> list[str]:
     """All sections in the same columns: name, estimate, interval, n, drawing. Every line is equally wide."""
     rows = [row for section in sections for row in section.rows]
     texts = [row_texts(row) for row in rows]
@@ -96,7 +96,7 @@ def table_lines(sections: Sequence[Section], look: Look) -> list[str]:
     return lines
 
 
-def _head_line(heads: Sequence[str], above: Sequence[str], widths: Sequence[int], look: Look) -> list[str]:
+def _head_line(heads: Sequence[str], above: Sequence[str], widths: Sequence[int], look: Terminal) -> list[str]:
     """The heads that differ from those of the section above: what is repeated is not read."""
     fresh = [left("" if head == old else head, width) for head, old, width in zip(heads, above, widths, strict=True)]
     return [_join(fresh[:-1], fresh[-1], look, head=True)] if any(map(str.strip, fresh)) else []
@@ -115,7 +115,7 @@ def _room(longest: int, room: int) -> tuple[int, int]:
     return (name, drawing) if drawing >= NARROWEST else (min(longest, max(LEAST_NAME, room)), 0)
 
 
-def _join(cells: Sequence[str], drawing: str, look: Look, head: bool = False) -> str:
+def _join(cells: Sequence[str], drawing: str, look: Terminal, head: bool = False) -> str:
     painted = [look.paint(cell, DIM) for cell in cells] if head else [cells[0], look.paint(cells[1], BOLD), *cells[2:]]
     return GAP.join([*painted, look.paint(drawing, DIM) if head else drawing] if drawing else painted)
 
@@ -123,7 +123,7 @@ def _join(cells: Sequence[str], drawing: str, look: Look, head: bool = False) ->
 # ---- a grid: metrics side by side ------------------------------------------------------------------------------------
 
 
-def grid_lines(block: blocks.Block, look: Look) -> list[str]:
+def grid_lines(block: blocks.Block, look: Terminal) -> list[str]:
     """One line per name, per metric its estimate and interval; nothing if that does not fit the width."""
     counts = _column(block.count, ["" if entry.n is None else count_text(entry.n) for entry in block.entries], right)
     columns = [counts, *(_cells(block, metric, look) for metric in block.metrics)]
@@ -137,7 +137,7 @@ def grid_lines(block: blocks.Block, look: Look) -> list[str]:
     return [GAP.join(look.paint(cell, DIM) for cell in (cut[0], *(column[0] for column in columns))), *lines[1:]]
 
 
-def _cells(block: blocks.Block, metric: str, look: Look) -> list[str]:
+def _cells(block: blocks.Block, metric: str, look: Terminal) -> list[str]:
     """The column of one metric: estimate and interval, each on its decimal point."""
     texts = [row_texts(entry.rows[metric]) if metric in entry.rows else ("", "") for entry in block.entries]
     pairs = zip(on_point([e for e, _ in texts]), on_point([i for _, i in texts], left), strict=True)
@@ -147,7 +147,7 @@ def _cells(block: blocks.Block, metric: str, look: Look) -> list[str]:
 # ---- the lines below -------------------------------------------------------------------------------------------------
 
 
-def standard_errors(rows: Sequence[Row], look: Look, names: Sequence[str] | None = None) -> list[str]:
+def standard_errors(rows: Sequence[Row], look: Terminal, names: Sequence[str] | None = None) -> list[str]:
     """The standard error of every row that has one, in as many digits as it deserves."""
     called = names or [row.name for row in rows]
     known = [(name, row.standard_error) for name, row in zip(called, rows, strict=True) if row.standard_error is not None]
@@ -158,6 +158,6 @@ def standard_errors(rows: Sequence[Row], look: Look, names: Sequence[str] | None
     return wrap(f"standard error: {'; '.join(texts)}{left_out}", look.width, GAP)
 
 
-def _footer(m: Measurement, look: Look) -> list[str]:
+def _footer(m: Measurement, look: Terminal) -> list[str]:
     facts = (summary.methods(summary.all_rows(m), look.name), summary.design(m.rows), summary.lower_is_better(m.rows, look.name))
     return [line for fact in facts if fact for line in wrap(fact, look.width, GAP)]

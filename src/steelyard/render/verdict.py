@@ -10,7 +10,7 @@ from steelyard.render import safe
 from steelyard.render.digits import NONE, count_text
 from steelyard.render.layout import GAP, display_width, left, right, widest, wrap
 from steelyard.render.markdown import markdown_table
-from steelyard.render.terminal import BOLD, DIM, Look, warning_lines
+from steelyard.render.terminal import BOLD, DIM, Terminal, warning_lines
 from steelyard.render.verdict_bar import difference_bar
 from steelyard.render.verdict_facts import (
     SAMPLES,
@@ -38,7 +38,7 @@ DETAIL, ROW, WARNING, ALWAYS = 1, 2, 3, 9
 
 def verdict_text(v: Verdict, *, width: int = 80, color: bool = False, ascii_only: bool = False) -> str:
     """The verdict as lines of at most `width` columns where words allow."""
-    look = Look(width=width, color=color, ascii_only=ascii_only)
+    look = Terminal(width=width, color=color, ascii_only=ascii_only)
     parts = [
         *opening(v, look),
         *fact_lines(facts(v), look),
@@ -50,7 +50,7 @@ def verdict_text(v: Verdict, *, width: int = 80, color: bool = False, ascii_only
     return joined(parts)
 
 
-def opening(v: Verdict, look: Look, counted: str | None = None) -> list[list[str]]:
+def opening(v: Verdict, look: Terminal, counted: str | None = None) -> list[list[str]]:
     """What a tired person reads: what happened, how bad it is, what to do next."""
     sentence, command = next_step(v, counted)
     step = [*(wrap(look.name(sentence), look.width) if sentence else []), *folded([look.name(part) for part in command], look.width)]
@@ -66,7 +66,7 @@ def by_itself(v: Verdict, counted: str | None) -> str:
     return f", {v.verdict} by itself" if counted is not None and counted != v.verdict else ""
 
 
-def headline(word: str, about: str, look: Look) -> list[str]:
+def headline(word: str, about: str, look: Terminal) -> list[str]:
     """The verdict in capitals, and on what. Colour only repeats the word."""
     shown = word.upper()
     first, *rest = wrap(f"{shown}{GAP}{look.name(about)}", look.width, GAP * 2)
@@ -86,7 +86,7 @@ def folded(parts: Sequence[str], width: int) -> list[str]:
     return lines
 
 
-def fact_lines(groups: Sequence[Sequence[Fact]], look: Look) -> list[list[str]]:
+def fact_lines(groups: Sequence[Sequence[Fact]], look: Terminal) -> list[list[str]]:
     """Names, then numbers on their decimal points, then meanings: beside them, or below where the width is short."""
     every = [fact for group in groups for fact in group]
     heads = [value.partition(".")[0] for _, value, _ in every]
@@ -108,12 +108,12 @@ def fact_lines(groups: Sequence[Sequence[Fact]], look: Look) -> list[list[str]]:
     return out
 
 
-def labelled(label: str, said: str, look: Look) -> list[str]:
+def labelled(label: str, said: str, look: Terminal) -> list[str]:
     """A label, and its sentence hanging beside it."""
     return wrap(f"{label}: {look.name(said)}", look.width, " " * (len(label) + 2))
 
 
-def telling_lines(v: Verdict, look: Look) -> list[str]:
+def telling_lines(v: Verdict, look: Terminal) -> list[str]:
     """The items that changed in columns, long texts cut in the middle: the JSON has them whole."""
     heads, rows = telling_cells(v)
     if not rows:
@@ -146,7 +146,7 @@ def defused(line: str) -> str:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Piece:
+class VerdictPart:
     """A part of a page: rows between a head and a foot. Those of the least worth are left out first, from the end."""
 
     head: str = ""
@@ -164,7 +164,7 @@ def verdict_markdown(v: Verdict, *, cap: int = CAP) -> str:
     return fitted([*verdict_pieces(v, "##"), *closing(v.warnings, v.signature)], cap)
 
 
-def verdict_pieces(v: Verdict, level: str, counted: str | None = None) -> list[Piece]:
+def verdict_pieces(v: Verdict, level: str, counted: str | None = None) -> list[VerdictPart]:
     """The verdict without its warnings: heading, sentence, picture, what to do, numbers, notes, and the flipped items folded away."""
     sentence, command = next_step(v, counted)
     brief = sum(map(len, command)) <= LONG  # a command cannot be cut and stay a command
@@ -178,7 +178,7 @@ def verdict_pieces(v: Verdict, level: str, counted: str | None = None) -> list[P
         "\n".join(f"- {label}: {word(said, LONG)}" for label, said in notes(v)),
     ]
     return [
-        Piece(rows=["\n\n".join(part for part in body if part)], worth=DETAIL if level != "##" else ALWAYS, noun="reports"),
+        VerdictPart(rows=["\n\n".join(part for part in body if part)], worth=DETAIL if level != "##" else ALWAYS, noun="reports"),
         *_flipped(v),
     ]
 
@@ -188,7 +188,7 @@ def _cells(fact: Fact) -> list[str]:
     return [name if name == SAMPLES else word(name.strip()), value.replace(">", "&gt;"), word(meaning) if meaning else ""]
 
 
-def _flipped(v: Verdict) -> list[Piece]:
+def _flipped(v: Verdict) -> list[VerdictPart]:
     heads, rows = telling_cells(v, most=None)
     if not rows:
         return []
@@ -197,13 +197,16 @@ def _flipped(v: Verdict) -> list[Piece]:
     )
     head, rule, *cells = lines.splitlines()
     top = f"<details><summary>Items that changed, the most telling first: {len(rows)}</summary>\n\n{head}\n{rule}"
-    return [Piece(head=top, rows=cells, foot="\n</details>", worth=FLIPPED, noun="flipped items")]
+    return [VerdictPart(head=top, rows=cells, foot="\n</details>", worth=FLIPPED, noun="flipped items")]
 
 
-def closing(warnings: Sequence[str], signature: str) -> list[Piece]:
+def closing(warnings: Sequence[str], signature: str) -> list[VerdictPart]:
     """Warnings, then the signature."""
     lines = [f"- **warning:** {word(warning, LONG)}" for warning in warnings]
-    return [Piece(rows=lines, worth=WARNING, noun="warnings"), Piece(head=safe.code_span(short(signature, LONG)) if signature else "")]
+    return [
+        VerdictPart(rows=lines, worth=WARNING, noun="warnings"),
+        VerdictPart(head=safe.code_span(short(signature, LONG)) if signature else ""),
+    ]
 
 
 def short(text: str, most: int) -> str:
@@ -221,7 +224,7 @@ def fenced(lines: Sequence[str]) -> str:
     return "\n".join(["```sh", *lines, "```"]) if lines else ""
 
 
-def fitted(pieces: Sequence[Piece], cap: int) -> str:
+def fitted(pieces: Sequence[VerdictPart], cap: int) -> str:
     """The pieces as one page within `cap` bytes: the least important rows go first, and the last line says how many."""
     kept = [len(piece.rows) for piece in pieces]
     over = sum(_size(piece.text(n)) + 2 for piece, n in zip(pieces, kept, strict=True)) + LONGEST - cap
@@ -250,7 +253,7 @@ def _size(text: str) -> int:
 
 def recorded_text(r: Recorded, *, width: int = 80, color: bool = False, ascii_only: bool = False) -> str:
     """What is now on record, where, and what it replaced."""
-    look = Look(width=width, color=color, ascii_only=ascii_only)
+    look = Terminal(width=width, color=color, ascii_only=ascii_only)
     parts = [
         headline(_recorded_word(r), _recorded_about(r), look),
         wrap(look.name(r.conclusion), width) if r.conclusion else [],
@@ -270,7 +273,7 @@ def recorded_markdown(r: Recorded, *, cap: int = CAP) -> str:
         markdown_table([("", "---"), ("", "---:"), ("", "---")], [_cells(fact) for fact in _recorded_facts(r)]),
         "\n".join(f"- {label}: {word(said, LONG)}" for label, said in _recorded_notes(r)),
     ]
-    return fitted([Piece(head="\n\n".join(part for part in body if part)), *closing(r.warnings, r.signature)], cap)
+    return fitted([VerdictPart(head="\n\n".join(part for part in body if part)), *closing(r.warnings, r.signature)], cap)
 
 
 def _recorded_word(r: Recorded) -> str:

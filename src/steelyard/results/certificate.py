@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from steelyard.results.display import Looks
+from steelyard.results.display import Displayable
 
 SCHEMA = 1
 UP_IS_BAD = ("size",)  # the kinds whose worst is the largest share
@@ -116,7 +116,7 @@ class Precise:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Certificate(Looks):
+class Certificate(Displayable):
     """All claims of a grid. `coverage` and `size` are the worst found among methods that are claimed to be valid."""
 
     grid: str

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 
-class Looks:
+class Displayable:
     """What results inherit."""
 
     __slots__ = ()

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from steelyard.results.display import Looks
+from steelyard.results.display import Displayable
 from steelyard.results.measurement import Comparison, Measurement
 from steelyard.results.verdict import Verdict
 
@@ -42,7 +42,7 @@ class Answered:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Evaluation(Looks):
+class Evaluation(Displayable):
     """A model evaluated now, or two of them side by side. The verdict decides the exit code, where there is one."""
 
     task: str

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from steelyard.results.display import Looks
+from steelyard.results.display import Displayable
 
 SCHEMA = 1
 
@@ -60,7 +60,7 @@ def _plain(value: Any) -> Any:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class RunList(Looks):
+class RunList(Displayable):
     """Runs of the history that were asked for, newest first. `next` is what `after` must be for the page that follows."""
 
     place: str
@@ -99,7 +99,7 @@ class RunList(Looks):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Drift(Looks):
+class Drift(Displayable):
     """How the runs of one task, model, spec and metric have moved. What could not be told is None, and a warning says why.
 
     `runs` are oldest first, with the estimate, the score against all runs before, the CUSUM and both evidences. `drifting`

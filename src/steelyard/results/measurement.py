@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from steelyard.errors import UsageError
-from steelyard.results.display import Looks
+from steelyard.results.display import Displayable
 from steelyard.tally.counts import Counts
 
 SCHEMA = 1
@@ -95,7 +95,7 @@ class Slice:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Measurement(Looks):
+class Measurement(Displayable):
     """How good it is and how sure we are: one row per quantity.
 
     `roles` says which column of the source was read as what; `table` is the tally where the metrics rest on one.
@@ -242,7 +242,7 @@ class Test:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Comparison(Looks):
+class Comparison(Displayable):
     """Is the candidate better than the baseline? difference is candidate minus baseline, always."""
 
     design: str
@@ -307,7 +307,7 @@ class Comparison(Looks):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Leaderboard(Looks):
+class Leaderboard(Displayable):
     """Many systems: each with its interval, the pairs with corrected p-values, and tiers that cannot be told apart."""
 
     metric: str

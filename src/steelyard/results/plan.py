@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from steelyard.results.display import Looks
+from steelyard.results.display import Displayable
 
 SCHEMA = 1
 
@@ -45,7 +45,7 @@ class Curve:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Plan(Looks):
+class Plan(Displayable):
     """How much data a question takes.
 
     `goal` is detect, rule-out, width, threshold, train or designs. `n` is the number to act on; where the criterion is a

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from steelyard.results.display import Looks
+from steelyard.results.display import Displayable
 
 SCHEMA = 1
 LEVELS = ("error", "warning", "note")
@@ -14,7 +14,7 @@ FEW = 3  # findings of one kind that are shown in full
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Listing(Looks):
+class Listing(Displayable):
     """The references of a directory, or of one task: a row for each entry, with what a bare score would be held to."""
 
     directory: str
@@ -43,7 +43,7 @@ class Listing(Looks):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Shown(Looks):
+class ReferenceDetail(Displayable):
     """One reference in full: the entry, the rule with where each number comes from, and what it can find.
 
     `entry` is None if nothing matches and an explanation was asked for. `held` has every entry of the model, held against
@@ -105,7 +105,7 @@ class Finding:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Lint(Looks):
+class Lint(Displayable):
     """What is wrong with the references. Errors count; with `strict` warnings count too; notes never do.
 
     A text shows a few findings of each kind and counts the others, unless `every` is set; JSON always has all.
@@ -166,7 +166,7 @@ class Lint(Looks):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Story(Looks):
+class ReferenceHistory(Displayable):
     """How references came about. Each of `series` is one model under one spec: its changes, first to last, and their sum."""
 
     task: str
@@ -197,7 +197,7 @@ class Story(Looks):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Changed(Looks):
+class ReferenceChange(Displayable):
     """What was done to references: removed, renamed, approved, imported. `rows` has one line for each entry or file.
 
     `config` is what an import said of its tasks in steelyard.toml: the file, the keys that were added, those that were kept.
@@ -233,7 +233,7 @@ class Changed(Looks):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Started(Looks):
+class ProjectInit(Displayable):
     """What `init` wrote, what it found and left alone, and the commands that come next."""
 
     written: tuple[str, ...]

@@ -6,14 +6,14 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from steelyard.results.display import Looks
+from steelyard.results.display import Displayable
 
 SCHEMA = 1
 EXIT = {"pass": 0, "regression": 1, "inconclusive": 2}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Verdict(Looks):
+class Verdict(Displayable):
     """Has it become worse than the reference? `difference` is candidate minus reference, turned so that up is good.
 
     All of value, difference, margin, theta, mde, sigma and threshold are in `scale`. `lower` and `upper` are the
@@ -87,7 +87,7 @@ class Verdict(Looks):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Suite(Looks):
+class Suite(Displayable):
     """Many guards at once. `rows` say for each verdict its place in the family: adjusted p, tier, waiver, what counts."""
 
     verdict: str
@@ -130,7 +130,7 @@ class Suite(Looks):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Recorded(Looks):
+class Recorded(Displayable):
     """A reference that was put on record, or replaced (`before` is then its old value)."""
 
     task: str

@@ -19,7 +19,7 @@ from steelyard.web import actions as approving
 from steelyard.web import planning
 from steelyard.web import views as looking
 from steelyard.web.pages import asked, page, refusal, statics
-from steelyard.web.security import Gate
+from steelyard.web.security import AccessCheck
 from steelyard.web.sessions import Sessions, same_secret
 from steelyard.web.settings import Serving
 
@@ -49,7 +49,9 @@ def make_app(serving: Serving) -> ASGIApp:
         Route("/static/{name}", static),
         Route("/favicon.ico", lambda request: RedirectResponse("/static/icon.svg")),
     ]
-    return Gate(Starlette(routes=routes, exception_handlers={HTTPException: _no_page}), serving, Sessions(serving.secret, serving.port))
+    return AccessCheck(
+        Starlette(routes=routes, exception_handlers={HTTPException: _no_page}), serving, Sessions(serving.secret, serving.port)
+    )
 
 
 def _page(answer: Answer) -> Callable[[Request], Awaitable[Response]]:

@@ -16,7 +16,7 @@ from starlette.types import Scope
 
 from steelyard.errors import UsageError
 from steelyard.version import __version__
-from steelyard.web.sessions import Session, Sessions
+from steelyard.web.sessions import BrowserSession, Sessions
 from steelyard.web.settings import Serving
 
 if TYPE_CHECKING:
@@ -38,7 +38,7 @@ def refusal(scope: Scope, status: int, said: str, hint: str = "") -> Response:
 
 def _rendered(scope: Scope, template: str, context: Mapping[str, Any]) -> str:
     state = scope["state"]
-    session: Session = state["session"]
+    session: BrowserSession = state["session"]
     sessions: Sessions = state["sessions"]
     serving: Serving = state["serving"]
     shared = {

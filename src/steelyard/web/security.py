@@ -11,7 +11,7 @@ from starlette.responses import RedirectResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from steelyard.web.pages import refusal
-from steelyard.web.sessions import HOURS, Session, Sessions
+from steelyard.web.sessions import HOURS, BrowserSession, Sessions
 from steelyard.web.settings import Serving
 
 HEADERS = {
@@ -30,7 +30,7 @@ MOST_FIELDS = 50
 OPEN = ("/sign-in", "/static/")  # what a stranger may see even where a token is required
 
 
-class Gate:
+class AccessCheck:
     """Lets in what is meant for this server and refuses the rest, in words that tell nothing."""
 
     def __init__(self, app: ASGIApp, serving: Serving, sessions: Sessions) -> None:
@@ -54,7 +54,7 @@ class Gate:
             refused = await self._form(scope, receive, session)
         await (refused or self.app)(scope, receive, answered)
 
-    def _session(self, headers: Headers) -> Session:
+    def _session(self, headers: Headers) -> BrowserSession:
         try:
             found = SimpleCookie(headers.get("cookie", "")).get(self.sessions.cookie)
         except CookieError:
@@ -67,7 +67,7 @@ class Gate:
             headers.setdefault(name, value)
         still = scope["path"].startswith("/static/")
         headers.setdefault("cache-control", "public, max-age=31536000, immutable" if still else "no-store")
-        session: Session = scope["state"]["session"]
+        session: BrowserSession = scope["state"]["session"]
         if session.fresh and not still:
             value = self.sessions.written(session)
             headers.append("set-cookie", f"{self.sessions.cookie}={value}; Path=/; HttpOnly; SameSite=Strict; Max-Age={HOURS * 3600}")
@@ -88,7 +88,7 @@ class Gate:
             return RedirectResponse(f"/sign-in?next={quote(asked, safe='')}", 303)
         return None
 
-    async def _form(self, scope: Scope, receive: Receive, session: Session) -> Response | None:
+    async def _form(self, scope: Scope, receive: Receive, session: BrowserSession) -> Response | None:
         """Read a form, if it is one of ours: sent from a page of this server, in this session."""
         headers = Headers(scope=scope)
         origin, host = headers.get("origin"), headers["host"]

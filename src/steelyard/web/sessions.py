@@ -13,7 +13,7 @@ ANYONE, KNOWN = "anyone", "known"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Session:
+class BrowserSession:
     """Who is asking. `known` means that the token was given."""
 
     id: str
@@ -29,16 +29,16 @@ class Sessions:
         self._ended: set[str] = set()
         self.cookie = f"steelyard_{port}"  # a browser does not keep ports of one host apart, so the name does
 
-    def begun(self, *, known: bool = False) -> Session:
+    def begun(self, *, known: bool = False) -> BrowserSession:
         """A new session. Signing in always begins one: a cookie that was planted before is worth nothing afterwards."""
-        return Session(id=f"{int(time.time()):x}-{secrets.token_hex(16)}", known=known, fresh=True)
+        return BrowserSession(id=f"{int(time.time()):x}-{secrets.token_hex(16)}", known=known, fresh=True)
 
-    def written(self, session: Session) -> str:
+    def written(self, session: BrowserSession) -> str:
         """The value of its cookie."""
         rank = KNOWN if session.known else ANYONE
         return f"{session.id}.{rank}.{self._mac('session', session.id, rank)}"
 
-    def read(self, value: str | None) -> Session:
+    def read(self, value: str | None) -> BrowserSession:
         """The session of a cookie, or a new one for somebody unknown."""
         parts = (value or "").split(".")
         if len(parts) != 3:
@@ -46,17 +46,17 @@ class Sessions:
         id_, rank, mac = parts
         if rank not in (ANYONE, KNOWN) or not _same(mac, self._mac("session", id_, rank)) or id_ in self._ended or _old(id_):
             return self.begun()
-        return Session(id=id_, known=rank == KNOWN)
+        return BrowserSession(id=id_, known=rank == KNOWN)
 
-    def end(self, session: Session) -> None:
+    def end(self, session: BrowserSession) -> None:
         """The cookie is worth nothing from now on."""
         self._ended.add(session.id)
 
-    def form_token(self, session: Session) -> str:
+    def form_token(self, session: BrowserSession) -> str:
         """What every form of this session must bring along."""
         return self._mac("form", session.id, KNOWN if session.known else ANYONE)
 
-    def is_form_token(self, session: Session, given: str) -> bool:
+    def is_form_token(self, session: BrowserSession, given: str) -> bool:
         return _same(given, self.form_token(session))
 
     def _mac(self, *parts: str) -> str:

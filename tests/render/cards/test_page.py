@@ -8,13 +8,13 @@ import pytest
 
 import steelyard as sy
 from render.verdict_samples import HOSTILE, harmless_page
-from steelyard.render.cards.about import About, Evaluated
+from steelyard.render.cards.about import CardDetails, Evaluated
 from steelyard.render.cards.page import ASKED, BEGIN, END, card_part, new_page
 from steelyard.results.measurement import Measurement
 
 
-def about(*measurements: Measurement, data: str = "data", model: str = "m") -> About:
-    return About(model=model, evaluated=tuple(Evaluated(data=f"{data}{i}", measurement=each) for i, each in enumerate(measurements)))
+def about(*measurements: Measurement, data: str = "data", model: str = "m") -> CardDetails:
+    return CardDetails(model=model, evaluated=tuple(Evaluated(data=f"{data}{i}", measurement=each) for i, each in enumerate(measurements)))
 
 
 def labels(names: tuple[str, str] = ("cat", "dog"), column: str = "place") -> Measurement:
@@ -24,7 +24,7 @@ def labels(names: tuple[str, str] = ("cat", "dog"), column: str = "place") -> Me
     return sy.measure({"truth": truth, "prediction": said, column: [draw.choice(names) for _ in truth]}, by=column)
 
 
-def text(found: About) -> str:
+def text(found: CardDetails) -> str:
     return "\n".join(card_part(found))
 
 

@@ -11,7 +11,7 @@ from render.verdict_samples import FLOOR, LEGACY, LOWER_IS_BETTER, NIGHTLY, PAIR
 from steelyard.results.certificate import Certificate, Held, Precise, Preferred, Tried
 from steelyard.results.evaluation import Answered, Evaluation
 from steelyard.results.history import Drift, PastRun, RunList
-from steelyard.results.references import Changed, Finding, Lint, Listing, Shown, Started, Story
+from steelyard.results.references import Finding, Lint, Listing, ProjectInit, ReferenceChange, ReferenceDetail, ReferenceHistory
 from steelyard.results.verdict import Recorded
 
 DIGITS = [str(files("steelyard") / "data" / name) for name in ("digits_naive_bayes.csv", "digits_logistic.csv")]
@@ -139,7 +139,7 @@ def samples() -> dict[str, Any]:
         ),
         "run alone": Evaluation(task="t", n=60, available=60, repeats=1, models=(answered,)),
         "references": Listing(directory="references", rows=(ROW,), conclusion="1 reference in 1 task."),
-        "reference": Shown(
+        "reference": ReferenceDetail(
             task="t",
             model="m",
             file="t.yaml",
@@ -155,9 +155,9 @@ def samples() -> dict[str, Any]:
             findings=(Finding(level="error", code="E1", file="t.yaml", line=3, model="m", sentence="a value above 1"),),
             conclusion="1 error.",
         ),
-        "story": Story(task="t", file="t.history.jsonl", series=(SERIES,), conclusion="2 changes."),
-        "changed": Changed(action="remove", directory="references", rows=(ROW,), reason="gone", conclusion="1 removed."),
-        "started": Started(written=("steelyard.toml",), kept=("references",), next=("steelyard record RUN --task t --model m",)),
+        "story": ReferenceHistory(task="t", file="t.history.jsonl", series=(SERIES,), conclusion="2 changes."),
+        "changed": ReferenceChange(action="remove", directory="references", rows=(ROW,), reason="gone", conclusion="1 removed."),
+        "started": ProjectInit(written=("steelyard.toml",), kept=("references",), next=("steelyard record RUN --task t --model m",)),
         "history": RunList(
             place="sqlite:///runs.db", runs=(PastRun(id="0f7d63ca", time="2026-11-01T10:00:00Z", command="check", task="t", model="m"),)
         ),

@@ -15,7 +15,7 @@ from steelyard.errors import UsageError
 from steelyard.render.html.parts import drawing_of
 from steelyard.render.pictures.by_matplotlib import figure_of
 from steelyard.render.pictures.canvas import share
-from steelyard.render.pictures.forest import LEFT, RIGHT, Bar, Forest, Rule
+from steelyard.render.pictures.forest import LEFT, RIGHT, Bar, Forest, GuideLine
 from steelyard.render.pictures.plane import Line, Plane, curve_plane, plane_of
 from steelyard.results.plan import Curve
 
@@ -39,7 +39,9 @@ def test_bars_stand_where_their_numbers_are() -> None:
     stream = random.Random(5)
     for _ in range(50):
         rows = [sorted(stream.uniform(-3, 5) for _ in range(3)) for _ in range(stream.randint(1, 6))]
-        forest = Forest(title="t", bars=[Bar(name="b", low=a, estimate=b, high=c) for a, b, c in rows], rules=[Rule(at=0.0, name="zero")])
+        forest = Forest(
+            title="t", bars=[Bar(name="b", low=a, estimate=b, high=c) for a, b, c in rows], rules=[GuideLine(at=0.0, name="zero")]
+        )
         scale = forest.scale
         assert scale is not None
         svg = forest.svg()
@@ -68,7 +70,11 @@ def test_an_unknown_number_is_drawn_nowhere() -> None:
 
 
 def test_lines_have_names_that_never_share_a_line() -> None:
-    rules = [Rule(at=0.0, name="zero"), Rule(at=-0.0001, name="margin", sort="margin"), Rule(at=-0.0002, name="theta", sort="theta")]
+    rules = [
+        GuideLine(at=0.0, name="zero"),
+        GuideLine(at=-0.0001, name="margin", sort="margin"),
+        GuideLine(at=-0.0002, name="theta", sort="theta"),
+    ]
     svg = Forest(title="t", bars=[Bar(name="b", estimate=0.5)], rules=rules).svg()
     named = [(e.text, e.get("y")) for e in tree(svg).iter(f"{SVG}text") if "goal-text" in (e.get("class") or "")]
     assert [name for name, _ in named] == ["zero", "margin", "theta"]
@@ -94,12 +100,12 @@ def test_grid_lines_leave_the_words_of_a_row_free() -> None:
 
 def test_the_name_of_a_line_avoids_the_lines_before_it() -> None:
     bars = [Bar(name="a", estimate=0.03, low=-0.09, high=0.16)]
-    rules = [Rule(at=0.0, name="no difference"), Rule(at=0.05, name="margin 0.05", sort="margin")]
+    rules = [GuideLine(at=0.0, name="no difference"), GuideLine(at=0.05, name="margin 0.05", sort="margin")]
     anchors = [
         e.get("text-anchor") for e in tree(Forest(title="t", bars=bars, rules=rules).svg()).iter(f"{SVG}text") if e.text == "margin 0.05"
     ]
     assert anchors in (["start"], [None])  # to the left it would cross the line of no difference
-    alone = Forest(title="t", bars=bars, rules=[Rule(at=0.15, name="margin 0.15")]).svg()
+    alone = Forest(title="t", bars=bars, rules=[GuideLine(at=0.15, name="margin 0.15")]).svg()
     assert [e.get("text-anchor") for e in tree(alone).iter(f"{SVG}text") if e.text == "margin 0.15"] == ["end"]  # there is no room
 
 
@@ -133,7 +139,7 @@ def test_the_curve_of_a_plan_keeps_band_goal_and_answer() -> None:
 @pytest.mark.parametrize("word", [*HOSTILE, "_hidden"], ids=lambda word: ascii(word)[:30])
 def test_words_are_harmless(word: str) -> None:
     for drawing in (
-        Forest(title=word, bars=[Bar(name=word, estimate=0.5, said=word)], rules=[Rule(at=0.0, name=word)], axis=word),
+        Forest(title=word, bars=[Bar(name=word, estimate=0.5, said=word)], rules=[GuideLine(at=0.0, name=word)], axis=word),
         plane_of(word, word, word, [Line(name=word, places=[(0.0, 1.0), (1.0, 2.0)])]),
     ):
         for alone in (True, False):

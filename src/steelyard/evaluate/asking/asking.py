@@ -22,7 +22,7 @@ from steelyard.evaluate.asking.asks import Answer, Ask, Case, Model
 from steelyard.evaluate.asking.deadline import leave_behind
 from steelyard.evaluate.asking.journal import Journal
 from steelyard.evaluate.asking.plain import words
-from steelyard.evaluate.asking.workers import After, Arrival, Batch, Desk, dismiss
+from steelyard.evaluate.asking.workers import After, Arrival, Batch, WorkerPool, dismiss
 
 MAX_ERROR_RATE = 0.05
 HOPELESS = 10  # so many errors of a model before its first answer end the run
@@ -33,7 +33,7 @@ _PATIENCE = 0.5
 
 
 @dataclass(slots=True, kw_only=True)
-class Asked:
+class AskingState:
     """What has been asked so far. `done` are the answers handed out, in order; `wasted` those that nobody wanted any more."""
 
     total: int | None = None
@@ -56,7 +56,7 @@ class Asked:
 class Watcher(Protocol):
     """Somebody who shows how it goes."""
 
-    def __call__(self, asked: Asked) -> None:
+    def __call__(self, asked: AskingState) -> None:
         """Answers have arrived."""
 
     def ending(self, in_flight: int) -> None:
@@ -139,11 +139,11 @@ class Asking(Iterator[tuple[Ask, Answer]]):
         after: After | None,
         progress: Watcher | None,
     ) -> None:
-        self.asked = Asked(total=total)
+        self.asked = AskingState(total=total)
         self._asks: Iterator[Ask] = iter(asks)
         self._journal, self._models = journal, list(models)
         self._max_error_rate, self._progress = max_error_rate, progress
-        self._desks = [Desk(model, journal, after, concurrency or model.concurrency) for model in self._models]
+        self._desks = [WorkerPool(model, journal, after, concurrency or model.concurrency) for model in self._models]
         self._arrivals: queue.SimpleQueue[Arrival] = queue.SimpleQueue()
         self._step = sum(desk.batch for desk in self._desks)
         self._window = ahead or 2 * sum(desk.batch * desk.most for desk in self._desks)

@@ -13,7 +13,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, TextIO
 
 if TYPE_CHECKING:
-    from steelyard.evaluate.asking.asking import Asked
+    from steelyard.evaluate.asking.asking import AskingState
 
 EVERY = 0.2  # seconds between two looks at the line
 _CLEAR = "\r\x1b[K"
@@ -36,7 +36,7 @@ class Progress:
         self._last: float | None = None
         self._dirty = False
 
-    def __call__(self, asked: Asked) -> None:
+    def __call__(self, asked: AskingState) -> None:
         """Show how far it is, not more than five times a second."""
         now = self._clock()
         if not self._shows or (self._last is not None and now - self._last < EVERY):
@@ -72,7 +72,7 @@ class Progress:
             self._shows = False
 
 
-def line(asked: Asked, seconds: float, name: str = "") -> str:
+def line(asked: AskingState, seconds: float, name: str = "") -> str:
     """What the line says.
 
     >>> from steelyard.evaluate.asking.asking import Asked

@@ -103,7 +103,7 @@ class Price:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Told:
+class AnswerSummary:
     """The counts of a run. Rows whose tokens or times are not known are left out of those sums, and counted in `untold`."""
 
     n: int
@@ -123,7 +123,7 @@ class Told:
     example_of_error: str | None
 
     @classmethod
-    def of(cls, rows: Iterable[Mapping[str, Any]], price: Price | None = None) -> Told:
+    def of(cls, rows: Iterable[Mapping[str, Any]], price: Price | None = None) -> AnswerSummary:
         """The counts of all rows; the cost, if there is a price and the tokens of every answer are known."""
         rows = list(rows)
         many = Counter(row["outcome"] for row in rows)

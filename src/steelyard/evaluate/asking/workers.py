@@ -16,7 +16,7 @@ Batch = list[tuple[int, Ask]]  # asks, with their places in the order of all
 Arrival = tuple[Batch, list[Answer | None], BaseException | None]  # no answer: it was not asked, or the fault is its own
 
 
-class Desk:
+class WorkerPool:
     """Where a model's asks wait, and the threads that take them from there. Threads are started as they are needed."""
 
     def __init__(self, model: Model, journal: Journal | None, after: After | None, most: int) -> None:
@@ -69,7 +69,7 @@ class Desk:
         return first
 
 
-def dismiss(desks: Sequence[Desk]) -> None:
+def dismiss(desks: Sequence[WorkerPool]) -> None:
     for desk in desks:
         desk.closed.set()
         for _ in desk.threads:

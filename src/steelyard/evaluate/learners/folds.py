@@ -40,7 +40,7 @@ class Split:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Answer:
+class LearnerAnswer:
     """What a fitted learner said about the test rows; `said` are its warnings. likelihood has one column per class."""
 
     prediction: npt.NDArray[Any]
@@ -62,7 +62,7 @@ class Outcome:
     """One split and what each learner made of it."""
 
     split: Split
-    answers: tuple[Answer | Failure, ...]
+    answers: tuple[LearnerAnswer | Failure, ...]
 
 
 # ---- splits ----------------------------------------------------------------------------------------------------------
@@ -211,7 +211,7 @@ def _one(learners: Sequence[Any], x: Any, y: npt.NDArray[Any], split: Split, lik
     return Outcome(split, tuple(_ask(learner, train, y[split.train], test, split, likelihood) for learner in learners))
 
 
-def _ask(learner: Any, train: Any, y: npt.NDArray[Any], test: Any, split: Split, likelihood: bool) -> Answer | Failure:
+def _ask(learner: Any, train: Any, y: npt.NDArray[Any], test: Any, split: Split, likelihood: bool) -> LearnerAnswer | Failure:
     during = "copying"
     try:
         with _apart(split.seed) as heard:
@@ -226,7 +226,9 @@ def _ask(learner: Any, train: Any, y: npt.NDArray[Any], test: Any, split: Split,
             if prediction.shape != (len(split.test),):
                 return Failure(during, f"predictions of shape {prediction.shape} for {len(split.test)} items")
             matrix, classes = _likelihood(fitted, test) if likelihood else (None, ())
-        return Answer(prediction, matrix, classes, tuple(dict.fromkeys(f"{w.category.__name__}: {_line(str(w.message))}" for w in heard)))
+        return LearnerAnswer(
+            prediction, matrix, classes, tuple(dict.fromkeys(f"{w.category.__name__}: {_line(str(w.message))}" for w in heard))
+        )
     except Exception as fault:
         return Failure(during, _words(fault))
 

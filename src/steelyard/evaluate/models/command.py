@@ -29,7 +29,7 @@ RESTARTS = 3
 TIMEOUT = 600.0  # seconds without a line: loading a large model takes minutes
 
 
-class Command:
+class CommandModel:
     """A `Model` (evaluate/asking/asks.py) that is a program. Asked by one thread at a time, whoever calls.
 
     A program that ends, or is silent for `timeout` seconds, costs the items in flight (they are errors) and is started again,

@@ -15,8 +15,8 @@ from steelyard.errors import DataError, SourceError, UsageError
 from steelyard.evaluate.asking.asks import Answer, Ask
 from steelyard.evaluate.asking.plain import without_secrets
 from steelyard.evaluate.models.address import PATHS, address, credentials, is_loopback, shown
-from steelyard.evaluate.models.http_client import Lost, Reason, Reply, Timeouts, Wire
-from steelyard.evaluate.models.rate_limit import Pace, Patience, Stopped, asked_to_wait, worth_a_retry
+from steelyard.evaluate.models.http_client import HttpClient, Reason, Reply, Timeouts, TransportError
+from steelyard.evaluate.models.rate_limit import RateLimiter, RetryPolicy, RunEnded, asked_to_wait, worth_a_retry
 from steelyard.evaluate.models.replies import Said, Unreadable, answer_in, code_of, words_of
 from steelyard.redaction import redact, redact_bytes, remember
 from steelyard.version import __version__
@@ -60,8 +60,8 @@ class Endpoint:
         seeds: bool = True,
         timeouts: Timeouts | None = None,
         concurrency: int = 16,
-        patience: Patience | None = None,
-        pace: Pace | None = None,
+        patience: RetryPolicy | None = None,
+        pace: RateLimiter | None = None,
         tls: ssl.SSLContext | None = None,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
@@ -80,11 +80,11 @@ class Endpoint:
         }
         self.identity |= {} if seeds else {"seeds": False}
         self.warnings: list[str] = []
-        self.patience, self.pace = patience or Patience(), pace or Pace(concurrency)
+        self.patience, self.pace = patience or RetryPolicy(), pace or RateLimiter(concurrency)
         self.requests, self.faults = 0, Counter[str]()
         self._clock, self._lock, self._reached, self._answered = clock, threading.Lock(), False, False
         self._path = url.path + PATHS[api] + (f"?{url.query}" if url.query else "")
-        self._wire = Wire(f"{url.scheme}://{url.netloc}", timeouts=timeouts, tls=tls)
+        self._wire = HttpClient(f"{url.scheme}://{url.netloc}", timeouts=timeouts, tls=tls)
         authorization, hidden = credentials(key, url)
         for each in hidden:
             remember(each)
@@ -121,7 +121,7 @@ class Endpoint:
         while True:
             try:
                 turn = self.pace.enter()
-            except Stopped:
+            except RunEnded:
                 return Answer(error="stopped: the run ended before this was asked", attempts=failed)
             try:
                 found = self._attempt(body, turn, failed + 1)
@@ -135,7 +135,7 @@ class Endpoint:
                 return self._failed(found, failed)
             try:
                 self.pace.rest(self.patience.wait(failed, self.pace.luck(), found.wait))
-            except Stopped:
+            except RunEnded:
                 return Answer(error=self._public(f"stopped before another attempt, after {found.words}"), attempts=failed)
 
     def request(self, ask: Ask) -> dict[str, Any]:
@@ -167,7 +167,7 @@ class Endpoint:
         try:
             self._count("requests")
             reply = _clean(self._wire.send(self._path, body, self._headers))
-        except Lost as lost:
+        except TransportError as lost:
             return self._lost(lost)
         took = self._clock() - began
         self._reached = True
@@ -187,7 +187,7 @@ class Endpoint:
 
     # ---- failures ----------------------------------------------------------------------------------------------------
 
-    def _lost(self, lost: Lost) -> _Failed:
+    def _lost(self, lost: TransportError) -> _Failed:
         if lost.reason == "tls" and not self._reached:  # later, a machine behind the address may be in trouble
             raise SourceError(
                 "cannot speak to the server over TLS",

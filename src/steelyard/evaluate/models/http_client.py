@@ -29,7 +29,7 @@ _AS_IT_IS = ("", "identity")
 _IN_PATHS = "/?&=%:;,+@!$'()*~"  # left as they are; the rest is quoted
 
 
-class Lost(Exception):
+class TransportError(Exception):
     """No whole answer came. `reason` is one word for the kind of failure; `connecting` that the request was never sent."""
 
     def __init__(self, reason: Reason, words: str, *, connecting: bool = False) -> None:
@@ -64,7 +64,7 @@ class Reply:
     body: bytes
 
 
-class Wire:
+class HttpClient:
     """A server, and connections to it that are used again. `send` may be called from many threads at once.
 
     `opened` counts the connections, `resent` the requests that were sent again because a kept connection had been closed.
@@ -87,7 +87,7 @@ class Wire:
             remember(basic(self.proxy).removeprefix("Basic "))
         self.opened = self.resent = 0
         self._tls = tls
-        self._idle: list[_Line] = []
+        self._idle: list[_PooledConnection] = []
         self._lock = threading.Lock()
         self._closed = False
 
@@ -98,7 +98,7 @@ class Wire:
         if kept is not None:
             try:
                 return self._exchange(kept, until, path, body, headers)
-            except Lost as lost:
+            except TransportError as lost:
                 # Nothing came back on a connection that had been lying idle: the server had closed it.
                 if lost.reason != "connection" or kept.ear.heard:
                     raise
@@ -116,7 +116,7 @@ class Wire:
 
     # ---- connections -----------------------------------------------------------------------------------------------
 
-    def _kept(self) -> _Line | None:
+    def _kept(self) -> _PooledConnection | None:
         while True:
             with self._lock:
                 if not self._idle:
@@ -126,7 +126,7 @@ class Wire:
                 return line
             line.connection.close()
 
-    def _connected(self, until: float) -> _Line:
+    def _connected(self, until: float) -> _PooledConnection:
         host, port, secure = self._address()
         connection: http.client.HTTPConnection  # to connect: through a proxy, and with TLS
         if secure:
@@ -143,7 +143,7 @@ class Wire:
             raise _lost_connecting(fault, f"{host}:{port}") from fault
         with self._lock:
             self.opened += 1
-        return _Line(connection, _Ear(connection.sock, self.clock))
+        return _PooledConnection(connection, _DeadlineReader(connection.sock, self.clock))
 
     def _address(self) -> tuple[str, int, bool]:
         secure = self.server.scheme == "https"
@@ -162,25 +162,25 @@ class Wire:
 
     # ---- one request -----------------------------------------------------------------------------------------------
 
-    def _exchange(self, line: _Line, until: float, path: str, body: bytes, headers: Mapping[str, str]) -> Reply:
+    def _exchange(self, line: _PooledConnection, until: float, path: str, body: bytes, headers: Mapping[str, str]) -> Reply:
         whole = False
         try:
             reply, again = self._talk(line, until, path, body, headers)
             whole = again
         except TimeoutError as fault:
-            raise Lost("timeout", self._waited(until)) from fault
+            raise TransportError("timeout", self._waited(until)) from fault
         except http.client.IncompleteRead as fault:
-            raise Lost("torn", "the body ended too early") from fault
+            raise TransportError("torn", "the body ended too early") from fault
         except OSError as fault:
             # Before anything was heard the connection was lost; after that, the answer.
-            raise Lost("torn" if line.ear.heard else "connection", _words(fault)) from fault
+            raise TransportError("torn" if line.ear.heard else "connection", _words(fault)) from fault
         except http.client.HTTPException as fault:
-            raise Lost("torn", f"not HTTP as we know it ({type(fault).__name__})") from fault
+            raise TransportError("torn", f"not HTTP as we know it ({type(fault).__name__})") from fault
         finally:
             self._done(line, whole)
         return reply
 
-    def _talk(self, line: _Line, until: float, path: str, body: bytes, headers: Mapping[str, str]) -> tuple[Reply, bool]:
+    def _talk(self, line: _PooledConnection, until: float, path: str, body: bytes, headers: Mapping[str, str]) -> tuple[Reply, bool]:
         line.ear.listen(until, self.timeouts.read)
         line.connection.sock.settimeout(max(until - self.clock(), 0.001))
         line.connection.sock.sendall(self._head(path, headers, len(body)) + body)  # in one piece, where http.client makes two
@@ -207,13 +207,13 @@ class Wire:
 
     def _body(self, response: http.client.HTTPResponse) -> bytes:
         if (response.length or 0) > self.limit:
-            raise Lost("size", f"an answer of {response.length:,} bytes, more than {self.limit:,}")
+            raise TransportError("size", f"an answer of {response.length:,} bytes, more than {self.limit:,}")
         pieces, size = [], 0
         while piece := response.read(_PIECE):
             pieces.append(piece)
             size += len(piece)
             if size > self.limit:
-                raise Lost("size", f"an answer of more than {self.limit:,} bytes")
+                raise TransportError("size", f"an answer of more than {self.limit:,} bytes")
         if response.length:  # http.client keeps quiet about it when it is read in pieces
             raise http.client.IncompleteRead(b"", response.length)
         return b"".join(pieces)
@@ -223,7 +223,7 @@ class Wire:
             return f"no whole answer within {self.timeouts.total:g} s"
         return f"nothing came for {self.timeouts.read:g} s"
 
-    def _done(self, line: _Line, whole: bool) -> None:
+    def _done(self, line: _PooledConnection, whole: bool) -> None:
         with self._lock:
             if whole and not self._closed:
                 self._idle.append(line)
@@ -234,7 +234,7 @@ class Wire:
 # ---- what http.client lacks ----------------------------------------------------------------------------------------
 
 
-class _Ear:
+class _DeadlineReader:
     """How long to listen: a socket knows only the time between two bytes, and a slow drip would keep it busy for ever.
 
     For http.client it is the socket, which has to make a file to read from.
@@ -253,7 +253,7 @@ class _Ear:
 class _Incoming(io.RawIOBase):
     """The bytes of a socket, each read with the time that is left. A file of the socket's, so that it is closed when both are."""
 
-    def __init__(self, ear: _Ear) -> None:
+    def __init__(self, ear: _DeadlineReader) -> None:
         self._ear = ear
         self._raw: Any = ear.sock.makefile("rb", buffering=0)
 
@@ -275,9 +275,9 @@ class _Incoming(io.RawIOBase):
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class _Line:
+class _PooledConnection:
     connection: http.client.HTTPConnection
-    ear: _Ear
+    ear: _DeadlineReader
 
 
 def _quiet(sock: socket.socket | None) -> bool:
@@ -291,15 +291,15 @@ def _quiet(sock: socket.socket | None) -> bool:
     return not select.select([sock], [], [], 0)[0]
 
 
-def _lost_connecting(fault: Exception, where: str) -> Lost:
+def _lost_connecting(fault: Exception, where: str) -> TransportError:
     if isinstance(fault, socket.gaierror | UnicodeError):
-        return Lost("name", f"no address is known for {where}", connecting=True)
+        return TransportError("name", f"no address is known for {where}", connecting=True)
     if isinstance(fault, TimeoutError):
-        return Lost("timeout", f"no connection to {where} in time", connecting=True)
+        return TransportError("timeout", f"no connection to {where} in time", connecting=True)
     # A server that closes in the middle of the handshake may be starting or crowded; one that speaks another TLS, or none, is not.
     if isinstance(fault, ssl.SSLError) and not isinstance(fault, ssl.SSLEOFError | ssl.SSLZeroReturnError | ssl.SSLSyscallError):
-        return Lost("tls", f"{where}: {_words(fault)}", connecting=True)
-    return Lost("connection", f"{where}: {_words(fault)}", connecting=True)
+        return TransportError("tls", f"{where}: {_words(fault)}", connecting=True)
+    return TransportError("connection", f"{where}: {_words(fault)}", connecting=True)
 
 
 def _words(fault: BaseException) -> str:
@@ -317,17 +317,17 @@ def unpacked(body: bytes, encoding: str, limit: int) -> bytes:
     if name in _AS_IT_IS:
         return body
     if name not in ("gzip", "x-gzip"):
-        raise Lost("encoding", f"a body packed as {name[:40]!r}, where gzip was offered")
+        raise TransportError("encoding", f"a body packed as {name[:40]!r}, where gzip was offered")
     out = b""
     while body:
         unpack = zlib.decompressobj(wbits=31)
         try:
             out += unpack.decompress(body, limit + 1 - len(out))
         except zlib.error as fault:
-            raise Lost("torn", "a body that is said to be gzip and is not") from fault
+            raise TransportError("torn", "a body that is said to be gzip and is not") from fault
         if len(out) > limit:
-            raise Lost("size", f"a packed answer of more than {limit:,} bytes")
+            raise TransportError("size", f"a packed answer of more than {limit:,} bytes")
         if not unpack.eof:
-            raise Lost("torn", "the packed body ended too early")
+            raise TransportError("torn", "the packed body ended too early")
         body = unpack.unused_data
     return out

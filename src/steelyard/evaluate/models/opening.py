@@ -58,9 +58,9 @@ def model_of(
             rest, base_url, concurrency, key=key, api=api, sampling=sampling, logprobs=logprobs, seeds=seeds, timeouts=timeouts
         )
     if door == "command":
-        from steelyard.evaluate.models.command import Command
+        from steelyard.evaluate.models.command import CommandModel
 
-        return Command(rest, name=name, batch=batch, timeout=timeout)
+        return CommandModel(rest, name=name, batch=batch, timeout=timeout)
     if door == "file":
         from steelyard.evaluate.models.predictions import Predictions
 

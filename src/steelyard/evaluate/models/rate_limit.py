@@ -20,7 +20,7 @@ from steelyard.errors import UsageError
 LONGEST = 60.0  # seconds: no pause and no wait is longer, whatever a server says
 
 
-class Stopped(Exception):
+class RunEnded(Exception):
     """The run ends: what waits for its turn or for a retry is not to be asked any more."""
 
 
@@ -72,7 +72,7 @@ def _date(text: str | None) -> float | None:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Patience:
+class RetryPolicy:
     """How often one ask is tried, and how long before it is tried again: full jitter below a bound that grows by a factor.
 
     The first wait is short, since most faults are over at once; together they outlast a limit per minute that comes unannounced.
@@ -101,7 +101,7 @@ class Patience:
         return max(luck * self.bound(failed), asked or 0.0)
 
 
-class Pace:
+class RateLimiter:
     """Who may ask now. `enter` before a request, `leave` after it; then tell how it went: `went_well`, `refused`.
 
     `clock` and `sleep` are there for tests. `allowed` is how many requests may be under way, never above `limit`, never below 1.
@@ -132,7 +132,7 @@ class Pace:
                 while self._under_way >= self.allowed and not self._ended.is_set():
                     self._free.wait()
                 if self._ended.is_set():
-                    raise Stopped
+                    raise RunEnded
                 pause = self._paused_until - self._clock()
                 if pause <= 0:
                     self._under_way += 1
@@ -173,7 +173,7 @@ class Pace:
         if seconds > 0 and not self._ended.is_set():
             self._sleep(seconds)
         if self._ended.is_set():
-            raise Stopped
+            raise RunEnded
 
     def stop(self) -> None:
         """Let nobody begin any more; those who wait are told at once."""

@@ -11,14 +11,15 @@ from steelyard.evaluate.scorers.base import Scoring, check_keys, made
 from steelyard.evaluate.scorers.choice import Choice
 from steelyard.evaluate.scorers.json_answers import JsonSchema
 from steelyard.evaluate.scorers.judge import Judge
-from steelyard.evaluate.scorers.numeric import Number, Tolerance
+from steelyard.evaluate.scorers.numeric import NumericScorer, Tolerance
 from steelyard.evaluate.scorers.text import Contains, Exact, Regex
 from steelyard.evaluate.scorers.user_code import Code, function_named
 from steelyard.evaluate.scorers.words import RougeL, TokenF1, WordErrorRate
 from steelyard.options import nearest
 
 SCORERS: dict[str, type[Scoring]] = {
-    kind.name: kind for kind in (Exact, Choice, Number, Regex, Contains, Tolerance, JsonSchema, TokenF1, RougeL, WordErrorRate, Judge)
+    kind.name: kind
+    for kind in (Exact, Choice, NumericScorer, Regex, Contains, Tolerance, JsonSchema, TokenF1, RougeL, WordErrorRate, Judge)
 }
 
 

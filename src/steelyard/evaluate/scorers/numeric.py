@@ -144,7 +144,7 @@ def _stored(number: Fraction) -> float | str:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Number(FindsNumbers):
+class NumericScorer(FindsNumbers):
     """The last number of the answer equals the truth (or one of a list), exactly: 1,200.50 is 1200.5, and 0.33 is not 1/3.
 
     The truth is a number, a text with one number, or a worked solution with the number behind "####".

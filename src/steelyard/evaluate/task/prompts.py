@@ -15,7 +15,7 @@ SHOWN, HEAD = 64, 24  # characters of an excerpt, and of the beginning in it
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Sample:
+class PromptSample:
     """A prompt with its gold answer (`reference`, as evaluators of language models call it), and what else a scorer wants.
 
     `excerpt` is what people see of a sample whose id is a hash of its prompt, which says nothing to them.
@@ -30,13 +30,13 @@ class Sample:
     excerpt: str | None = None
 
 
-def sample_of(raw: Any) -> Sample:
+def sample_of(raw: Any) -> PromptSample:
     """A sample from what people write: a mapping with prompt and reference, or a pair of them. Without an id, the prompt's hash.
 
     >>> sample_of(("2 + 2 =", "4")).reference, sample_of({"id": 7, "prompt": "2 + 2 =", "reference": "4"}).id
     ('4', '7')
     """
-    if isinstance(raw, Sample):
+    if isinstance(raw, PromptSample):
         return raw
     if isinstance(raw, Mapping):
         lacking = [name for name in ("prompt", "reference") if name not in raw]
@@ -46,19 +46,21 @@ def sample_of(raw: Any) -> Sample:
         named = None if group is None else str(group)
         shown = excerpt(raw["prompt"]) if raw.get("id") is None else None
         id_ = _id(raw.get("id"), raw["prompt"])
-        return Sample(id=id_, prompt=raw["prompt"], reference=raw["reference"], group=named, excerpt=shown)
+        return PromptSample(id=id_, prompt=raw["prompt"], reference=raw["reference"], group=named, excerpt=shown)
     if isinstance(raw, tuple | list) and len(raw) == 2:
-        return Sample(id=_id(None, raw[0]), prompt=raw[0], reference=raw[1], excerpt=excerpt(raw[0]))
+        return PromptSample(id=_id(None, raw[0]), prompt=raw[0], reference=raw[1], excerpt=excerpt(raw[0]))
     raise DataError("cannot use a sample", got=f"a {type(raw).__name__}", need="a mapping with prompt and reference, or a pair of them")
 
 
-def sample_of_evaluator(raw: Any) -> Sample:
+def sample_of_evaluator(raw: Any) -> PromptSample:
     """A sample of an evaluator's `generate_samples`: (prompt, sampling arguments, reference, ...)."""
     if not isinstance(raw, tuple | list) or len(raw) < 3:
         raise DataError("cannot use a sample of generate_samples", got=repr(raw)[:80], need="(prompt, sampling arguments, reference, ...)")
     prompt, sampling, reference, *more = raw
     arguments = dict(sampling or {})
-    return Sample(id=_id(None, prompt), prompt=prompt, reference=reference, sampling=arguments, more=tuple(more), excerpt=excerpt(prompt))
+    return PromptSample(
+        id=_id(None, prompt), prompt=prompt, reference=reference, sampling=arguments, more=tuple(more), excerpt=excerpt(prompt)
+    )
 
 
 def _id(given: Any, prompt: Any) -> str:
@@ -75,7 +77,7 @@ def excerpt(prompt: Any) -> str:
     return text if len(text) <= SHOWN else f"{text[:HEAD].rstrip()} ... {text[len(text) - (SHOWN - HEAD - 5) :].lstrip()}"
 
 
-def named_once(samples: Iterable[Sample]) -> list[Sample]:
+def named_once(samples: Iterable[PromptSample]) -> list[PromptSample]:
     """All samples, if no two have the same id."""
     out = list(samples)
     seen: set[str] = set()
@@ -88,7 +90,7 @@ def named_once(samples: Iterable[Sample]) -> list[Sample]:
     return out
 
 
-def hash_ordered(samples: Sequence[Sample], seed: str) -> list[Sample]:
+def hash_ordered(samples: Sequence[PromptSample], seed: str) -> list[PromptSample]:
     """The samples by the hash of seed and id: the first n are a random subset, the same whatever order they came in.
 
     Subsets are nested: the first 200 are among the first 500. Samples added to the data set displace few of them.
@@ -96,7 +98,7 @@ def hash_ordered(samples: Sequence[Sample], seed: str) -> list[Sample]:
     return [samples[place] for place in hash_order([sample.id for sample in samples], seed)]
 
 
-def picked(samples: Sequence[Sample], ids: Collection[str], key: Any = str) -> list[Sample]:
+def picked(samples: Sequence[PromptSample], ids: Collection[str], key: Any = str) -> list[PromptSample]:
     """The samples with these ids, all of them; `key` turns an id into what was recorded (its hash, perhaps)."""
     by_key = {key(sample.id): sample for sample in samples}
     lost = [each for each in ids if each not in by_key]
@@ -110,7 +112,7 @@ def picked(samples: Sequence[Sample], ids: Collection[str], key: Any = str) -> l
     return [by_key[each] for each in ids]
 
 
-def answers(model: Any, samples: Sequence[Sample], *, batch: int | None = None, **keywords: Any) -> list[Any]:
+def answers(model: Any, samples: Sequence[PromptSample], *, batch: int | None = None, **keywords: Any) -> list[Any]:
     """What the model says to each prompt. A callable, `generate(prompt)`, `generate(prompts)` with a batch size, or `generate_async`."""
     generate, later = getattr(model, "generate", None), getattr(model, "generate_async", None)
     if callable(generate) and batch is not None:
@@ -125,7 +127,7 @@ def answers(model: Any, samples: Sequence[Sample], *, batch: int | None = None, 
     raise UsageError("cannot ask the model", got=f"a {type(model).__name__}", need="a callable, or an object with generate(prompt)")
 
 
-def _in_batches(generate: Any, samples: Sequence[Sample], batch: int, keywords: Mapping[str, Any]) -> list[Any]:
+def _in_batches(generate: Any, samples: Sequence[PromptSample], batch: int, keywords: Mapping[str, Any]) -> list[Any]:
     out: list[Any] = []
     for start in range(0, len(samples), batch):
         part = samples[start : start + batch]
@@ -137,7 +139,7 @@ def _in_batches(generate: Any, samples: Sequence[Sample], batch: int, keywords: 
     return out
 
 
-def _single(answer: Any, sample: Sample) -> Any:
+def _single(answer: Any, sample: PromptSample) -> Any:
     if isinstance(answer, list) and len(answer) == 1:
         answer = answer[0]
     if answer is None:
@@ -151,7 +153,7 @@ def text_of(answer: Any) -> Any:
     return getattr(outputs[0], "text", answer) if isinstance(outputs, list | tuple) and outputs else answer
 
 
-def score_of(given: Any, sample: Sample) -> float:
+def score_of(given: Any, sample: PromptSample) -> float:
     """A score as a finite number; right and wrong are 1 and 0."""
     try:
         score = float(given)

@@ -74,7 +74,7 @@ class Groups:
         return f"{self.number} {what} of unequal size that are worth {worth} equal ones, the largest with {self.largest:.0%} of the items"
 
 
-class Spread(NamedTuple):
+class ClusterVariance(NamedTuple):
     """The variance of an estimate over groups, and the degrees of freedom that it has."""
 
     variance: float
@@ -135,7 +135,7 @@ def cluster_spread(
     squares: float | None = None,
     answers: float | None = None,
     leverage: FloatArray | None = None,
-) -> Spread:
+) -> ClusterVariance:
     """The variance of an estimate over groups of any sizes, with Bell and McCaffrey's degrees of freedom; 0 where no group differs.
 
     Formula: the larger of CR2 and of squares x (1 + (kappa - 1) rho): rho the intraclass correlation that all groups show,
@@ -154,7 +154,7 @@ def cluster_spread(
     used = sizes > 0
     m = sizes[used]
     if len(m) < 2:
-        return Spread(math.nan, math.nan)
+        return ClusterVariance(math.nan, math.nan)
     empty = effects[~used]
     variance = cr2(effects[used], m / float(m.sum()) if leverage is None else leverage[used]) + float(empty @ empty)
     if squares is not None and variance > 0:
@@ -163,4 +163,4 @@ def cluster_spread(
         if (rho := alike(effects[used], m, squares)) is not None:
             kappa = float(m @ m) / float(m.sum())
             variance = max(variance, squares * (1 + (kappa - 1) * rho))
-    return Spread(variance, bell_mccaffrey(m))
+    return ClusterVariance(variance, bell_mccaffrey(m))

@@ -9,7 +9,7 @@ import numpy.typing as npt
 
 from steelyard.infer.intervals.area import Area
 from steelyard.infer.intervals.cells import BLOCK, redraw
-from steelyard.infer.intervals.clusters import Spread, cluster_spread
+from steelyard.infer.intervals.clusters import ClusterVariance, cluster_spread
 from steelyard.infer.normal import clip, tail, z_value
 from steelyard.infer.paired.decision import satterthwaite
 from steelyard.infer.resampling import bootstrap
@@ -98,7 +98,7 @@ def delong_wilson(table: ScoreTable, confidence_level: float = 0.95, side: str =
 
 def grouped_auc_spread(
     table: ScoreTable, score: FloatArray, positive: npt.NDArray[np.bool_], group: npt.NDArray[np.integer], groups: int
-) -> Spread:
+) -> ClusterVariance:
     """The variance of the AUC when items come in groups, and its degrees of freedom: placement values summed by group.
 
     Formula: u_g = sum over its positives (V10 - A)/P + sum over its negatives (V01 - A)/N, through `cluster_spread`. The size of
@@ -112,7 +112,7 @@ def grouped_auc_spread(
     return placed_spread(u, positive, group, groups)
 
 
-def placed_spread(u: FloatArray, positive: npt.NDArray[np.bool_], group: npt.NDArray[np.integer], groups: int) -> Spread:
+def placed_spread(u: FloatArray, positive: npt.NDArray[np.bool_], group: npt.NDArray[np.integer], groups: int) -> ClusterVariance:
     """The spread of a sum of effects of placements, by group. Reference: Obuchowski1997; BellMcCaffrey2002."""
     effects = np.asarray(np.bincount(group, weights=u, minlength=groups), float)
     sizes, above, below = np.zeros(groups), np.zeros(groups), np.zeros(groups)

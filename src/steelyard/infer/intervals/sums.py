@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from steelyard.infer.intervals.cells import BLOCK, redraw
-from steelyard.infer.intervals.clusters import Spread, cluster_spread
+from steelyard.infer.intervals.clusters import ClusterVariance, cluster_spread
 from steelyard.infer.normal import tail
 from steelyard.infer.resampling import bootstrap
 from steelyard.metrics.sums import SumStatistic
@@ -30,7 +30,7 @@ def student(p: float, df: float) -> float:
     return float(stdtrit(df, p))
 
 
-def spread(sums: Sums, statistic: SumStatistic) -> Spread:
+def spread(sums: Sums, statistic: SumStatistic) -> ClusterVariance:
     """The linearised variance over units, and its degrees of freedom: G/(G-1) sum_g u_g^2 with G - 1 for G units of one size.
 
     Units of different sizes have the variance and the degrees of freedom of `cluster_spread`.
@@ -53,7 +53,7 @@ def spread(sums: Sums, statistic: SumStatistic) -> Spread:
     terms = abs(sums.rows) @ np.abs(gradient)  # what the differences were computed from
     u[np.abs(u) <= 1e-13 * terms.max(initial=0.0)] = 0.0  # equal units differ by rounding only
     if sums.sizes is None:
-        return Spread(n / (n - 1) * float(sums.count @ u**2), n - 1)
+        return ClusterVariance(n / (n - 1) * float(sums.count @ u**2), n - 1)
     single = None if sums.single is None else sums.single(gradient)
     squares = None if single is None else float(single @ single)
     effects, sizes = (np.repeat(x, sums.count) for x in (u, sums.sizes))

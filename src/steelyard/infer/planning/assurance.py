@@ -16,14 +16,14 @@ import numpy as np
 from steelyard.errors import UsageError
 from steelyard.infer.planning.anticipated import Anticipated
 from steelyard.infer.planning.lengths import CAP, worst_outcome
-from steelyard.infer.planning.precision_goal import Array, Ints, Rule
+from steelyard.infer.planning.precision_goal import Array, Ints, PrecisionGoal
 from steelyard.infer.planning.search import mixture_search
 
 STEP = 1.1  # of the grid on which the envelopes are seen
 FINE = 16  # parts into which a step of the grid is cut, again and again, until it is this small
 
 
-def assurance(rule: Rule, anticipated: Anticipated, more: Any, have: tuple[int, int] = (0, 0), *, slack: int = 0) -> Array:
+def assurance(rule: PrecisionGoal, anticipated: Anticipated, more: Any, have: tuple[int, int] = (0, 0), *, slack: int = 0) -> Array:
     """P(the result will be good enough) after `more` more items, on top of `have` = (successes, items).
 
     Formula: the sum of P(X = x) over the x for which have + x meets the rule. `slack` 1 counts one more outcome at every
@@ -36,7 +36,7 @@ def assurance(rule: Rule, anticipated: Anticipated, more: Any, have: tuple[int, 
     return _chances(rule, anticipated, np.atleast_1d(np.asarray(more, np.int64)), have, (slack,))[0].reshape(np.shape(more))
 
 
-def _chances(rule: Rule, anticipated: Anticipated, m: Ints, have: tuple[int, int], slacks: tuple[int, ...]) -> list[Array]:
+def _chances(rule: PrecisionGoal, anticipated: Anticipated, m: Ints, have: tuple[int, int], slacks: tuple[int, ...]) -> list[Array]:
     """The assurance under each slack; the good outcomes are found once."""
     k, n = have
 
@@ -62,7 +62,7 @@ def _chances(rule: Rule, anticipated: Anticipated, m: Ints, have: tuple[int, int
     return answers
 
 
-def items_for_assurance(rule: Rule, anticipated: Anticipated, target: float, have: tuple[int, int] = (0, 0)) -> tuple[int, int]:
+def items_for_assurance(rule: PrecisionGoal, anticipated: Anticipated, target: float, have: tuple[int, int] = (0, 0)) -> tuple[int, int]:
     """(first, stable): the smallest number of (more) items with assurance >= target, and the one from which all larger have it.
 
     Formula: the envelopes are seen on a grid, bracket both numbers, and every n inside the bracket is computed.
@@ -88,7 +88,7 @@ def items_for_assurance(rule: Rule, anticipated: Anticipated, target: float, hav
     return first, int(m[np.flatnonzero(~met)[-1]]) + 1 if not met.all() else first
 
 
-def _refuse_unreachable(rule: Rule, anticipated: Anticipated, target: float) -> None:
+def _refuse_unreachable(rule: PrecisionGoal, anticipated: Anticipated, target: float) -> None:
     if rule.threshold is not None and anticipated.above(rule.bar) <= target:
         law = (
             "the anticipated value is not above it"
@@ -153,7 +153,7 @@ def _suffix(grid: Ints, holds: Any, holding: Callable[[Ints], Any]) -> int:
 
 
 def labels_for_assurance(
-    rule: Rule, anticipated: Anticipated, target: float, relevant: float, found: tuple[int, int], have: tuple[int, int] = (0, 0)
+    rule: PrecisionGoal, anticipated: Anticipated, target: float, relevant: float, found: tuple[int, int], have: tuple[int, int] = (0, 0)
 ) -> tuple[int, float]:
     """(labels, achieved), when a label is relevant with probability `relevant`: E[assurance(M)] >= target, M ~ Binomial(labels, relevant).
 
@@ -181,7 +181,7 @@ def labels_for_assurance(
     return found_labels.n_stable, found_labels.achieved
 
 
-def _steep(rule: Rule, anticipated: Anticipated, m: Ints, have: tuple[int, int]) -> Array:
+def _steep(rule: PrecisionGoal, anticipated: Anticipated, m: Ints, have: tuple[int, int]) -> Array:
     """The assurance of rising m; where the envelopes are already 0 or 1 to the last bits, that, without looking."""
     if len(m) < 200:
         return assurance(rule, anticipated, m, have)

@@ -11,7 +11,7 @@ from steelyard.errors import UsageError
 from steelyard.infer.planning.anticipated import Anticipated
 from steelyard.infer.planning.assurance import items_for_assurance
 from steelyard.infer.planning.lengths import worst_outcome
-from steelyard.infer.planning.precision_goal import Array, Rule
+from steelyard.infer.planning.precision_goal import Array, PrecisionGoal
 from steelyard.infer.planning.search import binomial_weights
 
 LOOKS = 2_000  # more looks than this change the mean by less than a batch and cost seconds
@@ -45,7 +45,7 @@ class _Stop:
     mass: float = 0.0
 
 
-def stop_when_narrow(rule: Rule, anticipated: Anticipated, batch: int = 10, have: tuple[int, int] = (0, 0)) -> Labelling:
+def stop_when_narrow(rule: PrecisionGoal, anticipated: Anticipated, batch: int = 10, have: tuple[int, int] = (0, 0)) -> Labelling:
     """Labels until the interval is at most as wide as the rule says, looked at after every batch.
 
     Formula: with S_j the probability of not having stopped by look j, E = sum of (n_{j+1} - n_j) S_j. The outcomes that
@@ -82,7 +82,7 @@ def stop_when_narrow(rule: Rule, anticipated: Anticipated, batch: int = 10, have
     return Labelling(float(expected), batch, most, float(coverage), float(bias))
 
 
-def _going_on(rule: Rule, sizes: Array, have: tuple[int, int]) -> list[tuple[int, int, bool, bool]]:
+def _going_on(rule: PrecisionGoal, sizes: Array, have: tuple[int, int]) -> list[tuple[int, int, bool, bool]]:
     """For every look the new successes x for which one goes on: low..high, and whether x below and above them do (Wald's ends)."""
     k, n = have
     found = rule.regions(n + sizes.astype(np.int64))
@@ -92,7 +92,7 @@ def _going_on(rule: Rule, sizes: Array, have: tuple[int, int]) -> list[tuple[int
     return [(int(a), int(b), not bool(c), not bool(d)) for a, b, c, d in zip(low, high, none, every, strict=True)]
 
 
-def _stopped(share: float, sizes: Array, keep: list[tuple[int, int, bool, bool]], rule: Rule, have: tuple[int, int]) -> _Stop:
+def _stopped(share: float, sizes: Array, keep: list[tuple[int, int, bool, bool]], rule: PrecisionGoal, have: tuple[int, int]) -> _Stop:
     """The mean number of items at the stop, and what its interval covers, for one success rate."""
     empty = [low <= 0 and high >= size for (low, high, _, _), size in zip(keep, sizes.tolist(), strict=True)]
     quiet = empty.index(False)  # before this look nobody can stop: start there
@@ -119,7 +119,7 @@ def _stopped(share: float, sizes: Array, keep: list[tuple[int, int, bool, bool]]
     return out
 
 
-def _add_stops(out: _Stop, x: Array, at: int, mass: Array, share: float, rule: Rule, have: tuple[int, int]) -> None:
+def _add_stops(out: _Stop, x: Array, at: int, mass: Array, share: float, rule: PrecisionGoal, have: tuple[int, int]) -> None:
     """The outcomes x of `at` new items at which labelling stops."""
     k, n = have[0] + x, have[1] + at
     low, high = rule.ends(k, n)

@@ -10,12 +10,12 @@ import numpy as np
 
 from steelyard.errors import UsageError
 from steelyard.infer.planning.anticipated import Anticipated
-from steelyard.infer.planning.precision_goal import Rule
+from steelyard.infer.planning.precision_goal import PrecisionGoal
 
 CAP = 10_000_000  # nobody labels more; a goal that takes more is refused with this number
 
 
-def worst_outcome(rule: Rule, have: tuple[int, int] = (0, 0)) -> int:
+def worst_outcome(rule: PrecisionGoal, have: tuple[int, int] = (0, 0)) -> int:
     """The smallest number of (more) items for which the interval is narrow enough whatever comes.
 
     Formula: the widest interval still possible; it is unimodal in the number of items, so bisection is safe.
@@ -42,7 +42,7 @@ def worst_outcome(rule: Rule, have: tuple[int, int] = (0, 0)) -> int:
     return high
 
 
-def widest(rule: Rule, more: int, have: tuple[int, int] = (0, 0)) -> float:
+def widest(rule: PrecisionGoal, more: int, have: tuple[int, int] = (0, 0)) -> float:
     """The widest interval that can still come out after `more` more items. Reference: JosephWolfsonDuBerger1995.
 
     >>> round(widest(Rule(width=0.1), 382), 5)
@@ -54,7 +54,7 @@ def widest(rule: Rule, more: int, have: tuple[int, int] = (0, 0)) -> float:
     return float(np.max(rule.span(near, n + more)))
 
 
-def plug_in(rule: Rule, share: float) -> tuple[int, int, int]:
+def plug_in(rule: PrecisionGoal, share: float) -> tuple[int, int, int]:
     """(real, first, stable): the items for which the interval around the anticipated share itself is narrow enough.
 
     Formula: the width at x = n share, for real x, and for x rounded half up (in exact fractions): the first such n, and the
@@ -86,7 +86,7 @@ def plug_in(rule: Rule, share: float) -> tuple[int, int, int]:
     return real, int(n[met.argmax()]), (int(n[np.flatnonzero(~met)[-1]]) + 1 if not met.all() else int(n[0]))
 
 
-def expected_width(rule: Rule, anticipated: Anticipated, more: int, have: tuple[int, int] = (0, 0)) -> float:
+def expected_width(rule: PrecisionGoal, anticipated: Anticipated, more: int, have: tuple[int, int] = (0, 0)) -> float:
     """The mean width of the interval after `more` more items. Reference: JosephWolfsonDuBerger1995.
 
     >>> round(expected_width(Rule(width=0.1), Anticipated(0.9), 136), 5)
@@ -96,7 +96,7 @@ def expected_width(rule: Rule, anticipated: Anticipated, more: int, have: tuple[
     return float(weight @ rule.span(have[0] + x, have[1] + more))
 
 
-def average_length(rule: Rule, anticipated: Anticipated, have: tuple[int, int] = (0, 0)) -> int:
+def average_length(rule: PrecisionGoal, anticipated: Anticipated, have: tuple[int, int] = (0, 0)) -> int:
     """The smallest number of (more) items for which the width is small enough on average.
 
     Formula: E[width(X, n)] <= width; the mean is smooth and falls, so bisection is safe.

@@ -19,8 +19,8 @@ from steelyard.infer.planning.search import (
     CAP,
     ROUNDING,
     FloatArray,
-    Found,
     IntArray,
+    SizeFound,
     mixture_search,
     mixture_value,
     rising_root,
@@ -102,7 +102,7 @@ def mcnemar_items(
     test: str = "mcnemar-midp",
     alternative: str = "less",
     cap: int = CAP,
-) -> Found:
+) -> SizeFound:
     """The first and the stable number of items with which McNemar's test finds a drop of theta with power 1 - beta.
 
     Assumes and Undefined: as `mcnemar_power` and `search.mixture_search`. Reference: Connor1987.

@@ -23,7 +23,7 @@ SMALLEST = 5e-324  # of a probability that has rounded to 0
 
 
 @dataclass(frozen=True, slots=True)
-class Design:
+class PowerDesign:
     """The variance one item adds under H0 and under a drop of theta, and the part that more items do not remove."""
 
     name: str
@@ -38,7 +38,7 @@ class Design:
         return math.sqrt(self.null(theta) / n + self.unseen / n**2 + fixed), math.sqrt(max(0.0, self.alternative(theta)) / n + fixed)
 
 
-def two_sample(sigma: float, *, ratio: float = 1.0, n_reference: int | None = None, design_effect: float = 1.0) -> Design:
+def two_sample(sigma: float, *, ratio: float = 1.0, n_reference: int | None = None, design_effect: float = 1.0) -> PowerDesign:
     """Two independent samples of scores with standard deviation sigma, as in the accuracy suite: variance 2 sigma^2 / n.
 
     `ratio` is how many reference items there are for each new one; `n_reference` is their number where it is settled.
@@ -51,7 +51,7 @@ def two_sample(sigma: float, *, ratio: float = 1.0, n_reference: int | None = No
     variance = sigma * sigma * design_effect
     fixed = 0.0 if n_reference is None else variance / n_reference
     each = variance if n_reference is not None else variance * (1 + 1 / ratio)
-    return Design("unpaired", lambda _: each, lambda _: each, lambda _: fixed)
+    return PowerDesign("unpaired", lambda _: each, lambda _: each, lambda _: fixed)
 
 
 def two_proportions(
@@ -62,7 +62,7 @@ def two_proportions(
     ratio: float = 1.0,
     n_reference: int | None = None,
     design_effect: float = 1.0,
-) -> Design:
+) -> PowerDesign:
     """Two independent samples, right or wrong: accuracy `before`, and `after(theta)` when the change is there.
 
     Formula: p (1 - p) of each side at its own accuracy, so that a drop from .9 counts the wider spread at .85. `unit` is
@@ -79,8 +79,8 @@ def two_proportions(
         return scale * p * (1 - p)
 
     if n_reference is not None:
-        return Design("unpaired", new, new, lambda _: old / n_reference)
-    return Design("unpaired", lambda t: new(t) + old / ratio, lambda t: new(t) + old / ratio)
+        return PowerDesign("unpaired", new, new, lambda _: old / n_reference)
+    return PowerDesign("unpaired", lambda t: new(t) + old / ratio, lambda t: new(t) + old / ratio)
 
 
 def paired_scores(
@@ -90,7 +90,7 @@ def paired_scores(
     answers: tuple[int, int] = (1, 1),
     design_effect: float = 1.0,
     reach: float = 0.0,
-) -> Design:
+) -> PowerDesign:
     """The same items, scores whose differences (of the items' own means) have standard deviation sd.
 
     Formula: omega^2 + within_a^2 / K_a + within_b^2 / K_b per item, K answers to each item on either side. `reach`: the test
@@ -101,10 +101,10 @@ def paired_scores(
     (969, 133)
     """
     each = (sd * sd + sum(w * w / k for w, k in zip(within, answers, strict=True))) * design_effect
-    return Design("paired", lambda _: each, lambda _: each, unseen=2 * reach * reach)
+    return PowerDesign("paired", lambda _: each, lambda _: each, unseen=2 * reach * reach)
 
 
-def paired_outcomes(discordance: Variance, *, design_effect: float = 1.0) -> Design:
+def paired_outcomes(discordance: Variance, *, design_effect: float = 1.0) -> PowerDesign:
     """The same items, right or wrong: psi is the share of items on which the two runs disagree, under the drop theta.
 
     Formula: variance psi under H0, psi - theta^2 under the drop: n = (z_a sqrt(psi) + z_b sqrt(psi - theta^2))^2 / theta^2.
@@ -113,10 +113,10 @@ def paired_outcomes(discordance: Variance, *, design_effect: float = 1.0) -> Des
     >>> items(paired_outcomes(lambda _: 0.04), 0.01, 0.05, 0.2), items(paired_outcomes(lambda _: 0.1), 0.02, 0.05, 0.2)
     (2471, 1544)
     """
-    return Design("paired", lambda t: discordance(t) * design_effect, lambda t: (discordance(t) - t * t) * design_effect)
+    return PowerDesign("paired", lambda t: discordance(t) * design_effect, lambda t: (discordance(t) - t * t) * design_effect)
 
 
-def rule_out_outcomes(discordance: float, *, design_effect: float = 1.0) -> Design:
+def rule_out_outcomes(discordance: float, *, design_effect: float = 1.0) -> PowerDesign:
     """The same items, right or wrong, to rule out a drop of theta when nothing has changed (Tango's bound above -theta).
 
     Formula: under no change the variance is psi; at the edge, a drop of theta, it is that of the shares (c + theta, c)
@@ -130,7 +130,7 @@ def rule_out_outcomes(discordance: float, *, design_effect: float = 1.0) -> Desi
         c = (-b + math.sqrt(b * b + 2 * half * theta)) / 2
         return (2 * c + theta - theta * theta) * design_effect
 
-    return Design("paired", at_edge, lambda _: discordance * design_effect)
+    return PowerDesign("paired", at_edge, lambda _: discordance * design_effect)
 
 
 def z_pair(alpha: float, beta: float, two_sided: bool = False) -> tuple[float, float]:
@@ -165,7 +165,7 @@ def threshold_offset(error: float, alpha: float, two_sided: bool = False) -> flo
     return -z_pair(alpha, 0.5, two_sided)[0] * error
 
 
-def items(design: Design, theta: float, alpha: float, beta: float, *, two_sided: bool = False) -> int:
+def items(design: PowerDesign, theta: float, alpha: float, beta: float, *, two_sided: bool = False) -> int:
     """The smallest n whose detectable drop is at most theta. An error where the fixed part of the variance forbids any.
 
     Reference: Cohen1988; Connor1987 for the paired form.
@@ -197,7 +197,9 @@ def items(design: Design, theta: float, alpha: float, beta: float, *, two_sided:
     return high
 
 
-def detectable(design: Design, n: float, alpha: float, beta: float, *, two_sided: bool = False, most: float = math.inf) -> float | None:
+def detectable(
+    design: PowerDesign, n: float, alpha: float, beta: float, *, two_sided: bool = False, most: float = math.inf
+) -> float | None:
     """The smallest drop that n items find with power 1 - beta; None if not even `most`, the largest possible, is found.
 
     Reference: Bloom1995.
@@ -226,7 +228,7 @@ def detectable(design: Design, n: float, alpha: float, beta: float, *, two_sided
     return high
 
 
-def power(design: Design, n: float, theta: float, alpha: float, *, two_sided: bool = False) -> float:
+def power(design: PowerDesign, n: float, theta: float, alpha: float, *, two_sided: bool = False) -> float:
     """P(the drop theta is found) at n items: Phi((theta - z_alpha SE0) / SE1); the far side of a two-sided test is left out.
 
     Reference: Cohen1988.
@@ -239,7 +241,7 @@ def power(design: Design, n: float, theta: float, alpha: float, *, two_sided: bo
     return lower_tail(away / alternative) if alternative > 0 else float(away > 0)
 
 
-def false_alarms(design: Design, n: float, theta: float, beta: float, *, two_sided: bool = False) -> float:
+def false_alarms(design: PowerDesign, n: float, theta: float, beta: float, *, two_sided: bool = False) -> float:
     """The alpha at which n items find the drop theta with power 1 - beta. Reference: Cohen1988.
 
     >>> round(false_alarms(two_sample(50), 3435, 3, 0.2), 4)

@@ -40,7 +40,7 @@ class Regions:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Rule:
+class PrecisionGoal:
     """What counts as good enough: exactly one of `width` and `threshold`, on the scale of the metric.
 
     Formula: width: high - low <= width for the two-sided interval; threshold: the one-sided lower bound is not below it,

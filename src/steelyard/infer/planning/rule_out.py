@@ -17,8 +17,8 @@ from steelyard.infer.planning.search import (
     CAP,
     ROUNDING,
     FloatArray,
-    Found,
     IntArray,
+    SizeFound,
     binomial_weights,
     counts_that_matter,
     rough_search,
@@ -41,7 +41,7 @@ def rule_out_power(n: int, discordance: float, theta: float, alpha: float) -> fl
     return float(_rule_out_along(discordance, theta, -STANDARD.inv_cdf(a_probability("alpha", alpha)), n, 1)[0])
 
 
-def rule_out_items(discordance: float, theta: float, alpha: float, beta: float, cap: int = CAP) -> Found:
+def rule_out_items(discordance: float, theta: float, alpha: float, beta: float, cap: int = CAP) -> SizeFound:
     """The first and the stable number of items that rule out a drop of theta with probability 1 - beta when nothing changed.
 
     The criterion depends on n as well as on D, so there is no envelope: `search.rough_search` looks at a stretch of at

@@ -28,7 +28,7 @@ FIRST_COUNTS = 256
 LOOK_AHEAD = 65_536  # so many counts without success: ask at the cap before going on
 
 
-class Found(NamedTuple):
+class SizeFound(NamedTuple):
     """The first n that meets the target, the n from which every larger one does, and the value there."""
 
     n_first: int
@@ -36,7 +36,7 @@ class Found(NamedTuple):
     achieved: float
 
 
-def first_and_stable(values: Stretch, target: float, low: int, high: int) -> Found:
+def first_and_stable(values: Stretch, target: float, low: int, high: int) -> SizeFound:
     """Scan a bracket: upwards to the first n that meets the target, downwards to the last that does not.
 
     Assumes: no n below `low` meets the target, every n from `high` on does.
@@ -58,7 +58,7 @@ def first_and_stable(values: Stretch, target: float, low: int, high: int) -> Fou
     blocks = range(-(-(high - low) // BLOCK))
     first = next((low + b * BLOCK + int(meets(b).argmax()) for b in blocks if meets(b).any()), high)
     stable = next((low + b * BLOCK + int(np.flatnonzero(~meets(b))[-1]) + 1 for b in reversed(blocks) if not meets(b).all()), low)
-    return Found(first, stable, float(values(stable, 1)[0]))
+    return SizeFound(first, stable, float(values(stable, 1)[0]))
 
 
 def counts_that_matter(n: int, share: float) -> tuple[int, int]:
@@ -128,7 +128,7 @@ def mixture_value(g: PerCount, n: int, share: float) -> float:
     return float(weights @ g(np.arange(start, start + len(weights))))
 
 
-def mixture_search(g: PerCount, share: float, target: float, *, cap: int = CAP) -> Found:
+def mixture_search(g: PerCount, share: float, target: float, *, cap: int = CAP) -> SizeFound:
     """The first and the stable n for E[g(M)] >= target, M ~ Binomial(n, share).
 
     Formula: the running maximum of g lies above it, the running minimum from the right below, and both rise; so do
@@ -154,7 +154,7 @@ def mixture_search(g: PerCount, share: float, target: float, *, cap: int = CAP) 
     return first_and_stable(lambda first, count: _along(values, share, first, count), target, low, high)
 
 
-def rough_search(values: Stretch, target: float, *, guess: int, period: int, cap: int = CAP) -> Found:
+def rough_search(values: Stretch, target: float, *, guess: int, period: int, cap: int = CAP) -> SizeFound:
     """The first and the stable n of a criterion that rises but for small teeth, where no envelope is at hand.
 
     A crossing is bisected, then a stretch around it is evaluated, at least `period` to either side, all smaller n while

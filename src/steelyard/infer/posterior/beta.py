@@ -17,7 +17,7 @@ from scipy.special import betainc, betaincc, betaincinv, betaln, expit, log_expi
 
 from steelyard.errors import UsageError
 from steelyard.infer.normal import check_level
-from steelyard.results.display import Looks
+from steelyard.results.display import Displayable
 
 Array = npt.NDArray[np.float64]
 Prior = float | tuple[float, float]
@@ -39,7 +39,7 @@ class Posterior(ABC):
     bottom: float = 0.0
     top: float = 1.0
 
-    plot = Looks.plot  # the density, as a figure like those of the results
+    plot = Displayable.plot  # the density, as a figure like those of the results
 
     def __repr__(self) -> str:
         low, high = self.interval()

@@ -22,7 +22,7 @@ FARTHEST = 40.0  # standard errors: no drift is searched beyond
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Stopped:
+class StoppedEstimate:
     """What is known of the difference after a run that could stop: candidate minus reference, per item.
 
     low..high is two-sided with level 1 - 2 alpha and equal tails, so that low is also the one-sided bound of level 1 - alpha.
@@ -98,7 +98,9 @@ def _solve(rising: Callable[[float], float]) -> float:
     return find_root(rising, NARROWEST, 1 - NARROWEST)
 
 
-def difference_after(n: int, looks: Sequence[tuple[int, int, int]], lost: int, alpha: float = 0.05, *, binding: bool = True) -> Stopped:
+def difference_after(
+    n: int, looks: Sequence[tuple[int, int, int]], lost: int, alpha: float = 0.05, *, binding: bool = True
+) -> StoppedEstimate:
     """The difference of two accuracies after an exact sequential test on disagreements.
 
     Formula: difference = rate (1 - 2 s), rate = D / n the share of items that disagree, s that of losses among them (see
@@ -122,7 +124,7 @@ def difference_after(n: int, looks: Sequence[tuple[int, int, int]], lost: int, a
 
 def combined_difference(
     n: int, disagreements: int, share: tuple[float, float, float], alpha: float, *, p_value: float, method: str
-) -> Stopped:
+) -> StoppedEstimate:
     """The difference from the share of losses (estimate, low, high) and Wilson's interval of the rate of disagreement.
 
     Reference: ZouDonner2008.
@@ -138,7 +140,7 @@ def combined_difference(
     below = math.hypot(rate * (delta - low), low * (ends[1] - rate if low < 0 else rate - ends[0]))
     above = math.hypot(rate * (high - delta), high * (ends[1] - rate if high > 0 else rate - ends[0]))
     bottom, top = max(-1.0, estimate - below), min(1.0, estimate + above)
-    return Stopped(
+    return StoppedEstimate(
         estimate=estimate,
         low=bottom if low < 0 else max(bottom, 0.0),
         high=top if high > 0 else min(top, 0.0),
@@ -149,7 +151,7 @@ def combined_difference(
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Drift:
+class BrownianEstimate:
     """The mean of the last Z: median-unbiased, with one-sided bounds of level 1 - alpha each; p_value for a mean of 0."""
 
     estimate: float
@@ -158,7 +160,9 @@ class Drift:
     p_value: float
 
 
-def drift_after(times: Sequence[float], upper: Sequence[float], lower: Sequence[float], observed: float, alpha: float = 0.05) -> Drift:
+def drift_after(
+    times: Sequence[float], upper: Sequence[float], lower: Sequence[float], observed: float, alpha: float = 0.05
+) -> BrownianEstimate:
     """The drift of a group-sequential normal statistic that ended at the last of these looks with Z = observed.
 
     upper and lower are bounds of Z; those of the last look play no part. Formula: P_m = sum over earlier looks of P_m(Z >=
@@ -189,4 +193,4 @@ def drift_after(times: Sequence[float], upper: Sequence[float], lower: Sequence[
             return low
         return high if beyond(high) <= probability else find_root(lambda m: beyond(m) - probability, low, high)
 
-    return Drift(estimate=where(0.5), low=where(alpha), high=where(1 - alpha), p_value=min(1.0, beyond(0.0)))
+    return BrownianEstimate(estimate=where(0.5), low=where(alpha), high=where(1 - alpha), p_value=min(1.0, beyond(0.0)))

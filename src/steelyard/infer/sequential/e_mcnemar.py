@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from steelyard.errors import UsageError
-from steelyard.infer.sequential.after_stopping import Stopped, combined_difference
+from steelyard.infer.sequential.after_stopping import StoppedEstimate, combined_difference
 from steelyard.infer.sequential.lan_demets import ENDS, FloatArray
 from steelyard.infer.sequential.sequential_mcnemar import outcomes
 
@@ -77,7 +77,7 @@ class EMcNemar:
         self.looks = (*self.looks, facts | {"alpha_spent": self.alpha, "decision": self.decision})
         return self.decision
 
-    def estimate(self) -> Stopped:
+    def estimate(self) -> StoppedEstimate:
         """The difference after the end, with the anytime interval."""
         if self.decision not in ENDS:
             raise UsageError("cannot estimate yet", got="a run that has not ended", need="a look with last=True, or a bound reached")

@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from steelyard.errors import DataError, UsageError
-from steelyard.infer.sequential.after_stopping import Stopped
+from steelyard.infer.sequential.after_stopping import StoppedEstimate
 from steelyard.infer.sequential.lan_demets import ENDS, FloatArray, units
 
 PRIOR_SQUARE, PRIOR_UNITS = 0.1, 20  # before the first units the mean square is taken to be a tenth of the largest, worth 20 units
@@ -116,7 +116,7 @@ class EProcess:
         """The capital now against "nothing changed": what may be multiplied with that of other, fresh items."""
         return math.exp(min(700.0, float(self._capital[0])))
 
-    def estimate(self) -> Stopped:
+    def estimate(self) -> StoppedEstimate:
         """The mean of the items seen with the anytime interval: the differences that no bettor has ruled out, at any item."""
         if self.decision not in ENDS:
             raise UsageError("cannot estimate yet", got="a run that has not ended", need="a look with last=True, or a bound reached")
@@ -132,7 +132,7 @@ class EProcess:
         mean = float(x.sum() / q.sum())
         high = _edge(too_high, 1.0, mean)
         low = _edge(too_low, -1.0, mean)
-        return Stopped(
+        return StoppedEstimate(
             estimate=min(max(mean, low), high) * self._width,
             low=low * self._width,
             high=high * self._width,

@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from steelyard.errors import DataError, UsageError
-from steelyard.infer.sequential.after_stopping import Stopped
+from steelyard.infer.sequential.after_stopping import StoppedEstimate
 from steelyard.infer.sequential.empirical_likelihood import FloatArray, counted, evidence_against, lower_end, upper_end
 from steelyard.infer.sequential.profile_mcnemar import (
     FEW,
@@ -138,7 +138,7 @@ class EmpiricalLikelihoodSprt:
         cut = overshoot((self.theta - self.margin) / self._width, self.step, squares, n)
         return lower - min(cut, MOST_OVERSHOOT * lower), upper - min(cut, MOST_OVERSHOOT * upper) * m / (m + SETTLED)
 
-    def estimate(self) -> Stopped:
+    def estimate(self) -> StoppedEstimate:
         """The mean difference, with the ends that the empirical likelihood does not speak against by ln(1 / alpha)."""
         if self.decision not in ENDS:
             raise UsageError("cannot estimate yet", got="a run that has not ended", need="a look with last=True, or a bound reached")
@@ -149,7 +149,7 @@ class EmpiricalLikelihoodSprt:
         low, high = (end(values, counts, self.alpha, *self.ends) for end in (lower_end, upper_end))
         if self.decision == "regression":  # at level alpha, though a batch may have gone beyond the bound by less than it gave way
             p_value, high = min(p_value, self.alpha), min(high, -margin)
-        return Stopped(
+        return StoppedEstimate(
             estimate=mean * self._width + 0.0,
             low=low * self._width,
             high=high * self._width + 0.0,

@@ -17,7 +17,7 @@ import numpy.typing as npt
 
 from steelyard.errors import DataError, UsageError
 from steelyard.infer.normal import wilson
-from steelyard.infer.sequential.after_stopping import Stopped, drift_after
+from steelyard.infer.sequential.after_stopping import StoppedEstimate, drift_after
 from steelyard.infer.sequential.brownian import Paths
 from steelyard.infer.sequential.spending import design, spent
 
@@ -125,7 +125,7 @@ class LanDeMets:
         )
         return self._end(decision)
 
-    def estimate(self) -> Stopped:
+    def estimate(self) -> StoppedEstimate:
         """The difference per item after the end: median-unbiased, by stage-wise ordering."""
         if self.decision not in ENDS or not self._times:
             raise UsageError("cannot estimate yet", got="a run that has not ended", need="a look with last=True, or a bound reached")
@@ -134,7 +134,7 @@ class LanDeMets:
         if error == 0:
             if self.score_range is None:
                 words = "no difference was seen and the range of scores is not declared: nothing bounds the difference"
-                return Stopped(
+                return StoppedEstimate(
                     estimate=0.0 - self.margin,
                     low=None,
                     high=None,
@@ -144,13 +144,13 @@ class LanDeMets:
                     warnings=(words,),
                 )
             reach = wilson(0, n, level)[1] * self._width()  # what share of units may differ unseen, and by how much
-            return Stopped(estimate=0.0, low=-reach, high=reach, confidence_level=level, p_value=1.0, method="stage-wise ordering")
+            return StoppedEstimate(estimate=0.0, low=-reach, high=reach, confidence_level=level, p_value=1.0, method="stage-wise ordering")
         obeyed = tuple(-math.inf if look["decision"] == "pass" else b for look, b in zip(self.looks, self._lower, strict=True))
         found = drift_after(self._times, self._upper, obeyed, plain, self.alpha)
         # Where a pass might have been overruled, the evidence for a regression does not count on its having been obeyed.
         known = obeyed if self.binding else (-math.inf,) * len(obeyed)
         sure = found if self.binding and z == plain else drift_after(self._times, self._upper, known, z, self.alpha)
-        return Stopped(
+        return StoppedEstimate(
             estimate=-self.margin - found.estimate * error,
             low=-self.margin - found.high * error,
             high=-self.margin - sure.low * error,

@@ -17,7 +17,7 @@ import numpy.typing as npt
 
 from steelyard.errors import UsageError
 from steelyard.infer.normal import STANDARD
-from steelyard.infer.sequential.after_stopping import Stopped, difference_after
+from steelyard.infer.sequential.after_stopping import StoppedEstimate, difference_after
 from steelyard.infer.sequential.sequential_binomial import Law
 from steelyard.infer.sequential.sequential_mcnemar import (
     ENDS,
@@ -193,7 +193,7 @@ class ProfileMcNemar:
         )
         return self.decision
 
-    def estimate(self) -> Stopped:
+    def estimate(self) -> StoppedEstimate:
         """The difference after the end: median-unbiased, by stage-wise ordering, exact given the disagreements."""
         if self.decision not in ENDS:
             raise UsageError("cannot estimate yet", got="a run that has not ended", need="a look with last=True, or a bound reached")

@@ -10,7 +10,7 @@ from typing import Any
 import numpy.typing as npt
 
 from steelyard.errors import UsageError
-from steelyard.infer.sequential.after_stopping import Stopped, difference_after
+from steelyard.infer.sequential.after_stopping import StoppedEstimate, difference_after
 from steelyard.infer.sequential.lan_demets import ENDS
 from steelyard.infer.sequential.sequential_mcnemar import check_theta, counts_of
 
@@ -74,7 +74,7 @@ class Sprt:
         upper, lower = ((bound - disagreements * gain) / (loss - gain) for bound in self.bounds)
         return max(-1, math.floor(lower + 1e-9)), math.ceil(upper - 1e-9)
 
-    def estimate(self) -> Stopped:
+    def estimate(self) -> StoppedEstimate:
         """The difference after the end, by stage-wise ordering."""
         if self.decision not in ENDS:
             raise UsageError("cannot estimate yet", got="a run that has not ended", need="a look with last=True, or a bound reached")

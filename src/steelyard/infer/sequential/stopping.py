@@ -9,7 +9,7 @@ from typing import Any, Protocol
 import numpy.typing as npt
 
 from steelyard.errors import UsageError
-from steelyard.infer.sequential.after_stopping import Stopped, difference_after
+from steelyard.infer.sequential.after_stopping import StoppedEstimate, difference_after
 from steelyard.infer.sequential.e_mcnemar import EMcNemar
 from steelyard.infer.sequential.e_process import EProcess
 from steelyard.infer.sequential.el_sprt import EmpiricalLikelihoodSprt
@@ -27,7 +27,7 @@ STEP = 32
 SMALL_POOL, SMALL_THETA = 2000, 0.02  # below so many items x (this / theta)^2 a run often ends before it is decided
 
 
-class Rule(Protocol):
+class StoppingRule(Protocol):
     """A stopping rule. It is given all differences so far, in the order of evaluation: candidate minus reference, up is good.
 
     Of groups it is given one row (sum of differences, items) for each whole group. `looks` tell n, statistic, bounds, alpha
@@ -45,7 +45,7 @@ class Rule(Protocol):
     def look(self, differences: npt.ArrayLike, last: bool = False) -> str:
         """continue, regression, pass or exhausted. `last`: there are no more items."""
 
-    def estimate(self) -> Stopped:
+    def estimate(self) -> StoppedEstimate:
         """After the end: estimate, interval and p-value that know of the looks."""
 
     def plan(self) -> dict[str, Any]:
@@ -80,7 +80,7 @@ class ExactMcNemar:
             self.looks, self.alpha_spent = (*self.looks, facts | more), look.alpha_spent
         return self.decision
 
-    def estimate(self) -> Stopped:
+    def estimate(self) -> StoppedEstimate:
         """The difference after the end: median-unbiased, by stage-wise ordering, exact given the disagreements."""
         if self.decision not in ENDS:
             raise UsageError("cannot estimate yet", got="a run that has not ended", need="a look with last=True, or a bound reached")
@@ -162,7 +162,7 @@ def rule_for(
     largest_group: int | None = None,
     variance: float | None = None,
     allowance: float = 1.0,
-) -> Rule:
+) -> StoppingRule:
     """The stopping rule of a name, or the default for this question (see `choice`); what does not fit is refused by name.
 
     n_max counts units: groups if grouped. step: items between two looks, which profile-mcnemar and empirical-likelihood must

@@ -8,7 +8,7 @@ from functools import partial
 
 import numpy as np
 
-from steelyard.estimate.measure_options import Settings
+from steelyard.estimate.measure_options import MeasureOptions
 from steelyard.estimate.rows import rows_of_sample
 from steelyard.estimate.sample import Sample
 from steelyard.items import Items, Labels
@@ -171,5 +171,5 @@ def claims() -> Iterator[Claim]:
 
 
 def interval(metric: str, method: str, items: Items, seed: int) -> Interval | None:
-    settings = Settings(interval=method or None, draws=DRAWS, seed=seed, positive="yes")
+    settings = MeasureOptions(interval=method or None, draws=DRAWS, seed=seed, positive="yes")
     return rows_of_sample([parse(metric)], Sample(items, settings), settings)[0].interval

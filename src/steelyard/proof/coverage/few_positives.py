@@ -11,8 +11,8 @@ import numpy as np
 import numpy.typing as npt
 
 from steelyard.estimate.auc_evidence import auc_evidence
-from steelyard.estimate.compare_options import Asked
-from steelyard.estimate.measure_options import Settings
+from steelyard.estimate.compare_options import CompareOptions
+from steelyard.estimate.measure_options import MeasureOptions
 from steelyard.infer.paired.delong import AucPair, delong_pair, delong_unpaired
 from steelyard.metrics.catalogue import parse
 from steelyard.proof.claims import PAGE, TWO_PAGE, Band, Claim, Said, Setting
@@ -217,7 +217,7 @@ def pair_of(paired: bool, setting: Setting, rng: np.random.Generator) -> tuple[A
 
 
 def of_pair(side: str, method: str, sample: tuple[AucPair, int, int], seed: int) -> Interval | None:
-    asked = Asked(own=Settings(side=side), interval=method or None, test=PLAIN)
+    asked = CompareOptions(own=MeasureOptions(side=side), interval=method or None, test=PLAIN)
     return auc_evidence(*sample, parse("auc"), asked, "paired").interval
 
 
@@ -227,7 +227,7 @@ def _trial(family: str, *, paired: bool) -> Trial:
         return pair_of(paired, full, rng)
 
     def calls(name: str, pair: AucPair, fewer: int, n: int) -> bool:
-        asked = Asked(own=Settings(), interval=PLAIN, test=name, alternative="less")
+        asked = CompareOptions(own=MeasureOptions(), interval=PLAIN, test=name, alternative="less")
         return significant(auc_evidence(pair, fewer, n, parse("auc"), asked, "paired").test.p_value)
 
     def at(p: int, n: int, of: float, spread: str = "even", then: str | None = None, **more: float) -> Setting:

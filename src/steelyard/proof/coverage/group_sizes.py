@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from steelyard.estimate.compare_options import Asked, settle_comparison
+from steelyard.estimate.compare_options import CompareOptions, settle_comparison
 from steelyard.estimate.evidence import Evidence
-from steelyard.estimate.measure_options import Settings, settle
+from steelyard.estimate.measure_options import MeasureOptions, settle
 from steelyard.estimate.paired_scores import compare_scores
 from steelyard.estimate.ranking_rows import ranking_row
 from steelyard.estimate.sample import Sample
@@ -167,7 +167,7 @@ def ranks(setting: Setting, rng: np.random.Generator) -> tuple[Items, IntArray]:
 
 
 def of_ranks(method: str, sample: tuple[Items, IntArray], seed: int) -> Interval | None:
-    settings = Settings(interval=method or None, seed=seed)
+    settings = MeasureOptions(interval=method or None, seed=seed)
     return ranking_row(parse("auc"), Sample(sample[0], settings), settings).interval
 
 
@@ -219,7 +219,7 @@ def pairs_of(unit: IntArray) -> Pairs:
     return Pairs(baseline=side, candidate=side, baseline_item=item, candidate_item=item, items=len(unit), names=())
 
 
-def asked_for(*, interval: str | None = None, test: str | None = None, margin: float | None = None) -> Asked:
+def asked_for(*, interval: str | None = None, test: str | None = None, margin: float | None = None) -> CompareOptions:
     own = settle(confidence_level=LEVEL, draws=DRAWS, seed=0)
     kept: dict[str, Any] = {"alternative": "two-sided", "design": None, "unmatched": "error", "correction": "holm"}
     return settle_comparison(own, interval=interval, test=test, margin=margin, **kept)

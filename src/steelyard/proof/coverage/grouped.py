@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import numpy as np
 import numpy.typing as npt
 
-from steelyard.estimate.measure_options import Settings
+from steelyard.estimate.measure_options import MeasureOptions
 from steelyard.estimate.sums_rows import mean_row
 from steelyard.estimate.table_rows import TableTally, table_row
 from steelyard.infer.intervals.proportion import proportion_interval
@@ -110,7 +110,7 @@ def of_shares(method: str, sample: tuple[FloatArray, FloatArray], seed: int, sid
     rows = np.stack([right, zero, items, zero, right, items - right, items], axis=1)
     units = Sums(rows=rows, count=np.ones(len(rows), np.int64), answers=n, units="groups", sizes=items)
     tally = TableTally(Counts.of(int(right.sum()), n), units, "groups", n)
-    return table_row(parse("accuracy"), None, tally, Settings(interval=method or None, draws=DRAWS, seed=seed, side=side)).interval
+    return table_row(parse("accuracy"), None, tally, MeasureOptions(interval=method or None, draws=DRAWS, seed=seed, side=side)).interval
 
 
 def numbers(setting: Setting, rng: np.random.Generator) -> Sums:
@@ -125,7 +125,7 @@ def numbers(setting: Setting, rng: np.random.Generator) -> Sums:
 
 def of_numbers(method: str, sums: Sums, seed: int, side: str = "two") -> Interval | None:
     n = sums.answers
-    settings = Settings(interval=method or None, draws=DRAWS, seed=seed, side=side)
+    settings = MeasureOptions(interval=method or None, draws=DRAWS, seed=seed, side=side)
     return mean_row(parse("mean"), sums, settings, kind="groups", n=n, bounds=(0.0, 1.0), details={}).interval
 
 
@@ -147,5 +147,5 @@ def of_tables(method: str, cells: npt.NDArray[np.int64], seed: int) -> Interval 
     unit, truths, predictions = (np.repeat(place, cells.ravel()) for place in np.indices(cells.shape).reshape(3, -1))
     design = Design("groups", unit, len(cells), items=len(unit))
     units = table_sums(Labels(truths, counts.labels), Labels(predictions, counts.labels), design, counts)
-    settings = Settings(interval=method or None, draws=DRAWS, seed=seed, absent="zero")
+    settings = MeasureOptions(interval=method or None, draws=DRAWS, seed=seed, absent="zero")
     return table_row(parse("macro_f1"), None, TableTally(counts, units, "groups", counts.n), settings).interval

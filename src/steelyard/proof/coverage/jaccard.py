@@ -7,7 +7,7 @@ from functools import partial
 
 import numpy as np
 
-from steelyard.estimate.measure_options import Settings
+from steelyard.estimate.measure_options import MeasureOptions
 from steelyard.estimate.table_rows import TableTally, default_method, table_row
 from steelyard.infer.planning.coverage import multinomial_coverage, tables_of
 from steelyard.metrics.catalogue import parse
@@ -87,7 +87,7 @@ def coverage(side: str, method: str, setting: Setting, rng: np.random.Generator)
 
 def ends(method: str, side: str, tp: int, wrong: int, tn: int) -> tuple[float, float]:
     """The interval of F1 as it is given to the user; NaN where F1 has no value."""
-    row = table_row(F1, 1, TableTally(table(tp, wrong, tn), items=tp + wrong + tn), Settings(interval=method, side=side, draws=DRAWS))
+    row = table_row(F1, 1, TableTally(table(tp, wrong, tn), items=tp + wrong + tn), MeasureOptions(interval=method, side=side, draws=DRAWS))
     if row.interval is None:
         return np.nan, np.nan
     low, high = row.interval.low, row.interval.high

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 import numpy as np
 import numpy.typing as npt
 
-from steelyard.estimate.measure_options import Settings
+from steelyard.estimate.measure_options import MeasureOptions
 from steelyard.estimate.sums_rows import mean_row
 from steelyard.metrics.catalogue import parse
 from steelyard.metrics.sums import item_rows
@@ -65,6 +65,6 @@ def draw(setting: Setting, rng: np.random.Generator) -> FloatArray:
 
 
 def of_mean(method: str, scores: FloatArray, seed: int, side: str = "two") -> Interval | None:
-    settings = Settings(interval=method or None, draws=DRAWS, seed=seed, side=side)
+    settings = MeasureOptions(interval=method or None, draws=DRAWS, seed=seed, side=side)
     tally = tally_items(item_rows("mean", scores))
     return mean_row(parse("mean"), tally, settings, kind="items", n=len(scores), bounds=(0.0, 1.0), details={}).interval

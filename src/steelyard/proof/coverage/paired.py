@@ -8,8 +8,8 @@ from functools import cache, partial
 import numpy as np
 import numpy.typing as npt
 
-from steelyard.estimate.compare_options import Asked
-from steelyard.estimate.measure_options import Settings
+from steelyard.estimate.compare_options import CompareOptions
+from steelyard.estimate.measure_options import MeasureOptions
 from steelyard.estimate.paired_right_or_wrong import flips_interval
 from steelyard.estimate.paired_table import outcome_interval
 from steelyard.infer.planning.coverage import multinomial_coverage, tables_of
@@ -108,7 +108,7 @@ def _ends(method: str, side: str, both: int, neither: int, gained: int, lost: in
 
 
 def interval(method: str, side: str, both: int, neither: int, gained: int, lost: int, seed: int = 0) -> Interval:
-    asked = Asked(own=Settings(side=side, draws=DRAWS, seed=seed), interval=method or None)
+    asked = CompareOptions(own=MeasureOptions(side=side, draws=DRAWS, seed=seed), interval=method or None)
     if method not in DRAWN:
         return flips_interval(both, gained, lost, neither, asked)
     joint = JointCounts.flips(both=both, baseline_only=lost, candidate_only=gained, neither=neither)

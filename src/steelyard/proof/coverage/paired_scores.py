@@ -8,8 +8,8 @@ import numpy as np
 import numpy.typing as npt
 
 from steelyard.estimate.auc_evidence import auc_evidence
-from steelyard.estimate.compare_options import Asked
-from steelyard.estimate.measure_options import Settings
+from steelyard.estimate.compare_options import CompareOptions
+from steelyard.estimate.measure_options import MeasureOptions
 from steelyard.estimate.paired_mean_tests import OfRange
 from steelyard.estimate.paired_scores import scores_interval
 from steelyard.estimate.paired_units import units_interval
@@ -91,7 +91,7 @@ def scores(setting: Setting, rng: np.random.Generator) -> FloatArray:
 def of_scores(method: str, d: FloatArray, seed: int, side: str = "two") -> Interval | None:
     """The differences lie in -1 to 1, as those of scores in 0 to 1 do; normal ones that do not are cut off there."""
     d = np.clip(d, -1, 1)
-    asked = Asked(own=Settings(draws=DRAWS, seed=seed, side=side), interval=method or None)
+    asked = CompareOptions(own=MeasureOptions(draws=DRAWS, seed=seed, side=side), interval=method or None)
     found = nothing_yet(len(d), float(d.mean()))
     found.judge = OfRange(d, np.zeros(len(d)), (0.0, 1.0), "two-sided")
     return scores_interval(tally_items(item_rows("mean", d)), found, parse("mean"), asked, (0.0, 1.0), False, d)
@@ -107,7 +107,7 @@ def ratios(setting: Setting, rng: np.random.Generator) -> tuple[FloatArray, Floa
 
 
 def of_ratios(method: str, sample: tuple[FloatArray, FloatArray], seed: int) -> Interval | None:
-    asked = Asked(own=Settings(draws=DRAWS, seed=seed), interval=method or None)
+    asked = CompareOptions(own=MeasureOptions(draws=DRAWS, seed=seed), interval=method or None)
     return units_interval(*sample, QUOTIENT, parse("ratio"), asked)
 
 
@@ -125,7 +125,7 @@ def between(setting: Setting) -> float:
 
 
 def of_curves(method: str, sample: tuple[FloatArray, FloatArray, npt.NDArray[np.bool_]], seed: int) -> Interval | None:
-    asked = Asked(own=Settings(), interval=method or None, test="delong")
+    asked = CompareOptions(own=MeasureOptions(), interval=method or None, test="delong")
     positives = int(sample[2].sum())
     fewer, n = min(positives, len(sample[2]) - positives), len(sample[2])
     return auc_evidence(delong_pair(*sample), fewer, n, parse("auc"), asked, "paired").interval

@@ -7,8 +7,8 @@ from functools import cache, partial
 
 import numpy as np
 
-from steelyard.estimate.compare_options import Asked
-from steelyard.estimate.measure_options import Settings
+from steelyard.estimate.compare_options import CompareOptions
+from steelyard.estimate.measure_options import MeasureOptions
 from steelyard.estimate.paired_table import table_interval
 from steelyard.estimate.table_rows import TableTally, statistic_of, table_row
 from steelyard.metrics.catalogue import Metric, parse
@@ -78,7 +78,7 @@ def _true(name: str, table: str) -> float:
     law, metric = law_of(table), parse(name)
     joint = joint_of(law, [round(1e12 * cell[3]) for cell in law])
     sides = (TableTally(joint.side(side)) for side in ("baseline", "candidate"))
-    first, second = (table_row(metric, label_of(metric), side, Settings(interval="delta")).estimate for side in sides)
+    first, second = (table_row(metric, label_of(metric), side, MeasureOptions(interval="delta")).estimate for side in sides)
     assert first is not None
     assert second is not None
     return second - first
@@ -93,5 +93,5 @@ def label_of(metric: Metric) -> int | None:
 
 
 def interval(metric: Metric, method: str, joint: JointCounts, seed: int) -> Interval | None:
-    asked = Asked(own=Settings(draws=DRAWS, seed=seed, absent="zero"), interval=method or None)
+    asked = CompareOptions(own=MeasureOptions(draws=DRAWS, seed=seed, absent="zero"), interval=method or None)
     return table_interval(joint, statistic_of(metric, label_of(metric), asked.own), metric, nothing_yet(joint.n), asked)

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from steelyard.estimate.measure_options import Settings
+from steelyard.estimate.measure_options import MeasureOptions
 from steelyard.infer.planning.coverage import averaged_coverage, binomial_pair_coverage, multinomial_coverage, tables_of
 from steelyard.infer.posterior.metrics import f1_posterior, proportion_posterior
 from steelyard.proof.claims import LEVEL, TWO_PAGE, Band, Claim, Point, Setting, declared, words
@@ -14,7 +14,7 @@ from steelyard.proof.coverage import paired, unpaired
 
 EXACTLY = Band(low=LEVEL - 1e-9, high=LEVEL + 1e-9)
 NEARLY = Band(low=LEVEL, high=LEVEL)  # truths drawn from the prior: within Monte Carlo error, which the judge allows for
-PRIOR = Settings().prior  # the one that the commands use
+PRIOR = MeasureOptions().prior  # the one that the commands use
 TRUTHS = 1000
 KINDS = {"bayes": "equal-tailed", "hdi": "hdi"}
 

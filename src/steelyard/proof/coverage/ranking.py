@@ -9,7 +9,7 @@ from functools import cache, partial
 import numpy as np
 import numpy.typing as npt
 
-from steelyard.estimate.measure_options import Settings
+from steelyard.estimate.measure_options import MeasureOptions
 from steelyard.estimate.ranking_rows import ranking_ends
 from steelyard.infer.intervals.ranking import spearman_interval
 from steelyard.metrics.catalogue import parse
@@ -82,7 +82,7 @@ def precision(setting: Setting) -> float:
 
 
 def interval(name: str, method: str, table: ScoreTable, seed: int, side: Side = "two") -> Interval | None:
-    ends = ranking_ends(parse(name), table, Settings(interval=method or None, draws=DRAWS, seed=seed, side=side), {})
+    ends = ranking_ends(parse(name), table, MeasureOptions(interval=method or None, draws=DRAWS, seed=seed, side=side), {})
     if ends is None:
         return None
     return Interval(low=ends[0], high=ends[1], confidence_level=LEVEL, side=side, method=ends[2])

@@ -8,7 +8,7 @@ from functools import partial
 import numpy as np
 import numpy.typing as npt
 
-from steelyard.estimate.measure_options import Settings
+from steelyard.estimate.measure_options import MeasureOptions
 from steelyard.estimate.sums_rows import sums_ends
 from steelyard.metrics.catalogue import parse
 from steelyard.metrics.sums import STATISTICS, item_rows
@@ -101,6 +101,6 @@ def claims() -> Iterator[Claim]:
 
 
 def interval(name: str, method: str, columns: Columns, seed: int) -> Interval | None:
-    settings, tally = Settings(interval=method or None, draws=DRAWS, seed=seed), tally_items(item_rows(name, *columns))
+    settings, tally = MeasureOptions(interval=method or None, draws=DRAWS, seed=seed), tally_items(item_rows(name, *columns))
     ends = sums_ends(parse(name), tally, STATISTICS[name], settings, None, "items", {})
     return None if ends is None else Interval(low=ends[0], high=ends[1], confidence_level=LEVEL, side="two", method=ends[2])

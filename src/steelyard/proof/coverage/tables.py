@@ -7,7 +7,7 @@ from functools import cache, partial
 
 import numpy as np
 
-from steelyard.estimate.measure_options import Settings
+from steelyard.estimate.measure_options import MeasureOptions
 from steelyard.estimate.table_rows import TableTally, posterior_of, table_row
 from steelyard.metrics.catalogue import Metric, parse
 from steelyard.proof.claims import LEVEL, Band, Claim, Said, Setting
@@ -112,7 +112,7 @@ def draw(setting: Setting, rng: np.random.Generator) -> Counts:
 def _true(name: str, law: str) -> float:
     metric = parse(name)
     label = 1 if metric.facts.of_class and metric.average is None else None
-    found = table_row(metric, label, TableTally(Counts.table(LAWS[law])), Settings(interval="delta")).estimate
+    found = table_row(metric, label, TableTally(Counts.table(LAWS[law])), MeasureOptions(interval="delta")).estimate
     assert found is not None
     return found
 
@@ -121,14 +121,14 @@ def truth(name: str, setting: Setting) -> float:
     return _true(name, str(setting["table"]))
 
 
-def row(metric: Metric, counts: Counts, settings: Settings) -> Interval | None:
+def row(metric: Metric, counts: Counts, settings: MeasureOptions) -> Interval | None:
     label = 1 if metric.facts.of_class and metric.average is None else None
     return table_row(metric, label, TableTally(counts, items=counts.n), settings).interval
 
 
 def interval(metric: Metric, method: str, counts: Counts, seed: int, side: str = "two") -> Interval | None:
     """As the user gets it. Posteriors are asked directly: the answer would work out a second prior beside them."""
-    settings = Settings(interval=method or None, draws=DRAWS, seed=seed, side=side, absent="zero")
+    settings = MeasureOptions(interval=method or None, draws=DRAWS, seed=seed, side=side, absent="zero")
     if method not in ("bayes", "hdi"):
         return row(metric, counts, settings)
     label = 1 if metric.facts.of_class and metric.average is None else None

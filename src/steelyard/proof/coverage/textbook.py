@@ -10,7 +10,7 @@ from math import comb
 import numpy as np
 import numpy.typing as npt
 
-from steelyard.estimate.measure_options import Settings
+from steelyard.estimate.measure_options import MeasureOptions
 from steelyard.estimate.table_rows import statistic_of
 from steelyard.infer.intervals import table
 from steelyard.infer.normal import z_value
@@ -150,7 +150,7 @@ def bare_ends(method: str, tp: int, wrong: int, tn: int) -> tuple[float, float]:
     if method.startswith("posterior"):
         return f1_posterior(tp, wrong // 2, wrong - wrong // 2, prior=1.0).interval(LEVEL)
     counts = jaccard.table(tp, wrong, tn)
-    statistic = statistic_of(parse("f1"), 1, Settings())
+    statistic = statistic_of(parse("f1"), 1, MeasureOptions())
     try:
         if method == "delta":
             return table.delta(counts, statistic, LEVEL, "two")

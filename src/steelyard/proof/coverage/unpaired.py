@@ -9,8 +9,8 @@ import numpy as np
 import numpy.typing as npt
 
 from steelyard.estimate.auc_evidence import auc_evidence
-from steelyard.estimate.compare_options import Asked
-from steelyard.estimate.measure_options import Settings
+from steelyard.estimate.compare_options import CompareOptions
+from steelyard.estimate.measure_options import MeasureOptions
 from steelyard.estimate.unpaired import by_delta, compare_means, compare_proportions, proportion_ends
 from steelyard.infer.paired.delong import delong_unpaired
 from steelyard.infer.planning.coverage import binomial_pair_coverage
@@ -52,7 +52,7 @@ OF_CURVES: dict[str, Said] = {
 
 
 def claims() -> Iterator[Claim]:
-    found = compare_proportions((20, 50), (30, 50), ACCURACY, Asked(own=Settings())).interval
+    found = compare_proportions((20, 50), (30, 50), ACCURACY, CompareOptions(own=MeasureOptions())).interval
     assert found is not None
     for family, side, said in (("an unpaired difference", "two", SAID), ("a lower bound of an unpaired difference", "lower", LOWER)):
         yield from declared("coverage", family, said, found.method, partial(coverage, side), quick=QUICK, full=FULL, page=TWO_PAGE)
@@ -94,7 +94,7 @@ def ends(method: str, side: str, k1: int, n1: int, k2: int, n2: int) -> tuple[fl
     if method == "wald" and k1 in (0, n1) and k2 in (0, n2):
         method = "newcombe"
     if side == "lower":
-        return proportion_ends(method, k1, n1, k2, n2, Asked(own=Settings(side=side)))[0], 1.0
+        return proportion_ends(method, k1, n1, k2, n2, CompareOptions(own=MeasureOptions(side=side)))[0], 1.0
     # counting the wrong ones instead, or exchanging the systems, turns the interval round: a quarter of the work
     same = [(k1, n1, k2, n2, 1), (n1 - k1, n1, n2 - k2, n2, -1), (k2, n2, k1, n1, -1), (n2 - k2, n2, n1 - k1, n1, 1)]
     *first, sign = min(same)
@@ -104,7 +104,7 @@ def ends(method: str, side: str, k1: int, n1: int, k2: int, n2: int) -> tuple[fl
 
 @cache
 def _two_sided(method: str, k1: int, n1: int, k2: int, n2: int) -> tuple[float, float]:
-    return proportion_ends(method, k1, n1, k2, n2, Asked(own=Settings()))
+    return proportion_ends(method, k1, n1, k2, n2, CompareOptions(own=MeasureOptions()))
 
 
 # ---- means, tables, curves ------------------------------------------------------------------------------------------------
@@ -142,7 +142,7 @@ def of_means(method: str, sample: tuple[npt.NDArray[np.float64], npt.NDArray[np.
     candidate, baseline = ((float(x.mean()), float(x.var(ddof=1)), len(x)) for x in sample)
     if candidate[1] + baseline[1] <= 0:
         return None
-    return compare_means(baseline, candidate, parse("mean"), Asked(own=Settings(), interval="t")).interval
+    return compare_means(baseline, candidate, parse("mean"), CompareOptions(own=MeasureOptions(), interval="t")).interval
 
 
 def two_tables(setting: Setting, rng: np.random.Generator) -> tuple[Counts, Counts]:
@@ -150,8 +150,8 @@ def two_tables(setting: Setting, rng: np.random.Generator) -> tuple[Counts, Coun
 
 
 def of_tables(method: str, sample: tuple[Counts, Counts], seed: int) -> Interval | None:
-    own = Settings(interval="delta", absent="zero")
-    return by_delta(sample[0], sample[1], parse("macro_f1"), [None, None], Asked(own=own, interval="delta")).interval
+    own = MeasureOptions(interval="delta", absent="zero")
+    return by_delta(sample[0], sample[1], parse("macro_f1"), [None, None], CompareOptions(own=own, interval="delta")).interval
 
 
 def two_curves(setting: Setting, rng: np.random.Generator) -> tuple[ScoreTable, ScoreTable]:
@@ -159,6 +159,6 @@ def two_curves(setting: Setting, rng: np.random.Generator) -> tuple[ScoreTable, 
 
 
 def of_curves(method: str, sample: tuple[ScoreTable, ScoreTable], seed: int) -> Interval | None:
-    asked = Asked(own=Settings(), interval=method or None, test="delong")
+    asked = CompareOptions(own=MeasureOptions(), interval=method or None, test="delong")
     fewer = min(min(table.n_positive, table.n_negative) for table in sample)
     return auc_evidence(delong_unpaired(*sample), fewer, sum(t.n for t in sample), parse("auc"), asked, "unpaired").interval

@@ -7,9 +7,9 @@ from functools import cache
 
 import numpy as np
 
-from steelyard.estimate.compare_options import Asked
+from steelyard.estimate.compare_options import CompareOptions
 from steelyard.estimate.comparison import finish
-from steelyard.estimate.measure_options import Settings
+from steelyard.estimate.measure_options import MeasureOptions
 from steelyard.estimate.paired_right_or_wrong import compare_flips
 from steelyard.metrics.catalogue import parse
 from steelyard.proof.claims import TWO_PAGE, Band, Claim, Point, Said, Setting, declared, share_error, words
@@ -54,7 +54,7 @@ def favoured(method: str, setting: Setting, rng: np.random.Generator) -> Iterato
 
 @cache
 def _better(gained: int, lost: int, n: int, scale: float | None) -> float:
-    asked = Asked(own=Settings(prior_scale=scale))
+    asked = CompareOptions(own=MeasureOptions(prior_scale=scale))
     agreed = n - gained - lost
     found = compare_flips(Flips(agreed, lost, gained, 0), asked)
     answer = finish(found, parse("accuracy"), asked, ("baseline", "candidate")).probability_candidate_better

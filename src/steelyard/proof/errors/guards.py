@@ -13,10 +13,10 @@ from steelyard.infer.planning.coverage import rejected_flips, rejected_pairs
 from steelyard.items import Items, Labels
 from steelyard.metrics.catalogue import parse
 from steelyard.proof.claims import Band, Claim, Point, Said, Setting, declared, words
-from steelyard.questions.compare.from_sources import Run
-from steelyard.questions.guard.number import Number, guard_number
+from steelyard.questions.compare.from_sources import SystemItems
+from steelyard.questions.guard.number import CandidateScore, guard_number
 from steelyard.questions.guard.paired import guard_items
-from steelyard.questions.guard.rule import Rule, settle_rule
+from steelyard.questions.guard.rule import GuardRule, settle_rule
 from steelyard.reference.entry import Entry, TaskDefaults
 
 FloatArray = npt.NDArray[np.float64]
@@ -29,7 +29,7 @@ def claims() -> Iterator[Claim]:
     yield from _numbers()
 
 
-def rule_of(entry: Entry, **options: Any) -> Rule:
+def rule_of(entry: Entry, **options: Any) -> GuardRule:
     return settle_rule(options, entry, TaskDefaults())
 
 
@@ -46,7 +46,7 @@ def run_of(scores: FloatArray, repeats: int = 1) -> Items:
 def verdict(reference: Items, run: Items, metric: str, draws: int = 10_000, **options: Any) -> str:
     rule = rule_of(Entry(model="m", value=None, metric=metric), **options)
     named = {"unit": 1.0, "unmatched": "error", "missing": "error", "draws": draws, "seed": 0}
-    return guard_items(Run("reference", reference), Run("run", run), parse(metric), rule, **named).verdict  # type: ignore[arg-type]
+    return guard_items(SystemItems("reference", reference), SystemItems("run", run), parse(metric), rule, **named).verdict  # type: ignore[arg-type]
 
 
 def _outcomes() -> Iterator[Claim]:
@@ -133,4 +133,4 @@ def _worse(reference: float, value: float, n: int, sigma: float | None) -> bool:
     if sigma is None and reference == value and value in (0.0, 100.0):  # no spread to judge by: the guard asks for a sigma
         return False
     entry = Entry(model="m", value=reference, num_samples=n, sigma=sigma, scale="percent", metric="accuracy")
-    return guard_number(Number(value=value, n=n, right_or_wrong=True), entry, rule_of(entry)).verdict == "regression"
+    return guard_number(CandidateScore(value=value, n=n, right_or_wrong=True), entry, rule_of(entry)).verdict == "regression"

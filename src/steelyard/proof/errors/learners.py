@@ -10,10 +10,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from steelyard.evaluate.learners.folds import Answer
+from steelyard.evaluate.learners.folds import LearnerAnswer
 from steelyard.proof.claims import Band, Claim, Said, Setting
 from steelyard.proof.trials import Trial, significant
-from steelyard.questions.learners.design import METHODS, Piece, Scheme, cut, judge, make_splits, settle_scheme
+from steelyard.questions.learners.design import METHODS, Scheme, ScoredPart, cut, judge, make_splits, settle_scheme
 from steelyard.questions.learners.learners import compare_learners
 
 FloatArray = npt.NDArray[np.float64]
@@ -80,8 +80,8 @@ def told_apart(scheme: Scheme, x: FloatArray, y: IntArray, learner: str, seed: i
     fit = LEARNERS[learner]
     pieces = []
     for split in make_splits(scheme, len(y), seed, y, None):
-        said = [Answer(fit(x[:, half : half + HALF], y, split.train, split.test)) for half in (0, HALF)]
-        pieces.append(Piece(split, split.test, (said[0], said[1])))
+        said = [LearnerAnswer(fit(x[:, half : half + HALF], y, split.train, split.test)) for half in (0, HALF)]
+        pieces.append(ScoredPart(split, split.test, (said[0], said[1])))
     if scheme.method == "disjoint-sets":
         pieces = cut(pieces[0], scheme, seed, y, None)
     right = [[float(np.mean(answer.prediction == y[piece.rows])) for answer in piece.answers] for piece in pieces]

@@ -16,8 +16,8 @@ from steelyard.proof.errors.guards import rule_of, run_of
 from steelyard.proof.errors.tests import PAGE
 from steelyard.proof.errors.tests_scores import calls_of, default_of_scores, pairs_of
 from steelyard.proof.trials import Trial, told
-from steelyard.questions.compare.from_sources import Run
-from steelyard.questions.guard.number import Found
+from steelyard.questions.compare.from_sources import SystemItems
+from steelyard.questions.guard.number import GuardOutcome
 from steelyard.questions.guard.paired import guard_items
 from steelyard.reference.entry import Entry
 
@@ -132,10 +132,10 @@ def _skewed() -> Trial:
 # ---- a guard -------------------------------------------------------------------------------------------------------------------
 
 
-def judged(past: FloatArray, new: FloatArray, **options: Any) -> Found:
+def judged(past: FloatArray, new: FloatArray, **options: Any) -> GuardOutcome:
     """The verdict on recorded runs and new ones, each of shape (items, runs)."""
     rule = rule_of(Entry(model="m", value=None, metric="accuracy"), **options)
-    reference, run = (Run(name, run_of(runs.T.ravel(), runs.shape[1])) for name, runs in (("reference", past), ("run", new)))
+    reference, run = (SystemItems(name, run_of(runs.T.ravel(), runs.shape[1])) for name, runs in (("reference", past), ("run", new)))
     named: dict[str, Any] = {"unit": 1.0, "unmatched": "error", "missing": "error", "draws": 999, "seed": 0}
     return guard_items(reference, run, parse("accuracy"), rule, **named)
 

@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from steelyard.infer.sequential.sequential_cost import expected_items
-from steelyard.infer.sequential.stopping import KINDS, Rule, choice, rule_for
+from steelyard.infer.sequential.stopping import KINDS, StoppingRule, choice, rule_for
 from steelyard.proof.claims import PAGE, Band, Claim, Point, Said, Setting, declared, words
 from steelyard.proof.trials import Trial, alike
 
@@ -78,7 +78,7 @@ def differences(rng: np.random.Generator, setting: Setting) -> FloatArray:
     return (u > 1 - psi / 2).astype(float) - (u < psi / 2 + float(setting.get("drop", 0.0)))
 
 
-def followed(rule: Rule, values: FloatArray) -> Rule:
+def followed(rule: StoppingRule, values: FloatArray) -> StoppingRule:
     """The rule, looked at batch by batch until it decides or the items end."""
     n = 0
     while rule.decision == "continue":
@@ -87,7 +87,7 @@ def followed(rule: Rule, values: FloatArray) -> Rule:
     return rule
 
 
-def planned(kind: str, discordance: float | None = None) -> Rule:
+def planned(kind: str, discordance: float | None = None) -> StoppingRule:
     return rule_for(kind, right_or_wrong=True, theta=THETA, discordance=discordance if kind == "sprt" else None)
 
 

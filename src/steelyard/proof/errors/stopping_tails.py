@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from steelyard.infer.sequential.stopping import Rule, rule_for
+from steelyard.infer.sequential.stopping import StoppingRule, rule_for
 from steelyard.proof.claims import PAGE, Band, Claim, Point, Said, Setting, averaged, declared, share_error
 from steelyard.proof.errors.stopping import FloatArray, default_rule
 from steelyard.proof.trials import Trial, told
@@ -98,7 +98,7 @@ def _decisions() -> Trial:
 # ---- runs ----------------------------------------------------------------------------------------------------------------------
 
 
-def followed(method: str, values: FloatArray, theta: float, batch: int) -> Rule:
+def followed(method: str, values: FloatArray, theta: float, batch: int) -> StoppingRule:
     """A rule looked at batch by batch until it decides or the items end."""
     kind = method.partition(",")[0]
     known = (0.0, 1.0) if METHODS[method] else None

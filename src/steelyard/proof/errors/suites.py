@@ -10,13 +10,13 @@ from math import erfc
 import numpy as np
 import numpy.typing as npt
 
-from steelyard.estimate.compare_options import Asked
+from steelyard.estimate.compare_options import CompareOptions
 from steelyard.estimate.measure_options import settle
 from steelyard.infer.multiplicity import CORRECTIONS
 from steelyard.infer.paired.decision import decide
 from steelyard.proof.claims import ALPHA, Band, Claim, Point, Said, Setting, averaged, declared, share_error
 from steelyard.proof.trials import told
-from steelyard.questions.suite.check_suite import Guard, judged
+from steelyard.questions.suite.check_suite import SuiteCheck, judged
 from steelyard.results.verdict import Verdict
 
 FloatArray = npt.NDArray[np.float64]
@@ -60,7 +60,7 @@ def claims() -> Iterator[Claim]:
             if b or kind == "size"
         )
         said = {correction: bands[correction] for correction in CORRECTIONS}
-        default = Asked(own=settle()).correction
+        default = CompareOptions(own=settle()).correction
         yield from declared(kind, family, said, default, partial(called, family), quick=quick, full=full, page=PAGE)
 
 
@@ -86,7 +86,7 @@ def called(family: str, correction: str, setting: Setting, rng: np.random.Genera
 
 def _red(z: FloatArray, correction: str) -> npt.NDArray[np.bool_]:
     p_values = [erfc(-float(x) / 2**0.5) / 2 for x in z]
-    guards = [Guard(options={}, tier="critical", waiver=None) for _ in p_values]
+    guards = [SuiteCheck(options={}, tier="critical", waiver=None) for _ in p_values]
     verdicts = [Verdict(verdict=decide(p, ALPHA), task=f"t{i}", model="m", p_value=p) for i, p in enumerate(p_values)]
     found = judged(guards, verdicts, ALPHA, correction, None, TODAY, [])
     return np.array([row["counts_as"] == "regression" for row in found.rows])

@@ -8,7 +8,7 @@ from functools import cache, partial
 from typing import TYPE_CHECKING
 
 from steelyard.estimate import paired_right_or_wrong as paired_flips
-from steelyard.estimate.compare_options import Asked, settle_comparison
+from steelyard.estimate.compare_options import CompareOptions, settle_comparison
 from steelyard.estimate.measure_options import settle
 from steelyard.infer.paired.equivalence import equivalence_of_flips
 from steelyard.infer.planning.coverage import rejected_flips
@@ -80,7 +80,7 @@ def plainly(
     draws: int = DRAWS,
     positive: str | None = None,
     absent: str | None = None,
-) -> Asked:
+) -> CompareOptions:
     """The options of a comparison that asks for nothing but its test."""
     return settle_comparison(
         settle(draws=draws, confidence_level=1 - ALPHA, positive=positive, absent=absent),

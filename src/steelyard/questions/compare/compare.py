@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from steelyard.errors import UsageError
-from steelyard.estimate.compare_options import Asked, settle_comparison
+from steelyard.estimate.compare_options import CompareOptions, settle_comparison
 from steelyard.estimate.comparison import class_label, finish, joint_evidence
 from steelyard.estimate.measure_options import settle
 from steelyard.metrics.catalogue import Metric, parse
@@ -124,7 +124,7 @@ def measured_names(baseline: Any, candidate: Any) -> tuple[str, str] | None:
     return (str(one), str(other)) if one and other and one != other else None
 
 
-def measured_tables(baseline: Any, candidate: Any, metric: Metric | None, asked: Asked) -> tuple[Counts, Counts, Metric | None]:
+def measured_tables(baseline: Any, candidate: Any, metric: Metric | None, asked: CompareOptions) -> tuple[Counts, Counts, Metric | None]:
     """The tables of two measurements, and their headline if it is the same. They are counts: which items belong together is lost."""
     sides = baseline, candidate
     if not all(isinstance(side, Measurement) for side in sides):
@@ -163,7 +163,7 @@ def check_names(names: Sequence[str] | None, systems: int) -> None:
         )
 
 
-def compare_tallies(baseline: Any, candidate: Any, metric: Metric | None, asked: Asked, names: tuple[str, ...]) -> Comparison:
+def compare_tallies(baseline: Any, candidate: Any, metric: Metric | None, asked: CompareOptions, names: tuple[str, ...]) -> Comparison:
     """Bare counts: joint ones are paired, two separate ones are not."""
     if isinstance(baseline, JointCounts) and candidate is None:
         return compare_joint(baseline, metric, asked, (names[0], names[1]))
@@ -184,7 +184,7 @@ def compare_tallies(baseline: Any, candidate: Any, metric: Metric | None, asked:
     return finish(found, metric, asked, (names[0], names[1]))
 
 
-def compare_joint(joint: JointCounts, metric: Metric | None, asked: Asked, names: tuple[str, str], **more: Any) -> Comparison:
+def compare_joint(joint: JointCounts, metric: Metric | None, asked: CompareOptions, names: tuple[str, str], **more: Any) -> Comparison:
     """A joint table: right or wrong by its flips, any other metric by its cells."""
     if joint.n == 0:
         raise UsageError("cannot compare on no items", got="0 items", need="at least one")

@@ -10,7 +10,7 @@ import numpy as np
 
 from steelyard.errors import AmbiguityError, DataError, SourceError, SteelyardError, UsageError
 from steelyard.estimate.changed_items import TOLD, telling_items, with_context, write_flips
-from steelyard.estimate.compare_options import Asked
+from steelyard.estimate.compare_options import CompareOptions
 from steelyard.estimate.comparison import finish
 from steelyard.estimate.evidence import concluded_again
 from steelyard.estimate.log_metric import own_direction, own_metric, own_positive, refuse_unfinished
@@ -40,7 +40,7 @@ from steelyard.tally.spelling import told_of_look_alikes
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Run:
+class SystemItems:
     """One system's items and its name."""
 
     name: str
@@ -52,7 +52,7 @@ class Run:
 def compare_sources(
     data: Sequence[Any],
     metric: Metric | None,
-    asked: Asked,
+    asked: CompareOptions,
     by: tuple[str, ...],
     ratio: str | Sequence[str] | None,
     columns: Mapping[str, Any],
@@ -87,7 +87,7 @@ def compare_sources(
     return compare_runs(runs[0], runs[1], chosen, asked, by, flips_out)
 
 
-def _of_logs(runs: Sequence[Run], metric: Metric, asked: Asked, apart: set[str]) -> Asked:
+def _of_logs(runs: Sequence[SystemItems], metric: Metric, asked: CompareOptions, apart: set[str]) -> CompareOptions:
     """What the logs say besides their scores: facts that must agree but for what is compared, and which way their scores are good."""
     logs = [run.log for run in runs]
     if any(log is None for log in logs):
@@ -103,7 +103,7 @@ def _of_logs(runs: Sequence[Run], metric: Metric, asked: Asked, apart: set[str])
 
 
 def compare_runs(
-    baseline: Run, candidate: Run, metric: Metric, asked: Asked, by: tuple[str, ...] = (), flips_out: Any = None
+    baseline: SystemItems, candidate: SystemItems, metric: Metric, asked: CompareOptions, by: tuple[str, ...] = (), flips_out: Any = None
 ) -> Comparison:
     """Two runs, paired unless the user says that the items differ."""
     names = baseline.name, candidate.name
@@ -125,11 +125,11 @@ def compare_runs(
     return finish(found, metric, asked, names, telling=telling, unmatched=unmatched, slices=slices)
 
 
-def paired(baseline: Run, candidate: Run, asked: Asked) -> tuple[Pairs, dict[str, int]]:
+def paired(baseline: SystemItems, candidate: SystemItems, asked: CompareOptions) -> tuple[Pairs, dict[str, int]]:
     """The matched pairs, with what was missing settled alike on both sides."""
     sides = [baseline, candidate]
     if asked.own.missing == "drop" and baseline.items.id is None and candidate.items.id is None:
-        sides = [Run(run.name, number_rows(run.items)) for run in sides]  # so that a row dropped on one side goes on both
+        sides = [SystemItems(run.name, number_rows(run.items)) for run in sides]  # so that a row dropped on one side goes on both
     runs = [_settled(run, asked) for run in sides]
     if asked.own.missing == "drop":
         gone = [ids_of(run.items) - ids_of(kept) for run, kept in zip(sides, runs, strict=True)]
@@ -146,7 +146,7 @@ def paired(baseline: Run, candidate: Run, asked: Asked) -> tuple[Pairs, dict[str
     return agree_on_units(pairs), report.to_dict()
 
 
-def _settled(run: Run, asked: Asked) -> Items:
+def _settled(run: SystemItems, asked: CompareOptions) -> Items:
     items, said = settle_missing(run.items, asked.own.missing)
     for sentence in said:
         asked.warn(f"{run.name}: {sentence}")
@@ -165,8 +165,13 @@ def without(items: Items, ids: set[str]) -> Items:
 
 
 def _runs(
-    data: Sequence[Any], metric: Metric | None, asked: Asked, by: tuple[str, ...], given: Mapping[str, Any], names: Sequence[str] | None
-) -> list[Run]:
+    data: Sequence[Any],
+    metric: Metric | None,
+    asked: CompareOptions,
+    by: tuple[str, ...],
+    given: Mapping[str, Any],
+    names: Sequence[str] | None,
+) -> list[SystemItems]:
     """Every run, named: by the caller, by its source, or by its place."""
     if len(data) == 1:
         return _split_models(data[0], metric, asked, by, given, names)
@@ -179,7 +184,7 @@ def _runs(
             asked.warn(sentence)
         read.append(_read(sources[-1], metric))
     named = run_names(sources, names)
-    return [Run(name, items, source.log, source) for name, items, source in zip(named, read, sources, strict=True)]
+    return [SystemItems(name, items, source.log, source) for name, items, source in zip(named, read, sources, strict=True)]
 
 
 def _open(data: Any, given: Mapping[str, Any], by: tuple[str, ...]) -> Source:
@@ -210,8 +215,8 @@ def _read(source: Source, metric: Metric | None) -> Items:
 
 
 def _split_models(
-    data: Any, metric: Metric | None, asked: Asked, by: tuple[str, ...], given: Mapping[str, Any], names: Sequence[str] | None
-) -> list[Run]:
+    data: Any, metric: Metric | None, asked: CompareOptions, by: tuple[str, ...], given: Mapping[str, Any], names: Sequence[str] | None
+) -> list[SystemItems]:
     """One long source with a model column: a run per model."""
     column = given.get("model", "model")
     try:
@@ -251,10 +256,13 @@ def _split_models(
             hint=f"--names {found[0]},{found[1]} makes the first the baseline",
         )
     split = {name: take(items, models.codes == models.names.index(name)) for name in found}
-    return [Run(name, replace(run, slices={c: v for c, v in run.slices.items() if c in by}), source=source) for name, run in split.items()]
+    return [
+        SystemItems(name, replace(run, slices={c: v for c, v in run.slices.items() if c in by}), source=source)
+        for name, run in split.items()
+    ]
 
 
-def default_metric(runs: Sequence[Run]) -> Metric:
+def default_metric(runs: Sequence[SystemItems]) -> Metric:
     """Right or wrong: accuracy. Scores that are not all 0 and 1, in any run: mean. Only probabilities: auc."""
     if (own := own_metric([run.log for run in runs])) is not None:
         return own
@@ -279,7 +287,7 @@ def default_metric(runs: Sequence[Run]) -> Metric:
 
 
 def _slices(
-    pairs: Pairs, metric: Metric, asked: Asked, by: tuple[str, ...], names: tuple[str, str]
+    pairs: Pairs, metric: Metric, asked: CompareOptions, by: tuple[str, ...], names: tuple[str, str]
 ) -> tuple[tuple[dict[str, Any], ...], list[dict[str, Any]]]:
     """One comparison per value of each slice column, p-values of a column corrected together; and both tests over all values."""
     out: list[dict[str, Any]] = []
@@ -307,7 +315,7 @@ def _slices(
     return tuple(out), together
 
 
-def corrected(parts: Sequence[dict[str, Any]], asked: Asked) -> list[dict[str, Any]]:
+def corrected(parts: Sequence[dict[str, Any]], asked: CompareOptions) -> list[dict[str, Any]]:
     """The slices of one column with their p-values corrected together, and sentences that speak of the corrected ones."""
     known = [part["comparison"].p_value for part in parts if part["comparison"] is not None and part["comparison"].p_value is not None]
     adjusted = iter(adjust(known, asked.correction))

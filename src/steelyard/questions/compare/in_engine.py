@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 
 from steelyard.estimate.changed_items import with_context
-from steelyard.estimate.compare_options import Asked
+from steelyard.estimate.compare_options import CompareOptions
 from steelyard.estimate.comparison import finish, joint_evidence
 from steelyard.estimate.paired_units import compare_units
 from steelyard.items import Items, Labels
@@ -29,7 +29,7 @@ LARGE = 200_000  # rows; below it, reading items costs less than a second
 
 
 def compare_large(
-    baseline: Source, candidate: Source, wanted: Metric | None, asked: Asked, names: Sequence[str] | None
+    baseline: Source, candidate: Source, wanted: Metric | None, asked: CompareOptions, names: Sequence[str] | None
 ) -> Comparison | None:
     """The comparison, or None if it must be made from items. Without a metric: accuracy, where the items would choose it too."""
     sources = baseline, candidate
@@ -65,7 +65,7 @@ def compare_large(
     )
 
 
-def _compare_units(a: Source, b: Source, wanted: Metric | None, asked: Asked, names: Sequence[str] | None) -> Comparison | None:
+def _compare_units(a: Source, b: Source, wanted: Metric | None, asked: CompareOptions, names: Sequence[str] | None) -> Comparison | None:
     """Scores of more rows than may travel: sums by group, or by md5 bucket of the id; an item with repeats counts once."""
     if not _holds((a, b), ("score",)) or max(a.n, b.n) <= TRAVELLERS:
         return None

@@ -9,7 +9,7 @@ import numpy as np
 
 from steelyard.errors import DataError
 from steelyard.estimate.changed_items import item_values
-from steelyard.estimate.compare_options import Asked
+from steelyard.estimate.compare_options import CompareOptions
 from steelyard.estimate.pair_evidence import pair_evidence
 from steelyard.infer.multiplicity import fisher_combined
 from steelyard.infer.paired.signflip import sign_flip
@@ -17,7 +17,7 @@ from steelyard.metrics.catalogue import Metric
 from steelyard.tally.pairs import Pairs
 
 
-def over_tasks(tasks: list[Pairs], metric: Metric, asked: Asked, by: str) -> dict[str, Any]:
+def over_tasks(tasks: list[Pairs], metric: Metric, asked: CompareOptions, by: str) -> dict[str, Any]:
     """Both answers for the values of one column as tasks, every task weighing the same.
 
     The pooled test flips the signs of items whose difference is divided by the size of their task, so that it tests the
@@ -53,7 +53,7 @@ def _pooled(tasks: list[Pairs], metric: Metric) -> Any:
     return np.concatenate([(of(b) - of(a)) / task.items for (a, b), task in zip(sides, tasks, strict=True)])
 
 
-def _one_sided(task: Pairs, metric: Metric, asked: Asked, alternative: str) -> float | None:
+def _one_sided(task: Pairs, metric: Metric, asked: CompareOptions, alternative: str) -> float | None:
     quiet = asked.own.quietly()
     try:
         return pair_evidence(task, metric, replace(asked, own=quiet, alternative=alternative, margin=None)).test.p_value

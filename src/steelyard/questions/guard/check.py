@@ -13,12 +13,12 @@ from steelyard.checks import number
 from steelyard.errors import DataError, SourceError, UsageError
 from steelyard.infer.planning.power import threshold_offset
 from steelyard.options import source_keywords
-from steelyard.questions.guard.number import Found, Number, guard_floor, guard_number
-from steelyard.questions.guard.rule import Rule, settle_rule
+from steelyard.questions.guard.number import CandidateScore, GuardOutcome, guard_floor, guard_number
+from steelyard.questions.guard.rule import GuardRule, settle_rule
 from steelyard.questions.guard.scale import refuse_fraction, warn_of_theta
 from steelyard.reference.entry import Entry
-from steelyard.reference.lookup import Place, load, locate, matched
-from steelyard.reference.run_notes import Notes, notes_of
+from steelyard.reference.lookup import ReferenceLocation, load, locate, matched
+from steelyard.reference.run_notes import RunNotes, notes_of
 from steelyard.results.verdict import Verdict
 
 
@@ -119,7 +119,7 @@ def check(
     return watch_rates(verdict, entry, notes.counts)
 
 
-def _said(notes: Notes | None, protocol: Mapping[str, str] | None, unmatched: str) -> Mapping[str, str] | None:
+def _said(notes: RunNotes | None, protocol: Mapping[str, str] | None, unmatched: str) -> Mapping[str, str] | None:
     """What a run says of its protocol: in its notes, and by option. The hash of all items means nothing where some are left out."""
     if notes is None:
         return protocol
@@ -128,7 +128,7 @@ def _said(notes: Notes | None, protocol: Mapping[str, str] | None, unmatched: st
     return {**kept, **(protocol or {})}
 
 
-def _of_value(value: float, entry: Entry, rule: Rule) -> Found:
+def _of_value(value: float, entry: Entry, rule: GuardRule) -> GuardOutcome:
     """A bare score against the number on record, or against its explicit floor."""
     score = number("the value", value)
     if entry.value is not None and rule.scale is None and abs(entry.value) > 1 >= abs(score):
@@ -139,7 +139,7 @@ def _of_value(value: float, entry: Entry, rule: Rule) -> Found:
             hint=f'scale = "percent" in [tasks.NAME] and a value of {100 * score:g}, if that is what you mean',
         )
     refuse_fraction(score, rule, entry.value if entry.value is not None else rule.threshold)
-    new = Number(value=score, n=rule.num_samples)
+    new = CandidateScore(value=score, n=rule.num_samples)
     if rule.threshold is not None:
         return guard_floor(new, entry, rule)
     if entry.items is not None:
@@ -147,7 +147,7 @@ def _of_value(value: float, entry: Entry, rule: Rule) -> Found:
     return guard_number(new, entry, rule)
 
 
-def check_protocol(entry: Entry, place: Place, protocol: Mapping[str, str] | None, rule: Rule) -> None:
+def check_protocol(entry: Entry, place: ReferenceLocation, protocol: Mapping[str, str] | None, rule: GuardRule) -> None:
     """What was recorded about the protocol must be what is said about this run."""
     recorded = dict(entry.protocol)
     given = {**{key: str(v) for key, v in place.defaults.protocol.items()}, **{key: str(v) for key, v in (protocol or {}).items()}}
@@ -162,7 +162,7 @@ def check_protocol(entry: Entry, place: Place, protocol: Mapping[str, str] | Non
         rule.warnings.append(f"the reference pins its protocol ({', '.join(silent)}); this run did not say its own (--protocol KEY=VALUE)")
 
 
-def _warn_of_drift(found: Found, entry: Entry, rule: Rule) -> None:
+def _warn_of_drift(found: GuardOutcome, entry: Entry, rule: GuardRule) -> None:
     """A reference that follows every small loss down: the run is held against the first value on record too."""
     if entry.first_value is None or found.sigma is None or not found.n:
         return
@@ -178,7 +178,7 @@ def _warn_of_drift(found: Found, entry: Entry, rule: Rule) -> None:
 # ---- writing it down -------------------------------------------------------------------------------------------------------
 
 
-def written(found: Found, rule: Rule, *, task: str, model: str, spec: Mapping[str, Any], entry: Entry, scale: str) -> Verdict:
+def written(found: GuardOutcome, rule: GuardRule, *, task: str, model: str, spec: Mapping[str, Any], entry: Entry, scale: str) -> Verdict:
     """The verdict with its one sentence."""
     reference = {"value": found.reference, "n": found.details.get("n_reference", entry.num_samples), "line": entry.line}
     more = {"recorded": entry.recorded, "runs": entry.runs, "sigma_run": entry.sigma_run, "by": entry.by, "commit": entry.commit}
@@ -221,7 +221,7 @@ def written(found: Found, rule: Rule, *, task: str, model: str, spec: Mapping[st
     )
 
 
-def conclude(found: Found, rule: Rule) -> str:
+def conclude(found: GuardOutcome, rule: GuardRule) -> str:
     """One sentence: what was decided, on which numbers, and what it does not say."""
     if "stopping" in found.details:
         from steelyard.questions.guard.sequential import conclude_stopped
@@ -258,7 +258,7 @@ def p_words(p: float, alpha: float) -> str:
     return f"p = {p:.{digits}g}" if digits < 17 else f"p {'>' if p > alpha else '<='} {alpha:g}"
 
 
-def _sign(found: Found, rule: Rule, task: str, model: str, spec: Mapping[str, Any], scale: str) -> str:
+def _sign(found: GuardOutcome, rule: GuardRule, task: str, model: str, spec: Mapping[str, Any], scale: str) -> str:
     return signature.write(
         {
             **_stopping_keys(found),
@@ -280,7 +280,7 @@ def _sign(found: Found, rule: Rule, task: str, model: str, spec: Mapping[str, An
     )
 
 
-def _stopping_keys(found: Found) -> dict[str, Any]:
+def _stopping_keys(found: GuardOutcome) -> dict[str, Any]:
     """How a run stopped, where its plan names the rule. Runs of 0.1.0 have the name of their test alone."""
     facts = found.details.get("stopping")
     if facts is None or facts["plan"].get("stopping") is None:

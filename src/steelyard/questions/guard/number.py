@@ -9,7 +9,7 @@ from typing import Any
 from steelyard.errors import DataError, UsageError
 from steelyard.infer.paired.decision import agreeing_bounds, agreeing_threshold, decide, student_p, student_reach, two_sample_p
 from steelyard.infer.planning import power
-from steelyard.questions.guard.rule import Rule
+from steelyard.questions.guard.rule import GuardRule
 from steelyard.questions.guard.scale import refuse_impossible, span_of
 from steelyard.reference.entry import Entry
 
@@ -17,7 +17,7 @@ ASSUMED_DISCORDANCE = 0.05  # of two healthy runs on the same items: ordinary ch
 
 
 @dataclass(slots=True, kw_only=True)
-class Found:
+class GuardOutcome:
     """What the guard found, before it is written down. Numbers are in the scale of the reference; d is turned: up is good."""
 
     verdict: str
@@ -41,7 +41,7 @@ class Found:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Number:
+class CandidateScore:
     """The candidate's score, in the scale of the reference, and what is known of its items."""
 
     value: float
@@ -53,7 +53,7 @@ class Number:
     runs: int = 1
 
 
-def guard_floor(new: Number, entry: Entry, rule: Rule) -> Found:
+def guard_floor(new: CandidateScore, entry: Entry, rule: GuardRule) -> GuardOutcome:
     """An explicit floor: the score is above it or not. No statistics, and no claim to any."""
     assert rule.threshold is not None
     refuse_impossible(new.value, rule, entry.value)
@@ -63,7 +63,7 @@ def guard_floor(new: Number, entry: Entry, rule: Rule) -> Found:
     gap = None if entry.value is None else rule.sign * (new.value - entry.value)
     number = entry.value if entry.value is not None else rule.threshold
     idle = span_of(rule, number).unfailing(rule.threshold, rule.sign)
-    return Found(
+    return GuardOutcome(
         verdict="regression" if worse else "inconclusive" if idle else "pass",
         design="threshold",
         test=None,
@@ -78,7 +78,7 @@ def guard_floor(new: Number, entry: Entry, rule: Rule) -> Found:
     )
 
 
-def guard_number(new: Number, entry: Entry, rule: Rule) -> Found:
+def guard_number(new: CandidateScore, entry: Entry, rule: GuardRule) -> GuardOutcome:
     """Two separate samples of scores: gamma = reference + z_alpha sqrt(sigma^2/n_new + sigma^2/n_ref), equality passes."""
     if entry.value is None:
         raise DataError("cannot check", got="an entry without a value", need=f"a number under {rule.metric!r}")
@@ -102,7 +102,7 @@ def guard_number(new: Number, entry: Entry, rule: Rule) -> Found:
     return _judged(new, entry.value, sigma, error, n_new, n_ref, rule)
 
 
-def _same_items(new: Number, entry: Entry, rule: Rule) -> Found:
+def _same_items(new: CandidateScore, entry: Entry, rule: GuardRule) -> GuardOutcome:
     """The same items, a number alone, several runs on record: only run-to-run noise counts, and t knows how little is known of it."""
     assert entry.value is not None
     assert entry.sigma_run is not None
@@ -118,7 +118,7 @@ def _same_items(new: Number, entry: Entry, rule: Rule) -> Found:
     idle = span_of(rule, entry.value).unfailing(rule.sign * threshold, rule.sign)
     verdict = decide(p, rule.alpha, theta=rule.theta, lower=lower, attainable=1.0 if idle else 0.0)
     warn_of_gain(lower, rule)
-    return Found(
+    return GuardOutcome(
         verdict=verdict,
         design="unpaired",
         test="t",
@@ -138,13 +138,13 @@ def _same_items(new: Number, entry: Entry, rule: Rule) -> Found:
     )
 
 
-def warn_of_gain(lower: float | None, rule: Rule) -> None:
+def warn_of_gain(lower: float | None, rule: GuardRule) -> None:
     """An improvement beyond the same bound is worth a look too."""
     if lower is not None and lower > 0:
         rule.warnings.append("better than the reference beyond the same bound: a real gain, or a broken extractor looks like that")
 
 
-def _judged(new: Number, reference: float, sigma: float, error: float, n_new: int, n_ref: int, rule: Rule) -> Found:
+def _judged(new: CandidateScore, reference: float, sigma: float, error: float, n_new: int, n_ref: int, rule: GuardRule) -> GuardOutcome:
     d = rule.sign * (new.value - reference)
     offset = power.threshold_offset(error, rule.alpha) - rule.margin
     threshold = reference + offset if rule.higher_is_better else reference - offset
@@ -163,7 +163,7 @@ def _judged(new: Number, reference: float, sigma: float, error: float, n_new: in
         rule.warnings.append("sigma is 0: no noise is allowed for, so the bounds have no width and any lower score is a regression")
     if rule.higher_is_better and threshold < 0 <= reference and span.low is None:
         rule.warnings.append(f"the threshold {threshold:.4g} lies below 0: if scores cannot be negative, none could fail this guard")
-    return Found(
+    return GuardOutcome(
         verdict=verdict,
         design="unpaired",
         test="z",
@@ -187,7 +187,7 @@ def _judged(new: Number, reference: float, sigma: float, error: float, n_new: in
     )
 
 
-def _sigma(new: Number, reference: float, n_new: int, n_ref: int, rule: Rule) -> float:
+def _sigma(new: CandidateScore, reference: float, n_new: int, n_ref: int, rule: GuardRule) -> float:
     """The declared sigma, else the one that the scores show: pooled p (1 - p) for right or wrong."""
     if rule.sigma is not None:
         if new.same_items:
@@ -220,7 +220,12 @@ def _sigma(new: Number, reference: float, n_new: int, n_ref: int, rule: Rule) ->
 
 
 def _unfailing(
-    threshold: float, rule: Rule, room: float | None = None, sigma: float | None = None, n_new: int | None = None, n_ref: int | None = None
+    threshold: float,
+    rule: GuardRule,
+    room: float | None = None,
+    sigma: float | None = None,
+    n_new: int | None = None,
+    n_ref: int | None = None,
 ) -> dict[str, Any]:
     """No score could fail: why, and how many items would do, where that depends on their number."""
     side = "at or below the lowest" if rule.higher_is_better else "at or above the highest"
@@ -236,7 +241,7 @@ def _unfailing(
     return {**out, "items": items, "more": max(0, items - n_new)}
 
 
-def _needed(sigma: float, n_new: int, n_ref: int, rule: Rule) -> dict[str, Any]:
+def _needed(sigma: float, n_new: int, n_ref: int, rule: GuardRule) -> dict[str, Any]:
     """Items that would rule theta out, if nothing has changed."""
     assert rule.theta is not None
     try:
@@ -247,7 +252,7 @@ def _needed(sigma: float, n_new: int, n_ref: int, rule: Rule) -> dict[str, Any]:
     return {"items": items, "more": max(0, items - n_new)}
 
 
-def _paired_mde(new: Number, n: int, rule: Rule) -> float | None:
+def _paired_mde(new: CandidateScore, n: int, rule: GuardRule) -> float | None:
     """What a reference with item outcomes would find, at an assumed share of items that change between healthy runs."""
     if rule.scale not in ("percent", "fraction"):
         return None

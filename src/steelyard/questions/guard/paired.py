@@ -8,16 +8,16 @@ from typing import Any
 
 from steelyard.errors import DataError
 from steelyard.estimate.changed_items import KEPT, telling_items
-from steelyard.estimate.compare_options import Asked, settle_comparison
+from steelyard.estimate.compare_options import CompareOptions, settle_comparison
 from steelyard.estimate.evidence import DECLARE, RARE
 from steelyard.estimate.measure_options import settle
 from steelyard.estimate.pair_evidence import pair_evidence
 from steelyard.infer.paired.decision import agreeing_bounds, decide
 from steelyard.metrics.catalogue import Metric
-from steelyard.questions.compare.from_sources import Run, paired
-from steelyard.questions.guard.number import Found, warn_of_gain
-from steelyard.questions.guard.paired_parts import Judged
-from steelyard.questions.guard.rule import Rule
+from steelyard.questions.compare.from_sources import SystemItems, paired
+from steelyard.questions.guard.number import GuardOutcome, warn_of_gain
+from steelyard.questions.guard.paired_parts import PairedJudgement
+from steelyard.questions.guard.rule import GuardRule
 from steelyard.tally.pairs import Pairs
 
 WHOLE = 1e-9  # of a level 1 - 2 alpha that would be 0 at alpha = .5
@@ -25,10 +25,10 @@ TURNED = {"lost": "gained", "gained": "lost"}
 
 
 def guard_items(
-    reference: Run,
-    candidate: Run,
+    reference: SystemItems,
+    candidate: SystemItems,
     metric: Metric,
-    rule: Rule,
+    rule: GuardRule,
     *,
     unit: float,
     unmatched: str,
@@ -36,7 +36,7 @@ def guard_items(
     draws: int,
     seed: int,
     deterministic: bool = False,
-) -> Found:
+) -> GuardOutcome:
     """The verdict on matched items. `unit` turns the metric's own number into the scale of the reference."""
     level = max(1 - 2 * rule.alpha, WHOLE)
     scored = metric.base == "mean"
@@ -72,10 +72,12 @@ def guard_items(
     plain = replace(asked, margin=None) if metric.base not in ("accuracy", "error") and rule.margin else asked
     found = pair_evidence(pairs, metric, plain)
     rule.warnings.extend(_fitting(asked.own.warnings))
-    return _written(Judged(found=found, pairs=pairs, metric=metric, rule=rule, unit=unit, draws=draws, deterministic=deterministic))
+    return _written(
+        PairedJudgement(found=found, pairs=pairs, metric=metric, rule=rule, unit=unit, draws=draws, deterministic=deterministic)
+    )
 
 
-def _paired(reference: Run, candidate: Run, asked: Asked) -> Pairs:
+def _paired(reference: SystemItems, candidate: SystemItems, asked: CompareOptions) -> Pairs:
     """The matched items; what stands in the way is told in the words of a guard."""
     try:
         return paired(reference, candidate, asked)[0]
@@ -92,7 +94,7 @@ def _fitting(warnings: list[str]) -> list[str]:
     return ["no item changed: zero flips" if "identical answers" in w else w for w in said]
 
 
-def _written(judged: Judged) -> Found:
+def _written(judged: PairedJudgement) -> GuardOutcome:
     found, rule, unit = judged.found, judged.rule, judged.unit
     if found.difference is None or found.baseline is None or found.candidate is None:
         raise DataError("cannot judge the difference", got=f"an undefined {judged.metric.name}", need="a value in both runs")
@@ -113,7 +115,7 @@ def _written(judged: Judged) -> Found:
     threshold = judged.threshold(p, above, smallest)
     if judged.threshold_note:
         details["threshold_note"] = judged.threshold_note
-    return Found(
+    return GuardOutcome(
         verdict=verdict,
         design=found.design,
         test=test,
@@ -135,7 +137,7 @@ def _written(judged: Judged) -> Found:
     )
 
 
-def _warn_of_unseen(judged: Judged, verdict: str) -> None:
+def _warn_of_unseen(judged: PairedJudgement, verdict: str) -> None:
     """Scores without a declared range: a verdict that would be another if rare large changes were counted in."""
     rule, unseen = judged.rule, judged.found.unseen
     if unseen is None:
@@ -152,7 +154,7 @@ def _warn_of_unseen(judged: Judged, verdict: str) -> None:
             )
 
 
-def _telling(judged: Judged) -> tuple[dict[str, Any], ...]:
+def _telling(judged: PairedJudgement) -> tuple[dict[str, Any], ...]:
     """The items that changed most; lost and gained as this rule sees them, which may count a score of 1 as bad."""
     items = telling_items(judged.pairs, judged.metric, KEPT)
     if judged.rule.higher_is_better == judged.metric.facts.higher_is_better:

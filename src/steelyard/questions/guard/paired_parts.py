@@ -27,7 +27,7 @@ from steelyard.infer.paired.mcnemar import mcnemar_midp, tango_z
 from steelyard.infer.planning import power
 from steelyard.items import Items
 from steelyard.metrics.catalogue import Metric
-from steelyard.questions.guard.rule import Rule
+from steelyard.questions.guard.rule import GuardRule
 from steelyard.questions.guard.scale import span_of
 from steelyard.tally.pairs import Pairs
 
@@ -36,13 +36,13 @@ NONE_FAILS = "no score could be a regression"
 
 
 @dataclass(slots=True, kw_only=True)
-class Judged:
+class PairedJudgement:
     """A comparison that a rule is applied to. `error` is the standard error, in the metric's own unit, run noise included."""
 
     found: Evidence
     pairs: Pairs
     metric: Metric
-    rule: Rule
+    rule: GuardRule
     unit: float
     draws: int
     deterministic: bool = False

@@ -13,7 +13,7 @@ from typing import Any
 from steelyard.infer.multiplicity import adjust
 from steelyard.infer.unpaired import exact_midp
 from steelyard.reference.entry import Entry
-from steelyard.reference.run_notes import Notes
+from steelyard.reference.run_notes import RunNotes
 from steelyard.results.verdict import Verdict
 
 RATES = ("truncated", "empty", "refused", "unextracted")
@@ -30,7 +30,7 @@ def answers_in(counts: Mapping[str, int]) -> int:
     return counts["n"] - counts["errors"]
 
 
-def pooled_rates(notes: Sequence[Notes]) -> dict[str, float]:
+def pooled_rates(notes: Sequence[RunNotes]) -> dict[str, float]:
     """The rates of several runs together; none where a run did not count them."""
     if not notes:
         return {}

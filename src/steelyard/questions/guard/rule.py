@@ -21,7 +21,7 @@ LOWER_IS_BETTER = {"wer", "cer", "ter", "perplexity", "word_perplexity", "byte_p
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Rule:
+class GuardRule:
     """What decides. `said` holds a sentence for each choice that the user did not make in so many words."""
 
     metric: str
@@ -45,7 +45,7 @@ class Rule:
         return 1 if self.higher_is_better else -1
 
 
-def settle_rule(options: Mapping[str, Any], entry: Entry, task: TaskDefaults) -> Rule:
+def settle_rule(options: Mapping[str, Any], entry: Entry, task: TaskDefaults) -> GuardRule:
     """The numbers of the rule, each from the first place that says it."""
     warnings: list[str] = []
 
@@ -63,7 +63,7 @@ def settle_rule(options: Mapping[str, Any], entry: Entry, task: TaskDefaults) ->
     theta = first("theta")
     sigma, n = first("sigma"), first("num_samples")
     better = first("higher_is_better")
-    rule = Rule(
+    rule = GuardRule(
         metric=metric,
         higher_is_better=is_better_higher(metric) if better is None else bool(better),
         scale=_one_of("scale", first("scale"), SCALES),

@@ -9,7 +9,7 @@ from steelyard.errors import DataError, SteelyardError, UsageError
 from steelyard.metrics.catalogue import Facts, parse
 
 if TYPE_CHECKING:
-    from steelyard.questions.guard.rule import Rule
+    from steelyard.questions.guard.rule import GuardRule
 
 TOPS = {"fraction": 1.0, "percent": 100.0}
 MIXED_UP = "percent and fraction may have been mixed up"
@@ -42,7 +42,7 @@ class Span:
         return f"between {self.low:g} and {self.high:g}"
 
 
-def span_of(rule: Rule, number: float | None) -> Span:
+def span_of(rule: GuardRule, number: float | None) -> Span:
     """The range of the metric in the scale of the reference; where nobody declares it, the number on record shows it.
 
     `number` is the value on record, or its threshold. A share above 1 is a percentage. Nothing is known of raw scores, of
@@ -77,7 +77,7 @@ def _facts(metric: str) -> Facts | None:
 # ---- the numbers of the rule -----------------------------------------------------------------------------------------------
 
 
-def refuse_impossible_rule(rule: Rule, reference: float | None) -> None:
+def refuse_impossible_rule(rule: GuardRule, reference: float | None) -> None:
     """theta, margin, sigma, an explicit threshold and the value on record, held against what the scale makes possible."""
     number = reference if reference is not None else rule.threshold
     span = span_of(rule, number)
@@ -94,7 +94,7 @@ def refuse_impossible_rule(rule: Rule, reference: float | None) -> None:
     _refuse_sigma(rule, span, reference)
 
 
-def _refuse_sigma(rule: Rule, span: Span, reference: float | None) -> None:
+def _refuse_sigma(rule: GuardRule, span: Span, reference: float | None) -> None:
     """Scores of a range cannot vary by more than half of it; more than all of it is a sigma in another scale."""
     if not rule.sigma or span.width is None:
         return
@@ -122,7 +122,7 @@ def _too_wide(name: str, number: float, span: Span, reference: float | None, nee
     )
 
 
-def warn_of_theta(rule: Rule, reference: float | None) -> None:
+def warn_of_theta(rule: GuardRule, reference: float | None) -> None:
     """A drop that cannot be is ruled out by every run: true, and worth nothing."""
     if rule.theta is None or reference is None or rule.threshold is not None:
         return
@@ -137,7 +137,7 @@ def warn_of_theta(rule: Rule, reference: float | None) -> None:
 # ---- a score ---------------------------------------------------------------------------------------------------------------
 
 
-def refuse_impossible(value: float, rule: Rule, reference: float | None) -> None:
+def refuse_impossible(value: float, rule: GuardRule, reference: float | None) -> None:
     """A score outside the range of its scale is a score in another scale."""
     refuse_outside(value, span_of(rule, reference if reference is not None else rule.threshold), rule.metric)
 
@@ -160,7 +160,7 @@ def refuse_outside(value: float, span: Span, metric: str) -> None:
     )
 
 
-def refuse_fraction(value: float, rule: Rule, reference: float | None) -> None:
+def refuse_fraction(value: float, rule: GuardRule, reference: float | None) -> None:
     """A bare score that is far from a percentage on record, but near it if it is a fraction, says nothing until that is settled."""
     if reference is not None and rule.scale == "percent" and looks_like_fraction(value, reference):
         raise _two_scales(f"a value of {value:g} and a reference of {reference:g} in percent", value, "value")

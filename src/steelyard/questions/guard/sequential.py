@@ -15,13 +15,12 @@ import numpy.typing as npt
 
 from steelyard.errors import DataError
 from steelyard.estimate.changed_items import KEPT, item_values
-from steelyard.infer.sequential.after_stopping import Stopped
-from steelyard.infer.sequential.stopping import LOOKS, OF_LOOKS, OF_RANGE, choice, earlier_choice, rule_for
-from steelyard.infer.sequential.stopping import Rule as StoppingRule
+from steelyard.infer.sequential.after_stopping import StoppedEstimate
+from steelyard.infer.sequential.stopping import LOOKS, OF_LOOKS, OF_RANGE, StoppingRule, choice, earlier_choice, rule_for
 from steelyard.items import Items, Labels
 from steelyard.metrics.catalogue import Metric
-from steelyard.questions.guard.number import Found
-from steelyard.questions.guard.rule import Rule
+from steelyard.questions.guard.number import GuardOutcome
+from steelyard.questions.guard.rule import GuardRule
 
 FloatArray = npt.NDArray[np.float64]
 OUTSIDE = "outside"  # a score beyond the range that the rule rests on: it can decide nothing any more
@@ -30,7 +29,7 @@ NEAR = 1e-9  # of the range: what rounding may carry a score beyond it
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Plan:
+class StoppingPlan:
     """What is fixed before the first look, in the metric's own unit. A journal and a run's notes keep it; it never changes midway.
 
     `kind`: the rule that was named, None for the default. `stopping`: the rule that was taken; None in plans of 0.1.0, whose
@@ -101,13 +100,13 @@ class Plan:
             "grouped": self.groups is not None,
         }
 
-    def settled(self) -> Plan:
+    def settled(self) -> StoppingPlan:
         """The plan with the rule that is taken, and the looks of a rule that plans them."""
         taken = self.kind or choice(**self._asked, theta=self.theta, n_max=self.n_max, score_range=self.score_range)[0]
         looks = LOOKS if self.looks is None and taken in OF_LOOKS else self.looks
         return replace(self, stopping=taken, looks=looks)
 
-    def as_earlier(self) -> Plan:
+    def as_earlier(self) -> StoppingPlan:
         """The plan as 0.1.0 would have made it."""
         known = None if self.range_from == "record" else self.score_range
         return replace(self, stopping=None, range_from=None, score_range=known, looks=LOOKS if self.looks is None else self.looks)
@@ -119,7 +118,7 @@ class Plan:
         return {**out, "score_range": None if self.score_range is None else list(self.score_range)}
 
     @classmethod
-    def from_dict(cls, plain: Mapping[str, Any]) -> Plan:
+    def from_dict(cls, plain: Mapping[str, Any]) -> StoppingPlan:
         try:
             ends = plain.get("score_range")
             counted = ("looks",) if plain["looks"] is not None or plain.get("stopping") is None else ()
@@ -134,7 +133,7 @@ class Plan:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Series:
+class PairedSeries:
     """The items of a run in the order in which they were asked, beside their outcomes on record: means over repeats."""
 
     ids: tuple[str, ...]
@@ -155,12 +154,12 @@ class Series:
         order = np.argsort(first)
         return np.column_stack([np.bincount(member, weights=turned)[order], np.bincount(member)[order]])
 
-    def first(self, n: int) -> Series:
+    def first(self, n: int) -> PairedSeries:
         """The first n items."""
-        return Series(ids=self.ids[:n], reference=self.reference[:n], candidate=self.candidate[:n], group=self.group[:n])
+        return PairedSeries(ids=self.ids[:n], reference=self.reference[:n], candidate=self.candidate[:n], group=self.group[:n])
 
 
-def series_of(reference: Items, run: Items, metric: Metric) -> Series:
+def series_of(reference: Items, run: Items, metric: Metric) -> PairedSeries:
     """The matched items in the order of the run."""
     past, now = means_of(reference, metric), means_of(run, metric)
     lost = [key for key in now if key not in past]
@@ -172,7 +171,7 @@ def series_of(reference: Items, run: Items, metric: Metric) -> Series:
         )
     ids = tuple(now)
     groups = _groups(reference)
-    return Series(
+    return PairedSeries(
         ids=ids,
         reference=np.array([past[key] for key in ids]),
         candidate=np.array([now[key] for key in ids]),
@@ -225,7 +224,7 @@ class Outside:
         return f"item {self.item!r} scored {self.score:g}, outside {low:g} to {high:g}{told.get(self.range_from or '', '')}"
 
 
-def outside_of(series: Series, plan: Plan) -> Outside | None:
+def outside_of(series: PairedSeries, plan: StoppingPlan) -> Outside | None:
     """The first score of a run, or of its reference, beyond the range; None where there is none, or where the rule needs no range."""
     if plan.score_range is None or plan.taken not in OF_RANGE:
         return None
@@ -239,7 +238,7 @@ def outside_of(series: Series, plan: Plan) -> Outside | None:
     return Outside(series.ids[place], float(scores[place][beyond[place]][0]), plan.score_range, plan.range_from)
 
 
-def replay(series: Series, plan: Plan, looked: Sequence[int], sign: int, *, last: bool) -> StoppingRule:
+def replay(series: PairedSeries, plan: StoppingPlan, looked: Sequence[int], sign: int, *, last: bool) -> StoppingRule:
     """The rule after looking again at the same numbers of items; a score beyond the range ends it before the look it falls into."""
     rule = plan.rule()
     ends = [n for n in looked if n <= len(series.ids)]
@@ -302,7 +301,7 @@ def _other_looks(got: str) -> DataError:
     )
 
 
-def found_of(rule: StoppingRule, series: Series, plan: Plan, guard: Rule, unit: float) -> Found:
+def found_of(rule: StoppingRule, series: PairedSeries, plan: StoppingPlan, guard: GuardRule, unit: float) -> GuardOutcome:
     """What a rule that has ended says, in the words and the scale of a guard."""
     n = len(series.ids)
     turned = guard.sign * series.differences
@@ -313,7 +312,7 @@ def found_of(rule: StoppingRule, series: Series, plan: Plan, guard: Rule, unit: 
         decision = OUTSIDE
         level = 1 - 2 * plan.alpha
         mean = float(turned.mean())
-        stopped = Stopped(estimate=mean, low=None, high=None, confidence_level=level, p_value=1.0, method="mean of the items asked")
+        stopped = StoppedEstimate(estimate=mean, low=None, high=None, confidence_level=level, p_value=1.0, method="mean of the items asked")
         guard.warnings.append(f"{beyond.words}: nothing can be decided by this rule, and the run ended")
     guard.warnings.extend(stopped.warnings)
     verdict = ENDS[decision]
@@ -341,7 +340,7 @@ def found_of(rule: StoppingRule, series: Series, plan: Plan, guard: Rule, unit: 
         facts["why"] = plan.why
     if beyond is not None:
         facts["outside"] = {"item": beyond.item, "score": beyond.score, "range": list(beyond.score_range), "said": beyond.words}
-    return Found(
+    return GuardOutcome(
         verdict=verdict,
         design="paired" if plan.groups is None else "clustered",
         test=rule.name,
@@ -369,13 +368,13 @@ def _undecided(n: int, beyond: Outside | None) -> str:
     return f"{beyond.words}; declare the range that scores can have (range = [LOW, HIGH] in the task) and run again"
 
 
-def _flips(series: Series) -> dict[str, int]:
+def _flips(series: PairedSeries) -> dict[str, int]:
     was, now = series.reference > 0.5, series.candidate > 0.5
     parts = {"both": was & now, "baseline_only": was & ~now, "candidate_only": ~was & now, "neither": ~was & ~now}
     return {name: int(part.sum()) for name, part in parts.items()}
 
 
-def _telling(series: Series, guard: Rule) -> tuple[dict[str, Any], ...]:
+def _telling(series: PairedSeries, guard: GuardRule) -> tuple[dict[str, Any], ...]:
     turned = guard.sign * series.differences
     order = np.argsort(-np.abs(turned), kind="stable")[:KEPT]
     return tuple(
@@ -391,12 +390,12 @@ def _telling(series: Series, guard: Rule) -> tuple[dict[str, Any], ...]:
     )
 
 
-def _claim(rule: StoppingRule, plan: Plan) -> str:
+def _claim(rule: StoppingRule, plan: StoppingPlan) -> str:
     what = "items" if plan.groups is None else "groups"
     return f"estimate, bounds and p are adjusted for stopping ({rule.name}); they are for new {what} of this kind, asked in random order"
 
 
-def conclude_stopped(found: Found, rule: Rule) -> str:
+def conclude_stopped(found: GuardOutcome, rule: GuardRule) -> str:
     """One sentence: where it stopped, what that decides, and at which level."""
     facts = found.details["stopping"]
     used, there = facts["n_used"], facts["n_available"]

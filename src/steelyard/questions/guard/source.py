@@ -19,25 +19,25 @@ from steelyard.estimate.sample import Sample
 from steelyard.estimate.strata_rows import refuse_alike
 from steelyard.items import Items
 from steelyard.metrics.catalogue import Metric, known, parse
-from steelyard.questions.compare.from_sources import Run
-from steelyard.questions.guard.number import Found, Number, guard_floor, guard_number
+from steelyard.questions.compare.from_sources import SystemItems
+from steelyard.questions.guard.number import CandidateScore, GuardOutcome, guard_floor, guard_number
 from steelyard.questions.guard.paired import guard_items
-from steelyard.questions.guard.rule import Rule
+from steelyard.questions.guard.rule import GuardRule
 from steelyard.questions.measure.from_source import ratio_columns
 from steelyard.read.open_source import open_source
 from steelyard.reference import outcomes
 from steelyard.reference.entry import Entry
 from steelyard.reference.entry_schema import is_metric
-from steelyard.reference.lookup import Place, with_outcomes
+from steelyard.reference.lookup import ReferenceLocation, with_outcomes
 
 FAR = 20  # times: percent are a hundred times fractions, ratings up to 10 are not
 
 
 def guard_source(
     source: Any,
-    place: Place,
+    place: ReferenceLocation,
     entry: Entry,
-    rule: Rule,
+    rule: GuardRule,
     columns: Mapping[str, Any],
     *,
     unmatched: str,
@@ -46,7 +46,7 @@ def guard_source(
     seed: int,
     named: bool = False,
     directed: bool = False,
-) -> tuple[Found, str]:
+) -> tuple[GuardOutcome, str]:
     """The verdict and the scale it is in. named, directed: the metric, or which way is better, was asked for, whatever the log says."""
     run = read_run(source, columns, rule.metric, rule.warnings)
     refuse_unfinished([run.log], missing)
@@ -61,15 +61,15 @@ def guard_source(
     if rule.threshold is None:
         entry, recorded = with_outcomes(place, entry)
     if recorded is not None:
-        past = Run("reference", outcomes.to_items(recorded))
+        past = SystemItems("reference", outcomes.to_items(recorded))
         original, run = run, keyed_alike(run, recorded.hashed)
         refuse_other_contents(run, recorded)
         names = {outcomes.hash_id(name): name for name in original.items.id.names} if recorded.hashed and original.items.id else {}
         scale, unit = scale_of(rule, metric, [past.items, run.items], entry)
         keep = _columns_of(past.items)
         found = guard_items(
-            Run("reference", past.items),
-            Run(run.name, _only(run.items, keep, metric)),
+            SystemItems("reference", past.items),
+            SystemItems(run.name, _only(run.items, keep, metric)),
             metric,
             rule,
             unit=unit,
@@ -96,7 +96,7 @@ def guard_source(
     return (guard_floor if rule.threshold is not None else guard_number)(new, entry, rule), scale
 
 
-def _refuse_other_direction(run: Run, rule: Rule) -> None:
+def _refuse_other_direction(run: SystemItems, rule: GuardRule) -> None:
     """A log that says that lower is better is not judged by a reference that takes higher for better because nobody said so."""
     if rule.higher_is_better and own_direction([run.log], metric_of(rule.metric, run.items)) is False:
         raise DataError(
@@ -107,7 +107,7 @@ def _refuse_other_direction(run: Run, rule: Rule) -> None:
         )
 
 
-def _warn_of_edited_value(found: Found, entry: Entry, rule: Rule) -> None:
+def _warn_of_edited_value(found: GuardOutcome, entry: Entry, rule: GuardRule) -> None:
     """The items decide; a value beside them that they do not give was written by hand."""
     if entry.value is None or found.reference is None or found.n != found.details.get("n_reference"):
         return
@@ -116,7 +116,7 @@ def _warn_of_edited_value(found: Found, entry: Entry, rule: Rule) -> None:
         rule.warnings.append(f"{given}: the items decide")
 
 
-def read_run(source: Any, columns: Mapping[str, Any], metric: str, warnings: list[str]) -> Run:
+def read_run(source: Any, columns: Mapping[str, Any], metric: str, warnings: list[str]) -> SystemItems:
     """The items of a run and its name."""
     given = {role: column for role, column in columns.items() if column is not None}
     if "ratio" in given:
@@ -124,7 +124,7 @@ def read_run(source: Any, columns: Mapping[str, Any], metric: str, warnings: lis
     opened = open_source(source, columns=given)
     warnings.extend(opened.warnings)
     name = opened.name or (os.path.basename(os.fspath(source)) if isinstance(source, (str, os.PathLike)) else "run")
-    return Run(name, opened.items(numeric=(facts := known(metric)) is not None and facts.numeric), opened.log, opened)
+    return SystemItems(name, opened.items(numeric=(facts := known(metric)) is not None and facts.numeric), opened.log, opened)
 
 
 def metric_of(name: str, items: Items) -> Metric:
@@ -141,7 +141,7 @@ def metric_of(name: str, items: Items) -> Metric:
     return metric
 
 
-def scale_of(rule: Rule, metric: Metric, runs: list[Items], entry: Entry) -> tuple[str, float]:
+def scale_of(rule: GuardRule, metric: Metric, runs: list[Items], entry: Entry) -> tuple[str, float]:
     """The scale, and what turns the metric's own number into it."""
     within = within_unit(metric, runs)
     if rule.scale is None:
@@ -187,12 +187,12 @@ def within_unit(metric: Metric, runs: list[Items]) -> bool:
     return metric.facts.high == 1.0
 
 
-def keyed_alike(run: Run, hashed: bool) -> Run:
+def keyed_alike(run: SystemItems, hashed: bool) -> SystemItems:
     """The run's ids as the reference keeps them."""
-    return Run(run.name, outcomes.hash_ids(run.items)) if hashed and run.items.id is not None else run
+    return SystemItems(run.name, outcomes.hash_ids(run.items)) if hashed and run.items.id is not None else run
 
 
-def refuse_other_contents(run: Run, recorded: outcomes.Outcomes) -> None:
+def refuse_other_contents(run: SystemItems, recorded: outcomes.Outcomes) -> None:
     """Items whose content has changed since they were recorded are other items."""
     if run.items.id is None:
         return  # the pairing says so
@@ -237,7 +237,7 @@ def _only(items: Items, keep: set[str], metric: Metric) -> Items:
     return replace(items, **dropped)
 
 
-def _number(run: Run, metric: Metric, unit: float, missing: str, entry: Entry, rule: Rule) -> Number:
+def _number(run: SystemItems, metric: Metric, unit: float, missing: str, entry: Entry, rule: GuardRule) -> CandidateScore:
     """The run as one number with its spread."""
     settings = settle(missing=missing, positive=rule.positive)
     sample = Sample(run.items, settings)
@@ -250,7 +250,7 @@ def _number(run: Run, metric: Metric, unit: float, missing: str, entry: Entry, r
     effect = row.details.get("design_effect")
     pinned = entry.items_hash is not None and run.items.id is not None
     same = pinned and _items_alone(run.items).items_hash == entry.items_hash
-    return Number(
+    return CandidateScore(
         value=float(row.estimate or 0.0) * unit,
         n=sample.n,
         sd=None if score is None or metric.base != "mean" or len(score) < 2 else float(np.std(score, ddof=1)) * unit,

@@ -10,29 +10,29 @@ from steelyard.errors import DataError, UsageError
 from steelyard.estimate.measure_options import settle
 from steelyard.estimate.sample import Sample
 from steelyard.evaluate.task.order import hash_order
-from steelyard.questions.guard.number import Found
-from steelyard.questions.guard.rule import Rule
-from steelyard.questions.guard.sequential import Plan, found_of, refuse_other_looks, replay, series_of
+from steelyard.questions.guard.number import GuardOutcome
+from steelyard.questions.guard.rule import GuardRule
+from steelyard.questions.guard.sequential import StoppingPlan, found_of, refuse_other_looks, replay, series_of
 from steelyard.questions.guard.source import keyed_alike, metric_of, read_run, scale_of
 from steelyard.reference import outcomes
 from steelyard.reference.entry import Entry
-from steelyard.reference.lookup import Place, with_outcomes
-from steelyard.reference.run_notes import Notes
+from steelyard.reference.lookup import ReferenceLocation, with_outcomes
+from steelyard.reference.run_notes import RunNotes
 
 PLANNED = ("theta", "alpha", "beta", "margin")
 
 
 def guard_stopped(
     source: Any,
-    place: Place,
+    place: ReferenceLocation,
     entry: Entry,
-    rule: Rule,
-    notes: Notes,
+    rule: GuardRule,
+    notes: RunNotes,
     columns: Mapping[str, Any],
     *,
     asked: Mapping[str, Any],
     missing: str,
-) -> tuple[Found, Rule, str]:
+) -> tuple[GuardOutcome, GuardRule, str]:
     """The verdict, the rule by which the run was planned, and the scale."""
     stopping = dict(notes.stopping or {})
     if "plan" not in stopping:
@@ -42,7 +42,7 @@ def guard_stopped(
             need="a run that was planned against this reference, or a complete one",
             hint="run again without --until, or with --until decided",
         )
-    plan = Plan.from_dict(stopping["plan"])
+    plan = StoppingPlan.from_dict(stopping["plan"])
     entry, recorded = with_outcomes(place, entry)
     if stopping.get("reference") != entry.items:
         raise DataError(
@@ -74,7 +74,7 @@ def guard_stopped(
     return found, rule, scale
 
 
-def _as_planned(rule: Rule, plan: Plan, unit: float, asked: Mapping[str, Any]) -> Rule:
+def _as_planned(rule: GuardRule, plan: StoppingPlan, unit: float, asked: Mapping[str, Any]) -> GuardRule:
     """The numbers of the plan; asking for others after the looks is refused."""
     planned: dict[str, Any] = {"theta": plan.theta * unit, "alpha": plan.alpha, "beta": plan.beta, "margin": plan.margin * unit}
     for name in PLANNED:
@@ -89,7 +89,7 @@ def _as_planned(rule: Rule, plan: Plan, unit: float, asked: Mapping[str, Any]) -
     return replace(rule, **planned)
 
 
-def _check_prefix(ids: list[str], recorded: outcomes.Outcomes, notes: Notes, rule: Rule) -> None:
+def _check_prefix(ids: list[str], recorded: outcomes.Outcomes, notes: RunNotes, rule: GuardRule) -> None:
     """The items must be the first ones of the recorded order, not a choice among them."""
     seen = list(dict.fromkeys(ids))
     if recorded.hashed or notes.order != "items":

@@ -15,7 +15,7 @@ from steelyard.infer.series.drift import cusum, cusum_run_length, deviation, sel
 from steelyard.limits import within
 from steelyard.questions.history.export import every_run
 from steelyard.questions.history.history import opened
-from steelyard.questions.history.series import Series, runs_text, series_of
+from steelyard.questions.history.series import RunSeries, runs_text, series_of
 from steelyard.questions.history.unstable import flaky_items
 from steelyard.results.history import Drift
 
@@ -67,7 +67,7 @@ def drift(
 # ---- the parts -------------------------------------------------------------------------------------------------------------
 
 
-def _answer(s: Series, outcomes: Sequence[Mapping[str, float]], *, alpha: float, chart: dict[str, Any], draws: int, seed: int) -> Drift:
+def _answer(s: RunSeries, outcomes: Sequence[Mapping[str, float]], *, alpha: float, chart: dict[str, Any], draws: int, seed: int) -> Drift:
     scores = self_starting(s.values, s.start)
     path = cusum(scores, chart["k"])
     evidence, drifting = _evidence(s, alpha)
@@ -124,7 +124,7 @@ def _without_path(part: Any) -> Any:
     return {name: value for name, value in part.items() if name != "path"} if isinstance(part, Mapping) else part
 
 
-def _evidence(s: Series, alpha: float) -> tuple[dict[str, Any], bool | None]:
+def _evidence(s: RunSeries, alpha: float) -> tuple[dict[str, Any], bool | None]:
     """The e-processes, and what they say together: the mean of two e-processes is one."""
     first = e_process_first(s.values, s.start, TAU) if s.start.runs else None
     pooled = e_process_pooled(s.values, s.start, TAU)
@@ -139,7 +139,7 @@ def _evidence(s: Series, alpha: float) -> tuple[dict[str, Any], bool | None]:
     return out, (max(both) >= bar) if varied else None
 
 
-def _told(path: Sequence[float] | None, bar: float, s: Series) -> dict[str, Any] | None:
+def _told(path: Sequence[float] | None, bar: float, s: RunSeries) -> dict[str, Any] | None:
     if path is None:
         return None
     crossed = next((i for i, e in enumerate(path) if e >= bar), None)
@@ -147,7 +147,7 @@ def _told(path: Sequence[float] | None, bar: float, s: Series) -> dict[str, Any]
     return {"value": path[-1] if path else 1.0, "largest": max(path, default=1.0), "crossed": at, "path": list(path)}
 
 
-def _chart(s: Series, scores: Sequence[float | None], path: Sequence[float], chart: dict[str, Any]) -> dict[str, Any] | None:
+def _chart(s: RunSeries, scores: Sequence[float | None], path: Sequence[float], chart: dict[str, Any]) -> dict[str, Any] | None:
     if not any(u is not None for u in scores):
         s.warnings.append("the chart needs three runs that are not all equal, those of the reference included")
         return None
@@ -166,7 +166,7 @@ def _chart(s: Series, scores: Sequence[float | None], path: Sequence[float], cha
     }
 
 
-def _run_lengths(s: Series, chart: dict[str, Any]) -> tuple[str, float, float]:
+def _run_lengths(s: RunSeries, chart: dict[str, Any]) -> tuple[str, float, float]:
     """Runs between two false alarms, and until a fall is found, by the law of these runs: shares of so many items, or normal."""
     k, h, fall = chart["k"], chart["h"], 2 * chart["k"]
     last = s.runs[-1]
@@ -178,7 +178,7 @@ def _run_lengths(s: Series, chart: dict[str, Any]) -> tuple[str, float, float]:
     return "normal", chart["average_run_length"], cusum_run_length(k, h, shift=fall)
 
 
-def _change(s: Series, draws: int, seed: int) -> dict[str, Any] | None:
+def _change(s: RunSeries, draws: int, seed: int) -> dict[str, Any] | None:
     """The likeliest change, in the scale of the runs. It stands before the run that is named."""
     if len(s.values) < 2 * LEAST or len(set(s.values)) < 2:
         s.warnings.append(f"a change point needs {2 * LEAST} runs that are not all equal")
@@ -199,7 +199,7 @@ def _change(s: Series, draws: int, seed: int) -> dict[str, Any] | None:
     }
 
 
-def _deviation(s: Series) -> dict[str, Any] | None:
+def _deviation(s: RunSeries) -> dict[str, Any] | None:
     if len(s.values) < 2:
         s.warnings.append("one run has no run-to-run deviation")
         return None
@@ -210,7 +210,7 @@ def _deviation(s: Series) -> dict[str, Any] | None:
     return {**plain, "between_neighbours": successive_deviation(s.values)}
 
 
-def _alarms(s: Series) -> dict[str, Any]:
+def _alarms(s: RunSeries) -> dict[str, Any]:
     """What the nightly guard said, beside the alarms that healthy nights would bring."""
     return {
         "checks": len(s.checks),
@@ -223,7 +223,7 @@ def _alarms(s: Series) -> dict[str, Any]:
 # ---- one sentence ----------------------------------------------------------------------------------------------------------
 
 
-def _conclude(s: Series, told: Mapping[str, Any], drifting: bool | None, alpha: float) -> str:
+def _conclude(s: RunSeries, told: Mapping[str, Any], drifting: bool | None, alpha: float) -> str:
     many = runs_text(len(s.values))
     if drifting is None:
         return f"{many} that do not vary: nothing to hold a change against."

@@ -14,7 +14,7 @@ MOST_RUNS = 2_000  # the newest of a series: the evidence takes time that grows 
 
 
 @dataclass(slots=True, kw_only=True)
-class Series:
+class RunSeries:
     """Fresh runs of one quantity, oldest first, and the reference they began with. `values` are turned so that up is good."""
 
     runs: list[PastRun]
@@ -26,7 +26,7 @@ class Series:
     warnings: list[str] = field(default_factory=list)
 
 
-def series_of(found: Sequence[PastRun], task: str, model: str) -> Series:
+def series_of(found: Sequence[PastRun], task: str, model: str) -> RunSeries:
     """The series that some runs make: of one spec, metric, scale and protocol, complete, and none of them twice."""
     if not found:
         raise DataError(
@@ -61,7 +61,7 @@ def series_of(found: Sequence[PastRun], task: str, model: str) -> Series:
     sign = 1.0 if (runs or [last])[-1].higher_is_better else -1.0  # a record does not know
     checks = [run for run in same if run.verdict is not None]
     values = [sign * run.estimate for run in runs if run.estimate is not None]
-    return Series(runs=runs, values=values, sign=sign, first=first, start=_start(first, sign), checks=checks, warnings=warnings)
+    return RunSeries(runs=runs, values=values, sign=sign, first=first, start=_start(first, sign), checks=checks, warnings=warnings)
 
 
 def _refuse_mixture(found: Sequence[PastRun]) -> None:

@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from steelyard.errors import DataError, UsageError
-from steelyard.evaluate.learners.folds import Answer, Failure, Outcome, Split, deal, repeated_kfold, shuffle_splits
+from steelyard.evaluate.learners.folds import Failure, LearnerAnswer, Outcome, Split, deal, repeated_kfold, shuffle_splits
 from steelyard.infer.learning import crossval
 from steelyard.infer.learning.crossval import SplitTest
 
@@ -60,12 +60,12 @@ class Scheme:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Piece:
+class ScoredPart:
     """Test rows that are scored together, and what both learners said about them."""
 
     split: Split
     rows: IntArray
-    answers: tuple[Answer, Answer]
+    answers: tuple[LearnerAnswer, LearnerAnswer]
     scores: tuple[float | None, float | None] = (None, None)
 
 
@@ -124,14 +124,14 @@ def make_splits(scheme: Scheme, n: int, seed: int, classes: IntArray | None, gro
     return repeated_kfold(n, scheme.folds or 2, scheme.repeats or 1, seed, classes=classes, groups=groups)
 
 
-def pieces_of(outcomes: Sequence[Outcome], names: tuple[str, str]) -> tuple[list[Piece], list[dict[str, Any]]]:
+def pieces_of(outcomes: Sequence[Outcome], names: tuple[str, str]) -> tuple[list[ScoredPart], list[dict[str, Any]]]:
     """The splits on which both learners answered, and what went wrong on the others."""
-    pieces: list[Piece] = []
+    pieces: list[ScoredPart] = []
     failures: list[dict[str, Any]] = []
     for outcome in outcomes:
         split, (first, second) = outcome.split, outcome.answers
-        if isinstance(first, Answer) and isinstance(second, Answer):
-            pieces.append(Piece(split, split.test, (first, second)))
+        if isinstance(first, LearnerAnswer) and isinstance(second, LearnerAnswer):
+            pieces.append(ScoredPart(split, split.test, (first, second)))
             continue
         for name, answer in zip(names, outcome.answers, strict=True):
             if isinstance(answer, Failure):
@@ -141,7 +141,7 @@ def pieces_of(outcomes: Sequence[Outcome], names: tuple[str, str]) -> tuple[list
     return pieces, failures
 
 
-def cut(piece: Piece, scheme: Scheme, seed: int, classes: IntArray | None, groups: IntArray | None) -> list[Piece]:
+def cut(piece: ScoredPart, scheme: Scheme, seed: int, classes: IntArray | None, groups: IntArray | None) -> list[ScoredPart]:
     """The test rows of the one split as disjoint sets."""
     rows = piece.rows
     rng = np.random.Generator(np.random.PCG64(np.random.SeedSequence(seed).spawn(2)[1]))
@@ -152,7 +152,7 @@ def cut(piece: Piece, scheme: Scheme, seed: int, classes: IntArray | None, group
         raise DataError("cannot make disjoint test sets", got=f"{units} {what} to test on", need=f"at least {many}", hint="fewer folds")
     fold_of = deal(len(rows), many, rng, classes=None if classes is None else classes[rows], groups=inside)
     return [
-        Piece(
+        ScoredPart(
             replace(piece.split, fold=fold + 1),
             rows[fold_of == fold],
             (_part(piece.answers[0], fold_of == fold), _part(piece.answers[1], fold_of == fold)),
@@ -161,7 +161,7 @@ def cut(piece: Piece, scheme: Scheme, seed: int, classes: IntArray | None, group
     ]
 
 
-def _part(answer: Answer, rows: npt.NDArray[np.bool_]) -> Answer:
+def _part(answer: LearnerAnswer, rows: npt.NDArray[np.bool_]) -> LearnerAnswer:
     return replace(answer, prediction=answer.prediction[rows], likelihood=None if answer.likelihood is None else answer.likelihood[rows])
 
 

@@ -12,16 +12,16 @@ import numpy.typing as npt
 
 from steelyard import signature
 from steelyard.errors import DataError, UsageError
-from steelyard.estimate.compare_options import Asked
+from steelyard.estimate.compare_options import CompareOptions
 from steelyard.estimate.measure_options import settle
-from steelyard.evaluate.learners.folds import Answer, count_rows, evaluate
+from steelyard.evaluate.learners.folds import LearnerAnswer, count_rows, evaluate
 from steelyard.infer.learning import crossval
 from steelyard.infer.learning.crossval import SplitTest
 from steelyard.infer.paired.mcnemar import check_alternative
 from steelyard.limits import within
 from steelyard.metrics.catalogue import Metric, parse
-from steelyard.questions.learners.design import Piece, Scheme, cut, group_codes, judge, make_splits, pieces_of, settle_scheme, strata
-from steelyard.questions.learners.scores import Scorer, scorer_of
+from steelyard.questions.learners.design import Scheme, ScoredPart, cut, group_codes, judge, make_splits, pieces_of, settle_scheme, strata
+from steelyard.questions.learners.scores import SplitScorer, scorer_of
 from steelyard.questions.learners.words import Words, failed_where
 from steelyard.results.measurement import Comparison, Difference, System, Test
 
@@ -83,7 +83,7 @@ def compare_learners(
         absent=absent,
         missing="error",
     )
-    asked = Asked(own=settings, alternative=check_alternative(alternative))
+    asked = CompareOptions(own=settings, alternative=check_alternative(alternative))
     quantity = parse(metric)
     within("repeats", repeats)
     scheme = settle_scheme(method, folds, repeats, test_size)
@@ -114,7 +114,14 @@ def compare_learners(
 
 
 def _comparison(
-    found: SplitTest, first: FloatArray, second: FloatArray, delta: FloatArray, words: Words, asked: Asked, details: dict[str, Any], n: int
+    found: SplitTest,
+    first: FloatArray,
+    second: FloatArray,
+    delta: FloatArray,
+    words: Words,
+    asked: CompareOptions,
+    details: dict[str, Any],
+    n: int,
 ) -> Comparison:
     metric, scheme = words.metric, words.scheme
     facts = metric.facts
@@ -148,7 +155,7 @@ def _comparison(
     )
 
 
-def _believed(found: SplitTest, mean: float, asked: Asked, details: dict[str, Any]) -> float | None:
+def _believed(found: SplitTest, mean: float, asked: CompareOptions, details: dict[str, Any]) -> float | None:
     """P(mean difference > 0): under the flat prior of the corrected t, or under the scale that was stated."""
     scale = asked.own.prior_scale
     if scale is None and found.probability_above is not None:
@@ -216,7 +223,7 @@ def _workers(workers: int | None) -> int | None:
 
 
 def _refuse_too_few(
-    used: Sequence[Piece], scored: Sequence[Piece], failures: Sequence[dict[str, Any]], scheme: Scheme, metric: Metric
+    used: Sequence[ScoredPart], scored: Sequence[ScoredPart], failures: Sequence[dict[str, Any]], scheme: Scheme, metric: Metric
 ) -> None:
     """Two splits are the least that have a spread; the 5x2cv tests need all ten."""
     least = 10 if scheme.method.startswith("5x2cv") else 2
@@ -234,12 +241,17 @@ def _refuse_too_few(
 
 
 def _details(
-    scheme: Scheme, scorer: Scorer, scored: Sequence[Piece], failures: list[dict[str, Any]], stratified: bool, groups: IntArray | None
+    scheme: Scheme,
+    scorer: SplitScorer,
+    scored: Sequence[ScoredPart],
+    failures: list[dict[str, Any]],
+    stratified: bool,
+    groups: IntArray | None,
 ) -> dict[str, Any]:
     """What a reader may want next: the scheme, every split with its scores, the pooled tables, what failed."""
     rows = np.concatenate([piece.rows for piece in scored])
     said = [np.concatenate([piece.answers[side].prediction for piece in scored]) for side in (0, 1)]
-    tables = [scorer.table(rows, Answer(prediction)) for prediction in said]
+    tables = [scorer.table(rows, LearnerAnswer(prediction)) for prediction in said]
     return {
         "design": "cross-validation",
         "method": scheme.method,
@@ -265,7 +277,7 @@ def _details(
     }
 
 
-def _sign(metric: Metric, scheme: Scheme, asked: Asked, n: int, details: dict[str, Any], has_interval: bool) -> str:
+def _sign(metric: Metric, scheme: Scheme, asked: CompareOptions, n: int, details: dict[str, Any], has_interval: bool) -> str:
     own = asked.own
     return signature.write(
         {

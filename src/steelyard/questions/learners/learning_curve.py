@@ -8,13 +8,13 @@ from typing import Any, SupportsIndex
 from steelyard import signature
 from steelyard.errors import DataError, UsageError
 from steelyard.estimate.curve_points import LEAST_SIZES, CurvePoint, LearningCurve
-from steelyard.estimate.measure_options import Settings, settle
+from steelyard.estimate.measure_options import MeasureOptions, settle
 from steelyard.evaluate.learners.curves import curve_splits, default_sizes
 from steelyard.evaluate.learners.folds import Failure, Outcome, count_rows, evaluate, shuffle_splits
 from steelyard.metrics.catalogue import Metric, parse
 from steelyard.questions.learners.design import group_codes
 from steelyard.questions.learners.learners import as_learner, as_target
-from steelyard.questions.learners.scores import Scorer, scorer_of
+from steelyard.questions.learners.scores import SplitScorer, scorer_of
 
 
 def learning_curve(
@@ -86,7 +86,7 @@ def learning_curve(
     )
 
 
-def _strata(stratify: bool | str, scorer: Scorer, grouped: bool) -> Any:
+def _strata(stratify: bool | str, scorer: SplitScorer, grouped: bool) -> Any:
     if stratify not in (True, False, "auto"):
         raise UsageError("cannot use stratify", got=repr(stratify), need="auto, True or False")
     if stratify is True and (scorer.classes is None or grouped):
@@ -132,7 +132,7 @@ def _sizes(given: Sequence[int] | None, largest: int, classes: int, stratified: 
     return found
 
 
-def _point(outcome: Outcome, scorer: Scorer, metric: Metric) -> CurvePoint:
+def _point(outcome: Outcome, scorer: SplitScorer, metric: Metric) -> CurvePoint:
     """A curve with a hole would bend, so a fit that failed or a score that is undefined ends it."""
     split, said = outcome.split, outcome.answers[0]
     where = f"seed {split.repeat}, size {len(split.train)}"
@@ -154,7 +154,7 @@ def _point(outcome: Outcome, scorer: Scorer, metric: Metric) -> CurvePoint:
     return CurvePoint(size=len(split.train), score=score, seed=split.repeat, n_test=len(split.test))
 
 
-def _hear(outcomes: Sequence[Outcome], settings: Settings) -> None:
+def _hear(outcomes: Sequence[Outcome], settings: MeasureOptions) -> None:
     """What the learner warned of, each once with how often."""
     heard = [sentence for outcome in outcomes for answer in outcome.answers if not isinstance(answer, Failure) for sentence in answer.said]
     for sentence in dict.fromkeys(heard):

@@ -10,10 +10,10 @@ import numpy as np
 import numpy.typing as npt
 
 from steelyard.errors import DataError, UsageError
-from steelyard.estimate.measure_options import Settings
+from steelyard.estimate.measure_options import MeasureOptions
 from steelyard.estimate.rows import class_of
 from steelyard.estimate.table_rows import statistic_of
-from steelyard.evaluate.learners.folds import Answer
+from steelyard.evaluate.learners.folds import LearnerAnswer
 from steelyard.infer.intervals.cells import Cells
 from steelyard.items import Labels
 from steelyard.metrics import ranking
@@ -29,21 +29,21 @@ from steelyard.tally.scores import tally_scores
 IntArray = npt.NDArray[np.int64]
 
 
-class Scorer(Protocol):
+class SplitScorer(Protocol):
     """Scores of one split. `classes` are the codes to stratify by, None for numbers."""
 
     classes: IntArray | None
     names: tuple[str, ...]
     likelihood: bool
 
-    def score(self, rows: IntArray, answer: Answer) -> float | None:
+    def score(self, rows: IntArray, answer: LearnerAnswer) -> float | None:
         """The metric on these rows; None where it is undefined."""
 
-    def table(self, rows: IntArray, answer: Answer) -> Counts | None:
+    def table(self, rows: IntArray, answer: LearnerAnswer) -> Counts | None:
         """Truth x prediction on these rows; None for numbers."""
 
 
-def scorer_of(metric: Metric, target: Any, settings: Settings) -> Scorer:
+def scorer_of(metric: Metric, target: Any, settings: MeasureOptions) -> SplitScorer:
     """The scorer of a metric for this target, or an error that says why there is none."""
     if metric.facts.numeric:
         return NumberScorer(metric.base, target)
@@ -109,20 +109,20 @@ class TableScorer:
 
     likelihood = False
 
-    def __init__(self, metric: Metric, column: LabelColumn, settings: Settings) -> None:
+    def __init__(self, metric: Metric, column: LabelColumn, settings: MeasureOptions) -> None:
         self.metric, self.column, self.settings = metric, column, settings
         self.classes: IntArray | None = column.classes
         self.names = column.names
         self.label = class_of(metric, count_labels(column.labels, column.labels), settings)
 
-    def score(self, rows: IntArray, answer: Answer) -> float | None:
+    def score(self, rows: IntArray, answer: LearnerAnswer) -> float | None:
         counts = self.column.counts(rows, answer.prediction)
         proportion = as_proportion(self.metric, counts, self.label)
         if proportion is not None:
             return proportion.value(counts)
         return _defined(statistic_of(self.metric, self.label, self.settings).value(Cells(counts).observed()))
 
-    def table(self, rows: IntArray, answer: Answer) -> Counts | None:
+    def table(self, rows: IntArray, answer: LearnerAnswer) -> Counts | None:
         return self.column.counts(rows, answer.prediction)
 
 
@@ -131,14 +131,14 @@ class LikelihoodScorer:
 
     likelihood = True
 
-    def __init__(self, metric: Metric, column: LabelColumn, settings: Settings) -> None:
+    def __init__(self, metric: Metric, column: LabelColumn, settings: MeasureOptions) -> None:
         self.base, self.ranks, self.column = metric.base, metric.facts.ranks, column
         self.classes: IntArray | None = column.classes
         self.names = column.names
         self.positive = _positive(column.names, settings.positive)
         self.truth = column.classes == column.names.index(self.positive)
 
-    def score(self, rows: IntArray, answer: Answer) -> float | None:
+    def score(self, rows: IntArray, answer: LearnerAnswer) -> float | None:
         known = [text_of(label) for label in answer.classes]
         if answer.likelihood is None or self.positive not in known:
             return None  # the training part had no such class
@@ -154,7 +154,7 @@ class LikelihoodScorer:
             )
         return _of_sums(self.base, said, truth.astype(float))
 
-    def table(self, rows: IntArray, answer: Answer) -> Counts | None:
+    def table(self, rows: IntArray, answer: LearnerAnswer) -> Counts | None:
         return self.column.counts(rows, answer.prediction)
 
 
@@ -170,13 +170,13 @@ class NumberScorer:
         if missing := int(np.isnan(self.truth).sum()):
             raise _missing(missing)
 
-    def score(self, rows: IntArray, answer: Answer) -> float | None:
+    def score(self, rows: IntArray, answer: LearnerAnswer) -> float | None:
         truth, said = self.truth[rows], np.asarray(answer.prediction, float)
         if not np.isfinite(said).all():
             return None
         return _defined(ranking.spearman(truth, said)) if self.base == "spearman" else _of_sums(self.base, truth, said)
 
-    def table(self, rows: IntArray, answer: Answer) -> Counts | None:
+    def table(self, rows: IntArray, answer: LearnerAnswer) -> Counts | None:
         return None
 
 

@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from steelyard.estimate.measure_options import Settings
-from steelyard.evaluate.learners.folds import Answer, Outcome
+from steelyard.estimate.measure_options import MeasureOptions
+from steelyard.evaluate.learners.folds import LearnerAnswer, Outcome
 from steelyard.infer.learning.crossval import SplitTest
 from steelyard.metrics.catalogue import Metric
 from steelyard.questions.learners.design import Scheme
@@ -36,7 +36,7 @@ class Words:
     metric: Metric
     scheme: Scheme
     names: tuple[str, str]
-    settings: Settings
+    settings: MeasureOptions
 
     def warn(
         self, found: SplitTest, outcomes: Sequence[Outcome], *, sizes: Sequence[int], undefined: int, failures: Sequence[Mapping[str, Any]]
@@ -98,7 +98,7 @@ class Words:
         """The learners' own warnings, each once, with how many splits it came from."""
         for side, name in enumerate(self.names):
             answers = [outcome.answers[side] for outcome in outcomes]
-            heard = Counter(sentence for answer in answers if isinstance(answer, Answer) for sentence in answer.said)
+            heard = Counter(sentence for answer in answers if isinstance(answer, LearnerAnswer) for sentence in answer.said)
             for sentence, times in heard.most_common(3):
                 self.settings.warn(f"{name} warned in {times} of {len(outcomes)} splits: {sentence}")
 

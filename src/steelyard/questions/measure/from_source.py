@@ -12,7 +12,7 @@ import numpy as np
 from steelyard.errors import DataError, UsageError
 from steelyard.estimate.label_warnings import SINGLETONS, mostly_singletons, warn_about_labels
 from steelyard.estimate.log_metric import own_metric, own_positive, refuse_unfinished
-from steelyard.estimate.measure_options import Settings
+from steelyard.estimate.measure_options import MeasureOptions
 from steelyard.estimate.rows import rows_of_sample, sign
 from steelyard.estimate.sample import Sample
 from steelyard.items import Items, Labels
@@ -33,7 +33,7 @@ def measure_source(
     data: Any,
     prediction: Any,
     metrics: list[Metric] | None,
-    settings: Settings,
+    settings: MeasureOptions,
     by: tuple[str, ...] | Mapping[str, Any],
     ratio: str | Sequence[str] | None,
     columns: Mapping[str, Any],
@@ -118,7 +118,7 @@ def default_metrics(source: Source) -> list[Metric]:
     return [parse(name) for name in names]
 
 
-def _headline(items: Items, metrics: list[Metric], settings: Settings) -> tuple[list[Metric], list[str]]:
+def _headline(items: Items, metrics: list[Metric], settings: MeasureOptions) -> tuple[list[Metric], list[str]]:
     """What is asked when nothing is, now that the values are known: label metrics only of labels that are classes.
 
     A score of 0 and 1 beside the labels says what is right, so accuracy is its share; labels that are mostly singletons are
@@ -260,7 +260,7 @@ def _is_fraction(name: str) -> bool:
         return False
 
 
-def _measured(sample: Sample, metrics: Sequence[Metric], settings: Settings, whole: bool = True) -> tuple[tuple[Row, ...], Any]:
+def _measured(sample: Sample, metrics: Sequence[Metric], settings: MeasureOptions, whole: bool = True) -> tuple[tuple[Row, ...], Any]:
     """The rows and the table they rest on."""
     rows = tuple(rows_of_sample(metrics, sample, settings))
     table = None
@@ -283,7 +283,7 @@ def disagreements(sample: Sample) -> int:
     return int(differ.sum() if items.count is None else items.count[differ].sum())
 
 
-def warn_disagreement(sample: Sample, settings: Settings) -> None:
+def warn_disagreement(sample: Sample, settings: MeasureOptions) -> None:
     """Said once, for the whole."""
     if many := disagreements(sample):
         settings.warn(
@@ -292,7 +292,7 @@ def warn_disagreement(sample: Sample, settings: Settings) -> None:
         )
 
 
-def _slices(sample: Sample, metrics: Sequence[Metric], settings: Settings, by: tuple[str, ...]) -> tuple[Slice, ...]:
+def _slices(sample: Sample, metrics: Sequence[Metric], settings: MeasureOptions, by: tuple[str, ...]) -> tuple[Slice, ...]:
     """One measurement per value of each slice column, over the classes of the whole."""
     out: list[Slice] = []
     labels = sample.table.counts.class_labels if sample.items.truth is not None and sample.items.prediction is not None else None

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from steelyard.errors import DataError
-from steelyard.estimate.measure_options import OF_NUMBERS, Settings
+from steelyard.estimate.measure_options import OF_NUMBERS, MeasureOptions
 from steelyard.estimate.rows import rows_of_table, sign
 from steelyard.estimate.sums_rows import mean_row
 from steelyard.estimate.table_rows import TableTally
@@ -30,7 +30,7 @@ from steelyard.tally.sums import Sums
 DEALT = "too many groups to move: they lie in {:,} buckets by the md5 of their names, and a bucket counts as one group"
 
 
-def deal_groups(source: Source, roles: Sequence[str], settings: Settings) -> None:
+def deal_groups(source: Source, roles: Sequence[str], settings: MeasureOptions) -> None:
     """Where the cells of all groups are too many to travel, whole groups are dealt into buckets; said, not silent."""
     table = source.table
     if not isinstance(table, SqlTable) or "group" not in source.roles or "repeat" in source.roles:
@@ -42,7 +42,7 @@ def deal_groups(source: Source, roles: Sequence[str], settings: Settings) -> Non
         settings.warn(DEALT.format(most_buckets()))
 
 
-def measure_units(source: Source, metrics: Sequence[Metric], settings: Settings, *, asked: bool) -> Measurement | None:
+def measure_units(source: Source, metrics: Sequence[Metric], settings: MeasureOptions, *, asked: bool) -> Measurement | None:
     """The mean of scores too many to travel; None if they may, or if it is another question."""
     table = source.table
     if not isinstance(table, SqlTable) or [metric.base for metric in metrics] != ["mean"] or "score" not in source.roles:
@@ -80,7 +80,7 @@ def measure_units(source: Source, metrics: Sequence[Metric], settings: Settings,
     )
 
 
-def _mean(metric: Metric, source: Source, units: Units, settings: Settings, details: dict[str, Any]) -> Row:
+def _mean(metric: Metric, source: Source, units: Units, settings: MeasureOptions, details: dict[str, Any]) -> Row:
     bounds = settings.range or ((0.0, 1.0) if units.bounds[0] >= 0 and units.bounds[1] <= 1 else None)
     dealt, ends, error = units.kind == "buckets", None, None
     if dealt and "group" in source.roles:
@@ -137,7 +137,7 @@ def _details(source: Source, units: Units) -> dict[str, Any]:
     return out
 
 
-def _refuse_outside(units: Units, settings: Settings) -> None:
+def _refuse_outside(units: Units, settings: MeasureOptions) -> None:
     if settings.range is not None and (units.bounds[0] < settings.range[0] or units.bounds[1] > settings.range[1]):
         raise DataError(
             "cannot use the declared range",

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from steelyard.errors import UsageError
 from steelyard.estimate.label_warnings import SINGLETONS, mostly_singletons, warn_about_labels
-from steelyard.estimate.measure_options import Settings, refuse_item_options, settle, slice_names
+from steelyard.estimate.measure_options import MeasureOptions, refuse_item_options, settle, slice_names
 from steelyard.estimate.rows import rows_of_table, sign
 from steelyard.estimate.table_rows import TableTally
 from steelyard.metrics.catalogue import Metric, parse
@@ -103,7 +103,7 @@ def measure(
         return measure_source(data, prediction, metrics, settings, slice_names(by), ratio, columns)
 
 
-def measure_counts(counts: Counts, metrics: list[Metric] | None, settings: Settings) -> Measurement:
+def measure_counts(counts: Counts, metrics: list[Metric] | None, settings: MeasureOptions) -> Measurement:
     """A measurement of bare counts. Closed forms load no NumPy."""
     if counts.n == 0:
         raise UsageError("cannot measure no items", got="0 items", need="at least one", hint="n must be 1 or more")

@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING, Any
 from steelyard.infer.planning import power
 
 if TYPE_CHECKING:
-    from steelyard.questions.plan.solve import Wanted
-    from steelyard.questions.plan.variance import Spread
+    from steelyard.questions.plan.solve import PowerQuestion
+    from steelyard.questions.plan.variance import ItemVariance
 
 
-def reach(wanted: Wanted, spread: Spread, available: int, n: int | None, at_most: float | None) -> dict[str, Any]:
+def reach(wanted: PowerQuestion, spread: ItemVariance, available: int, n: int | None, at_most: float | None) -> dict[str, Any]:
     """reachable, the drop that all items find, and sentences on what else could: pairing, repeats, a larger set."""
     out: dict[str, Any] = {"theta_at_available": at_most, "reachable": n is not None and n <= available, "reach": []}
     if out["reachable"] or wanted.theta is None or n is None:
@@ -25,7 +25,7 @@ def reach(wanted: Wanted, spread: Spread, available: int, n: int | None, at_most
     return out
 
 
-def _pairing(wanted: Wanted, spread: Spread, available: int) -> list[str]:
+def _pairing(wanted: PowerQuestion, spread: ItemVariance, available: int) -> list[str]:
     """How alike two runs must be, item by item, for pairing to reach theta."""
     if spread.kind != "sigma":
         return []
@@ -39,7 +39,7 @@ def _pairing(wanted: Wanted, spread: Spread, available: int) -> list[str]:
     ]
 
 
-def _repeats(wanted: Wanted, spread: Spread, available: int) -> list[str]:
+def _repeats(wanted: PowerQuestion, spread: ItemVariance, available: int) -> list[str]:
     """Repeats average the noise within items away, never the differences between items."""
     if spread.kind != "sd" or max(spread.within) == 0:
         return ["Repeats of the same items would not: they leave the differences between items as they are."] if spread.kind == "sd" else []

@@ -25,7 +25,7 @@ SHORT_OF_POWER = 0.03  # what the simulated power may lack before it is said
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Asked:
+class DesignQuestion:
     """The numbers of the question, checked. `sigma` is None where it was not given."""
 
     theta: float
@@ -41,7 +41,7 @@ class Asked:
     available: int | None
     pool: int | None = None
 
-    def items(self, design: normal.Design) -> int:
+    def items(self, design: normal.PowerDesign) -> int:
         return normal.items(design, self.theta, self.alpha, self.beta)
 
 
@@ -83,7 +83,7 @@ def plan_designs(
     """
     warnings: list[str] = []
     asked = _settle(
-        Asked(
+        DesignQuestion(
             theta=number("theta", theta, above=0, hint="the drop that matters, as a positive number"),
             alpha=error_rate("alpha", alpha, warnings),
             beta=error_rate("beta", beta, warnings),
@@ -119,7 +119,7 @@ def _share(discordance: Any) -> float:
     return 0.0 if discordance == 0 and not isinstance(discordance, bool) else probability("discordance", discordance)
 
 
-def _settle(asked: Asked) -> Asked:
+def _settle(asked: DesignQuestion) -> DesignQuestion:
     """Refuse numbers that do not go together; each message says what to write."""
     theta, sigma, p, psi = asked.theta, asked.sigma, asked.expected, asked.discordance
     shares = [name for name in ("expected", "discordance", "within") if getattr(asked, name) is not None]
@@ -155,7 +155,7 @@ def _settle(asked: Asked) -> Asked:
     return _settle_repeats(asked)
 
 
-def _settle_repeats(asked: Asked) -> Asked:
+def _settle_repeats(asked: DesignQuestion) -> DesignQuestion:
     given = {name: getattr(asked, name) for name in ("repeats", "within", "discordance")}
     if given["repeats"] is None and given["within"] is None:
         return asked
@@ -180,7 +180,7 @@ def _settle_repeats(asked: Asked) -> Asked:
 # ---- the designs -------------------------------------------------------------------------------------------------------
 
 
-def _unpaired_rows(asked: Asked) -> list[dict[str, Any]]:
+def _unpaired_rows(asked: DesignQuestion) -> list[dict[str, Any]]:
     """Other items for the reference: a number with an assumed sigma, with the accuracy's own, and known exactly."""
     sigma, p, theta = WORST_SIGMA if asked.sigma is None else asked.sigma, asked.expected, asked.theta
     told = f"sigma {sigma:g}" + ("" if asked.sigma is not None else ", the worst case")
@@ -191,12 +191,12 @@ def _unpaired_rows(asked: Asked) -> list[dict[str, Any]]:
         own = normal.two_sample(math.sqrt((before + after) / 2))
         told = f"sigma from an accuracy of {p:g}"
         rows.append(_row(asked, "unpaired, sigma known", asked.items(own), f"reference on as many other items; {told}"))
-    known = normal.Design("unpaired", lambda _: before, lambda _: after)
+    known = normal.PowerDesign("unpaired", lambda _: before, lambda _: after)
     rows.append(_row(asked, "reference known exactly", asked.items(known), f"reference on a pool far larger than the run; {told}"))
     return rows
 
 
-def _paired_rows(asked: Asked, paired: tuple[int, int], stopping: Stopping) -> list[dict[str, Any]]:
+def _paired_rows(asked: DesignQuestion, paired: tuple[int, int], stopping: Stopping) -> list[dict[str, Any]]:
     """The same items on both sides: all of them, stopped early, with several answers to each."""
     healthy, dropped = stopping.healthy, stopping.dropped
     rows = [_row(asked, "paired", paired[1], f"reference outcome of each item on record; {asked.discordance:g} of the items differ anyway")]
@@ -219,7 +219,7 @@ def _paired_rows(asked: Asked, paired: tuple[int, int], stopping: Stopping) -> l
     return rows
 
 
-def _sharper_rows(asked: Asked) -> list[dict[str, Any]]:
+def _sharper_rows(asked: DesignQuestion) -> list[dict[str, Any]]:
     """More from what is on record, stopped early: several reference answers, a reference on a larger pool."""
     from steelyard.questions.plan.variance_reduction import adjusted, averaged
 
@@ -242,14 +242,14 @@ def _undecided(stopping: Stopping) -> bool:
     return max(stopping.healthy.exhausted, stopping.dropped.exhausted) >= WORTH_SAYING
 
 
-def _between(asked: Asked) -> float:
+def _between(asked: DesignQuestion) -> float:
     """The variance of the difference of an item's own means: what disagrees under the drop, less the noise of two answers."""
     assert asked.discordance is not None
     within = asked.within or 0.0
     return asked.discordance + asked.theta - asked.theta**2 - 2 * within**2
 
 
-def _row(asked: Asked, design: str, items: int, note: str, answers: int = 1) -> dict[str, Any]:
+def _row(asked: DesignQuestion, design: str, items: int, note: str, answers: int = 1) -> dict[str, Any]:
     short = f"; more than the {asked.available:,} items there are" if asked.available is not None and items > asked.available else ""
     return {
         "design": design,
@@ -263,11 +263,11 @@ def _row(asked: Asked, design: str, items: int, note: str, answers: int = 1) -> 
     }
 
 
-def _money(asked: Asked, calls: int) -> float | None:
+def _money(asked: DesignQuestion, calls: int) -> float | None:
     return None if asked.price is None else calls * asked.price
 
 
-def _paired_items(discordance: float, theta: float, asked: Asked) -> tuple[int, int]:
+def _paired_items(discordance: float, theta: float, asked: DesignQuestion) -> tuple[int, int]:
     """The first and the stable n of McNemar's exact power; by the formula where the search would cost more than it moves."""
     from steelyard.infer.planning.mcnemar_power import mcnemar_items
     from steelyard.questions.plan.exact import EXACT_UP_TO
@@ -279,7 +279,7 @@ def _paired_items(discordance: float, theta: float, asked: Asked) -> tuple[int, 
     return found.n_first, found.n_stable
 
 
-def _stopping(asked: Asked) -> Stopping:
+def _stopping(asked: DesignQuestion) -> Stopping:
     from steelyard.infer.sequential.sequential_cost import expected_items
 
     assert asked.discordance is not None
@@ -293,7 +293,9 @@ def _stopping(asked: Asked) -> Stopping:
 # ---- the answer --------------------------------------------------------------------------------------------------------
 
 
-def _plan(asked: Asked, rows: list[dict[str, Any]], paired: tuple[int, int] | None, stopping: Stopping | None, warnings: list[str]) -> Plan:
+def _plan(
+    asked: DesignQuestion, rows: list[dict[str, Any]], paired: tuple[int, int] | None, stopping: Stopping | None, warnings: list[str]
+) -> Plan:
     details: dict[str, Any] = {"price": asked.price, "available": asked.available}
     if stopping is not None:
         healthy, dropped = stopping.healthy, stopping.dropped
@@ -328,7 +330,7 @@ def _plan(asked: Asked, rows: list[dict[str, Any]], paired: tuple[int, int] | No
     )
 
 
-def _conclusion(asked: Asked, rows: list[dict[str, Any]], paired: tuple[int, int] | None, stopping: Stopping | None) -> str:
+def _conclusion(asked: DesignQuestion, rows: list[dict[str, Any]], paired: tuple[int, int] | None, stopping: Stopping | None) -> str:
     seed = rows[0]["items"]
     if paired is None or stopping is None:
         known = rows[-1]["items"]
@@ -354,14 +356,14 @@ def _fewer(before: int, after: int) -> str:
     return "about as many items" if ratio < ABOUT else f"{ratio:.1f} times {'fewer' if before > after else 'more'} items"
 
 
-def _cost(asked: Asked, rows: list[dict[str, Any]]) -> str:
+def _cost(asked: DesignQuestion, rows: list[dict[str, Any]]) -> str:
     if asked.price is None:
         return ""
     named = ", ".join(f"{row['money']:,.2f} {row['design']}" for row in rows)
     return f"; at {asked.price:g} a call a check costs {named}"
 
 
-def _assumed(asked: Asked) -> str:
+def _assumed(asked: DesignQuestion) -> str:
     parts = [f"one-sided, alpha {asked.alpha:g}, beta {asked.beta:g}", "independent items"]
     if asked.discordance is not None:
         psi = asked.discordance
@@ -370,7 +372,7 @@ def _assumed(asked: Asked) -> str:
     return "; ".join([*parts, "the reference is on record, only calls of the new run are counted"]) + "."
 
 
-def _sensitivity(asked: Asked) -> tuple[Mapping[str, Any], ...]:
+def _sensitivity(asked: DesignQuestion) -> tuple[Mapping[str, Any], ...]:
     """The recommended design, if the discordance is half or double and if the drop is half."""
     theta, psi = asked.theta, asked.discordance
     if psi is None:
@@ -386,11 +388,11 @@ def _sensitivity(asked: Asked) -> tuple[Mapping[str, Any], ...]:
     return tuple(rows)
 
 
-def _at(asked: Asked, theta: float) -> Asked:
+def _at(asked: DesignQuestion, theta: float) -> DesignQuestion:
     return replace(asked, theta=theta, expected=None)
 
 
-def _warn(asked: Asked, rows: list[dict[str, Any]], paired: tuple[int, int], stopping: Stopping, warnings: list[str]) -> None:
+def _warn(asked: DesignQuestion, rows: list[dict[str, Any]], paired: tuple[int, int], stopping: Stopping, warnings: list[str]) -> None:
     """What a statistician would add before anybody orders items."""
     n = paired[1]
     known = next(row for row in rows if row["design"] == "reference known exactly")
@@ -414,7 +416,7 @@ def _warn(asked: Asked, rows: list[dict[str, Any]], paired: tuple[int, int], sto
         )
 
 
-def _sign(asked: Asked) -> str:
+def _sign(asked: DesignQuestion) -> str:
     paired = asked.discordance is not None
     return signature.write(
         {

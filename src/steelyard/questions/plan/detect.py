@@ -11,8 +11,8 @@ from steelyard.errors import UsageError
 from steelyard.options import source_keywords
 from steelyard.questions.plan import detect_around as around
 from steelyard.questions.plan.attainable import reach
-from steelyard.questions.plan.solve import Wanted, solve
-from steelyard.questions.plan.variance import DESIGN_OPTIONS, SPREADS, Spread, given_spread
+from steelyard.questions.plan.solve import PowerQuestion, solve
+from steelyard.questions.plan.variance import DESIGN_OPTIONS, SPREADS, ItemVariance, given_spread
 from steelyard.results.plan import Plan
 
 ALTERNATIVES = ("less", "greater", "two-sided")
@@ -74,7 +74,7 @@ def plan_detect(
     return _planned(wanted, spread, there)
 
 
-def _settle(n: Any, theta: Any, alpha: Any, beta: Any, power: Any, alternative: str, goal: str) -> Wanted:
+def _settle(n: Any, theta: Any, alpha: Any, beta: Any, power: Any, alternative: str, goal: str) -> PowerQuestion:
     """Which number is asked for, and the others with their defaults."""
     warnings: list[str] = []
     if alternative not in ALTERNATIVES:
@@ -95,7 +95,7 @@ def _settle(n: Any, theta: Any, alpha: Any, beta: Any, power: Any, alternative: 
     if None not in (n, theta, alpha, beta):
         raise UsageError("cannot solve for anything", got="n, theta, alpha and beta", need="one of them left out")
     found = "n" if n is None else "theta" if theta is None else "alpha" if beta is not None and alpha is None else "power"
-    return Wanted(
+    return PowerQuestion(
         found=found,
         n=None if n is None else whole("n", n),
         theta=None if theta is None else number("theta", theta, above=0, hint="the drop that matters, as a positive number"),
@@ -107,7 +107,7 @@ def _settle(n: Any, theta: Any, alpha: Any, beta: Any, power: Any, alternative: 
     )
 
 
-def _check_drop(theta: float | None, spread: Spread, goal: str) -> None:
+def _check_drop(theta: float | None, spread: ItemVariance, goal: str) -> None:
     """A drop that can be: inside the range, and not larger than the accuracy that can be lost or the share of items that change."""
     if theta is None:
         return
@@ -129,7 +129,7 @@ def _check_drop(theta: float | None, spread: Spread, goal: str) -> None:
     )
 
 
-def _planned(wanted: Wanted, spread: Spread, available: int | None) -> Plan:
+def _planned(wanted: PowerQuestion, spread: ItemVariance, available: int | None) -> Plan:
     solved = solve(wanted, spread)
     n, theta, alpha, beta = solved["n"], solved["theta"], solved["alpha"], solved["beta"]
     design = spread.design(wanted.goal)
@@ -188,7 +188,7 @@ def _planned(wanted: Wanted, spread: Spread, available: int | None) -> Plan:
     )
 
 
-def _doubts(wanted: Wanted, solved: Mapping[str, Any], spread: Spread) -> list[str]:
+def _doubts(wanted: PowerQuestion, solved: Mapping[str, Any], spread: ItemVariance) -> list[str]:
     """What a statistician would add to the answer."""
     out = []
     if solved["theta"] is None:

@@ -8,15 +8,15 @@ from typing import Any
 
 from steelyard import signature
 from steelyard.errors import UsageError
-from steelyard.questions.plan.solve import Wanted, solve
-from steelyard.questions.plan.variance import Spread
+from steelyard.questions.plan.solve import PowerQuestion, solve
+from steelyard.questions.plan.variance import ItemVariance
 from steelyard.results.plan import Curve
 
 SMALLEST_STEP, ROWS = 32, 10
 POINTS = 25
 
 
-def sensitivity(wanted: Wanted, spread: Spread) -> tuple[Mapping[str, Any], ...]:
+def sensitivity(wanted: PowerQuestion, spread: ItemVariance) -> tuple[Mapping[str, Any], ...]:
     """The number that was asked for, if the spread is another: what a plan with that spread would answer."""
     rows = []
     for words, other in spread.others():
@@ -41,7 +41,7 @@ def sizes(n: int) -> list[int]:
     return sorted({*steps[-ROWS + 1 :], n})
 
 
-def steps(wanted: Wanted, spread: Spread, n: int | None) -> tuple[Mapping[str, Any], ...]:
+def steps(wanted: PowerQuestion, spread: ItemVariance, n: int | None) -> tuple[Mapping[str, Any], ...]:
     """theta and threshold for the sizes around the answer, at the alpha and beta that were asked for: as a plan with that n says them."""
     if n is None:
         return ()
@@ -52,7 +52,7 @@ def steps(wanted: Wanted, spread: Spread, n: int | None) -> tuple[Mapping[str, A
     return tuple(rows)
 
 
-def found_by(wanted: Wanted, spread: Spread, n: int) -> float | None:
+def found_by(wanted: PowerQuestion, spread: ItemVariance, n: int) -> float | None:
     """The drop that n items find: by the very method of the headline. None where there is none."""
     try:
         theta: float | None = solve(replace(wanted, found="theta", n=n, theta=None), spread)["theta"]
@@ -61,12 +61,12 @@ def found_by(wanted: Wanted, spread: Spread, n: int) -> float | None:
     return theta
 
 
-def threshold_at(wanted: Wanted, spread: Spread, n: int | None, theta: float | None, alpha: float) -> float | None:
+def threshold_at(wanted: PowerQuestion, spread: ItemVariance, n: int | None, theta: float | None, alpha: float) -> float | None:
     """From the reference to the score that is significant; None where no drop is found."""
     return None if n is None or theta is None else wanted.offset(spread.error(wanted.goal, n, theta), alpha)
 
 
-def curve(wanted: Wanted, spread: Spread, n: int | None, theta: float | None) -> Curve | None:
+def curve(wanted: PowerQuestion, spread: ItemVariance, n: int | None, theta: float | None) -> Curve | None:
     """theta against n, from a sixteenth to sixteen times the answer."""
     if n is None:
         return None
@@ -88,7 +88,7 @@ def curve(wanted: Wanted, spread: Spread, n: int | None, theta: float | None) ->
 # ---- words ---------------------------------------------------------------------------------------------------------------
 
 
-def conclusion(wanted: Wanted, solved: Mapping[str, Any], spread: Spread, error: float | None) -> str:
+def conclusion(wanted: PowerQuestion, solved: Mapping[str, Any], spread: ItemVariance, error: float | None) -> str:
     n, theta, alpha, power = solved["n"], solved["theta"], solved["alpha"], 1 - solved["beta"]
     if theta is None:
         return f"{many(n)} cannot find any {wanted.word} with power {1 - wanted.beta:g} at alpha {alpha:g}."
@@ -115,7 +115,7 @@ def many(n: int) -> str:
     return f"{n:,} item{'' if n == 1 else 's'}"
 
 
-def assumed(wanted: Wanted, spread: Spread) -> str:
+def assumed(wanted: PowerQuestion, spread: ItemVariance) -> str:
     groups = f"; items come in groups, design effect {spread.design_effect:.3g}" if spread.design_effect != 1 else "; items independent"
     reference = f"; a reference of {spread.n_reference:,} items" if spread.n_reference is not None else ""
     if spread.ratio != 1:
@@ -127,7 +127,7 @@ def assumed(wanted: Wanted, spread: Spread) -> str:
     return f"{words}{groups}{reference}{answers}."
 
 
-def sign(wanted: Wanted, spread: Spread) -> str:
+def sign(wanted: PowerQuestion, spread: ItemVariance) -> str:
     facts: dict[str, object] = {
         "goal": wanted.goal,
         "n": wanted.n,

@@ -9,11 +9,11 @@ from steelyard import signature
 from steelyard.errors import UsageError
 from steelyard.estimate.measure_options import one_of
 from steelyard.infer.normal import check_level
-from steelyard.infer.planning.precision_goal import CREDIBLE, METHODS, Rule
+from steelyard.infer.planning.precision_goal import CREDIBLE, METHODS, PrecisionGoal
 from steelyard.options import source_keywords
 from steelyard.questions.plan import estimate_words as words
 from steelyard.questions.plan.estimate_numbers import (
-    Wanted,
+    PrecisionQuestion,
     curve_of,
     details_of,
     items_of,
@@ -71,7 +71,9 @@ def plan_estimate(
     )
     goal = _goal(width, half_width, threshold)
     rule = _rule(known, goal, interval, check_level(confidence_level), prior)
-    wanted = Wanted(rule=rule, known=known, target=probability("assurance", assurance), bound=goal.get("threshold"), batch=_batch(batch))
+    wanted = PrecisionQuestion(
+        rule=rule, known=known, target=probability("assurance", assurance), bound=goal.get("threshold"), batch=_batch(batch)
+    )
     _refuse_hopeless(wanted)
     return _plan(wanted, batch_given=batch is not None, pilot=pilot)
 
@@ -95,7 +97,7 @@ def _goal(width: float | None, half_width: float | None, threshold: float | None
     return {"width": full}
 
 
-def _rule(known: Expectation, goal: dict[str, float], interval: str, level: float, prior: float) -> Rule:
+def _rule(known: Expectation, goal: dict[str, float], interval: str, level: float, prior: float) -> PrecisionGoal:
     one_of("interval", interval, METHODS, optional=False)
     f1 = known.metric == "f1"
     if f1 and interval == "wald":
@@ -106,7 +108,7 @@ def _rule(known: Expectation, goal: dict[str, float], interval: str, level: floa
     if bar is not None and known.metric == "error":
         bar = 1 - bar
     pair = (float(prior), float(prior) * (2 if f1 else 1))  # F1: one share of the prior for each of TP, FP, FN
-    return Rule(method=interval, level=level, prior=pair, width=goal.get("width"), threshold=bar, f1=f1)
+    return PrecisionGoal(method=interval, level=level, prior=pair, width=goal.get("width"), threshold=bar, f1=f1)
 
 
 def _batch(batch: int | None) -> int:
@@ -117,7 +119,7 @@ def _batch(batch: int | None) -> int:
     return batch.__index__()
 
 
-def _refuse_hopeless(wanted: Wanted) -> None:
+def _refuse_hopeless(wanted: PrecisionQuestion) -> None:
     """A threshold needs a value to stand above it, and the value must."""
     rule, known = wanted.rule, wanted.known
     if rule.threshold is None or wanted.reached():
@@ -139,7 +141,7 @@ def _refuse_hopeless(wanted: Wanted) -> None:
         )
 
 
-def _plan(wanted: Wanted, *, batch_given: bool, pilot: Any) -> Plan:
+def _plan(wanted: PrecisionQuestion, *, batch_given: bool, pilot: Any) -> Plan:
     """The numbers, and what is said about them."""
     rule, known = wanted.rule, wanted.known
     warnings: list[str] = []
@@ -173,7 +175,7 @@ def _plan(wanted: Wanted, *, batch_given: bool, pilot: Any) -> Plan:
     )
 
 
-def _sign(wanted: Wanted, batch_given: bool, pilot: Any) -> str:
+def _sign(wanted: PrecisionQuestion, batch_given: bool, pilot: Any) -> str:
     rule, known = wanted.rule, wanted.known
     by_parts = known.metric == "f1" and "precision" in known.told
     believed = rule.method == CREDIBLE or (known.have[1] and known.value is None and known.law is None)

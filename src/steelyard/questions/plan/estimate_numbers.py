@@ -14,7 +14,7 @@ from steelyard.infer.planning.anticipated import Anticipated
 from steelyard.infer.planning.assurance import assurance, items_for_assurance, labels_for_assurance, labels_for_items
 from steelyard.infer.planning.labelling import stop_when_narrow
 from steelyard.infer.planning.lengths import average_length, expected_width, plug_in, widest, worst_outcome
-from steelyard.infer.planning.precision_goal import CREDIBLE, Rule
+from steelyard.infer.planning.precision_goal import CREDIBLE, PrecisionGoal
 from steelyard.questions.plan import estimate_words as words
 from steelyard.questions.plan.expectations import Expectation
 from steelyard.results.plan import Curve
@@ -25,10 +25,10 @@ SHIFTS = (-0.05, -0.02, 0.02, 0.05)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Wanted:
+class PrecisionQuestion:
     """What is asked for, checked: the rule, what is anticipated, how likely it should be. `bound` is the threshold as given."""
 
-    rule: Rule
+    rule: PrecisionGoal
     known: Expectation
     target: float
     bound: float | None
@@ -43,7 +43,7 @@ class Wanted:
         return self.known.have[1] > 0 and bool(self.rule.meets(*self.known.counted))
 
 
-def items_of(wanted: Wanted) -> tuple[int, int]:
+def items_of(wanted: PrecisionQuestion) -> tuple[int, int]:
     """(first, stable) number of relevant items, more than there are."""
     anticipated, have = wanted.anticipated, wanted.known.counted
     if wanted.reached():
@@ -54,7 +54,7 @@ def items_of(wanted: Wanted) -> tuple[int, int]:
     return items_for_assurance(wanted.rule, anticipated, wanted.target, have)
 
 
-def labels_of(wanted: Wanted, found: tuple[int, int]) -> tuple[int | None, float]:
+def labels_of(wanted: PrecisionQuestion, found: tuple[int, int]) -> tuple[int | None, float]:
     """Labels that hold enough relevant items, and the assurance with so many; None if their share is not known."""
     rule, relevant, anticipated, have = wanted.rule, wanted.known.relevant, wanted.anticipated, wanted.known.counted
     n = found[1]
@@ -67,7 +67,7 @@ def labels_of(wanted: Wanted, found: tuple[int, int]) -> tuple[int | None, float
     return labels_for_assurance(rule, anticipated, wanted.target, relevant, found, have)
 
 
-def details_of(wanted: Wanted, n: int, warnings: list[str]) -> dict[str, Any]:
+def details_of(wanted: PrecisionQuestion, n: int, warnings: list[str]) -> dict[str, Any]:
     """What else a statistician asks: the success rate, the older criteria, the cost of stopping early."""
     rule, known, anticipated, have = wanted.rule, wanted.known, wanted.anticipated, wanted.known.counted
     details: dict[str, Any] = {
@@ -103,7 +103,7 @@ def details_of(wanted: Wanted, n: int, warnings: list[str]) -> dict[str, Any]:
     return details
 
 
-def sensitivity_of(wanted: Wanted) -> Iterator[dict[str, Any]]:
+def sensitivity_of(wanted: PrecisionQuestion) -> Iterator[dict[str, Any]]:
     """The answer if the value, the prevalence or the prior is another one."""
     known = wanted.known
     if known.value is not None:
@@ -123,7 +123,7 @@ def sensitivity_of(wanted: Wanted) -> Iterator[dict[str, Any]]:
         yield from _row(f"the prior is {swap:g}", replace(wanted, rule=replace(wanted.rule, prior=pair)))
 
 
-def _row(what: str, wanted: Wanted) -> Iterator[dict[str, Any]]:
+def _row(what: str, wanted: PrecisionQuestion) -> Iterator[dict[str, Any]]:
     """One row; none for a combination that cannot be, an empty one for a goal out of reach."""
     try:
         _ = wanted.known.relevant
@@ -136,7 +136,7 @@ def _row(what: str, wanted: Wanted) -> Iterator[dict[str, Any]]:
         yield {"if": what, "n": None, "labels": None}
 
 
-def steps_of(wanted: Wanted, n: int) -> Iterator[dict[str, Any]]:
+def steps_of(wanted: PrecisionQuestion, n: int) -> Iterator[dict[str, Any]]:
     """Other sizes beside the answer."""
     rule, anticipated, have = wanted.rule, wanted.anticipated, wanted.known.counted
     for size in sorted({max(1, math.ceil(n * share)) for share in (0.5, 0.75, 1, 1.25, 2)}):
@@ -149,7 +149,7 @@ def steps_of(wanted: Wanted, n: int) -> Iterator[dict[str, Any]]:
         yield row
 
 
-def curve_of(wanted: Wanted, n: int) -> Curve:
+def curve_of(wanted: PrecisionQuestion, n: int) -> Curve:
     """The assurance (or, for the worst outcome, the widest interval) around the answer."""
     rule, anticipated, have = wanted.rule, wanted.anticipated, wanted.known.counted
     sizes = np.unique(np.append(np.geomspace(max(1, n / 4), 2 * n, POINTS).round(), n)).astype(np.int64)

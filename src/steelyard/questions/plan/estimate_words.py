@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from steelyard.infer.planning.precision_goal import CREDIBLE, Rule
+from steelyard.infer.planning.precision_goal import CREDIBLE, PrecisionGoal
 from steelyard.questions.plan.expectations import RELEVANT, Expectation
 
 NO_MORE = "Already reached: 0 more."
 
 
-def goal_words(rule: Rule, known: Expectation, bound: float | None, *, named: bool) -> str:
+def goal_words(rule: PrecisionGoal, known: Expectation, bound: float | None, *, named: bool) -> str:
     """What is wanted, as a clause: "the 95% interval of the accuracy is at most 0.1 wide"; `named`: the metric was just named."""
     sure = f"{100 * rule.level:g}%"
     it = "it" if named else f"the {known.metric}"
@@ -23,7 +23,7 @@ def goal_words(rule: Rule, known: Expectation, bound: float | None, *, named: bo
     return f"the one-sided {sure} {rule.method} bound puts {it} {side} {bound:g}"
 
 
-def conclude(rule: Rule, known: Expectation, bound: float | None, n: int, labels: int | None, chance: float | None) -> str:
+def conclude(rule: PrecisionGoal, known: Expectation, bound: float | None, n: int, labels: int | None, chance: float | None) -> str:
     """The answer in one sentence. `chance` is the assurance achieved, None where the goal is met whatever comes."""
     goal = goal_words(rule, known, bound, named=n > 0 and (chance is None or known.value is not None))
     if n == 0:
@@ -42,7 +42,7 @@ def conclude(rule: Rule, known: Expectation, bound: float | None, n: int, labels
     return f"{start}: {_if(known)}, the chance is {_percent(chance)} that {goal}."
 
 
-def assume(rule: Rule, known: Expectation) -> str:
+def assume(rule: PrecisionGoal, known: Expectation) -> str:
     """What the answer rests on, in one sentence."""
     parts = ["independent items"]
     if known.value is not None:
@@ -92,7 +92,7 @@ def _a(metric: str) -> str:
     return f"an {metric}" if metric[0] in "aef" else f"a {metric}"  # an f1
 
 
-def _kind(rule: Rule) -> str:
+def _kind(rule: PrecisionGoal) -> str:
     return "credible interval" if rule.method == CREDIBLE else f"{rule.method} interval"
 
 
@@ -111,7 +111,7 @@ def join(sentences: Sequence[str]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(sentences))
 
 
-def stopped_early(rule: Rule, covered: float) -> str:
+def stopped_early(rule: PrecisionGoal, covered: float) -> str:
     """What stopping as soon as the interval is narrow enough does to it."""
     other = "" if rule.method in ("wilson", "clopper-pearson") else "; --interval wilson loses less"
     return (

@@ -12,18 +12,18 @@ from steelyard.infer.planning import rule_out
 EXACT_UP_TO = 300_000  # items: beyond it the exact search costs seconds and moves nothing
 
 if TYPE_CHECKING:
-    from steelyard.questions.plan.solve import Wanted
-    from steelyard.questions.plan.variance import Spread
+    from steelyard.questions.plan.solve import PowerQuestion
+    from steelyard.questions.plan.variance import ItemVariance
 
 
-def settle_exactly(wanted: Wanted, spread: Spread, solved: Mapping[str, Any]) -> dict[str, Any]:
+def settle_exactly(wanted: PowerQuestion, spread: ItemVariance, solved: Mapping[str, Any]) -> dict[str, Any]:
     """The number that was asked for, exactly; the formula's beside it. Very large plans stay with the formula."""
     if (solved["n"] or 0) > EXACT_UP_TO:
         return {"formula_only": True}
     return (_rule_out if wanted.goal == "rule-out" else _detect)(wanted, spread, solved)
 
 
-def _detect(wanted: Wanted, spread: Spread, solved: Mapping[str, Any]) -> dict[str, Any]:
+def _detect(wanted: PowerQuestion, spread: ItemVariance, solved: Mapping[str, Any]) -> dict[str, Any]:
     side = "two-sided" if wanted.two_sided else "less"
     if wanted.found == "n":
         assert wanted.theta is not None
@@ -45,7 +45,7 @@ def _detect(wanted: Wanted, spread: Spread, solved: Mapping[str, Any]) -> dict[s
     return {"alpha": exact.mcnemar_alpha(wanted.n, psi, wanted.theta, wanted.beta, alternative=side)}
 
 
-def _rule_out(wanted: Wanted, spread: Spread, solved: Mapping[str, Any]) -> dict[str, Any]:
+def _rule_out(wanted: PowerQuestion, spread: ItemVariance, solved: Mapping[str, Any]) -> dict[str, Any]:
     """A pass: its power rises with n (in teeth), with theta and with alpha, so each is found from the others."""
     psi, two = spread.value, wanted.two_sided
     alpha = wanted.alpha / 2 if two else wanted.alpha

@@ -21,14 +21,14 @@ from steelyard.estimate.sample import Sample
 from steelyard.infer.intervals.clusters import FEWEST, LEAST
 from steelyard.infer.normal import wilson
 from steelyard.metrics.catalogue import parse
-from steelyard.questions.compare.from_sources import Run, default_metric, paired
-from steelyard.questions.plan.variance import Spread
+from steelyard.questions.compare.from_sources import SystemItems, default_metric, paired
+from steelyard.questions.plan.variance import ItemVariance
 from steelyard.read.open_source import open_source
 
 SMALL = 30
 
 
-def pilot_spread(pilot: Any, columns: Mapping[str, Any], more: Mapping[str, Any], theta: float | None, goal: str) -> Spread:
+def pilot_spread(pilot: Any, columns: Mapping[str, Any], more: Mapping[str, Any], theta: float | None, goal: str) -> ItemVariance:
     """The spread that one or two pilot runs show. A theta above 1 on scores within 0 and 1 can only mean percent."""
     runs = list(pilot) if isinstance(pilot, (list, tuple)) and not _is_data(pilot) else [pilot]
     if not 1 <= len(runs) <= 2:
@@ -48,13 +48,13 @@ def _is_data(pilot: Sequence[Any]) -> bool:
     return bool(pilot) and isinstance(pilot[0], (Number, np.number, np.bool_, Mapping))
 
 
-def _run(data: Any, columns: Mapping[str, Any], place: str) -> Run:
+def _run(data: Any, columns: Mapping[str, Any], place: str) -> SystemItems:
     source = open_source(data, columns={role: value for role, value in columns.items() if value is not None})
     name = source.name or (os.path.basename(os.fspath(data)) if isinstance(data, (str, os.PathLike)) else place)
-    return Run(name, source.items())
+    return SystemItems(name, source.items())
 
 
-def _one(run: Run, more: Mapping[str, Any]) -> Spread:
+def _one(run: SystemItems, more: Mapping[str, Any]) -> ItemVariance:
     """sigma of one answer, the design effect of groups, the noise within items."""
     settings = settle()
     sample = Sample(run.items, settings, needed={"score", "truth", "prediction", "id", "group", "repeat"})
@@ -78,7 +78,7 @@ def _one(run: Run, more: Mapping[str, Any]) -> Spread:
     facts = {"pilot_n": sample.n, "pilot_estimate": row.estimate, "variance_within": within, "variance_between": between}
     score = run.items.score
     unit = right_or_wrong or (score is not None and bool(((score >= 0) & (score <= 1)).all()))
-    return Spread(
+    return ItemVariance(
         kind="sigma",
         value=math.sqrt(variance),
         words=f"two separate samples of scores like the pilot's: {sample.n:,} items, standard deviation {math.sqrt(variance):.4g}",
@@ -136,7 +136,7 @@ def _refuse_constant(variance: float, n: int, right_or_wrong: bool) -> None:
     raise DataError("cannot estimate sigma", got=got, need="a pilot that varies", hint=hint)
 
 
-def _two(first: Run, second: Run, more: Mapping[str, Any], theta: float | None, goal: str) -> Spread:
+def _two(first: SystemItems, second: SystemItems, more: Mapping[str, Any], theta: float | None, goal: str) -> ItemVariance:
     """How often two healthy runs disagree, or the standard deviation of their differences."""
     strange = [name for name in ("n_reference", "ratio", "answers", "within") if name in more]
     if strange:
@@ -164,10 +164,10 @@ def _two(first: Run, second: Run, more: Mapping[str, Any], theta: float | None, 
     scores = [side.score for side in (pairs.baseline, pairs.candidate) if side.score is not None]
     unit = metric.base == "accuracy" or all(bool(((s >= 0) & (s <= 1)).all()) for s in scores)
     most = 1.0 if unit else math.inf
-    return Spread(kind="sd", value=sd, words=words + grouped, most=most, details=facts, warnings=_small(found.n), **_plain(more))
+    return ItemVariance(kind="sd", value=sd, words=words + grouped, most=most, details=facts, warnings=_small(found.n), **_plain(more))
 
 
-def _of_flips(found: Evidence, facts: dict[str, Any], more: Mapping[str, Any], goal: str) -> Spread:
+def _of_flips(found: Evidence, facts: dict[str, Any], more: Mapping[str, Any], goal: str) -> ItemVariance:
     """The share of items that differ between two healthy runs. None at all still leaves the upper end of its interval."""
     assert found.flips is not None
     changed = found.flips["baseline_only"] + found.flips["candidate_only"]
@@ -178,7 +178,7 @@ def _of_flips(found: Evidence, facts: dict[str, Any], more: Mapping[str, Any], g
     if psi == 0:
         what = f"the pilots agree on every item: up to {upper:.3g} may differ in truth"
         warnings.append(f"{what}, and that share is planned for" if goal == "rule-out" else what)
-    return Spread(
+    return ItemVariance(
         kind="discordance",
         value=upper if psi == 0 and goal == "rule-out" else psi,
         words=f"the same items, right or wrong; {shown}",
@@ -204,7 +204,7 @@ def _refuse_unhealthy(found: Evidence, theta: float | None) -> None:
         )
 
 
-def _in_percent(spread: Spread) -> Spread:
+def _in_percent(spread: ItemVariance) -> ItemVariance:
     """The same spread in percent, said."""
     if spread.kind == "discordance":
         raise UsageError(

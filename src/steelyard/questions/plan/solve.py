@@ -6,11 +6,11 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from steelyard.infer.planning import power as normal
-from steelyard.questions.plan.variance import Spread
+from steelyard.questions.plan.variance import ItemVariance
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Wanted:
+class PowerQuestion:
     """The four numbers, one of them to be found; `found` names it."""
 
     found: str
@@ -36,7 +36,7 @@ class Wanted:
         return normal.threshold_offset(error, alpha, self.two_sided) * (-1 if self.alternative == "greater" else 1)
 
 
-def solve(wanted: Wanted, spread: Spread) -> dict[str, Any]:
+def solve(wanted: PowerQuestion, spread: ItemVariance) -> dict[str, Any]:
     """All four numbers. For right or wrong on the same items McNemar's exact power settles what the formula begins."""
     solved = by_formula(wanted, spread)
     if spread.exact:
@@ -46,7 +46,7 @@ def solve(wanted: Wanted, spread: Spread) -> dict[str, Any]:
     return solved
 
 
-def by_formula(wanted: Wanted, spread: Spread) -> dict[str, Any]:
+def by_formula(wanted: PowerQuestion, spread: ItemVariance) -> dict[str, Any]:
     """All four numbers by the normal formulas."""
     design, two = spread.design(wanted.goal), wanted.two_sided
     n, theta, alpha, beta = wanted.n, wanted.theta, wanted.alpha, wanted.beta

@@ -14,10 +14,10 @@ from steelyard import signature
 from steelyard.checks import number
 from steelyard.errors import DataError
 from steelyard.estimate.curve_points import Points, points_of
-from steelyard.estimate.measure_options import Settings, settle
+from steelyard.estimate.measure_options import MeasureOptions, settle
 from steelyard.infer.learning.learning_curve import Fit, fit_curves, fit_points, share_variance
 from steelyard.infer.resampling.bootstrap import check_draws
-from steelyard.questions.plan.train_words import Found, assumed, conclusion, warn
+from steelyard.questions.plan.train_words import CurveReading, assumed, conclusion, warn
 from steelyard.results.plan import Curve, Plan
 
 FloatArray = npt.NDArray[np.float64]
@@ -68,7 +68,7 @@ class Question:
     points: Points
     target: float
     up: bool
-    settings: Settings
+    settings: MeasureOptions
 
     def turn(self, value: Any) -> Any:
         """A score as an error, and back."""
@@ -169,7 +169,7 @@ class Question:
         n, low, high = self.reach(fit, self.target)
         curves = self.matrix(self.points)
         rest = self.fit(self.points.without_largest())
-        found = Found(
+        found = CurveReading(
             target=self.target,
             up=self.up,
             metric=self.points.metric,
@@ -200,7 +200,7 @@ class Question:
         sizes = np.unique(self.points.sizes)
         return sizes, np.array([self.points.scores[self.points.sizes == n].mean() for n in sizes])
 
-    def plan(self, fit: Fit, rest: Fit, found: Found) -> Plan:
+    def plan(self, fit: Fit, rest: Fit, found: CurveReading) -> Plan:
         return Plan(
             goal="train",
             design=found.design,
@@ -253,7 +253,7 @@ class Question:
         rows.append({"if": f"the largest size ({self.points.sizes.max():,.0f}) is left out", "n": n, "low": low, "high": high})
         return tuple(rows)
 
-    def drawn(self, fit: Fit, found: Found) -> Curve:
+    def drawn(self, fit: Fit, found: CurveReading) -> Curve:
         """From the smallest size to the answer and beyond, at most as far as a drawing stays readable."""
         end = min(max(4 * found.largest, 2 * (found.n or 0)), 64 * found.largest)
         x = np.geomspace(min(found.smallest, found.n or found.smallest), end, PLACES)
@@ -270,7 +270,7 @@ class Question:
             mark=None if found.n is None or found.n > end else (float(found.n), self.target),
         )
 
-    def details(self, fit: Fit, found: Found) -> dict[str, Any]:
+    def details(self, fit: Fit, found: CurveReading) -> dict[str, Any]:
         beyond = None if found.n is None else found.n / found.largest
         return {
             "target": self.target,

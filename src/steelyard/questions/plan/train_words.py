@@ -5,14 +5,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from steelyard.estimate.measure_options import Settings
+from steelyard.estimate.measure_options import MeasureOptions
 
 FAR = 4  # times the largest size
 FEW_SEEDS = 5
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Found:
+class CurveReading:
     """What a curve answers. Scores as they came; `exact`: no noise to judge by; `without`: the largest size, foretold by the others."""
 
     target: float
@@ -54,7 +54,7 @@ class Found:
         return f"{100 * self.level:g}%"
 
 
-def conclusion(f: Found) -> str:
+def conclusion(f: CurveReading) -> str:
     goal = f"{f.metric} {f.target:g}"
     limit = f"{f.asymptote['estimate']:.3g}"
     if f.out_of_reach:
@@ -69,7 +69,7 @@ def conclusion(f: Found) -> str:
     return f"About {f.n:,} training items reach {goal}{_interval(f)}{_distance(f)}."
 
 
-def _interval(f: Found) -> str:
+def _interval(f: CurveReading) -> str:
     if f.exact:
         return " (no interval: the points have no noise to judge by)"
     if f.low is None:  # then high is None too: the estimate is finite, but redrawn curves hardly get there
@@ -78,7 +78,7 @@ def _interval(f: Found) -> str:
     return f" ({f.percent} interval {f.low:,} to {high})"
 
 
-def _distance(f: Found) -> str:
+def _distance(f: CurveReading) -> str:
     assert f.n is not None
     if f.n < f.smallest:
         return f", fewer than the smallest size that was tried ({f.smallest:,})"
@@ -87,7 +87,7 @@ def _distance(f: Found) -> str:
     return f", {f.n / f.largest:.3g} times the largest size that was tried ({f.largest:,})"
 
 
-def assumed(f: Found) -> str:
+def assumed(f: CurveReading) -> str:
     noise = {
         "standard errors": "points weighted by their standard errors",
         "seeds": "sizes weighted by the spread of their seeds, smoothed",
@@ -106,13 +106,13 @@ def assumed(f: Found) -> str:
     )
 
 
-def warn(f: Found, settings: Settings) -> None:
+def warn(f: CurveReading, settings: MeasureOptions) -> None:
     """What a statistician would say before anybody orders data."""
     for sentence in (*_about_points(f), *_about_target(f), *_about_fit(f)):
         settings.warn(sentence)
 
 
-def _about_points(f: Found) -> list[str]:
+def _about_points(f: CurveReading) -> list[str]:
     said = []
     if f.exact:
         said.append("the points lie exactly on a curve, or all seeds agree: how sure the answer is cannot be known, so it has no interval")
@@ -138,7 +138,7 @@ def _about_points(f: Found) -> list[str]:
     return said
 
 
-def _about_target(f: Found) -> list[str]:
+def _about_target(f: CurveReading) -> list[str]:
     said = []
     low, high = f.at_largest["low"], f.at_largest["high"]
     if low is not None and low <= f.target <= high:
@@ -161,7 +161,7 @@ def _about_target(f: Found) -> list[str]:
     return said
 
 
-def _about_fit(f: Found) -> list[str]:
+def _about_fit(f: CurveReading) -> list[str]:
     said = []
     if f.flat > 0.05:
         said.append(f"the scores hardly improve with the size: {100 * f.flat:.0f}% of the redrawn curves are flat")

@@ -19,7 +19,7 @@ WHAT_IF = {"sigma": (0.8, 1.25), "sd": (0.8, 1.25), "discordance": (0.5, 2.0)}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Spread:
+class ItemVariance:
     """One of: sigma (unpaired scores), sd (paired scores), discordance (paired right or wrong).
 
     `healthy` says that the discordance is that of two runs with nothing between them: a drop of theta adds theta to it.
@@ -64,7 +64,7 @@ class Spread:
         room = {"less": start, "greater": 1 - start, "two-sided": max(start, 1 - start)}[self.alternative]
         return room * (100 if self.percent else 1)
 
-    def design(self, goal: str) -> power.Design:
+    def design(self, goal: str) -> power.PowerDesign:
         """The design of the normal formulas."""
         if self.expected is not None:
             after = self._after
@@ -98,11 +98,11 @@ class Spread:
         """Whether McNemar's exact power can settle the integer: right or wrong, independent items."""
         return self.kind == "discordance" and self.design_effect == 1.0
 
-    def _at_accuracy(self, p: float, name: str, unit: int) -> Spread:
+    def _at_accuracy(self, p: float, name: str, unit: int) -> ItemVariance:
         sigma = unit * math.sqrt(p * (1 - p))
         return replace(self, value=sigma, expected=p) if name == "expected" else replace(self, value=sigma, accuracy=p)
 
-    def others(self) -> list[tuple[str, Spread]]:
+    def others(self) -> list[tuple[str, ItemVariance]]:
         """What the spread might be instead: a sentence, and the spread."""
         start = self.expected if self.expected is not None else self.accuracy
         if self.kind == "sigma" and start is not None:
@@ -117,7 +117,7 @@ class Spread:
         return [(words, replace(self, value=x)) for x, words in kept.items()]
 
 
-def given_spread(options: Mapping[str, Any]) -> Spread:
+def given_spread(options: Mapping[str, Any]) -> ItemVariance:
     """The spread as the options give it, a pilot included."""
     kinds = {name: options[name] for name in SPREADS}
     kind = exactly_one(
@@ -133,23 +133,23 @@ def given_spread(options: Mapping[str, Any]) -> Spread:
     if kind == "sigma":
         hint = "the standard deviation of one item's score; 0 would mean no noise at all"
         sigma = _spread_number("sigma", options["sigma"], hint)
-        return Spread(kind="sigma", value=sigma, words=f"two separate samples of scores with standard deviation {sigma:g}", **more)
+        return ItemVariance(kind="sigma", value=sigma, words=f"two separate samples of scores with standard deviation {sigma:g}", **more)
     if kind == "expected":
         p = probability("the expected accuracy", options["expected"])
         words = f"two separate samples, right or wrong, accuracy {p:g} before the change"
-        return Spread(kind="sigma", value=math.sqrt(p * (1 - p)), words=words, most=1.0, expected=p, **more)
+        return ItemVariance(kind="sigma", value=math.sqrt(p * (1 - p)), words=words, most=1.0, expected=p, **more)
     if kind == "sd":
         sd = _spread_number("sd", options["sd"], "the standard deviation of the per-item differences")
-        return Spread(kind="sd", value=sd, words=f"the same items, per-item differences with standard deviation {sd:.4g}", **more)
+        return ItemVariance(kind="sd", value=sd, words=f"the same items, per-item differences with standard deviation {sd:.4g}", **more)
     if kind == "churn":
         churn = number("churn", options["churn"], least=0, below=1)
         words = (
             f"the same items, right or wrong; {churn:.4g} of them differ between two healthy runs, and a drop of theta adds theta to that"
         )
-        return Spread(kind="discordance", value=churn, words=words, most=1.0, healthy=True, **more)
+        return ItemVariance(kind="discordance", value=churn, words=words, most=1.0, healthy=True, **more)
     psi = probability("discordance", options["discordance"])
     words = f"the same items, right or wrong, {psi:.4g} of them different in the two runs when the drop is there"
-    return Spread(kind="discordance", value=psi, words=words, most=1.0, **more)
+    return ItemVariance(kind="discordance", value=psi, words=words, most=1.0, **more)
 
 
 def _spread_number(name: str, value: Any, hint: str) -> float:

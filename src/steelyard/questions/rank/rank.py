@@ -11,7 +11,7 @@ import numpy as np
 
 from steelyard import signature
 from steelyard.errors import UsageError
-from steelyard.estimate.compare_options import Asked
+from steelyard.estimate.compare_options import CompareOptions
 from steelyard.estimate.comparison import finish
 from steelyard.estimate.evidence import concluded_again
 from steelyard.estimate.pair_evidence import pair_evidence
@@ -22,7 +22,7 @@ from steelyard.tally.order import label_order
 from steelyard.tally.pairs import Pairs
 
 if TYPE_CHECKING:
-    from steelyard.questions.compare.from_sources import Run
+    from steelyard.questions.compare.from_sources import SystemItems
 
 WINNERS_CURSE = (
     "the best of many looks better than it is: its estimate is biased upward by having been picked; "
@@ -31,7 +31,7 @@ WINNERS_CURSE = (
 FEW_DATASETS = 10
 
 
-def leaderboard(runs: Sequence[Run], metric: Metric, asked: Asked, by: tuple[str, ...]) -> Leaderboard:
+def leaderboard(runs: Sequence[SystemItems], metric: Metric, asked: CompareOptions, by: tuple[str, ...]) -> Leaderboard:
     """All pairs of three or more systems on the same items."""
     from steelyard.questions.compare.from_sources import paired
 
@@ -72,9 +72,9 @@ def leaderboard(runs: Sequence[Run], metric: Metric, asked: Asked, by: tuple[str
     )
 
 
-def common_items(runs: Sequence[Run], asked: Asked) -> list[Run]:
+def common_items(runs: Sequence[SystemItems], asked: CompareOptions) -> list[SystemItems]:
     """With --unmatched drop, the items that all systems answered: every number of the board is then about the same items."""
-    from steelyard.questions.compare.from_sources import Run, ids_of, without
+    from steelyard.questions.compare.from_sources import SystemItems, ids_of, without
 
     if asked.unmatched != "drop" or any(run.items.id is None for run in runs):
         return list(runs)
@@ -83,7 +83,7 @@ def common_items(runs: Sequence[Run], asked: Asked) -> list[Run]:
     gone = sum(len(own - shared) for own in ids)
     if gone:
         asked.warn(f"{gone} answers to items that not all systems have were left out (--unmatched drop); {len(shared)} items remain")
-    return [Run(run.name, without(run.items, own - shared)) for run, own in zip(runs, ids, strict=True)]
+    return [SystemItems(run.name, without(run.items, own - shared)) for run, own in zip(runs, ids, strict=True)]
 
 
 def _system(pairs: dict[tuple[int, int], Comparison], place: int) -> Any:
@@ -91,13 +91,13 @@ def _system(pairs: dict[tuple[int, int], Comparison], place: int) -> Any:
     return pairs[key].baseline if key[0] == place else pairs[key].candidate
 
 
-def _ranked(runs: Sequence[Run], pairs: dict[tuple[int, int], Comparison], metric: Metric) -> list[int]:
+def _ranked(runs: Sequence[SystemItems], pairs: dict[tuple[int, int], Comparison], metric: Metric) -> list[int]:
     """From best to worst; equal estimates by name, so that the order of the arguments does not matter."""
     sign = -1 if metric.facts.higher_is_better else 1
     return sorted(range(len(runs)), key=lambda i: (sign * (_system(pairs, i).estimate or 0.0), runs[i].name))
 
 
-def _rows(runs: Sequence[Run], pairs: dict[tuple[int, int], Comparison], order: list[int], alpha: float) -> list[dict[str, Any]]:
+def _rows(runs: Sequence[SystemItems], pairs: dict[tuple[int, int], Comparison], order: list[int], alpha: float) -> list[dict[str, Any]]:
     def differ(a: int, b: int) -> bool:
         pair = pairs[min(order[a], order[b]), max(order[a], order[b])]
         return bool(pair.details["p_adjusted"] <= alpha)
@@ -111,7 +111,7 @@ def _rows(runs: Sequence[Run], pairs: dict[tuple[int, int], Comparison], order: 
     return rows
 
 
-def _cochran(runs: Sequence[Run], matched: dict[tuple[int, int], Pairs], metric: Metric) -> dict[str, Any] | None:
+def _cochran(runs: Sequence[SystemItems], matched: dict[tuple[int, int], Pairs], metric: Metric) -> dict[str, Any] | None:
     """Cochran's Q, where every system is right or wrong once on the same items."""
     from steelyard.estimate.changed_items import item_values
 
@@ -127,7 +127,7 @@ def _cochran(runs: Sequence[Run], matched: dict[tuple[int, int], Pairs], metric:
 
 
 def _friedman(
-    runs: Sequence[Run], matched: dict[tuple[int, int], Pairs], metric: Metric, asked: Asked, by: tuple[str, ...]
+    runs: Sequence[SystemItems], matched: dict[tuple[int, int], Pairs], metric: Metric, asked: CompareOptions, by: tuple[str, ...]
 ) -> dict[str, Any] | None:
     """Mean ranks over the values of the --by column as datasets."""
     from steelyard.questions.compare.from_sources import subset
@@ -155,7 +155,7 @@ def _friedman(
     return {**out, "names": [run.name for run in runs], "critical_difference": critical, "combined_over_tasks": one_sided}
 
 
-def _pair_p(pair: Pairs, metric: Metric, asked: Asked, by: str, values: Sequence[str]) -> dict[str, Any]:
+def _pair_p(pair: Pairs, metric: Metric, asked: CompareOptions, by: str, values: Sequence[str]) -> dict[str, Any]:
     """One candidate against the first system over all tasks: Fisher's combination of one-sided p-values."""
     from steelyard.questions.compare.from_sources import subset
 
@@ -170,7 +170,7 @@ def _pair_p(pair: Pairs, metric: Metric, asked: Asked, by: str, values: Sequence
     return {"fisher": statistic, "p_better": p}
 
 
-def _sign(runs: Sequence[Run], first: Comparison, metric: Metric, asked: Asked) -> str:
+def _sign(runs: Sequence[SystemItems], first: Comparison, metric: Metric, asked: CompareOptions) -> str:
     facts = signature.parse(first.signature)
     keep: dict[str, object] = {key: values if len(values) > 1 else values[0] for key, values in facts.items() if key != "steelyard"}
     return signature.write({**keep, "metric": metric.name, "systems": len(runs), "correction": asked.correction})

@@ -15,7 +15,7 @@ from steelyard.questions.guard.rule import settle_rule
 from steelyard.questions.guard.source import within_unit
 from steelyard.reference.changes import commit_of, now, who
 from steelyard.reference.entry import Entry
-from steelyard.reference.lookup import Place
+from steelyard.reference.lookup import ReferenceLocation
 from steelyard.reference.names import check_spec
 from steelyard.reference.outcomes import Outcomes
 from steelyard.version import __version__
@@ -26,7 +26,7 @@ HIGHEST = {"fraction": 1.0, "percent": 100.0}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Wish:
+class EntryRequest:
     """What the entry is to be about: as asked, else as it was, else as the task says. `before` is what it replaces."""
 
     model: str
@@ -53,14 +53,14 @@ class Measured:
     kept: Outcomes | None
 
 
-def wish_of(asked: Mapping[str, Any], before: Entry | None, place: Place) -> Wish:
+def wish_of(asked: Mapping[str, Any], before: Entry | None, place: ReferenceLocation) -> EntryRequest:
     """An update keeps what the entry was about."""
     was = before or Entry(model=asked["model"], value=None)
     own = None if before is None else before.metric or before.value_key
     metric, positive = asked["metric"] or own or place.defaults.metric, asked["positive"]
     positive = was.positive if positive is None and _same(metric, own) else positive
     protocol = asked["protocol"] if asked["protocol"] is not None else was.protocol or place.defaults.protocol
-    return Wish(
+    return EntryRequest(
         model=asked["model"],
         spec=dict(before.spec) if before else {key: value for key, value in check_spec(asked["spec"] or {}).items() if value is not None},
         metric=metric,
@@ -86,12 +86,12 @@ def _plain(name: str) -> str:
         return name.strip()
 
 
-def name_of(wish: Wish, metric: Metric) -> str:
+def name_of(wish: EntryRequest, metric: Metric) -> str:
     """What the value is called: a name that only the suite knows (wer, rouge1) stays, though it is measured as a mean."""
     return metric.name if wish.metric is None else _plain(wish.metric)
 
 
-def scale_of(wish: Wish, found: Measured) -> tuple[str, float]:
+def scale_of(wish: EntryRequest, found: Measured) -> tuple[str, float]:
     """The scale of the value, and what turns the metric's own number into it."""
     within = within_unit(found.metric, [found.items])
     if wish.scale is None:
@@ -136,7 +136,7 @@ def _number(entry: Entry | None) -> float | None:
 # ---- the entry -------------------------------------------------------------------------------------------------------------
 
 
-def entry_of(wish: Wish, found: Measured, place: Place, warnings: list[str]) -> Entry:
+def entry_of(wish: EntryRequest, found: Measured, place: ReferenceLocation, warnings: list[str]) -> Entry:
     """The new entry. An update keeps what a person set by hand in the old one: alpha, theta, threshold, a note."""
     scale, unit = scale_of(wish, found)
     name = name_of(wish, found.metric)
@@ -169,14 +169,14 @@ def of_a_class(metric: Metric) -> bool:
     return (metric.facts.of_class and metric.average is None) or "probability" in metric.facts.needs
 
 
-def with_limits(entry: Entry, wish: Wish, place: Place, warnings: list[str]) -> Entry:
+def with_limits(entry: Entry, wish: EntryRequest, place: ReferenceLocation, warnings: list[str]) -> Entry:
     """The entry with the numbers that were asked for, if the rule that they make with the others is possible."""
     rule = settle_rule(wish.limits, entry, place.defaults)
     warnings += [sentence for sentence in rule.warnings if sentence not in warnings]
     return replace(entry, **{name: getattr(rule, name) for name in wish.limits})
 
 
-def _kept(wish: Wish, found: Measured, place: Place, name: str, unit: float, warnings: list[str]) -> dict[str, Any]:
+def _kept(wish: EntryRequest, found: Measured, place: ReferenceLocation, name: str, unit: float, warnings: list[str]) -> dict[str, Any]:
     """What is carried over, in the scale of the new value. Numbers of another metric mean nothing any more, which is said."""
     before = wish.before
     if before is None:
@@ -201,13 +201,13 @@ def _kept(wish: Wish, found: Measured, place: Place, name: str, unit: float, war
     return {**rest, "higher_is_better": before.higher_is_better, **in_scale}
 
 
-def _scale_before(before: Entry, place: Place) -> str | None:
+def _scale_before(before: Entry, place: ReferenceLocation) -> str | None:
     """The scale of the old numbers. Where nobody says it, a number above 1 can only be a percentage of scores in 0..1."""
     number = _number(before)
     return before.scale or place.defaults.scale or ("percent" if number is not None and abs(number) > 1 else None)
 
 
-def refuse_unasked(before: Entry | None, update: bool, place: Place, model: str) -> None:
+def refuse_unasked(before: Entry | None, update: bool, place: ReferenceLocation, model: str) -> None:
     """What is on record is replaced only on request."""
     if before is None or update:
         return

@@ -15,7 +15,7 @@ from steelyard.questions.record.record import existing_entry, record
 from steelyard.questions.references.changes import checked_reason
 from steelyard.reference.changes import commit_of, who
 from steelyard.reference.entry import Entry
-from steelyard.reference.lookup import Place, locate, with_outcomes
+from steelyard.reference.lookup import ReferenceLocation, locate, with_outcomes
 from steelyard.results.history import PastRun
 from steelyard.results.verdict import Recorded
 
@@ -95,7 +95,7 @@ def refuse_other(seen: str, plain: Any, model: str) -> None:
         )
 
 
-def _place(run: PastRun, directory: Where, config: Where) -> tuple[Place, Entry | None]:
+def _place(run: PastRun, directory: Where, config: Where) -> tuple[ReferenceLocation, Entry | None]:
     """Where the reference of this run is, and what is there; a run that can be none is refused."""
     place = locate(run.task, directory, config)
     entry = existing_entry(place, run.model, run.spec)

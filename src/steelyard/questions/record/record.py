@@ -13,7 +13,7 @@ import numpy as np
 from steelyard import signature
 from steelyard.errors import DataError, SteelyardError, UsageError
 from steelyard.estimate.log_metric import hold_to_own, own_direction, own_positive, refuse_unfinished
-from steelyard.estimate.measure_options import Settings, one_of, settle
+from steelyard.estimate.measure_options import MeasureOptions, one_of, settle
 from steelyard.estimate.pair_evidence import right_or_wrong
 from steelyard.estimate.rows import rows_of_sample
 from steelyard.estimate.sample import Sample
@@ -21,7 +21,7 @@ from steelyard.estimate.strata_rows import refuse_alike
 from steelyard.items import Items
 from steelyard.metrics.catalogue import Metric
 from steelyard.options import source_keywords
-from steelyard.questions.compare.from_sources import Run, default_metric
+from steelyard.questions.compare.from_sources import SystemItems, default_metric
 from steelyard.questions.guard.rates import pooled_rates
 from steelyard.questions.guard.rule import SCALES
 from steelyard.questions.guard.source import metric_of, read_run
@@ -30,8 +30,8 @@ from steelyard.questions.record.store import stored
 from steelyard.reference import outcomes
 from steelyard.reference.atomic import read_if_there
 from steelyard.reference.entry import ENOUGH_RUNS, Entry
-from steelyard.reference.lookup import Place, entry_there, locate
-from steelyard.reference.run_notes import Notes, notes_of
+from steelyard.reference.lookup import ReferenceLocation, entry_there, locate
+from steelyard.reference.run_notes import RunNotes, notes_of
 from steelyard.reference.writing import parsed
 from steelyard.results.verdict import Recorded
 from steelyard.tally.spelling import told_of_look_alikes
@@ -108,7 +108,7 @@ def record(
     return _told(entry, place, before, settings)
 
 
-def run_notes(sources: Sequence[Any], task: str) -> list[Notes]:
+def run_notes(sources: Sequence[Any], task: str) -> list[RunNotes]:
     """The notes of runs that steelyard made; all of them, or none. A run that stopped by its answers is no reference."""
     found = [notes_of(source) for source in sources]
     notes = [each for each in found if each is not None]
@@ -127,12 +127,12 @@ def run_notes(sources: Sequence[Any], task: str) -> list[Notes]:
     return notes if len(notes) == len(found) else []
 
 
-def existing_entry(place: Place, model: str, spec: Mapping[str, Any] | None) -> Entry | None:
+def existing_entry(place: ReferenceLocation, model: str, spec: Mapping[str, Any] | None) -> Entry | None:
     """The entry of exactly this model and spec, if the task has one. An unknown spec key is an error here already."""
     return entry_there(place, parsed(read_if_there(place.path), place), model, spec)
 
 
-def _hashed(ids: str | None, before: Entry | None, place: Place) -> bool:
+def _hashed(ids: str | None, before: Entry | None, place: ReferenceLocation) -> bool:
     """Whether ids are to be stored as hashes: as asked, else as the old outcomes have them, else as the configuration says."""
     if ids is None and before is not None and before.items is not None:
         try:
@@ -145,7 +145,7 @@ def _hashed(ids: str | None, before: Entry | None, place: Place) -> bool:
 # ---- measuring -------------------------------------------------------------------------------------------------------------
 
 
-def _measured(runs: Sequence[Run], name: str | None, settings: Settings, *, items: bool, hashed: bool) -> Measured:
+def _measured(runs: Sequence[SystemItems], name: str | None, settings: MeasureOptions, *, items: bool, hashed: bool) -> Measured:
     metric = metric_of(name, runs[0].items) if name is not None else default_metric(runs)
     if not items and len(runs) > 1:
         raise UsageError("cannot pool runs without their items", got=f"{len(runs)} runs", need="their items, or one run")
@@ -166,7 +166,7 @@ def _measured(runs: Sequence[Run], name: str | None, settings: Settings, *, item
     return Measured(metric=metric, value=value, by_run=by_run, n=sample.n, items=together, kept=kept)
 
 
-def _settled(items: Items, metric: Metric, settings: Settings, name: str) -> Items:
+def _settled(items: Items, metric: Metric, settings: MeasureOptions, name: str) -> Items:
     """The run with nothing missing of what the metric needs: what is kept is what was counted."""
     own = settings.quietly()
     settled = Sample(items, own, needed=_needed(items, metric)).items
@@ -196,7 +196,7 @@ def _roles(metric: Metric) -> tuple[str, ...]:
     return metric.facts.needs
 
 
-def _require_ids(runs: Sequence[Run]) -> None:
+def _require_ids(runs: Sequence[SystemItems]) -> None:
     for run in runs:
         if run.items.id is None:
             raise DataError(
@@ -229,7 +229,7 @@ def _refuse_without_test(metric: Metric, *, repeated: bool) -> None:
         )
 
 
-def _estimate(sample: Sample, metric: Metric, settings: Settings) -> float:
+def _estimate(sample: Sample, metric: Metric, settings: MeasureOptions) -> float:
     own = settings.quietly()
     rows = rows_of_sample([metric], sample, own)
     if len(rows) != 1:
@@ -258,7 +258,7 @@ def _each_run(items: Items) -> list[Items]:
 # ---- saying ----------------------------------------------------------------------------------------------------------------
 
 
-def _warn(found: Measured, deterministic: bool, settings: Settings) -> None:
+def _warn(found: Measured, deterministic: bool, settings: MeasureOptions) -> None:
     runs = max(1, len(found.by_run))
     if runs < ENOUGH_RUNS and not deterministic:
         settings.warn(
@@ -293,7 +293,7 @@ def _differing(kept: outcomes.Outcomes) -> int:
     return int(differ.sum())
 
 
-def _told(entry: Entry, place: Place, before: Entry | None, settings: Settings) -> Recorded:
+def _told(entry: Entry, place: ReferenceLocation, before: Entry | None, settings: MeasureOptions) -> Recorded:
     value = entry.value if entry.value is not None else math.nan
     n, runs, scale = entry.num_samples or 0, entry.runs or 1, entry.scale or "raw"
     many = f", {runs} runs" if runs > 1 else ""

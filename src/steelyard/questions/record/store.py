@@ -10,15 +10,15 @@ from steelyard.questions.references.history import followed
 from steelyard.reference import outcomes
 from steelyard.reference.changes import RECOVERED, Change, now
 from steelyard.reference.entry import Entry
-from steelyard.reference.lookup import Place, entry_there
+from steelyard.reference.lookup import ReferenceLocation, entry_there
 from steelyard.reference.names import canonical_spec, outcomes_name
 from steelyard.reference.task_file import TaskFile, with_entry
-from steelyard.reference.writing import Plan, carry_out, read_history
+from steelyard.reference.writing import PlannedWrite, carry_out, read_history
 
 PUT = ("record", "update", "import", RECOVERED)  # the actions that put a value on record
 
 
-def stored(entry: Entry, kept: outcomes.Outcomes | None, place: Place, before: Entry | None) -> tuple[Entry, tuple[str, ...]]:
+def stored(entry: Entry, kept: outcomes.Outcomes | None, place: ReferenceLocation, before: Entry | None) -> tuple[Entry, tuple[str, ...]]:
     """The entry as it is on record now, and what there is to say. Outcomes are kept under a name of their own content."""
     made: dict[str, outcomes.Outcomes] = {}
     if kept is not None:
@@ -29,17 +29,17 @@ def stored(entry: Entry, kept: outcomes.Outcomes | None, place: Place, before: E
     action = "record" if before is None else "update"
     said: list[str] = []
 
-    def plan(file: TaskFile) -> Plan:
+    def plan(file: TaskFile) -> PlannedWrite:
         there = _found_as_before(file, entry, place, before)
         lines, told = _lines(action, entry, place, before)
         said[:] = told
-        return Plan(action=action, text=with_entry(file, entry, replace=there), lines=lines, made=made, gone=gone)
+        return PlannedWrite(action=action, text=with_entry(file, entry, replace=there), lines=lines, made=made, gone=gone)
 
     told = carry_out(place, plan)
     return entry, (*said, *told)
 
 
-def _found_as_before(file: TaskFile, entry: Entry, place: Place, before: Entry | None) -> Entry | None:
+def _found_as_before(file: TaskFile, entry: Entry, place: ReferenceLocation, before: Entry | None) -> Entry | None:
     """The entry that is there, if it is the one that was looked at when the question was asked."""
     there = entry_there(place, file, entry.model, entry.spec)
     if (None if there is None else there.to_plain()) != (None if before is None else before.to_plain()):
@@ -47,7 +47,7 @@ def _found_as_before(file: TaskFile, entry: Entry, place: Place, before: Entry |
     return there
 
 
-def _lines(action: str, entry: Entry, place: Place, before: Entry | None) -> tuple[list[Change], list[str]]:
+def _lines(action: str, entry: Entry, place: ReferenceLocation, before: Entry | None) -> tuple[list[Change], list[str]]:
     """The line of this change, and before it the one that version 0.1.0 did not get to write when it was killed."""
     line = _line(action, entry, None if before is None else before.value)
     try:

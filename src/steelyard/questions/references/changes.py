@@ -11,10 +11,10 @@ from steelyard.errors import SteelyardError, UsageError
 from steelyard.questions.references.listing import Where, found_or_listed, nearest_model, shown_path, signed_spec
 from steelyard.reference.changes import Change, commit_of, now, who
 from steelyard.reference.entry import Entry
-from steelyard.reference.lookup import Place, load, locate
+from steelyard.reference.lookup import ReferenceLocation, load, locate
 from steelyard.reference.task_file import TaskFile, renamed, with_entry, without_entry
-from steelyard.reference.writing import Plan, carry_out
-from steelyard.results.references import Changed
+from steelyard.reference.writing import PlannedWrite, carry_out
+from steelyard.results.references import ReferenceChange
 
 
 def remove_reference(
@@ -26,7 +26,7 @@ def remove_reference(
     line: int | None = None,
     directory: Where = None,
     config: Where = None,
-) -> Changed:
+) -> ReferenceChange:
     """Take a reference off the record. Its item outcomes go with it, unless another entry refers to them.
 
     `line` names the entry where several cannot be told apart by their spec.
@@ -37,13 +37,13 @@ def remove_reference(
     taken: list[Entry] = []
     shared: list[int] = []
 
-    def without(file: TaskFile) -> Plan:
+    def without(file: TaskFile) -> PlannedWrite:
         entry = found_or_listed(place, file, model, spec, line)
         taken[:] = [entry]
         shared[:] = [other.line for other in file.entries if other is not entry and other.items == entry.items is not None]
         change = Change(action="remove", model=model, spec=dict(entry.spec), old=_number(entry), reason=why, **signed)
         gone = [] if entry.items is None or shared else [entry.items]
-        return Plan(action="remove", text=without_entry(file, entry), lines=[change], gone=gone)
+        return PlannedWrite(action="remove", text=without_entry(file, entry), lines=[change], gone=gone)
 
     warnings = changed(place, without)
     (entry,) = taken
@@ -53,7 +53,7 @@ def remove_reference(
     return _told("remove", place, [row], why, f"{_named(place, entry)}: removed.", warnings)
 
 
-def rename_reference(task: str, old: str, new: str, *, reason: str, directory: Where = None, config: Where = None) -> Changed:
+def rename_reference(task: str, old: str, new: str, *, reason: str, directory: Where = None, config: Where = None) -> ReferenceChange:
     """Give a model another name, in all its entries. Its history follows."""
     why = checked_reason(reason)
     if not new.strip() or new != new.strip():
@@ -62,7 +62,7 @@ def rename_reference(task: str, old: str, new: str, *, reason: str, directory: W
     signed = signature_of(place)
     moved: list[Entry] = []
 
-    def under_new_name(file: TaskFile) -> Plan:
+    def under_new_name(file: TaskFile) -> PlannedWrite:
         if old not in file.models():
             raise UsageError(
                 f"cannot rename {old!r}",
@@ -72,7 +72,7 @@ def rename_reference(task: str, old: str, new: str, *, reason: str, directory: W
             )
         moved[:] = [entry for entry in file.entries if entry.model == old]
         change = Change(action="rename", model=new, old=old, new=new, reason=why, **signed)
-        return Plan(action="rename", text=renamed(file, old, new), lines=[change])
+        return PlannedWrite(action="rename", text=renamed(file, old, new), lines=[change])
 
     warnings = changed(place, under_new_name)
     rows = [{**_row(place, replace(entry, model=new)), "old_model": old} for entry in moved]
@@ -87,7 +87,7 @@ def approve_reference(
     reason: str,
     directory: Where = None,
     config: Where = None,
-) -> Changed:
+) -> ReferenceChange:
     """Say that somebody looked at a reference and stands for it: `approved: TIME by WHO`. A later update takes it back."""
     why = checked_reason(reason)
     place = locate(task, directory, config)
@@ -95,13 +95,13 @@ def approve_reference(
     stamp = f"{now()} by {signed['by']}"
     seen: list[Entry] = []
 
-    def stamped(file: TaskFile) -> Plan:
+    def stamped(file: TaskFile) -> PlannedWrite:
         entry = found_or_listed(place, file, model, spec)
         seen[:] = [entry]
         text = with_entry(file, replace(entry, approved=stamp), replace=entry)
         spec_, n = dict(entry.spec), entry.num_samples
         change = Change(action="approve", model=model, spec=spec_, new=_number(entry), n=n, reason=why, **signed)
-        return Plan(action="approve", text=text, lines=[change])
+        return PlannedWrite(action="approve", text=text, lines=[change])
 
     warnings = changed(place, stamped)
     (entry,) = seen
@@ -119,18 +119,18 @@ def checked_reason(reason: str) -> str:
     return reason.strip()
 
 
-def changed(place: Place, plan: Callable[[TaskFile], Plan]) -> tuple[str, ...]:
+def changed(place: ReferenceLocation, plan: Callable[[TaskFile], PlannedWrite]) -> tuple[str, ...]:
     """The task's file through a plan. A task without a file is told with the command that makes one, before anything is locked."""
     load(place)
     return carry_out(place, plan)
 
 
-def signature_of(place: Place) -> dict[str, Any]:
+def signature_of(place: ReferenceLocation) -> dict[str, Any]:
     """Who makes a change, and on which commit: asked once, before anything is locked."""
     return {"by": who(), "commit": commit_of(place.directory, except_for=place.directory)}
 
 
-def _is_there(place: Place, items: str) -> bool:
+def _is_there(place: ReferenceLocation, items: str) -> bool:
     from steelyard.reference import outcomes
 
     try:
@@ -143,12 +143,12 @@ def _number(entry: Entry) -> float | None:
     return entry.value if entry.value is not None else entry.threshold
 
 
-def _row(place: Place, entry: Entry) -> dict[str, Any]:
+def _row(place: ReferenceLocation, entry: Entry) -> dict[str, Any]:
     names = {"task": place.task, "model": entry.model, "spec": dict(entry.spec), "value": entry.value}
     return {**names, "file": place.shown, "line": entry.line}
 
 
-def _named(place: Place, entry: Entry) -> str:
+def _named(place: ReferenceLocation, entry: Entry) -> str:
     spec = ", ".join(f"{key}={value}" for key, value in entry.spec.items())
     what = f"threshold {entry.threshold:g}" if entry.value is None and entry.threshold is not None else f"{entry.value_key} {entry.value:g}"
     return f"{entry.model}{f' [{spec}]' if spec else ''} on {place.task}, {what}"
@@ -158,10 +158,12 @@ def _entries(n: int) -> str:
     return "entry" if n == 1 else "entries"
 
 
-def _told(action: str, place: Place, rows: list[dict[str, Any]], why: str, sentence: str, warnings: tuple[str, ...]) -> Changed:
+def _told(
+    action: str, place: ReferenceLocation, rows: list[dict[str, Any]], why: str, sentence: str, warnings: tuple[str, ...]
+) -> ReferenceChange:
     first = rows[0]
     facts = {"goal": action, "task": place.task, "model": first["model"], "spec": signed_spec(first["spec"])}
-    return Changed(
+    return ReferenceChange(
         action=action,
         directory=shown_path(place.directory),
         rows=tuple(rows),

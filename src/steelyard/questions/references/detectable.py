@@ -7,15 +7,15 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from steelyard.errors import SteelyardError
-from steelyard.questions.guard.number import ASSUMED_DISCORDANCE, Number, guard_number
-from steelyard.questions.guard.rule import Rule, settle_rule
+from steelyard.questions.guard.number import ASSUMED_DISCORDANCE, CandidateScore, guard_number
+from steelyard.questions.guard.rule import GuardRule, settle_rule
 from steelyard.reference.entry import Entry, TaskDefaults
 
 OF_RULE = ("metric", "higher_is_better", "scale", "alpha", "beta", "sigma", "theta", "margin", "num_samples", "threshold")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Gate:
+class Detectable:
     """The design of a check, and what it does. A number that cannot be known before the run is None, and `note` says why.
 
     `bare_score_threshold` and `mde` are in the scale of the value, and are those of a bare score; `paired_mde` is what a run
@@ -44,7 +44,7 @@ class Gate:
         return {"design": self.design, "threshold": self.threshold, **asdict(self)}
 
 
-def gate_of(entry: Entry, task: TaskDefaults) -> tuple[Rule | None, Gate]:
+def gate_of(entry: Entry, task: TaskDefaults) -> tuple[GuardRule | None, Detectable]:
     """The rule of an entry and its gate: the guard asked about a run that scores exactly as the reference does.
 
     >>> rule, gate = gate_of(Entry(model="m", value=68.17, num_samples=4096, sigma=50), TaskDefaults())
@@ -55,18 +55,18 @@ def gate_of(entry: Entry, task: TaskDefaults) -> tuple[Rule | None, Gate]:
     try:
         rule = settle_rule({}, entry, task)
     except SteelyardError as fault:
-        return None, Gate(design=design, note=str(fault))
+        return None, Detectable(design=design, note=str(fault))
     if rule.threshold is not None:
-        return rule, Gate(
+        return rule, Detectable(
             design=design, bare_score_threshold=rule.threshold, n=rule.num_samples, note="set by hand: it says nothing about chance"
         )
     if entry.value is None:
-        return rule, Gate(design=design, note="the entry has no value")
+        return rule, Detectable(design=design, note="the entry has no value")
     try:
-        found = guard_number(Number(value=entry.value, n=rule.num_samples), entry, rule)
+        found = guard_number(CandidateScore(value=entry.value, n=rule.num_samples), entry, rule)
     except SteelyardError as fault:
-        return rule, Gate(design=design, n=rule.num_samples, note=f"{fault.what}: {fault.got}")
-    return rule, Gate(
+        return rule, Detectable(design=design, n=rule.num_samples, note=f"{fault.what}: {fault.got}")
+    return rule, Detectable(
         design=design,
         bare_score_threshold=found.threshold,
         mde=found.mde,
@@ -77,7 +77,7 @@ def gate_of(entry: Entry, task: TaskDefaults) -> tuple[Rule | None, Gate]:
     )
 
 
-def _note(design: str, rule: Rule, *, unfailing: bool) -> str:
+def _note(design: str, rule: GuardRule, *, unfailing: bool) -> str:
     said = ["no bare score could fail it"] if unfailing else []
     if rule.sigma is None:
         said.append("sigma is taken from the value itself, and from both scores when a run is checked")
@@ -89,12 +89,12 @@ def _note(design: str, rule: Rule, *, unfailing: bool) -> str:
     return "; ".join(said)
 
 
-def sources(rule: Rule, entry: Entry, task: TaskDefaults) -> tuple[Mapping[str, Any], ...]:
+def sources(rule: GuardRule, entry: Entry, task: TaskDefaults) -> tuple[Mapping[str, Any], ...]:
     """Every number of the rule with its value and where it comes from: entry, task, metric, default, or nowhere."""
     return tuple({"name": name, "value": getattr(rule, name), "source": _source(name, rule, entry, task)} for name in OF_RULE)
 
 
-def _source(name: str, rule: Rule, entry: Entry, task: TaskDefaults) -> str:
+def _source(name: str, rule: GuardRule, entry: Entry, task: TaskDefaults) -> str:
     if getattr(entry, name, None) is not None:
         return "entry"
     if getattr(task, name, None) is not None:

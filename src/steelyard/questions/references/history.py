@@ -12,18 +12,18 @@ from steelyard.errors import SteelyardError
 from steelyard.questions.references.listing import Where, plural, shown_path, signed_spec
 from steelyard.reference.changes import TORN, Change
 from steelyard.reference.entry import Entry
-from steelyard.reference.lookup import Place, load, locate
+from steelyard.reference.lookup import ReferenceLocation, load, locate
 from steelyard.reference.matching import NoReferenceError
 from steelyard.reference.names import canonical_spec, history_path
 from steelyard.reference.writing import read_history, unfinished
-from steelyard.results.references import Story
+from steelyard.results.references import ReferenceHistory
 
 OF_CHANGE = ("time", "action", "old", "new", "n", "runs", "by", "reason", "commit", "tool")
 
 
 def reference_history(
     task: str, model: str | None = None, spec: Mapping[str, Any] | None = None, *, directory: Where = None, config: Where = None
-) -> Story:
+) -> ReferenceHistory:
     """How the references of a task (a model, a spec) came about: every change with who and why, first to last."""
     place = locate(task, directory, config)
     path = history_path(place.directory, task)
@@ -49,7 +49,7 @@ def reference_history(
         )
     warnings += [sentence for each in series if (sentence := edited(each))]
     changes = sum(len(each["changes"]) for each in series)
-    return Story(
+    return ReferenceHistory(
         task=task,
         model=model,
         file=shown_path(path),
@@ -60,7 +60,7 @@ def reference_history(
     )
 
 
-def unfinished_note(place: Place) -> list[str]:
+def unfinished_note(place: ReferenceLocation) -> list[str]:
     """A sentence if a killed process left a change behind."""
     try:
         intent = unfinished(place)

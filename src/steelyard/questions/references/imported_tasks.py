@@ -17,7 +17,7 @@ from steelyard.reference.config_text import WithTables, with_tables
 from steelyard.reference.entry import Entry
 from steelyard.reference.importing import Imported
 from steelyard.reference.locking import update_file
-from steelyard.reference.lookup import Place
+from steelyard.reference.lookup import ReferenceLocation
 from steelyard.reference.strict_yaml import decode
 from steelyard.reference.suite_tasks import TRTLLM
 
@@ -37,7 +37,7 @@ class Learned:
     warnings: list[str] = field(default_factory=list)
 
 
-def learn_tasks(found: Imported, dialect: str, places: Mapping[str, Place], config: Where) -> Learned:
+def learn_tasks(found: Imported, dialect: str, places: Mapping[str, ReferenceLocation], config: Where) -> Learned:
     """Write the tables of the known tasks. What the entries, the configuration and the suite leave open is a warning."""
     out = Learned()
     known = {task: TRTLLM[task] for task in found.tasks if dialect == "trtllm" and task in TRTLLM}
@@ -74,7 +74,7 @@ def _write(known: Mapping[str, Mapping[str, Any]], config: Where, out: Learned) 
         out.warnings.append(f"{shown} has a table [tasks.{task}] of its own, which counts: {said}")
 
 
-def _open(entries: list[Entry], place: Place, dialect: str) -> list[str]:
+def _open(entries: list[Entry], place: ReferenceLocation, dialect: str) -> list[str]:
     """What nobody says of a task that the suite's code would know: its entries, the configuration, the name of its metric."""
     out = []
     for name, word in WORDS.items():
@@ -85,7 +85,7 @@ def _open(entries: list[Entry], place: Place, dialect: str) -> list[str]:
     return out
 
 
-def _follows(name: str, entry: Entry, place: Place, dialect: str) -> bool:
+def _follows(name: str, entry: Entry, place: ReferenceLocation, dialect: str) -> bool:
     """Whether the metric says it. TensorRT-LLM calls any metric accuracy, so its name says nothing there; alpha is the gate's."""
     metric = entry.metric or place.defaults.metric or (None if dialect == "trtllm" and entry.value_key == "accuracy" else entry.value_key)
     if name == "alpha":

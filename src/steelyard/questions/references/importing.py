@@ -17,11 +17,11 @@ from steelyard.reference.changes import Change
 from steelyard.reference.entry import Entry
 from steelyard.reference.entry_schema import same
 from steelyard.reference.importing import Imported, import_trtllm, import_vllm
-from steelyard.reference.lookup import Place, entry_there, locate
+from steelyard.reference.lookup import ReferenceLocation, entry_there, locate
 from steelyard.reference.matching import duplicates
 from steelyard.reference.task_file import TaskFile, with_entry
-from steelyard.reference.writing import Plan, carry_out, parsed
-from steelyard.results.references import Changed
+from steelyard.reference.writing import PlannedWrite, carry_out, parsed
+from steelyard.results.references import ReferenceChange
 
 DIALECTS: dict[str, Callable[[str | os.PathLike[str]], Imported]] = {"trtllm": import_trtllm, "vllm": import_vllm}
 SHOWN = 3
@@ -46,7 +46,7 @@ def import_references(
     reason: str | None = None,
     directory: Where = None,
     config: Where = None,
-) -> Changed:
+) -> ReferenceChange:
     """Put the references of another suite on record.
 
     Every task is tried before any file is written, and each file is written whole or not at all. An entry that is there with
@@ -65,7 +65,7 @@ def import_references(
     learned = learn_tasks(found, dialect, places, config)
     warnings += learned.warnings
     rows = [_written(places[task], found, update, why, warnings) for task in found.tasks]
-    return Changed(
+    return ReferenceChange(
         action="import",
         directory=shown_path(next(iter(places.values())).directory),
         rows=tuple(rows),
@@ -77,7 +77,7 @@ def import_references(
     )
 
 
-def _merged(file: TaskFile, place: Place, found: Imported, update: bool) -> Merge:
+def _merged(file: TaskFile, place: ReferenceLocation, found: Imported, update: bool) -> Merge:
     """The text of the task's file with the imported entries in it."""
     entries = found.tasks[place.task]
     text = found.verbatim.get(place.task)
@@ -115,22 +115,22 @@ def _over(old: Entry, new: Entry) -> Entry:
     return replace(new, first_value=old.first_value if old.first_value is not None else old.value)
 
 
-def _parsed_again(text: str, place: Place) -> TaskFile:
+def _parsed_again(text: str, place: ReferenceLocation) -> TaskFile:
     return parsed(text.encode(), place)
 
 
-def _written(place: Place, found: Imported, update: bool, why: str, warnings: list[str]) -> dict[str, Any]:
+def _written(place: ReferenceLocation, found: Imported, update: bool, why: str, warnings: list[str]) -> dict[str, Any]:
     done: list[Merge] = []
     signed = signature_of(place)
 
-    def plan(file: TaskFile) -> Plan:
+    def plan(file: TaskFile) -> PlannedWrite:
         merge = _merged(file, place, found, update)
         done[:] = [merge]
         pairs: list[tuple[Entry | None, Entry]] = [*((None, entry) for entry in merge.added), *merge.replaced]
         # A line for each entry that is new or replaced: whoever changes a value by hand later can then be asked why.
         lines = [replace(_change(old, new, why), **signed) for old, new in pairs]
         gone = dict.fromkeys(old.items for old, new in merge.replaced if old.items is not None and old.items != new.items)
-        return Plan(action="import", text=merge.text, lines=lines, gone=tuple(gone))
+        return PlannedWrite(action="import", text=merge.text, lines=lines, gone=tuple(gone))
 
     told = carry_out(place, plan)
     (merge,) = done
@@ -162,7 +162,7 @@ def _number(entry: Entry) -> float | None:
     return entry.value if entry.value is not None else entry.threshold
 
 
-def _oddities(place: Place, merge: Merge, found: Imported) -> list[str]:
+def _oddities(place: ReferenceLocation, merge: Merge, found: Imported) -> list[str]:
     if not merge.verbatim:
         lost = bool(merge.added or merge.replaced) and "#" in (found.verbatim.get(place.task) or "")
         return [f"{place.shown}: entries were merged into a file that was there; the comments of the import stayed behind"] if lost else []
@@ -172,7 +172,7 @@ def _oddities(place: Place, merge: Merge, found: Imported) -> list[str]:
     return [sentence] if groups else []
 
 
-def _refused(place: Place, pairs: Sequence[tuple[Entry, Entry]]) -> UsageError:
+def _refused(place: ReferenceLocation, pairs: Sequence[tuple[Entry, Entry]]) -> UsageError:
     shown = "; ".join(
         f"{there.model} in line {there.line} has {_number(there)}, the import {_number(entry)}" for there, entry in pairs[:SHOWN]
     )
@@ -185,7 +185,7 @@ def _refused(place: Place, pairs: Sequence[tuple[Entry, Entry]]) -> UsageError:
     )
 
 
-def _twice(place: Place, entry: Entry, other: Entry) -> DataError:
+def _twice(place: ReferenceLocation, entry: Entry, other: Entry) -> DataError:
     return DataError(
         f"cannot import into {place.shown!r}",
         got=f"two different entries of {entry.model!r} with one spec, {_number(other)} and {_number(entry)}",

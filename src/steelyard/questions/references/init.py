@@ -10,7 +10,7 @@ from steelyard import signature
 from steelyard.errors import UsageError
 from steelyard.questions.references.listing import shown_path
 from steelyard.reference.config import find_config
-from steelyard.results.references import Started
+from steelyard.results.references import ProjectInit
 
 FILE = "steelyard.toml"
 NEXT = (
@@ -66,7 +66,7 @@ What the models scored when they were put on record, one file for each task, wri
 ATTRIBUTES = "# Two branches that both add to a history: keep the lines of both.\n*.history.jsonl merge=union\n"
 
 
-def start(directory: str | os.PathLike[str] = "references", *, where: str | os.PathLike[str] = ".") -> Started:
+def start(directory: str | os.PathLike[str] = "references", *, where: str | os.PathLike[str] = ".") -> ProjectInit:
     """Write a commented steelyard.toml, and a directory of references with a few words about it.
 
     A configuration that is there is an error; a directory that is there is used as it is, and nothing in it is changed.
@@ -95,7 +95,7 @@ def start(directory: str | os.PathLike[str] = "references", *, where: str | os.P
         said = f"{fault.strerror or fault} ({fault.filename!r})"
         raise UsageError(f"cannot start in {str(home)!r}", got=said, need="a directory that can be written to") from fault
     find_config(home, config)  # what was written is read as any other
-    return Started(
+    return ProjectInit(
         written=tuple(written),
         kept=tuple(kept),
         next=NEXT,

@@ -12,7 +12,7 @@ from steelyard.questions.references.lint_history import check_history
 from steelyard.questions.references.lint_items import check_items
 from steelyard.questions.references.lint_readers import check_readers
 from steelyard.questions.references.lint_twins import check_twins
-from steelyard.questions.references.lint_values import Desk, check_values
+from steelyard.questions.references.lint_values import LintedFile, check_values
 from steelyard.questions.references.listing import Where, is_task, plural, shown_path, tasks_there
 from steelyard.reference.config import Config, find_config
 from steelyard.reference.lookup import load, locate
@@ -76,7 +76,7 @@ def _task(name: str, directory: Where, config: Where, found: Config, today: date
         at = re.search(r"\bline (\d+)", fault.what)
         shown = shown_path(tasks_there(directory, config)[0] / f"{name}.yaml")
         return [Finding(level="error", code="unreadable", file=shown, line=int(at[1]) if at else None, sentence=str(fault))], 0
-    desk = Desk(place, file, found.policy, today)
+    desk = LintedFile(place, file, found.policy, today)
     check_values(desk)
     check_twins(desk)
     check_items(desk)

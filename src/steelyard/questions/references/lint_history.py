@@ -9,7 +9,7 @@ from typing import Any
 from steelyard.errors import SteelyardError
 from steelyard.questions.references.detectable import gate_of
 from steelyard.questions.references.history import chronicles, edited, followed, unfinished_note
-from steelyard.questions.references.lint_values import Desk
+from steelyard.questions.references.lint_values import LintedFile
 from steelyard.questions.references.listing import shown_path
 from steelyard.reference.changes import TORN
 from steelyard.reference.entry import Entry
@@ -19,7 +19,7 @@ from steelyard.reference.writing import read_history
 SEVERAL = 3  # changes in one direction that are a habit; two are noted
 
 
-def check_history(desk: Desk) -> None:
+def check_history(desk: LintedFile) -> None:
     """Ratchets, values changed by hand, and changes that a killed process left unfinished."""
     for sentence in unfinished_note(desk.place):
         desk.say("warning", "unfinished", sentence, file=shown_path(intent_path(desk.place.directory, desk.place.task)))
@@ -41,7 +41,7 @@ def check_history(desk: Desk) -> None:
             _ratchet(desk, entry, series)
 
 
-def _ratchet(desk: Desk, entry: Entry, series: Mapping[str, Any]) -> None:
+def _ratchet(desk: LintedFile, entry: Entry, series: Mapping[str, Any]) -> None:
     """The last changes that went one way. Down, each small loss becomes the new normal; up, each lucky run does."""
     values = [*series["values"]]
     if series["on_file"] is not None and values and values[-1] != series["on_file"]:

@@ -9,13 +9,13 @@ from typing import Any
 
 from steelyard.errors import SteelyardError
 from steelyard.metrics.catalogue import Facts, known, parse
-from steelyard.questions.references.lint_values import Desk, half_digit, raw_values
+from steelyard.questions.references.lint_values import LintedFile, half_digit, raw_values
 from steelyard.questions.references.listing import shown_path
 from steelyard.reference.entry import Entry
 from steelyard.reference.names import items_directory
 
 
-def check_items(desk: Desk) -> None:
+def check_items(desk: LintedFile) -> None:
     """Every entry's outcomes against its entry, and the files that no entry needs."""
     for entry, raw in zip(desk.file.entries, raw_values(desk.file), strict=True):
         if entry.items is not None:
@@ -25,7 +25,7 @@ def check_items(desk: Desk) -> None:
     _orphans(desk)
 
 
-def _outcomes(desk: Desk, entry: Entry, raw: str) -> None:
+def _outcomes(desk: LintedFile, entry: Entry, raw: str) -> None:
     from steelyard.reference import outcomes  # NumPy: only where there are items
 
     try:
@@ -42,7 +42,7 @@ def _outcomes(desk: Desk, entry: Entry, raw: str) -> None:
     _value(desk, entry, raw, kept)
 
 
-def _value(desk: Desk, entry: Entry, raw: str, kept: Any) -> None:
+def _value(desk: LintedFile, entry: Entry, raw: str, kept: Any) -> None:
     """The value against what its own items give: a value that was lifted or lowered by hand no longer fits."""
     metric = entry.metric or desk.place.defaults.metric or entry.value_key
     if entry.value is None or (facts := known(metric)) is None or not facts.scored or kept.runs[0].score is None:
@@ -80,7 +80,7 @@ def _estimates(kept: Any, facts: Facts) -> tuple[float, list[float]]:
     return of(float(row.estimate or 0.0)), [of(float(np.nanmean(run.score))) for run in kept.runs]
 
 
-def _orphans(desk: Desk) -> None:
+def _orphans(desk: LintedFile) -> None:
     from steelyard.reference.outcome_text import outcomes_header
 
     try:

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from steelyard.questions.references.lint_values import Desk
+from steelyard.questions.references.lint_values import LintedFile
 from steelyard.reference.yaml_tree import MappingNode, Node, ScalarNode, SequenceNode
 
 KINDS = {"bool": "true or false", "int": "a number", "float": "a number", "null": "nothing", "timestamp": "a date", "str": "a text"}
 SHOWN = 5
 
 
-def check_readers(desk: Desk) -> None:
+def check_readers(desk: LintedFile) -> None:
     """Keys and values that PyYAML, and with it most programs, would read as another value than we do.
 
     Dates that version 0.1.0 wrote behind `recorded` are noted; all else is a warning, since a program would look for another

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
-from steelyard.questions.references.lint_values import Desk
+from steelyard.questions.references.lint_values import LintedFile
 from steelyard.reference.entry import Entry
 from steelyard.reference.matching import duplicates
 from steelyard.reference.names import canonical_spec
@@ -14,13 +14,13 @@ from steelyard.reference.names import canonical_spec
 UNSEEN_THERE = ("mtp_enabled", "max_draft_len")
 
 
-def check_twins(desk: Desk) -> None:
+def check_twins(desk: LintedFile) -> None:
     """Duplicates, rows shadowed elsewhere, and names that differ in their case alone."""
     _twins(desk)
     _spelling(desk)
 
 
-def _twins(desk: Desk) -> None:
+def _twins(desk: LintedFile) -> None:
     for first, *others in duplicates(desk.file.entries):
         for other in others:
             alike = (other.value, other.threshold) == (first.value, first.threshold)
@@ -34,7 +34,7 @@ def _twins(desk: Desk) -> None:
             desk.say("warning", "shadowed", f"shadowed in TensorRT-LLM, {blind}; here the two differ", other)
 
 
-def _spelling(desk: Desk) -> None:
+def _spelling(desk: LintedFile) -> None:
     """Texts that differ in their case alone: two references, and one of them is never met."""
     for first, other in _pairs(desk.file.entries, lambda entry: canonical_spec(entry.spec).casefold()):
         if canonical_spec(first.spec) != canonical_spec(other.spec):

@@ -11,11 +11,11 @@ from typing import Any
 
 from steelyard.errors import SteelyardError
 from steelyard.metrics.catalogue import Facts, parse
-from steelyard.questions.guard.rule import Rule, is_better_higher
-from steelyard.questions.references.detectable import Gate, gate_of
+from steelyard.questions.guard.rule import GuardRule, is_better_higher
+from steelyard.questions.references.detectable import Detectable, gate_of
 from steelyard.reference.config import Policy
 from steelyard.reference.entry import ENOUGH_RUNS, Entry
-from steelyard.reference.lookup import Place
+from steelyard.reference.lookup import ReferenceLocation
 from steelyard.reference.suite_tasks import TRTLLM
 from steelyard.reference.task_file import TaskFile
 from steelyard.reference.yaml_tree import MappingNode, ScalarNode, SequenceNode
@@ -31,10 +31,10 @@ _PROMISED = re.compile(
 
 
 @dataclass(slots=True)
-class Desk:
+class LintedFile:
     """A task file under the lamp, and what was found so far."""
 
-    place: Place
+    place: ReferenceLocation
     file: TaskFile
     policy: Policy
     today: date
@@ -45,7 +45,7 @@ class Desk:
         self.findings.append(Finding(level=level, code=code, file=file or self.place.shown, sentence=sentence, **at))
 
 
-def check_values(desk: Desk) -> None:
+def check_values(desk: LintedFile) -> None:
     """Everything that the text of a task file shows by itself."""
     written = raw_values(desk.file)
     ungated: dict[str, list[Entry]] = {}
@@ -74,7 +74,7 @@ def check_values(desk: Desk) -> None:
         desk.say("note", "scale", f'{_some(bare)}: the scale is not declared; scale = "percent" or "fraction" in [tasks.{desk.place.task}]')
 
 
-def _suite(desk: Desk) -> None:
+def _suite(desk: LintedFile) -> None:
     """TensorRT-LLM's files call every metric accuracy: without its table a perplexity that rises would be an improvement."""
     facts, own = TRTLLM.get(desk.place.task, {}), desk.place.defaults
     plain = any(entry.metric is None and entry.higher_is_better is None and entry.value_key == "accuracy" for entry in desk.file.entries)
@@ -118,7 +118,7 @@ def half_digit(raw: str, value: float) -> float:
 # ---- the value -------------------------------------------------------------------------------------------------------
 
 
-def _placeholder(desk: Desk, entry: Entry, raw: str) -> bool:
+def _placeholder(desk: LintedFile, entry: Entry, raw: str) -> bool:
     """Whether the value is none at all. A promise in a comment is told as well, but the value is judged all the same."""
     promise = _PROMISED.search(_comments(desk, entry))
     if promise:
@@ -132,7 +132,7 @@ def _placeholder(desk: Desk, entry: Entry, raw: str) -> bool:
     return True
 
 
-def _comments(desk: Desk, entry: Entry) -> str:
+def _comments(desk: LintedFile, entry: Entry) -> str:
     """The comments on the lines of an entry: those that follow it belong to it until the next entry or model begins."""
     lines = desk.file.text.splitlines()
     own = []
@@ -144,16 +144,16 @@ def _comments(desk: Desk, entry: Entry) -> str:
     return " ".join(own)
 
 
-def _better_higher(desk: Desk, entry: Entry) -> bool:
+def _better_higher(desk: LintedFile, entry: Entry) -> bool:
     said = entry.higher_is_better if entry.higher_is_better is not None else desk.place.defaults.higher_is_better
     return is_better_higher(_metric(desk, entry)) if said is None else said
 
 
-def _metric(desk: Desk, entry: Entry) -> str:
+def _metric(desk: LintedFile, entry: Entry) -> str:
     return entry.metric or desk.place.defaults.metric or entry.value_key
 
 
-def _facts(entry: Entry, desk: Desk) -> Facts | None:
+def _facts(entry: Entry, desk: LintedFile) -> Facts | None:
     """What the catalogue knows of the metric; None for a name of another suite."""
     try:
         return parse(_metric(desk, entry)).facts
@@ -161,11 +161,11 @@ def _facts(entry: Entry, desk: Desk) -> Facts | None:
         return None
 
 
-def _scale(desk: Desk, entry: Entry) -> str | None:
+def _scale(desk: LintedFile, entry: Entry) -> str | None:
     return entry.scale or desk.place.defaults.scale
 
 
-def _ends(desk: Desk, entry: Entry, facts: Facts | None) -> tuple[float, float]:
+def _ends(desk: LintedFile, entry: Entry, facts: Facts | None) -> tuple[float, float]:
     """The range of the metric in the scale of the entry; an undeclared scale may be percent."""
     if facts is None or facts.high != 1.0 or facts.low is None or _scale(desk, entry) == "raw":
         return -math.inf, math.inf
@@ -173,7 +173,7 @@ def _ends(desk: Desk, entry: Entry, facts: Facts | None) -> tuple[float, float]:
     return facts.low * unit, facts.high * unit
 
 
-def _range(desk: Desk, entry: Entry, facts: Facts | None) -> bool:
+def _range(desk: LintedFile, entry: Entry, facts: Facts | None) -> bool:
     low, high = _ends(desk, entry, facts)
     if entry.value is None or low <= entry.value <= high:
         return False
@@ -182,7 +182,7 @@ def _range(desk: Desk, entry: Entry, facts: Facts | None) -> bool:
     return True
 
 
-def _counts(desk: Desk, entry: Entry, raw: str) -> None:
+def _counts(desk: LintedFile, entry: Entry, raw: str) -> None:
     """A share of n items is k/n. What no k gives was rounded, averaged or guessed."""
     n = entry.num_samples if entry.num_samples is not None else desk.place.defaults.num_samples
     if entry.value is None or n is None or entry.items is not None or _metric(desk, entry) not in COUNTED:
@@ -215,7 +215,7 @@ def nearest_counts(value: float, unit: float, n: int) -> tuple[tuple[int, float]
 # ---- the gate --------------------------------------------------------------------------------------------------------
 
 
-def _gate(desk: Desk, entry: Entry, rule: Rule, gate: Gate, facts: Facts | None) -> None:
+def _gate(desk: LintedFile, entry: Entry, rule: GuardRule, gate: Detectable, facts: Facts | None) -> None:
     if rule.alpha >= 0.5:
         desk.say("warning", "alpha", f"alpha {rule.alpha:g}: half of all healthy runs are called worse", entry)
     if rule.sigma == 0 and gate.design != "paired":
@@ -230,12 +230,12 @@ def _gate(desk: Desk, entry: Entry, rule: Rule, gate: Gate, facts: Facts | None)
             break
 
 
-def _floor(desk: Desk, entry: Entry, facts: Facts | None) -> bool:
+def _floor(desk: LintedFile, entry: Entry, facts: Facts | None) -> bool:
     """Whether it is the explicit threshold that no rule can be made of."""
     return entry.threshold is not None and _threshold_range(desk, entry, facts, entry.threshold)
 
 
-def _threshold_range(desk: Desk, entry: Entry, facts: Facts | None, threshold: float | None) -> bool:
+def _threshold_range(desk: LintedFile, entry: Entry, facts: Facts | None, threshold: float | None) -> bool:
     """Whether a threshold lies outside the range of its scores, which is told."""
     low, high = _ends(desk, entry, facts)
     if threshold is None or low <= threshold <= high:
@@ -246,7 +246,7 @@ def _threshold_range(desk: Desk, entry: Entry, facts: Facts | None, threshold: f
     return True
 
 
-def _against_chance(desk: Desk, entry: Entry, rule: Rule, gate: Gate) -> None:
+def _against_chance(desk: LintedFile, entry: Entry, rule: GuardRule, gate: Detectable) -> None:
     """A gate at chance lets a model through that guesses."""
     chance = desk.place.defaults.chance
     bar = entry.value if gate.design == "paired" else gate.threshold
@@ -260,7 +260,7 @@ def _against_chance(desk: Desk, entry: Entry, rule: Rule, gate: Gate) -> None:
 # ---- where it comes from ---------------------------------------------------------------------------------------------
 
 
-def _runs(desk: Desk, entry: Entry) -> None:
+def _runs(desk: LintedFile, entry: Entry) -> None:
     if entry.runs is None or entry.deterministic:
         return
     if entry.runs < ENOUGH_RUNS:
@@ -268,7 +268,7 @@ def _runs(desk: Desk, entry: Entry) -> None:
         desk.say("warning", "few-runs", f"{runs}, and not said to be deterministic: a lucky reference alarms for ever", entry)
 
 
-def _age(desk: Desk, entry: Entry) -> None:
+def _age(desk: LintedFile, entry: Entry) -> None:
     if entry.recorded is None:
         return
     try:
@@ -283,7 +283,7 @@ def _age(desk: Desk, entry: Entry) -> None:
         desk.say("warning", "recorded", f"recorded on {when}, which is still to come", entry)
 
 
-def _provenance(desk: Desk) -> None:
+def _provenance(desk: LintedFile) -> None:
     """Who, when, on which commit and why: refused where the policy asks for it, else counted once for the file."""
     bare = [(entry, missing) for entry in desk.file.entries if (missing := [name for name in PROVENANCE if getattr(entry, name) is None])]
     if desk.policy.require_provenance:

@@ -13,11 +13,11 @@ from steelyard.errors import DataError, SteelyardError
 from steelyard.questions.references.detectable import gate_of, sources
 from steelyard.reference.config import find_config
 from steelyard.reference.entry import Entry
-from steelyard.reference.lookup import Place, load, locate, matched
+from steelyard.reference.lookup import ReferenceLocation, load, locate, matched
 from steelyard.reference.matching import Agreement, NoReferenceError, explain
 from steelyard.reference.names import check_spec, check_task
 from steelyard.reference.task_file import TaskFile
-from steelyard.results.references import Listing, Shown
+from steelyard.results.references import Listing, ReferenceDetail
 
 Where = str | os.PathLike[str] | None
 
@@ -72,12 +72,12 @@ def is_task(name: str) -> bool:
     return True
 
 
-def rows_of(place: Place) -> list[dict[str, Any]]:
+def rows_of(place: ReferenceLocation) -> list[dict[str, Any]]:
     """A row for each entry of a task."""
     return [_row(entry, place) for entry in load(place).entries]
 
 
-def _row(entry: Entry, place: Place) -> dict[str, Any]:
+def _row(entry: Entry, place: ReferenceLocation) -> dict[str, Any]:
     rule, gate = gate_of(entry, place.defaults)
     return {
         "task": place.task,
@@ -138,7 +138,7 @@ def show_reference(
     explained: bool = False,
     directory: Where = None,
     config: Where = None,
-) -> Shown:
+) -> ReferenceDetail:
     """One reference: its entry, the rule with the source of each number, what a bare score is held to, the drop it would find.
 
     explained=True holds every entry of the model against the spec, key by key, and answers even where none matches.
@@ -153,12 +153,12 @@ def show_reference(
         if not held:
             raise
         asked = dict(spec or {})
-        return Shown(
+        return ReferenceDetail(
             task=task, model=model, spec=asked, file=place.shown, held=held, conclusion=f"{fault}.", signature=signature.write(facts)
         )
     entry = match.entry
     rule, gate = gate_of(entry, place.defaults)
-    return Shown(
+    return ReferenceDetail(
         task=task,
         model=model,
         spec=dict(entry.spec),
@@ -186,7 +186,7 @@ def signed_spec(spec: Mapping[str, Any] | None) -> list[str] | None:
     return [f"{key}={value}" for key, value in sorted(check_spec(spec or {}).items())] or None
 
 
-def found_or_listed(place: Place, file: TaskFile, model: str, spec: Mapping[str, Any] | None, line: int | None = None) -> Entry:
+def found_or_listed(place: ReferenceLocation, file: TaskFile, model: str, spec: Mapping[str, Any] | None, line: int | None = None) -> Entry:
     """The entry to be changed. Nothing that matches: the nearest are named, and the list is offered, not a new record."""
     if line is not None:
         return _in_line(place, file, model, line)
@@ -196,7 +196,7 @@ def found_or_listed(place: Place, file: TaskFile, model: str, spec: Mapping[str,
         raise NoReferenceError(fault.what, got=fault.got, need=fault.need, hint=f"steelyard references list {place.task}") from fault
 
 
-def _in_line(place: Place, file: TaskFile, model: str, line: int) -> Entry:
+def _in_line(place: ReferenceLocation, file: TaskFile, model: str, line: int) -> Entry:
     entry = next((each for each in file.entries if each.line == line and each.model == model), None)
     if entry is None:
         lines = [str(each.line) for each in file.entries if each.model == model]

@@ -13,7 +13,7 @@ from steelyard.reference import card_page, front_matter
 from steelyard.reference.atomic import read_if_there, write_atomic
 from steelyard.reference.entry_text import Splice
 from steelyard.reference.strict_yaml import decode
-from steelyard.render.cards.about import About, Evaluated
+from steelyard.render.cards.about import CardDetails, Evaluated
 from steelyard.render.cards.eval_results import HEAD, eval_results_yaml
 from steelyard.render.cards.google import google_card
 from steelyard.render.cards.model_index import SOURCE, model_index_items, name_line
@@ -37,7 +37,7 @@ class Written:
 # ---- what a card is about --------------------------------------------------------------------------------------------
 
 
-def about(results: Sequence[tuple[str, Any]], *, model: str | None = None, task: str = "other", source: str | None = None) -> About:
+def about(results: Sequence[tuple[str, Any]], *, model: str | None = None, task: str = "other", source: str | None = None) -> CardDetails:
     """What a card tells, out of results with the names of their data. A comparison and a run speak for their candidate."""
     evaluated = tuple(Evaluated(data=data, measurement=with_standard_errors(_measured(result, data))) for data, result in results)
     if not evaluated or not any(each.scores for each in evaluated):
@@ -54,7 +54,7 @@ def about(results: Sequence[tuple[str, Any]], *, model: str | None = None, task:
     named = {name for _, result in results if (name := _model_of(result))}
     found = model if model is not None else next(iter(named)) if len(named) == 1 else ""
     # The name is written without anything that a reader obeys, and must be found again as it is written.
-    return About(model=terminal(found.strip()), evaluated=evaluated, task=task, source=source)
+    return CardDetails(model=terminal(found.strip()), evaluated=evaluated, task=task, source=source)
 
 
 def data_of(result: Any, path: Path) -> str:
@@ -116,7 +116,7 @@ def model_card(
     return update_card(Path(path), about(list(results.items()), model=model, task=task, source=source))
 
 
-def update_card(path: Path, told: About) -> Written:
+def update_card(path: Path, told: CardDetails) -> Written:
     """Write the card at a path, or update it: our own results and what stands between our marks, and nothing else.
 
     Twice gives the same bytes.
@@ -130,12 +130,12 @@ def update_card(path: Path, told: About) -> Written:
     return Written(path=path, done=done, warnings=tuple(warnings))
 
 
-def _new_card(told: About) -> str:
+def _new_card(told: CardDetails) -> str:
     front = front_matter.with_results("", _results(told), "\n", "a new card")
     return f"---\n{front}---\n" + "\n".join(new_page(told)) + "\n"
 
 
-def _updated(before: str, told: About, path: Path) -> tuple[str, list[str]]:
+def _updated(before: str, told: CardDetails, path: Path) -> tuple[str, list[str]]:
     """The page with our parts renewed, and what there is to say about it: sections that people have not written yet."""
     shown = str(path)
     front, new = card_page.front_of(before, shown), card_page.newline_of(before)
@@ -160,15 +160,15 @@ def _is_asked(body: str, name: str) -> bool:
     return f"<!-- {ASKED[name][1]} -->" in body
 
 
-def _results(told: About) -> front_matter.Results:
+def _results(told: CardDetails) -> front_matter.Results:
     return front_matter.Results(name=told.model, name_line=name_line(told.model), items=model_index_items(told), source=SOURCE)
 
 
-def _with_model(told: About, known: Sequence[str], path: Path) -> About:
+def _with_model(told: CardDetails, known: Sequence[str], path: Path) -> CardDetails:
     if told.model:
         return told
     if len(known) == 1:
-        return About(model=known[0], evaluated=told.evaluated, task=told.task, source=told.source)
+        return CardDetails(model=known[0], evaluated=told.evaluated, task=told.task, source=told.source)
     got = f"{len(known)} models in {str(path)!r}: {', '.join(map(repr, known))}" if known else "no name of a model"
     raise UsageError("cannot write a model card", got=got, need="one", hint="--model NAME")
 
@@ -192,7 +192,7 @@ def _put(path: Path, new: bytes, old: bytes | None) -> str:
 # ---- the other forms -------------------------------------------------------------------------------------------------
 
 
-def write_eval_results(path: Path, told: About, *, metric: str | None = None, task_id: str = "default") -> Written:
+def write_eval_results(path: Path, told: CardDetails, *, metric: str | None = None, task_id: str = "default") -> Written:
     """A file of `.eval_results`. One that we did not write is not ours to replace."""
     if path.suffix not in (".yaml", ".yml"):
         raise UsageError("cannot write the results for the Hub", got=repr(str(path)), need="a file .eval_results/NAME.yaml")
@@ -213,7 +213,7 @@ def _folder(path: Path) -> None:
         raise UsageError(f"cannot write {str(path)!r}", got=fault.strerror or str(fault), need="a directory that exists") from fault
 
 
-def write_google_card(path: Path, told: About) -> Written:
+def write_google_card(path: Path, told: CardDetails) -> Written:
     """Google's model card as JSON: written, or updated with everything that it said beside our numbers kept."""
     told = _with_model(told, [], path)
     old = read_if_there(path, most=MOST)
@@ -233,7 +233,7 @@ def _json_object(text: str, shown: str) -> Mapping[str, Any]:
     return found
 
 
-def write_every_eval_ever(directory: Path, told: About, given: Mapping[str, str]) -> list[Written]:
+def write_every_eval_ever(directory: Path, told: CardDetails, given: Mapping[str, str]) -> list[Written]:
     """The record of every measurement, in the directories of that datastore below `directory`."""
     from steelyard.questions.report.every_eval_ever import every_eval_ever
 

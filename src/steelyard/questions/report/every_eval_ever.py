@@ -12,7 +12,7 @@ from steelyard.estimate.standard_errors import with_standard_errors
 from steelyard.metrics.catalogue import known
 from steelyard.options import nearest
 from steelyard.questions.measure.measure import measure
-from steelyard.render.every_eval_ever import About
+from steelyard.render.every_eval_ever import RecordDetails
 from steelyard.render.every_eval_ever import every_eval_ever as written
 from steelyard.results.measurement import Measurement
 from steelyard.tally.counts import Counts
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from steelyard.read.source import Source
 
 ASKED = ("metric", "positive", "labels", "interval", "confidence_level", "side", "draws", "seed", "prior", "range", "absent", "missing")
-FIELDS = tuple(field.name for field in dataclasses.fields(About))
+FIELDS = tuple(field.name for field in dataclasses.fields(RecordDetails))
 REQUIRED = ("model", "evaluation", "organization", "retrieved")
 WRITTEN = ("id", "truth", "prediction", "score", "group", "repeat")
 
@@ -50,7 +50,7 @@ def every_eval_ever(data: Any, prediction: Any = None, /, *, about: Mapping[str,
     return written(found, _about(about, source), _items(source, found) if items else None)
 
 
-def _about(given: Mapping[str, str], source: Source | None) -> About:
+def _about(given: Mapping[str, str], source: Source | None) -> RecordDetails:
     """What was said, and what the log says of itself."""
     strange = next((name for name in given if name not in FIELDS), None)
     if strange is not None:
@@ -65,9 +65,9 @@ def _about(given: Mapping[str, str], source: Source | None) -> About:
         raise UsageError("cannot write a record for Every Eval Ever", got=f"no {' and no '.join(absent)}", need="them", hint=hint)
     library = told.pop("library", None)
     if library is None:
-        return About(**told)
+        return RecordDetails(**told)
     name, _, version = library.rpartition(" ")
-    return About(**told, library=(name or version, version if name else "unknown"))
+    return RecordDetails(**told, library=(name or version, version if name else "unknown"))
 
 
 def _told(source: Source | None) -> dict[str, str]:

@@ -12,7 +12,7 @@ import numpy as np
 
 from steelyard import signature
 from steelyard.errors import DataError
-from steelyard.evaluate.asking.summary import Told
+from steelyard.evaluate.asking.summary import AnswerSummary
 from steelyard.infer.sequential.confidence_sequence import ConfidenceSequence
 from steelyard.questions.compare.compare import compare
 from steelyard.questions.guard.check import check, written
@@ -20,8 +20,8 @@ from steelyard.questions.guard.rates import watch_rates
 from steelyard.questions.guard.sequential import found_of, noted_look
 from steelyard.questions.measure.measure import measure
 from steelyard.questions.run.baseline import NOBODY, comparable
-from steelyard.questions.run.monitor import LEVEL, Decided, Narrow
-from steelyard.reference.run_notes import Notes, journal_path, rows_paths, write_run
+from steelyard.questions.run.monitor import LEVEL, UntilDecided, UntilNarrow
+from steelyard.reference.run_notes import RunNotes, journal_path, rows_paths, write_run
 from steelyard.results.evaluation import Answered, Evaluation
 from steelyard.results.measurement import Comparison, Interval, Measurement
 from steelyard.results.verdict import Verdict
@@ -29,13 +29,13 @@ from steelyard.version import __version__
 
 if TYPE_CHECKING:
     from steelyard.evaluate.asking.asks import Model
-    from steelyard.questions.run.session import Course
+    from steelyard.questions.run.session import RunSession
 
 COUNTED = ("n", "answered", "unextracted", "truncated", "empty", "refused", "errors", "attempts")
 
 
 def answered(
-    held: Course,
+    held: RunSession,
     output: Path | None,
     *,
     spec: Mapping[str, Any] | None,
@@ -44,7 +44,7 @@ def answered(
 ) -> Evaluation:
     """The answer. Rows are written first: what was paid for is kept, whatever becomes of the question."""
     warnings = [*held.prepared.warnings, *(said for model in held.models for said in getattr(model, "warnings", ()))]
-    told = [Told.of(rows, price) for rows, price in zip(held.rows, held.wish.price, strict=True)]
+    told = [AnswerSummary.of(rows, price) for rows, price in zip(held.rows, held.wish.price, strict=True)]
     failed = sum(each.errors for each in told)
     if failed and (held.wish.missing == "error" or (held.wish.missing == "drop" and failed == sum(each.n for each in told))):
         raise _failed(held, told, failed)
@@ -97,16 +97,16 @@ def answered(
     )
 
 
-def counts_of(told: Told) -> dict[str, int]:
+def counts_of(told: AnswerSummary) -> dict[str, int]:
     """How many of each kind; n is all that were asked."""
     return {**{name: getattr(told, name) for name in COUNTED}, "retries": told.retries}
 
 
-def _usage(told: Told) -> dict[str, Any]:
+def _usage(told: AnswerSummary) -> dict[str, Any]:
     return {"tokens_in": told.tokens_in, "tokens_out": told.tokens_out, "untold": told.untold, **(told.seconds or {}), "cost": told.cost}
 
 
-def _failed(held: Course, told: Sequence[Told], failed: int) -> DataError:
+def _failed(held: RunSession, told: Sequence[AnswerSummary], failed: int) -> DataError:
     asked = sum(each.n for each in told)
     kinds: dict[str, int] = {}
     for rows in held.rows:
@@ -122,17 +122,17 @@ def _failed(held: Course, told: Sequence[Told], failed: int) -> DataError:
     )
 
 
-def _notes(held: Course, place: int, told: Told) -> Notes:
+def _notes(held: RunSession, place: int, told: AnswerSummary) -> RunNotes:
     stopping = None
-    if isinstance(held.watch, Decided):
+    if isinstance(held.watch, UntilDecided):
         stopping = {"plan": held.watch.plan.to_dict(), "looked": held.watch.looked, "last": held.items == len(held.prepared.cases)}
         stopping["reference"] = None if len(held.models) == 2 or held.bench is None else held.bench.entry.items
         if held.watch.plan.stopping is not None:
             stopping["rule"] = held.watch.rule.plan()
             stopping["looks"] = [noted_look(look) for look in held.watch.rule.looks]
-    elif isinstance(held.watch, Narrow):
+    elif isinstance(held.watch, UntilNarrow):
         stopping = {"width": held.watch.width, "looked": held.watch.looked}
-    return Notes(
+    return RunNotes(
         task=held.prepared.task.name,
         model=held.names[place],
         metric=held.prepared.metric,
@@ -166,7 +166,7 @@ def _plain(rows: Sequence[Mapping[str, Any]], sums: Sequence[str] | None) -> lis
 # ---- measuring ---------------------------------------------------------------------------------------------------------
 
 
-def _measured(held: Course, place: int) -> Measurement | None:
+def _measured(held: RunSession, place: int) -> Measurement | None:
     """The metric of a model. After a stop that depended on the answers, its interval is one that holds whenever one stops."""
     prepared = held.prepared
     rows = _plain(held.rows[place], prepared.scorer.sums)
@@ -175,7 +175,7 @@ def _measured(held: Course, place: int) -> Measurement | None:
         return measure(rows, metric="ratio", ratio=prepared.scorer.sums, missing=held.wish.missing)
     if held.watch is None:
         return measure(rows, metric=prepared.metric, missing=held.wish.missing, **more)
-    outside = held.watch.outside if isinstance(held.watch, Decided) else None
+    outside = held.watch.outside if isinstance(held.watch, UntilDecided) else None
     found = measure(rows, metric=prepared.metric, missing=held.wish.missing, **({} if outside is not None else more))
     ends = prepared.span
     if ends is None or outside is not None:
@@ -183,7 +183,7 @@ def _measured(held: Course, place: int) -> Measurement | None:
         why = "the range of scores is not known" if outside is None else outside.words
         said = f"no interval of the metric itself: the run stopped by its answers, and {why}"
         return replace(found, rows=(row,), warnings=(*found.warnings, said))
-    if isinstance(held.watch, Narrow):
+    if isinstance(held.watch, UntilNarrow):
         low, high = held.watch.interval  # the very one that was narrow enough
     else:
         scores = np.array([prepared.worth(score) for score in _by_item(rows, held.wish.missing)])
@@ -207,21 +207,21 @@ def _by_item(rows: Sequence[Mapping[str, Any]], missing: str) -> list[float]:
 # ---- judging -----------------------------------------------------------------------------------------------------------
 
 
-def _range(held: Course) -> tuple[float, float] | None:
+def _range(held: RunSession) -> tuple[float, float] | None:
     """Of the scores, where the task or its scorer says it and the metric is their mean."""
     return held.prepared.span if held.prepared.base == "mean" else None
 
 
 def _verdict(
-    held: Course,
+    held: RunSession,
     spec: Mapping[str, Any] | None,
     where: Mapping[str, Any],
-    told: Sequence[Told],
+    told: Sequence[AnswerSummary],
 ) -> Verdict | None:
     bench = held.bench
     if bench is None:
         return None
-    if isinstance(held.watch, Decided):
+    if isinstance(held.watch, UntilDecided):
         watch = held.watch
         found = found_of(watch.rule, watch.series(watch.looked[-1]), watch.plan, bench.rule, bench.unit)
         model = bench.model if len(held.models) == 1 else held.names[1]
@@ -230,7 +230,7 @@ def _verdict(
         )
         if len(held.models) == 2:
             verdict = replace(verdict, reference={**verdict.reference, "name": held.names[0]})
-    elif len(held.models) == 2 or isinstance(held.watch, Narrow):
+    elif len(held.models) == 2 or isinstance(held.watch, UntilNarrow):
         return None
     else:
         more: dict[str, Any] = {} if held.prepared.scorer.sums is None else {"ratio": held.prepared.scorer.sums}
@@ -250,20 +250,20 @@ def _verdict(
     return watch_rates(verdict, bench.entry, counts_of(told[-1])) if len(held.models) == 1 else verdict
 
 
-def _stopping(held: Course, verdict: Verdict | None) -> Mapping[str, Any] | None:
-    if isinstance(held.watch, Narrow):
+def _stopping(held: RunSession, verdict: Verdict | None) -> Mapping[str, Any] | None:
+    if isinstance(held.watch, UntilNarrow):
         used, there = held.items, len(held.prepared.cases)
         return {**held.watch.facts(), "decision": "narrow enough" if held.decided else "exhausted", "n_used": used, "n_saved": there - used}
     return None if verdict is None else verdict.details.get("stopping")
 
 
-def _conclusion(held: Course, verdict: Verdict | None) -> str:
+def _conclusion(held: RunSession, verdict: Verdict | None) -> str:
     used, there = held.items, len(held.prepared.cases)
-    if isinstance(held.watch, Narrow):
+    if isinstance(held.watch, UntilNarrow):
         if held.decided:
             return f"The interval is no wider than {held.watch.width:g} after {used:,} of {there:,} items: {there - used:,} were not asked."
         return f"All {there:,} items were asked, and the interval is still wider than {held.watch.width:g}."
-    if verdict is not None and isinstance(held.watch, Decided):
+    if verdict is not None and isinstance(held.watch, UntilDecided):
         saved = f": {there - used:,} items were not asked." if used < there else ": none were left to save."
         return f"{used:,} of {there:,} items asked{saved}"
     if verdict is None and held.bench is None:
@@ -272,7 +272,7 @@ def _conclusion(held: Course, verdict: Verdict | None) -> str:
     return f"{used:,} items asked."
 
 
-def _sign(held: Course) -> str:
+def _sign(held: RunSession) -> str:
     return signature.write(
         {
             "task": held.prepared.task.name,

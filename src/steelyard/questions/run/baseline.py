@@ -16,33 +16,33 @@ from steelyard.evaluate.asking.summary import jsonable
 from steelyard.infer.sequential.stopping import OF_RANGE, small_pool
 from steelyard.items import Items
 from steelyard.metrics.catalogue import Metric, parse
-from steelyard.questions.compare.from_sources import Run
+from steelyard.questions.compare.from_sources import SystemItems
 from steelyard.questions.guard.check import check_protocol
-from steelyard.questions.guard.rule import Rule, settle_rule
-from steelyard.questions.guard.sequential import Plan, means_of
+from steelyard.questions.guard.rule import GuardRule, settle_rule
+from steelyard.questions.guard.sequential import StoppingPlan, means_of
 from steelyard.questions.guard.source import keyed_alike, read_run, refuse_other_contents, scale_of
 from steelyard.questions.record.entry import unit_of
-from steelyard.questions.run.options import Wish
+from steelyard.questions.run.options import RunOptions
 from steelyard.questions.run.task import Prepared
 from steelyard.reference import outcomes
 from steelyard.reference.entry import Entry
-from steelyard.reference.lookup import Place, load, locate, matched, with_outcomes
+from steelyard.reference.lookup import ReferenceLocation, load, locate, matched, with_outcomes
 from steelyard.reference.matching import NoReferenceError
 
 NOBODY = "none"  # --against none: measure only
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Bench:
+class Baseline:
     """The reference of a run. `past` is None where it holds no items (then it is judged as `check` would), or none yet.
 
     `model` and `spec` name the entry; `unit` turns the metric's own number into the scale of the reference.
     """
 
-    place: Place
+    place: ReferenceLocation
     model: str
     entry: Entry
-    rule: Rule
+    rule: GuardRule
     metric: Metric
     scale: str
     unit: float
@@ -61,14 +61,14 @@ class Bench:
 def bench_of(
     prepared: Prepared,
     name: str,
-    wish: Wish,
+    wish: RunOptions,
     *,
     against: str | None,
     must: bool,
     spec: Mapping[str, Any] | None,
     directory: str | os.PathLike[str] | None,
     config: str | os.PathLike[str] | None,
-) -> Bench | None:
+) -> Baseline | None:
     """The reference on record of `against`, or of the model's own name; None if there is none and nobody asked for one."""
     if against == NOBODY:
         if must:
@@ -89,7 +89,7 @@ def bench_of(
     # How it was asked first, quietly: which items differ is told better below, and the whole protocol is held against it after that.
     check_protocol(match.entry, place, comparable(prepared.protocol, "drop"), replace(rule, warnings=[]))
     entry, recorded = (match.entry, None) if rule.threshold is not None else with_outcomes(place, match.entry)
-    bench = Bench(
+    bench = Baseline(
         place=place, model=entry.model, entry=entry, rule=rule, metric=parse(prepared.metric), scale=rule.scale or "raw", unit=1.0
     )
     if recorded is None:
@@ -110,7 +110,7 @@ def comparable(protocol: Mapping[str, str], unmatched: str) -> dict[str, str]:
     return {key: value for key, value in protocol.items() if key != "items" or unmatched != "drop"}
 
 
-def _asked(prepared: Prepared) -> Run:
+def _asked(prepared: Prepared) -> SystemItems:
     """The items as the rows of the run will have them: a truth that has changed since is another item."""
     truth = prepared.scorer.truth
     rows = [{"id": case.id, "truth": jsonable(truth(case)), "score": 0} for case in prepared.cases]
@@ -130,7 +130,7 @@ def _ends(items: Items, metric: Metric) -> tuple[float, float] | None:
     return None if values is None or not len(values) else (float(np.min(values)), float(np.max(values)))
 
 
-def _refuse_other_metric(rule: Rule, prepared: Prepared) -> None:
+def _refuse_other_metric(rule: GuardRule, prepared: Prepared) -> None:
     if rule.metric != prepared.metric and not {rule.metric, prepared.metric} <= {"accuracy", "mean"}:
         raise UsageError(
             "cannot judge the run",
@@ -156,14 +156,14 @@ def _refuse_strangers(ids: Sequence[str], known: set[str], unmatched: str) -> No
     )
 
 
-def beside(prepared: Prepared, names: Sequence[str], wish: Wish, config: str | os.PathLike[str] | None) -> Bench:
+def beside(prepared: Prepared, names: Sequence[str], wish: RunOptions, config: str | os.PathLike[str] | None) -> Baseline:
     """Two models asked side by side: the first is the reference, and nothing is on record."""
     place = locate(prepared.task.name, None, config)
     entry = Entry(model=names[0], value=None, value_key=prepared.metric)
     rule = settle_rule(wish.rule, entry, place.defaults)
     metric = parse(prepared.metric)
     within = metric.base != "mean" or (prepared.span is not None and prepared.span[0] >= 0 and prepared.span[1] <= 1)
-    return Bench(
+    return Baseline(
         place=place,
         model=names[1],
         entry=entry,
@@ -175,7 +175,7 @@ def beside(prepared: Prepared, names: Sequence[str], wish: Wish, config: str | o
     )
 
 
-def plan_of(bench: Bench, prepared: Prepared, wish: Wish) -> Plan:
+def plan_of(bench: Baseline, prepared: Prepared, wish: RunOptions) -> StoppingPlan:
     """The plan of stopping, fixed before the first look."""
     rule, cases = bench.rule, prepared.cases
     if rule.theta is None:
@@ -205,7 +205,7 @@ def plan_of(bench: Bench, prepared: Prepared, wish: Wish) -> Plan:
             hint="whole_groups = true in the task, or leave the group out",
         )
     span, said = _range(bench, prepared)
-    plan = Plan(
+    plan = StoppingPlan(
         kind=wish.kind,
         theta=rule.theta / bench.unit,
         alpha=rule.alpha,
@@ -226,7 +226,7 @@ def plan_of(bench: Bench, prepared: Prepared, wish: Wish) -> Plan:
     return plan
 
 
-def _range(bench: Bench, prepared: Prepared) -> tuple[tuple[float, float] | None, str | None]:
+def _range(bench: Baseline, prepared: Prepared) -> tuple[tuple[float, float] | None, str | None]:
     """The range of scores and where it comes from: the task, else the scorer, else the lowest and the highest score on record."""
     if prepared.span is not None:
         return prepared.span, "scorer" if prepared.scorer.span is not None and prepared.span == prepared.scorer.span else "task"
@@ -234,7 +234,7 @@ def _range(bench: Bench, prepared: Prepared) -> tuple[tuple[float, float] | None
     return (bench.stored, "record") if known else (None, None)
 
 
-def _warn(plan: Plan, bench: Bench) -> None:
+def _warn(plan: StoppingPlan, bench: Baseline) -> None:
     """What is known before the first question."""
     warnings = bench.rule.warnings
     if plan.range_from == "record" and plan.score_range is not None and plan.taken in OF_RANGE:

@@ -11,7 +11,7 @@ from steelyard.evaluate.asking.summary import PER, jsonable
 from steelyard.evaluate.scorers.judge import Judge
 from steelyard.evaluate.task.template import value_text
 from steelyard.questions.run.answer import asked_of
-from steelyard.questions.run.options import Wish
+from steelyard.questions.run.options import RunOptions
 from steelyard.questions.run.task import Prepared
 from steelyard.results.evaluation import DryRun
 
@@ -19,7 +19,7 @@ CHARACTERS = 4  # to a token, in English; other languages and code have fewer
 LIMITS = ("max_tokens", "max_completion_tokens")
 
 
-def dry_run_of(prepared: Prepared, models: Sequence[Model], names: Sequence[str], wish: Wish, *, judged: str | None) -> DryRun:
+def dry_run_of(prepared: Prepared, models: Sequence[Model], names: Sequence[str], wish: RunOptions, *, judged: str | None) -> DryRun:
     """What the run would do, from the prompts as they would be sent."""
     each = len(prepared.cases) * wish.repeats
     texts = all(case.messages is not None or isinstance(case.input, str) for case in prepared.cases)

@@ -9,7 +9,7 @@ import numpy as np
 
 from steelyard.evaluate.asking.asks import Case
 from steelyard.infer.sequential.confidence_sequence import ConfidenceSequence
-from steelyard.questions.guard.sequential import Outside, Plan, Series, outside_of
+from steelyard.questions.guard.sequential import Outside, PairedSeries, StoppingPlan, outside_of
 
 LEVEL = 0.95  # of intervals that hold whenever one stops
 
@@ -30,10 +30,10 @@ class Watch(Protocol):
         """Whether the question is decided. Looks only when a look is due; `last`: there are no more items."""
 
 
-class Decided:
+class UntilDecided:
     """Stops when a rule has decided. With groups it looks between whole ones only."""
 
-    def __init__(self, plan: Plan, sign: int) -> None:
+    def __init__(self, plan: StoppingPlan, sign: int) -> None:
         self.plan, self.rule, self.looked, self._sign = plan, plan.rule(), [], sign
         self._ids: list[str] = []
         self._values: list[tuple[float, float]] = []
@@ -53,7 +53,7 @@ class Decided:
         if case.group is None:
             self._whole = len(self._ids)
         if self.outside is None:
-            newest = Series(ids=(case.id,), reference=np.array([reference]), candidate=np.array([candidate]), group=(case.group,))
+            newest = PairedSeries(ids=(case.id,), reference=np.array([reference]), candidate=np.array([candidate]), group=(case.group,))
             self.outside = outside_of(newest, self.plan)
 
     def enough(self, *, last: bool) -> bool:
@@ -71,13 +71,13 @@ class Decided:
     def unlooked(self) -> int:
         return len(self._ids) - (self.looked[-1] if self.looked else 0)
 
-    def series(self, n: int) -> Series:
+    def series(self, n: int) -> PairedSeries:
         """The first n items."""
         values = np.array(self._values[:n], float).reshape(-1, 2)
-        return Series(ids=tuple(self._ids[:n]), reference=values[:, 0], candidate=values[:, 1], group=tuple(self._groups[:n]))
+        return PairedSeries(ids=tuple(self._ids[:n]), reference=values[:, 0], candidate=values[:, 1], group=tuple(self._groups[:n]))
 
 
-class Narrow:
+class UntilNarrow:
     """Stops when the interval of a mean is narrow enough, whenever that is: a confidence sequence holds at every look at once."""
 
     def __init__(self, width: float, every: int, ends: tuple[float, float], alpha: float) -> None:

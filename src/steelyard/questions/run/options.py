@@ -40,7 +40,7 @@ MISSING, UNMATCHED, SCALES = ("error", "wrong", "drop"), ("error", "drop"), ("pe
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Wish:
+class RunOptions:
     """The options of a run. One of `decided`, `width` and neither; `n` is the size of a subset."""
 
     decided: bool
@@ -77,7 +77,7 @@ def wish_of(
     rule: Mapping[str, Any],
     models: int = 1,
     prior_scale: float | None = None,
-) -> Wish:
+) -> RunOptions:
     """All options, or the first that makes no sense."""
     when = _when(until)
     if n is not None and "n" in when:
@@ -93,7 +93,7 @@ def wish_of(
     for name, value, words in (("missing", missing, MISSING), ("unmatched", unmatched, UNMATCHED), ("scale", rule.get("scale"), SCALES)):
         one_of(name, value, words)
     size = when.get("n", n)
-    return Wish(
+    return RunOptions(
         decided="decided" in when,
         width=when.get("width"),
         n=None if size is None else whole("n", size),

@@ -15,12 +15,12 @@ from steelyard.evaluate.asking.asking import Watcher
 from steelyard.evaluate.asking.deadline import seconds_of
 from steelyard.evaluate.asking.journal import begun_as
 from steelyard.options import keywords_of, refuse_unknown
-from steelyard.questions.run.baseline import Bench, bench_of, beside, plan_of
+from steelyard.questions.run.baseline import Baseline, bench_of, beside, plan_of
 from steelyard.questions.run.dry_run import dry_run_of
 from steelyard.questions.run.models import for_each, judging, named, opened
-from steelyard.questions.run.monitor import LEVEL, Decided, Narrow, Watch
-from steelyard.questions.run.options import OF_MODELS, Wish, check_output, wish_of
-from steelyard.questions.run.session import Course
+from steelyard.questions.run.monitor import LEVEL, UntilDecided, UntilNarrow, Watch
+from steelyard.questions.run.options import OF_MODELS, RunOptions, check_output, wish_of
+from steelyard.questions.run.session import RunSession
 from steelyard.questions.run.task import Prepared, prepare
 from steelyard.reference.config import find_config
 from steelyard.reference.run_notes import journal_path, refuse_other_run, rows_paths
@@ -127,7 +127,7 @@ def run(
         ]
         names = named(name, models, asked)
         if len(models) == 2:
-            bench: Bench | None = beside(prepared, names, wish, config)
+            bench: Baseline | None = beside(prepared, names, wish, config)
         else:
             bench = bench_of(prepared, names[0], wish, against=against, must=wish.decided or verdict, spec=spec, **where)
         if verdict and not (wish.decided or (len(models) == 1 and wish.width is None)):
@@ -138,7 +138,7 @@ def run(
         watch = _as_begun(_watch(wish, bench, prepared), out, bench)
         if dry_run:
             return dry_run_of(prepared, asked, names, wish, judged=None if bench is None else bench.model)
-        course = Course(
+        course = RunSession(
             prepared=prepared,
             models=asked,
             names=names,
@@ -154,7 +154,7 @@ def run(
     return answered(course, out, spec=spec, **where)
 
 
-def _watch(wish: Wish, bench: Bench | None, prepared: Prepared) -> Watch | None:
+def _watch(wish: RunOptions, bench: Baseline | None, prepared: Prepared) -> Watch | None:
     if wish.decided:
         assert bench is not None
         if bench.past is None and not bench.live:
@@ -164,7 +164,7 @@ def _watch(wish: Wish, bench: Bench | None, prepared: Prepared) -> Watch | None:
                 need="one that holds them",
                 hint="record a run of it with its items: steelyard record RUN",
             )
-        return Decided(plan_of(bench, prepared, wish), bench.rule.sign)
+        return UntilDecided(plan_of(bench, prepared, wish), bench.rule.sign)
     if wish.width is None:
         return None
     if prepared.base not in ("accuracy", "error", "mean"):
@@ -178,12 +178,12 @@ def _watch(wish: Wish, bench: Bench | None, prepared: Prepared) -> Watch | None:
             need="their ends",
             hint="range = [0, 1] in the task",
         )
-    return Narrow(wish.width, wish.every, prepared.span, 1 - LEVEL)
+    return UntilNarrow(wish.width, wish.every, prepared.span, 1 - LEVEL)
 
 
-def _as_begun(watch: Watch | None, output: Path | None, bench: Bench | None) -> Watch | None:
+def _as_begun(watch: Watch | None, output: Path | None, bench: Baseline | None) -> Watch | None:
     """A run that 0.1.0 began with this very plan goes on by the rule that 0.1.0 would have taken."""
-    if not isinstance(watch, Decided) or output is None or bench is None:
+    if not isinstance(watch, UntilDecided) or output is None or bench is None:
         return watch
     earlier = watch.plan.as_earlier()
-    return Decided(earlier, bench.rule.sign) if begun_as(journal_path(output)).get("stopping") == earlier.to_dict() else watch
+    return UntilDecided(earlier, bench.rule.sign) if begun_as(journal_path(output)).get("stopping") == earlier.to_dict() else watch

@@ -9,16 +9,16 @@ from pathlib import Path
 from typing import Any
 
 from steelyard.errors import DataError
-from steelyard.evaluate.asking.asking import Asked, Watcher, ask_all, interleaved
+from steelyard.evaluate.asking.asking import AskingState, Watcher, ask_all, interleaved
 from steelyard.evaluate.asking.asks import Answer, Ask, Case, Model, Scored
 from steelyard.evaluate.asking.deadline import Calls, TooSlow
 from steelyard.evaluate.asking.journal import Journal
 from steelyard.evaluate.asking.plain import whole_characters
 from steelyard.evaluate.asking.summary import row_of
 from steelyard.evaluate.scorers.matching import in_time
-from steelyard.questions.run.baseline import Bench
-from steelyard.questions.run.monitor import Decided, Narrow, Watch
-from steelyard.questions.run.options import Wish
+from steelyard.questions.run.baseline import Baseline
+from steelyard.questions.run.monitor import UntilDecided, UntilNarrow, Watch
+from steelyard.questions.run.options import RunOptions
 from steelyard.questions.run.task import Prepared
 from steelyard.reference.run_notes import journal_path
 
@@ -26,30 +26,30 @@ AHEAD = 64  # asks begun per thread before the first is handed out, where no ear
 
 
 @dataclass(slots=True, kw_only=True)
-class Course:
+class RunSession:
     """A run under way, and afterwards what it gathered: rows by model, in the order of the cases."""
 
     prepared: Prepared
     models: Sequence[Model]
     names: Sequence[str]
-    bench: Bench | None
+    bench: Baseline | None
     watch: Watch | None
-    wish: Wish
+    wish: RunOptions
     against: str | None = None
     timeout: float | None = None  # seconds for a score
     rows: list[list[dict[str, Any]]] = field(default_factory=list)
     items: int = 0
     decided: bool = False
-    asked: Asked | None = None
+    asked: AskingState | None = None
     _calls: Calls | None = None
 
     def identity(self) -> dict[str, Any]:
         """All that must not change between two halves of one run."""
         watch = self.watch
         plan: Any = None
-        if isinstance(watch, Decided):
+        if isinstance(watch, UntilDecided):
             plan = watch.plan.to_dict()
-        elif isinstance(watch, Narrow):
+        elif isinstance(watch, UntilNarrow):
             plan = {"width": watch.width, "every": watch.every}
         return {
             "task": self.prepared.task.name,

@@ -38,7 +38,7 @@ CORRECTIONS = ("holm", "bonferroni", "none")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Guard:
+class SuiteCheck:
     """One check of a suite, as the file says it."""
 
     options: Mapping[str, Any]
@@ -120,7 +120,7 @@ def _checked(what: str, table: Any, known: Sequence[str], file: Path) -> dict[st
     return dict(table)
 
 
-def _guard(number: int, table: Any, head: Mapping[str, Any], file: Path) -> Guard:
+def _guard(number: int, table: Any, head: Mapping[str, Any], file: Path) -> SuiteCheck:
     what = f"check {number}"
     one = _checked(what, table, OF_CHECK, file)
     lacking = [name for name in ("task", "model") if not isinstance(one.get(name), str)]
@@ -152,10 +152,10 @@ def _guard(number: int, table: Any, head: Mapping[str, Any], file: Path) -> Guar
     if "result" in one:
         one["source"] = _result(str(one.pop("result")), what, file)
     run = one.pop("run", None)
-    return Guard(options={**one, **columns}, tier=tier, waiver=waiver, run=None if run is None else _run(run, what, file))
+    return SuiteCheck(options={**one, **columns}, tier=tier, waiver=waiver, run=None if run is None else _run(run, what, file))
 
 
-def _refuse_twice(guards: Sequence[Guard], file: Path) -> None:
+def _refuse_twice(guards: Sequence[SuiteCheck], file: Path) -> None:
     """The same run held against the same reference twice would count twice in the correction, and hide what one of them finds."""
     seen: dict[str, int] = {}
     for number, guard in enumerate(guards, 1):
@@ -226,7 +226,7 @@ def _relative(path: Any, file: Path) -> Path | None:
 
 
 def judged(
-    guards: Sequence[Guard],
+    guards: Sequence[SuiteCheck],
     verdicts: Sequence[Verdict],
     alpha: float,
     correction: str,
@@ -281,7 +281,7 @@ def judged(
     )
 
 
-def _counts_as(guard: Guard, verdict: Verdict, confirmed: bool, waived: bool) -> str:
+def _counts_as(guard: SuiteCheck, verdict: Verdict, confirmed: bool, waived: bool) -> str:
     if guard.tier == "advisory":
         return "advisory"
     if waived and verdict.verdict != "pass":

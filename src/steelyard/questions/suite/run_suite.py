@@ -10,7 +10,7 @@ from steelyard.errors import UsageError
 from steelyard.evaluate.asking.asking import Watcher
 from steelyard.questions.run.run import run
 from steelyard.questions.run.task import read_task
-from steelyard.questions.suite.check_suite import Guard, check_suite
+from steelyard.questions.suite.check_suite import SuiteCheck, check_suite
 from steelyard.reference.lookup import load, locate, matched
 from steelyard.results.evaluation import Evaluation
 from steelyard.results.verdict import Suite, Verdict
@@ -28,10 +28,10 @@ def run_suite(
 ) -> Suite:
     """Run and check all of a suite file. A check with a table `run` is evaluated: `run = {task = "gsm8k.toml", model = "openai:m"}`."""
 
-    def beforehand(guard: Guard, **where: Any) -> None:
+    def beforehand(guard: SuiteCheck, **where: Any) -> None:
         _settled(guard, where)
 
-    def evaluate(guard: Guard, **where: Any) -> Verdict:
+    def evaluate(guard: SuiteCheck, **where: Any) -> Verdict:
         own = dict(guard.run or {})
         task, model = own.pop("task"), own.pop("model")
         said = {name: guard.options[name] for name in OF_RULE if name in guard.options}
@@ -42,7 +42,7 @@ def run_suite(
     return check_suite(path, directory=directory, config=config, seed=seed, evaluate=evaluate, beforehand=beforehand)
 
 
-def _settled(guard: Guard, where: Mapping[str, Any]) -> None:
+def _settled(guard: SuiteCheck, where: Mapping[str, Any]) -> None:
     """What can be known to fail is told before the first model is asked: names that part, a reference that is not there."""
     task = guard.options["task"]
     place = locate(task, where["directory"], where["config"])

@@ -65,7 +65,7 @@ class Connection:
         raise NotImplementedError
 
 
-class Postgres(Connection):
+class PostgresEngine(Connection):
     """One transaction that reads only and sees one state of the database, however many queries it takes."""
 
     dialect = POSTGRESQL
@@ -110,7 +110,7 @@ class Postgres(Connection):
         return self._described[relation]
 
 
-class Sqlite(Connection):
+class SqliteEngine(Connection):
     """A file that is opened for reading, with the md5 that SQLite lacks. Its columns hold what they hold, whatever was declared."""
 
     dialect = SQLITE

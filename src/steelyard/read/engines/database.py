@@ -8,7 +8,7 @@ from typing import Any
 from urllib.parse import unquote, urlsplit
 
 from steelyard.errors import UsageError
-from steelyard.read.engines.connections import Connection, Duckdb, Postgres, Sqlite
+from steelyard.read.engines.connections import Connection, Duckdb, PostgresEngine, SqliteEngine
 from steelyard.read.engines.tables import SqlTable
 from steelyard.read.roles import assign
 from steelyard.read.source import Source
@@ -87,11 +87,11 @@ def _connect(parts: Any, port: int | None, asked: Mapping[str, str], what: str) 
     if parts.scheme in ("postgresql", "postgres"):
         known = {"dbname": path.removeprefix("/"), "host": parts.hostname, "port": port, "user": parts.username, "password": parts.password}
         settings = {key: unquote(str(value)) for key, value in known.items() if value}
-        return Postgres({**settings, **asked}, what)
+        return PostgresEngine({**settings, **asked}, what)
     if parts.netloc or asked or path in ("", "/"):
         got = f"the option {min(asked)!r}" if asked else "no path after three slashes"
         raise UsageError(f"cannot read {what}", got=got, need="a path and table= or query=", hint=_HINT)
-    return (Sqlite if parts.scheme == "sqlite" else Duckdb)(path[1:], what)
+    return (SqliteEngine if parts.scheme == "sqlite" else Duckdb)(path[1:], what)
 
 
 def name_parts(table: str) -> list[str]:

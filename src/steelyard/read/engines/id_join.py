@@ -88,7 +88,7 @@ class Side:
         return {row[0]: row[1:] for row in rows}
 
 
-class Group(NamedTuple):
+class JoinGroup(NamedTuple):
     """One group of the join: its values, which sides have it, how many rows, its smallest ids, and what spoils it."""
 
     values: tuple[Any, ...]
@@ -111,7 +111,7 @@ class Join:
         self.text = not a.kind("id") == b.kind("id") == "int"
         self.truths = [side.column("truth") for side in (a, b) if side.has("truth")]
 
-    def groups(self) -> list[Group] | None:
+    def groups(self) -> list[JoinGroup] | None:
         """The groups by the cheapest way there is; None if something is missing, or cannot be told from missing in SQL."""
         if any(role in ("score", "probability") and side.kind(role) not in (*_NUMBERS, "text") for side, role in self.others):
             return None
@@ -126,7 +126,7 @@ class Join:
         self.a.source.ids_checked = self.b.source.ids_checked = True
         return None if any(group.bad for group in found) else found
 
-    def _aligned(self, con: Any) -> list[Group] | None:
+    def _aligned(self, con: Any) -> list[JoinGroup] | None:
         """The groups if row i of one is row i of the other; None if not."""
         if self.a.source.n != self.b.source.n:
             return None
@@ -147,7 +147,7 @@ class Join:
             self.a.source.check_ids()
         return found
 
-    def _matched(self, con: Any) -> list[Group]:
+    def _matched(self, con: Any) -> list[JoinGroup]:
         """The groups of the full join, after all ids were found to be there once."""
         _check_crowds(self.a)
         state = f"CASE WHEN x IS NULL THEN IF(y IS NULL, {_NO_ID}, {ONLY_B}) WHEN y IS NULL THEN {ONLY_A} ELSE {BOTH} END"
@@ -168,7 +168,7 @@ class Join:
         grows = "strlen(x) > strlen(z) OR (strlen(x) = strlen(z) AND x > z)" if self.text else "x > z"
         return f"COUNT(*) FILTER (WHERE NOT ({grows}))"
 
-    def _grouped(self, con: Any, join: str, on: str, state: str, *, ordered: bool) -> list[Group]:
+    def _grouped(self, con: Any, join: str, on: str, state: str, *, ordered: bool) -> list[JoinGroup]:
         columns = [side.column(role) for side, role in self.keys]
         if self.outcomes and len(self.truths) == 2:
             columns.append(f"{self.truths[0]} IS DISTINCT FROM {self.truths[1]}")
@@ -188,7 +188,7 @@ class Join:
             for (side, role), name in zip(self.keys, names, strict=False)
         ]
         found = self._run(con, f"SELECT {', '.join([*shown, *names[len(shown) :]])}, s, c, i, b, e, f FROM ({groups})")
-        return [Group(row[:-6], *row[-6:]) for row in found]
+        return [JoinGroup(row[:-6], *row[-6:]) for row in found]
 
     def _run(self, con: Any, sql: str) -> list[tuple[Any, ...]]:
         rows: list[tuple[Any, ...]] = self.a.table.guarded(lambda: con.execute(sql).fetchall(), con, "both sources")

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from steelyard.read.encode import text_of
-from steelyard.read.engines.id_join import BOTH, KEPT, ONLY_A, ONLY_B, Group, Join, Side
+from steelyard.read.engines.id_join import BOTH, KEPT, ONLY_A, ONLY_B, Join, JoinGroup, Side
 from steelyard.read.source import Source
 from steelyard.tally.counts import declared
 from steelyard.tally.joint import JointCounts, joint_table
@@ -90,7 +90,7 @@ class _Cell:
     baseline: str
     candidate: str
     conflict: bool
-    group: Group
+    group: JoinGroup
 
     @property
     def change(self) -> str | None:
@@ -125,7 +125,7 @@ def _meeting(join: Join) -> Meeting | None:
     return Meeting(cells=total, outcomes=join.outcomes, report=report, telling=tuple(telling), truths=() if join.outcomes else truths)
 
 
-def _cells(join: Join, groups: Sequence[Group]) -> tuple[list[_Cell], tuple[frozenset[str], ...]] | None:
+def _cells(join: Join, groups: Sequence[JoinGroup]) -> tuple[list[_Cell], tuple[frozenset[str], ...]] | None:
     """The matched groups in canonical texts, and the truths of each side; None if a label is missing, with or without a partner."""
     texts: dict[int, list[tuple[Any, ...]]] = {}
     truths: list[frozenset[str]] = []
@@ -147,13 +147,13 @@ def _cells(join: Join, groups: Sequence[Group]) -> tuple[list[_Cell], tuple[froz
     return [_cell(join, group, *texts[place]) for place, group in enumerate(groups) if group.state == BOTH], tuple(truths)
 
 
-def _cell(join: Join, group: Group, left: tuple[Any, ...], right: tuple[Any, ...]) -> _Cell:
+def _cell(join: Join, group: JoinGroup, left: tuple[Any, ...], right: tuple[Any, ...]) -> _Cell:
     if join.outcomes:
         return _Cell("right", _OUTCOME[left[0]], _OUTCOME[right[0]], len(group.values) > 2 and bool(group.values[2]), group)
     return _Cell(left[0], left[1], right[-1], len(right) > 1 and right[0] != left[0], group)
 
 
-def _smallest(groups: Iterable[Group]) -> list[str]:
+def _smallest(groups: Iterable[JoinGroup]) -> list[str]:
     """The smallest ids over some groups, by text."""
     return sorted(each for group in groups for each in group.ids)[:KEPT]
 

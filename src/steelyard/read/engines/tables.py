@@ -17,7 +17,7 @@ from steelyard.read.table import MemoryTable
 TRAVELLERS = 2_000_000  # rows or groups that may leave an engine for one question: some 400 bytes each while they become columns
 
 
-class Place(Protocol):
+class EngineConnection(Protocol):
     """Where tables lie: a connection to an engine."""
 
     dialect: Dialect
@@ -43,7 +43,7 @@ class SqlTable:
 
     def __init__(
         self,
-        place: Place,
+        place: EngineConnection,
         relation: str,
         names: Sequence[str],
         *,

@@ -19,7 +19,7 @@ from steelyard.errors import SourceError
 from steelyard.read.files.opened import open_file
 from steelyard.read.logs.documents import document, malformed, objects, occurrences, scalars, side_by_side, text_or_none
 from steelyard.read.logs.log import Choices, Log, pick
-from steelyard.read.logs.own_number import Own, agree, mean_of, number_or_none, own_mean
+from steelyard.read.logs.own_number import OwnNumber, agree, mean_of, number_or_none, own_mean
 
 TOOL = "Every Eval Ever"
 _START = re.compile(rb'\s*\{\s*"')
@@ -61,7 +61,7 @@ def read(path: str, choices: Choices) -> Log:
     if repeats is not None:
         columns["repeat"] = repeats
     lower = config.get("lower_is_better")
-    own = _own(_entry(aggregate, task, result), columns, result or task) if field == "score" else Own()
+    own = _own(_entry(aggregate, task, result), columns, result or task) if field == "score" else OwnNumber()
     return Log(
         tool=TOOL,
         columns=columns,
@@ -219,7 +219,7 @@ def _config(aggregate: Mapping[str, Any], task: str, result: str) -> Mapping[str
     return config if isinstance(config, dict) else {}
 
 
-def _own(entry: Mapping[str, Any], columns: Mapping[str, Sequence[Any]], name: str) -> Own:
+def _own(entry: Mapping[str, Any], columns: Mapping[str, Sequence[Any]], name: str) -> OwnNumber:
     """Whether the mean over the samples of the mean over their attempts is the score of the aggregate, in its unit."""
     details = entry.get("score_details")
     theirs = number_or_none(details.get("score")) if isinstance(details, dict) else None
@@ -231,7 +231,7 @@ def _own(entry: Mapping[str, Any], columns: Mapping[str, Sequence[Any]], name: s
     config = entry.get("metric_config")
     percent = isinstance(config, dict) and config.get("metric_unit") in ("percent", "percentage")
     if percent and theirs is not None and ours is not None and agree(100 * ours, theirs):
-        return Own()
+        return OwnNumber()
     return own_mean(TOOL, name, means, theirs)
 
 

@@ -11,7 +11,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from steelyard.read.logs.own_number import Own, agree, number_or_none
+from steelyard.read.logs.own_number import OwnNumber, agree, number_or_none
 
 _SHOWN = 3  # different messages
 _LONGEST = 80  # characters of one
@@ -100,7 +100,7 @@ def told_holes(rows: Rows, scores: Scores, reasons: Iterable[Any], scorer: str) 
     return [f"{len(holes)} of {len(rows)} samples have no score from {scorer!r}" + (f": {_listed(why)}" if why else "")]
 
 
-def told_results(header: Mapping[str, Any], scorer: str, key: str | None, rows: Rows, scores: Scores) -> Own:
+def told_results(header: Mapping[str, Any], scorer: str, key: str | None, rows: Rows, scores: Scores) -> OwnNumber:
     """Whether the mean of the scores is Inspect's own number; if not, how that can be had, or why it cannot.
 
     A scorer without a mean among its metrics is about something else. Epochs reduced by pass_at_k are our pass@k.
@@ -115,25 +115,25 @@ def told_results(header: Mapping[str, Any], scorer: str, key: str | None, rows: 
     if not found or (plain and _named(plain[0], _MEANS)):
         theirs = _named(plain[0], _MEANS)[0][1] if plain else None
         if theirs is None or ours is None or agree(ours, theirs):
-            return Own()
-        return Own(said=[f"Inspect's own mean of {called!r} is {theirs:.6g}, that of the samples in the log is {ours:.6g}"])
+            return OwnNumber()
+        return OwnNumber(said=[f"Inspect's own mean of {called!r} is {theirs:.6g}, that of the samples in the log is {ours:.6g}"])
     if plain:
         others = [one for one in _named(plain[0]) if one[0] not in _SPREADS]
         if not others or any(ours is not None and agree(ours, value) for _, value in others):
-            return Own()
+            return OwnNumber()
         name, value = next((one for one in others if one[0] == _headline(header, scorer, called)), others[0])
         mean = "" if ours is None else f", and the mean of the samples is {ours:.6g}"
-        return Own(not_a_mean=f"Inspect's own number of {called!r} is {name} ({value:.6g}){mean}")
+        return OwnNumber(not_a_mean=f"Inspect's own number of {called!r} is {name} ({value:.6g}){mean}")
     reducer = str(found[0].get("reducer"))
     tries = re.fullmatch(r"pass_at_(\d+)", reducer)
     if tries is not None and len(found) == 1 and all(score in (None, 0, 1) for score in scores):
-        return Own(metric=f"pass@{tries[1]}", said=[f"Inspect reduced the epochs by {reducer}: measured as pass@{tries[1]}"])
+        return OwnNumber(metric=f"pass@{tries[1]}", said=[f"Inspect reduced the epochs by {reducer}: measured as pass@{tries[1]}"])
     means = [value for score in found for _, value in _named(score, _MEANS)]
     if ours is not None and any(agree(ours, value) for value in means):
-        return Own()
+        return OwnNumber()
     listed = ", ".join(str(score.get("reducer")) for score in found)
     shown = f" ({means[0]:.6g})" if means else ""
-    return Own(
+    return OwnNumber(
         not_a_mean=f"Inspect reduced the epochs of {called!r} by {listed}{shown}, and here every epoch counts as a repeat of its sample"
     )
 

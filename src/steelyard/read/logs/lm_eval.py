@@ -25,9 +25,9 @@ from steelyard.errors import DataError
 from steelyard.read.files.jsons import once_each
 from steelyard.read.files.opened import open_file
 from steelyard.read.files.utf8 import check_text
-from steelyard.read.logs.lm_eval_files import TOOL, Group, damaged, filters_of, looks_like, made, of_task, samples_of
+from steelyard.read.logs.lm_eval_files import TOOL, TaskGroup, damaged, filters_of, looks_like, made, of_task, samples_of
 from steelyard.read.logs.log import Choices, Log, flag_with, pick
-from steelyard.read.logs.own_number import OF_ITS_OWN, Own, agree, mean_of, number_or_none, own_mean, own_metric_of_labels
+from steelyard.read.logs.own_number import OF_ITS_OWN, OwnNumber, agree, mean_of, number_or_none, own_mean, own_metric_of_labels
 
 __all__ = ["looks_like", "made", "read"]
 
@@ -44,7 +44,7 @@ _LARGEST = 1e300  # a number beyond this is taken for infinite
 
 
 @dataclass(frozen=True, slots=True)
-class Sample:
+class LoggedSample:
     """One line: a document through a filter. Prompts and raw responses are not kept."""
 
     line: int
@@ -60,7 +60,7 @@ class Sample:
 def read(path: str, choices: Choices) -> Log:
     """The samples of one task, one filter and one metric; several of a kind are an error that lists them."""
     source, results, newest = samples_of(path, choices)
-    if isinstance(source, Group):
+    if isinstance(source, TaskGroup):
         return _read_group(source, results, choices, path, newest)
     task = source.task
     samples = _with_filters(_lines(source.path), filters_of(results, task), source.path)
@@ -95,7 +95,7 @@ def read(path: str, choices: Choices) -> Log:
 # ---- a group of tasks ------------------------------------------------------------------------------------------------
 
 
-def _read_group(group: Group, results: Mapping[str, Any] | None, choices: Choices, path: str, newest: Sequence[str]) -> Log:
+def _read_group(group: TaskGroup, results: Mapping[str, Any] | None, choices: Choices, path: str, newest: Sequence[str]) -> Log:
     """The samples of all tasks of a group through one filter and by one metric, each item under the name of its task."""
     read_ = {one.task: _with_filters(_lines(one.path), filters_of(results, one.task), one.path) for one in group.members}
     chosen = pick("filter", choices.filter, _shared([[one.filter or "" for one in samples] for samples in read_.values()]), path)
@@ -179,11 +179,11 @@ def _weighing(
 # ---- lines -----------------------------------------------------------------------------------------------------------
 
 
-def _lines(path: str) -> list[Sample]:
+def _lines(path: str) -> list[LoggedSample]:
     file = open_file(path)
     check_text(file.plain, file.shown)
     decoder = json.JSONDecoder(object_pairs_hook=once_each, parse_constant=_constant)
-    found: list[Sample] = []
+    found: list[LoggedSample] = []
     with open(file.plain, "rb") as stream:
         for number, raw in enumerate(stream, 1):  # a binary file ends lines at LF, never at U+2028
             if not raw.strip():
@@ -206,7 +206,7 @@ def _constant(text: str) -> float | None:
     return None if text == "NaN" else float(text)
 
 
-def _sample(row: Any, line: int, path: str) -> Sample:
+def _sample(row: Any, line: int, path: str) -> LoggedSample:
     if not isinstance(row, dict) or type(row.get("doc_id")) not in (int, str):
         raise damaged(path, f"no doc_id in line {line}", "a doc_id in every line")
     names = row.get("metrics")
@@ -217,7 +217,7 @@ def _sample(row: Any, line: int, path: str) -> Sample:
     doc, answers, way = row.get("doc"), row.get("filtered_resps"), row.get("filter")
     hashes = [value if isinstance(value := row.get(key), str) else None for key in _HASHES]
     answer = answers[0] if isinstance(answers, list) and len(answers) == 1 else None
-    return Sample(
+    return LoggedSample(
         line=line,
         id=str(row["doc_id"]),
         filter=None if way is None else str(way),
@@ -229,7 +229,7 @@ def _sample(row: Any, line: int, path: str) -> Sample:
     )
 
 
-def _with_filters(samples: Sequence[Sample], declared: Sequence[str], path: str) -> list[Sample]:
+def _with_filters(samples: Sequence[LoggedSample], declared: Sequence[str], path: str) -> list[LoggedSample]:
     """Samples that all know their filter: written in the line, or the how-many-eth line of its document it is."""
     written = sum(sample.filter is not None for sample in samples)
     if written == len(samples):
@@ -252,13 +252,13 @@ def _with_filters(samples: Sequence[Sample], declared: Sequence[str], path: str)
         )
     names = declared or (["none"] if passes == 1 else [f"pass {place + 1}" for place in range(passes)])
     return [
-        Sample(s.line, s.id, names[place], s.doc, s.target, s.response, s.hashes, s.metrics)
+        LoggedSample(s.line, s.id, names[place], s.doc, s.target, s.response, s.hashes, s.metrics)
         for s, place in zip(samples, places, strict=True)
     ]
 
 
-def _refuse_duplicates(samples: Sequence[Sample], chosen: str, path: str) -> None:
-    first: dict[str, Sample] = {}
+def _refuse_duplicates(samples: Sequence[LoggedSample], chosen: str, path: str) -> None:
+    first: dict[str, LoggedSample] = {}
     again = [sample for sample in samples if first.setdefault(sample.id, sample) is not sample]
     if not again:
         return
@@ -275,7 +275,7 @@ def _refuse_duplicates(samples: Sequence[Sample], chosen: str, path: str) -> Non
 # ---- columns ---------------------------------------------------------------------------------------------------------
 
 
-def _measured(metric: str, samples: Sequence[Sample], path: str) -> tuple[dict[str, list[Any]], tuple[str, str] | None]:
+def _measured(metric: str, samples: Sequence[LoggedSample], path: str) -> tuple[dict[str, list[Any]], tuple[str, str] | None]:
     """The columns that a metric is logged as, and the ratio if it is one."""
     values = [None if (value := sample.metrics.get(metric)) in _ABSENT else value for sample in samples]
     present = [value for value in values if value is not None]
@@ -308,7 +308,7 @@ def _per(metric: str, loglik: Sequence[Any], size: Sequence[Any], below: str) ->
     return {above: [None if value is None else -value / unit for value in loglik], below: list(size)}, (above, below)
 
 
-def _refuse_infinite(metric: str, samples: Sequence[Sample], values: Sequence[Sequence[Any]], path: str) -> None:
+def _refuse_infinite(metric: str, samples: Sequence[LoggedSample], values: Sequence[Sequence[Any]], path: str) -> None:
     """Numbers that are no float64, or so large that they cannot be added up."""
     wild = [s for s, parts in zip(samples, values, strict=True) if any(part is not None and abs(part) > _LARGEST for part in parts)]
     if wild:
@@ -324,7 +324,7 @@ def _shown(present: Sequence[Any]) -> str:
     return text if len(text) <= 60 else f"{text[:57]}..."
 
 
-def _context(samples: Sequence[Sample]) -> dict[str, list[Any]]:
+def _context(samples: Sequence[LoggedSample]) -> dict[str, list[Any]]:
     """What goes along: the hash of the document, target and answer, and the flat fields of the document as doc.NAME."""
     columns: dict[str, list[Any]] = {}
     if all(sample.hashes[0] is not None for sample in samples):
@@ -338,7 +338,7 @@ def _context(samples: Sequence[Sample]) -> dict[str, list[Any]]:
     return columns
 
 
-def _fill(columns: dict[str, list[Any]], samples: Sequence[Sample], counted: Any, path: str) -> list[str]:
+def _fill(columns: dict[str, list[Any]], samples: Sequence[LoggedSample], counted: Any, path: str) -> list[str]:
     """Documents that the run had and the file lacks become items without an answer, so that --missing decides about them."""
     effective = counted.get("effective") if isinstance(counted, Mapping) else None
     if type(effective) is not int or effective <= len(samples):
@@ -358,7 +358,7 @@ def _fill(columns: dict[str, list[Any]], samples: Sequence[Sample], counted: Any
 # ---- what the tool says itself -----------------------------------------------------------------------------------------
 
 
-def _checks(samples: Sequence[Sample], filters: Sequence[str], version: Any) -> dict[str, str]:
+def _checks(samples: Sequence[LoggedSample], filters: Sequence[str], version: Any) -> dict[str, str]:
     """The tool's own hash of the task (documents, prompts, targets), in the order of one process however many there were."""
     place = {name: i for i, name in enumerate(filters)}
     ordered = sorted(samples, key=lambda s: (place[s.filter or ""], len(s.id), s.id))
@@ -366,14 +366,14 @@ def _checks(samples: Sequence[Sample], filters: Sequence[str], version: Any) -> 
     return found if version is None else {**found, "task_version": str(version)}
 
 
-def _task_hash(samples: Sequence[Sample]) -> str | None:
+def _task_hash(samples: Sequence[LoggedSample]) -> str | None:
     parts = [part for sample in samples for part in sample.hashes]
     if None in parts:
         return None
     return hashlib.sha256("".join(part or "" for part in parts).encode(errors="surrogatepass")).hexdigest()
 
 
-def _edited(samples: Sequence[Sample], hashed: Any, path: str) -> list[str]:
+def _edited(samples: Sequence[LoggedSample], hashed: Any, path: str) -> list[str]:
     if not isinstance(hashed, str) or _task_hash(samples) in (None, hashed):
         return []
     return [f"{path!r} is not as the run wrote it: its task hash is not the one in the results file"]
@@ -386,14 +386,14 @@ def _own(
     results: Mapping[str, Any] | None,
     task: str,
     chosen: str,
-) -> Own:
+) -> OwnNumber:
     averages = of_task(results, "results", task)
     theirs = averages.get(f"{metric},{chosen}") if isinstance(averages, Mapping) else None
     if "truth" in columns:
         return own_metric_of_labels(TOOL, metric, columns["truth"], columns["prediction"], theirs)
     if ratio is not None:
         name = "perplexity" if metric in _EXP else "ratio"
-        return Own(metric=name, said=_other_quotient(metric, name, columns, ratio, theirs))
+        return OwnNumber(metric=name, said=_other_quotient(metric, name, columns, ratio, theirs))
     return own_mean(TOOL, metric, columns["score"], theirs, _aggregation(results, task, metric))
 
 

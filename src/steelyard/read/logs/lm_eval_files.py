@@ -39,7 +39,7 @@ class Samples:
 
 
 @dataclass(frozen=True, slots=True)
-class Group:
+class TaskGroup:
     """The samples of every task of a group."""
 
     task: str
@@ -60,7 +60,7 @@ def looks_like(path: str, head: bytes) -> bool:
     return _RESULTS.match(os.path.basename(path)) is not None and _are_results(path)
 
 
-def samples_of(path: str, choices: Choices) -> tuple[Samples | Group, dict[str, Any] | None, list[str]]:
+def samples_of(path: str, choices: Choices) -> tuple[Samples | TaskGroup, dict[str, Any] | None, list[str]]:
     """The one file of samples that is meant, or those of a group; the results of the run, if there are any; what was picked unnamed."""
     folder, found = _offered(path, choices)
     if not found:
@@ -77,7 +77,7 @@ def samples_of(path: str, choices: Choices) -> tuple[Samples | Group, dict[str, 
         date, said = pick_latest({date: date for date in groups[task]}, choices, path, task)
         results = _results_of(folder, Samples("", date=date))
         _check_model(choices, results, folder, path)
-        return Group(task, _members(task, groups[task][date], [one for one in found if one.date == date], path)), results, said
+        return TaskGroup(task, _members(task, groups[task][date], [one for one in found if one.date == date], path)), results, said
     dated = {one.path: one for one in found if one.task == task}
     chosen, said = pick_latest({each: one.date for each, one in dated.items()}, choices, path, task)
     results = _results_of(folder, dated[chosen])

@@ -21,7 +21,7 @@ _AVERAGED = ("macro", "weighted", "micro")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Own:
+class OwnNumber:
     """How the tool's own number can be had from the items: by which metric, and what is to be said of it; or why it cannot."""
 
     metric: str | None = None
@@ -50,7 +50,7 @@ def mean_of(scores: Iterable[float | None]) -> float | None:
     return math.fsum(known) / len(known)
 
 
-def own_mean(tool: str, score: str, scores: Iterable[float | None], theirs: Any, aggregation: str | None = None) -> Own:
+def own_mean(tool: str, score: str, scores: Iterable[float | None], theirs: Any, aggregation: str | None = None) -> OwnNumber:
     """Whether the mean of the scores is the tool's number, which may count what is missing as 0.
 
     aggregation: what the tool calls its own way of putting items together, if the log tells.
@@ -64,20 +64,20 @@ def own_mean(tool: str, score: str, scores: Iterable[float | None], theirs: Any,
     ours = mean_of(scores)
     if aggregation is not None and aggregation not in _MEANS:
         if aggregation == OF_ITS_OWN and ours is not None and told is not None and agree(ours, told):
-            return Own()  # a function that takes the mean
+            return OwnNumber()  # a function that takes the mean
         value = "" if told is None else f" ({told:.6g})"
         mean = "" if ours is None else f", and the mean of the items is {ours:.6g}"
-        return Own(not_a_mean=f"{tool} puts {score!r} together by {aggregation}{value}{mean}")
+        return OwnNumber(not_a_mean=f"{tool} puts {score!r} together by {aggregation}{value}{mean}")
     with_zeros = mean_of(0 if each is None else each for each in scores)
     if told is None or ours is None or agree(ours, told) or (with_zeros is not None and agree(with_zeros, told)):
-        return Own()
+        return OwnNumber()
     differ = f"{tool}'s own number of {score!r} is {told:.6g}, and the mean of the items is {ours:.6g}"
     if aggregation is None:
-        return Own(not_a_mean=f"{differ}: another way of putting items together, or items of another run")
-    return Own(said=[f"{differ}: the items in the log are not those that it averaged"])
+        return OwnNumber(not_a_mean=f"{differ}: another way of putting items together, or items of another run")
+    return OwnNumber(said=[f"{differ}: the items in the log are not those that it averaged"])
 
 
-def own_metric_of_labels(tool: str, score: str, truth: Sequence[Any], prediction: Sequence[Any], theirs: Any) -> Own:
+def own_metric_of_labels(tool: str, score: str, truth: Sequence[Any], prediction: Sequence[Any], theirs: Any) -> OwnNumber:
     """The metric of ours, and its positive class, that is the tool's number of these labels; or why none is it.
 
     >>> own_metric_of_labels("lm-eval", "mcc", [0, 1, 1], [0, 1, 0], 0.5).metric
@@ -92,13 +92,13 @@ def own_metric_of_labels(tool: str, score: str, truth: Sequence[Any], prediction
         if told is None or (value is None and told == 0) or (value is not None and agree(value, told)):  # tools call what is undefined 0
             if told is None and len(found) > 1:
                 break
-            return Own(metric=name, positive=positive)
+            return OwnNumber(metric=name, positive=positive)
     if not found:
-        return Own(not_a_mean=f"the log does not say how {tool} puts the labels of {score!r} together")
+        return OwnNumber(not_a_mean=f"the log does not say how {tool} puts the labels of {score!r} together")
     if told is None:
-        return Own(not_a_mean=f"the log does not say which {score} of several classes {tool} means")
+        return OwnNumber(not_a_mean=f"the log does not say which {score} of several classes {tool} means")
     listed = ", ".join(f"the {name} of its labels is {'undefined' if value is None else f'{value:.6g}'}" for name, _, value in found)
-    return Own(not_a_mean=f"{tool} gives {told:.6g} as {score!r}, and {listed}")
+    return OwnNumber(not_a_mean=f"{tool} gives {told:.6g} as {score!r}, and {listed}")
 
 
 def _offered(score: str, labels: set[Any]) -> list[tuple[str, str | None]]:

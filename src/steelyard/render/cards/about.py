@@ -23,7 +23,7 @@ class Evaluated:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class About:
+class CardDetails:
     """model: its name. task: as the Hub sorts tasks, such as text-classification. source: where the evaluation can be seen."""
 
     model: str

@@ -6,7 +6,7 @@ import re
 from typing import Any
 
 from steelyard.errors import DataError, UsageError
-from steelyard.render.cards.about import About, Evaluated
+from steelyard.render.cards.about import CardDetails, Evaluated
 from steelyard.render.cards.yaml_lines import item_lines
 from steelyard.render.digits import count_text, percent, row_texts
 from steelyard.results.measurement import Row
@@ -15,13 +15,13 @@ HEAD = "# Written by `steelyard report --eval-results`, which replaces the whole
 _ID = re.compile(r"[A-Za-z0-9][\w.-]*/[A-Za-z0-9][\w.-]*\Z", re.ASCII)
 
 
-def eval_results_yaml(about: About, *, metric: str | None = None, task_id: str = "default") -> str:
+def eval_results_yaml(about: CardDetails, *, metric: str | None = None, task_id: str = "default") -> str:
     """The text of the file. The format has no place for an interval, so the notes tell it."""
     entries = [_entry(each, _score(each, metric), about, task_id) for each in about.evaluated]
     return "\n".join([HEAD, *(line for entry in entries for line in item_lines(entry))]) + "\n"
 
 
-def _entry(each: Evaluated, row: Row, about: About, task_id: str) -> dict[str, Any]:
+def _entry(each: Evaluated, row: Row, about: CardDetails, task_id: str) -> dict[str, Any]:
     if not _ID.match(each.data):
         raise UsageError(
             "cannot name the benchmark for .eval_results",

@@ -8,7 +8,7 @@ from typing import Any
 
 from steelyard.errors import DataError
 from steelyard.render import safe, summary
-from steelyard.render.cards.about import About, Evaluated
+from steelyard.render.cards.about import CardDetails, Evaluated
 from steelyard.render.digits import count_text
 from steelyard.results.measurement import Measurement, Row
 
@@ -16,7 +16,7 @@ SCHEMA = "0.0.2"
 Plain = dict[str, Any]
 
 
-def google_card(about: About, before: Mapping[str, Any] | None = None) -> str:
+def google_card(about: CardDetails, before: Mapping[str, Any] | None = None) -> str:
     """The card as JSON: what `before` has, with our numbers in the place of those of the same type and slice."""
     card: Plain = dict(before or {})
     card.setdefault("schema_version", SCHEMA)

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from typing import Any
 
-from steelyard.render.cards.about import About, Evaluated, standard_error
+from steelyard.render.cards.about import CardDetails, Evaluated, standard_error
 from steelyard.render.cards.yaml_lines import item_lines, lines
 from steelyard.results.measurement import Interval, Row
 
 SOURCE = "steelyard"  # by which our own entries are known again: args.source of a metric
 
 
-def model_index_items(about: About) -> list[list[str]]:
+def model_index_items(about: CardDetails) -> list[list[str]]:
     """The lines of one result per measurement, each an item of a list `results:`."""
     return [item_lines(_result(each, about)) for each in about.evaluated if each.scores]
 
@@ -21,7 +21,7 @@ def name_line(model: str) -> str:
     return f"- {lines({'name': model})[0]}"
 
 
-def _result(each: Evaluated, about: About) -> dict[str, Any]:
+def _result(each: Evaluated, about: CardDetails) -> dict[str, Any]:
     return {
         "task": {"type": about.task},
         "dataset": {"type": each.data, "name": each.data},

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from steelyard.render import blocks, summary
-from steelyard.render.cards.about import About, Evaluated
+from steelyard.render.cards.about import CardDetails, Evaluated
 from steelyard.render.digits import NONE, count_text, row_texts
 from steelyard.render.layout import wrap
 from steelyard.render.markdown import markdown_table
@@ -30,7 +30,7 @@ ASKED = {
 }
 
 
-def card_part(about: About, missing: Sequence[str] = ()) -> list[str]:
+def card_part(about: CardDetails, missing: Sequence[str] = ()) -> list[str]:
     """The lines of our part, marks included. `missing` are the sections of `ASKED` that nobody has written yet."""
     rows = [row for _, row in about.rows]
     parts = [
@@ -48,13 +48,13 @@ def card_part(about: About, missing: Sequence[str] = ()) -> list[str]:
     return [*"\n\n".join([f"{BEGIN}\n{_NOTE}", *(part for part in parts if part)]).split("\n"), "", END]
 
 
-def new_page(about: About) -> list[str]:
+def new_page(about: CardDetails) -> list[str]:
     """The lines below the front matter of a new card: the sections that people write, each with its question, and our part."""
     sections = [line for title, question in ASKED.values() for line in (f"## {title}", "", f"<!-- {question} -->", "")]
     return ["", f"# {markdown(about.model)}", "", *sections, *card_part(about)]
 
 
-def _table(about: About) -> str:
+def _table(about: CardDetails) -> str:
     """One line per number; with the data in a column where there is more than one set."""
     rows = [row for _, row in about.rows]
     heads = [("data", "---"), ("metric", "---"), (f"score [{summary.interval_word(rows)}]", "---"), ("n", "---:"), ("method", "---")]
@@ -68,12 +68,12 @@ def _score(row: Row) -> tuple[str, str, str]:
     return shown, count_text(row.n), NONE if row.interval is None else markdown(row.interval.method)
 
 
-def _facts(about: About, rows: Sequence[Row]) -> list[str]:
+def _facts(about: CardDetails, rows: Sequence[Row]) -> list[str]:
     named = [f"{markdown(each.data)}: {told}" for each in about.evaluated if (told := summary.design(each.measurement.rows))]
     return [fact for fact in (summary.lower_is_better(rows, markdown), *named) if fact]
 
 
-def _slices(about: About) -> list[str]:
+def _slices(about: CardDetails) -> list[str]:
     """A table per class and slice column; for data without any, the sentence that says so."""
     out = []
     for each in about.evaluated:
@@ -99,7 +99,7 @@ def _cell(row: Row | None) -> str:
     return NONE if row is None else _score(row)[0]
 
 
-def _limits(about: About) -> list[str]:
+def _limits(about: CardDetails) -> list[str]:
     """What every reader of the table should know, then the warnings of the measurements."""
     told = [
         "An interval tells how far the score would move with other items of the same kind. It does not tell how the model does "

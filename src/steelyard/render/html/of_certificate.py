@@ -15,7 +15,7 @@ from steelyard.render.certificate import (
     preference_sentences,
     sayings,
 )
-from steelyard.render.html.pieces import DRAWN, Block, Part, Picture, Section, Sentences, capped, joined
+from steelyard.render.html.pieces import DRAWN, Block, PageSection, Part, Picture, Sentences, capped, joined
 from steelyard.render.pictures.forest import Forest
 from steelyard.results.certificate import Certificate
 
@@ -27,7 +27,7 @@ def certificate_part(c: Certificate) -> Part:
         table = capped(f"Claims about {family}", [*HEADS[:-1], "holds"], [claim_cells(claim) for claim in claims], numbers=NUMBERS)
         blocks: list[Block] = [Picture(drawing=forest(family, claims), table=table)]
         said = [*sayings(claims), *preference_sentences(c, family)]
-        sections.append(Section(title=family, blocks=[*blocks, Sentences(said=said)]))
+        sections.append(PageSection(title=family, blocks=[*blocks, Sentences(said=said)]))
     exact = capped("Worst error of closed forms", [*EXACT_HEADS[:-1], "holds"], exact_cells(c), numbers=EXACT_NUMBERS)
     return Part(
         word="certificate",
@@ -35,9 +35,9 @@ def certificate_part(c: Certificate) -> Part:
         tone="regression" if c.faults else "pass",
         lead=c.conclusion,
         sections=joined(
-            Section(title="What does not hold", blocks=[Sentences(said=c.faults)] if c.faults else []),
+            PageSection(title="What does not hold", blocks=[Sentences(said=c.faults)] if c.faults else []),
             *sections,
-            Section(title="Closed forms against 50 digits", blocks=[exact] if c.accuracy else []),
+            PageSection(title="Closed forms against 50 digits", blocks=[exact] if c.accuracy else []),
         ),
         warnings=c.warnings,
         methods=[(name, version) for name, version in c.versions.items()],

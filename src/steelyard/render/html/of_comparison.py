@@ -11,15 +11,15 @@ from steelyard.render.digits import count_text, row_texts
 from steelyard.render.html.changes import item_rows
 from steelyard.render.html.of_measurement import bar
 from steelyard.render.html.of_verdict import Flips, flip_table, item_tables
-from steelyard.render.html.pieces import DRAWN, Block, Part, Picture, Section, Sentences, Table, capped, joined
+from steelyard.render.html.pieces import DRAWN, Block, PageSection, PageTable, Part, Picture, Sentences, capped, joined
 from steelyard.render.leaderboard import _omnibus
 from steelyard.render.learners import _grid, _title
-from steelyard.render.pictures.forest import Bar, Forest, Rule
+from steelyard.render.pictures.forest import Bar, Forest, GuideLine
 from steelyard.render.pictures.plane import Line, curve_plane, plane_of
 from steelyard.results.measurement import Comparison, Leaderboard, Row
 from steelyard.results.plan import Curve
 
-ZERO = Rule(at=0.0, name="no difference")
+ZERO = GuideLine(at=0.0, name="no difference")
 
 
 def comparison_part(c: Comparison, *, flips: Flips | None = None, density: Curve | None = None) -> Part:
@@ -36,7 +36,7 @@ def comparison_part(c: Comparison, *, flips: Flips | None = None, density: Curve
             _systems(c),
             _slices(c),
             _splits(c),
-            Section(title="What it rests on", blocks=[Sentences(said=facts(c))]),
+            PageSection(title="What it rests on", blocks=[Sentences(said=facts(c))]),
             _items(c, flips),
         ),
         warnings=c.warnings,
@@ -51,7 +51,7 @@ def gap_forest(c: Comparison) -> Forest:
     rules = [ZERO]
     if c.equivalence is not None and c.equivalence.get("margin"):
         margin = c.equivalence["margin"]
-        rules += [Rule(at=side * margin, name=f"margin {figure(side * margin)}", sort="margin") for side in (-1, 1)]
+        rules += [GuideLine(at=side * margin, name=f"margin {figure(side * margin)}", sort="margin") for side in (-1, 1)]
     good = "right" if c.higher_is_better else "left"
     return Forest(
         title=f"{c.candidate.name} minus {c.baseline.name}, {metric_name(c, str)}",
@@ -61,12 +61,12 @@ def gap_forest(c: Comparison) -> Forest:
     )
 
 
-def _difference(c: Comparison) -> Section | None:
+def _difference(c: Comparison) -> PageSection | None:
     drawing = gap_forest(c)
-    return Section(title="The difference", blocks=[Picture(drawing=drawing)]) if c.difference.estimate is not None else None
+    return PageSection(title="The difference", blocks=[Picture(drawing=drawing)]) if c.difference.estimate is not None else None
 
 
-def _believed(c: Comparison, density: Curve | None) -> Section | None:
+def _believed(c: Comparison, density: Curve | None) -> PageSection | None:
     blocks: list[Block] = []
     if density is not None:
         blocks.append(Picture(drawing=curve_plane(density, "What is believed about the difference")))
@@ -76,8 +76,8 @@ def _believed(c: Comparison, density: Curve | None) -> Section | None:
         if rope:
             named = (("worse by more than the margin", "worse"), ("within the margin", "equivalent"), ("better by more", "better"))
             shares += [[name, _chance(rope[key])] for name, key in named]
-        blocks.append(Table(caption=f"Probabilities{prior_words(c)}", heads=["that the", "probability"], rows=shares, numbers=(1,)))
-    return Section(title="What is believed", blocks=blocks) if blocks else None
+        blocks.append(PageTable(caption=f"Probabilities{prior_words(c)}", heads=["that the", "probability"], rows=shares, numbers=(1,)))
+    return PageSection(title="What is believed", blocks=blocks) if blocks else None
 
 
 def _chance(p: float) -> str:
@@ -85,18 +85,18 @@ def _chance(p: float) -> str:
     return "> 0.9999" if p >= 0.99995 else "< 0.0001" if p < 0.00005 else f"{p:.4f}"
 
 
-def _systems(c: Comparison) -> Section:
+def _systems(c: Comparison) -> PageSection:
     systems, gap = rows_of(c)
     names = (c.baseline.name, c.candidate.name)
     drawing = Forest(
         title="Both systems", bars=[bar(name, row) for name, row in zip(names, systems, strict=True)], axis=metric_name(c, str)
     )
     rows = [[name, *row_texts(row), count_text(row.n)] for name, row in zip((*names, "candidate - baseline"), (*systems, gap), strict=True)]
-    table = Table(caption="Both systems and their difference", heads=["system", "estimate", "interval", "n"], rows=rows, numbers=(1, 3))
-    return Section(title="Both systems", blocks=[*([Picture(drawing=drawing)] if drawing.scale is not None else []), table])
+    table = PageTable(caption="Both systems and their difference", heads=["system", "estimate", "interval", "n"], rows=rows, numbers=(1, 3))
+    return PageSection(title="Both systems", blocks=[*([Picture(drawing=drawing)] if drawing.scale is not None else []), table])
 
 
-def _items(c: Comparison, flips: Flips | None) -> Section | None:
+def _items(c: Comparison, flips: Flips | None) -> PageSection | None:
     blocks: list[Block] = [flip_table(c.flips, c.baseline.name, c.candidate.name)] if c.flips is not None else []
     heads, rows = item_rows(c.telling, ("baseline", "candidate"))
     note = ""
@@ -107,10 +107,10 @@ def _items(c: Comparison, flips: Flips | None) -> Section | None:
         note += "steelyard report RESULT --flips FILE shows them here."
     if rows:
         blocks += item_tables(heads, rows, note)
-    return Section(title="Items that changed", blocks=blocks) if blocks else None
+    return PageSection(title="Items that changed", blocks=blocks) if blocks else None
 
 
-def _slices(c: Comparison) -> Section | None:
+def _slices(c: Comparison) -> PageSection | None:
     """A forest of the differences, and the table with p-values corrected over the slices of a column."""
     if not c.slices:
         return None
@@ -133,10 +133,10 @@ def _slices(c: Comparison) -> Section | None:
     )
     drawing = Forest(title="Difference by slice", bars=bars[:DRAWN], rules=[ZERO], axis="candidate minus baseline")
     note = f"The first {DRAWN} of {count_text(len(bars))} are drawn." if len(bars) > DRAWN else ""
-    return Section(title="By slice", blocks=[Picture(drawing=drawing, table=table, note=note) if drawing.scale is not None else table])
+    return PageSection(title="By slice", blocks=[Picture(drawing=drawing, table=table, note=note) if drawing.scale is not None else table])
 
 
-def _splits(c: Comparison) -> Section | None:
+def _splits(c: Comparison) -> PageSection | None:
     """Split by split, where learners were compared by cross-validation, and the pooled predictions."""
     blocks: list[Block] = []
     splits: Sequence[Mapping[str, Any]] = c.details.get("splits") or ()
@@ -151,8 +151,8 @@ def _splits(c: Comparison) -> Section | None:
         blocks.append(Picture(drawing=plane_of("Scores split by split", "split", metric_name(c, str), lines), table=table))
     grid = _grid(c, str)
     if grid is not None:
-        blocks.append(Table(caption=_title(c), heads=grid[0], rows=grid[1:], numbers=range(1, len(grid[0]))))
-    return Section(title="Split by split", blocks=blocks) if blocks else None
+        blocks.append(PageTable(caption=_title(c), heads=grid[0], rows=grid[1:], numbers=range(1, len(grid[0]))))
+    return PageSection(title="Split by split", blocks=blocks) if blocks else None
 
 
 # ---- many systems ----------------------------------------------------------------------------------------------------
@@ -190,8 +190,8 @@ def leaderboard_part(board: Leaderboard) -> Part:
         lead=lead,
         step=f"{count_text(board.n)} items. Systems of one tier could not be told apart from the tier's best.",
         sections=joined(
-            Section(title="Systems", blocks=[*blocks, table]),
-            Section(
+            PageSection(title="Systems", blocks=[*blocks, table]),
+            PageSection(
                 title="All pairs", blocks=[capped("All pairs, candidate minus baseline", heads, pairs, numbers=(2, 4, 5))] if pairs else []
             ),
             _ranks(board),
@@ -202,7 +202,7 @@ def leaderboard_part(board: Leaderboard) -> Part:
     )
 
 
-def _ranks(board: Leaderboard) -> Section | None:
+def _ranks(board: Leaderboard) -> PageSection | None:
     found = board.ranks
     if found is None:
         return None
@@ -215,4 +215,4 @@ def _ranks(board: Leaderboard) -> Section | None:
         f"Friedman {p_is(found['p_chi2'])}, Iman-Davenport {p_is(found['p_f'])}."
     )
     drawing = Forest(title="Mean ranks with the critical difference", bars=bars, axis="mean rank, 1 is best")
-    return Section(title="Ranks", blocks=[Picture(drawing=drawing, note=note)])
+    return PageSection(title="Ranks", blocks=[Picture(drawing=drawing, note=note)])

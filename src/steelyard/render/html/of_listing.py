@@ -17,7 +17,7 @@ from steelyard.render.history import (
     _series_cells,
     drift_facts,
 )
-from steelyard.render.html.pieces import Notes, Part, Picture, Section, Table, capped, joined
+from steelyard.render.html.pieces import NoteList, PageSection, PageTable, Part, Picture, capped, joined
 from steelyard.render.listing_cells import (
     LIST_HEADS,
     LIST_NUMBERS,
@@ -37,7 +37,7 @@ from steelyard.render.listing_cells import (
 from steelyard.render.pictures.plane import Line, Plane, plane_of
 from steelyard.render.verdict_facts import spec_text
 from steelyard.results.history import Drift, RunList
-from steelyard.results.references import Changed, Lint, Listing, Shown, Started, Story
+from steelyard.results.references import Lint, Listing, ProjectInit, ReferenceChange, ReferenceDetail, ReferenceHistory
 
 TONES = {True: "regression", False: "plain", None: "inconclusive"}  # no drift shown is no proof of none
 
@@ -45,7 +45,7 @@ TONES = {True: "regression", False: "plain", None: "inconclusive"}  # no drift s
 def listing_part(r: Listing) -> Part:
     """The references, a table for each task."""
     found = [
-        Section(
+        PageSection(
             title=task,
             blocks=[
                 capped(f"References of {task}, {rows[0]['file']}", LIST_HEADS, [list_cells(row) for row in rows], numbers=LIST_NUMBERS)
@@ -56,7 +56,7 @@ def listing_part(r: Listing) -> Part:
     return Part(word="references", about=r.directory, lead=r.conclusion, sections=found, warnings=r.warnings, signature=r.signature)
 
 
-def shown_part(r: Shown) -> Part:
+def shown_part(r: ReferenceDetail) -> Part:
     """One reference in full."""
     entry = [[key, spec_text(value) if isinstance(value, Mapping) else figure(value)] for key, value in (r.entry or {}).items()]
     rule = [[str(number["name"]), figure(number["value"]), str(number["source"])] for number in r.rule]
@@ -65,10 +65,12 @@ def shown_part(r: Shown) -> Part:
         about=f"{r.task}, {about(r.model, r.spec)}",
         lead=r.conclusion,
         sections=joined(
-            Section(title="The entry", blocks=[capped(f"{r.file}, line {r.line}", ["key", "value"], entry)] if entry else []),
-            Section(title="The rule", blocks=[capped("The rule and where it comes from", RULE_HEADS, rule, numbers=(1,))] if rule else []),
-            Section(title="What it finds", blocks=[Notes(pairs=gate_facts(r))]) if r.gate is not None else None,
-            Section(title="Why this one", blocks=[Notes(pairs=held_lines(r))]) if r.held else None,
+            PageSection(title="The entry", blocks=[capped(f"{r.file}, line {r.line}", ["key", "value"], entry)] if entry else []),
+            PageSection(
+                title="The rule", blocks=[capped("The rule and where it comes from", RULE_HEADS, rule, numbers=(1,))] if rule else []
+            ),
+            PageSection(title="What it finds", blocks=[NoteList(pairs=gate_facts(r))]) if r.gate is not None else None,
+            PageSection(title="Why this one", blocks=[NoteList(pairs=held_lines(r))]) if r.held else None,
         ),
         warnings=r.warnings,
         signature=r.signature,
@@ -92,21 +94,23 @@ def lint_part(r: Lint) -> Part:
         about=r.directory,
         tone="pass" if r.exit_code == 0 else "regression",
         lead=r.conclusion,
-        sections=[Section(title="Findings", blocks=[table])] if rows else [],
+        sections=[PageSection(title="Findings", blocks=[table])] if rows else [],
         warnings=r.warnings,
         signature=r.signature,
     )
 
 
-def story_part(r: Story) -> Part:
+def story_part(r: ReferenceHistory) -> Part:
     """How references came about."""
     sections = []
     for series in r.series:
         rows = [story_cells(change) for change in series["changes"]]
         name = about(series["model"], series["spec"])
-        notes = Notes(pairs=[("in all", story_sum(series))])
+        notes = NoteList(pairs=[("in all", story_sum(series))])
         sections.append(
-            Section(title=name, blocks=[*([capped(f"Changes of {name}", STORY_HEADS, rows, numbers=STORY_NUMBERS)] if rows else []), notes])
+            PageSection(
+                title=name, blocks=[*([capped(f"Changes of {name}", STORY_HEADS, rows, numbers=STORY_NUMBERS)] if rows else []), notes]
+            )
         )
     return Part(
         word="history",
@@ -119,7 +123,7 @@ def story_part(r: Story) -> Part:
     )
 
 
-def changed_part(r: Changed) -> Part:
+def changed_part(r: ReferenceChange) -> Part:
     """What was done to references."""
     heads, rows = changed_cells(r)
     table = capped("What was changed", heads, rows, numbers=(2, 3, 4) if r.action == "import" else (2,))
@@ -127,14 +131,14 @@ def changed_part(r: Changed) -> Part:
         word=r.action,
         about=r.directory,
         lead=r.conclusion,
-        sections=[Section(title="What was changed", blocks=[table])] if rows else [],
+        sections=[PageSection(title="What was changed", blocks=[table])] if rows else [],
         warnings=r.warnings,
         methods=[("reason", r.reason)] if r.reason else [],
         signature=r.signature,
     )
 
 
-def started_part(r: Started) -> Part:
+def started_part(r: ProjectInit) -> Part:
     """What `init` wrote."""
     files = [[path, "written"] for path in r.written] + [[path, "left as it is"] for path in r.kept]
     return Part(
@@ -142,7 +146,9 @@ def started_part(r: Started) -> Part:
         about="references",
         lead=r.conclusion,
         command=[line.split(" ") for line in r.next],
-        sections=joined(Section(title="Files", blocks=[Table(caption="Files", heads=["file", "what"], rows=files)] if files else [])),
+        sections=joined(
+            PageSection(title="Files", blocks=[PageTable(caption="Files", heads=["file", "what"], rows=files)] if files else [])
+        ),
         warnings=r.warnings,
         signature=r.signature,
     )
@@ -158,7 +164,7 @@ def history_part(r: RunList) -> Part:
         word="history",
         about=r.place,
         lead=r.conclusion,
-        sections=[Section(title="Runs", blocks=[capped("Runs, newest first", RUN_HEADS, rows, numbers=RUN_NUMBERS)])] if rows else [],
+        sections=[PageSection(title="Runs", blocks=[capped("Runs, newest first", RUN_HEADS, rows, numbers=RUN_NUMBERS)])] if rows else [],
         warnings=r.warnings,
         signature=r.signature,
     )
@@ -191,9 +197,9 @@ def drift_part(r: Drift) -> Part:
         tone=TONES[r.drifting],
         lead=r.conclusion,
         sections=joined(
-            Section(title="Run by run", blocks=[Picture(drawing=drawing, table=table)]) if drawing is not None else None,
-            Section(title="What was found", blocks=[Notes(pairs=drift_facts(r))]) if drift_facts(r) else None,
-            Section(
+            PageSection(title="Run by run", blocks=[Picture(drawing=drawing, table=table)]) if drawing is not None else None,
+            PageSection(title="What was found", blocks=[NoteList(pairs=drift_facts(r))]) if drift_facts(r) else None,
+            PageSection(
                 title="Items that waver",
                 blocks=[capped("Items whose outcome differs between runs", FLAKY_HEADS, flaky, numbers=FLAKY_NUMBERS)] if flaky else [],
             ),

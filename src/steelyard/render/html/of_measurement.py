@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from steelyard.render import blocks, summary
 from steelyard.render.digits import count_text, row_texts
-from steelyard.render.html.pieces import DRAWN, Beside, Block, Matrix, Part, Picture, Section, Table, capped, joined
+from steelyard.render.html.pieces import DRAWN, Beside, Block, Matrix, PageSection, PageTable, Part, Picture, capped, joined
 from steelyard.render.pictures.forest import Bar, Forest
 from steelyard.render.pictures.plane import curve_plane
 from steelyard.results.measurement import Interval, Measurement, Row
@@ -61,11 +61,11 @@ def measurement_part(m: Measurement, densities: Densities | None = None) -> Part
     )
 
 
-def _headline(rows: Sequence[Row]) -> Section | None:
+def _headline(rows: Sequence[Row]) -> PageSection | None:
     """Every metric on its own axis: a share and a number of errors have none in common."""
     if not rows:
         return None
-    table = Table(
+    table = PageTable(
         caption="Metrics with their intervals",
         heads=["metric", "estimate", summary.interval_word(rows), "n"],
         rows=[[row.name, *row_texts(row), count_text(row.n)] for row in rows[:DRAWN]],
@@ -83,7 +83,7 @@ def _headline(rows: Sequence[Row]) -> Section | None:
         for i, some in enumerate(groups)
         if any(bar(r.name, r).numbers for r in some)
     ]
-    return Section(title="How good", blocks=drawn or [table])
+    return PageSection(title="How good", blocks=drawn or [table])
 
 
 def _within_unit(row: Row) -> bool:
@@ -91,7 +91,7 @@ def _within_unit(row: Row) -> bool:
     return bool(known) and all(-1 <= x <= 1 for x in known)
 
 
-def _by(block: blocks.Block) -> Section:
+def _by(block: blocks.Block) -> PageSection:
     """A small picture per metric, and one table of all."""
     names = block.metrics
     pictures = [
@@ -115,23 +115,23 @@ def _by(block: blocks.Block) -> Section:
     if block.hidden or hidden:
         said = f"{count_text(DRAWN)} are drawn, {count_text(len(block.entries))} listed"
         said += f", {count_text(block.hidden)} more are in --format json." if block.hidden else "."
-        table = Table(caption=table.caption, heads=table.heads, rows=table.rows, numbers=table.numbers, note=said, folded=table.folded)
-    return Section(title=f"By {block.by}", blocks=[Beside(pictures=[p for p in pictures if p.drawing.svg()]), table])
+        table = PageTable(caption=table.caption, heads=table.heads, rows=table.rows, numbers=table.numbers, note=said, folded=table.folded)
+    return PageSection(title=f"By {block.by}", blocks=[Beside(pictures=[p for p in pictures if p.drawing.svg()]), table])
 
 
 def _cell(row: Row | None) -> str:
     return "" if row is None else " ".join(row_texts(row)).removesuffix(" -")
 
 
-def _believed(densities: Densities) -> Section | None:
+def _believed(densities: Densities) -> PageSection | None:
     pictures = [Picture(drawing=curve_plane(curve, f"What is believed about {name}")) for name, curve in densities.items()]
-    return Section(title="What is believed", blocks=[Beside(pictures=pictures)]) if pictures else None
+    return PageSection(title="What is believed", blocks=[Beside(pictures=pictures)]) if pictures else None
 
 
 # ---- who was taken for whom ------------------------------------------------------------------------------------------
 
 
-def confusion(counts: Counts) -> Section | None:
+def confusion(counts: Counts) -> PageSection | None:
     """The table of truths and predictions, or of the pairs mixed up most; nothing for bare right and wrong."""
     if counts.kind == "outcomes" or len(counts.labels) < 2:
         return None
@@ -157,7 +157,7 @@ def confusion(counts: Counts) -> Section | None:
         if t in sums
     ]
     note = "Rows: truth; columns: prediction. Shaded by the share of the row; right answers are framed."
-    return Section(
+    return PageSection(
         title="Confusion",
         blocks=[
             Matrix(
@@ -171,15 +171,15 @@ def _heat(n: int, of: int) -> int:
     return 0 if n == 0 else min(5, 1 + 5 * n // of)
 
 
-def _mixed_up(counts: Counts, cells: Mapping[tuple[int, int], int]) -> Section | None:
+def _mixed_up(counts: Counts, cells: Mapping[tuple[int, int], int]) -> PageSection | None:
     wrong = sorted(((n, t, p) for (t, p), n in cells.items() if t != p), key=lambda each: (-each[0], each[1], each[2]))
     if not wrong:
         return None
-    table = Table(
+    table = PageTable(
         caption="The pairs that are mixed up most",
         heads=["truth", "prediction", "items"],
         rows=[[counts.labels[t], counts.labels[p], count_text(n)] for n, t, p in wrong[:PAIRS]],
         numbers=(2,),
         note=f"{count_text(len(counts.labels))} classes: {count_text(min(PAIRS, len(wrong)))} of {count_text(len(wrong))} pairs are shown.",
     )
-    return Section(title="Confusion", blocks=[table])
+    return PageSection(title="Confusion", blocks=[table])

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from steelyard.render.html.of_verdict import fact_block
-from steelyard.render.html.pieces import Block, Part, Picture, Section, Table, capped, joined
+from steelyard.render.html.pieces import Block, PageSection, PageTable, Part, Picture, capped, joined
 from steelyard.render.pictures.plane import curve_plane
 from steelyard.render.plan import columns_of, facts, tables
 from steelyard.results.plan import Plan
@@ -25,8 +25,8 @@ def plan_part(plan: Plan) -> Part:
         about=f"{plan.goal}{f', {plan.design}' if plan.design else ''}",
         lead=plan.conclusion,
         sections=joined(
-            Section(title="How many", blocks=[*blocks, fact_block("The plan in numbers", [facts(plan)])] if facts(plan) else blocks),
-            *(Section(title=title.capitalize(), blocks=[rows_table(title.capitalize(), rows)]) for title, rows in tables(plan)),
+            PageSection(title="How many", blocks=[*blocks, fact_block("The plan in numbers", [facts(plan)])] if facts(plan) else blocks),
+            *(PageSection(title=title.capitalize(), blocks=[rows_table(title.capitalize(), rows)]) for title, rows in tables(plan)),
         ),
         warnings=plan.warnings,
         methods=[("assumed", plan.assumed)] if plan.assumed else [],
@@ -34,7 +34,7 @@ def plan_part(plan: Plan) -> Part:
     )
 
 
-def rows_table(caption: str, rows: Sequence[Mapping[str, Any]]) -> Table:
+def rows_table(caption: str, rows: Sequence[Mapping[str, Any]]) -> PageTable:
     """Rows with the same keys as a table; the numbers of a column share their decimals."""
     columns = columns_of(rows, str)
     cells = [[column.cells[i].strip() for column in columns] for i in range(len(rows))]

@@ -8,8 +8,21 @@ from typing import Any
 from steelyard.render.curve_text import figure
 from steelyard.render.digits import NONE, count_text, percent
 from steelyard.render.html.changes import item_rows
-from steelyard.render.html.pieces import Block, Cell, Facts, Inside, Notes, Part, Picture, Section, Table, aligned, capped, joined
-from steelyard.render.pictures.forest import Bar, Forest, Rule
+from steelyard.render.html.pieces import (
+    Block,
+    Cell,
+    FactList,
+    Inside,
+    NoteList,
+    PageSection,
+    PageTable,
+    Part,
+    Picture,
+    aligned,
+    capped,
+    joined,
+)
+from steelyard.render.pictures.forest import Bar, Forest, GuideLine
 from steelyard.render.pictures.plane import Line, Plane, plane_of
 from steelyard.render.suite import FIGURES, guards, legend, tally, waived
 from steelyard.render.suite import figures as suite_figures
@@ -47,19 +60,19 @@ def gap_forest(v: Verdict) -> Forest | None:
     low, high = v.difference.get("lower"), v.difference.get("upper")
     shown = score_text(v)
     said = shown(estimate) + ("" if low is None or high is None else f"  [{shown(low)}, {shown(high)}]")
-    rules = [Rule(at=0.0, name="no change")]
+    rules = [GuideLine(at=0.0, name="no change")]
     if v.margin:
-        rules.append(Rule(at=-v.margin, name=f"tolerated: margin {figure(v.margin)}", sort="margin"))
+        rules.append(GuideLine(at=-v.margin, name=f"tolerated: margin {figure(v.margin)}", sort="margin"))
     if v.theta is not None:
-        rules.append(Rule(at=-v.theta, name=f"matters: theta {figure(v.theta)}", sort="theta"))
+        rules.append(GuideLine(at=-v.theta, name=f"matters: theta {figure(v.theta)}", sort="theta"))
     if v.theta is None and v.mde is not None:
-        rules.append(Rule(at=-v.mde, name="smallest drop it could find", sort="theta"))
+        rules.append(GuideLine(at=-v.mde, name="smallest drop it could find", sort="theta"))
     bar = Bar(name=f"change of {v.metric}", estimate=estimate, low=low, high=high, said=said)
     turned = "worse to the left, better to the right" + ("" if v.higher_is_better else " (turned: lower is better)")
     return Forest(title=f"Change of {v.metric} against the reference", bars=[bar], rules=rules, axis=turned)
 
 
-def _difference(v: Verdict) -> Section | None:
+def _difference(v: Verdict) -> PageSection | None:
     drawing = gap_forest(v)
     if drawing is None:
         return None
@@ -69,21 +82,21 @@ def _difference(v: Verdict) -> Section | None:
         [f"{end} bound, one-sided {percent(1 - v.alpha)}", shown(v.difference[end])] for end in ("lower", "upper") if end in v.difference
     ]
     rows += [[rule.name, shown(rule.at)] for rule in drawing.rules]
-    table = Table(caption="The difference and its lines", heads=["what", "value"], rows=rows, numbers=(1,), folded="The numbers")
+    table = PageTable(caption="The difference and its lines", heads=["what", "value"], rows=rows, numbers=(1,), folded="The numbers")
     note = f"Bounds: one-sided, {percent(1 - v.alpha)} each." if v.difference.get("lower") is not None else ""
-    return Section(
+    return PageSection(
         title="How bad" if v.verdict == "regression" else "The change", blocks=[Picture(drawing=drawing, table=table, note=note)]
     )
 
 
-def _numbers(v: Verdict) -> Section:
-    return Section(title="The numbers", blocks=[fact_block("Scores and rule", facts(v))])
+def _numbers(v: Verdict) -> PageSection:
+    return PageSection(title="The numbers", blocks=[fact_block("Scores and rule", facts(v))])
 
 
-def fact_block(caption: str, groups: Sequence[Sequence[tuple[str, str, str]]]) -> Facts:
+def fact_block(caption: str, groups: Sequence[Sequence[tuple[str, str, str]]]) -> FactList:
     """Facts with their numbers on the decimal points."""
     texts = iter(aligned([value for group in groups for _, value, _ in group]))
-    return Facts(caption=caption, groups=[[(name.strip(), next(texts), meaning) for name, _, meaning in group] for group in groups])
+    return FactList(caption=caption, groups=[[(name.strip(), next(texts), meaning) for name, _, meaning in group] for group in groups])
 
 
 # ---- the path of a run that could stop -------------------------------------------------------------------------------
@@ -104,7 +117,7 @@ def path_plane(stopping: Mapping[str, Any], *, judged: bool = True) -> Plane | N
     return plane_of("The path of the run", "items asked", f"statistic ({stopping.get('design', 'sequential test')})", lines, zero=True)
 
 
-def path_section(stopping: Mapping[str, Any] | None, *, judged: bool = True) -> Section | None:
+def path_section(stopping: Mapping[str, Any] | None, *, judged: bool = True) -> PageSection | None:
     """The way to a decision, and the looks behind it."""
     drawing = None if stopping is None else path_plane(stopping, judged=judged)
     if stopping is None or drawing is None:
@@ -114,7 +127,7 @@ def path_section(stopping: Mapping[str, Any] | None, *, judged: bool = True) -> 
     heads = ["items", "statistic", "lower boundary", "upper boundary", "alpha spent", "decision"]
     table = capped("The looks", heads, rows, numbers=(0, 1, 2, 3, 4), folded="The looks")
     note = f"Stopped after {count_text(stopping['n_used'])} of {count_text(stopping['n_available'])} items" if "n_used" in stopping else ""
-    return Section(title="The way there", blocks=[Picture(drawing=drawing, table=table, note=note)])
+    return PageSection(title="The way there", blocks=[Picture(drawing=drawing, table=table, note=note)])
 
 
 def _cell(value: Any) -> str:
@@ -124,7 +137,7 @@ def _cell(value: Any) -> str:
 # ---- the items that changed ------------------------------------------------------------------------------------------
 
 
-def changed_items(v: Verdict, flips: Flips | None) -> Section | None:
+def changed_items(v: Verdict, flips: Flips | None) -> PageSection | None:
     """How many items went which way, and the most telling of them; all of them, if they were given."""
     blocks: list[Block] = [flip_table(v.flips, "the reference", "the run")] if v.flips is not None else []
     told = sorted(v.telling, key=lambda item: item.get("change") == "gained") if v.verdict == "regression" else v.telling
@@ -136,24 +149,24 @@ def changed_items(v: Verdict, flips: Flips | None) -> Section | None:
         note = f"The {count_text(len(rows))} most telling of {count_text(all_of)}."
     if rows:
         blocks += item_tables(heads, rows, note)
-    return Section(title="Items that changed", blocks=blocks) if blocks else None
+    return PageSection(title="Items that changed", blocks=blocks) if blocks else None
 
 
 def item_tables(heads: Sequence[str], rows: Sequence[Sequence[Cell]], note: str = "") -> list[Block]:
     """Flipped items: the first twenty, and the others behind a line to click on. Many can be searched."""
     made = capped("Items that changed, the most telling first", heads, rows)
     first, rest = made.rows[:OPEN], made.rows[OPEN:]
-    blocks: list[Block] = [Table(caption=made.caption, heads=heads, rows=first, note=note, search=len(first) > 5)]
+    blocks: list[Block] = [PageTable(caption=made.caption, heads=heads, rows=first, note=note, search=len(first) > 5)]
     if rest:
         folded = f"{count_text(len(rest))} more items that changed"
-        blocks.append(Table(caption="More items that changed", heads=heads, rows=rest, note=made.note, folded=folded, more=True))
+        blocks.append(PageTable(caption="More items that changed", heads=heads, rows=rest, note=made.note, folded=folded, more=True))
     return blocks
 
 
-def flip_table(flips: Mapping[str, int], first: str, second: str) -> Table:
+def flip_table(flips: Mapping[str, int], first: str, second: str) -> PageTable:
     """Right and wrong of two systems, crossed."""
     shown = {key: count_text(flips.get(key, 0)) for key in ("both", "baseline_only", "candidate_only", "neither")}
-    return Table(
+    return PageTable(
         caption=f"Items by whether {first} and {second} have them right",
         heads=["", f"{second}: right", f"{second}: wrong"],
         rows=[
@@ -179,7 +192,7 @@ def suite_forest(s: Suite) -> Forest | None:
     return Forest(
         title="Change of every guard",
         bars=named[:40],
-        rules=[Rule(at=0.0, name="no change")],
+        rules=[GuideLine(at=0.0, name="no change")],
         axis="worse to the left, better to the right",
     )
 
@@ -199,9 +212,9 @@ def suite_part(s: Suite) -> Part:
         tone=s.verdict,
         lead=s.conclusion,
         sections=joined(
-            Section(title="Guards", blocks=blocks),
-            Section(title="Waivers", blocks=[Notes(pairs=waivers)]) if waivers else None,
-            Section(title="Behind each verdict", blocks=[Inside(parts=[verdict_part(g.verdict, g.counts_as) for g in found])]),
+            PageSection(title="Guards", blocks=blocks),
+            PageSection(title="Waivers", blocks=[NoteList(pairs=waivers)]) if waivers else None,
+            PageSection(title="Behind each verdict", blocks=[Inside(parts=[verdict_part(g.verdict, g.counts_as) for g in found])]),
         ),
         warnings=s.warnings,
         methods=[("columns", legend(s))],
@@ -215,7 +228,7 @@ def recorded_part(r: Recorded) -> Part:
         word=_recorded_word(r),
         about=_recorded_about(r),
         lead=r.conclusion,
-        sections=joined(Section(title="The reference", blocks=[fact_block("What is on record", [_recorded_facts(r)])])),
+        sections=joined(PageSection(title="The reference", blocks=[fact_block("What is on record", [_recorded_facts(r)])])),
         warnings=r.warnings,
         methods=_recorded_notes(r),
         signature=r.signature,

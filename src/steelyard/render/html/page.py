@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 from steelyard.errors import UsageError
 from steelyard.render import safe
 from steelyard.render.html.parts import NOTHING, Extra, part_of
-from steelyard.render.html.pieces import Cell, Inside, Marked, Part, Table, aligned
+from steelyard.render.html.pieces import Cell, Inside, Marked, PageTable, Part, aligned
 from steelyard.render.verdict import LONG, short
 from steelyard.version import __version__
 
@@ -70,7 +70,8 @@ def _headline(parts: Sequence[Part]) -> str:
 def _searched(part: Part) -> bool:
     blocks = [block for section in part.sections for block in section.blocks]
     return any(
-        (isinstance(block, Table) and block.search) or (isinstance(block, Inside) and any(map(_searched, block.parts))) for block in blocks
+        (isinstance(block, PageTable) and block.search) or (isinstance(block, Inside) and any(map(_searched, block.parts)))
+        for block in blocks
     )
 
 
@@ -121,7 +122,7 @@ def environment() -> jinja2.Environment:
     return made
 
 
-def _columns(table: Table) -> list[list[Cell]]:
+def _columns(table: PageTable) -> list[list[Cell]]:
     """The rows of a table, its numbers on their decimal points."""
     columns: list[list[Cell]] = [list(column) for column in zip(*table.rows, strict=True)]
     for i in table.numbers:

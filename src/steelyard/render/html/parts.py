@@ -8,7 +8,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from steelyard.errors import UsageError
-from steelyard.render.html.pieces import Part, Section
+from steelyard.render.html.pieces import PageSection, Part
 from steelyard.rounding import steadied
 
 if TYPE_CHECKING:
@@ -37,11 +37,11 @@ _HOME = {
     "Suite": "of_verdict.suite",
     "Recorded": "of_verdict.recorded",
     "Listing": "of_listing.listing",
-    "Shown": "of_listing.shown",
+    "ReferenceDetail": "of_listing.shown",
     "Lint": "of_listing.lint",
-    "Story": "of_listing.story",
-    "Changed": "of_listing.changed",
-    "Started": "of_listing.started",
+    "ReferenceHistory": "of_listing.story",
+    "ReferenceChange": "of_listing.changed",
+    "ProjectInit": "of_listing.started",
     "RunList": "of_listing.history",
     "Drift": "of_listing.drift",
     "Certificate": "of_certificate.certificate",
@@ -80,7 +80,7 @@ def _evaluation(e: Evaluation, extra: Extra) -> Part:
     several = len(e.models) > 1
     blocks = [fact_block(f"What {model.name} did", [run_facts(e, model, named=False)]) for model in e.models]
     about = f"{e.task}, {' and '.join(model.name for model in e.models)}"
-    run = Section(title="The run", blocks=blocks)
+    run = PageSection(title="The run", blocks=blocks)
     if not answers:
         return Part(word="run", about=about, lead=e.conclusion, sections=[run], warnings=e.warnings, signature=e.signature)
     first = part_of(answers[0], extra)

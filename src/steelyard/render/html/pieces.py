@@ -31,7 +31,7 @@ Cell = str | Marked
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Table:
+class PageTable:
     """Rows under heads. `numbers` are the columns that stand on their decimal points; the first column names the row."""
 
     shape: ClassVar[str] = "table"
@@ -51,7 +51,7 @@ class Picture:
 
     shape: ClassVar[str] = "picture"
     drawing: Forest | Plane
-    table: Table | None = None
+    table: PageTable | None = None
     note: str = ""
 
     @property
@@ -68,7 +68,7 @@ class Beside:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Facts:
+class FactList:
     """Names, numbers and what they mean, in groups."""
 
     shape: ClassVar[str] = "facts"
@@ -77,7 +77,7 @@ class Facts:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Notes:
+class NoteList:
     """Labels, each with a sentence."""
 
     shape: ClassVar[str] = "notes"
@@ -111,11 +111,11 @@ class Inside:
     parts: Sequence[Part]
 
 
-Block = Table | Picture | Beside | Facts | Notes | Sentences | Matrix | Inside
+Block = PageTable | Picture | Beside | FactList | NoteList | Sentences | Matrix | Inside
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Section:
+class PageSection:
     """Blocks under a heading."""
 
     title: str
@@ -135,19 +135,21 @@ class Part:
     lead: str = ""
     step: str = ""
     command: Sequence[Sequence[str]] = ()  # lines of words that stay together
-    sections: Sequence[Section] = ()
+    sections: Sequence[PageSection] = ()
     warnings: Sequence[str] = ()
     hints: Sequence[str] = ()
     methods: Sequence[tuple[str, str]] = field(default=())
     signature: str = ""
 
 
-def capped(caption: str, heads: Sequence[str], rows: Sequence[Sequence[Cell]], *, numbers: Sequence[int] = (), folded: str = "") -> Table:
+def capped(
+    caption: str, heads: Sequence[str], rows: Sequence[Sequence[Cell]], *, numbers: Sequence[int] = (), folded: str = ""
+) -> PageTable:
     """A table of at most CAP rows, with a note about the rest; long ones can be searched."""
     over = len(rows) - CAP
     note = f"The first {count_text(CAP)} of {count_text(len(rows))} rows; --format json has them all." if over > 0 else ""
     search = len(rows) > 12 and not folded
-    return Table(caption=caption, heads=heads, rows=rows[:CAP], numbers=numbers, note=note, search=search, folded=folded)
+    return PageTable(caption=caption, heads=heads, rows=rows[:CAP], numbers=numbers, note=note, search=search, folded=folded)
 
 
 def aligned(cells: Sequence[str]) -> list[str]:
@@ -163,6 +165,6 @@ def aligned(cells: Sequence[str]) -> list[str]:
     return [cell + (FIGURE * (longest - len(tail)) if tail else POINT + FIGURE * longest) for cell, tail in zip(cells, tails, strict=True)]
 
 
-def joined(*sections: Section | None) -> list[Section]:
+def joined(*sections: PageSection | None) -> list[PageSection]:
     """The sections that have something to say."""
     return [section for section in sections if section is not None and section.blocks]

@@ -36,7 +36,7 @@ class Bar:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Rule:
+class GuideLine:
     """A line across all rows: where, what it is called, and which of DASHES draws it."""
 
     at: float
@@ -50,7 +50,7 @@ class Forest:
 
     title: str
     bars: Sequence[Bar]
-    rules: Sequence[Rule] = ()
+    rules: Sequence[GuideLine] = ()
     axis: str = ""
 
     @property
@@ -100,7 +100,7 @@ def _axis(scale: Scale, top: float, rows: int, name: str) -> list[str]:
     return [*parts, text(0.5, foot + 36, name, "middle", 'font-size="12"')] if name else parts
 
 
-def _rules(rules: Sequence[Rule], scale: Scale, foot: float) -> list[str]:
+def _rules(rules: Sequence[GuideLine], scale: Scale, foot: float) -> list[str]:
     """Each line with its name on a line of its own above the rows, so that names never run into one another."""
     lines, names = [], []
     for i, rule in enumerate(rules):
