@@ -2,8 +2,8 @@
 that are written for others (references, rows of a run, cards).
 
 The pages of the questions in `asked.py` are under `pages/`, a file for each question and format. Numbers are masked, so that
-another processor prints the same (`-p last_bits` is one); so are times, ids of runs, and the version. The style sheet and the script that HTML pages
-share are kept once.
+another processor prints the same (`-p last_bits` is one); so are times, ids of runs, and the version. The style sheet and the
+script that HTML pages share are kept once.
 After a change that is meant,
 
     python tests/outside/write.py
