@@ -18,7 +18,7 @@ from steelyard.infer.intervals.grouped import ROUNDING, GroupedProportion, group
 from steelyard.infer.resampling.bootstrap import Degenerate
 from steelyard.metrics.catalogue import Metric
 from steelyard.metrics.proportions import Proportion, why_undefined
-from steelyard.metrics.sums import SumStatistic, of_margins
+from steelyard.metrics.sums import QUOTIENT, SumStatistic, of_margins
 from steelyard.results.measurement import Row
 from steelyard.tally.sums import SparseRows, Sums
 
@@ -50,7 +50,7 @@ def grouped_row(metric: Metric, label: int | None, tally: TableTally, proportion
         settings.warn(f"{name} is undefined: {why_undefined(metric, None)}")
         return make_row(metric, label, counts, None, n, None, settings, {})
     details = dict(tally.details)
-    enough = enough_units(tally.kind, units, settings, details)
+    enough = enough_units(tally.kind, units, settings, details, QUOTIENT if proportion is not None else statistic, name)
     method = settings.interval or ("wilson" if proportion is not None else "delta")
     allowed = (["wilson"] if proportion is not None else []) + ["delta", "percentile", "bca", "studentized"]
     if method not in allowed:
@@ -154,20 +154,31 @@ def _enough_of(proportion: Proportion, units: Sums, classes: int, name: str, set
     return not counting.too_few
 
 
-def enough_units(kind: str, units: Sums, settings: MeasureOptions, details: dict[str, Any] | None = None) -> bool:
+def enough_units(
+    kind: str,
+    units: Sums,
+    settings: MeasureOptions,
+    details: dict[str, Any] | None = None,
+    statistic: SumStatistic = QUOTIENT,
+    name: str = "",
+) -> bool:
     """Whether there are units enough for an interval, with the warning that belongs to so many; one rule for every metric."""
     if kind in ("items", "weights"):
         return True
-    groups = Groups.of(np.ones(units.n) if units.sizes is None else units.sizes)
-    return enough_groups(groups, settings, details, "groups" if kind == "groups" else REPEATED)
+    groups = infer_sums.groups_of(units, statistic if kind == "groups" else QUOTIENT)
+    return enough_groups(groups, settings, details, "groups" if kind == "groups" else REPEATED, name)
 
 
-def enough_groups(groups: Groups, settings: MeasureOptions, details: dict[str, Any] | None = None, what: str = "groups") -> bool:
-    """The same, of the groups themselves."""
+def enough_groups(
+    groups: Groups, settings: MeasureOptions, details: dict[str, Any] | None = None, what: str = "groups", name: str = ""
+) -> bool:
+    """The same, of the groups themselves. name: the metric whose items the groups are counted by, if not by all."""
     grouped = what != REPEATED
     if details is not None and grouped:
         details["groups_effective"] = groups.effective
     said = groups.words(what)
+    if groups.worth is not None and name and (groups.few or groups.number < FEWEST):
+        said = f"{name}: {said}"
     if groups.number < FEWEST:
         settings.warn(f"only {said}: no interval can be given, at least {FEWEST} are needed")
     elif groups.too_few:

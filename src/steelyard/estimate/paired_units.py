@@ -69,7 +69,7 @@ def compare_units(
         df=df,
         details={"groups": len(a), "units": len(a)} if grouped else {},
     )
-    if grouped and not enough_units("groups", tally, asked.own, found.details):
+    if grouped and not enough_units("groups", tally, asked.own, found.details, difference, metric.name):
         found.too_few = True
     else:
         found.interval = units_interval(a, b, statistic, metric, asked, sizes, single)

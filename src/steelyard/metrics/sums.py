@@ -26,10 +26,14 @@ BINS = 10
 
 @dataclass(frozen=True, slots=True)
 class SumStatistic:
-    """value maps column totals, shape (..., k), to numbers, shape (...); gradient maps totals (k,) to derivatives (k,)."""
+    """value maps column totals, shape (..., k), to numbers, shape (...); gradient maps totals (k,) to derivatives (k,).
+
+    classes: of how many classes the columns are the margins; 0 where they are none.
+    """
 
     value: Callable[[FloatArray], FloatArray]
     gradient: Callable[[FloatArray], FloatArray]
+    classes: int = 0
 
 
 def _quotient(s: FloatArray) -> FloatArray:
@@ -168,4 +172,4 @@ def of_margins(statistic: TableStatistic, classes: int) -> SumStatistic:
         g = statistic.gradient(margins(s))
         return np.concatenate([g.hit, g.truth, g.prediction, [g.n]])
 
-    return SumStatistic(lambda s: np.asarray(statistic.value(margins(s))), gradient)
+    return SumStatistic(lambda s: np.asarray(statistic.value(margins(s))), gradient, classes)

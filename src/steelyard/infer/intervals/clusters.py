@@ -30,6 +30,7 @@ class Groups:
     """
 
     sizes: FloatArray
+    worth: float | None = None  # known to be worth this many, where a metric rests on some classes of their items
 
     @classmethod
     def of(cls, sizes: npt.ArrayLike) -> Groups:
@@ -45,6 +46,8 @@ class Groups:
     @property
     def effective(self) -> float:
         """How many equal groups they are worth."""
+        if self.worth is not None:
+            return self.worth
         return float(self.sizes.sum()) ** 2 / float(self.sizes @ self.sizes) if self.number else 0.0
 
     @property
@@ -71,6 +74,8 @@ class Groups:
         if self.effective > 0.95 * self.number:
             return f"{self.number} {what}"
         worth = f"{self.effective:.1f}" if self.effective < 10 else f"{self.effective:.0f}"
+        if self.worth is not None:
+            return f"{self.number} {what} that are worth {worth} equal ones, because the items that it rests on lie in few of them"
         return f"{self.number} {what} of unequal size that are worth {worth} equal ones, the largest with {self.largest:.0%} of the items"
 
 
@@ -95,6 +100,19 @@ def bell_mccaffrey(sizes: FloatArray) -> float:
     h = sizes / total
     q = sizes * h / (1 - h)
     return total**2 / (float(sizes @ sizes) + float(q.sum()) ** 2 - float(q @ q))
+
+
+def bell_mccaffrey_of(share: FloatArray, kind: npt.NDArray[np.int64]) -> FloatArray:
+    """The same for several sets of groups at once: shares of one in each set, below 1, and the set that each belongs to.
+
+    Reference: BellMcCaffrey2002; PustejovskyTipton2018.
+
+    >>> [round(float(x), 3) for x in bell_mccaffrey_of(np.array([0.25] * 4 + [0.5, 0.5]), np.array([0] * 4 + [1, 1]))]
+    [3.0, 1.0]
+    """
+    q = share * share / (1 - share)
+    squares, first, second = (np.bincount(kind, weights=each) for each in (share * share, q, q * q))
+    return np.asarray(1 / (squares + first**2 - second))
 
 
 def cr2(effects: FloatArray, leverage: FloatArray) -> float:

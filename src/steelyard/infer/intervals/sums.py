@@ -12,7 +12,8 @@ import numpy as np
 import numpy.typing as npt
 
 from steelyard.infer.intervals.cells import BLOCK, redraw
-from steelyard.infer.intervals.clusters import ClusterVariance, cluster_spread
+from steelyard.infer.intervals.class_groups import class_groups
+from steelyard.infer.intervals.clusters import ClusterVariance, Groups, cluster_spread
 from steelyard.infer.normal import tail
 from steelyard.infer.resampling import bootstrap
 from steelyard.metrics.sums import SumStatistic
@@ -56,8 +57,28 @@ def spread(sums: Sums, statistic: SumStatistic) -> ClusterVariance:
         return ClusterVariance(n / (n - 1) * float(sums.count @ u**2), n - 1)
     single = None if sums.single is None else sums.single(gradient)
     squares = None if single is None else float(single @ single)
+    if statistic.classes and np.any(u):
+        found = class_groups(sums, gradient, statistic.classes)
+        variance, df = cluster_spread(u, found.sizes, squares=squares, answers=sums.answers, leverage=found.leverage)
+        return ClusterVariance(variance, min(df, found.df))
     effects, sizes = (np.repeat(x, sums.count) for x in (u, sums.sizes))
     return cluster_spread(effects, sizes, squares=squares, answers=sums.answers)
+
+
+def groups_of(sums: Sums, statistic: SumStatistic) -> Groups:
+    """The groups as the statistic sees them: by their items, or class by class for a metric of classes.
+
+    Reference: CarterSchnepelSteigerwald2017; Satterthwaite1946.
+    """
+    plain = Groups.of(np.ones(sums.n) if sums.sizes is None else np.repeat(sums.sizes, sums.count))
+    if not statistic.classes or plain.too_few:
+        return plain
+    with np.errstate(divide="ignore", invalid="ignore"):
+        gradient = statistic.gradient(sums.totals())
+    if not np.isfinite(gradient).all() or not np.any(gradient):
+        return plain
+    found = class_groups(sums, gradient, statistic.classes)
+    return Groups(found.sizes[found.sizes > 0], min(plain.effective, found.worth))
 
 
 def standard_error(sums: Sums, statistic: SumStatistic) -> float:

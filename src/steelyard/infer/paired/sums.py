@@ -40,7 +40,7 @@ def difference_statistic(statistic: SumStatistic, columns: int) -> SumStatistic:
     def gradient(s: FloatArray) -> FloatArray:
         return np.concatenate([-statistic.gradient(s[:columns]), statistic.gradient(s[columns:])])
 
-    return SumStatistic(value, gradient)
+    return SumStatistic(value, gradient, statistic.classes)
 
 
 def side_by_side(rows_a: Rows, rows_b: Rows, count: npt.ArrayLike | None = None) -> Sums:
