@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from steelyard.questions.report.every_eval_ever import every_eval_ever
     from steelyard.questions.report.report import report
     from steelyard.questions.run.run import run
+    from steelyard.questions.run.task import read_task
     from steelyard.questions.suite.check_suite import check_suite
     from steelyard.questions.suite.run_suite import run_suite
     from steelyard.results.certificate import Certificate
@@ -52,6 +53,7 @@ _HOME = {
     "check_suite": "questions.suite.check_suite",
     "record": "questions.record.record",
     "report": "questions.report.report",
+    "read_task": "questions.run.task",
     "run": "questions.run.run",
     "run_suite": "questions.suite.run_suite",
     "DryRun": "results.evaluation",
@@ -141,6 +143,7 @@ __all__ = [
     "plan_estimate",
     "plan_train",
     "posterior",
+    "read_task",
     "record",
     "report",
     "run",

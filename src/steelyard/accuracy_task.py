@@ -28,12 +28,12 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from steelyard.errors import SteelyardError, UsageError
+from steelyard.estimate.guard.rule import is_better_higher
 from steelyard.evaluate.models.engine_spec import spec_of
 from steelyard.evaluate.task import prompts
 from steelyard.evaluate.task.prompts import PromptSample
 from steelyard.options import SOURCE_KEYWORDS, keywords_of, refuse_unknown
 from steelyard.questions.guard.check import check
-from steelyard.questions.guard.rule import is_better_higher
 from steelyard.questions.record.record import existing_entry
 from steelyard.reference import outcomes
 from steelyard.reference.entry import Entry

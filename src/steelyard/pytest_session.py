@@ -64,7 +64,7 @@ def _columns_of(frame: Any, options: Mapping[str, Any]) -> dict[str, list[Any]]:
     """The columns of a frame that a record reads, under their own names."""
     given = {role: options[role] for role in RUN_ROLES if options.get(role) is not None}
     if options.get("ratio") is not None:
-        from steelyard.questions.measure.from_source import ratio_columns
+        from steelyard.estimate.opening import ratio_columns
 
         given["ratio"] = ratio_columns(options["ratio"])
     source = open_source(frame, columns=given)

@@ -17,14 +17,14 @@ from scipy.integrate import trapezoid
 from scipy.stats import binom, norm
 
 import steelyard as sy
+from steelyard.estimate.guard.number import CandidateScore, guard_number
+from steelyard.estimate.guard.paired import guard_items
+from steelyard.estimate.guard.rule import settle_rule
+from steelyard.estimate.systems import SystemItems
 from steelyard.infer.paired.decision import agreeing_bounds, decide
 from steelyard.infer.paired.mcnemar import mcnemar_exact, mcnemar_midp, tango
 from steelyard.items import Items, Labels
 from steelyard.metrics.catalogue import parse
-from steelyard.questions.compare.from_sources import SystemItems
-from steelyard.questions.guard.number import CandidateScore, guard_number
-from steelyard.questions.guard.paired import guard_items
-from steelyard.questions.guard.rule import settle_rule
 from steelyard.questions.suite.check_suite import SuiteCheck, judged
 from steelyard.reference.entry import Entry, TaskDefaults
 from steelyard.results.verdict import Verdict

@@ -184,8 +184,8 @@ def test_a_broken_test_leaves_its_band(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_a_guard_without_its_t_leaves_its_band(monkeypatch: pytest.MonkeyPatch) -> None:
     """z instead of t with two runs on record alarms in 17 to 20% of cases (research/validity.md, section 2.4)."""
+    from steelyard.estimate.guard import number as guard_number
     from steelyard.infer.paired.decision import two_sample_p
-    from steelyard.questions.guard import number as guard_number
 
     claim = next(c for c in guards_runs.claims() if c.family.endswith("several runs") and c.kind == "size")
     two: Setting = {"runs on record": 2, "drop": 0.0, "runs": 800}

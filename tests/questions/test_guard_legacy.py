@@ -21,10 +21,10 @@ from scipy.stats import norm
 
 import steelyard as sy
 from steelyard.errors import DataError, SteelyardError, UsageError
+from steelyard.estimate.guard.number import CandidateScore, GuardOutcome, guard_floor, guard_number
+from steelyard.estimate.guard.rule import settle_rule
+from steelyard.estimate.guard.verdict import written
 from steelyard.infer.planning import power
-from steelyard.questions.guard.check import written
-from steelyard.questions.guard.number import CandidateScore, GuardOutcome, guard_floor, guard_number
-from steelyard.questions.guard.rule import settle_rule
 from steelyard.reference.entry import Entry, TaskDefaults
 from steelyard.reference.matching import duplicates
 from steelyard.reference.task_file import load_task_file

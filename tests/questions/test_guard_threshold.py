@@ -10,12 +10,12 @@ import numpy as np
 import pytest
 
 import steelyard as sy
+from steelyard.estimate.guard.number import GuardOutcome
+from steelyard.estimate.guard.paired import guard_items
+from steelyard.estimate.guard.rule import settle_rule
+from steelyard.estimate.systems import SystemItems
 from steelyard.items import Items, Labels
 from steelyard.metrics.catalogue import parse
-from steelyard.questions.compare.from_sources import SystemItems
-from steelyard.questions.guard.number import GuardOutcome
-from steelyard.questions.guard.paired import guard_items
-from steelyard.questions.guard.rule import settle_rule
 from steelyard.reference.entry import Entry, TaskDefaults
 
 MOST = 40

@@ -15,10 +15,10 @@ import steelyard as sy
 from steelyard.errors import AmbiguityError, DataError, SourceError, SteelyardError, UsageError
 from steelyard.questions.references.changes import approve_reference, remove_reference, rename_reference
 from steelyard.questions.references.detectable import gate_of
-from steelyard.questions.references.history import chronicles, followed, reference_history
+from steelyard.questions.references.history import chronicles, reference_history
 from steelyard.questions.references.importing import import_references
 from steelyard.questions.references.listing import list_references, show_reference
-from steelyard.reference.changes import Change, read_changes
+from steelyard.reference.changes import Change, followed, read_changes
 from steelyard.reference.entry import Entry, TaskDefaults
 from steelyard.reference.task_file import load_task_file
 

@@ -16,7 +16,7 @@ import pytest
 import steelyard as sy
 from steelyard.cli.main import main
 from steelyard.errors import DataError, UsageError
-from steelyard.questions.guard.sequential import StoppingPlan
+from steelyard.estimate.guard.sequential import StoppingPlan
 
 N = 300
 DATA = [{"id": f"q{i}", "x": i, "y": "yes"} for i in range(N)]

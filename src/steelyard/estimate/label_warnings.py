@@ -66,3 +66,6 @@ def _near_duplicates(labels: Sequence[str]) -> list[tuple[str, ...]]:
     for label in labels:
         folded.setdefault(" ".join(label.casefold().split()), []).append(label)
     return [tuple(group) for group in folded.values() if len(group) > 1]
+
+
+DEALT = "too many groups to move: they lie in {:,} buckets by the md5 of their names, and a bucket counts as one group"

@@ -9,8 +9,8 @@ import os
 import re
 import subprocess
 import time
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass, field, fields
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass, field, fields, replace
 from pathlib import Path
 from typing import Any
 
@@ -279,3 +279,21 @@ def _git(directory: Path, *words: str) -> str | None:
     except (OSError, subprocess.SubprocessError):
         return None
     return run.stdout.decode("utf-8", "replace").strip()
+
+
+def checked_reason(reason: str) -> str:
+    """A reason that says something: it is all that a reader of the history will have."""
+    if not isinstance(reason, str) or not reason.strip():
+        raise UsageError("cannot change a reference without a reason", got=repr(reason), need="why", hint='--reason "..."')
+    return reason.strip()
+
+
+def followed(changes: Iterable[Change]) -> list[Change]:
+    """The changes with every model under the name that it has now: a rename takes the past along."""
+    told: list[Change] = []
+    for change in changes:
+        if change.action == "rename" and isinstance(change.old, str) and isinstance(change.new, str):
+            old, new = change.old, change.new
+            told = [replace(each, model=new) if each.model == old else each for each in told]
+        told.append(change)
+    return told

@@ -9,14 +9,14 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from steelyard.estimate.guard.number import CandidateScore, guard_number
+from steelyard.estimate.guard.paired import guard_items
+from steelyard.estimate.guard.rule import GuardRule, settle_rule
+from steelyard.estimate.systems import SystemItems
 from steelyard.infer.planning.coverage import rejected_flips, rejected_pairs
 from steelyard.items import Items, Labels
 from steelyard.metrics.catalogue import parse
 from steelyard.proof.claims import Band, Claim, Point, Said, Setting, declared, words
-from steelyard.questions.compare.from_sources import SystemItems
-from steelyard.questions.guard.number import CandidateScore, guard_number
-from steelyard.questions.guard.paired import guard_items
-from steelyard.questions.guard.rule import GuardRule, settle_rule
 from steelyard.reference.entry import Entry, TaskDefaults
 
 FloatArray = npt.NDArray[np.float64]

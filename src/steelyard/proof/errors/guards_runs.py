@@ -9,13 +9,13 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from steelyard.estimate.guard.number import CandidateScore, guard_number
 from steelyard.infer.planning.coverage import rejected_pairs
 from steelyard.infer.unpaired import exact_midp
 from steelyard.proof.claims import ALPHA, Band, Claim, Point, Setting, declared, words
 from steelyard.proof.errors.guards import PAGE, rule_of, run_of, verdict
 from steelyard.proof.errors.tests import REACH
 from steelyard.proof.trials import Trial, alike
-from steelyard.questions.guard.number import CandidateScore, guard_number
 from steelyard.reference.entry import Entry
 
 FloatArray = npt.NDArray[np.float64]

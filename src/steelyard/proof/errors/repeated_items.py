@@ -9,6 +9,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from steelyard.estimate.guard.number import GuardOutcome
+from steelyard.estimate.guard.paired import guard_items
+from steelyard.estimate.systems import SystemItems
 from steelyard.metrics.catalogue import parse
 from steelyard.proof.claims import ALPHA, Band, Claim, Point, Said, Setting, declared, share_error
 from steelyard.proof.errors.guards import PAGE as GUARD_PAGE
@@ -16,9 +19,6 @@ from steelyard.proof.errors.guards import rule_of, run_of
 from steelyard.proof.errors.tests import PAGE
 from steelyard.proof.errors.tests_scores import calls_of, default_of_scores, pairs_of
 from steelyard.proof.trials import Trial, told
-from steelyard.questions.compare.from_sources import SystemItems
-from steelyard.questions.guard.number import GuardOutcome
-from steelyard.questions.guard.paired import guard_items
 from steelyard.reference.entry import Entry
 
 FloatArray = npt.NDArray[np.float64]

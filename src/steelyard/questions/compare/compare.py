@@ -9,6 +9,7 @@ from steelyard.errors import UsageError
 from steelyard.estimate.compare_options import CompareOptions, settle_comparison
 from steelyard.estimate.comparison import class_label, finish, joint_evidence
 from steelyard.estimate.measure_options import settle
+from steelyard.estimate.systems import check_names
 from steelyard.metrics.catalogue import Metric, parse
 from steelyard.options import source_keywords
 from steelyard.outputs import refuse_overwriting
@@ -149,18 +150,6 @@ def measured_tables(baseline: Any, candidate: Any, metric: Metric | None, asked:
     if metric is None and len(shown) == 1 and all(side.rows[0].label is None for side in sides):
         metric = parse(shown.pop())
     return baseline.table, candidate.table, metric
-
-
-def check_names(names: Sequence[str] | None, systems: int) -> None:
-    """One name per system, each once; one long source may hold any number of systems from two on."""
-    if names is None:
-        return
-    wrong = len(names) != systems if systems > 1 else len(names) < 2
-    if wrong or len(set(names)) != len(names):
-        need = "one name per system, each once"
-        raise UsageError(
-            "cannot name the systems", got=f"{', '.join(map(repr, names))} for {systems} source(s)", need=need, hint="--names a,b"
-        )
 
 
 def compare_tallies(baseline: Any, candidate: Any, metric: Metric | None, asked: CompareOptions, names: tuple[str, ...]) -> Comparison:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -13,40 +13,27 @@ from steelyard.estimate.changed_items import TOLD, telling_items, with_context, 
 from steelyard.estimate.compare_options import CompareOptions
 from steelyard.estimate.comparison import finish
 from steelyard.estimate.evidence import concluded_again
-from steelyard.estimate.log_metric import own_direction, own_metric, own_positive, refuse_unfinished
+from steelyard.estimate.log_metric import own_direction, own_positive, refuse_unfinished
+from steelyard.estimate.opening import ratio_columns
 from steelyard.estimate.pair_evidence import pair_evidence, unpaired_evidence
+from steelyard.estimate.systems import SystemItems, check_names, default_metric, paired, settled, subset
 from steelyard.infer.multiplicity import adjust
 from steelyard.items import Items
 from steelyard.metrics.catalogue import Metric, parse
-from steelyard.questions.compare.compare import check_names
 from steelyard.questions.compare.in_engine import compare_large, run_names
 from steelyard.questions.compare.log_systems import name_two, opened_systems, told_apart
 from steelyard.questions.compare.over_tasks import over_tasks
-from steelyard.questions.measure.from_source import ratio_columns, refuse_numeric_truth
 from steelyard.read.engines.meeting import need_ids
 from steelyard.read.engines.tables import SqlTable
-from steelyard.read.logs.log import Log, SeveralError
+from steelyard.read.logs.log import SeveralError
 from steelyard.read.open_source import open_source
 from steelyard.read.roles import LOG_CHOICES
 from steelyard.read.source import Source
 from steelyard.reference.run_notes import stopping_warning
 from steelyard.results.measurement import Comparison, Leaderboard
 from steelyard.tally.design import take
-from steelyard.tally.missing import settle_missing
 from steelyard.tally.order import label_order
-from steelyard.tally.pairing import settle_pairing
-from steelyard.tally.pairs import Pairs, agree_on_units, match, number_rows
-from steelyard.tally.spelling import told_of_look_alikes
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class SystemItems:
-    """One system's items and its name."""
-
-    name: str
-    items: Items
-    log: Log | None = None
-    source: Source | None = None  # where the texts of a few items can be looked up
+from steelyard.tally.pairs import Pairs
 
 
 def compare_sources(
@@ -110,7 +97,7 @@ def compare_runs(
     if asked.design == "unpaired":
         if by:
             raise UsageError("cannot slice an unpaired comparison", got=f"--by {by[0]}", need="paired items")
-        runs = [_settled(run, asked) for run in (baseline, candidate)]
+        runs = [settled(run, asked) for run in (baseline, candidate)]
         return finish(unpaired_evidence(runs[0], runs[1], metric, asked), metric, asked, names)
     pairs, unmatched = paired(baseline, candidate, asked)
     found = pair_evidence(pairs, metric, asked)
@@ -123,45 +110,6 @@ def compare_runs(
     if tasks:
         found.details["over_tasks"] = tasks
     return finish(found, metric, asked, names, telling=telling, unmatched=unmatched, slices=slices)
-
-
-def paired(baseline: SystemItems, candidate: SystemItems, asked: CompareOptions) -> tuple[Pairs, dict[str, int]]:
-    """The matched pairs, with what was missing settled alike on both sides."""
-    sides = [baseline, candidate]
-    if asked.own.missing == "drop" and baseline.items.id is None and candidate.items.id is None:
-        sides = [SystemItems(run.name, number_rows(run.items)) for run in sides]  # so that a row dropped on one side goes on both
-    runs = [_settled(run, asked) for run in sides]
-    if asked.own.missing == "drop":
-        gone = [ids_of(run.items) - ids_of(kept) for run, kept in zip(sides, runs, strict=True)]
-        runs = [without(runs[0], gone[1]), without(runs[1], gone[0])]
-    names = [() if run.id is None else run.id.names for run in runs]
-    for sentence in dict.fromkeys(said for each in (names[:1] if names[0] == names[1] else names) for said in told_of_look_alikes(each)):
-        asked.warn(sentence)
-    pairs, report = match(runs[0], runs[1])
-    for sentence in settle_pairing(report, asked.unmatched):
-        asked.warn(sentence)
-    if baseline.items.id is None:
-        vouched = ", with equal truths" if runs[0].truth is not None else ", on trust"
-        asked.warn(f"no id column: the rows were paired by their order{vouched}")
-    return agree_on_units(pairs), report.to_dict()
-
-
-def _settled(run: SystemItems, asked: CompareOptions) -> Items:
-    items, said = settle_missing(run.items, asked.own.missing)
-    for sentence in said:
-        asked.warn(f"{run.name}: {sentence}")
-    return items
-
-
-def ids_of(items: Items) -> set[str]:
-    return set() if items.id is None else {items.id.names[i] for i in np.unique(items.id.codes)}
-
-
-def without(items: Items, ids: set[str]) -> Items:
-    if not ids or items.id is None:
-        return items
-    gone = np.array([name in ids for name in items.id.names])[items.id.codes]
-    return take(items, ~gone)
 
 
 def _runs(
@@ -262,30 +210,6 @@ def _split_models(
     ]
 
 
-def default_metric(runs: Sequence[SystemItems]) -> Metric:
-    """Right or wrong: accuracy. Scores that are not all 0 and 1, in any run: mean. Only probabilities: auc."""
-    if (own := own_metric([run.log for run in runs])) is not None:
-        return own
-    items = [run.items for run in runs]
-    if all(one.truth is not None and one.prediction is not None for one in items):
-        for one in items:
-            refuse_numeric_truth(one)
-        return parse("accuracy")
-    if all(one.score is not None for one in items):
-        known = [one.score[~np.isnan(one.score)] for one in items if one.score is not None]
-        return parse("accuracy" if all(np.isin(score, (0.0, 1.0)).all() for score in known) else "mean")
-    if all(one.probability is not None and one.truth is not None for one in items):
-        return parse("auc")
-    if all(one.ratio is not None for one in items):
-        return parse("ratio")
-    raise DataError(
-        "cannot tell what to compare",
-        got="runs that do not share truth and prediction, score, or truth and probability",
-        need="one of these in every run",
-        hint="name the columns with --truth, --prediction, --score, --probability",
-    )
-
-
 def _slices(
     pairs: Pairs, metric: Metric, asked: CompareOptions, by: tuple[str, ...], names: tuple[str, str]
 ) -> tuple[tuple[dict[str, Any], ...], list[dict[str, Any]]]:
@@ -325,19 +249,3 @@ def corrected(parts: Sequence[dict[str, Any]], asked: CompareOptions) -> list[di
         p = None if inner is None or inner.p_value is None else next(adjusted)
         out.append({**part, "comparison": inner if p is None else concluded_again(inner, p, asked), "p_adjusted": p})
     return out
-
-
-def subset(pairs: Pairs, items: Any) -> Pairs:
-    """The pairs of some items, coded anew."""
-    new = np.full(pairs.items, -1, np.int64)
-    new[items] = np.arange(len(items))
-    rows_a, rows_b = new[pairs.baseline_item] >= 0, new[pairs.candidate_item] >= 0
-    names = tuple(pairs.names[i] for i in items) if pairs.names else ()
-    return Pairs(
-        take(pairs.baseline, rows_a),
-        take(pairs.candidate, rows_b),
-        new[pairs.baseline_item[rows_a]],
-        new[pairs.candidate_item[rows_b]],
-        len(items),
-        names,
-    )

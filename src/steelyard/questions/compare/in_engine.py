@@ -11,12 +11,12 @@ from collections.abc import Collection, Sequence
 from steelyard.estimate.changed_items import with_context
 from steelyard.estimate.compare_options import CompareOptions
 from steelyard.estimate.comparison import finish, joint_evidence
+from steelyard.estimate.label_warnings import DEALT
+from steelyard.estimate.opening import refuse_numeric_truth
 from steelyard.estimate.paired_units import compare_units
 from steelyard.items import Items, Labels
 from steelyard.metrics.catalogue import Metric, parse
 from steelyard.metrics.sums import QUOTIENT
-from steelyard.questions.measure.from_source import refuse_numeric_truth
-from steelyard.questions.measure.in_engine import DEALT
 from steelyard.read.engines.joining import meet
 from steelyard.read.engines.meeting import meet_tables, right_or_wrong
 from steelyard.read.engines.tables import TRAVELLERS, SqlTable

@@ -8,16 +8,16 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from steelyard import signature
 from steelyard.checks import number
-from steelyard.errors import DataError, SourceError, UsageError
+from steelyard.errors import DataError, UsageError
+from steelyard.estimate.guard.number import CandidateScore, GuardOutcome, guard_floor, guard_number
+from steelyard.estimate.guard.rule import GuardRule, check_protocol, settle_rule
+from steelyard.estimate.guard.scale import refuse_fraction, warn_of_theta
+from steelyard.estimate.guard.verdict import written
 from steelyard.infer.planning.power import threshold_offset
 from steelyard.options import source_keywords
-from steelyard.questions.guard.number import CandidateScore, GuardOutcome, guard_floor, guard_number
-from steelyard.questions.guard.rule import GuardRule, settle_rule
-from steelyard.questions.guard.scale import refuse_fraction, warn_of_theta
 from steelyard.reference.entry import Entry
-from steelyard.reference.lookup import ReferenceLocation, load, locate, matched
+from steelyard.reference.lookup import load, locate, matched
 from steelyard.reference.run_notes import RunNotes, notes_of
 from steelyard.results.verdict import Verdict
 
@@ -86,7 +86,7 @@ def check(
 
         found, rule, scale_used = guard_stopped(source, place, entry, rule, notes, columns, asked=asked, missing=missing)
     else:
-        from steelyard.questions.guard.source import guard_source
+        from steelyard.estimate.guard.source import guard_source
 
         found, scale_used = guard_source(
             source,
@@ -114,7 +114,7 @@ def check(
         verdict = replace(verdict, telling=with_excerpts(verdict.telling, source, lambda id_: (id_, hash_id(id_))))
     if notes is None:
         return verdict
-    from steelyard.questions.guard.rates import watch_rates
+    from steelyard.estimate.guard.rates import watch_rates
 
     return watch_rates(verdict, entry, notes.counts)
 
@@ -147,21 +147,6 @@ def _of_value(value: float, entry: Entry, rule: GuardRule) -> GuardOutcome:
     return guard_number(new, entry, rule)
 
 
-def check_protocol(entry: Entry, place: ReferenceLocation, protocol: Mapping[str, str] | None, rule: GuardRule) -> None:
-    """What was recorded about the protocol must be what is said about this run."""
-    recorded = dict(entry.protocol)
-    given = {**{key: str(v) for key, v in place.defaults.protocol.items()}, **{key: str(v) for key, v in (protocol or {}).items()}}
-    differ = {key: (recorded[key], given[key]) for key in recorded.keys() & given.keys() if recorded[key] != given[key]}
-    extra = sorted(given.keys() - recorded.keys()) if recorded else []
-    if differ or extra:
-        parts = [f"{key} {was!r} on record, {now!r} now" for key, (was, now) in sorted(differ.items())]
-        got = "; ".join([*parts, *(f"{key} not on record" for key in extra)])
-        raise SourceError("cannot compare two protocols", got=got, need="the same protocol", hint="record a reference for this one")
-    silent = sorted(recorded.keys() - given.keys())
-    if silent:
-        rule.warnings.append(f"the reference pins its protocol ({', '.join(silent)}); this run did not say its own (--protocol KEY=VALUE)")
-
-
 def _warn_of_drift(found: GuardOutcome, entry: Entry, rule: GuardRule) -> None:
     """A reference that follows every small loss down: the run is held against the first value on record too."""
     if entry.first_value is None or found.sigma is None or not found.n:
@@ -173,118 +158,3 @@ def _warn_of_drift(found: GuardOutcome, entry: Entry, rule: GuardRule) -> None:
             if found.verdict != "regression"
             else f"{-gap:.4g} below the value first on record ({entry.first_value:g})"
         )
-
-
-# ---- writing it down -------------------------------------------------------------------------------------------------------
-
-
-def written(found: GuardOutcome, rule: GuardRule, *, task: str, model: str, spec: Mapping[str, Any], entry: Entry, scale: str) -> Verdict:
-    """The verdict with its one sentence."""
-    reference = {"value": found.reference, "n": found.details.get("n_reference", entry.num_samples), "line": entry.line}
-    more = {"recorded": entry.recorded, "runs": entry.runs, "sigma_run": entry.sigma_run, "by": entry.by, "commit": entry.commit}
-    return Verdict(
-        verdict=found.verdict,
-        task=task,
-        model=model,
-        spec=spec,
-        metric=rule.metric,
-        higher_is_better=rule.higher_is_better,
-        scale=scale,
-        design=found.design,
-        target=rule.target,
-        n=found.n,
-        alpha=rule.alpha,
-        beta=rule.beta,
-        sigma=found.sigma,
-        margin=rule.margin,
-        theta=rule.theta,
-        mde=found.mde,
-        reference={**reference, **{name: what for name, what in more.items() if what is not None}},
-        candidate={"value": found.value, "n": found.n},
-        threshold=found.threshold,
-        difference={
-            "estimate": found.difference,
-            "lower": found.lower,
-            "upper": found.upper,
-            "standard_error": found.details.get("standard_error"),
-        },
-        test=found.test,
-        p_value=found.p_value,
-        flips=found.flips,
-        needed=found.needed,
-        conclusion=conclude(found, rule),
-        claim=found.claim,
-        telling=found.telling,
-        details=found.details,
-        warnings=tuple(dict.fromkeys(rule.warnings)),
-        signature=_sign(found, rule, task, model, spec, scale),
-    )
-
-
-def conclude(found: GuardOutcome, rule: GuardRule) -> str:
-    """One sentence: what was decided, on which numbers, and what it does not say."""
-    if "stopping" in found.details:
-        from steelyard.questions.guard.sequential import conclude_stopped
-
-        return conclude_stopped(found, rule)
-    if found.p_value is None:
-        side = "below" if rule.higher_is_better else "above"
-        word = f"is {side}" if found.verdict == "regression" else f"is not {side}"
-        return f"{found.value:.6g} {word} the explicit threshold {found.threshold:.6g}."
-    assert found.difference is not None
-    way = "below" if (found.difference < 0) == rule.higher_is_better else "above"
-    gap = f"{found.value:.6g} is {abs(found.difference):.4g} {way} the reference {found.reference:.6g}"
-    gap = gap if found.difference else f"no difference from the reference {found.reference:.6g}"
-    p = p_words(found.p_value, rule.alpha)
-    if found.verdict == "regression":
-        small = rule.theta is not None and found.difference > -rule.theta
-        return f"{gap} ({p}): worse" + (f"; real, but smaller than theta {rule.theta:g}." if small else ".")
-    if found.verdict == "inconclusive":
-        if rule.theta is None or (found.needed or {}).get("why", "").startswith("no outcome"):
-            return f"{gap} ({p}): too few items to find anything."
-        lower = "an unknown amount" if found.lower is None else f"{-found.lower:.4g}"
-        return f"{gap} ({p}): not shown to be worse, but a drop of {rule.theta:g} is not ruled out (up to {lower} is possible)."
-    if rule.theta is not None:
-        return f"{gap} ({p}): a drop of {rule.theta:g} is ruled out."
-    missed = f" A drop below {found.mde:.4g} could have been missed." if found.mde else ""
-    return f"{gap} ({p}): not shown to be worse.{missed}"
-
-
-def p_words(p: float, alpha: float) -> str:
-    """A p-value in three digits; more where they would print it as alpha, which it is not."""
-    if p < 0.0001:
-        return "p < 0.0001"
-    digits = next((d for d in range(3, 10) if f"{p:.{d}g}" != f"{alpha:.{d}g}" or p == alpha), 17)
-    return f"p = {p:.{digits}g}" if digits < 17 else f"p {'>' if p > alpha else '<='} {alpha:g}"
-
-
-def _sign(found: GuardOutcome, rule: GuardRule, task: str, model: str, spec: Mapping[str, Any], scale: str) -> str:
-    return signature.write(
-        {
-            **_stopping_keys(found),
-            "task": task,
-            "model": model,
-            "spec": [f"{key}={value}" for key, value in sorted(spec.items())] or None,
-            "metric": rule.metric,
-            "scale": scale,
-            "n": found.n,
-            "design": found.design,
-            "test": found.test,
-            "alternative": "less" if rule.higher_is_better else "greater",
-            "alpha": rule.alpha,
-            "beta": rule.beta,
-            "theta": rule.theta,
-            "sigma": rule.sigma if found.design == "unpaired" else None,
-            "margin": rule.margin or None,
-        }
-    )
-
-
-def _stopping_keys(found: GuardOutcome) -> dict[str, Any]:
-    """How a run stopped, where its plan names the rule. Runs of 0.1.0 have the name of their test alone."""
-    facts = found.details.get("stopping")
-    if facts is None or facts["plan"].get("stopping") is None:
-        return {}
-    settled, ends = facts["rule"], facts["rule"].get("range")
-    keys = {"stopping": settled["rule"], "step": facts["plan"]["every"], "range": None if ends is None else [f"{end:g}" for end in ends]}
-    return {**keys, "spending": settled.get("spending"), "kappa": settled.get("kappa")}

@@ -7,13 +7,13 @@ from dataclasses import replace
 from typing import Any
 
 from steelyard.errors import DataError, UsageError
+from steelyard.estimate.guard.number import GuardOutcome
+from steelyard.estimate.guard.rule import GuardRule
+from steelyard.estimate.guard.sequential import StoppingPlan, found_of, refuse_other_looks, replay, series_of
+from steelyard.estimate.guard.source import keyed_alike, metric_of, read_run, scale_of
 from steelyard.estimate.measure_options import settle
 from steelyard.estimate.sample import Sample
 from steelyard.evaluate.task.order import hash_order
-from steelyard.questions.guard.number import GuardOutcome
-from steelyard.questions.guard.rule import GuardRule
-from steelyard.questions.guard.sequential import StoppingPlan, found_of, refuse_other_looks, replay, series_of
-from steelyard.questions.guard.source import keyed_alike, metric_of, read_run, scale_of
 from steelyard.reference import outcomes
 from steelyard.reference.entry import Entry
 from steelyard.reference.lookup import ReferenceLocation, with_outcomes

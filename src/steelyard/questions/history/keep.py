@@ -115,7 +115,7 @@ def _scores(files: Sequence[Any], columns: Mapping[str, Any], name: str) -> dict
     import numpy as np
 
     from steelyard.estimate.changed_items import item_values
-    from steelyard.questions.guard.source import metric_of, read_run
+    from steelyard.estimate.guard.source import metric_of, read_run
 
     sums: dict[str, float] = {}
     counts: dict[str, int] = {}

@@ -13,13 +13,13 @@ from steelyard.errors import DataError, UsageError
 from steelyard.estimate.label_warnings import SINGLETONS, mostly_singletons, warn_about_labels
 from steelyard.estimate.log_metric import own_metric, own_positive, refuse_unfinished
 from steelyard.estimate.measure_options import MeasureOptions
+from steelyard.estimate.opening import opened, refuse_numeric_truth
 from steelyard.estimate.rows import rows_of_sample, sign
 from steelyard.estimate.sample import Sample
 from steelyard.items import Items, Labels
 from steelyard.metrics.catalogue import Metric, numeric_names, parse
 from steelyard.questions.measure.in_engine import deal_groups, measure_units
 from steelyard.read.engines.tables import SqlTable
-from steelyard.read.open_source import open_source
 from steelyard.read.source import Source
 from steelyard.read.table import MemoryTable
 from steelyard.reference.run_notes import stopping_warning
@@ -82,18 +82,6 @@ def measure_source(
     )
 
 
-def opened(
-    data: Any, prediction: Any, by: tuple[str, ...] | Mapping[str, Any], ratio: str | Sequence[str] | None, columns: Mapping[str, Any]
-) -> Source:
-    """The source of what `measure` was given."""
-    given = {role: value for role, value in columns.items() if value is not None}
-    if by:
-        given["by"] = by
-    if ratio is not None:
-        given["ratio"] = ratio_columns(ratio)
-    return open_source(data, prediction, columns=given)
-
-
 def default_metrics(source: Source) -> list[Metric]:
     """What is asked when nothing is: by what the source holds."""
     roles = source.roles
@@ -149,15 +137,6 @@ def _supports(items: Items) -> list[int]:
     found = dict(zip(names, many, strict=True))
     used = {items.prediction.names[i] for i in np.unique(items.prediction.codes) if i >= 0}
     return [many for name, many in found.items() if many or name in used] + [0 for name in used if name not in found]
-
-
-def ratio_columns(ratio: str | Sequence[str]) -> tuple[str, str]:
-    parts = tuple(ratio.split("/")) if isinstance(ratio, str) else tuple(ratio)
-    if len(parts) != 2 or not all(parts):
-        raise UsageError(
-            "cannot read the ratio", got=repr(ratio), need="two column names, above and below the line", hint="--ratio errors/words"
-        )
-    return parts[0].strip(), parts[1].strip()
 
 
 def _used(metrics: Sequence[Metric], source: Source) -> set[str]:
@@ -233,31 +212,6 @@ def _labels(values: Sequence[str | None]) -> Labels:
     code: dict[str | None, int] = {name: i for i, name in enumerate(names)}
     code[None] = -1
     return Labels(np.array([code[value] for value in values], np.int64), names)
-
-
-def refuse_numeric_truth(items: Items) -> None:
-    """Truths such as 3.7 are numbers to be predicted, not classes: say so instead of counting a class per value."""
-    if items.truth is None or items.prediction is None or not any(map(_is_fraction, items.truth.names)):
-        return  # most labels are texts or whole numbers: their names say so, without a look at the rows
-    try:
-        numbers = [float(items.truth.names[i]) for i in np.unique(items.truth.codes) if i >= 0]
-    except ValueError:
-        return
-    fraction = next((x for x in numbers if not x.is_integer()), None)
-    if fraction is not None:
-        raise DataError(
-            "cannot treat the truth as classes",
-            got=f"{len(numbers)} distinct numbers, such as {fraction:g}",
-            need="a named metric",
-            hint="--metric mae, rmse, r2 or spearman for numbers; name a label metric if they are classes",
-        )
-
-
-def _is_fraction(name: str) -> bool:
-    try:
-        return not float(name).is_integer()
-    except ValueError:
-        return False
 
 
 def _measured(sample: Sample, metrics: Sequence[Metric], settings: MeasureOptions, whole: bool = True) -> tuple[tuple[Row, ...], Any]:

@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from steelyard.errors import DataError
+from steelyard.estimate.label_warnings import DEALT
 from steelyard.estimate.measure_options import OF_NUMBERS, MeasureOptions
 from steelyard.estimate.rows import rows_of_table, sign
 from steelyard.estimate.sums_rows import mean_row
@@ -26,8 +27,6 @@ from steelyard.read.source import Source
 from steelyard.results.measurement import Measurement, Row
 from steelyard.tally.counts import Counts
 from steelyard.tally.sums import Sums
-
-DEALT = "too many groups to move: they lie in {:,} buckets by the md5 of their names, and a bucket counts as one group"
 
 
 def deal_groups(source: Source, roles: Sequence[str], settings: MeasureOptions) -> None:

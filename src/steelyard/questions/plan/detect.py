@@ -11,8 +11,9 @@ from steelyard.errors import UsageError
 from steelyard.options import source_keywords
 from steelyard.questions.plan import detect_around as around
 from steelyard.questions.plan.attainable import reach
+from steelyard.questions.plan.given_variance import DESIGN_OPTIONS, SPREADS, given_spread
 from steelyard.questions.plan.solve import PowerQuestion, solve
-from steelyard.questions.plan.variance import DESIGN_OPTIONS, SPREADS, ItemVariance, given_spread
+from steelyard.questions.plan.variance import ItemVariance
 from steelyard.results.plan import Plan
 
 ALTERNATIVES = ("less", "greater", "two-sided")

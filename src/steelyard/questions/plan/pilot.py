@@ -18,10 +18,10 @@ from steelyard.estimate.measure_options import settle
 from steelyard.estimate.pair_evidence import pair_evidence
 from steelyard.estimate.rows import rows_of_sample
 from steelyard.estimate.sample import Sample
+from steelyard.estimate.systems import SystemItems, default_metric, paired
 from steelyard.infer.intervals.clusters import FEWEST, LEAST
 from steelyard.infer.normal import wilson
 from steelyard.metrics.catalogue import parse
-from steelyard.questions.compare.from_sources import SystemItems, default_metric, paired
 from steelyard.questions.plan.variance import ItemVariance
 from steelyard.read.open_source import open_source
 

@@ -1,20 +1,15 @@
-"""How much the difference of two runs varies from item to item: given, or read off a pilot. It decides every plan to detect."""
+"""How much the difference of two runs varies from item to item. It decides every plan to detect."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from steelyard.checks import exactly_one, number, probability, whole
-from steelyard.errors import UsageError
 from steelyard.infer.planning import power
 
-SPREADS = ("sigma", "expected", "sd", "discordance", "churn", "pilot")
-DESIGN_OPTIONS = ("within", "repeats", "design_effect", "icc", "group_size", "n_reference", "ratio")
 HALF = 0.5
-TINY, HUGE = 1e-100, 1e100  # beyond them squares are 0 or infinite
 WHAT_IF = {"sigma": (0.8, 1.25), "sd": (0.8, 1.25), "discordance": (0.5, 2.0)}
 
 
@@ -115,97 +110,3 @@ class ItemVariance:
             values[self.upper] = f"{self.kind} is {self.upper:.4g}, the upper end of the pilot's 95% interval"
         kept = {x: words for x, words in values.items() if x != self.value and (self.kind != "discordance" or 0 < x < 1)}
         return [(words, replace(self, value=x)) for x, words in kept.items()]
-
-
-def given_spread(options: Mapping[str, Any]) -> ItemVariance:
-    """The spread as the options give it, a pilot included."""
-    kinds = {name: options[name] for name in SPREADS}
-    kind = exactly_one(
-        kinds,
-        "how much the scores vary",
-        "--sigma for two separate samples (50 is the worst case in percent), --discordance for the same items right or wrong, --pilot",
-    )
-    more = {**_design_options(options, kind), "alternative": options["alternative"]}
-    if kind == "pilot":
-        from steelyard.questions.plan.pilot import pilot_spread
-
-        return pilot_spread(options["pilot"], options["columns"], more, theta=options["theta"], goal=options["goal"])
-    if kind == "sigma":
-        hint = "the standard deviation of one item's score; 0 would mean no noise at all"
-        sigma = _spread_number("sigma", options["sigma"], hint)
-        return ItemVariance(kind="sigma", value=sigma, words=f"two separate samples of scores with standard deviation {sigma:g}", **more)
-    if kind == "expected":
-        p = probability("the expected accuracy", options["expected"])
-        words = f"two separate samples, right or wrong, accuracy {p:g} before the change"
-        return ItemVariance(kind="sigma", value=math.sqrt(p * (1 - p)), words=words, most=1.0, expected=p, **more)
-    if kind == "sd":
-        sd = _spread_number("sd", options["sd"], "the standard deviation of the per-item differences")
-        return ItemVariance(kind="sd", value=sd, words=f"the same items, per-item differences with standard deviation {sd:.4g}", **more)
-    if kind == "churn":
-        churn = number("churn", options["churn"], least=0, below=1)
-        words = (
-            f"the same items, right or wrong; {churn:.4g} of them differ between two healthy runs, and a drop of theta adds theta to that"
-        )
-        return ItemVariance(kind="discordance", value=churn, words=words, most=1.0, healthy=True, **more)
-    psi = probability("discordance", options["discordance"])
-    words = f"the same items, right or wrong, {psi:.4g} of them different in the two runs when the drop is there"
-    return ItemVariance(kind="discordance", value=psi, words=words, most=1.0, **more)
-
-
-def _spread_number(name: str, value: Any, hint: str) -> float:
-    """A standard deviation whose square is a number too."""
-    x = number(name, value, above=0, below=HUGE, hint=hint)
-    return number(name, x, above=TINY, hint="so small a spread needs no plan: any drop is found at once")
-
-
-def _design_options(options: Mapping[str, Any], kind: str) -> dict[str, Any]:
-    """Groups, answers per item, sizes of the reference: only where they mean something."""
-    _refuse(options, kind, ("ratio", "n_reference"), ("sigma", "expected", "pilot"), "two separate samples (--sigma or --expected)")
-    _refuse(options, kind, ("within", "repeats"), ("sd", "pilot"), "paired scores (--sd), where the noise of one answer is known apart")
-    more: dict[str, Any] = {"design_effect": _design_effect(options)}
-    if options["n_reference"] is not None:
-        more["n_reference"] = whole("n_reference", options["n_reference"])
-    if options["ratio"] is not None:
-        if options["n_reference"] is not None:
-            raise UsageError("cannot use the ratio", got="ratio and n_reference", need="one of them")
-        more["ratio"] = number("ratio", options["ratio"], above=0)
-    if options["repeats"] is not None:
-        more["answers"] = tuple(whole("repeats", k) for k in _pair(options["repeats"], "repeats"))
-    if options["within"] is not None:
-        more["within"] = tuple(number("within", w, above=0, below=HUGE) for w in _pair(options["within"], "within"))
-    elif options["repeats"] is not None and kind == "sd":
-        raise UsageError(
-            "cannot tell what the repeats save",
-            got="repeats without within",
-            need="the standard deviation of one answer within an item",
-            hint="--within 0.3; or --pilot FILE with a repeat column",
-        )
-    return more
-
-
-def _refuse(options: Mapping[str, Any], kind: str, names: Sequence[str], kinds: Sequence[str], where: str) -> None:
-    there = [name for name in names if options[name] is not None]
-    if there and kind not in kinds:
-        raise UsageError(f"cannot use {there[0]}", got=f"{there[0]} beside {kind}", need=where)
-
-
-def _pair(value: Any, name: str) -> tuple[Any, Any]:
-    if isinstance(value, Sequence) and not isinstance(value, str):
-        if len(value) not in (1, 2):
-            raise UsageError(f"cannot use {name}", got=repr(value), need="one number, or one for each run")
-        return value[0], value[-1]
-    return value, value
-
-
-def _design_effect(options: Mapping[str, Any]) -> float:
-    icc, size, effect = options["icc"], options["group_size"], options["design_effect"]
-    if effect is not None:
-        if icc is not None or size is not None:
-            raise UsageError("cannot use the design effect", got="a design effect beside icc or group_size", need="one or the other")
-        return number("the design effect", effect, above=0, hint="1 for independent items; 1 + (m - 1) x icc for groups of m")
-    if (icc is None) != (size is None):
-        raise UsageError("cannot plan for groups", got="icc" if size is None else "group_size", need="both icc and group_size")
-    if icc is None:
-        return 1.0
-    rho = number("icc", icc, least=0, below=1, hint="the correlation of two items of a group")
-    return power.design_effect(rho, number("group_size", size, least=1))

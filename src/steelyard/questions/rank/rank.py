@@ -22,7 +22,7 @@ from steelyard.tally.order import label_order
 from steelyard.tally.pairs import Pairs
 
 if TYPE_CHECKING:
-    from steelyard.questions.compare.from_sources import SystemItems
+    from steelyard.estimate.systems import SystemItems
 
 WINNERS_CURSE = (
     "the best of many looks better than it is: its estimate is biased upward by having been picked; "
@@ -33,7 +33,7 @@ FEW_DATASETS = 10
 
 def leaderboard(runs: Sequence[SystemItems], metric: Metric, asked: CompareOptions, by: tuple[str, ...]) -> Leaderboard:
     """All pairs of three or more systems on the same items."""
-    from steelyard.questions.compare.from_sources import paired
+    from steelyard.estimate.systems import paired
 
     if asked.design == "unpaired":
         raise UsageError("cannot rank systems on different items", got="--design unpaired", need="the same items for all")
@@ -74,7 +74,7 @@ def leaderboard(runs: Sequence[SystemItems], metric: Metric, asked: CompareOptio
 
 def common_items(runs: Sequence[SystemItems], asked: CompareOptions) -> list[SystemItems]:
     """With --unmatched drop, the items that all systems answered: every number of the board is then about the same items."""
-    from steelyard.questions.compare.from_sources import SystemItems, ids_of, without
+    from steelyard.estimate.systems import SystemItems, ids_of, without
 
     if asked.unmatched != "drop" or any(run.items.id is None for run in runs):
         return list(runs)
@@ -130,7 +130,7 @@ def _friedman(
     runs: Sequence[SystemItems], matched: dict[tuple[int, int], Pairs], metric: Metric, asked: CompareOptions, by: tuple[str, ...]
 ) -> dict[str, Any] | None:
     """Mean ranks over the values of the --by column as datasets."""
-    from steelyard.questions.compare.from_sources import subset
+    from steelyard.estimate.systems import subset
 
     if not by:
         return None
@@ -157,7 +157,7 @@ def _friedman(
 
 def _pair_p(pair: Pairs, metric: Metric, asked: CompareOptions, by: str, values: Sequence[str]) -> dict[str, Any]:
     """One candidate against the first system over all tasks: Fisher's combination of one-sided p-values."""
-    from steelyard.questions.compare.from_sources import subset
+    from steelyard.estimate.systems import subset
 
     own = pair.baseline.slices[by]
     p_values = []

@@ -9,10 +9,11 @@ from typing import Any
 import numpy as np
 
 from steelyard.errors import DataError, SteelyardError, UsageError
+from steelyard.estimate.guard.rule import settle_rule
+from steelyard.estimate.guard.scale import unit_of
+from steelyard.estimate.guard.source import within_unit
 from steelyard.items import Items
 from steelyard.metrics.catalogue import Metric, parse
-from steelyard.questions.guard.rule import settle_rule
-from steelyard.questions.guard.source import within_unit
 from steelyard.reference.changes import commit_of, now, who
 from steelyard.reference.entry import Entry
 from steelyard.reference.lookup import ReferenceLocation
@@ -107,10 +108,6 @@ def scale_of(wish: EntryRequest, found: Measured) -> tuple[str, float]:
     unit = unit_of(wish.scale, within)
     _refuse_above(wish.scale, unit, found)
     return wish.scale, unit
-
-
-def unit_of(scale: str | None, within: bool) -> float:
-    return 100.0 if scale == "percent" and within else 1.0
 
 
 def _refuse_above(scale: str, unit: float, found: Measured) -> None:

@@ -12,8 +12,7 @@ from typing import Any
 from steelyard.errors import DataError, SteelyardError, UsageError
 from steelyard.history.store import History
 from steelyard.questions.record.record import existing_entry, record
-from steelyard.questions.references.changes import checked_reason
-from steelyard.reference.changes import commit_of, who
+from steelyard.reference.changes import checked_reason, commit_of, who
 from steelyard.reference.entry import Entry
 from steelyard.reference.lookup import ReferenceLocation, locate, with_outcomes
 from steelyard.results.history import PastRun

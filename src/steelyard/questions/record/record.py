@@ -12,19 +12,19 @@ import numpy as np
 
 from steelyard import signature
 from steelyard.errors import DataError, SteelyardError, UsageError
+from steelyard.estimate.guard.rates import pooled_rates
+from steelyard.estimate.guard.rule import SCALES
+from steelyard.estimate.guard.source import metric_of, read_run
 from steelyard.estimate.log_metric import hold_to_own, own_direction, own_positive, refuse_unfinished
 from steelyard.estimate.measure_options import MeasureOptions, one_of, settle
 from steelyard.estimate.pair_evidence import right_or_wrong
 from steelyard.estimate.rows import rows_of_sample
 from steelyard.estimate.sample import Sample
 from steelyard.estimate.strata_rows import refuse_alike
+from steelyard.estimate.systems import SystemItems, default_metric
 from steelyard.items import Items
 from steelyard.metrics.catalogue import Metric
 from steelyard.options import source_keywords
-from steelyard.questions.compare.from_sources import SystemItems, default_metric
-from steelyard.questions.guard.rates import pooled_rates
-from steelyard.questions.guard.rule import SCALES
-from steelyard.questions.guard.source import metric_of, read_run
 from steelyard.questions.record.entry import Measured, entry_of, refuse_unasked, wish_of
 from steelyard.questions.record.store import stored
 from steelyard.reference import outcomes

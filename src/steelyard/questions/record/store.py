@@ -6,9 +6,8 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from steelyard.errors import SourceError, UsageError
-from steelyard.questions.references.history import followed
 from steelyard.reference import outcomes
-from steelyard.reference.changes import RECOVERED, Change, now
+from steelyard.reference.changes import RECOVERED, Change, followed, now
 from steelyard.reference.entry import Entry
 from steelyard.reference.lookup import ReferenceLocation, entry_there
 from steelyard.reference.names import canonical_spec, outcomes_name

@@ -9,7 +9,7 @@ from typing import Any
 from steelyard import signature
 from steelyard.errors import SteelyardError, UsageError
 from steelyard.questions.references.listing import Where, found_or_listed, nearest_model, shown_path, signed_spec
-from steelyard.reference.changes import Change, commit_of, now, who
+from steelyard.reference.changes import Change, checked_reason, commit_of, now, who
 from steelyard.reference.entry import Entry
 from steelyard.reference.lookup import ReferenceLocation, load, locate
 from steelyard.reference.task_file import TaskFile, renamed, with_entry, without_entry
@@ -110,13 +110,6 @@ def approve_reference(
 
 
 # ---- the steps that all of them take -----------------------------------------------------------------------------------
-
-
-def checked_reason(reason: str) -> str:
-    """A reason that says something: it is all that a reader of the history will have."""
-    if not isinstance(reason, str) or not reason.strip():
-        raise UsageError("cannot change a reference without a reason", got=repr(reason), need="why", hint='--reason "..."')
-    return reason.strip()
 
 
 def changed(place: ReferenceLocation, plan: Callable[[TaskFile], PlannedWrite]) -> tuple[str, ...]:

@@ -7,8 +7,8 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from steelyard.errors import SteelyardError
-from steelyard.questions.guard.number import ASSUMED_DISCORDANCE, CandidateScore, guard_number
-from steelyard.questions.guard.rule import GuardRule, settle_rule
+from steelyard.estimate.guard.number import ASSUMED_DISCORDANCE, CandidateScore, guard_number
+from steelyard.estimate.guard.rule import GuardRule, settle_rule
 from steelyard.reference.entry import Entry, TaskDefaults
 
 OF_RULE = ("metric", "higher_is_better", "scale", "alpha", "beta", "sigma", "theta", "margin", "num_samples", "threshold")

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import replace
 from typing import Any
 
 from steelyard import signature
 from steelyard.errors import SteelyardError
 from steelyard.questions.references.listing import Where, plural, shown_path, signed_spec
-from steelyard.reference.changes import TORN, Change
+from steelyard.reference.changes import TORN, Change, followed
 from steelyard.reference.entry import Entry
 from steelyard.reference.lookup import ReferenceLocation, load, locate
 from steelyard.reference.matching import NoReferenceError
@@ -71,17 +70,6 @@ def unfinished_note(place: ReferenceLocation) -> list[str]:
     who = next((change.by for change in intent.changes() if change.by), None)
     by = f" by {who}" if who else ""
     return [f"a change ({intent.action}{by}) is unfinished: its process was killed; the next command that writes finishes or undoes it"]
-
-
-def followed(changes: Iterable[Change]) -> list[Change]:
-    """The changes with every model under the name that it has now: a rename takes the past along."""
-    told: list[Change] = []
-    for change in changes:
-        if change.action == "rename" and isinstance(change.old, str) and isinstance(change.new, str):
-            old, new = change.old, change.new
-            told = [replace(each, model=new) if each.model == old else each for each in told]
-        told.append(change)
-    return told
 
 
 def chronicles(changes: Iterable[Change], entries: Iterable[Entry]) -> list[dict[str, Any]]:

@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import Any
 
 from steelyard.errors import SteelyardError
+from steelyard.estimate.guard.rule import ALPHA, LOWER_IS_BETTER
 from steelyard.metrics.catalogue import parse
-from steelyard.questions.guard.rule import ALPHA, LOWER_IS_BETTER
 from steelyard.questions.references.listing import Where, shown_path
 from steelyard.reference.config import find_config
 from steelyard.reference.config_text import WithTables, with_tables

@@ -8,10 +8,10 @@ from typing import Any
 
 from steelyard.errors import SteelyardError
 from steelyard.questions.references.detectable import gate_of
-from steelyard.questions.references.history import chronicles, edited, followed, unfinished_note
+from steelyard.questions.references.history import chronicles, edited, unfinished_note
 from steelyard.questions.references.lint_values import LintedFile
 from steelyard.questions.references.listing import shown_path
-from steelyard.reference.changes import TORN
+from steelyard.reference.changes import TORN, followed
 from steelyard.reference.entry import Entry
 from steelyard.reference.names import canonical_spec, history_path, intent_path
 from steelyard.reference.writing import read_history

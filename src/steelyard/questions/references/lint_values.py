@@ -10,8 +10,8 @@ from decimal import Decimal, InvalidOperation
 from typing import Any
 
 from steelyard.errors import SteelyardError
+from steelyard.estimate.guard.rule import GuardRule, is_better_higher
 from steelyard.metrics.catalogue import Facts, parse
-from steelyard.questions.guard.rule import GuardRule, is_better_higher
 from steelyard.questions.references.detectable import Detectable, gate_of
 from steelyard.reference.config import Policy
 from steelyard.reference.entry import ENOUGH_RUNS, Entry

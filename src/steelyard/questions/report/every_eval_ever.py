@@ -43,7 +43,7 @@ def every_eval_ever(data: Any, prediction: Any = None, /, *, about: Mapping[str,
     if isinstance(data, (Counts, Measurement)):
         found = data if isinstance(data, Measurement) and not options and not asked else measure(data, prediction, **options, **asked)
         return written(with_standard_errors(found), _about(about, None))
-    from steelyard.questions.measure.from_source import opened
+    from steelyard.estimate.opening import opened
 
     source = opened(data, prediction, slice_names(asked.pop("by", None)), asked.pop("ratio", None), asked)
     found = measure(source, **options)

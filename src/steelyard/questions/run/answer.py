@@ -12,12 +12,13 @@ import numpy as np
 
 from steelyard import signature
 from steelyard.errors import DataError
+from steelyard.estimate.guard.rates import watch_rates
+from steelyard.estimate.guard.sequential import found_of, noted_look
+from steelyard.estimate.guard.verdict import written
 from steelyard.evaluate.asking.summary import AnswerSummary
 from steelyard.infer.sequential.confidence_sequence import ConfidenceSequence
 from steelyard.questions.compare.compare import compare
-from steelyard.questions.guard.check import check, written
-from steelyard.questions.guard.rates import watch_rates
-from steelyard.questions.guard.sequential import found_of, noted_look
+from steelyard.questions.guard.check import check
 from steelyard.questions.measure.measure import measure
 from steelyard.questions.run.baseline import NOBODY, comparable
 from steelyard.questions.run.monitor import LEVEL, UntilDecided, UntilNarrow

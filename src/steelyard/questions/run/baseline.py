@@ -12,16 +12,15 @@ import numpy as np
 
 from steelyard.errors import DataError, UsageError
 from steelyard.estimate.changed_items import item_values
+from steelyard.estimate.guard.rule import GuardRule, check_protocol, settle_rule
+from steelyard.estimate.guard.scale import unit_of
+from steelyard.estimate.guard.sequential import StoppingPlan, means_of
+from steelyard.estimate.guard.source import keyed_alike, read_run, refuse_other_contents, scale_of
+from steelyard.estimate.systems import SystemItems
 from steelyard.evaluate.asking.summary import jsonable
 from steelyard.infer.sequential.stopping import OF_RANGE, small_pool
 from steelyard.items import Items
 from steelyard.metrics.catalogue import Metric, parse
-from steelyard.questions.compare.from_sources import SystemItems
-from steelyard.questions.guard.check import check_protocol
-from steelyard.questions.guard.rule import GuardRule, settle_rule
-from steelyard.questions.guard.sequential import StoppingPlan, means_of
-from steelyard.questions.guard.source import keyed_alike, read_run, refuse_other_contents, scale_of
-from steelyard.questions.record.entry import unit_of
 from steelyard.questions.run.options import RunOptions
 from steelyard.questions.run.task import Prepared
 from steelyard.reference import outcomes

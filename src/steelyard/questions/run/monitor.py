@@ -7,9 +7,9 @@ from typing import Any, Protocol
 
 import numpy as np
 
+from steelyard.estimate.guard.sequential import Outside, PairedSeries, StoppingPlan, outside_of
 from steelyard.evaluate.asking.asks import Case
 from steelyard.infer.sequential.confidence_sequence import ConfidenceSequence
-from steelyard.questions.guard.sequential import Outside, PairedSeries, StoppingPlan, outside_of
 
 LEVEL = 0.95  # of intervals that hold whenever one stops
 

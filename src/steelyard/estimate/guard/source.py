@@ -12,18 +12,18 @@ import numpy as np
 
 from steelyard.errors import DataError, SourceError, SteelyardError, UsageError
 from steelyard.estimate.changed_items import with_context
+from steelyard.estimate.guard.number import CandidateScore, GuardOutcome, guard_floor, guard_number
+from steelyard.estimate.guard.paired import guard_items
+from steelyard.estimate.guard.rule import GuardRule
 from steelyard.estimate.log_metric import hold_to_own, own_direction, own_positive, refuse_unfinished
 from steelyard.estimate.measure_options import settle
+from steelyard.estimate.opening import ratio_columns
 from steelyard.estimate.rows import rows_of_sample
 from steelyard.estimate.sample import Sample
 from steelyard.estimate.strata_rows import refuse_alike
+from steelyard.estimate.systems import SystemItems
 from steelyard.items import Items
 from steelyard.metrics.catalogue import Metric, known, parse
-from steelyard.questions.compare.from_sources import SystemItems
-from steelyard.questions.guard.number import CandidateScore, GuardOutcome, guard_floor, guard_number
-from steelyard.questions.guard.paired import guard_items
-from steelyard.questions.guard.rule import GuardRule
-from steelyard.questions.measure.from_source import ratio_columns
 from steelyard.read.open_source import open_source
 from steelyard.reference import outcomes
 from steelyard.reference.entry import Entry

@@ -10,14 +10,14 @@ from steelyard.errors import DataError
 from steelyard.estimate.changed_items import KEPT, telling_items
 from steelyard.estimate.compare_options import CompareOptions, settle_comparison
 from steelyard.estimate.evidence import DECLARE, RARE
+from steelyard.estimate.guard.number import GuardOutcome, warn_of_gain
+from steelyard.estimate.guard.paired_parts import PairedJudgement
+from steelyard.estimate.guard.rule import GuardRule
 from steelyard.estimate.measure_options import settle
 from steelyard.estimate.pair_evidence import pair_evidence
+from steelyard.estimate.systems import SystemItems, paired
 from steelyard.infer.paired.decision import agreeing_bounds, decide
 from steelyard.metrics.catalogue import Metric
-from steelyard.questions.compare.from_sources import SystemItems, paired
-from steelyard.questions.guard.number import GuardOutcome, warn_of_gain
-from steelyard.questions.guard.paired_parts import PairedJudgement
-from steelyard.questions.guard.rule import GuardRule
 from steelyard.tally.pairs import Pairs
 
 WHOLE = 1e-9  # of a level 1 - 2 alpha that would be 0 at alpha = .5

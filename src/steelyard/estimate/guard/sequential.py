@@ -15,12 +15,12 @@ import numpy.typing as npt
 
 from steelyard.errors import DataError
 from steelyard.estimate.changed_items import KEPT, item_values
+from steelyard.estimate.guard.number import GuardOutcome
+from steelyard.estimate.guard.rule import GuardRule
 from steelyard.infer.sequential.after_stopping import StoppedEstimate
 from steelyard.infer.sequential.stopping import LOOKS, OF_LOOKS, OF_RANGE, StoppingRule, choice, earlier_choice, rule_for
 from steelyard.items import Items, Labels
 from steelyard.metrics.catalogue import Metric
-from steelyard.questions.guard.number import GuardOutcome
-from steelyard.questions.guard.rule import GuardRule
 
 FloatArray = npt.NDArray[np.float64]
 OUTSIDE = "outside"  # a score beyond the range that the rule rests on: it can decide nothing any more

@@ -9,7 +9,7 @@ from steelyard.errors import DataError, SteelyardError, UsageError
 from steelyard.metrics.catalogue import Facts, parse
 
 if TYPE_CHECKING:
-    from steelyard.questions.guard.rule import GuardRule
+    from steelyard.estimate.guard.rule import GuardRule
 
 TOPS = {"fraction": 1.0, "percent": 100.0}
 MIXED_UP = "percent and fraction may have been mixed up"
@@ -178,3 +178,7 @@ def looks_like_fraction(number: float, reference: float) -> bool:
 def _two_scales(got: str, number: float, name: str) -> DataError:
     more = "; a score that is really so low is checked as a run, not as a bare number" if name == "value" else ""
     return DataError("cannot tell the scale", got=got, need="both in one scale", hint=f"write {100 * number:g} for {number:g}{more}")
+
+
+def unit_of(scale: str | None, within: bool) -> float:
+    return 100.0 if scale == "percent" and within else 1.0

@@ -7,10 +7,10 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from steelyard.errors import DataError, UsageError
+from steelyard.estimate.guard.rule import GuardRule
+from steelyard.estimate.guard.scale import refuse_impossible, span_of
 from steelyard.infer.paired.decision import agreeing_bounds, agreeing_threshold, decide, student_p, student_reach, two_sample_p
 from steelyard.infer.planning import power
-from steelyard.questions.guard.rule import GuardRule
-from steelyard.questions.guard.scale import refuse_impossible, span_of
 from steelyard.reference.entry import Entry
 
 ASSUMED_DISCORDANCE = 0.05  # of two healthy runs on the same items: ordinary churn; published figures run from 1 to 13%

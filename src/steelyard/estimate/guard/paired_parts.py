@@ -12,6 +12,8 @@ import numpy.typing as npt
 from steelyard.errors import DataError, UsageError
 from steelyard.estimate.changed_items import item_values
 from steelyard.estimate.evidence import Evidence
+from steelyard.estimate.guard.rule import GuardRule
+from steelyard.estimate.guard.scale import span_of
 from steelyard.infer.intervals.clusters import FEWEST, LEAST
 from steelyard.infer.normal import lower_tail
 from steelyard.infer.paired.decision import (
@@ -27,8 +29,6 @@ from steelyard.infer.paired.mcnemar import mcnemar_midp, tango_z
 from steelyard.infer.planning import power
 from steelyard.items import Items
 from steelyard.metrics.catalogue import Metric
-from steelyard.questions.guard.rule import GuardRule
-from steelyard.questions.guard.scale import span_of
 from steelyard.tally.pairs import Pairs
 
 MEANS = ("accuracy", "error", "mean", "brier", "log_loss", "mae", "pass@", "pass^")  # of one number per item

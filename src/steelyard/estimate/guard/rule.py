@@ -7,11 +7,12 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from steelyard.checks import error_rate, number, whole
-from steelyard.errors import SteelyardError, UsageError
+from steelyard.errors import SourceError, SteelyardError, UsageError
+from steelyard.estimate.guard.scale import refuse_impossible_rule
 from steelyard.estimate.measure_options import settle
 from steelyard.metrics.catalogue import parse
-from steelyard.questions.guard.scale import refuse_impossible_rule
 from steelyard.reference.entry import Entry, TaskDefaults
+from steelyard.reference.lookup import ReferenceLocation
 
 SCALES = ("percent", "fraction", "raw")
 TARGETS = ("items", "runs")
@@ -120,3 +121,18 @@ def is_better_higher(metric: str) -> bool:
         return parse(metric).facts.higher_is_better
     except SteelyardError:
         return True
+
+
+def check_protocol(entry: Entry, place: ReferenceLocation, protocol: Mapping[str, str] | None, rule: GuardRule) -> None:
+    """What was recorded about the protocol must be what is said about this run."""
+    recorded = dict(entry.protocol)
+    given = {**{key: str(v) for key, v in place.defaults.protocol.items()}, **{key: str(v) for key, v in (protocol or {}).items()}}
+    differ = {key: (recorded[key], given[key]) for key in recorded.keys() & given.keys() if recorded[key] != given[key]}
+    extra = sorted(given.keys() - recorded.keys()) if recorded else []
+    if differ or extra:
+        parts = [f"{key} {was!r} on record, {now!r} now" for key, (was, now) in sorted(differ.items())]
+        got = "; ".join([*parts, *(f"{key} not on record" for key in extra)])
+        raise SourceError("cannot compare two protocols", got=got, need="the same protocol", hint="record a reference for this one")
+    silent = sorted(recorded.keys() - given.keys())
+    if silent:
+        rule.warnings.append(f"the reference pins its protocol ({', '.join(silent)}); this run did not say its own (--protocol KEY=VALUE)")
