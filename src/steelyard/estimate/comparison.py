@@ -57,8 +57,8 @@ def finish(found: Evidence, metric: Metric, asked: CompareOptions, names: tuple[
     )
 
 
-def sign(found: Evidence, metric: Metric, asked: CompareOptions) -> str:
-    """What was used, in the fixed order."""
+def sign(found: Evidence, metric: Metric, asked: CompareOptions, **more: object) -> str:
+    """What was used, in the fixed order; `more` is what a board of many systems adds."""
     method = found.details.get("instead_of", found.interval.method) if found.interval is not None else None
     of_test = None if found.test.details.get("exact") else found.test.details.get("draws")  # fewer than asked for, with very many labels
     own = asked.own
@@ -86,5 +86,6 @@ def sign(found: Evidence, metric: Metric, asked: CompareOptions) -> str:
             "absent": own.absent,
             "missing": None if own.missing == "error" else own.missing,
             "unmatched": None if asked.unmatched == "error" else asked.unmatched,
+            **more,
         }
     )

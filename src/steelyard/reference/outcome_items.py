@@ -94,6 +94,16 @@ def outcomes_of(runs: Sequence[Items], *, roles: Collection[str], hashed: bool =
     are kept as hashes.
     """
     _check_roles(runs, roles)
+    return _laid_out(runs, roles, hashed, content)
+
+
+def items_alone(items: Items) -> Outcomes:
+    """Keys and contents of a run's items, whatever their answers are."""
+    return _laid_out([items], (), hashed=False, content=())
+
+
+def _laid_out(runs: Sequence[Items], roles: Collection[str], hashed: bool, content: Sequence[str]) -> Outcomes:
+    """Runs over one sorted list of their items."""
     parts = [part for place, items in enumerate(runs, 1) for part in _parts(items, place)]
     _check_unicode(parts)
     if hashed:

@@ -22,7 +22,7 @@ from steelyard.errors import SourceError, UsageError
 from steelyard.reference import outcome_text as text
 from steelyard.reference.atomic import read_bytes, write_atomic
 from steelyard.reference.names import inside, items_directory
-from steelyard.reference.outcome_items import Outcomes, RecordedRun, hash_id, hash_ids, outcomes_of, to_items
+from steelyard.reference.outcome_items import Outcomes, RecordedRun, hash_id, hash_ids, items_alone, outcomes_of, to_items
 
 __all__ = [
     "Outcomes",
@@ -31,6 +31,7 @@ __all__ = [
     "discard",
     "hash_id",
     "hash_ids",
+    "items_alone",
     "load",
     "outcomes_of",
     "path_of",

@@ -25,6 +25,7 @@ from steelyard.estimate.systems import SystemItems
 from steelyard.items import Items
 from steelyard.metrics.catalogue import Metric, known, parse
 from steelyard.read.open_source import open_source
+from steelyard.read.source import Source
 from steelyard.reference import outcomes
 from steelyard.reference.entry import Entry
 from steelyard.reference.entry_schema import is_metric
@@ -121,7 +122,7 @@ def read_run(source: Any, columns: Mapping[str, Any], metric: str, warnings: lis
     given = {role: column for role, column in columns.items() if column is not None}
     if "ratio" in given:
         given["ratio"] = ratio_columns(given["ratio"])
-    opened = open_source(source, columns=given)
+    opened = source if isinstance(source, Source) else open_source(source, columns=given)
     warnings.extend(opened.warnings)
     name = opened.name or (os.path.basename(os.fspath(source)) if isinstance(source, (str, os.PathLike)) else "run")
     return SystemItems(name, opened.items(numeric=(facts := known(metric)) is not None and facts.numeric), opened.log, opened)
@@ -196,7 +197,7 @@ def refuse_other_contents(run: SystemItems, recorded: outcomes.Outcomes) -> None
     """Items whose content has changed since they were recorded are other items."""
     if run.items.id is None:
         return  # the pairing says so
-    now = _items_alone(run.items)
+    now = outcomes.items_alone(run.items)
     fresh = dict(zip(now.keys, now.content, strict=True))
     changed = [
         key for key, was in zip(recorded.keys, recorded.content, strict=True) if was is not None and fresh.get(key) not in (None, was)
@@ -208,11 +209,6 @@ def refuse_other_contents(run: SystemItems, recorded: outcomes.Outcomes) -> None
             need="the same items",
             hint="the data set has changed: record a new reference with --update and a reason",
         )
-
-
-def _items_alone(items: Items) -> outcomes.Outcomes:
-    """Keys and contents of a run's items, whatever their answers are."""
-    return outcomes.outcomes_of([replace(items, score=np.zeros(items.n))], roles=("score",))
 
 
 def _columns_of(items: Items) -> set[str]:
@@ -249,7 +245,7 @@ def _number(run: SystemItems, metric: Metric, unit: float, missing: str, entry: 
     score = sample.items.score
     effect = row.details.get("design_effect")
     pinned = entry.items_hash is not None and run.items.id is not None
-    same = pinned and _items_alone(run.items).items_hash == entry.items_hash
+    same = pinned and outcomes.items_alone(run.items).items_hash == entry.items_hash
     return CandidateScore(
         value=float(row.estimate or 0.0) * unit,
         n=sample.n,

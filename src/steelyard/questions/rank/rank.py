@@ -9,10 +9,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from steelyard import signature
 from steelyard.errors import UsageError
 from steelyard.estimate.compare_options import CompareOptions
-from steelyard.estimate.comparison import finish
+from steelyard.estimate.comparison import finish, sign
 from steelyard.estimate.evidence import concluded_again
 from steelyard.estimate.pair_evidence import pair_evidence
 from steelyard.infer import multiplicity as many
@@ -47,7 +46,10 @@ def leaderboard(runs: Sequence[SystemItems], metric: Metric, asked: CompareOptio
     for i, j in itertools.combinations(range(len(runs)), 2):
         again = replace(asked, own=asked.own.quietly())
         matched[i, j], unmatched = paired(runs[i], runs[j], again)
-        found[i, j] = finish(pair_evidence(matched[i, j], metric, again), metric, again, (runs[i].name, runs[j].name), unmatched=unmatched)
+        evidence = pair_evidence(matched[i, j], metric, again)
+        found[i, j] = finish(evidence, metric, again, (runs[i].name, runs[j].name), unmatched=unmatched)
+        if (i, j) == (0, 1):
+            used = sign(evidence, metric, again, systems=len(runs), correction=asked.correction)
         for sentence in again.own.warnings:
             asked.warn(sentence)
     adjusted = many.adjust([1.0 if c.p_value is None else c.p_value for c in found.values()], asked.correction)
@@ -68,7 +70,7 @@ def leaderboard(runs: Sequence[SystemItems], metric: Metric, asked: CompareOptio
         omnibus=_cochran(runs, matched, metric),
         ranks=_friedman(runs, matched, metric, asked, by),
         warnings=tuple(asked.own.warnings),
-        signature=_sign(runs, first, metric, asked),
+        signature=used,
     )
 
 
@@ -168,9 +170,3 @@ def _pair_p(pair: Pairs, metric: Metric, asked: CompareOptions, by: str, values:
         p_values.append(1.0 if p is None else p)
     statistic, p = many.fisher_combined(p_values)
     return {"fisher": statistic, "p_better": p}
-
-
-def _sign(runs: Sequence[SystemItems], first: Comparison, metric: Metric, asked: CompareOptions) -> str:
-    facts = signature.parse(first.signature)
-    keep: dict[str, object] = {key: values if len(values) > 1 else values[0] for key, values in facts.items() if key != "steelyard"}
-    return signature.write({**keep, "metric": metric.name, "systems": len(runs), "correction": asked.correction})

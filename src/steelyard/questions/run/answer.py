@@ -22,6 +22,8 @@ from steelyard.questions.guard.check import check
 from steelyard.questions.measure.measure import measure
 from steelyard.questions.run.baseline import NOBODY, comparable
 from steelyard.questions.run.monitor import LEVEL, UntilDecided, UntilNarrow
+from steelyard.read.open_source import open_source
+from steelyard.read.source import Source
 from steelyard.reference.run_notes import RunNotes, journal_path, rows_paths, write_run
 from steelyard.results.evaluation import Answered, Evaluation
 from steelyard.results.measurement import Comparison, Interval, Measurement
@@ -56,7 +58,8 @@ def answered(
     if output is not None:
         journal_path(output).unlink(missing_ok=True)
     where = {"directory": directory, "config": config}
-    verdict = _verdict(held, spec, where, told)
+    read = [_source(rows, held.prepared.scorer.sums) for rows in held.rows]
+    verdict = _verdict(held, read, spec, where, told)
     models = tuple(
         Answered(
             name=held.names[place],
@@ -64,20 +67,17 @@ def answered(
             counts={**counts_of(told[place]), **({"wasted": held.asked.wasted} if held.asked is not None and not place else {})},
             usage=_usage(told[place]),
             asked_of=asked_of(held.models[place]),
-            measurement=_measured(held, place),
+            measurement=_measured(held, place, read[place]),
         )
         for place in range(len(held.models))
     )
     comparison = None
     if len(models) == 2 and held.watch is None:
-        a, b = (_plain(rows, held.prepared.scorer.sums) for rows in held.rows)
         found = compare(
-            a,
-            b,
+            *read,
             metric=held.prepared.metric,
             missing=held.wish.missing,
             names=list(held.names),
-            ratio=held.prepared.scorer.sums,
             range=_range(held),
             prior_scale=held.wish.prior_scale,
         )
@@ -157,27 +157,27 @@ def asked_of(model: Model) -> dict[str, Any]:
     return {key: model.identity[key] for key in ("kind", "model", "base_url", "api", "name", "argv") if key in model.identity}
 
 
-def _plain(rows: Sequence[Mapping[str, Any]], sums: Sequence[str] | None) -> list[dict[str, Any]]:
-    """The columns of a row that are counted."""
+def _source(rows: Sequence[Mapping[str, Any]], sums: tuple[str, str] | None) -> Source:
+    """The rows of one model, read once for all that is asked of them: the columns that are counted."""
     keep = ("id", "repeat", "truth", "prediction", "score", "group", *(sums or ()))
     many = any(row["repeat"] != 1 for row in rows)
-    return [{key: row[key] for key in keep if key in row and (key != "repeat" or many)} for row in rows]
+    plain = [{key: row[key] for key in keep if key in row and (key != "repeat" or many)} for row in rows]
+    return open_source(plain, columns={} if sums is None else {"ratio": sums})
 
 
 # ---- measuring ---------------------------------------------------------------------------------------------------------
 
 
-def _measured(held: RunSession, place: int) -> Measurement | None:
+def _measured(held: RunSession, place: int, read: Source) -> Measurement | None:
     """The metric of a model. After a stop that depended on the answers, its interval is one that holds whenever one stops."""
     prepared = held.prepared
-    rows = _plain(held.rows[place], prepared.scorer.sums)
     more: dict[str, Any] = {"range": prepared.task.range} if prepared.task.range is not None else {}
     if prepared.scorer.sums is not None:
-        return measure(rows, metric="ratio", ratio=prepared.scorer.sums, missing=held.wish.missing)
+        return measure(read, metric="ratio", missing=held.wish.missing)
     if held.watch is None:
-        return measure(rows, metric=prepared.metric, missing=held.wish.missing, **more)
+        return measure(read, metric=prepared.metric, missing=held.wish.missing, **more)
     outside = held.watch.outside if isinstance(held.watch, UntilDecided) else None
-    found = measure(rows, metric=prepared.metric, missing=held.wish.missing, **({} if outside is not None else more))
+    found = measure(read, metric=prepared.metric, missing=held.wish.missing, **({} if outside is not None else more))
     ends = prepared.span
     if ends is None or outside is not None:
         row = replace(found.rows[0], interval=None)
@@ -187,7 +187,7 @@ def _measured(held: RunSession, place: int) -> Measurement | None:
     if isinstance(held.watch, UntilNarrow):
         low, high = held.watch.interval  # the very one that was narrow enough
     else:
-        scores = np.array([prepared.worth(score) for score in _by_item(rows, held.wish.missing)])
+        scores = np.array([prepared.worth(score) for score in _by_item(held.rows[place], held.wish.missing)])
         if not len(scores):
             return None
         low, high = ConfidenceSequence(ends, 1 - LEVEL).look(scores)
@@ -215,6 +215,7 @@ def _range(held: RunSession) -> tuple[float, float] | None:
 
 def _verdict(
     held: RunSession,
+    read: Sequence[Source],
     spec: Mapping[str, Any] | None,
     where: Mapping[str, Any],
     told: Sequence[AnswerSummary],
@@ -234,9 +235,8 @@ def _verdict(
     elif len(held.models) == 2 or isinstance(held.watch, UntilNarrow):
         return None
     else:
-        more: dict[str, Any] = {} if held.prepared.scorer.sums is None else {"ratio": held.prepared.scorer.sums}
         verdict = check(
-            _plain(held.rows[0], held.prepared.scorer.sums),
+            read[0],
             task=held.prepared.task.name,
             model=bench.model,
             spec=spec,
@@ -244,7 +244,6 @@ def _verdict(
             unmatched=held.wish.unmatched,
             missing=held.wish.missing,
             range=_range(held),
-            **more,
             **where,
             **{name: value for name, value in held.wish.rule.items() if value is not None},
         )

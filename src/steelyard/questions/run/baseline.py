@@ -15,7 +15,7 @@ from steelyard.estimate.changed_items import item_values
 from steelyard.estimate.guard.rule import GuardRule, check_protocol, settle_rule
 from steelyard.estimate.guard.scale import unit_of
 from steelyard.estimate.guard.sequential import StoppingPlan, means_of
-from steelyard.estimate.guard.source import keyed_alike, read_run, refuse_other_contents, scale_of
+from steelyard.estimate.guard.source import keyed_alike, refuse_other_contents, scale_of
 from steelyard.estimate.systems import SystemItems
 from steelyard.evaluate.asking.summary import jsonable
 from steelyard.infer.sequential.stopping import OF_RANGE, small_pool
@@ -23,6 +23,7 @@ from steelyard.items import Items
 from steelyard.metrics.catalogue import Metric, parse
 from steelyard.questions.run.options import RunOptions
 from steelyard.questions.run.task import Prepared
+from steelyard.read.columns import as_column
 from steelyard.reference import outcomes
 from steelyard.reference.entry import Entry
 from steelyard.reference.lookup import ReferenceLocation, load, locate, matched, with_outcomes
@@ -111,9 +112,11 @@ def comparable(protocol: Mapping[str, str], unmatched: str) -> dict[str, str]:
 
 def _asked(prepared: Prepared) -> SystemItems:
     """The items as the rows of the run will have them: a truth that has changed since is another item."""
-    truth = prepared.scorer.truth
-    rows = [{"id": case.id, "truth": jsonable(truth(case)), "score": 0} for case in prepared.cases]
-    return read_run(rows, {}, prepared.metric, [])
+    ids = as_column("id", [case.id for case in prepared.cases]).encode()[0]
+    truths = as_column("truth", [jsonable(prepared.scorer.truth(case)) for case in prepared.cases])
+    if parse(prepared.metric).facts.numeric:
+        return SystemItems("run", Items(n=len(ids), id=ids, truth_value=truths.numbers()))
+    return SystemItems("run", Items(n=len(ids), id=ids, truth=truths.encode()[0]))
 
 
 def _past(items: Items, metric: Metric) -> dict[str, float] | None:
