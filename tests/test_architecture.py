@@ -25,6 +25,8 @@ LEVEL = {
     "rounding": 0,
     "options": 1,
     "outputs": 1,
+    "atomic": 1,
+    "locking": 2,
     "limits": 1,
     "checks": 2,
     "tally": 1,

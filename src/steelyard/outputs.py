@@ -1,4 +1,4 @@
-"""Where answers go: whole or not at all, and never over a file that they were made from."""
+"""Where answers go: never over a file that they were made from."""
 
 from __future__ import annotations
 
@@ -7,7 +7,6 @@ import glob
 import json
 import os
 import stat
-import tempfile
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
@@ -15,7 +14,7 @@ from typing import Any
 from steelyard.errors import UsageError
 
 READABLE = (".html", ".htm", ".md", ".markdown", ".svg", ".xml", ".txt", ".log")  # what nobody keeps items or references in
-BESIDE = (".run", ".journal", "-wal", "-shm", "-journal")  # the notes and journal of a run, the logs of a SQLite database
+BESIDE = (".run", ".journal", ".journal.lock", "-wal", "-shm", "-journal")  # notes and journal of a run, logs of a SQLite database
 STDIN = 0
 SETTINGS = (".toml", ".yaml", ".yml")  # files of suites and tasks, which name further files
 
@@ -164,36 +163,3 @@ def _regular(path: Any) -> os.stat_result | None:
 def _identity(path: Path) -> Identity:
     found = _regular(path)
     return os.path.normcase(os.path.realpath(path)) if found is None else (found.st_dev, found.st_ino)
-
-
-# ---- writing -----------------------------------------------------------------------------------------------------------
-
-
-def write_whole(path: Path, text: str) -> None:
-    """All of the text or none of it: a temporary file beside the target, then a rename."""
-    if path.exists() and not path.is_file():  # a pipe or a device is written into, never replaced by a file
-        try:
-            path.write_text(text, encoding="utf-8", errors="backslashreplace")
-        except OSError as fault:
-            raise UsageError(f"cannot write {str(path)!r}", got=fault.strerror or str(fault), need="a file or an open pipe") from fault
-        return
-    try:
-        handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
-    except OSError as fault:
-        raise UsageError(
-            f"cannot write {str(path)!r}", got=fault.strerror or str(fault), need="a directory that can be written to"
-        ) from fault
-    try:
-        with os.fdopen(handle, "w", encoding="utf-8", errors="backslashreplace") as file:
-            file.write(text)
-        os.chmod(temporary, 0o666 & ~_umask())
-        os.replace(temporary, path)
-    except OSError as fault:
-        Path(temporary).unlink(missing_ok=True)
-        raise UsageError(f"cannot write {str(path)!r}", got=fault.strerror or str(fault), need="room and permission") from fault
-
-
-def _umask() -> int:
-    mask = os.umask(0)
-    os.umask(mask)
-    return mask

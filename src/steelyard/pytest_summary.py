@@ -10,10 +10,10 @@ from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import Any
 
+from steelyard.atomic import write_text
 from steelyard.errors import SteelyardError, UsageError
 from steelyard.infer.multiplicity import adjust
 from steelyard.options import typed_text
-from steelyard.outputs import write_whole
 from steelyard.questions.record.record import existing_entry, record
 from steelyard.reference.lookup import load, locate
 from steelyard.reference.names import canonical_spec
@@ -241,7 +241,7 @@ def _report(path: Path, told: SessionSummary) -> None:
         return
     path.parent.mkdir(parents=True, exist_ok=True)
     try:
-        write_whole(path, _json(told) if path.suffix.lower() == ".json" else _markdown(told))
+        write_text(path, _json(told) if path.suffix.lower() == ".json" else _markdown(told))
     except SteelyardError as fault:
         told.errors.append(str(fault))
 

@@ -26,7 +26,7 @@ from steelyard.questions.references.history import reference_history
 from steelyard.questions.references.importing import import_references
 from steelyard.questions.references.lint import lint_references
 from steelyard.questions.references.listing import list_references
-from steelyard.reference import changes, locking
+from steelyard.reference import changes
 
 pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
 
@@ -144,11 +144,10 @@ def left_behind() -> dict[str, bytes]:
 
 @pytest.fixture(autouse=True)
 def quick(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    """Time stands still, git is not asked, the disk is not waited for, and a lock without a name on it is given up at once."""
+    """Time stands still, git is not asked and the disk is not waited for."""
     monkeypatch.setattr(changes, "time", SimpleNamespace(strftime=lambda *_: "2026-11-16T12:00:00Z", gmtime=lambda: None))
     monkeypatch.setattr(changes, "_git", lambda *_: None)
     monkeypatch.setattr(changes, "_login", lambda: "Tester")
-    monkeypatch.setattr(locking, "UNSIGNED", -1.0)
     monkeypatch.setattr(os, "fsync", lambda handle: None)  # a process that is killed loses nothing that it wrote; the call still counts
     base = tmp_path / "base"
     base.mkdir()

@@ -20,7 +20,7 @@ import yaml
 
 import steelyard as sy
 from steelyard.errors import SteelyardError
-from steelyard.reference import changes, locking, outcomes
+from steelyard.reference import changes, outcomes
 from steelyard.reference.changes import read_changes
 
 Rows = list[dict[str, Any]]
@@ -425,7 +425,6 @@ def test_kill_9_at_any_call_leaves_the_old_reference_or_the_new_one(
     name: str, after: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The recorder is killed before (or after) its k-th call, for every k. The next one can work at once."""
-    monkeypatch.setattr(locking, "UNSIGNED", 0.3)  # seconds that the next one waits for a lock without a name on it
     wrong, at, status = [], 0, -1
     while status != 0 and at < 30:
         where = tmp_path / f"{name}{after}{at}"

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from steelyard.atomic import write_text
 from steelyard.cli.command import OUTPUT, command
 from steelyard.cli.options import BY_ENDING, _width, answer, common
-from steelyard.outputs import write_whole
 
 if TYPE_CHECKING:
     from steelyard.results.certificate import Certificate
@@ -91,7 +91,7 @@ def _write(result: Certificate, options: dict[str, Any]) -> None:
 
     format_, quiet = options["format_"], options["quiet"]
     if options["csv_"] is not None:
-        write_whole(options["csv_"], certificate_csv(result))
+        write_text(options["csv_"], certificate_csv(result))
     if options["times"]:
         for claim in sorted(result.claims, key=lambda each: -each.seconds):
             click.echo(f"{claim.seconds:8.2f} s  {claim.name}", err=True)
@@ -109,8 +109,8 @@ def _write_page(result: Certificate, output: Path, quiet: bool) -> None:
 
     drawn, names = figures(result), figure_names(result, output.stem)
     for family, svg in drawn.items():
-        write_whole(output.with_name(names[family]), svg + "\n")
-    write_whole(output, certificate_markdown(result, names))
+        write_text(output.with_name(names[family]), svg + "\n")
+    write_text(output, certificate_markdown(result, names))
     if not quiet:
         click.echo(f"written to {output} and {len(drawn)} figure{'' if len(drawn) == 1 else 's'} beside it", err=True)
 

@@ -197,11 +197,11 @@ def _numbers(text: str, many: int, option: str, shape: str) -> list[int]:
 
 
 def _write_diagram(result: Any, path: Path) -> None:
-    from steelyard.outputs import write_whole
+    from steelyard.atomic import write_text
     from steelyard.render.leaderboard import critical_difference_svg
     from steelyard.results.measurement import Leaderboard
 
     svg = critical_difference_svg(result) if isinstance(result, Leaderboard) else ""
     if not svg:
         raise UsageError("cannot draw a critical-difference diagram", got="no ranks", need="three or more systems and --by COLUMN")
-    write_whole(path, svg)
+    write_text(path, svg)

@@ -7,6 +7,7 @@ from typing import Any
 
 import click
 
+from steelyard.atomic import write_text
 from steelyard.cli.command import INPUT, command
 from steelyard.cli.options import (
     MEASURE_FORMATS,
@@ -26,7 +27,7 @@ from steelyard.cli.options import (
     told_while_reading,
 )
 from steelyard.errors import UsageError
-from steelyard.outputs import refuse_overwriting, write_whole
+from steelyard.outputs import refuse_overwriting
 
 
 @command(short_help="how good is it, and how sure are we?")
@@ -143,7 +144,7 @@ def _write_record(data: Any, options: dict[str, Any]) -> None:
         return
     places = [output, output.with_name(f"{output.stem}_samples.jsonl")][: len(files)]
     for place, text in reversed([*zip(places, files.values(), strict=True)]):  # a record never points at items that are not there
-        write_whole(place, text)
+        write_text(place, text)
     if not options["quiet"]:
         click.echo(f"written to {' and '.join(map(str, places))}; in the datastore: {next(iter(files))}", err=True)
 

@@ -13,10 +13,10 @@ from typing import Any, TypeVar
 import click
 
 from steelyard import options as declared
+from steelyard.atomic import write_text
 from steelyard.cli.command import OUTPUT
 from steelyard.errors import UsageError
 from steelyard.options import Option
-from steelyard.outputs import write_whole
 from steelyard.redaction import redact
 
 Command = TypeVar("Command", bound=Callable[..., Any])
@@ -223,7 +223,7 @@ def answer(
     formats = [format_ or BY_ENDING.get(place.suffix.lower(), "text") for place in places]
     texts = [_text_of((instead or {}).get(chosen, result), chosen, **more) for chosen in formats]
     for place, text in zip(places, texts, strict=True):  # all are made before the first is written
-        write_whole(place, text)
+        write_text(place, text)
         if not quiet:
             click.echo(f"written to {place}", err=True)
 

@@ -7,9 +7,9 @@ from typing import Any
 
 import click
 
+from steelyard.atomic import write_text
 from steelyard.cli.card_options import card_options, cards_asked, files_of, write_cards
 from steelyard.cli.command import OUTPUT, command
-from steelyard.outputs import write_whole
 
 
 @command(short_help="results as one HTML page, to look at and to pass on")
@@ -48,7 +48,7 @@ def report(results: tuple[Path, ...], **options: Any) -> None:
 
 def write_page(target: Path, page: str, *, quiet: bool, open_: bool) -> None:
     """The page in its file, and in a browser if that was asked for."""
-    write_whole(target, page)
+    write_text(target, page)
     if not quiet:
         click.echo(f"written to {target}", err=True)
     if open_:

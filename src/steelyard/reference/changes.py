@@ -14,9 +14,9 @@ from dataclasses import asdict, dataclass, field, fields, replace
 from pathlib import Path
 from typing import Any
 
+from steelyard.atomic import read_if_there, sweep, sync_directory, write_all, write_atomic
 from steelyard.errors import SourceError, UsageError
-from steelyard.reference.atomic import read_if_there, sweep, sync_directory, write_all, write_atomic
-from steelyard.reference.locking import PATIENCE, Lock
+from steelyard.locking import PATIENCE, Lock
 from steelyard.reference.names import canonical_spec
 from steelyard.version import __version__
 

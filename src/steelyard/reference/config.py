@@ -29,9 +29,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from steelyard.atomic import read_bytes
 from steelyard.errors import SourceError, UsageError
 from steelyard.options import nearest
-from steelyard.reference.atomic import read_bytes
 from steelyard.reference.entry import TaskDefaults
 from steelyard.reference.entry_schema import SCALES, check_spec_keys
 from steelyard.reference.strict_yaml import decode

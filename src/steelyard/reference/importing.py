@@ -11,8 +11,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import NoReturn
 
+from steelyard.atomic import read_bytes
 from steelyard.errors import SourceError
-from steelyard.reference.atomic import read_bytes
 from steelyard.reference.entry import Entry
 from steelyard.reference.strict_yaml import LIMIT, decode, parse
 from steelyard.reference.task_file import task_file_of

@@ -13,8 +13,8 @@ from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 from typing import Any
 
+from steelyard.atomic import read_if_there, remove_file, write_atomic
 from steelyard.errors import SourceError, UsageError
-from steelyard.reference.atomic import read_if_there, remove_file, write_atomic
 from steelyard.reference.changes import Change, parsed_line
 from steelyard.reference.names import intent_path
 

@@ -18,9 +18,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from steelyard.atomic import read_bytes, write_atomic
 from steelyard.errors import SourceError, UsageError
 from steelyard.reference import outcome_text as text
-from steelyard.reference.atomic import read_bytes, write_atomic
 from steelyard.reference.names import inside, items_directory
 from steelyard.reference.outcome_items import Outcomes, RecordedRun, hash_id, hash_ids, items_alone, outcomes_of, to_items
 

@@ -15,9 +15,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from steelyard.atomic import read_bytes, write_atomic
 from steelyard.errors import SourceError, UsageError
 from steelyard.redaction import redact
-from steelyard.reference.atomic import read_bytes, write_atomic
 
 SCHEMA = 1
 ENDING, JOURNAL = ".run", ".journal"

@@ -13,8 +13,8 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import NoReturn
 
+from steelyard.atomic import read_bytes
 from steelyard.errors import SourceError, SteelyardError, UsageError
-from steelyard.reference.atomic import read_bytes
 from steelyard.reference.entry import Entry
 from steelyard.reference.entry_schema import check_spec_keys, entry_of, normal_spec, same
 from steelyard.reference.entry_text import (

@@ -7,8 +7,9 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from steelyard.atomic import read_if_there, remove_file, sweep, write_atomic
 from steelyard.errors import SteelyardError, UsageError
-from steelyard.reference.atomic import read_if_there, remove_file, sweep, write_atomic
+from steelyard.locking import TRIES, Lock, is_held, never_rests
 from steelyard.reference.changes import (
     Change,
     append_changes,
@@ -18,7 +19,6 @@ from steelyard.reference.changes import (
     rewrite_history,
 )
 from steelyard.reference.intent import AFTER, BEFORE, Intent, digest, in_the_way, read_intent, remove_intent, write_intent
-from steelyard.reference.locking import TRIES, Lock, is_held
 from steelyard.reference.lookup import ReferenceLocation, make_directory
 from steelyard.reference.names import history_path, intent_path, items_directory
 from steelyard.reference.task_file import TaskFile, task_file_of
@@ -67,12 +67,7 @@ def _planned(place: ReferenceLocation, plan: Callable[[TaskFile], PlannedWrite])
         planned = plan(parsed(old, place))
         if read_if_there(place.path) == old:
             return old, planned
-    raise UsageError(
-        f"cannot update {str(place.path)!r}",
-        got=f"a file that changed {TRIES} times while it was being updated",
-        need="a moment without other writers",
-        hint="something writes it all the time: an editor, a checkout, a file synchroniser",
-    )
+    raise never_rests(place.path)
 
 
 class _Change:

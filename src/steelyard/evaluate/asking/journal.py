@@ -21,10 +21,11 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any
 
+from steelyard.atomic import sync_directory
 from steelyard.errors import SourceError, UsageError
 from steelyard.evaluate.asking.asks import Answer, Ask, Model
-from steelyard.evaluate.asking.exclusive_file import opened_alone
 from steelyard.evaluate.asking.plain import plain, plain_answer
+from steelyard.locking import Lock, LockHeldError
 from steelyard.redaction import redact, redacted
 
 SCHEMA = 1
@@ -38,9 +39,11 @@ _DEFAULTS = {field.name: field.default for field in fields(Answer) if field.name
 class Journal:
     """Answers on disk, by what was asked. `open` it; `answer` looks one up, `add` writes one down; both from any thread."""
 
-    def __init__(self, path: Path, handle: int) -> None:
+    def __init__(self, path: Path, handle: int, lock: Lock) -> None:
         self.path = path
         self._handle = handle
+        self._lock = lock
+        self._complete = False
         self._reader = open(path, "rb", buffering=0)  # noqa: SIM115  lives as long as the journal
         self._places: dict[bytes, int] = {}  # key to offset and length, in one number: a million answers take 180 MB
         self._failed: set[bytes] = set()
@@ -54,17 +57,15 @@ class Journal:
     @classmethod
     def open(cls, path: Path, identity: Mapping[str, Any]) -> Journal:
         """Start a journal, or continue one of the same identity. Only one process at a time may have it open."""
-        handle = opened_alone(path)
-        try:
-            journal = cls(path, handle)
-        except BaseException:
-            os.close(handle)
-            raise
-        try:
+        with contextlib.ExitStack() as undo:
+            lock = _locked(path)
+            undo.push(lock)
+            handle = _opened(path)
+            undo.callback(os.close, handle)
+            journal = cls(path, handle, lock)
+            undo.callback(journal._reader.close)
             journal._take_up(redacted(plain(identity, "the identity of a run")))
-        except BaseException:
-            journal._let_go()
-            raise
+            undo.pop_all()  # all of it belongs to the journal now
         return journal
 
     def __len__(self) -> int:
@@ -126,13 +127,8 @@ class Journal:
 
     def remove(self) -> None:
         """The run is complete and its answers are elsewhere: the journal goes. Nobody can open it in between."""
-        with contextlib.suppress(FileNotFoundError):
-            if os.name != "nt":
-                self.path.unlink()
+        self._complete = True
         self.close()
-        with contextlib.suppress(FileNotFoundError):
-            if os.name == "nt":  # what is open cannot be removed there
-                self.path.unlink()
 
     # ---- keys --------------------------------------------------------------------------------------------------------
 
@@ -192,6 +188,9 @@ class Journal:
     def _let_go(self) -> None:
         self._reader.close()
         os.close(self._handle)
+        if self._complete:
+            self.path.unlink(missing_ok=True)
+        self._lock.__exit__(None, None, None)
 
     def _unwritable(self, fault: OSError) -> SourceError:
         return SourceError(
@@ -219,7 +218,7 @@ class Journal:
         if number == 0:
             self._append(_line(header))
             os.fsync(self._handle)
-            _sync_directory(self.path.parent)
+            sync_directory(self.path.parent)
         self._append(_line({"opened": os.getpid(), "time": round(time.time(), 3)}))
 
     def _whole_lines(self) -> Iterator[tuple[int, bytes]]:
@@ -289,6 +288,34 @@ def begun_as(path: Path) -> Mapping[str, Any]:
     return identity if isinstance(identity, Mapping) else {}
 
 
+def _locked(path: Path) -> Lock:
+    """The lock of a journal, taken at once or not at all: a run that has it may take hours."""
+    what = f"cannot open the journal {str(path)!r}"
+    try:
+        return Lock(path, timeout=0).__enter__()
+    except LockHeldError as held:
+        got = f"a run that is writing it{f', process {held.pid}' if held.pid else ''}"
+        raise UsageError(what, got=got, need="one run at a time", hint="wait until that run has ended, or write to another -o") from None
+    except UsageError as fault:
+        raise UsageError(what, got=fault.got, need=fault.need, hint=fault.hint or "another -o") from fault
+    except ValueError as fault:  # a name with a NUL byte is no name
+        raise UsageError(what, got=str(fault), need="the name of a file") from fault
+
+
+def _opened(path: Path) -> int:
+    """A handle on the file, made if it is not there, which only its owner may read."""
+    what = f"cannot open the journal {str(path)!r}"
+    try:
+        if path.exists() and not path.is_file():  # opening a pipe would wait for its other end
+            raise UsageError(what, got="something that is no file", need="a file, or nothing there")
+        handle = os.open(path, os.O_RDWR | os.O_CREAT | os.O_APPEND | getattr(os, "O_BINARY", 0), 0o600)
+    except OSError as fault:
+        raise UsageError(what, got=fault.strerror or str(fault), need="a directory that exists and can be written to") from fault
+    with contextlib.suppress(OSError):
+        os.chmod(path, 0o600)
+    return handle
+
+
 # ---- lines -----------------------------------------------------------------------------------------------------------
 
 
@@ -328,12 +355,3 @@ def _flat(value: Any, path: str = "") -> Iterator[tuple[str, Any]]:
 def _shown(values: Mapping[str, Any], key: str) -> str:
     text = repr(values[key]) if key in values else "not there"
     return text if len(text) <= 80 else text[:77] + "..."
-
-
-def _sync_directory(directory: Path) -> None:
-    with contextlib.suppress(OSError):  # not every system opens directories
-        handle = os.open(directory, os.O_RDONLY)
-        try:
-            os.fsync(handle)
-        finally:
-            os.close(handle)

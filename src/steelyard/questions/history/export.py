@@ -10,10 +10,10 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
+from steelyard.atomic import write_atomic
 from steelyard.errors import UsageError
 from steelyard.history.store import History
 from steelyard.questions.history.history import opened
-from steelyard.reference.atomic import write_atomic
 from steelyard.results.history import PastRun
 
 ENDINGS = (".csv", ".jsonl")

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from steelyard import signature
+from steelyard.atomic import read_if_there
 from steelyard.errors import DataError, SteelyardError, UsageError
 from steelyard.estimate.guard.rates import pooled_rates
 from steelyard.estimate.guard.rule import SCALES
@@ -28,7 +29,6 @@ from steelyard.options import source_keywords
 from steelyard.questions.record.entry import Measured, entry_of, refuse_unasked, wish_of
 from steelyard.questions.record.store import stored
 from steelyard.reference import outcomes
-from steelyard.reference.atomic import read_if_there
 from steelyard.reference.entry import ENOUGH_RUNS, Entry
 from steelyard.reference.lookup import ReferenceLocation, entry_there, locate
 from steelyard.reference.run_notes import RunNotes, notes_of

@@ -10,13 +10,13 @@ from typing import Any
 
 from steelyard.errors import SteelyardError
 from steelyard.estimate.guard.rule import ALPHA, LOWER_IS_BETTER
+from steelyard.locking import update_file
 from steelyard.metrics.catalogue import parse
 from steelyard.questions.references.listing import Where, shown_path
 from steelyard.reference.config import find_config
 from steelyard.reference.config_text import WithTables, with_tables
 from steelyard.reference.entry import Entry
 from steelyard.reference.importing import Imported
-from steelyard.reference.locking import update_file
 from steelyard.reference.lookup import ReferenceLocation
 from steelyard.reference.strict_yaml import decode
 from steelyard.reference.suite_tasks import TRTLLM

@@ -8,11 +8,11 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from steelyard import signature
+from steelyard.atomic import read_if_there
 from steelyard.errors import DataError, UsageError
 from steelyard.questions.references.changes import signature_of
 from steelyard.questions.references.imported_tasks import learn_tasks
 from steelyard.questions.references.listing import Where, plural, shown_path
-from steelyard.reference.atomic import read_if_there
 from steelyard.reference.changes import Change
 from steelyard.reference.entry import Entry
 from steelyard.reference.entry_schema import same

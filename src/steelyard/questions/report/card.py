@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from steelyard.atomic import read_if_there, write_atomic
 from steelyard.errors import DataError, SourceError, UsageError
 from steelyard.estimate.standard_errors import with_standard_errors
 from steelyard.reference import card_page, front_matter
-from steelyard.reference.atomic import read_if_there, write_atomic
 from steelyard.reference.entry_text import Splice
 from steelyard.reference.strict_yaml import decode
 from steelyard.render.cards.about import CardDetails, Evaluated

@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from steelyard.atomic import read_bytes
 from steelyard.checks import whole
 from steelyard.errors import DataError, SourceError, UsageError
 from steelyard.evaluate.asking.asks import Case
@@ -21,7 +22,6 @@ from steelyard.evaluate.task.task import Task, task_of
 from steelyard.metrics.catalogue import parse
 from steelyard.read.rows import rows_of
 from steelyard.reference import strict_yaml, yaml_tree
-from steelyard.reference.atomic import read_bytes
 from steelyard.reference.names import check_task
 
 NUMERIC = ("perplexity",)

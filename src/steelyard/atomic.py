@@ -39,6 +39,18 @@ def write_atomic(path: Path, data: bytes) -> None:
     sweep(target)
 
 
+def write_text(path: Path, text: str) -> None:
+    """A text for people: as `write_atomic`, in UTF-8; a pipe or a device is written into, never replaced by a file."""
+    data = text.encode("utf-8", "backslashreplace")
+    if not path.exists() or path.is_file():
+        write_atomic(path, data)
+        return
+    try:
+        path.write_bytes(data)
+    except OSError as fault:
+        raise UsageError(f"cannot write {str(path)!r}", got=fault.strerror or str(fault), need="a file or an open pipe") from fault
+
+
 def _real(path: Path) -> str:
     try:
         return os.path.realpath(path)

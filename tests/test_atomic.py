@@ -16,8 +16,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from steelyard.atomic import read_bytes, read_if_there, write_atomic
 from steelyard.errors import SourceError, UsageError
-from steelyard.reference.atomic import read_bytes, read_if_there, write_atomic
 
 POSIX = pytest.mark.skipif(os.name == "nt", reason="permissions and signals of POSIX")
 
@@ -125,7 +125,7 @@ def test_a_limit_of_the_system_on_the_size(tmp_path: Path) -> None:
         import resource, signal, sys
         from pathlib import Path
         from steelyard.errors import UsageError
-        from steelyard.reference.atomic import write_atomic
+        from steelyard.atomic import write_atomic
         signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
         resource.setrlimit(resource.RLIMIT_FSIZE, (1000, 1000))
         try:
@@ -147,7 +147,7 @@ def test_killed_around_the_rename(tmp_path: Path, when: str) -> None:
     code = """
         import os, signal, sys
         from pathlib import Path
-        from steelyard.reference.atomic import write_atomic
+        from steelyard.atomic import write_atomic
         real = os.replace
         def replace(*given):
             if sys.argv[2] == "after":
