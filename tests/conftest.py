@@ -34,18 +34,20 @@ OFTEN_ENOUGH = re.compile(
     | read/sql/test_units\.py::.*\[spark
     | read/sql/test_portable\.py::(?!test_joint_cells).*\[spark
     | calibration/test_
-    | infer/test_(after_stopping\.py::test_intervals_cover|lan_demets\.py::test_groups_keep_alpha|cells\.py::.*\[bca-30\])
-    | infer/test_(drift\.py::test_run_length_by_a_fine.*\[0\.25|confidence_sequence\.py::test_bets_that_aim)
+    | infer/sequential/test_(after_stopping\.py::test_intervals_cover|lan_demets\.py::test_groups_keep_alpha)
+    | infer/sequential/test_confidence_sequence\.py::test_bets_that_aim
+    | infer/intervals/test_cells\.py::.*\[bca-30\]
+    | infer/series/test_drift\.py::test_run_length_by_a_fine.*\[0\.25
     | metrics/test_perplexity\.py::test_coverage
-    | questions/test_plan_(designs\.py::.*as_simulated|estimate\.py::test_every_metric.*\[clopper-pearson-f1\])
+    | questions/plan/test_(designs\.py::.*as_simulated|estimate\.py::test_every_metric.*\[clopper-pearson-f1\])
     | plugin/test_free\.py::test_the_plugin_adds_only_itself
-    | infer/test_paired_posterior\.py::test_the_loss_has_a_closed_form
-    | infer/test_assurance\.py::test_equal_to_brute_force.*\[threshold-mid-p\]
+    | infer/posterior/test_difference\.py::test_the_loss_has_a_closed_form
+    | infer/planning/test_assurance\.py::test_equal_to_brute_force.*\[threshold-mid-p\]
     | plugin/test_run_plugin\.py::test_(under_xdist|doubt_fails|an_output_that|a_metric_of_its_own)
-    | questions/test_run_hard\.py::test_(false_alarms.*-40\]|a_drop_of_theta_is_found\[40\])
+    | questions/run/test_hard\.py::test_(false_alarms.*-40\]|a_drop_of_theta_is_found\[40\])
     | read/test_bad_pairs\.py::test_45_very_many_labels\[50000\]
-    | questions/test_guard_catalogue\.py::test_what_can.*\[numbers-(five\ repeats|repeats\ in\ groups)\]
-    | infer/test_paired_posterior\.py::test_(moments_density.*|swapping.*)\[unpaired\ accuracy\]
+    | questions/guard/test_catalogue\.py::test_what_can.*\[numbers-(five\ repeats|repeats\ in\ groups)\]
+    | infer/posterior/test_difference\.py::test_(moments_density.*|swapping.*)\[unpaired\ accuracy\]
     """,
     re.VERBOSE,
 )

@@ -1,8 +1,8 @@
 """scipy.stats, asked while the test runs: the examples of its documentation, through the front door.
 
-Elsewhere against it: bootstraps (tests/infer/test_bootstrap.py), permutations (tests/infer/test_signflip.py), paired t
-(tests/infer/test_paired_sums.py), corrections and combined p-values (tests/infer/test_many.py), exact and Wilson intervals
-on a grid (tests/infer/test_proportion.py), Welch's t (tests/golden/compare.json).
+Elsewhere against it: bootstraps (tests/infer/resampling/test_bootstrap.py), permutations (tests/infer/paired/test_signflip.py), paired t
+(tests/infer/paired/test_sums.py), corrections and combined p-values (tests/infer/test_multiplicity.py), exact and Wilson intervals
+on a grid (tests/infer/intervals/test_proportion.py), Welch's t (tests/golden/compare.json).
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ def test_wilcoxon(alternative: str, printed: float) -> None:
 
 def test_the_mean_is_not_tested_by_ranks() -> None:
     """Wilcoxon's p = .041, the sign flip's .053, Student's .0497: three questions. Ours by default is about the mean that is printed
-    beside it, and assumes no normal law: the sign flip over all 32,768 signs (tests/infer/test_signflip.py asks permutation_test).
+    beside it, and assumes no normal law: the sign flip over all 32,768 signs (tests/infer/paired/test_signflip.py asks permutation_test).
     """
     found = compared(CORN)
     assert found.test is not None

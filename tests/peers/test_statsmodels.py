@@ -1,7 +1,8 @@
 """statsmodels, asked while the test runs: proportions, McNemar, equivalence, kappa, the area under a curve.
 
-Elsewhere against it: intervals of one share (tests/infer/test_proportion.py), corrections (tests/questions/test_compare.py),
-Cochran's Q (tests/questions/test_leaderboard.py), power (tests/infer/test_power.py), clusters (tests/infer/test_sums.py),
+Elsewhere against it: intervals of one share
+(tests/infer/intervals/test_proportion.py), corrections (tests/questions/compare/test_compare.py),
+Cochran's Q (tests/questions/rank/test_rank.py), power (tests/infer/planning/test_power.py), clusters (tests/infer/intervals/test_sums.py),
 TOST of means (tests/golden/compare.json).
 """
 

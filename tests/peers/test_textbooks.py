@@ -1,7 +1,7 @@
 """Worked examples of textbooks, as printed, through the front door.
 
 Elsewhere: Mitchell's intervals and differences, Newcombe's and Fagerland's tables, Tango, Brown, Cai and DasGupta, Demsar,
-Benjamini and Hochberg, Goutte and Gaussier (tests/golden); Nadeau and Bengio, Dietterich, Alpaydin (tests/infer/test_crossval.py);
+Benjamini and Hochberg, Goutte and Gaussier (tests/golden); Nadeau and Bengio, Dietterich, Alpaydin (tests/infer/learning/test_crossval.py);
 Cohen, Miller, the suite of TensorRT-LLM (tests/golden/plans_published.json); Kuncheva (test_mlxtend.py).
 """
 

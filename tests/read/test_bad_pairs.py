@@ -32,7 +32,7 @@ COVERED: dict[str, Sequence[str]] = {
         "read/test_bad_files.py::test_a_truncated_last_line", "read/test_bad_files.py::test_truncated_gzip",
         "read/test_bad_files.py::test_truncated_zstd", "read/test_fuzz_tables.py::test_a_file_cut_at_any_place_has_no_half_answer",
     ],
-    "10, 11": ["read/test_formats.py::test_the_bytes_win_over_a_wrong_extension", "read/test_bad_files.py::test_bombs"],
+    "10, 11": ["read/files/test_formats.py::test_the_bytes_win_over_a_wrong_extension", "read/test_bad_files.py::test_bombs"],
     "16, 17, 18, 19": [
         "read/test_bad_files.py::test_bad_lines", "read/logs/test_documents.py::test_duplicate_keys_and_nan_are_refused_as_in_tables"
     ],
@@ -43,10 +43,10 @@ COVERED: dict[str, Sequence[str]] = {
     "30, 34, 36, 37": [f"cli/test_bad_inputs.py::bad_{i}_" for i in (30, 34, 36, 37)],
     "30-37 of two runs": [f"read/test_bad_pairs.py::test_{i}_" for i in (20, *range(30, 38), 45, 101)],
     "38-54": [f"cli/test_bad_inputs.py::bad_{i}_" for i in (*range(38, 48), 49, 50, 51, 53, 54)],
-    "52": ["infer/test_flips.py::"],
+    "52": ["infer/paired/test_mcnemar.py::"],
     "55-60": [f"cli/test_bad_inputs.py::bad_{i}_" for i in (56, 59, 60)],
     "63-68": [f"cli/test_bad_inputs.py::bad_{i}_" for i in (63, 64, 65, 67, 68)],
-    "92": ["read/test_doors.py::test_awkward_columns_and_labels_that_look_like_sql"],
+    "92": ["read/test_open_source.py::test_awkward_columns_and_labels_that_look_like_sql"],
 }  # fmt: skip
 
 

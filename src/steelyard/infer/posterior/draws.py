@@ -23,7 +23,7 @@ from steelyard.tally.counts import Counts, whole
 IntArray = npt.NDArray[np.int64]
 POINTS = 1021  # of one lattice: a prime
 # Its generating vector: component by component the smallest error in the Korobov space of smoothness 2 with weights 1/j,
-# no component twice (NuyensCools2006); `tests/infer/test_posterior.py` computes it again.
+# no component twice (NuyensCools2006); `tests/infer/posterior/test_metrics.py` computes it again.
 # fmt: off
 GENERATOR = (
     1, 374, 156, 285, 305, 253, 486, 347, 399, 478, 228, 352, 15, 208, 213, 332, 82, 280, 99, 290, 233, 109, 270, 119,

@@ -21,7 +21,7 @@ from steelyard.results.measurement import Measurement
 
 # The schema of model-card-toolkit 2.0.0 (Google, Apache-2.0), as its wheel on PyPI has it at schema/v0.0.2/model_card.schema.json.
 # The toolkit itself wants TensorFlow, so its schema stands for it.
-GOOGLE = json.loads((Path(__file__).parents[1] / "render" / "cards" / "google_model_card-0.0.2.schema.json").read_text())
+GOOGLE = json.loads((Path(__file__).parents[2] / "render" / "cards" / "google_model_card-0.0.2.schema.json").read_text())
 NASTY = [
     "plain",
     "no",

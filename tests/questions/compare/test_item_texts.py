@@ -129,7 +129,7 @@ def test_an_excerpt_has_the_beginning_and_the_end() -> None:
     assert len(excerpt("a" * 10_000, whole=True)) < 1100
 
 
-LOGS = Path(__file__).parents[1] / "read" / "logs"
+LOGS = Path(__file__).parents[2] / "read" / "logs"
 
 
 def told_by(path: Path, **columns: str) -> dict[str, dict[str, str]]:

@@ -26,7 +26,7 @@ from steelyard.questions.plan.train import plan_train
 from steelyard.results.plan import Plan
 from steelyard.signature import parse
 
-CSV = Path(__file__).parents[2] / "docs" / "data" / "curve.csv"
+CSV = Path(__file__).parents[3] / "docs" / "data" / "curve.csv"
 SIZES = [50, 100, 200, 400, 800, 1600]
 
 

@@ -18,7 +18,7 @@ from steelyard.reference.config_text import with_tables
 from steelyard.reference.lookup import load, locate
 from steelyard.reference.suite_tasks import TRTLLM
 
-REAL = Path(__file__).parents[1] / "reference" / "trtllm"
+REAL = Path(__file__).parents[2] / "reference" / "trtllm"
 GRADIENT = "gradientai/Llama-3-8B-Instruct-Gradient-1048k"
 
 

@@ -20,7 +20,7 @@ from steelyard.evaluate.scorers.choice import chosen
 from steelyard.evaluate.scorers.numeric import boxed, number_text, numbers_in
 from steelyard.evaluate.scorers.text import normal_text
 
-HERE = Path(__file__).parent
+HERE = Path(__file__).parents[1]
 NEEDED: dict[str, dict[str, Any]] = {
     "regex": {"pattern": r"(\w+)"},
     "tolerance": {"absolute": 0.1},

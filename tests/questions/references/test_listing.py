@@ -22,7 +22,7 @@ from steelyard.reference.changes import Change, followed, read_changes
 from steelyard.reference.entry import Entry, TaskDefaults
 from steelyard.reference.task_file import load_task_file
 
-REAL = Path(__file__).parents[1] / "reference" / "trtllm"
+REAL = Path(__file__).parents[2] / "reference" / "trtllm"
 LLAMA = "meta-llama/Llama-3.1-8B-Instruct"
 CONFIG = """
 [tasks.mmlu]

@@ -23,7 +23,7 @@ from steelyard.reference.changes import Change
 from steelyard.reference.task_file import load_task_file
 from steelyard.results.references import Finding, Lint
 
-REAL = Path(__file__).parents[1] / "reference" / "trtllm"
+REAL = Path(__file__).parents[2] / "reference" / "trtllm"
 TODAY = date(2026, 11, 1)
 # An entry in which nothing is wrong.
 GOOD = """m:

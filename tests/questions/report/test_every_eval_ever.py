@@ -16,7 +16,7 @@ import steelyard as sy
 from steelyard.cli.main import main
 from steelyard.errors import DataError, UsageError
 
-LOGS = Path(__file__).parent.parent / "read" / "logs"
+LOGS = Path(__file__).parents[2] / "read" / "logs"
 ABOUT = {"model": "lab/small", "evaluation": "sums", "organization": "lab", "retrieved": "1700000000"}
 GIVEN = [word for key, value in ABOUT.items() for word in ("--about", f"{key}={value}")]
 CASES: dict[str, tuple[str, list[str]]] = {

@@ -809,7 +809,7 @@ def test_preferences() -> None:
 
 def test_two_logs_of_different_models_are_no_matter_of_protocol() -> None:
     """The model is what is compared. (Two versions of a prompt are: tests/read/logs.)"""
-    logs = Path(__file__).parents[1] / "read" / "logs" / "promptfoo"
+    logs = Path(__file__).parents[2] / "read" / "logs" / "promptfoo"
     assert sy.compare(logs / "one.json", logs / "two.json").warnings == ()
 
 

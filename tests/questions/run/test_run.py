@@ -18,7 +18,7 @@ import steelyard as sy
 from evaluate.openai_server import Server, spawned
 from steelyard.errors import DataError, SourceError, UsageError
 
-REPO = Path(__file__).parents[2]
+REPO = Path(__file__).parents[3]
 N = 600
 
 

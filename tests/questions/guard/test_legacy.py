@@ -29,7 +29,7 @@ from steelyard.reference.entry import Entry, TaskDefaults
 from steelyard.reference.matching import duplicates
 from steelyard.reference.task_file import load_task_file
 
-REAL = Path(__file__).parents[1] / "reference" / "trtllm"
+REAL = Path(__file__).parents[2] / "reference" / "trtllm"
 
 
 class Task(NamedTuple):
