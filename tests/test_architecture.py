@@ -30,7 +30,7 @@ LEVEL = {
     "limits": 1,
     "checks": 2,
     "tally": 1,
-    "yaml_scalar": 1,
+    "yaml_text": 1,
     "metrics": 2,
     "signature": 2,
     "results": 2,

@@ -151,8 +151,24 @@ def nearest(word: str, known: Iterable[str], cutoff: float = 0.6) -> str | None:
     ]
     if slips:
         return by_lower[min(slips)[-1]]
-    found = difflib.get_close_matches(asked, by_lower, n=1, cutoff=cutoff)
-    return by_lower[found[0]] if found else None
+    found = nearest_few(word, by_lower.values(), most=1, cutoff=cutoff)
+    return found[0] if found else None
+
+
+def nearest_few(word: str, known: Iterable[str], *, most: int = 3, cutoff: float = 0.5) -> list[str]:
+    """The known words that are most like this one, the nearest first."""
+    by_lower = {name.lower(): name for name in known}
+    return [by_lower[found] for found in difflib.get_close_matches(word.lower(), by_lower, n=most, cutoff=cutoff)]
+
+
+def did_you_mean(word: str, known: Iterable[str]) -> str:
+    """A hint with the known word that was probably meant; nothing if none is like it.
+
+    >>> did_you_mean("quant_alg", ["quant_algo", "dtype"])
+    "did you mean 'quant_algo'?"
+    """
+    near = nearest(word, known, cutoff=0.5)
+    return f"did you mean {near!r}?" if near else ""
 
 
 def _slips(one: str, other: str) -> int:

@@ -23,7 +23,7 @@ TINY = ["certify", "--only", "a proportion: *", "--jobs", "1"]
 
 @pytest.fixture(autouse=True)
 def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    monkeypatch.setattr(catalogue, "FAMILIES", ("proportions",))
+    monkeypatch.setattr(catalogue, "FAMILIES", ("coverage.proportions",))
     monkeypatch.setattr(proportions, "QUICK", ({"n": 5}, {"n": 20}))
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("COLUMNS", "80")

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from steelyard.errors import AmbiguityError, SourceError, UsageError
-from steelyard.options import nearest
+from steelyard.options import did_you_mean
 
 # The names that are recognised. Compared without case, exactly. `weight` and `ratio` are only ever given.
 RECOGNISED: Mapping[str, tuple[str, ...]] = {
@@ -112,8 +112,7 @@ def find(names: Sequence[str], asked: object, by_option: str) -> str:
         raise AmbiguityError(
             f"cannot choose the column {asked!r}", got=listed(loose), need=f"one of them, exactly as written, in {by_option}"
         )
-    near = nearest(asked, names, cutoff=0.5)
-    hint = f"did you mean {near!r}?" if near else f"name one of the columns with {by_option}"
+    hint = did_you_mean(asked, names) or f"name one of the columns with {by_option}"
     raise UsageError(f"cannot find the column {asked!r} of {by_option}", got=f"columns {listed(names)}", need="one of them", hint=hint)
 
 

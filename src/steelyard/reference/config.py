@@ -31,7 +31,7 @@ from typing import Any
 
 from steelyard.atomic import read_bytes
 from steelyard.errors import SourceError, UsageError
-from steelyard.options import nearest
+from steelyard.options import did_you_mean, nearest
 from steelyard.reference.entry import TaskDefaults
 from steelyard.reference.entry_schema import SCALES, check_spec_keys
 from steelyard.reference.strict_yaml import decode
@@ -211,8 +211,7 @@ class _ConfigReader:
 def _one_of(words: tuple[str, ...]) -> Callable[[_ConfigReader, Any, str], str]:
     def check(reading: _ConfigReader, value: Any, name: str) -> str:
         if value not in words:
-            near = nearest(str(value), words, cutoff=0.5)
-            raise reading.wrong(name, repr(value), f"one of {', '.join(words)}", f"did you mean {near!r}?" if near else "")
+            raise reading.wrong(name, repr(value), f"one of {', '.join(words)}", did_you_mean(str(value), words))
         return str(value)
 
     return check

@@ -7,9 +7,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from steelyard.reference.entry import Entry
-from steelyard.reference.yaml_text import mapping_lines, pair_lines
 from steelyard.reference.yaml_tree import MappingNode, Node, ScalarNode, SequenceNode, comments
-from steelyard.yaml_scalar import scalar_text
+from steelyard.yaml_text import mapping_lines, pair_lines, scalar_text
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,14 +6,13 @@ other side's default is the same. The values compare as people write them: 4 and
 
 from __future__ import annotations
 
-import difflib
 import os
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from steelyard.errors import AmbiguityError, DataError, UsageError
-from steelyard.options import nearest
+from steelyard.options import nearest, nearest_few
 from steelyard.reference.entry import SETTINGS, SPEC_DEFAULTS, Entry
 from steelyard.reference.names import check_spec
 from steelyard.reference.strict_yaml import typed
@@ -174,8 +173,7 @@ def _twins(found: Sequence[Entry], file: str) -> tuple[str, ...]:
 
 def _no_model(entries: Sequence[Entry], model: str, asked: Mapping[str, Any], file: str) -> NoReferenceError:
     models = list(dict.fromkeys(entry.model for entry in entries))
-    lower = {name.lower(): name for name in models}
-    near = [lower[name] for name in difflib.get_close_matches(model.lower(), lower, n=NEAREST, cutoff=0.5)]
+    near = nearest_few(model, models, most=NEAREST)
     return NoReferenceError(
         f"cannot find a reference for {model!r}{_inside(file)}",
         got=f"{len(models)} models, not this one" if models else "no entries at all",

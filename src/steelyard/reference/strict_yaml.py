@@ -15,7 +15,7 @@ from typing import Any, NoReturn
 
 from steelyard.errors import SourceError
 from steelyard.reference.yaml_tree import MappingNode, Node, ScalarNode, SequenceNode, Value
-from steelyard.yaml_scalar import UNSPEAKABLE
+from steelyard.yaml_text import UNSPEAKABLE
 
 LIMIT = 50 * 1024 * 1024  # bytes; a file that people write is a thousand times smaller
 DEPTH = 50

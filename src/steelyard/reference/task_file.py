@@ -31,7 +31,7 @@ from steelyard.reference.entry_text import (
 )
 from steelyard.reference.strict_yaml import LIMIT, decode, parse
 from steelyard.reference.yaml_tree import MappingNode, Node, ScalarNode, SequenceNode, comments
-from steelyard.yaml_scalar import key_text
+from steelyard.yaml_text import key_text
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import difflib
 import json
 import math
 from collections.abc import Mapping, Sequence
@@ -13,6 +12,7 @@ from typing import Any, ClassVar, TypeVar
 from steelyard.errors import DataError, UsageError
 from steelyard.evaluate.asking.asks import Case, Scored
 from steelyard.evaluate.task.template import is_missing, plain, value_text
+from steelyard.options import did_you_mean
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -92,9 +92,8 @@ def made(kind: type[Kind], options: Mapping[str, Any]) -> Kind:
 def check_keys(table: Mapping[str, Any], known: Sequence[str], what: str) -> None:
     for key in table:
         if key not in known:
-            near = difflib.get_close_matches(str(key), known, n=1, cutoff=0.5)
             need = f"one of {', '.join(known)}" if known else "none"
-            raise UsageError(f"cannot use {what}", got=f"the key {key!r}", need=need, hint=f"did you mean {near[0]!r}?" if near else "")
+            raise UsageError(f"cannot use {what}", got=f"the key {key!r}", need=need, hint=did_you_mean(str(key), known))
 
 
 def canonical(value: Any) -> str:

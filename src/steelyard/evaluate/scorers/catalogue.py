@@ -15,7 +15,7 @@ from steelyard.evaluate.scorers.numeric import NumericScorer, Tolerance
 from steelyard.evaluate.scorers.text import Contains, Exact, Regex
 from steelyard.evaluate.scorers.user_code import Code, function_named
 from steelyard.evaluate.scorers.words import RougeL, TokenF1, WordErrorRate
-from steelyard.options import nearest
+from steelyard.options import did_you_mean
 
 SCORERS: dict[str, type[Scoring]] = {
     kind.name: kind
@@ -53,8 +53,7 @@ def scorer_named(
     if ":" in name:
         return _code(function_named(name, where), name, options, metric)
     if name not in SCORERS:
-        near = nearest(name.lower().replace("_", "-"), SCORERS, cutoff=0.5)
-        hint = f"did you mean {near!r}?" if near else ""
+        hint = did_you_mean(name.lower().replace("_", "-"), SCORERS)
         raise UsageError(f"cannot find the scorer {name!r}", need=f"one of {', '.join(SCORERS)}, or pkg.mod:function", hint=hint)
     return made(SCORERS[name], _with_schema(options, where) if name == "json-schema" else options)
 

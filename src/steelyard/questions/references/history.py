@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from steelyard import signature
 from steelyard.errors import SteelyardError
+from steelyard.options import nearest_few
 from steelyard.questions.references.listing import Where, plural, shown_path, signed_spec
 from steelyard.reference.changes import TORN, Change, followed
 from steelyard.reference.entry import Entry
@@ -39,7 +39,7 @@ def reference_history(
     ]
     if model is not None and not series:
         known = sorted({change.model for change in told if change.model} | {entry.model for entry in entries})
-        near = difflib.get_close_matches(model, known, n=3, cutoff=0.5)
+        near = nearest_few(model, known)
         raise NoReferenceError(
             f"cannot tell the history of {model!r} on {task!r}",
             got=f"{len(known)} {plural('model', len(known))}, none of this name and spec",

@@ -8,6 +8,7 @@ from pathlib import Path
 
 from steelyard import signature
 from steelyard.errors import SourceError, SteelyardError
+from steelyard.options import did_you_mean
 from steelyard.questions.references.lint_history import check_history
 from steelyard.questions.references.lint_items import check_items
 from steelyard.questions.references.lint_readers import check_readers
@@ -16,7 +17,6 @@ from steelyard.questions.references.lint_values import LintedFile, check_values
 from steelyard.questions.references.listing import Where, is_task, plural, shown_path, tasks_there
 from steelyard.reference.config import Config, find_config
 from steelyard.reference.lookup import load, locate
-from steelyard.reference.near import nearest
 from steelyard.results.references import LEVELS, Finding, Lint
 
 ENDINGS = (".items", ".history.jsonl", ".unfinished.json")
@@ -111,7 +111,7 @@ def _unknown_tasks(found: Config, names: list[str]) -> list[Finding]:
     out = []
     for name in found.tasks:
         if name not in names:
-            near = nearest(name, names)
+            near = did_you_mean(name, names)
             sentence = f"[tasks.{name}] has no references{f'; {near}' if near else ''}"
             out.append(Finding(level="warning", code="unknown-task", file=shown_path(found.path), sentence=sentence))
     return out

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import os
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -10,6 +9,7 @@ from typing import Any
 
 from steelyard import signature
 from steelyard.errors import DataError, SteelyardError
+from steelyard.options import nearest_few
 from steelyard.questions.references.detectable import gate_of, sources
 from steelyard.reference.config import find_config
 from steelyard.reference.entry import Entry
@@ -211,6 +211,5 @@ def _in_line(place: ReferenceLocation, file: TaskFile, model: str, line: int) ->
 
 def nearest_model(file: TaskFile, model: str) -> str:
     """The models most like this one, as a part of a sentence; nothing if none is."""
-    lower = {name.lower(): name for name in file.models()}
-    near = [lower[name] for name in difflib.get_close_matches(model.lower(), lower, n=3, cutoff=0.5)]
+    near = nearest_few(model, file.models())
     return f"; the nearest are {', '.join(map(repr, near))}" if near else ""

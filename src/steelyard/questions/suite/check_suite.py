@@ -16,10 +16,9 @@ from steelyard.checks import error_rate
 from steelyard.errors import AmbiguityError, SourceError, UsageError
 from steelyard.infer.multiplicity import adjust
 from steelyard.infer.planning.power import minimum_detectable
-from steelyard.options import LOG_CHOICES
+from steelyard.options import LOG_CHOICES, did_you_mean
 from steelyard.questions.guard.check import check
 from steelyard.questions.run.options import HOW, OF_MODELS
-from steelyard.reference.near import nearest
 from steelyard.results.verdict import Suite, Verdict
 
 TIERS = ("critical", "supporting", "advisory")
@@ -116,7 +115,9 @@ def _checked(what: str, table: Any, known: Sequence[str], file: Path) -> dict[st
     for key in table:
         if key not in known:
             got = f"{key!r} in {what}"
-            raise SourceError(f"cannot read the suite {file.name!r}", got=got, need=f"one of {', '.join(known)}", hint=nearest(key, known))
+            raise SourceError(
+                f"cannot read the suite {file.name!r}", got=got, need=f"one of {', '.join(known)}", hint=did_you_mean(key, known)
+            )
     return dict(table)
 
 

@@ -7,9 +7,10 @@ from typing import Any
 
 from steelyard.errors import DataError, UsageError
 from steelyard.render.cards.about import CardDetails, Evaluated
-from steelyard.render.cards.yaml_lines import item_lines
+from steelyard.render.cards.shown import shown
 from steelyard.render.digits import count_text, percent, row_texts
 from steelyard.results.measurement import Row
+from steelyard.yaml_text import item_lines
 
 HEAD = "# Written by `steelyard report --eval-results`, which replaces the whole file."
 _ID = re.compile(r"[A-Za-z0-9][\w.-]*/[A-Za-z0-9][\w.-]*\Z", re.ASCII)
@@ -18,7 +19,7 @@ _ID = re.compile(r"[A-Za-z0-9][\w.-]*/[A-Za-z0-9][\w.-]*\Z", re.ASCII)
 def eval_results_yaml(about: CardDetails, *, metric: str | None = None, task_id: str = "default") -> str:
     """The text of the file. The format has no place for an interval, so the notes tell it."""
     entries = [_entry(each, _score(each, metric), about, task_id) for each in about.evaluated]
-    return "\n".join([HEAD, *(line for entry in entries for line in item_lines(entry))]) + "\n"
+    return "\n".join([HEAD, *(line for entry in entries for line in item_lines(shown(entry)))]) + "\n"
 
 
 def _entry(each: Evaluated, row: Row, about: CardDetails, task_id: str) -> dict[str, Any]:

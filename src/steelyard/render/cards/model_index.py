@@ -5,20 +5,21 @@ from __future__ import annotations
 from typing import Any
 
 from steelyard.render.cards.about import CardDetails, Evaluated, standard_error
-from steelyard.render.cards.yaml_lines import item_lines, lines
+from steelyard.render.cards.shown import shown
 from steelyard.results.measurement import Interval, Row
+from steelyard.yaml_text import item_lines
 
 SOURCE = "steelyard"  # by which our own entries are known again: args.source of a metric
 
 
 def model_index_items(about: CardDetails) -> list[list[str]]:
     """The lines of one result per measurement, each an item of a list `results:`."""
-    return [item_lines(_result(each, about)) for each in about.evaluated if each.scores]
+    return [item_lines(shown(_result(each, about))) for each in about.evaluated if each.scores]
 
 
 def name_line(model: str) -> str:
     """The first line of a model's element of the index."""
-    return f"- {lines({'name': model})[0]}"
+    return item_lines(shown({"name": model}))[0]
 
 
 def _result(each: Evaluated, about: CardDetails) -> dict[str, Any]:

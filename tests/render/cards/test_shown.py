@@ -12,8 +12,9 @@ from hypothesis import strategies as st
 from steelyard.errors import UsageError
 from steelyard.reference.strict_yaml import parse
 from steelyard.reference.yaml_tree import plain
-from steelyard.render.cards.yaml_lines import item_lines, scalar
+from steelyard.render.cards import shown as cards
 from steelyard.render.safe import terminal
+from steelyard.yaml_text import item_lines, scalar_text
 
 texts = st.one_of(
     st.text(max_size=12), st.sampled_from(["no", "Yes", "~", "1:30", "0x1F", "1_000", "2026-01-31", "=", "<<", "- a", "a: b", "#"])
@@ -41,13 +42,13 @@ def shown(value: Any) -> Any:
 
 @given(st.dictionaries(keys, trees, min_size=1, max_size=3))
 def test_it_comes_back(value: dict[str, Any]) -> None:
-    text = "\n".join(item_lines(value))
+    text = "\n".join(item_lines(cards.shown(value)))
     assert repr(yaml.safe_load(text)) == repr([shown(value)])
 
 
 @given(scalars)
 def test_our_own_reader_agrees(value: Any) -> None:
-    text = scalar(value)
+    text = scalar_text(cards.shown(value))
     assert "\n" not in text
     assert repr(plain(parse(f"a: {text}", "x.yaml"))["a"]) == repr(shown(value))
 
@@ -55,4 +56,4 @@ def test_our_own_reader_agrees(value: Any) -> None:
 @pytest.mark.parametrize("value", [float("nan"), float("inf")])
 def test_no_number_that_is_none(value: float) -> None:
     with pytest.raises(UsageError, match="finite"):
-        scalar(value)
+        scalar_text(cards.shown(value))

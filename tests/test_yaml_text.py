@@ -16,7 +16,7 @@ import steelyard as sy
 from steelyard.errors import UsageError
 from steelyard.reference.strict_yaml import NULLS, parse
 from steelyard.reference.yaml_tree import plain
-from steelyard.yaml_scalar import UNSPEAKABLE, key_text, scalar_text
+from steelyard.yaml_text import UNSPEAKABLE, key_text, scalar_text
 
 TRAPS = (
     "no", "No", "NO", "on", "off", "yes", "y", "N", "true", "False", "~", "null", "Null", "", " ", "a ", " a", "2026-01-31",

@@ -1,10 +1,12 @@
-"""One value or key as YAML text that every reader takes for the same: PyYAML and other readers of 1.1, readers of 1.2, our own."""
+"""Values, keys and mappings as YAML that every reader takes for the same: PyYAML and other readers of 1.1, readers of 1.2, our own."""
 
 from __future__ import annotations
 
 import json
 import math
 import re
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 from steelyard.errors import UsageError
 
@@ -43,6 +45,29 @@ def key_text(key: str) -> str:
     if len(text) > _KEY_LIMIT:
         raise UsageError("cannot write a name", got=f"{len(text)} characters", need=f"at most {_KEY_LIMIT}")
     return text
+
+
+def mapping_lines(values: Mapping[str, Any]) -> list[str]:
+    """The lines of a mapping without indentation; mappings and lists of mappings inside are as deep as they are.
+
+    >>> mapping_lines({"name": "no", "runs": [{"seed": 1, "date": "2026-01-31"}]})
+    ['name: "no"', 'runs:', '- seed: 1', '  date: "2026-01-31"']
+    """
+    return [line for key, value in values.items() for line in pair_lines(key, value)]
+
+
+def pair_lines(key: str, value: object) -> list[str]:
+    """One key and its value: a line, or several for a mapping or a list of mappings."""
+    if isinstance(value, Mapping):
+        return [f"{key_text(key)}:", *(f"  {line}" for line in mapping_lines(value))]
+    if isinstance(value, Sequence) and value and all(isinstance(item, Mapping) for item in value):
+        return [f"{key_text(key)}:", *(line for item in value for line in item_lines(item))]
+    return [f"{key_text(key)}: {scalar_text(value)}"]
+
+
+def item_lines(values: Mapping[str, Any]) -> list[str]:
+    """A mapping as an item of a list."""
+    return [("  " if place else "- ") + line for place, line in enumerate(mapping_lines(values))]
 
 
 def _number(value: float) -> str:
