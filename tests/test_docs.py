@@ -286,11 +286,11 @@ def test_guard_guide_names_every_option() -> None:
 def test_run_guide_names_every_option_scorer_and_rule() -> None:
     from steelyard.cli.run import run
     from steelyard.evaluate.scorers.catalogue import SCORERS
-    from steelyard.infer.sequential.stopping import KINDS
+    from steelyard.infer.sequential.stopping import RULES
 
     guide = _page("run.md")
     assert [name for name in _options(run) if not re.search(rf"{name}(?![-\w])", guide)] == []
-    assert _missing(guide, [*SCORERS, *KINDS]) == []
+    assert _missing(guide, [*SCORERS, *RULES]) == []
 
 
 def test_learners_guide_has_the_measured_false_alarms() -> None:

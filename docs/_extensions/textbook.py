@@ -171,6 +171,31 @@ def _cites(thing: Any, home: str) -> bool:
     return not bibliography().keys().isdisjoint(KEY.findall(thing.__doc__ or ""))
 
 
+class Catalogues(Written):
+    """What can be asked for by name, from the objects themselves: stopping rules, scorers, logs of tools."""
+
+    def lines(self) -> list[str]:
+        lines: list[str] = []
+        for title, found in catalogues().items():
+            lines += heading(title, "-")
+            for name, says in found.items():
+                lines += [f"``{name}``", f"    {escaped(says)}", ""]
+        return lines
+
+
+def catalogues() -> dict[str, dict[str, str]]:
+    """Name and sentence of every object of every catalogue."""
+    from steelyard.evaluate.scorers.catalogue import SCORERS
+    from steelyard.infer.sequential.stopping import RULES
+    from steelyard.read.logs.catalogue import FORMATS
+
+    return {
+        "Stopping rules": {name: f"{rule.says}." for name, rule in RULES.items()},
+        "Scorers": {name: (inspect.getdoc(scorer) or "").split("\n\n")[0] for name, scorer in SCORERS.items()},
+        "Logs": {form.tool: f"{form.give}." for form in FORMATS},
+    }
+
+
 class Bibliography(Written):
     """references.bib, each entry under the key by which docstrings cite it."""
 
@@ -201,6 +226,7 @@ def setup(app: Sphinx) -> dict[str, Any]:
     app.add_directive("public-names", PublicNames)
     app.add_directive("estimators", Estimators)
     app.add_directive("bibliography", Bibliography)
+    app.add_directive("catalogues", Catalogues)
     app.connect("autodoc-process-docstring", read_as_textbook)
     app.connect("missing-reference", public_name)
     return {"parallel_read_safe": True, "version": "1"}

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from steelyard.infer.sequential import stopping as rules
-from steelyard.infer.sequential.stopping import KINDS, rule_for
+from steelyard.infer.sequential import exact_mcnemar as rules
+from steelyard.infer.sequential.stopping import RULES, rule_for
 from steelyard.infer.series.drift import cusum, self_starting
 from steelyard.proof.claims import Claim, Point, Setting
 from steelyard.proof.errors import drifts, stopping, stopping_ends
@@ -26,7 +26,7 @@ def only(claim: Claim, setting: Setting) -> Point:
 
 
 def test_every_rule_has_claims_of_size_power_and_ends() -> None:
-    for kind in KINDS:
+    for kind in RULES:
         for about in ("size", "power"):
             assert claim_of("stopping early, right or wrong", kind, about).band.low is not None or about == "size"
         assert claim_of("each end", kind, "coverage").nominal == 0.95
@@ -34,7 +34,7 @@ def test_every_rule_has_claims_of_size_power_and_ends() -> None:
     assert claim_of("stopping early, scores", "empirical-likelihood", "size").default
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("kind", RULES)
 def test_runs_are_followed_batch_by_batch(kind: str) -> None:
     """By hand: looks at 32, 64, ... items and at the last one, never after the end."""
     values = stopping.differences(np.random.default_rng(5), {"items": 500, "discordance": 0.2, "drop": 0.02})

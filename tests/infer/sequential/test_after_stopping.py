@@ -10,7 +10,7 @@ import pytest
 from scipy import stats
 
 from steelyard.infer.sequential.after_stopping import combined_difference, difference_after, drift_after, share_after
-from steelyard.infer.sequential.stopping import ExactMcNemar
+from steelyard.infer.sequential.exact_mcnemar import ExactMcNemar
 
 COURSE = [(4, 0, 4), (7, 2, 6), (11, 4, 9)]  # disagreements, lower, upper; the bounds of the last look play no part
 

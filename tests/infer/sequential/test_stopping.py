@@ -9,8 +9,9 @@ import numpy as np
 import pytest
 
 from steelyard.errors import UsageError
+from steelyard.infer.sequential.exact_mcnemar import ExactMcNemar
 from steelyard.infer.sequential.sequential_mcnemar import SequentialMcNemar
-from steelyard.infer.sequential.stopping import KINDS, ExactMcNemar, StoppingRule, choice, earlier_choice, rule_for
+from steelyard.infer.sequential.stopping import RULES, StoppingRule, choice, earlier_choice, rule_for
 
 PLAIN: dict[str, Any] = {"right_or_wrong": True, "one_answer": True, "margin": 0.0, "grouped": False, "theta": 0.02, "n_max": 1000}
 NEEDS: dict[str, dict[str, Any]] = {"sprt": {"discordance": 0.05}}
@@ -36,7 +37,7 @@ def test_the_default_and_why(change: dict[str, Any], kind: str, words: str) -> N
     assert rule_for(**(PLAIN | change)).plan()["rule"] == kind
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("kind", RULES)
 def test_rules_speak_alike(kind: str) -> None:
     rule: StoppingRule = rule_for(kind, **PLAIN, **NEEDS.get(kind, {}))
     assert json.loads(json.dumps(rule.plan()))["rule"] == kind
@@ -61,7 +62,7 @@ def test_rules_speak_alike(kind: str) -> None:
         rule.look(values)
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("kind", RULES)
 def test_items_that_run_out_are_no_pass(kind: str) -> None:
     rule = rule_for(kind, **PLAIN, **NEEDS.get(kind, {}))
     assert rule.look([1.0, -1.0, 1.0, -1.0] + [0.0] * 30, last=True) == "exhausted"
@@ -70,7 +71,7 @@ def test_items_that_run_out_are_no_pass(kind: str) -> None:
     assert found.p_value > 0.05
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("kind", RULES)
 def test_no_estimate_before_the_end(kind: str) -> None:
     rule = rule_for(kind, **PLAIN, **NEEDS.get(kind, {}))
     rule.look([0.0, 1.0, 0.0])

@@ -7,7 +7,6 @@ import json
 import subprocess
 import sys
 from importlib import import_module
-from importlib.util import find_spec
 from pathlib import Path
 
 import duckdb
@@ -15,12 +14,13 @@ import pytest
 
 from steelyard.errors import AmbiguityError, SteelyardError, UsageError
 from steelyard.read.logs import found
+from steelyard.read.logs.catalogue import FORMATS, LogFormat
 from steelyard.read.logs.found import is_log, read_log
 from steelyard.read.logs.log import FLAGS, Choices, Log
 from steelyard.read.open_source import open_source
 
 HERE = Path(__file__).parent
-READERS = [name for name in found._WORDS if find_spec(f"steelyard.read.logs.{name}") is not None]
+READERS = [form.module.rpartition(".")[2] for form in FORMATS]
 FOLDERS = {name: HERE / {"inspect_log": "inspect"}.get(name, name) for name in READERS}
 LOGS = [(name, path) for name, folder in FOLDERS.items() for path in sorted(folder.rglob("*")) if path.is_file() and path.stat().st_size]
 
@@ -107,7 +107,7 @@ def test_a_table_loads_no_reader(tmp_path: Path) -> None:
     answer = subprocess.run(
         [sys.executable, "-c", code], capture_output=True, text=True, check=True, env={"PYTHONPATH": str(HERE.parents[2] / "src")}
     )
-    assert answer.stdout == "['steelyard.read.logs.found', 'steelyard.read.logs.log']\n"
+    assert answer.stdout == "['steelyard.read.logs.catalogue', 'steelyard.read.logs.found', 'steelyard.read.logs.log']\n"
 
 
 def test_the_door_to_logs_loads_nothing_heavy() -> None:
@@ -133,7 +133,7 @@ class Reader:
 
 @pytest.fixture
 def reader(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(found, "_reader_of", lambda path: ("fake", Reader))
+    monkeypatch.setattr(found, "_reader_of", lambda path: (LogFormat(tool="a tool", give="", module=""), Reader))
 
 
 @pytest.mark.usefixtures("reader")

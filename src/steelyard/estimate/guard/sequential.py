@@ -18,7 +18,8 @@ from steelyard.estimate.changed_items import KEPT, item_values
 from steelyard.estimate.guard.number import GuardOutcome
 from steelyard.estimate.guard.rule import GuardRule
 from steelyard.infer.sequential.after_stopping import StoppedEstimate
-from steelyard.infer.sequential.stopping import LOOKS, OF_LOOKS, OF_RANGE, StoppingRule, choice, earlier_choice, rule_for
+from steelyard.infer.sequential.exact_mcnemar import LOOKS
+from steelyard.infer.sequential.stopping import RULES, StoppingRule, choice, earlier_choice, rule_for
 from steelyard.items import Items, Labels
 from steelyard.metrics.catalogue import Metric
 
@@ -69,7 +70,7 @@ class StoppingPlan:
             alpha=self.alpha,
             beta=self.beta,
             # Plans of 0.1.0 have a number of looks whatever their rule.
-            looks=self.looks if self.stopping is not None or self.taken in OF_LOOKS else None,
+            looks=self.looks if self.stopping is not None or RULES[self.taken].plans_looks else None,
             step=self.every,
             n_max=self.n_max if self.groups is None else self.groups,
             binding=self.binding,
@@ -103,7 +104,7 @@ class StoppingPlan:
     def settled(self) -> StoppingPlan:
         """The plan with the rule that is taken, and the looks of a rule that plans them."""
         taken = self.kind or choice(**self._asked, theta=self.theta, n_max=self.n_max, score_range=self.score_range)[0]
-        looks = LOOKS if self.looks is None and taken in OF_LOOKS else self.looks
+        looks = LOOKS if self.looks is None and RULES[taken].plans_looks else self.looks
         return replace(self, stopping=taken, looks=looks)
 
     def as_earlier(self) -> StoppingPlan:
@@ -226,7 +227,7 @@ class Outside:
 
 def outside_of(series: PairedSeries, plan: StoppingPlan) -> Outside | None:
     """The first score of a run, or of its reference, beyond the range; None where there is none, or where the rule needs no range."""
-    if plan.score_range is None or plan.taken not in OF_RANGE:
+    if plan.score_range is None or not RULES[plan.taken].of_range:
         return None
     low, high = plan.score_range
     near = NEAR * (high - low)

@@ -1,29 +1,21 @@
-"""Rules that stop a run as soon as the question is decided: what they have in common, and which one is taken."""
+"""Rules that stop a run as soon as the question is decided: what they have in common, and which one is taken. Loads no NumPy."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
-from typing import Any, Protocol
-
-import numpy.typing as npt
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Protocol
 
 from steelyard.errors import UsageError
-from steelyard.infer.sequential.after_stopping import StoppedEstimate, difference_after
-from steelyard.infer.sequential.e_mcnemar import EMcNemar
-from steelyard.infer.sequential.e_process import EProcess
-from steelyard.infer.sequential.el_sprt import EmpiricalLikelihoodSprt
-from steelyard.infer.sequential.lan_demets import ENDS, LanDeMets
-from steelyard.infer.sequential.profile_mcnemar import ProfileMcNemar
-from steelyard.infer.sequential.sequential_mcnemar import SequentialMcNemar, counts_of
-from steelyard.infer.sequential.sprt import Sprt
 
-KINDS = ("profile-mcnemar", "empirical-likelihood", "mcnemar", "lan-demets", "e-process", "e-mcnemar", "sprt")
-OF_COUNTS = ("profile-mcnemar", "mcnemar", "e-mcnemar", "sprt")  # right or wrong, one answer each, no margin, no groups
-OF_LOOKS = ("mcnemar", "lan-demets")  # rules that plan a number of looks
-OF_RANGE = ("empirical-likelihood", "e-process")  # rules that hold for scores in a range alone
-LOOKS = 20
+if TYPE_CHECKING:
+    import numpy.typing as npt
+
+    from steelyard.infer.sequential.after_stopping import StoppedEstimate
+
 STEP = 32
+LEAST_GROUPS, LEAST_ITEMS = 10, 20  # fewer are soon asked, and the normal law is no guide there
 SMALL_POOL, SMALL_THETA = 2000, 0.02  # below so many items x (this / theta)^2 a run often ends before it is decided
 
 
@@ -50,49 +42,6 @@ class StoppingRule(Protocol):
 
     def plan(self) -> dict[str, Any]:
         """Everything that must not change in the middle of a run, as plain values."""
-
-
-class ExactMcNemar:
-    """The exact group-sequential McNemar test as a stopping rule: the default of 0.1.0. Reference: McNemar1947; LanDeMets1983.
-
-    >>> rule = ExactMcNemar(theta=0.2)
-    >>> rule.look([0] * 40 + [1, -1, 1]), round(rule.estimate().estimate, 3), rule.looks[-1]["n"]
-    ('pass', 0.021, 43)
-    """
-
-    name = "exact group-sequential McNemar"
-
-    def __init__(self, *, theta: float, alpha: float = 0.05, beta: float = 0.2, looks: int = LOOKS, binding: bool = True) -> None:
-        self.test = SequentialMcNemar(theta, alpha, beta, looks=looks, binding=binding)
-        self.pass_level: float | None = 1 - beta
-        self.decision, self.alpha_spent = "continue", 0.0
-        self.looks: tuple[Mapping[str, Any], ...] = ()
-        self._counts = (0, 0, 0)
-
-    def look(self, differences: npt.ArrayLike, last: bool = False) -> str:
-        """Continue, regression, pass or exhausted, after all the differences so far. `last`: there are no more."""
-        self._counts = counts_of(differences)
-        self.decision = self.test.look(*self._counts, last=last)
-        if len(self.test.history) > len(self.looks):
-            look = self.test.history[-1]
-            facts = {"n": look.n, "time": min(1.0, look.time), "disagreements": look.disagreements, "statistic": self._counts[1]}
-            more = {"upper": look.upper, "lower": look.lower, "alpha_spent": look.alpha_spent, "decision": look.decision}
-            self.looks, self.alpha_spent = (*self.looks, facts | more), look.alpha_spent
-        return self.decision
-
-    def estimate(self) -> StoppedEstimate:
-        """The difference after the end: median-unbiased, by stage-wise ordering, exact given the disagreements."""
-        if self.decision not in ENDS:
-            raise UsageError("cannot estimate yet", got="a run that has not ended", need="a look with last=True, or a bound reached")
-        # A pass that was overruled stopped nothing.
-        course = [(look.disagreements, -1 if look.decision == "pass" else look.lower, look.upper) for look in self.test.history]
-        return difference_after(self._counts[0], course, self._counts[1], self.test.alpha, binding=self.test.binding)
-
-    def plan(self) -> dict[str, Any]:
-        """All that must not change in the middle of a run."""
-        test = self.test
-        numbers = {"theta": test.theta, "alpha": test.alpha, "beta": test.beta, "looks": len(test.boundaries.times)}
-        return {"rule": "mcnemar"} | numbers | {"binding": test.binding}
 
 
 def choice(
@@ -176,77 +125,46 @@ def rule_for(
     """
     asked: dict[str, Any] = {"right_or_wrong": right_or_wrong, "one_answer": one_answer, "margin": margin, "grouped": grouped}
     named = kind or choice(**asked, theta=theta, n_max=n_max, score_range=score_range)[0]
-    if named not in KINDS:
-        raise UsageError("cannot stop early", got=f"the rule {named!r}", need=f"one of {', '.join(KINDS)}")
-    if looks is not None and named not in OF_LOOKS:
+    if named not in RULES:
+        raise UsageError("cannot stop early", got=f"the rule {named!r}", need=f"one of {', '.join(RULES)}")
+    rule = RULES[named]
+    if looks is not None and not rule.plans_looks:
         raise UsageError(
             f"cannot plan looks with {named!r}",
             got=f"{looks} looks, where the rule looks after every batch of items",
-            need=f"a rule that plans them: {' or '.join(OF_LOOKS)}",
+            need=f"a rule that plans them: {' or '.join(name for name, each in RULES.items() if each.plans_looks)}",
             hint="leave out --looks; --every says how many items lie between two looks",
         )
-    if named in OF_COUNTS:
-        obstacles = _obstacles(**asked)
-        if obstacles:
-            raise UsageError(
-                f"cannot stop by {named!r}",
-                got="; ".join(obstacles),
-                need="right or wrong, one answer each, no margin, no groups",
-                hint="lan-demets" if grouped else "empirical-likelihood, or lan-demets where the range of scores is not known",
-            )
-    if theta is None and named in ("profile-mcnemar", "empirical-likelihood", "mcnemar", "sprt"):
+    if rule.of_counts and (obstacles := _obstacles(**asked)):
+        raise UsageError(
+            f"cannot stop by {named!r}",
+            got="; ".join(obstacles),
+            need="right or wrong, one answer each, no margin, no groups",
+            hint="lan-demets" if grouped else "empirical-likelihood, or lan-demets where the range of scores is not known",
+        )
+    if theta is None and rule.needs_theta:
         raise UsageError(
             f"cannot stop by {named!r}", got="no theta", need="theta, the drop that matters", hint="lan-demets or e-mcnemar do without"
         )
-    bounds = (0.0, 1.0) if right_or_wrong and score_range is None else score_range
-    if named == "profile-mcnemar":
-        assert theta is not None
-        return ProfileMcNemar(theta=theta, alpha=alpha, beta=beta, step=step, binding=binding)
-    if named == "empirical-likelihood":
-        assert theta is not None
-        if grouped:
-            raise UsageError("cannot stop by 'empirical-likelihood'", got="items in groups", need="independent items", hint="lan-demets")
-        return EmpiricalLikelihoodSprt(
-            theta=theta, margin=margin, alpha=alpha, beta=beta, step=step, binding=binding, score_range=_known(named, bounds)
+    return rule.make(
+        RuleQuestion(
+            theta=theta,
+            margin=margin,
+            alpha=alpha,
+            beta=beta,
+            looks=looks,
+            step=step,
+            n_max=n_max,
+            binding=binding,
+            grouped=grouped,
+            score_range=(0.0, 1.0) if right_or_wrong and score_range is None else score_range,
+            spending=spending,
+            discordance=discordance,
+            largest_group=largest_group,
+            variance=variance,
+            allowance=allowance,
         )
-    if named == "mcnemar":
-        assert theta is not None
-        return ExactMcNemar(theta=theta, alpha=alpha, beta=beta, looks=looks or LOOKS, binding=binding)
-    if named == "e-mcnemar":
-        return EMcNemar(alpha)
-    if named == "sprt":
-        assert theta is not None
-        if discordance is None:
-            raise UsageError(
-                "cannot stop by 'sprt'",
-                got="no discordance",
-                need="the share of items on which two healthy runs differ",
-                hint="mcnemar needs none",
-            )
-        return Sprt(theta=theta, discordance=discordance, alpha=alpha, beta=beta)
-    if named == "e-process":
-        return _e_process(bounds, grouped, largest_group, theta=theta, margin=margin, alpha=alpha, beta=beta)
-    few = LEAST_GROUPS if grouped else LEAST_ITEMS
-    if n_max is not None and n_max < few:
-        what = "groups" if grouped else "items"
-        raise UsageError("cannot stop by 'lan-demets'", got=f"{n_max} {what}", need=f"at least {few}", hint="ask all of them, and check")
-    return LanDeMets(
-        theta=theta,
-        margin=margin,
-        alpha=alpha,
-        beta=beta,
-        n_max=n_max,
-        looks=looks or LOOKS,
-        spending=spending or "obrien-fleming",
-        binding=binding,
-        score_range=bounds,
-        grouped=grouped,
-        variance=variance,
-        allowance=allowance,
     )
-
-
-LEAST_GROUPS, LEAST_ITEMS = 10, 20  # fewer are soon asked, and the normal law is no guide there
 
 
 def _known(kind: str, bounds: tuple[float, float] | None) -> tuple[float, float]:
@@ -260,13 +178,6 @@ def _known(kind: str, bounds: tuple[float, float] | None) -> tuple[float, float]
     return bounds
 
 
-def _e_process(bounds: tuple[float, float] | None, grouped: bool, largest: int | None, **numbers: Any) -> EProcess:
-    bounds = _known("e-process", bounds)
-    if grouped and largest is None:
-        raise UsageError("cannot stop by 'e-process'", got="groups", need="the items of the largest group, known beforehand")
-    return EProcess(score_range=bounds, largest_group=largest if grouped else None, **numbers)
-
-
 def _obstacles(*, right_or_wrong: bool, one_answer: bool, margin: float, grouped: bool) -> list[str]:
     """What keeps the exact test on disagreements from applying."""
     found = [] if right_or_wrong else ["scores are not right or wrong"]
@@ -277,3 +188,161 @@ def _obstacles(*, right_or_wrong: bool, one_answer: bool, margin: float, grouped
     if grouped:
         found.append("items come in groups")
     return found
+
+
+# ---- the rules, each an object -----------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RuleQuestion:
+    """What a rule is made from. n_max counts units: groups if grouped."""
+
+    theta: float | None
+    margin: float
+    alpha: float
+    beta: float
+    looks: int | None
+    step: int
+    n_max: int | None
+    binding: bool
+    grouped: bool
+    score_range: tuple[float, float] | None
+    spending: str | None
+    discordance: float | None
+    largest_group: int | None
+    variance: float | None
+    allowance: float
+
+    @property
+    def drop(self) -> float:
+        """theta, which was asked for by name where a rule needs it."""
+        assert self.theta is not None
+        return self.theta
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RuleKind:
+    """A stopping rule that can be asked for by its name.
+
+    of_counts: for right or wrong, one answer each, no margin, no groups. plans_looks: a number of looks is planned. of_range:
+    it holds for scores in a known range alone. needs_theta: without a drop that matters there is nothing to rule out.
+    wants_many: in a small pool it often ends before it has decided.
+    """
+
+    says: str
+    make: Callable[[RuleQuestion], StoppingRule]
+    of_counts: bool = False
+    plans_looks: bool = False
+    of_range: bool = False
+    needs_theta: bool = False
+    wants_many: bool = False
+
+
+def _profile_mcnemar(q: RuleQuestion) -> StoppingRule:
+    from steelyard.infer.sequential.profile_mcnemar import ProfileMcNemar
+
+    return ProfileMcNemar(theta=q.drop, alpha=q.alpha, beta=q.beta, step=q.step, binding=q.binding)
+
+
+def _empirical_likelihood(q: RuleQuestion) -> StoppingRule:
+    from steelyard.infer.sequential.el_sprt import EmpiricalLikelihoodSprt
+
+    if q.grouped:
+        raise UsageError("cannot stop by 'empirical-likelihood'", got="items in groups", need="independent items", hint="lan-demets")
+    ends = _known("empirical-likelihood", q.score_range)
+    return EmpiricalLikelihoodSprt(
+        theta=q.drop, margin=q.margin, alpha=q.alpha, beta=q.beta, step=q.step, binding=q.binding, score_range=ends
+    )
+
+
+def _mcnemar(q: RuleQuestion) -> StoppingRule:
+    from steelyard.infer.sequential.exact_mcnemar import LOOKS, ExactMcNemar
+
+    return ExactMcNemar(theta=q.drop, alpha=q.alpha, beta=q.beta, looks=q.looks or LOOKS, binding=q.binding)
+
+
+def _sprt(q: RuleQuestion) -> StoppingRule:
+    from steelyard.infer.sequential.sprt import Sprt
+
+    if q.discordance is None:
+        raise UsageError(
+            "cannot stop by 'sprt'",
+            got="no discordance",
+            need="the share of items on which two healthy runs differ",
+            hint="mcnemar needs none",
+        )
+    return Sprt(theta=q.drop, discordance=q.discordance, alpha=q.alpha, beta=q.beta)
+
+
+def _e_process(q: RuleQuestion) -> StoppingRule:
+    from steelyard.infer.sequential.e_process import EProcess
+
+    ends = _known("e-process", q.score_range)
+    if q.grouped and q.largest_group is None:
+        raise UsageError("cannot stop by 'e-process'", got="groups", need="the items of the largest group, known beforehand")
+    largest = q.largest_group if q.grouped else None
+    return EProcess(score_range=ends, largest_group=largest, theta=q.theta, margin=q.margin, alpha=q.alpha, beta=q.beta)
+
+
+def _e_mcnemar(q: RuleQuestion) -> StoppingRule:
+    from steelyard.infer.sequential.e_mcnemar import EMcNemar
+
+    return EMcNemar(q.alpha)
+
+
+def _lan_demets(q: RuleQuestion) -> StoppingRule:
+    from steelyard.infer.sequential.exact_mcnemar import LOOKS
+    from steelyard.infer.sequential.lan_demets import LanDeMets
+
+    few, what = (LEAST_GROUPS, "groups") if q.grouped else (LEAST_ITEMS, "items")
+    if q.n_max is not None and q.n_max < few:
+        raise UsageError("cannot stop by 'lan-demets'", got=f"{q.n_max} {what}", need=f"at least {few}", hint="ask all of them, and check")
+    return LanDeMets(
+        theta=q.theta,
+        margin=q.margin,
+        alpha=q.alpha,
+        beta=q.beta,
+        n_max=q.n_max,
+        looks=q.looks or LOOKS,
+        spending=q.spending or "obrien-fleming",
+        binding=q.binding,
+        score_range=q.score_range,
+        grouped=q.grouped,
+        variance=q.variance,
+        allowance=q.allowance,
+    )
+
+
+RULES: dict[str, RuleKind] = {
+    "profile-mcnemar": RuleKind(
+        says="right or wrong: exact alpha, a profile likelihood for the pass, looked at as often as you like",
+        make=_profile_mcnemar,
+        of_counts=True,
+        needs_theta=True,
+        wants_many=True,
+    ),
+    "empirical-likelihood": RuleKind(
+        says="scores in a known range, several answers to an item, margins",
+        make=_empirical_likelihood,
+        of_range=True,
+        needs_theta=True,
+        wants_many=True,
+    ),
+    "mcnemar": RuleKind(
+        says="right or wrong: the exact group-sequential test with planned looks",
+        make=_mcnemar,
+        of_counts=True,
+        plans_looks=True,
+        needs_theta=True,
+    ),
+    "lan-demets": RuleKind(
+        says="scores without a range, or items in groups: planned looks, alpha spent by information", make=_lan_demets, plans_looks=True
+    ),
+    "e-process": RuleKind(
+        says="scores in a known range without theta: evidence that may be looked at any time", make=_e_process, of_range=True
+    ),
+    "e-mcnemar": RuleKind(says="right or wrong without theta: evidence that may be looked at any time", make=_e_mcnemar, of_counts=True),
+    "sprt": RuleKind(
+        says="right or wrong, where the share of items that differ is known beforehand", make=_sprt, of_counts=True, needs_theta=True
+    ),
+}

@@ -18,7 +18,7 @@ from steelyard.estimate.guard.sequential import StoppingPlan, means_of
 from steelyard.estimate.guard.source import keyed_alike, refuse_other_contents, scale_of
 from steelyard.estimate.systems import SystemItems
 from steelyard.evaluate.asking.summary import jsonable
-from steelyard.infer.sequential.stopping import OF_RANGE, small_pool
+from steelyard.infer.sequential.stopping import RULES, small_pool
 from steelyard.items import Items
 from steelyard.metrics.catalogue import Metric, parse
 from steelyard.questions.run.options import RunOptions
@@ -239,7 +239,7 @@ def _range(bench: Baseline, prepared: Prepared) -> tuple[tuple[float, float] | N
 def _warn(plan: StoppingPlan, bench: Baseline) -> None:
     """What is known before the first question."""
     warnings = bench.rule.warnings
-    if plan.range_from == "record" and plan.score_range is not None and plan.taken in OF_RANGE:
+    if plan.range_from == "record" and plan.score_range is not None and RULES[plan.taken].of_range:
         low, high = plan.score_range
         warnings.append(
             f"no range of scores is declared: {low:g} to {high:g} is taken, the lowest and the highest on record; a score outside "
@@ -250,7 +250,7 @@ def _warn(plan: StoppingPlan, bench: Baseline) -> None:
             "no range of scores is known: rare total failures may pass more often than beta says (range = [LOW, HIGH] in the task)"
         )
     width = 1.0 if plan.score_range is None else plan.score_range[1] - plan.score_range[0]
-    if plan.taken in ("profile-mcnemar", "empirical-likelihood") and plan.n_max < (need := small_pool(plan.theta, width)):
+    if RULES[plan.taken].wants_many and plan.n_max < (need := small_pool(plan.theta, width)):
         warnings.append(
             f"{plan.n_max:,} items are few for a theta of {plan.theta * bench.unit:g}: below about {need:,} a run often ends undecided "
             f"(`steelyard plan designs --available {plan.n_max}` says how often)"

@@ -14,7 +14,7 @@ from steelyard.errors import UsageError
 from steelyard.estimate.measure_options import one_of
 from steelyard.evaluate.asking.summary import Price
 from steelyard.infer.normal import check_scale
-from steelyard.infer.sequential.stopping import KINDS
+from steelyard.infer.sequential.stopping import RULES
 from steelyard.outputs import refuse_overwriting
 from steelyard.reference.run_notes import ENDING, JOURNAL, rows_paths
 
@@ -84,8 +84,8 @@ def wish_of(
         raise UsageError("cannot tell how many items to ask", got="n and --until n=...", need="one of them")
     if stopping is not None and "decided" not in when:
         raise UsageError("cannot use --stopping", got=f"--stopping {stopping} alone", need="--until decided")
-    if stopping is not None and stopping not in KINDS:
-        raise UsageError(f"cannot stop by {stopping!r}", need=f"one of {', '.join(KINDS)}")
+    if stopping is not None and stopping not in RULES:
+        raise UsageError(f"cannot stop by {stopping!r}", need=f"one of {', '.join(RULES)}")
     if looks is not None and "decided" not in when:
         raise UsageError("cannot use --looks", got=f"--looks {looks} alone", need="--until decided, and a rule that plans looks")
     if discordance is not None and stopping != "sprt":

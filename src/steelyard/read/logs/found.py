@@ -10,29 +10,14 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator, Sequence
 from importlib import import_module
-from importlib.util import find_spec
 from typing import Any
 
 from steelyard.errors import SteelyardError, UsageError
+from steelyard.read.logs.catalogue import FORMATS, LogFormat
 from steelyard.read.logs.log import FLAGS, Choices, Log, SeveralError, pick_latest
 
 HEAD = 1 << 16
 _ZIP, _PARQUET = b"PK\x03\x04", b"PAR1"
-# For each reader, words of which one is among the first bytes of every JSON file of its tool. None: not a JSON file.
-_WORDS: dict[str, tuple[bytes, ...] | None] = {
-    "lm_eval": (b'"doc_id"', b'"results"'),
-    "inspect_log": (b'"eval"',),
-    "promptfoo": (b'"evalId"', b'"cost"'),
-    "helm": (b'"instance_id"',),
-    "lighteval": None,
-    "openai_evals": (b'"spec"',),
-    "every_eval_ever": (b'"schema_version"', b'"evaluation_id"'),
-    "deepeval_run": (b'"testCases"', b'"test_cases"'),
-    "mlflow_table": (b'"columns"', b'"trace_id"'),
-}
-_OF_ZIP = ("inspect_log",)
-_OF_PARQUET = {"lighteval": b"model_response", "mlflow_table": b"trace_id"}
-_VERIFIED = {"inspect_log": ("task", "model")}  # choices that a reader compares with the log instead of choosing by them
 
 
 def read_log(path: str, choices: Choices, *, shown: str | None = None, looked_at: str | None = None) -> Log | None:
@@ -43,7 +28,7 @@ def read_log(path: str, choices: Choices, *, shown: str | None = None, looked_at
     found = _reader_of(looked_at or path)
     if found is None:
         return None
-    name, reader = found
+    form, reader = found
     try:
         log: Log = reader.read(path, choices)
     except SteelyardError as mistake:
@@ -53,7 +38,7 @@ def read_log(path: str, choices: Choices, *, shown: str | None = None, looked_at
         if isinstance(mistake, SeveralError):
             raise SeveralError(mistake.choice, mistake.found, told[0], got=told[1], need=told[2], hint=told[3]) from None
         raise type(mistake)(told[0], got=told[1], need=told[2], hint=told[3]) from None
-    _refuse_unused(log, choices, shown or path, _VERIFIED.get(name, ()))
+    _refuse_unused(log, choices, shown or path, form.verified)
     return log
 
 
@@ -73,27 +58,25 @@ def is_log(path: str) -> bool:
     return _reader_of(path) is not None
 
 
-def _reader_of(path: str) -> tuple[str, Any] | None:
+def _reader_of(path: str) -> tuple[LogFormat, Any] | None:
     head = b"" if os.path.isdir(path) else _some_bytes(path)
-    for name in _candidates(path, head):
-        if find_spec(f"steelyard.read.logs.{name}") is None:
-            continue
-        reader = import_module(f"steelyard.read.logs.{name}")
+    for form in _candidates(path, head):
+        reader = import_module(form.module)
         if reader.looks_like(path, head):
-            return name, reader
+            return form, reader
     return None
 
 
-def _candidates(path: str, head: bytes) -> Iterator[str]:
+def _candidates(path: str, head: bytes) -> Iterator[LogFormat]:
     if os.path.isdir(path):
-        yield from _WORDS
+        yield from FORMATS
     elif head.startswith(_ZIP):
-        yield from _OF_ZIP
+        yield from (form for form in FORMATS if form.archive)
     elif head.startswith(_PARQUET):
         names = _some_bytes(path, footer=True)
-        yield from (name for name, word in _OF_PARQUET.items() if word in names)
+        yield from (form for form in FORMATS if form.parquet and form.parquet in names)
     elif head.removeprefix(b"\xef\xbb\xbf").lstrip()[:1] in (b"{", b"["):
-        yield from (name for name, words in _WORDS.items() if words is not None and any(word in head for word in words))
+        yield from (form for form in FORMATS if any(word in head for word in form.words))
 
 
 def _some_bytes(path: str, *, footer: bool = False) -> bytes:

@@ -1,0 +1,145 @@
+"""Whatever can be asked for by name is one object: added here, it is found by the command, by Python and by the docs."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from types import ModuleType
+from typing import Any, ClassVar
+
+import numpy as np
+import pytest
+from click.testing import CliRunner
+
+import steelyard as sy
+from steelyard.cli.main import steelyard
+from steelyard.evaluate.asking.asks import Case, Scored
+from steelyard.evaluate.scorers.base import Scoring
+from steelyard.evaluate.scorers.catalogue import SCORERS
+from steelyard.infer.sequential.stopping import RULES, RuleKind, RuleQuestion, StoppingRule, rule_for
+from steelyard.read.logs.catalogue import FORMATS, LogFormat
+from steelyard.read.logs.log import Choices, Log
+
+ROOT = Path(__file__).parents[1]
+
+
+@pytest.fixture
+def documented(monkeypatch: pytest.MonkeyPatch) -> Any:
+    """The function from which the page of catalogues is written."""
+    pytest.importorskip("sphinx", reason="needs sphinx: pip install 'steelyard[docs]'")
+    monkeypatch.syspath_prepend(str(ROOT / "docs" / "_extensions"))
+    import textbook
+
+    return textbook.catalogues
+
+
+# ---- scorers -----------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, kw_only=True)
+class Shouted(Scoring):
+    """The answer is the truth in capitals."""
+
+    name: ClassVar[str] = "shouted"
+
+    def compare(self, said: Any, case: Case) -> Scored:
+        return Scored(score=float(said == str(case.truth).upper()), prediction=said, truth=str(case.truth))
+
+
+def test_a_scorer_is_one_object(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setitem(SCORERS, "shouted", Shouted)
+    rows = [{"id": f"q{i}", "word": word, "truth": word} for i, word in enumerate(("ja", "nein", "doch", "und"))]
+    task = {"name": "loud", "data": rows, "input": "{word}", "scorer": "shouted"}
+    found = sy.run({"task": task}, lambda prompt: prompt.upper() if prompt != "und" else prompt, against="none")
+    assert found.models[0].measurement is not None
+    assert found.models[0].measurement.rows[0].estimate == 0.75
+    with pytest.raises(sy.UsageError, match="'shouted'"):
+        sy.run({"task": {**task, "scorer": "shoutet"}}, str.upper, against="none")
+    (tmp_path / "data.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+    (tmp_path / "loud.toml").write_text(
+        '[task]\nname = "loud"\ndata = "data.jsonl"\ninput = "{word}"\nscorer = "shouted"\n', encoding="utf-8"
+    )
+    (tmp_path / "preds.csv").write_text("id,prediction\nq0,JA\nq1,NEIN\nq2,DOCH\nq3,und\n", encoding="utf-8")
+    words = ["run", str(tmp_path / "loud.toml"), "--model", f"file:{tmp_path / 'preds.csv'}", "--against", "none", "--format", "json"]
+    answer = CliRunner().invoke(steelyard, words, catch_exceptions=False)
+    assert answer.exit_code == 0
+    assert '"estimate": 0.75' in answer.stdout
+
+
+def test_a_scorer_is_on_the_page(monkeypatch: pytest.MonkeyPatch, documented: Any) -> None:
+    monkeypatch.setitem(SCORERS, "shouted", Shouted)
+    assert documented()["Scorers"]["shouted"] == "The answer is the truth in capitals."
+
+
+# ---- logs --------------------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def diary(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """A tool that writes {"diary": [[id, score], ...]}."""
+    module: Any = ModuleType("diary_log")
+
+    def looks_like(path: str, head: bytes) -> bool:
+        return b'"diary"' in head
+
+    def read(path: str, choices: Choices) -> Log:
+        ids, scores = zip(*json.loads(Path(path).read_text(encoding="utf-8"))["diary"], strict=True)
+        return Log(tool="diary", columns={"id": list(ids), "score": list(scores)}, chosen={})
+
+    module.looks_like, module.read = looks_like, read
+    monkeypatch.setitem(sys.modules, "diary_log", module)
+    form = LogFormat(tool="diary", give="a `.json` diary", module="diary_log", words=(b'"diary"',))
+    FORMATS.append(form)
+    yield
+    FORMATS.remove(form)
+
+
+@pytest.mark.usefixtures("diary")
+def test_a_log_format_is_one_object(tmp_path: Path) -> None:
+    path = tmp_path / "night.json"
+    path.write_text(json.dumps({"diary": [["a", 1], ["b", 0], ["c", 1], ["d", 1]]}), encoding="utf-8")
+    assert sy.measure(str(path)).row.estimate == 0.75
+    answer = CliRunner().invoke(steelyard, ["measure", str(path), "--format", "json"], catch_exceptions=False)
+    assert json.loads(answer.stdout)["metrics"][0]["estimate"] == 0.75
+
+
+def test_the_guide_names_every_log_format() -> None:
+    guide = (ROOT / "docs" / "logs.md").read_text(encoding="utf-8")
+    for form in FORMATS:
+        assert f"| {form.tool} | {form.give} |" in guide
+
+
+# ---- stopping rules ----------------------------------------------------------------------------------------------------
+
+
+class FirstLoss:
+    """A regression as soon as anything is lost."""
+
+    name, decision, alpha_spent, pass_level, looks = "first loss", "continue", 0.0, None, ()
+
+    def __init__(self, question: RuleQuestion) -> None:
+        self.question = question
+
+    def look(self, differences: Any, last: bool = False) -> str:
+        self.decision = "regression" if np.min(differences) < 0 else "exhausted" if last else "continue"
+        return self.decision
+
+
+def test_a_stopping_rule_is_one_object(monkeypatch: pytest.MonkeyPatch) -> None:
+    make: Any = FirstLoss
+    monkeypatch.setitem(RULES, "first-loss", RuleKind(says="stops at the first loss", make=make, needs_theta=True))
+    rule: StoppingRule = rule_for("first-loss", right_or_wrong=True, theta=0.02)
+    assert [rule.look([0, 1]), rule.look([0, 1, -1])] == ["continue", "regression"]
+    with pytest.raises(sy.UsageError, match="no theta"):
+        rule_for("first-loss", right_or_wrong=True)
+    with pytest.raises(sy.UsageError, match="first-loss"):
+        rule_for("last-loss", right_or_wrong=True)
+
+
+def test_a_stopping_rule_is_on_the_page(monkeypatch: pytest.MonkeyPatch, documented: Any) -> None:
+    make: Any = FirstLoss
+    monkeypatch.setitem(RULES, "first-loss", RuleKind(says="stops at the first loss", make=make))
+    assert documented()["Stopping rules"]["first-loss"] == "stops at the first loss."
