@@ -47,12 +47,12 @@ class OfAreas:
         return infer.difference_interval(self.pair, level, side)
 
 
-def auc_evidence(pair: AucPair, fewer: int, n: int, metric: Metric, asked: CompareOptions, design: str) -> Evidence:
-    """The evidence of a pair of AUCs whose smallest class has `fewer` items."""
+def auc_evidence(pair: AucPair, fewer: int, n: int, metric: Metric, asked: CompareOptions, design: str, *, enough: bool = True) -> Evidence:
+    """The evidence of a pair of AUCs whose smallest class has `fewer` items. enough: whether there are groups to judge by."""
     offered = (PLAIN,) if pair.areas is None else (RULE, PLAIN)
     by_interval = _named(asked.choose("interval", asked.interval, offered, "auc"), asked.interval, pair)
     by_test = _named(asked.choose("test", asked.test, offered, "auc"), asked.test, pair)
-    interval = _interval(pair, fewer, by_interval, asked)
+    interval = _interval(pair, fewer, by_interval, asked) if enough else None
     try:
         statistic, p = infer.difference_test(_for(by_test, pair), asked.alternative)
     except Degenerate as reason:
@@ -71,11 +71,16 @@ def auc_evidence(pair: AucPair, fewer: int, n: int, metric: Metric, asked: Compa
         df=pair.df if pair.areas is None else None,
         judge=None if pair.areas is None or by_test == PLAIN else OfAreas(pair, asked.alternative),
         standard_error=pair.error or None,
+        too_few=not enough,
     )
-    if asked.margin is not None and not infer.same_order(pair):
+    if asked.margin is not None and enough and not infer.same_order(pair):
         at_test = _for(by_test, pair)
-        below, above = infer.difference_p(at_test, -asked.margin)[1], infer.difference_p(at_test, asked.margin)[0]
-        found.equivalence = equivalence_words(below, above, asked.margin, asked, higher_is_better=metric.facts.higher_is_better)
+        try:
+            below, above = infer.difference_p(at_test, -asked.margin)[1], infer.difference_p(at_test, asked.margin)[0]
+        except Degenerate as reason:
+            asked.warn(f"equivalence within the margin cannot be tested ({reason})")
+        else:
+            found.equivalence = equivalence_words(below, above, asked.margin, asked, higher_is_better=metric.facts.higher_is_better)
     return found
 
 

@@ -10,6 +10,7 @@ from steelyard.estimate.compare_options import CompareOptions
 from steelyard.results.measurement import Comparison, Difference, Interval, System, Test
 
 RARE = "if a few items of this kind, none of them here, differ the other way by as much as the scores here spread"
+FALLS = "if a few items of this kind, none of them here, fall by as much as the scores here spread"
 DECLARE = "--range LO HI declares the range of the scores and counts such items in"
 
 
@@ -30,6 +31,16 @@ class DifferenceTest(Protocol):
     def interval(self, level: float, side: str) -> tuple[float, float]:
         """The differences that the test does not rule out."""
         ...
+
+
+class CarefulDifferenceTest(DifferenceTest, Protocol):
+    """A test that counts in what nobody has seen, and what it says of that."""
+
+    @property
+    def falls(self) -> str: ...
+
+    @property
+    def remedy(self) -> str: ...
 
 
 class OwnEstimate(NamedTuple):
@@ -60,7 +71,7 @@ class Evidence:
     df: float | None = None  # of `error`, where it is not one less than there are units
     pull: float = 1.0
     judge: DifferenceTest | None = None
-    unseen: DifferenceTest | None = None
+    unseen: CarefulDifferenceTest | None = None
     too_few: bool = False  # groups to judge anything by
     standard_error: float | None = None  # what is reported, where it is another: s with n - 1 for right or wrong
     flips: Mapping[str, int] | None = None
@@ -106,7 +117,9 @@ def comparison_of(
 def _warn_of_unseen(found: Evidence, asked: CompareOptions) -> None:
     """Scores without a declared range: a difference that rare large ones could undo, none of which these items need show."""
     p, alpha = found.test.p_value, 1 - asked.level
-    if found.unseen is None or p is None or p > alpha or (careful := found.unseen.p_value(0.0)) <= alpha:
+    if found.unseen is None or found.unseen.falls != FALLS or p is None or p > alpha:
+        return
+    if (careful := found.unseen.p_value(0.0)) <= alpha:
         return
     asked.warn(f"{found.test.name} may be too sure: {RARE}, nothing is shown (p = {careful:.2g}); {DECLARE}")
 

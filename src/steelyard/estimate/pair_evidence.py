@@ -239,14 +239,16 @@ def _auc(pairs: Pairs, metric: Metric, asked: CompareOptions) -> Evidence:
             "cannot compare auc", got=str(reason), need="at least two positives, two negatives, and five groups if there are groups"
         ) from reason
     fewer = min(int(positive.sum()), int((~positive).sum()))
-    found = auc_evidence(pair, fewer, pairs.items, metric, asked, design="paired" if group is None else "clustered")
-    found.details |= _same_order(pair.difference, pair.error, asked)
+    details: dict[str, Any] = {}
+    enough = True
     if group is not None:
         from steelyard.estimate.ranking_rows import groups_of_classes
 
-        found.details["groups"] = found.details["units"] = int(group.max()) + 1
-        if not enough_groups(groups_of_classes(positive, group), asked.own, found.details, "groups of the rarer class"):
-            found.interval, found.too_few = None, True
+        details["groups"] = details["units"] = int(group.max()) + 1
+        enough = enough_groups(groups_of_classes(positive, group), asked.own, details, "groups of the rarer class")
+    design = "paired" if group is None else "clustered"
+    found = auc_evidence(pair, fewer, pairs.items, metric, asked, design=design, enough=enough)
+    found.details |= _same_order(pair.difference, pair.error, asked) | details
     return found
 
 

@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from steelyard.estimate.compare_options import CompareOptions
+from steelyard.estimate.evidence import DECLARE, FALLS
 from steelyard.infer.paired.bounded_t import BoundedT, bounded_t
 from steelyard.infer.paired.decision import smallest_within_p
 from steelyard.infer.paired.within_items import WithinItems, WithinSpread, within_items, within_items_scores, within_spread
@@ -22,6 +23,7 @@ class OfRange:
     """t over the items and one more at either end of the range: about new items of this kind."""
 
     name = "bounded-t"
+    falls, remedy = FALLS, DECLARE
 
     def __init__(self, d: FloatArray, baseline: FloatArray, bounds: tuple[float, float], alternative: str) -> None:
         self.reach = bounds[1] - bounds[0]
@@ -36,6 +38,26 @@ class OfRange:
         ends = {"less": self.bounds[:1], "greater": self.bounds[1:]}.get(self.alternative, self.bounds)
         worst = (bounded_t(np.clip(end - self.baseline, -self.reach, self.reach), self.reach) for end in ends)
         return min(t.p_value(self.alternative, edge) for t in worst)
+
+    def interval(self, level: float, side: str) -> tuple[float, float]:
+        return self.t.interval(level, side)
+
+
+class OfRareGroups:
+    """t over the groups and one more at either end of the range: what a rare group that falls altogether could undo."""
+
+    name = "bounded-t"
+    falls = "if a few groups of this kind, none of them here, fall by all of the range"
+    remedy = "only more groups could tell"
+
+    def __init__(self, t: BoundedT, alternative: str) -> None:
+        self.t, self.alternative = t, alternative
+
+    def p_value(self, edge: float) -> float:
+        return self.t.p_value(self.alternative, edge)
+
+    def smallest(self, edge: float) -> float:
+        return 0.0
 
     def interval(self, level: float, side: str) -> tuple[float, float]:
         return self.t.interval(level, side)

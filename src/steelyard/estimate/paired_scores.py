@@ -11,10 +11,10 @@ import numpy.typing as npt
 from steelyard.estimate.compare_options import CompareOptions
 from steelyard.estimate.evidence import Evidence
 from steelyard.estimate.grouped_rows import enough_units
-from steelyard.estimate.paired_mean_tests import OfRange, OfRuns
+from steelyard.estimate.paired_mean_tests import OfRange, OfRareGroups, OfRuns
 from steelyard.estimate.paired_right_or_wrong import equivalence_words
 from steelyard.infer.intervals import sums as infer_sums
-from steelyard.infer.paired.bounded_t import bounded_t
+from steelyard.infer.paired.bounded_t import bounded_t, bounded_t_of_groups
 from steelyard.infer.paired.equivalence import equivalence
 from steelyard.infer.paired.mcnemar import from_tails
 from steelyard.infer.paired.signflip import sign_flip
@@ -62,7 +62,9 @@ def compare_scores(
         unit, minlength=units
     )  # of the units, in the metric's own numbers
     found.interval = scores_interval(sums, found, metric, asked, bounds, grouped, effects)
-    if bounds is None and not grouped and name in NAMED and d.any():
+    if grouped and name in NAMED and found.error and not found.too_few:
+        found.unseen = _rare_groups(found, sums, rows, asked, bounds)
+    elif bounds is None and name in NAMED and d.any() and not grouped:
         found.unseen = _seen_range(d, a, rows, asked)
     if asked.margin is not None and not found.error:
         asked.warn("equivalence within the margin cannot be tested: the differences show no spread")
@@ -110,6 +112,18 @@ def _seen_range(d: FloatArray, a: FloatArray, rows: tuple[FloatArray, FloatArray
     """The test that would have been taken, had somebody declared the range of the scores seen."""
     ends = min(float(side.min()) for side in rows), max(float(side.max()) for side in rows)
     return OfRange(d, a, ends, asked.alternative) if math.isfinite(ends[1] - ends[0]) and ends[1] > ends[0] else None
+
+
+def _rare_groups(
+    found: Evidence, sums: Sums, rows: tuple[FloatArray, FloatArray], asked: CompareOptions, bounds: tuple[float, float] | None
+) -> OfRareGroups | None:
+    """What the groups would say, had one more fallen and one more gained by all of the range, or of the scores seen."""
+    ends = bounds or (min(float(side.min()) for side in rows), max(float(side.max()) for side in rows))
+    reach = ends[1] - ends[0]
+    if not 0 < reach < math.inf or found.error is None or found.df is None:
+        return None
+    worth = infer_sums.groups_of(sums, QUOTIENT).effective
+    return OfRareGroups(bounded_t_of_groups(found.difference or 0.0, found.error**2, found.df, worth, reach), asked.alternative)
 
 
 def _settle_error(found: Evidence, judge: OfRange | OfRuns | None, sums: Sums) -> None:

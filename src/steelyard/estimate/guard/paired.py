@@ -9,7 +9,7 @@ from typing import Any
 from steelyard.errors import DataError
 from steelyard.estimate.changed_items import KEPT, telling_items
 from steelyard.estimate.compare_options import CompareOptions, settle_comparison
-from steelyard.estimate.evidence import DECLARE, RARE
+from steelyard.estimate.evidence import DECLARE, FALLS, RARE
 from steelyard.estimate.guard.number import GuardOutcome, warn_of_gain
 from steelyard.estimate.guard.paired_parts import PairedJudgement
 from steelyard.estimate.guard.rule import GuardRule
@@ -99,7 +99,7 @@ def _written(judged: PairedJudgement) -> GuardOutcome:
     if found.difference is None or found.baseline is None or found.candidate is None:
         raise DataError("cannot judge the difference", got=f"an undefined {judged.metric.name}", need="a value in both runs")
     p, test = judged.p_value()
-    error = judged.noise
+    error = None if found.too_few else judged.noise
     d = rule.sign * found.difference * unit + 0.0  # never -0.0
     below, above = judged.bounds(d)
     lower, upper = agreeing_bounds(below, above, p, rule.alpha, rule.margin)
@@ -142,15 +142,15 @@ def _warn_of_unseen(judged: PairedJudgement, verdict: str) -> None:
     rule, unseen = judged.rule, judged.found.unseen
     if unseen is None:
         return
-    if verdict == "regression" and (p := unseen.p_value(-rule.sign * rule.margin / judged.unit)) > rule.alpha:
+    if verdict == "regression" and unseen.falls == FALLS and (p := unseen.p_value(-rule.sign * rule.margin / judged.unit)) > rule.alpha:
         rule.warnings.append(f"the test may be too sure: {RARE}, this is no regression (p = {p:.2g}); {DECLARE}")
     if verdict == "pass" and rule.theta is not None:
         ends = unseen.interval(max(1 - 2 * rule.alpha, WHOLE), "two")
         lowest = min(rule.sign * end * judged.unit for end in ends)
         if lowest <= -rule.theta:
             rule.warnings.append(
-                f"the pass may be too sure: if a few items of this kind, none of them here, fall by as much as the scores here spread, "
-                f"the lower bound is {lowest:.3g} and a drop of {rule.theta:g} is not ruled out; {DECLARE}"
+                f"the pass may be too sure: {unseen.falls}, the lower bound is {lowest:.3g} and a drop of {rule.theta:g} is not ruled out; "
+                f"{unseen.remedy}"
             )
 
 

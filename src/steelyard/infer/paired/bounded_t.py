@@ -23,11 +23,11 @@ from steelyard.infer.paired.mcnemar import from_tails
 class BoundedT:
     """n items seen and their mean; centre, standard error and degrees of freedom of the n + 2; noise: the n items' own standard error."""
 
-    n: int
+    n: float
     mean: float
     centre: float
     error: float
-    df: int
+    df: float
     noise: float
 
     def p_value(self, alternative: str, edge: float = 0.0) -> float:
@@ -78,3 +78,21 @@ def bounded_t(differences: npt.ArrayLike, reach: float) -> BoundedT:
     error = math.sqrt(squares / ((n + 1) * (n + 2)))
     noise = math.sqrt(around / (n * (n - 1))) if n > 1 else 0.0
     return BoundedT(n=n, mean=mean * reach, centre=centre * reach, error=error * reach, df=n + 1, noise=noise * reach)
+
+
+def bounded_t_of_groups(mean: float, variance: float, df: float, groups: float, reach: float) -> BoundedT:
+    """The same over groups of any sizes: mean and variance as they were estimated, `groups` equal ones that they are worth.
+
+    Formula: the n of `bounded_t` is `groups`, the sum of squares around the mean n (n - 1) times the variance; two more degrees
+    of freedom. Groups of one size: `bounded_t` of their means. Reference: BonettPrice2012; BellMcCaffrey2002.
+
+    >>> means = [0.5, 0.0, -0.5, 0.0, 1.0]
+    >>> found = bounded_t_of_groups(0.2, float(np.var(means, ddof=1)) / 5, 4, 5, 1.0)
+    >>> round(found.centre, 6), round(found.error, 6), found.df, [round(x, 4) for x in found.interval()]
+    (0.142857, 0.282722, 6, [-0.5489, 0.8347])
+    """
+    n, m = groups, mean / reach
+    centre = n * m / (n + 2)
+    squares = n * (n - 1) * variance / reach**2 + n * (m - centre) ** 2 + (1 - centre) ** 2 + (1 + centre) ** 2
+    error = reach * math.sqrt(squares / ((n + 1) * (n + 2)))
+    return BoundedT(n=n, mean=mean, centre=centre * reach, error=error, df=df + 2, noise=math.sqrt(variance))

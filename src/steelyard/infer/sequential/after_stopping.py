@@ -99,16 +99,18 @@ def _solve(rising: Callable[[float], float]) -> float:
 
 
 def difference_after(
-    n: int, looks: Sequence[tuple[int, int, int]], lost: int, alpha: float = 0.05, *, binding: bool = True
+    n: int, looks: Sequence[tuple[int, int, int]], lost: int, alpha: float = 0.05, *, binding: bool = True, anytime: bool = False
 ) -> StoppedEstimate:
     """The difference of two accuracies after an exact sequential test on disagreements.
 
     Formula: difference = rate (1 - 2 s), rate = D / n the share of items that disagree, s that of losses among them (see
     `share_after`). The two have intervals of their own, Wilson's for the rate; their distances are squared and added:
     low = estimate - hypot(rate (delta - delta_low), |delta_low| (distance to the end of rate that lowers the product)),
-    delta = 1 - 2 s. What is exact is s given the course of D; the rate is taken as if n had been fixed. Where the bound of
-    s alone settles the sign, the bound of the difference keeps it, so p and bound agree. Not binding: the p-value and the
-    bound that speaks for a regression do not count on a pass having been obeyed. Assumes: as `share_after`.
+    delta = 1 - 2 s. What is exact is s given the course of D; the rate is taken as if n had been fixed, or,
+    `anytime`, with sqrt(2 ln(1 / alpha)) in the place of z: a run that stops after a handful of items stops because few
+    disagree, or many. Where the bound of s alone settles the sign, the bound of the difference keeps it, so p and bound agree.
+    Not binding: the p-value and the bound that speaks for a regression do not count on a pass having been obeyed.
+    Assumes: as `share_after`.
     Reference: ZouDonner2008 for squaring and adding; Wilson1927.
 
     >>> found = difference_after(448, [(11, 2, 11), (21, 8, 17)], 8)
@@ -119,11 +121,12 @@ def difference_after(
     sure = share if binding else share_after([(seen, -1, upper) for seen, _, upper in looks], lost, alpha)
     ends = (share.estimate, sure.low, share.high)
     told = "stage-wise ordering, exact given the disagreements"
-    return combined_difference(n, looks[-1][0] if looks else 0, ends, alpha, p_value=sure.p_value, method=told)
+    disagreements = looks[-1][0] if looks else 0
+    return combined_difference(n, disagreements, ends, alpha, p_value=sure.p_value, method=told, anytime=anytime)
 
 
 def combined_difference(
-    n: int, disagreements: int, share: tuple[float, float, float], alpha: float, *, p_value: float, method: str
+    n: int, disagreements: int, share: tuple[float, float, float], alpha: float, *, p_value: float, method: str, anytime: bool = False
 ) -> StoppedEstimate:
     """The difference from the share of losses (estimate, low, high) and Wilson's interval of the rate of disagreement.
 
@@ -134,7 +137,7 @@ def combined_difference(
     (-0.0263, 0.0263)
     """
     rate = disagreements / n
-    ends = wilson(disagreements, n, 1 - 2 * alpha)
+    ends = wilson(disagreements, n, 1 - 2 * alpha, critical=math.sqrt(-2 * math.log(alpha)) if anytime else None)
     delta, low, high = (1 - 2 * s for s in (share[0], share[2], share[1]))
     estimate = rate * delta
     below = math.hypot(rate * (delta - low), low * (ends[1] - rate if low < 0 else rate - ends[0]))

@@ -36,6 +36,7 @@ KAPPA = 2.5  # the information at which the bounds meet, relative to a fixed des
 OVERSHOOT, MOST_OVERSHOOT = 0.5, 0.2  # a batch carries the statistic beyond its bound: the bound gives that way, by a fifth at most
 FEW, EXTRA = 0.6, 0.03  # added to the pass bound: over disagreements + 1, and always
 SMALL_BETA, USUAL_BETA = 0.085, 0.2  # and per factor by which beta is below the usual one
+USUAL_ALPHA = 0.05  # larger levels than the usual ones end no run sooner: a handful of items would be all that it rests on
 
 
 def profile(n: int, lost: int, gained: int, theta: float) -> float:
@@ -67,8 +68,8 @@ def overshoot(theta: float, step: int, squares: float, n: int) -> float:
 
 
 def level_needed(alpha: float, beta: float) -> float:
-    """ln((1 - alpha) / beta), and what small levels of beta need beyond it."""
-    return math.log((1 - alpha) / beta) + (SMALL_BETA * math.log(USUAL_BETA / beta) if beta < USUAL_BETA else 0.0)
+    """ln((1 - alpha) / beta), alpha at most .05, and what small levels of beta need beyond it."""
+    return math.log((1 - min(alpha, USUAL_ALPHA)) / beta) + (SMALL_BETA * math.log(USUAL_BETA / beta) if beta < USUAL_BETA else 0.0)
 
 
 def pass_bound(n: int, disagreements: int, theta: float, step: int, alpha: float = 0.05, beta: float = 0.2) -> float:
@@ -85,8 +86,8 @@ def pass_bound(n: int, disagreements: int, theta: float, step: int, alpha: float
 
 
 def information_needed(theta: float, alpha: float, beta: float, kappa: float = KAPPA) -> float:
-    """kappa x (z_alpha + z_beta)^2 / theta^2."""
-    return kappa * ((STANDARD.inv_cdf(alpha) + STANDARD.inv_cdf(beta)) / theta) ** 2
+    """kappa x (z_alpha + z_beta)^2 / theta^2, alpha at most .05 and beta at most .2."""
+    return kappa * ((STANDARD.inv_cdf(min(alpha, USUAL_ALPHA)) + STANDARD.inv_cdf(min(beta, USUAL_BETA))) / theta) ** 2
 
 
 class ProfileCourse:
@@ -197,7 +198,7 @@ class ProfileMcNemar:
         """The difference after the end: median-unbiased, by stage-wise ordering, exact given the disagreements."""
         if self.decision not in ENDS:
             raise UsageError("cannot estimate yet", got="a run that has not ended", need="a look with last=True, or a bound reached")
-        return difference_after(self._counts[0], self._history, self._counts[1], self.alpha, binding=self.binding)
+        return difference_after(self._counts[0], self._history, self._counts[1], self.alpha, binding=self.binding, anytime=True)
 
     def plan(self) -> dict[str, Any]:
         """All that must not change in the middle of a run."""
