@@ -14,9 +14,7 @@ from steelyard.estimate.sample import Sample
 from steelyard.estimate.standard_errors import known
 from steelyard.estimate.sums_rows import positive_label, positives
 from steelyard.infer.intervals import ranking as infer_ranking
-from steelyard.infer.intervals.area import on_logit_scale
 from steelyard.infer.intervals.clusters import Groups
-from steelyard.infer.intervals.sums import student
 from steelyard.infer.normal import clip, tail
 from steelyard.infer.resampling.bootstrap import Degenerate
 from steelyard.metrics import ranking
@@ -109,10 +107,10 @@ def _grouped_row(
 ) -> Row:
     design = sample.design
     details = dict(sample.details)
-    if metric.base != "auc" or settings.interval not in (None, "delong"):
+    if metric.base != "auc" or settings.interval not in (None, "delong", "delong-wilson"):
         raise UsageError(
             f"cannot give an interval for {metric.name} of grouped items",
-            need="auc with delong",
+            need="auc with delong-wilson or delong",
             hint="--group none ignores the groups, with a warning",
         )
     if sample.items.count is not None:
@@ -121,12 +119,14 @@ def _grouped_row(
     error: float | None = None
     assert sample.items.probability is not None
     assert design.unit is not None
-    if enough_groups(groups_of_classes(positive, design.unit), settings, details, "groups of the rarer class"):
-        variance, df = infer_ranking.grouped_auc_spread(table, sample.items.probability, positive, design.unit, design.units)
-        error = math.sqrt(variance)
-        critical = student(1 - tail(settings.confidence_level, settings.side), df)
+    groups = groups_of_classes(positive, design.unit)
+    if enough_groups(groups, settings, details, "groups of the rarer class"):
+        area = infer_ranking.grouped_auc_area(table, sample.items.probability, positive, design.unit, design.units, groups.effective)
+        error = math.sqrt(area.variance)
+        outside = tail(settings.confidence_level, settings.side)
+        rule = settings.interval == "delong-wilson" or (settings.interval is None and bool(area.scarcity))
         try:
-            ends = (*on_logit_scale(value, error, critical), "delong")
+            ends = (*area.ends(outside), "delong-wilson") if rule else (*area.plain(outside), "delong")
         except Degenerate as reason:
             settings.warn(f"auc: no interval can be given for grouped items ({reason})")
     return _row(metric, value, table.n, ends, settings, label, table, details, None if error is None else known(error))

@@ -141,7 +141,7 @@ def test_what_can_be_measured_can_be_recorded_and_checked_or_is_refused_with_the
         if verdict.verdict == "inconclusive":  # numbers as labels: next to none is right, so none can be lost
             assert (maker, parse(metric).facts.family) == ("numbers", "table")
             assert verdict.needed is not None
-            assert verdict.needed["why"].startswith("no outcome"), metric
+            assert verdict.needed["why"].startswith(("no outcome", "at least 5 groups")), metric  # or classes that lie in few groups
         else:
             assert verdict.verdict == "pass", (metric, verdict.conclusion)
         assert verdict.difference["estimate"] == 0, metric

@@ -112,6 +112,26 @@ def grouped_auc_spread(
     return placed_spread(u, positive, group, groups)
 
 
+def grouped_auc_area(
+    table: ScoreTable,
+    score: FloatArray,
+    positive: npt.NDArray[np.bool_],
+    group: npt.NDArray[np.integer],
+    groups: int,
+    worth: float,
+) -> Area:
+    """The AUC of items in groups with its variance and degrees of freedom; in trials worth twice the smaller class over the design effect.
+
+    The design effect is the variance over DeLong's for independent items, at least 1; without any spread the groups of the rarer
+    class, `worth` equal ones, count as its items. Reference: Obuchowski1997; Kish1965; Wilson1927.
+    """
+    variance, df = grouped_auc_spread(table, score, positive, group, groups)
+    smaller = min(table.n_positive, table.n_negative)
+    alone = sum(part for part, _ in auc_variances(table)) if smaller > 1 else 0.0
+    trials = 2 * (smaller / max(1.0, variance / alone) if alone > 0 and variance > 0 else min(worth, smaller))
+    return Area(value=float(ranking.auc(table.positives, table.negatives)), variance=variance, df=df, trials=trials)
+
+
 def placed_spread(u: FloatArray, positive: npt.NDArray[np.bool_], group: npt.NDArray[np.integer], groups: int) -> ClusterVariance:
     """The spread of a sum of effects of placements, by group. Reference: Obuchowski1997; BellMcCaffrey2002."""
     effects = np.asarray(np.bincount(group, weights=u, minlength=groups), float)
