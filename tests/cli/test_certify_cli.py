@@ -149,7 +149,7 @@ def test_state_of_another_claim_is_not_used(here: Path, capsys: pytest.CaptureFi
         (["--jobs", "2"], "--jobs 2 times"),
         (["--seed", "-1"], "'--seed'"),
         (["--seed", "3", "--nightly"], "two seeds"),
-        (["--only", "pizza"], "--only 'pizza'"),
+        (["--only", "pizza"], "--only pizza"),
         (["--csv", "a.txt", "-o", "a.txt"], "two files"),
     ],
 )

@@ -109,8 +109,8 @@ def test_without_mpmath_it_says_what_is_left_out(monkeypatch: pytest.MonkeyPatch
         ({"grid": "huge"}, "cannot use the grid 'huge'"),
         ({"jobs": 0}, "number of jobs"),
         ({"seed": -1}, "cannot use the seed"),
-        ({"only": "wilsson"}, "--only 'wilsson'"),
-        ({"only": ["wilson", "pizza"]}, "--only 'pizza'"),
+        ({"only": "wilsson"}, "only='wilsson'"),
+        ({"only": ["wilson", "pizza"]}, "only='pizza'"),
     ],
 )
 def test_usage(options: dict[str, object], said: str) -> None:

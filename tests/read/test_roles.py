@@ -26,10 +26,10 @@ def test_no_other_name_is_taken(name: str) -> None:
 def test_two_candidates_are_an_error_with_the_option() -> None:
     with pytest.raises(
         AmbiguityError,
-        match=r"cannot choose the truth column: got 2 candidates: 'label', 'Gold', need one. Hint: choose with --truth label",
+        match=r"cannot choose the truth column: got 2 candidates: 'label', 'Gold', need one. Hint: choose with truth='label'",
     ):
         assign(["label", "Gold", "pred"], {})
-    with pytest.raises(AmbiguityError, match=r"cannot choose the model column.*--model-column"):
+    with pytest.raises(AmbiguityError, match=r"cannot choose the model column.*model="):
         assign(["model", "system"], {})
     with pytest.raises(AmbiguityError, match=r"got 2 candidates: 'truth', 'Truth'"):
         assign(["truth", "Truth"], {})
@@ -44,10 +44,10 @@ def test_a_given_column_ends_the_ambiguity() -> None:
 def test_an_unknown_column_names_the_nearest() -> None:
     with pytest.raises(
         UsageError,
-        match=r"cannot find the column 'answr' of --truth: got columns 'answer', 'pred', need one of them. Hint: did you mean 'answer'\?",
+        match=r"cannot find the column 'answr' of truth=: got columns 'answer', 'pred', need one of them. Hint: did you mean 'answer'\?",
     ):
         assign(["answer", "pred"], {"truth": "answr"})
-    with pytest.raises(UsageError, match="of --by: got columns"):
+    with pytest.raises(UsageError, match="of by=: got columns"):
         assign(["answer"], {"by": ("language",)})
     with pytest.raises(
         AmbiguityError, match="cannot choose the column 'ANSWER': got 'Answer', 'answer', need one of them, exactly as written"
@@ -79,13 +79,13 @@ def test_given_only_roles() -> None:
     found = assign(["score", "weight", "n", "d"], {"weight": "weight", "ratio": ("n", "d")})
     assert found.roles == {"score": "score", "weight": "weight"}
     assert found.ratio == ("n", "d")
-    with pytest.raises(UsageError, match="cannot use --ratio: got 'n'"):
+    with pytest.raises(UsageError, match="cannot use ratio=: got 'n'"):
         assign(["n"], {"ratio": "n"})
     with pytest.raises(UsageError, match="cannot use the role 'colour'"):
         assign(["n"], {"colour": "n"})
     with pytest.raises(UsageError, match="cannot compare a column with itself"):
         assign(["label"], {"truth": "label", "prediction": "label"})
-    with pytest.raises(UsageError, match="cannot use --truth: got list, need the name of a column"):
+    with pytest.raises(UsageError, match="cannot use truth=: got list, need the name of a column"):
         assign(["label"], {"truth": [1, 2]})
 
 
@@ -122,7 +122,7 @@ def test_ids(kind: str, tmp_path: object) -> None:
 
     opened({"id": ["a", "b"], "score": [1, 0]}).check_ids()
     twice = {"id": ["c", "a", "b", "a", "c", "c"], "score": [1.0] * 6}
-    message = r"duplicate ids: got 2 ids in 5 rows, such as .*'a'.*, need each once. Hint: name the column that .* with --repeat, or drop"
+    message = r"duplicate ids: got 2 ids in 5 rows, such as .*'a'.*, need each once. Hint: name the column that .* with repeat=, or drop"
     for ask in (lambda s: s.check_ids(), lambda s: s.items(), lambda s: s.tabulate(["score"])):
         with pytest.raises(DataError, match=message):
             ask(opened(twice))
@@ -139,7 +139,7 @@ def test_ids(kind: str, tmp_path: object) -> None:
 
 
 def test_a_role_that_is_not_there() -> None:
-    with pytest.raises(UsageError, match=r"cannot find the truth: got columns 'score', need a truth column. Hint: name it with --truth"):
+    with pytest.raises(UsageError, match=r"cannot find the truth: got columns 'score', need a truth column. Hint: name it with truth="):
         open_source({"score": [1]}, columns={}).tabulate(["truth"])
     with pytest.raises(UsageError, match="cannot slice by 'lang': got no slice columns"):
         open_source({"score": [1]}, columns={}).tabulate(["score"], by="lang")

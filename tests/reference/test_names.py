@@ -147,5 +147,5 @@ def test_what_cannot_be_a_spec_is_refused() -> None:
         canonical_spec({"x": {1, 2}})
     with pytest.raises(UsageError, match="cannot use the spec"):
         canonical_spec({"x": float("nan")})
-    with pytest.raises(UsageError, match="--model"):
+    with pytest.raises(UsageError, match="model="):
         outcomes_name("", {})

@@ -430,7 +430,7 @@ def test_several_holes_are_dropped_together() -> None:
 
 def test_the_public_door() -> None:
     truth, prediction = ["a", "b", "a", "b"], ["a", None, "a", "a"]
-    with pytest.raises(sy.DataError, match="missing wrong"):
+    with pytest.raises(sy.DataError, match="missing='wrong'"):
         sy.measure(truth, prediction, metric="accuracy")
     assert sy.measure(truth, prediction, metric="accuracy", missing="wrong").estimate == 0.5
     assert sy.measure(truth, prediction, metric="accuracy", missing="drop").estimate == pytest.approx(2 / 3)

@@ -1,8 +1,11 @@
-"""What every command refuses, in one place: an option given twice, a file written over one that is read, a misspelled command."""
+"""What every command does, in one place: it refuses an option given twice and a file written over one that is read, and says
+errors in its own words: they name parameters of Python (`theta=0.01`), a command has flags (`--theta 0.01`).
+"""
 
 from __future__ import annotations
 
 import os
+import re
 from collections import Counter
 from collections.abc import Callable, Collection, Iterator
 from pathlib import Path
@@ -71,7 +74,11 @@ class Command(click.Command):
             if isinstance(param.type, (IntParamType, FloatParamType)):
                 within(param.name or "", ctx.params.get(param.name or ""), param.opts[0])
         self._refuse_overwriting(ctx)
-        return super().invoke(ctx)
+        try:
+            return super().invoke(ctx)
+        except SteelyardError as mistake:
+            mistake.args = (in_flags(str(mistake), self),)
+            raise
 
     def _refuse_overwriting(self, ctx: click.Context) -> None:
         """What is written against everything that is read: sources and other files that were named, and what the configuration names."""
@@ -81,6 +88,51 @@ class Command(click.Command):
         outputs = {param.opts[0]: [*_flat(ctx.params[name])] for name, param in written.items() if name is not None}
         inputs = [word for param in self.params if _is_read(param) for word in _flat(ctx.params.get(param.name or ""))]
         refuse_overwriting(outputs, [*inputs, *_configured_files(ctx)], _reference_directory(ctx))
+
+
+NEGATED = {"items": "no_items", "higher_is_better": "lower_is_better"}  # a switch that is on in Python, and the flag that turns it off
+# name=, name='text', name=(1, 2), name={'key': 'value'} or name=WORD; not inside a quoted text.
+_PARAMETER = re.compile(
+    r"""(?<![\w'"=.{\[-])([a-z][a-z_]*)=('(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*"|\([^()]*\)|\[[^\[\]]*\]|\{[^{}]*\}|[\w./-](?:[^\s,;)]*[^\s,;).:])?)?"""
+)
+
+
+def in_flags(sentence: str, command: click.Command) -> str:
+    """A sentence that names parameters of Python, as one who types the command would say it.
+
+    >>> in_flags("use theta=0.01 or update=True, name it with id=", click.Command("check", params=[
+    ...     click.Option(["--theta"]), click.Option(["--update"], is_flag=True), click.Option(["--id"])]))
+    'use --theta 0.01 or --update, name it with --id'
+    """
+    known = {param.name: param for param in command.params if isinstance(param, click.Option)}
+
+    def flag(found: re.Match[str]) -> str:
+        param = known.get(NEGATED.get(found[1], found[1]) if found[2] == "False" else found[1])
+        return found[0] if param is None else _as_typed(param, found[2] or "")
+
+    return _PARAMETER.sub(flag, sentence)
+
+
+def _as_typed(param: click.Option, value: str) -> str:
+    """One option with its value, as it is typed: lists as A,B or repeated, texts without quotes unless the shell needs them."""
+    flag = max(param.opts, key=len)
+    if param.is_flag or not value:
+        return flag
+    if value[0] not in "([{":
+        return f"{flag} {_word(value)}"
+    parts = ["=".join(_word(each.strip()) for each in part.split(": ", 1)) for part in value[1:-1].split(",") if part.strip()]
+    if param.multiple:
+        return " ".join(f"{flag} {part}" for part in parts)
+    between = " " if param.nargs > 1 else "/" if "/" in (param.metavar or "") else ","
+    return f"{flag} {between.join(parts)}"
+
+
+def _word(value: str) -> str:
+    """'a' is typed a, 'a b' as it stands, and so is what has double quotes."""
+    import ast
+    import shlex
+
+    return shlex.quote(ast.literal_eval(value)) if value[:1] == "'" == value[-1:] else value
 
 
 def _as_text(value: Any, name: str) -> Any:

@@ -16,10 +16,10 @@ def believe(found: Evidence, asked: CompareOptions, *, higher_is_better: bool) -
         return
     if found.interval is not None and found.interval.method == "bayes":
         raise UsageError(
-            "cannot use --prior-scale with the interval 'bayes'",
+            "cannot use prior_scale= with the interval 'bayes'",
             got="two priors for one difference",
             need="one of them",
-            hint="--prior-scale belongs to P(candidate better); the interval bayes to --prior",
+            hint="prior_scale= belongs to P(candidate better); the interval bayes to prior=",
         )
     found.probability = _above(found, asked, scale, 0.0)
     if found.probability is None:

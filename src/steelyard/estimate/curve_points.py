@@ -24,7 +24,7 @@ RECOGNISED: Mapping[str, tuple[str, ...]] = {
 }
 SCORES = ("score", "accuracy", "f1", "value", "test_score")
 LOSSES = ("score", "value", "test_score", "error", "loss", "log_loss", "mae", "rmse")
-OPTIONS = {"size": "--size", "score": "--score", "seed": "--seed-column", "n_test": "--n-test", "se": "another name for the other"}
+OPTIONS = {"size": "size=", "score": "score=", "seed": "seed_column=", "n_test": "n_test=", "se": "another name for the other"}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -240,14 +240,14 @@ def _check(points: Points, higher_is_better: bool) -> None:
             "cannot use the test sizes",
             got=f"{points.n_test.min():g}",
             need="numbers of test items",
-            hint="--n-test names another column, or a number; --n-test none ignores it",
+            hint="n_test= names another column, or a number; n_test='none' ignores it",
         )
     _check_seeds(points)
 
 
 def _check_scores(scores: FloatArray, higher_is_better: bool) -> None:
     if higher_is_better and scores.max() > 1:
-        hint = "divide percentages by 100" if scores.max() <= 100 else "--lower-is-better for errors and losses"
+        hint = "divide percentages by 100" if scores.max() <= 100 else "higher_is_better=False for errors and losses"
         raise DataError("cannot use the scores", got=f"{scores.max():g}", need="numbers of at most 1, the best there is", hint=hint)
     if not higher_is_better and scores.min() < 0:
         raise DataError("cannot use the scores", got=f"{scores.min():g}", need="numbers of at least 0, the best there is")
@@ -263,5 +263,5 @@ def _check_seeds(points: Points) -> None:
             "cannot tell the curves apart",
             got=f"{counts.max()} scores of one seed at size {size:g}",
             need="one score per seed and size",
-            hint="--seed-column names another column; --seed-column none treats all points as separate",
+            hint="seed_column= names another column; seed_column='none' treats all points as separate",
         )

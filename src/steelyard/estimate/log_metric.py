@@ -21,7 +21,7 @@ def own_metric(logs: Sequence[Log | None]) -> Metric | None:
             "cannot tell what to measure",
             got=f"logs of {' and of '.join(sorted(name or 'a mean of items' for name in named))}",
             need="one metric",
-            hint="name it with --metric",
+            hint="name it with metric=",
         )
     name = named.pop() if len(known) == len(logs) and named else None
     return None if name is None else parse(name)
@@ -32,7 +32,7 @@ def refuse_other_than_mean(log: Log) -> None:
     if not log.not_a_mean:
         return
     labelled = "truth" in log.columns
-    hint = "--metric accuracy, macro_f1 or mcc measures that" if labelled else "--metric mean measures the mean of the logged scores"
+    hint = "metric='accuracy', macro_f1 or mcc measures that" if labelled else "metric='mean' measures the mean of the logged scores"
     raise DataError(
         f"cannot measure {log.chosen.get('score', 'the score')!r} as {log.tool} does",
         got=log.not_a_mean,
@@ -49,7 +49,7 @@ def refuse_unfinished(logs: Sequence[Log | None], missing: str) -> None:
                 f"cannot use a run of {log.tool} that did not finish",
                 got=log.unfinished,
                 need="a score for every item",
-                hint="--missing wrong counts what is missing as wrong, --missing drop leaves it out",
+                hint="missing='wrong' counts what is missing as wrong, missing='drop' leaves it out",
             )
 
 
@@ -81,7 +81,7 @@ def hold_to_own(logs: Sequence[Log | None], name: str | None, *, on_record: bool
             f"cannot take the log's {own.name} for {name}",
             got=f"a log whose own number is {own.name}, and a reference of {name}",
             need="one metric",
-            hint=f"--metric {name} if {name} of its items is meant, else a reference of its own for {own.name}",
+            hint=f"metric={name!r} if {name} of its items is meant, else a reference of its own for {own.name}",
         )
 
 

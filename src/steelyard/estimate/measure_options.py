@@ -140,7 +140,7 @@ def _range(ends: Sequence[float] | None) -> tuple[float, float] | None:
     except (TypeError, ValueError):
         low = high = math.nan
     if not (math.isfinite(low) and math.isfinite(high) and low < high):
-        raise UsageError("cannot use the range", got=repr(ends), need="two finite numbers, the lower first", hint="--range 0 1")
+        raise UsageError("cannot use the range", got=repr(ends), need="two finite numbers, the lower first", hint="range=(0, 1)")
     return low, high
 
 

@@ -29,7 +29,7 @@ def ratio_columns(ratio: str | Sequence[str]) -> tuple[str, str]:
     parts = tuple(ratio.split("/")) if isinstance(ratio, str) else tuple(ratio)
     if len(parts) != 2 or not all(parts):
         raise UsageError(
-            "cannot read the ratio", got=repr(ratio), need="two column names, above and below the line", hint="--ratio errors/words"
+            "cannot read the ratio", got=repr(ratio), need="two column names, above and below the line", hint="ratio='errors/words'"
         )
     return parts[0].strip(), parts[1].strip()
 
@@ -48,7 +48,7 @@ def refuse_numeric_truth(items: Items) -> None:
             "cannot treat the truth as classes",
             got=f"{len(numbers)} distinct numbers, such as {fraction:g}",
             need="a named metric",
-            hint="--metric mae, rmse, r2 or spearman for numbers; name a label metric if they are classes",
+            hint="metric='mae', rmse, r2 or spearman for numbers; name a label metric if they are classes",
         )
 
 

@@ -68,7 +68,7 @@ def _own(side: Items, beside: Items, metric: Metric, asked: CompareOptions) -> O
 def _evidence(pairs: Pairs, metric: Metric, asked: CompareOptions) -> Evidence:
     a, b = pairs.baseline, pairs.candidate
     if a.weight is not None or b.weight is not None:
-        raise UsageError("cannot compare with weights", got="a weight column", need="one row per item", hint="leave --weight out")
+        raise UsageError("cannot compare with weights", got="a weight column", need="one row per item", hint="leave weight= out")
     if metric.base in UNPAIRED:
         raise UsageError(
             f"cannot compare {metric.name}",
@@ -89,7 +89,7 @@ def _tries(pairs: Pairs, metric: Metric, asked: CompareOptions) -> Evidence:
     """pass@k and pass^k: each problem is one number by its own tries, on both sides, and the numbers are compared as scores."""
     if asked.test == "within-item":
         raise UsageError(
-            f"cannot permute runs within items for {metric.name}", got="tries that make one number together", need="--target items"
+            f"cannot permute runs within items for {metric.name}", got="tries that make one number together", need="target='items'"
         )
     values, once = [], []
     for side, item in ((pairs.baseline, pairs.baseline_item), (pairs.candidate, pairs.candidate_item)):
@@ -126,7 +126,7 @@ def _right(items: Items, metric: Metric, *, scored: bool) -> FloatArray:
     if (scored and _binary(items) and items.score is not None) or items.truth is None or items.prediction is None:
         if items.score is None or not _binary(items):
             raise DataError(
-                f"cannot compare {metric.name}", got="scores other than 0 and 1", need="right or wrong for every item", hint="--metric mean"
+                f"cannot compare {metric.name}", got="scores other than 0 and 1", need="right or wrong for every item", hint="metric='mean'"
             )
         right = items.score
     else:
@@ -263,7 +263,7 @@ def unpaired_evidence(a: Items, b: Items, metric: Metric, asked: CompareOptions)
     """Two runs on different items."""
     if a.alike or b.alike:
         raise UsageError(
-            "cannot compare different items of a group whose tasks count alike", got="--design unpaired", need="the same items"
+            "cannot compare different items of a group whose tasks count alike", got="design='unpaired'", need="the same items"
         )
     labels = asked.own.labels or _union(a, b)
     samples = [Sample(side, asked.own, labels) for side in (a, b)]

@@ -41,7 +41,7 @@ def compare_table(joint: JointCounts, metric: Metric, label: str | None, asked: 
             f"cannot compare {metric.name}",
             got="an undefined value in one run",
             need="a value in both",
-            hint="--absent skip or --absent zero",
+            hint="absent='skip' or absent='zero'",
         )
     statistic = statistic_of(metric, code, asked.own)
     error = infer.joint_delta_error(joint, statistic)

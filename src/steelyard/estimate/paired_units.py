@@ -48,7 +48,7 @@ def compare_units(
             f"cannot compare {metric.name}",
             got="an undefined value in one run",
             need="a value in both",
-            hint="--absent skip or --absent zero",
+            hint="absent='skip' or absent='zero'",
         )
     error: float | None
     df: float | None = None

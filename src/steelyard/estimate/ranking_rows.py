@@ -111,7 +111,7 @@ def _grouped_row(
         raise UsageError(
             f"cannot give an interval for {metric.name} of grouped items",
             need="auc with delong-wilson or delong",
-            hint="--group none ignores the groups, with a warning",
+            hint="group='none' ignores the groups, with a warning",
         )
     if sample.items.count is not None:
         raise UsageError("cannot combine whole-number weights and groups for auc", need="one row per item")

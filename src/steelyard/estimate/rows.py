@@ -57,13 +57,13 @@ def table_for(metric: Metric, sample: Sample) -> TableTally:
                 f"cannot compute {metric.name}",
                 got="scores other than 0 and 1",
                 need="right or wrong for every item",
-                hint="ask for --metric mean",
+                hint="ask for metric='mean'",
             )
         raise UsageError(
             f"cannot compute {metric.name}",
             got="no truth and prediction columns",
             need="both",
-            hint="name them with --truth and --prediction",
+            hint="name them with truth= and prediction=",
         )
     return sample.table
 
@@ -117,7 +117,7 @@ def class_of(metric: Metric, counts: Counts, settings: MeasureOptions) -> int | 
         f"cannot tell which class {metric.name} is about",
         got=f"labels {shown}",
         need="the positive class or an average",
-        hint=f"--positive LABEL, or macro_{metric.name}, or each_{metric.name} for every class",
+        hint=f"positive=LABEL, or macro_{metric.name}, or each_{metric.name} for every class",
     )
 
 

@@ -71,7 +71,7 @@ class Sample:
         truth, prediction = self.items.truth, self.items.prediction
         if truth is None or prediction is None:
             raise DataError(
-                "cannot count a table", got="no truth or no prediction column", need="both", hint="name them with --truth and --prediction"
+                "cannot count a table", got="no truth or no prediction column", need="both", hint="name them with truth= and prediction="
             )
         return self._tally(truth, prediction, count_labels(truth, prediction, self.labels, self.items.count))
 
@@ -145,7 +145,7 @@ def _refuse_outside(items: Items, settings: MeasureOptions) -> None:
             "cannot use the declared range",
             got=f"scores from {low:g} to {high:g}",
             need=f"scores within {settings.range[0]:g} and {settings.range[1]:g}",
-            hint="correct --range, or look for percent mixed with fractions",
+            hint="correct range=, or look for percent mixed with fractions",
         )
 
 

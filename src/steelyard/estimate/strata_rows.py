@@ -59,7 +59,7 @@ def strata_row(metric: Metric, sample: Sample, settings: MeasureOptions) -> Row:
             f"cannot compute {metric.name}",
             got="scores other than 0 and 1",
             need="right or wrong for every item",
-            hint="ask for --metric mean",
+            hint="ask for metric='mean'",
         )
     offered = ("wilson", "t") if binary else ("t",)
     method = settings.interval or offered[0]
@@ -153,5 +153,5 @@ def refuse_alike(logs: Sequence[Log | None], what: str) -> None:
                 f"cannot {what} the group {log.chosen.get('task')!r}",
                 got="a group whose tasks count alike, whatever their size: its value is a mean of means",
                 need="a task, or a group that is weighted by size",
-                hint=f"one task at a time, such as --log-task {log.columns['task'][0]}",
+                hint=f"one task at a time, such as log_task={log.columns['task'][0]!r}",
             )

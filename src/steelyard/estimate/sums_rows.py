@@ -70,7 +70,7 @@ def probabilities(sample: Sample) -> FloatArray:
             "cannot use the probability column",
             got=f"{int(outside.sum())} value(s) outside 0 and 1, such as {p[row]:g}",
             need="probabilities of the positive class",
-            hint="auc and average_precision take any score: ask for them alone with --metric auc",
+            hint="auc and average_precision take any score: ask for them alone with metric='auc'",
         )
     return p
 
@@ -93,7 +93,7 @@ def positive_label(sample: Sample) -> str:
     if wanted is None:
         shown = ", ".join(map(repr, sorted(used)[:12]))
         raise UsageError(
-            "cannot tell what the probability is of", got=f"labels {shown}", need="the positive class", hint="name it with --positive LABEL"
+            "cannot tell what the probability is of", got=f"labels {shown}", need="the positive class", hint="name it with positive=LABEL"
         )
     if wanted not in used and len(used) > 1:  # one class only is undefined, and said so; a name that fits none is a mistake
         shown = ", ".join(map(repr, sorted(used)[:12]))

@@ -53,7 +53,7 @@ def default_metric(runs: Sequence[SystemItems]) -> Metric:
         "cannot tell what to compare",
         got="runs that do not share truth and prediction, score, or truth and probability",
         need="one of these in every run",
-        hint="name the columns with --truth, --prediction, --score, --probability",
+        hint="name the columns with truth=, prediction=, score=, probability=",
     )
 
 
@@ -120,5 +120,5 @@ def check_names(names: Sequence[str] | None, systems: int) -> None:
     if wrong or len(set(names)) != len(names):
         need = "one name per system, each once"
         raise UsageError(
-            "cannot name the systems", got=f"{', '.join(map(repr, names))} for {systems} source(s)", need=need, hint="--names a,b"
+            "cannot name the systems", got=f"{', '.join(map(repr, names))} for {systems} source(s)", need=need, hint="names=['a', 'b']"
         )

@@ -143,7 +143,7 @@ def _interval(
         raise UsageError(
             f"cannot use the interval {method!r} for {metric.name}",
             need=f"one of {', '.join(offered(metric, proportion))}",
-            hint="name the metrics you mean with --metric if the method suits only some of them",
+            hint="name the metrics you mean with metric= if the method suits only some of them",
         )
     level, side = settings.confidence_level, settings.side
     if method in ("bayes", "hdi"):
@@ -342,7 +342,7 @@ def refuse_unknown_negatives(metric: Metric, counts: Counts, label: int | None =
             f"cannot compute {metric.name} without the true negatives",
             got="tp, fp and fn only",
             need="tn as well",
-            hint="give --tn (tn= in Python), or ask for precision, recall, f1, fbeta:B or jaccard",
+            hint="give tn=, or ask for precision, recall, f1, fbeta:B or jaccard",
         )
 
 

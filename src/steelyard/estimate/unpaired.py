@@ -121,7 +121,7 @@ def from_errors(
     first, second = estimates
     if first is None or second is None:
         raise DataError(
-            f"cannot compare {metric.name}", got="an undefined value in one run", need="a value in both", hint="--absent skip or zero"
+            f"cannot compare {metric.name}", got="an undefined value in one run", need="a value in both", hint="absent='skip' or zero"
         )
     error = math.hypot(*errors)
     gap = second - first

@@ -224,10 +224,10 @@ def _told(said: str, shown: str) -> SourceError:
 
 
 _FAULTS = (
-    ("disk is full", "room on the disk", "nothing of this run was kept; make room, or name another place with --history"),
-    ("readonly", "a database that can be written to", "name another place with --history, or --history none"),
-    ("read-only", "a database that can be written to", "name another place with --history, or --history none"),
-    ("not a database", "a SQLite database", "name another file with --history"),
+    ("disk is full", "room on the disk", "nothing of this run was kept; make room, or name another place with history="),
+    ("readonly", "a database that can be written to", "name another place with history=, or history='none'"),
+    ("read-only", "a database that can be written to", "name another place with history=, or history='none'"),
+    ("not a database", "a SQLite database", "name another file with history="),
     ("malformed", "an undamaged database", "restore it from a backup; sqlite3 FILE .recover saves what can be read"),
     ("database is locked", "a moment without other writers", f"it was busy for {PATIENCE:.0f} seconds; is it on a network disk?"),
     ("unable to open database file", "a directory that can be written to", "SQLite keeps its log beside the file"),
@@ -247,7 +247,7 @@ def _check_file(path: str, shown: str, *, create: bool) -> None:
         if create and os.path.isdir(os.path.dirname(path) or "."):
             return
         got = "no such file" if not create else "a directory that is not there"
-        hint = "runs are kept with --history sqlite:///FILE" if not create else f"make the directory {os.path.dirname(path)!r}"
+        hint = "runs are kept with history='sqlite:///FILE'" if not create else f"make the directory {os.path.dirname(path)!r}"
         raise SourceError(f"cannot open the history {shown}", got=got, need="a history of runs", hint=hint) from None
     except OSError as error:
         raise SourceError(f"cannot open the history {shown}", got=error.strerror or str(error), need="a file") from None

@@ -71,7 +71,7 @@ class History:
                 f"cannot read the history {self.shown}",
                 got="a database without runs of steelyard",
                 need="a history",
-                hint="runs are kept with --history",
+                hint="runs are kept with history=",
             )
         if found < VERSION and writable:
             with self._place.changing_tables():
@@ -183,8 +183,8 @@ class History:
         equal = {"task": task, "model": model, "metric": metric, "verdict": verdict, "command": command}
         equal["spec"] = None if spec is None else canonical(spec)
         where: list[tuple[str, Any]] = [(f'"{name}" = ?', value) for name, value in equal.items() if value is not None]
-        where += [] if since is None else [('"time" >= ?', utc(since, what="--since"))]
-        where += [] if until is None else [('"time" < ?', utc(until, what="--until"))]
+        where += [] if since is None else [('"time" >= ?', utc(since, what="since="))]
+        where += [] if until is None else [('"time" < ?', utc(until, what="until="))]
         with self._place.reading():
             total = int(self._place.run(f"SELECT COUNT(*) FROM {RUNS}{_where(where)}", [value for _, value in where])[0][0])
             values: list[Any] = [value for _, value in where]

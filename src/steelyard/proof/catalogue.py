@@ -82,5 +82,5 @@ def refuse_unknown(only: Sequence[str], names: Iterable[str]) -> None:
         if not any(picked(name, [each]) for name in known):
             shown = "; ".join(known[:: max(1, len(known) // 4)][:4])
             raise UsageError(
-                "cannot find a claim", got=f"--only {each!r}", need=f"a part of one of {len(known)} names", hint=f"for example {shown}"
+                "cannot find a claim", got=f"only={each!r}", need=f"a part of one of {len(known)} names", hint=f"for example {shown}"
             )

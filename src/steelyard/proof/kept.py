@@ -122,7 +122,7 @@ def write_state(path: Path, key: str, claim: str, made: Tried) -> None:
             torn = file.tell() > 0 and _last_byte(file) != b"\n"
             file.write((b"\n" if torn else b"") + json.dumps({"key": key, "claim": claim, "tried": asdict(made)}).encode() + b"\n")
     except OSError as fault:
-        hint = "--state FILE names another place"
+        hint = "state=FILE names another place"
         raise SourceError(
             f"cannot write the state {str(path)!r}", got=fault.strerror or str(fault), need="room and permission", hint=hint
         ) from fault

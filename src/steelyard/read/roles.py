@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from steelyard.errors import AmbiguityError, SourceError, UsageError
-from steelyard.options import did_you_mean
+from steelyard.options import FORMER, did_you_mean
 
 # The names that are recognised. Compared without case, exactly. `weight` and `ratio` are only ever given.
 RECOGNISED: Mapping[str, tuple[str, ...]] = {
@@ -32,8 +32,8 @@ NUMBER_ROLES = frozenset({"score", "probability", "weight"})
 
 
 def option(role: str) -> str:
-    """The option that names the column of a role, or chooses inside a log."""
-    return {"model": "--model-column", "model_name": "--log-model", "task": "--log-task"}.get(role, f"--{role.replace('_', '-')}")
+    """The parameter that names the column of a role, or chooses inside a log."""
+    return f"{FORMER.get(role, role)}="
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,12 +137,12 @@ def _slices(names: Sequence[str], asked: object, roles: Mapping[str, str]) -> tu
     """The slice columns. A role word works too: `--by model` finds a column called `system`."""
     parts = (asked,) if isinstance(asked, str) else asked
     if not isinstance(parts, (tuple, list)):
-        raise UsageError("cannot use --by", got=type(asked).__name__, need="names of columns")
+        raise UsageError("cannot use by=", got=type(asked).__name__, need="names of columns")
     chosen: list[str] = []
     for part in parts:
         lowered = {name.lower() for name in names}
         known = isinstance(part, str) and part.lower() not in lowered and part.lower() in roles
-        name = roles[str(part).lower()] if known else find(names, part, "--by")
+        name = roles[str(part).lower()] if known else find(names, part, "by=")
         if name not in chosen:
             chosen.append(name)
     return tuple(chosen)
@@ -150,8 +150,8 @@ def _slices(names: Sequence[str], asked: object, roles: Mapping[str, str]) -> tu
 
 def _pair(names: Sequence[str], asked: object) -> tuple[str, str]:
     if not isinstance(asked, (tuple, list)) or len(asked) != 2:
-        raise UsageError("cannot use --ratio", got=repr(asked), need="two columns: the sums above and below the line")
-    return find(names, asked[0], "--ratio"), find(names, asked[1], "--ratio")
+        raise UsageError("cannot use ratio=", got=repr(asked), need="two columns: the sums above and below the line")
+    return find(names, asked[0], "ratio="), find(names, asked[1], "ratio=")
 
 
 def refuse_duplicates(names: Sequence[str]) -> None:
@@ -168,15 +168,11 @@ def _ambiguous(role: str, found: Sequence[str]) -> AmbiguityError:
         f"cannot choose the {role} column",
         got=f"{len(found)} candidates: {listed(found)}",
         need="one",
-        hint=f"choose with {option(role)} {_shown(found[0])}",
+        hint=f"choose with {option(role)}{found[0]!r}",
     )
-
-
-def _shown(name: str) -> str:
-    return name if name.isidentifier() else repr(name)
 
 
 def _ignored(role: str, name: str) -> str:
     if role == "group":
         return f"groups ignored (--group none): the items of column {name!r} are treated as independent, so intervals may be too narrow"
-    return f"column {name!r} ignored ({option(role)} none)"
+    return f"column {name!r} ignored (--{role} none)"

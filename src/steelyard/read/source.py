@@ -234,7 +234,7 @@ class Source:
         kind = "pairs of id and repeat" if repeats else "ids"
         hint = "each pair of id and repeat may occur once: drop the duplicates"
         if not repeats:
-            hint = "name the column that tells repeats apart with --repeat, or drop the duplicates"
+            hint = "name the column that tells repeats apart with repeat=, or drop the duplicates"
         return DataError(
             "cannot tell the items apart: duplicate ids", got=f"{ids} {kind} in {rows} rows, such as {shown}", need="each once", hint=hint
         )
@@ -249,7 +249,7 @@ class Source:
                 "cannot measure several models as one",
                 got=f"{len(models)} models in column {column!r}: {listed(models)}",
                 need="one model",
-                hint="split the source by model; steelyard measure takes --by model, too",
+                hint="split the source by model; steelyard.measure takes by='model', too",
             )
 
     def _column_of(self, role: str) -> str:
@@ -268,7 +268,7 @@ class Source:
         if by in self._place:
             return self._place[by]
         got = f"slices {listed(self.by)}" if self.by else "no slice columns"
-        raise UsageError(f"cannot slice by {by!r}", got=got, need="a column named when the source was opened", hint=f"add --by {by}")
+        raise UsageError(f"cannot slice by {by!r}", got=got, need="a column named when the source was opened", hint=f"add by={by!r}")
 
 
 def _too_large(role: str, number: float, row: int) -> DataError:

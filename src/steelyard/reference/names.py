@@ -105,7 +105,7 @@ def inside(directory: Path, name: str) -> Path:
             f"cannot use {str(path)!r}",
             got=f"a link that leads to {real!r}",
             need=f"a file inside {str(directory)!r}",
-            hint="replace the link by the file, or point --directory to where the files are",
+            hint="replace the link by the file, or point directory= to where the files are",
         )
     return path
 
@@ -146,7 +146,7 @@ def outcomes_name(model: str, spec: Mapping[str, Any]) -> str:
     'meta-llama-llama-3-1-8b-fp8-942c0ff2fb'
     """
     if not model:
-        raise UsageError("cannot name the outcomes", got="an empty name of the model", need="a model", hint="give --model NAME")
+        raise UsageError("cannot name the outcomes", got="an empty name of the model", need="a model", hint="give model=NAME")
     canonical = canonical_spec(spec)
     values = [str(value) for _, value in sorted(json.loads(canonical).items())]
     plain = unicodedata.normalize("NFKD", " ".join([model, *values])).encode("ascii", "ignore").decode().lower()

@@ -143,7 +143,7 @@ def _check_roles(runs: Sequence[Items], roles: Collection[str]) -> None:
                 "cannot keep the outcomes of items",
                 got=f"no ids in run {place}",
                 need="an id for every item",
-                hint="name the column with --id",
+                hint="name the column with id=",
             )
         if items.n == 0:
             raise DataError("cannot keep the outcomes", got=f"no items in run {place}", need="at least one")
@@ -210,7 +210,7 @@ def _check_once(places: Sequence[IntArray], keys: tuple[str, ...]) -> None:
                 "cannot tell the items apart: duplicate ids",
                 got=f"{int((often > 1).sum())} ids in several rows of run {number}, such as {example!r}",
                 need="each id once per run",
-                hint="name the column that tells repeats apart with --repeat",
+                hint="name the column that tells repeats apart with repeat=",
             )
 
 
@@ -302,7 +302,7 @@ def _hole(what: str, many: int, n: int) -> DataError:
         f"cannot keep the {what}",
         got=f"{many} of {n} items without one, or with one that is not finite",
         need="a finite number or a label for every item",
-        hint="say what to do with --missing wrong or --missing drop",
+        hint="say what to do with missing='wrong' or missing='drop'",
     )
 
 

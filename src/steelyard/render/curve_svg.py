@@ -35,7 +35,7 @@ def plan_svg(plan: Plan) -> str:
             f"cannot draw the plan for {plan.goal}",
             got="an answer without a curve",
             need="one that has a curve: detect, rule-out, width, threshold or train",
-            hint="--format text, markdown and json show it as a table",
+            hint="text, markdown and json show it as a table",
         )
     return curve_svg(plan.curve, plan.conclusion)
 

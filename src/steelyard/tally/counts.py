@@ -220,7 +220,7 @@ def declared(labels: Sequence[str] | None, *, truths: set[str], used: set[str]) 
             "cannot count with the declared labels",
             got=f"{len(outside)} label(s) in the truth that are not declared, such as {first!r}",
             need="every truth among the labels",
-            hint="add it to --labels, or leave --labels out",
+            hint="add it to labels=, or leave labels= out",
         )
     return names + label_order(used - set(names)), len(names)
 

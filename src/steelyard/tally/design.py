@@ -53,7 +53,7 @@ def design_of(items: Items) -> Design:
     if items.repeat is not None:
         if items.id is None:
             raise DataError(
-                "cannot use the repeat column", got="no id column", need="an id that says which rows are one item", hint="name it with --id"
+                "cannot use the repeat column", got="no id column", need="an id that says which rows are one item", hint="name it with id="
             )
         tries = np.bincount(items.id.codes, minlength=len(items.id.names))
         n_items = int(np.count_nonzero(tries))

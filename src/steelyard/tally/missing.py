@@ -14,7 +14,7 @@ from steelyard.tally.counts import MISSING
 from steelyard.tally.design import take
 
 Mask = npt.NDArray[np.bool_]
-OPTION = "say what to do with --missing wrong (count them as wrong) or --missing drop (leave them out)"
+OPTION = "say what to do with missing='wrong' (count them as wrong) or missing='drop' (leave them out)"
 
 
 def settle_missing(
@@ -33,7 +33,7 @@ def settle_missing(
             continue
         many = rows if items.count is None else int(items.count[gone].sum())
         if policy == "error" or (policy == "wrong" and name not in ("prediction", "score")):
-            hint = OPTION if policy == "error" else "only a missing prediction or score can count as wrong; use --missing drop"
+            hint = OPTION if policy == "error" else "only a missing prediction or score can count as wrong; use missing='drop'"
             first = "" if items.count is not None else f", the first in row {int(np.argmax(gone)) + 1}"
             raise DataError(
                 f"cannot use the {name} column",
@@ -76,11 +76,11 @@ def _as_wrong(items: Items, name: str, gone: Mask, worst_score: float | None) ->
                 "cannot count a missing score as wrong",
                 got="scores outside 0 and 1, of no declared range",
                 need="the worst score",
-                hint="declare it with --range LO HI, or use --missing drop",
+                hint="declare it with range=(LO, HI), or use missing='drop'",
             )
         return replace(items, score=np.where(gone, worst_score, items.score))
     if items.prediction is None:
-        raise DataError("cannot count a missing number as wrong", need="--missing drop")
+        raise DataError("cannot count a missing number as wrong", need="missing='drop'")
     names = (*items.prediction.names, MISSING)
     codes = np.where(gone, len(names) - 1, items.prediction.codes)
     return replace(items, prediction=Labels(codes, names))

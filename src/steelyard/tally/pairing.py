@@ -58,7 +58,7 @@ def settle_pairing(report: PairingReport, unmatched: str) -> list[str]:
             "cannot pair the items",
             got=f"{report.conflicting_truths} id(s) with different truths, such as {_shown(report.example_conflicts)}",
             need="one truth per id",
-            hint="the two runs were made on different data; correct one of them, or compare as different items with --design unpaired",
+            hint="the two runs were made on different data; correct one of them, or compare as different items with design='unpaired'",
         )
     if report.matched == 0:
         raise DataError(
@@ -66,7 +66,7 @@ def settle_pairing(report: PairingReport, unmatched: str) -> list[str]:
             got=f"no id in common ({report.baseline_only} in the baseline, such as {_shown(report.example_baseline_only)}; "
             f"{report.candidate_only} in the candidate, such as {_shown(report.example_candidate_only)}){_look(report)}",
             need="the same ids in both",
-            hint=_almost(report) or "name the id column with --id, or compare as different items with --design unpaired",
+            hint=_almost(report) or "name the id column with id=, or compare as different items with design='unpaired'",
         )
     if not report.unmatched:
         return []
@@ -84,7 +84,7 @@ def settle_pairing(report: PairingReport, unmatched: str) -> list[str]:
             got=f"{report.matched} ids in both, {' and '.join(where)}{_look(report)}",
             need="the same ids in both",
             hint=(f"{almost}; " if (almost := _almost(report)) else "")
-            + "--unmatched drop compares on the ids in both; --design unpaired treats the runs as different items",
+            + "unmatched='drop' compares on the ids in both; design='unpaired' treats the runs as different items",
         )
     total = report.matched + max(report.baseline_only, report.candidate_only)
     many = "1 item without a partner was" if report.unmatched == 1 else f"{report.unmatched} items without a partner were"

@@ -49,7 +49,7 @@ def match(baseline: Items, candidate: Items) -> tuple[Pairs, PairingReport]:
             "cannot pair the items",
             got="ids in one run only",
             need="ids in both, or in neither",
-            hint="name the id column with --id; of a frame, an index other than 0, 1, 2, ... counts as its ids",
+            hint="name the id column with id=; of a frame, an index other than 0, 1, 2, ... counts as its ids",
         )
     if baseline.id is None or candidate.id is None:
         return _by_position(baseline, candidate)
@@ -100,7 +100,7 @@ def _by_position(baseline: Items, candidate: Items) -> tuple[Pairs, PairingRepor
             "cannot pair the items",
             got=f"{baseline.n} and {candidate.n} rows without ids",
             need="an id column in both, or the same number of rows in the same order",
-            hint="name it with --id, or compare as different items with --design unpaired",
+            hint="name it with id=, or compare as different items with design='unpaired'",
         )
     rows = np.arange(baseline.n)
     pairs = Pairs(baseline, candidate, rows, rows, baseline.n, ())

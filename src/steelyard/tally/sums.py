@@ -121,7 +121,7 @@ class Sums:
                 "cannot redraw these units",
                 got=f"{self.rows.shape[0]:,} units with {self.rows.shape[1]:,} numbers each",
                 need="fewer labels, or a method that does not redraw",
-                hint="--interval delta",
+                hint="interval='delta'",
             )
         return self.rows
 

@@ -96,6 +96,6 @@ def checked_token(token: str | None) -> str:
             "cannot use the token",
             got=f"{len(token)} letters" if len(token) < SHORTEST else "letters that a form would change",
             need=f"at least {SHORTEST} plain letters",
-            hint="without --token one is made and printed",
+            hint="without token= one is made and printed",
         )
     return token

@@ -107,7 +107,7 @@ def test_endpoints() -> None:
     assert model.identity["sampling"] == {"temperature": 0}
     assert "sk-very-secret" not in repr(model) + repr(model.identity)
     model.close()
-    with pytest.raises(UsageError, match=r"no address.*--base-url"):
+    with pytest.raises(UsageError, match=r"no address.*base_url="):
         model_of("openai:m")
 
 

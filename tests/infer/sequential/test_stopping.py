@@ -129,7 +129,7 @@ def test_what_is_missing_is_named(kind: str, change: dict[str, Any], words: str)
 
 @pytest.mark.parametrize("kind", ["profile-mcnemar", "empirical-likelihood", "e-process", "e-mcnemar", "sprt", None])
 def test_looks_are_refused_by_rules_that_plan_none(kind: str | None) -> None:
-    with pytest.raises(UsageError, match=r"cannot plan looks with.*mcnemar or lan-demets.*--every"):
+    with pytest.raises(UsageError, match=r"cannot plan looks with.*mcnemar or lan-demets.*every="):
         rule_for(kind, **PLAIN, **NEEDS.get(kind or "", {}), looks=20)
 
 

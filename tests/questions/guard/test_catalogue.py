@@ -194,7 +194,7 @@ def test_compare_takes_pass_at_k_too() -> None:
 
 
 def test_a_class_metric_without_its_class_says_how_to_name_it() -> None:
-    with pytest.raises(SteelyardError, match=r"--positive LABEL.*macro_f1"):
+    with pytest.raises(SteelyardError, match=r"positive=LABEL.*macro_f1"):
         sy.record(source("labels", "plain"), task="t", model="m", metric="f1")
 
 

@@ -614,7 +614,7 @@ def test_percent_fraction_and_raw() -> None:
 def test_undeclared_scale_with_a_reference_above_one_is_refused() -> None:
     Path("references").mkdir()
     Path("references/t.yaml").write_text("m:\n  - accuracy: 80.0\n    num_samples: 100\n    sigma: 50\n", encoding="utf-8")
-    with pytest.raises(SteelyardError, match=r"--scale percent"):
+    with pytest.raises(SteelyardError, match=r'scale="percent"'):
         checked(rows(bits(80, 20)))
     verdict = checked(rows(bits(80, 20)), scale="percent")
     assert verdict.candidate["value"] == pytest.approx(80)

@@ -85,7 +85,7 @@ def test_what_cannot_be_listed(url: str, tmp_path: Path, monkeypatch: pytest.Mon
     fill(url, [0.8])
     with pytest.raises(UsageError, match="the verdict 'good'"):
         sy.list_runs(url, verdict="good")
-    with pytest.raises(UsageError, match="cannot read --since"):
+    with pytest.raises(UsageError, match="cannot read since="):
         sy.list_runs(url, since="last week")
 
 

@@ -808,7 +808,7 @@ def test_repeats_within_groups() -> None:
 
 
 def test_repeats_need_ids() -> None:
-    with pytest.raises(sy.DataError, match="--id"):
+    with pytest.raises(sy.DataError, match="id="):
         sy.measure({"run": [0, 1], "score": [1, 0]})
     with pytest.raises(sy.DataError, match="pairs of id and repeat"):
         sy.measure({"id": [1, 1], "run": [0, 0], "score": [1, 0]})

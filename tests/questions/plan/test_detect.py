@@ -419,7 +419,7 @@ def test_whole_numbers_stay_whole() -> None:
 # ---- what is refused, and how ------------------------------------------------------------------------------------------------
 
 REFUSED: dict[str, tuple[dict[str, Any], tuple[str, ...]]] = {
-    "nothing": ({}, ("neither n nor theta", "--theta")),
+    "nothing": ({}, ("neither n nor theta", "theta=")),
     "no spread": ({"theta": 3}, ("exactly one of sigma, expected, sd, discordance, churn, pilot",)),
     "no drop, no size": ({"sigma": 50}, ("neither n nor theta",)),
     "two spreads": ({"sigma": 50, "sd": 3, "theta": 3}, ("sigma and sd", "exactly one")),

@@ -347,7 +347,7 @@ def test_import_never_overwrites_unasked_and_writes_no_file_then(here: Path) -> 
     source.mkdir()
     (source / "a.yaml").write_text("m:\n  - accuracy: 9.5\n")
     (source / "b.yaml").write_text("m:\n  - accuracy: 2.5\n  - quant_algo: FP8\n    accuracy: 3.5\n")
-    with pytest.raises(UsageError, match=r"line 2 has 1\.5, the import 2\.5.*--update"):
+    with pytest.raises(UsageError, match=r"line 2 has 1\.5, the import 2\.5.*update=True"):
         import_references(source, dialect="trtllm")
     assert there.read_text() == "m:\n  - accuracy: 1.5\n    alpha: 0.01\n"
     assert not (here / "references" / "a.yaml").exists()

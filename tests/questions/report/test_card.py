@@ -291,7 +291,7 @@ def test_a_protected_file_is_refused(tmp_path: Path) -> None:
 def test_the_name_of_the_model(tmp_path: Path) -> None:
     path = tmp_path / "README.md"
     nameless = card.about([("d", measured())])
-    with pytest.raises(UsageError, match="--model NAME"):
+    with pytest.raises(UsageError, match="model=NAME"):
         card.update_card(path, nameless)
     assert not path.exists()
     path.write_text(HAND)
@@ -420,7 +420,7 @@ def test_eval_results_hold_one_score(tmp_path: Path) -> None:
     about = card.about([("a/b", labelled())], model="m")
     with pytest.raises(UsageError, match="accuracy, macro_f1") as error:
         card.write_eval_results(tmp_path / "a.yaml", about)
-    assert "--metric accuracy" in str(error.value)
+    assert "metric='accuracy'" in str(error.value)
     with pytest.raises(UsageError, match=r"NAME\.yaml"):
         card.write_eval_results(tmp_path / "a.json", about)
 

@@ -194,7 +194,7 @@ def test_looks_with_a_rule_that_has_none_are_refused_before_the_first_question(
 
 
 def test_looks_without_a_decision_to_come_to_are_refused() -> None:
-    with pytest.raises(UsageError, match="cannot use --looks"):
+    with pytest.raises(UsageError, match="cannot use looks="):
         sy.run(RIGHT, lambda question: "yes", name="m", looks=5)
 
 

@@ -113,7 +113,7 @@ def test_a_join_that_does_not_fit_is_spilled(two: tuple[str, str], tmp_path: Pat
 def test_too_little_memory_is_told(two: tuple[str, str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
     monkeypatch.setattr(allowance, "LEAST", 10**6)
-    with pytest.raises(SourceError, match=r"in 2 MB of memory: got .*, need more memory. Hint: raise it: --memory 4GB"):
+    with pytest.raises(SourceError, match=r"in 2 MB of memory: got .*, need more memory. Hint: raise it: memory='4GB'"):
         sy.compare(*two, memory="2MB")
     assert os.listdir(tmp_path) == []
     csv = tmp_path / "a.csv"
@@ -145,7 +145,7 @@ def test_counts_need_no_memory() -> None:
 SCRIPT = """
 import resource, sys
 import steelyard as sy
-from steelyard.read import delimited, json_lines
+from steelyard.read.files import delimited, json_lines
 delimited.HELD = json_lines.HELD = 0
 sy.measure(sys.argv[1], metric="accuracy", memory="128MB")
 print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss)

@@ -46,7 +46,7 @@ def test_passes_are_those_of_deepeval() -> None:
 
 
 def test_several_metrics_are_refused_and_listed() -> None:
-    with pytest.raises(AmbiguityError, match=r"2: closeness, helpfulness.*--score closeness"):
+    with pytest.raises(AmbiguityError, match=r"2: closeness, helpfulness.*score='closeness'"):
         log("two_metrics.json")
     with pytest.raises(UsageError, match="bleu"):
         log("two_metrics.json", "bleu")

@@ -16,7 +16,7 @@ from steelyard.errors import AmbiguityError, SteelyardError, UsageError
 from steelyard.read.logs import found
 from steelyard.read.logs.catalogue import FORMATS, LogFormat
 from steelyard.read.logs.found import is_log, read_log
-from steelyard.read.logs.log import FLAGS, Choices, Log
+from steelyard.read.logs.log import PARAMETERS, Choices, Log
 from steelyard.read.open_source import open_source
 
 HERE = Path(__file__).parent
@@ -140,7 +140,7 @@ def reader(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_choices_that_a_log_does_not_have_are_refused() -> None:
     assert read_log("x", Choices(scorer="match")) is not None
     for what in ("task", "filter", "prompt", "model"):
-        with pytest.raises(UsageError, match=f"{FLAGS[what]}.*a tool.*scorer match"):
+        with pytest.raises(UsageError, match=f"{PARAMETERS[what]}.*a tool.*scorer match"):
             read_log("x", Choices(**{what: "value"}))
 
 
@@ -175,9 +175,9 @@ def test_a_packed_table_is_a_table(tmp_path: Path) -> None:
 
 def test_a_choice_needs_a_name() -> None:
     samples = str(next((HERE / "lm_eval" / "api" / "model-a").glob("samples_*")))
-    with pytest.raises(UsageError, match="cannot use --filter"):
+    with pytest.raises(UsageError, match="cannot use filter="):
         open_source(samples, columns={"filter": 3})
-    with pytest.raises(UsageError, match="cannot use --score with a log"):
+    with pytest.raises(UsageError, match="cannot use score= with a log"):
         open_source(samples, columns={"filter": "strict-match", "score": [1, 0]})
 
 

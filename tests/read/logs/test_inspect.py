@@ -72,7 +72,7 @@ def head(path: str | Path) -> bytes:
 
 
 def test_three_scorers_are_refused_and_listed() -> None:
-    with pytest.raises(AmbiguityError, match=r"which scorer .* got 3: match, closeness, parts, need one\. Hint: --scorer match"):
+    with pytest.raises(AmbiguityError, match=r"which scorer .* got 3: match, closeness, parts, need one\. Hint: scorer='match'"):
         log("arith.eval")
     with pytest.raises(AmbiguityError, match=r"which score .* got 2: right, length, need one"):
         log("arith.eval", scorer="parts")

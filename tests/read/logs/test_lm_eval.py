@@ -133,12 +133,12 @@ def test_the_task_hash_is_the_tools() -> None:
 @pytest.mark.parametrize(
     ("path", "choices", "said"),
     [
-        (A, Choices(), ["filter", "strict-match, flexible-extract", "--filter strict-match"]),
+        (A, Choices(), ["filter", "strict-match, flexible-extract", "filter='strict-match'"]),
         (SAMPLES, Choices(), ["filter", "strict-match, flexible-extract"]),
-        (FIRST, Choices(), ["task", "colour_mc, notes_ppl, pairs_f1", "--log-task colour_mc"]),
-        (FIRST, Choices(task="colour_mc"), ["metric", "acc, acc_norm", "--score acc"]),
+        (FIRST, Choices(), ["task", "colour_mc, notes_ppl, pairs_f1", "log_task='colour_mc'"]),
+        (FIRST, Choices(task="colour_mc"), ["metric", "acc, acc_norm", "score='acc'"]),
         (FIRST, Choices(task="pairs_f1"), ["metric", "acc, f1, mcc"]),
-        (HERE / "api", STRICT, ["which model", "2: model-a, model-b", "--log-model model-a"]),
+        (HERE / "api", STRICT, ["which model", "2: model-a, model-b", "log_model='model-a'"]),
     ],
 )
 def test_several_are_refused_and_listed(path: Path, choices: Choices, said: list[str]) -> None:
@@ -162,7 +162,7 @@ def test_a_choice_that_is_not_there_lists_what_is(path: Path, choices: Choices, 
 
 
 def test_an_option_that_chooses_nothing_is_refused() -> None:
-    with pytest.raises(UsageError, match=r"--scorer.*lm-evaluation-harness"):
+    with pytest.raises(UsageError, match=r"scorer=.*lm-evaluation-harness"):
         measure(str(A), filter="strict-match", scorer="match")
 
 
@@ -182,7 +182,7 @@ def test_two_runs_in_one_directory_are_listed_by_date(tmp_path: Path) -> None:
     both = copy(A, tmp_path / "both")
     for path in B.iterdir():
         shutil.copy(path, both)
-    with pytest.raises(AmbiguityError, match=r"which run of 'arith_gen'.*got 2: 20.*--latest reads the newest") as refusal:
+    with pytest.raises(AmbiguityError, match=r"which run of 'arith_gen'.*got 2: 20.*latest=True reads the newest") as refusal:
         read(str(both), STRICT)
     dates = [path.name.rpartition("_")[2].removesuffix(".jsonl") for path in both.glob("samples_*")]
     assert all(date in str(refusal.value) for date in dates)
@@ -556,7 +556,7 @@ def test_the_logs_own_metric_is_measured_compared_recorded_and_checked(metric: s
 def test_a_log_is_not_judged_by_a_reference_of_another_metric(tmp_path: Path) -> None:
     about = {"task": "t", "model": "m", "directory": tmp_path, "log_task": "pairs_f1"}
     record(str(FIRST), **about, score="acc")
-    with pytest.raises(DataError, match=r"own number is mcc, and a reference of accuracy.*--metric accuracy"):
+    with pytest.raises(DataError, match=r"own number is mcc, and a reference of accuracy.*metric='accuracy'"):
         check(str(FIRST), **about, score="mcc")
     assert check(str(FIRST), **about, score="mcc", metric="accuracy").candidate["value"] == theirs(FIRST, "pairs_f1", "acc")
     with pytest.raises(DataError, match="own number is mcc"):
@@ -593,7 +593,7 @@ def test_what_is_no_mean_of_items_is_refused_unless_a_metric_is_named(
     about: dict[str, Any] = {"task": "t", "model": "m", "directory": tmp_path / "references"}
     for ask in (lambda: measure(str(folder), **choice), lambda: compare(str(folder), str(folder), **choice),
                 lambda: record(str(folder), **about, **choice)):  # fmt: skip
-        with pytest.raises(DataError, match=f"{said}.*--metric mean"):
+        with pytest.raises(DataError, match=f"{said}.*metric='mean'"):
             ask()
     assert measure(str(folder), **choice, metric="mean").row.estimate == pytest.approx(0.3)
     record(str(folder), **about, **choice, metric="mean")

@@ -121,7 +121,7 @@ def test_a_group_weighted_by_size_is_recorded_and_checked_and_one_of_means_is_re
 
 
 def test_groups_are_offered_first_and_a_metric_without_a_group_number_is_said() -> None:
-    with pytest.raises(AmbiguityError, match=r"5: shapes, shapes_inner, shapes_few, shapes_many, shapes_some.*--log-task shapes"):
+    with pytest.raises(AmbiguityError, match=r"5: shapes, shapes_inner, shapes_few, shapes_many, shapes_some.*log_task='shapes'"):
         measure(str(FIRST), score="acc")
     found = measure(str(FIRST), log_task="shapes", score="acc_norm")
     assert any("the log has no acc_norm of the group shapes" in said for said in found.warnings)

@@ -55,7 +55,7 @@ def test_one_frame_in_three_formats_is_one_log() -> None:
 
 
 def test_several_metrics_are_refused_and_listed_and_expectations_are_none() -> None:
-    with pytest.raises(AmbiguityError, match=r"2: exact, judged.*--score exact"):
+    with pytest.raises(AmbiguityError, match=r"2: exact, judged.*score='exact'"):
         log(CLASSIC)
     with pytest.raises(AmbiguityError, match=r"3: close, polite, exact"):
         log("genai.json")

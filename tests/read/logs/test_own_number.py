@@ -86,7 +86,7 @@ def test_a_mean_that_is_not_the_tools_number_is_not_measured_unasked(made: Any, 
     path, choice = made(tmp_path / "as written", lambda whole: None)
     mean = measure(str(path), **choice).row.estimate
     path, choice = made(tmp_path / "changed", change)
-    with pytest.raises(DataError, match=r"own number of '.*' is 0.875, and the mean of the items is .*--metric mean"):
+    with pytest.raises(DataError, match=r"own number of '.*' is 0.875, and the mean of the items is .*metric='mean'"):
         measure(str(path), **choice)
     assert measure(str(path), **choice, metric="mean").row.estimate == mean
 

@@ -88,9 +88,9 @@ def test_columns_for_slices() -> None:
 def test_several_providers_prompts_and_scores_are_refused_and_listed() -> None:
     with pytest.raises(AmbiguityError, match="2: model-a, model-b"):
         log()
-    with pytest.raises(AmbiguityError, match=r"2: question, completion.*--prompt question"):
+    with pytest.raises(AmbiguityError, match=r"2: question, completion.*prompt='question'"):
         log(model="model-a")
-    with pytest.raises(AmbiguityError, match=r"4: score, success, right, sure.*--score score"):
+    with pytest.raises(AmbiguityError, match=r"4: score, success, right, sure.*score='score'"):
         log(model="model-a", prompt="question")
     with pytest.raises(UsageError, match="model-c"):
         log(model="model-c")

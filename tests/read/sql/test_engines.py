@@ -70,9 +70,9 @@ def test_what_only_this_process_holds() -> None:
     for data in ([1, 0, 1], {"truth": ["a"], "prediction": ["a"]}):
         with pytest.raises(UsageError, match="which only this process holds"):
             sy.measure(data, engine="spark", master="local")
-    with pytest.raises(UsageError, match="cannot use --engine: got 'polars'"):
+    with pytest.raises(UsageError, match="cannot use engine=: got 'polars'"):
         sy.measure([1, 0, 1], engine="polars")
-    with pytest.raises(UsageError, match="cannot use --remote: got 7"):
+    with pytest.raises(UsageError, match="cannot use remote=: got 7"):
         sy.measure([1, 0, 1], remote=7)
 
 

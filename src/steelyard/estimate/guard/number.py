@@ -91,7 +91,7 @@ def guard_number(new: CandidateScore, entry: Entry, rule: GuardRule) -> GuardOut
         raise UsageError(
             "cannot compute the threshold",
             got="no number of samples",
-            need="num_samples in the entry, in [tasks.NAME] of steelyard.toml, or --num-samples",
+            need="num_samples in the entry, in [tasks.NAME] of steelyard.toml, or num_samples=",
         )
     if entry.num_samples is None:
         rule.warnings.append(f"the reference does not say how many items it rests on: num_samples = {n_ref:,} of the task was taken")
@@ -205,7 +205,7 @@ def _sigma(new: CandidateScore, reference: float, n_new: int, n_ref: int, rule: 
                 "cannot estimate sigma",
                 got=f"scores of {new.value:g} and {reference:g} in scale {rule.scale or 'undeclared'}",
                 need="shares of right answers",
-                hint='scale = "percent" in the task, or --sigma',
+                hint='scale = "percent" in the task, or sigma=',
             )
         if 0 < pooled < 1:
             return unit * math.sqrt(pooled * (1 - pooled)) * effect
@@ -214,7 +214,7 @@ def _sigma(new: CandidateScore, reference: float, n_new: int, n_ref: int, rule: 
     raise UsageError(
         "cannot judge the difference",
         got="no sigma, and scores that do not show one",
-        need="sigma in the entry or the task, or --sigma",
+        need="sigma in the entry or the task, or sigma=",
         hint="50 is the worst case for right or wrong in percent",
     )
 

@@ -66,7 +66,7 @@ def guard_items(
             "cannot ask about runs",
             got="one answer per item on both sides",
             need="repeats: several recorded runs, or a repeat column",
-            hint="--target items asks about new items of this kind",
+            hint="target='items' asks about new items of this kind",
         )
     # Without a margin of its own the comparison would warn about spreads that the guard judges itself.
     plain = replace(asked, margin=None) if metric.base not in ("accuracy", "error") and rule.margin else asked
@@ -83,8 +83,8 @@ def _paired(reference: SystemItems, candidate: SystemItems, asked: CompareOption
         return paired(reference, candidate, asked)[0]
     except DataError as reason:
         told = _fitting([reason.what, reason.got, reason.need])
-        hint = "--unmatched drop checks on the ids in both" if "in both, " in reason.got else "name the id column with --id"
-        kept = reason.hint if "--design" not in reason.hint else hint
+        hint = "unmatched='drop' checks on the ids in both" if "in both, " in reason.got else "name the id column with id="
+        kept = reason.hint if "design=" not in reason.hint else hint
         raise DataError(told[0], got=told[1], need=told[2], hint=kept) from reason
 
 

@@ -188,7 +188,7 @@ def means_of(items: Items, metric: Metric) -> dict[str, float]:
             f"cannot judge {metric.name} item by item",
             got="no single outcome per item" if values is None else "no ids",
             need="right or wrong, or a score, and an id",
-            hint="a metric of the whole table is judged when the run is complete: leave out --until decided",
+            hint="a metric of the whole table is judged when the run is complete: leave out until='decided'",
         )
     codes = items.id.codes
     names, first, member = np.unique(codes, return_index=True, return_inverse=True)

@@ -151,7 +151,7 @@ def scale_of(rule: GuardRule, metric: Metric, runs: list[Items], entry: Entry) -
                 "cannot tell the scale",
                 got=f"a reference of {entry.value:g} and scores within 0 and 1",
                 need="a declared scale",
-                hint='scale = "percent" in [tasks.NAME] of steelyard.toml, or --scale percent',
+                hint='scale = "percent" in [tasks.NAME] of steelyard.toml, or scale="percent"',
             )
         return ("fraction" if within else "raw"), 1.0
     if _mixed(rule.scale, metric, runs) or (rule.scale == "fraction" and not within):
@@ -207,7 +207,7 @@ def refuse_other_contents(run: SystemItems, recorded: outcomes.Outcomes) -> None
             "cannot compare with the reference",
             got=f"{len(changed)} item(s) whose truth or content differs from what was recorded, such as {changed[0]!r}",
             need="the same items",
-            hint="the data set has changed: record a new reference with --update and a reason",
+            hint="the data set has changed: record a new reference with update=True and a reason",
         )
 
 
@@ -225,7 +225,7 @@ def _only(items: Items, keep: set[str], metric: Metric) -> Items:
             "cannot compare with the reference",
             got=f"a run without {' and '.join(sorted(lacking))}",
             need=f"what the reference holds: {', '.join(sorted(keep))}",
-            hint=" ".join("--ratio ABOVE/BELOW" if name == "ratio" else f"--{name} COLUMN" for name in sorted(lacking)),
+            hint=" ".join("ratio=ABOVE/BELOW" if name == "ratio" else f"{name}=COLUMN" for name in sorted(lacking)),
         )
     dropped: dict[str, Any] = {name: None for name in ("prediction", "score", "probability", "ratio") if name not in keep}
     if "truth" not in keep:

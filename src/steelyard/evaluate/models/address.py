@@ -25,7 +25,7 @@ def address(base_url: str) -> SplitResult:
     >>> [address(url).path for url in ("http://h:1", "http://h:1/v1/", "http://h:1/api/v1/chat/completions")]
     ['/v1', '/v1', '/api/v1']
     """
-    need, hint = "http://host:port/v1 or https://host/v1", "as in --base-url http://127.0.0.1:8000/v1"
+    need, hint = "http://host:port/v1 or https://host/v1", "as in base_url='http://127.0.0.1:8000/v1'"
     try:
         url = urlsplit(base_url.strip())
         port = url.port

@@ -187,7 +187,7 @@ def _endpoint(model: str, base_url: str | None, concurrency: int | None, **optio
             f"cannot ask the model {model!r}",
             got="no address",
             need="the base URL of an OpenAI-compatible server",
-            hint="--base-url http://127.0.0.1:8000/v1, or https://api.openai.com/v1",
+            hint="base_url='http://127.0.0.1:8000/v1', or https://api.openai.com/v1",
         )
     given = {"concurrency": concurrency, **options}
     found: Any = Endpoint(model, base_url, **{option: value for option, value in given.items() if value is not None})

@@ -160,7 +160,7 @@ def _ids(rows: Sequence[Row], key: str) -> list[str]:
             "cannot tell the items apart",
             got=f"{len(twice)} of {len(ids)} rows whose {key!r} was there before, such as {twice[0]!r}",
             need="an id of its own for each item",
-            hint="repeats of an item are asked for by --repeats, not written into the data",
+            hint="repeats of an item are asked for by repeats=, not written into the data",
         )
     return ids
 

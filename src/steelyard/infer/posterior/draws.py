@@ -152,7 +152,7 @@ def table_posterior(
             f"cannot draw the posterior of {metric}",
             got=f"{counts.classes:,} classes, {numbers:,} random numbers for each of {draws:,} draws",
             need=f"at most {MOST_DRAWN:,} in all",
-            hint="--interval delta, or fewer --draws",
+            hint="interval='delta', or fewer draws=",
         )
     cells, printed = _cells(counts, prior)
     rows = []

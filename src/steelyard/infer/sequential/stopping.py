@@ -133,7 +133,7 @@ def rule_for(
             f"cannot plan looks with {named!r}",
             got=f"{looks} looks, where the rule looks after every batch of items",
             need=f"a rule that plans them: {' or '.join(name for name, each in RULES.items() if each.plans_looks)}",
-            hint="leave out --looks; --every says how many items lie between two looks",
+            hint="leave out looks=; every= says how many items lie between two looks",
         )
     if rule.of_counts and (obstacles := _obstacles(**asked)):
         raise UsageError(

@@ -87,7 +87,7 @@ def compare(
             f"cannot compare {wanted.name}",
             got="every class at once",
             need="one quantity",
-            hint=f"macro_{wanted.base}, or --positive LABEL",
+            hint=f"macro_{wanted.base}, or positive=LABEL",
         )
     if isinstance(baseline, Measurement) or isinstance(candidate, Measurement):
         names = names or measured_names(baseline, candidate)
@@ -178,7 +178,7 @@ def compare_joint(joint: JointCounts, metric: Metric | None, asked: CompareOptio
     if joint.n == 0:
         raise UsageError("cannot compare on no items", got="0 items", need="at least one")
     if asked.design == "unpaired":
-        raise UsageError("cannot treat a joint table as different items", got="--design unpaired", need="two separate counts")
+        raise UsageError("cannot treat a joint table as different items", got="design='unpaired'", need="two separate counts")
     metric = metric or parse("accuracy")
     found = joint_evidence(joint, metric, asked)
     return finish(found, metric, asked, names, **more)

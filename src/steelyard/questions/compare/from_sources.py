@@ -66,7 +66,7 @@ def compare_sources(
     asked = _of_logs(runs, chosen, asked, {"model"} if apart is None else {"model", LOG_CHOICES[apart[0]]})
     asked = replace(asked, own=replace(asked.own, positive=own_positive([run.log for run in runs], [chosen], asked.own.positive)))
     if flips_out is not None and (len(runs) > 2 or asked.design == "unpaired"):
-        raise UsageError("cannot list the flipped items", got="--flips-out", need="two systems on the same items")
+        raise UsageError("cannot list the flipped items", got="flips_out=", need="two systems on the same items")
     if len(runs) > 2:
         from steelyard.questions.rank.rank import leaderboard
 
@@ -96,7 +96,7 @@ def compare_runs(
     names = baseline.name, candidate.name
     if asked.design == "unpaired":
         if by:
-            raise UsageError("cannot slice an unpaired comparison", got=f"--by {by[0]}", need="paired items")
+            raise UsageError("cannot slice an unpaired comparison", got=f"by={by[0]!r}", need="paired items")
         runs = [settled(run, asked) for run in (baseline, candidate)]
         return finish(unpaired_evidence(runs[0], runs[1], metric, asked), metric, asked, names)
     pairs, unmatched = paired(baseline, candidate, asked)
@@ -157,7 +157,7 @@ def _read(source: Source, metric: Metric | None) -> Items:
             f"cannot compare {metric.name}",
             got=f"columns {', '.join(map(repr, source.columns))}",
             need=" and ".join(f"a {need} column" for need in missing),
-            hint=" ".join(f"--{need} NAME" if need != "ratio" else "--ratio ABOVE/BELOW" for need in missing),
+            hint=" ".join(f"{need}=NAME" if need != "ratio" else "ratio=ABOVE/BELOW" for need in missing),
         )
     return source.items(numeric=numeric)
 
@@ -178,7 +178,7 @@ def _split_models(
             "cannot compare one source",
             got="one source without a model column",
             need="two sources, a model column, or a log of several models or prompts",
-            hint="--model-column NAME, or of a log --log-model A --log-model B",
+            hint="model=NAME, or of a log log_model=['A', 'B']",
         ) from mistake
     for sentence in source.warnings:
         asked.warn(sentence)
@@ -201,7 +201,7 @@ def _split_models(
             "cannot tell which model is the baseline",
             got=f"{found[0]!r} and {found[1]!r}",
             need="their order",
-            hint=f"--names {found[0]},{found[1]} makes the first the baseline",
+            hint=f"names={found[:2]!r} makes the first the baseline",
         )
     split = {name: take(items, models.codes == models.names.index(name)) for name in found}
     return [

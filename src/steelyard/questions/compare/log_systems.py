@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from steelyard.errors import AmbiguityError, UsageError
-from steelyard.read.logs.log import FLAGS, SeveralError, flag_with
+from steelyard.read.logs.log import PARAMETERS, SeveralError
 from steelyard.read.roles import LOG_CHOICES, option
 from steelyard.read.source import Source
 
@@ -48,8 +48,8 @@ def name_two(mistake: SeveralError) -> AmbiguityError:
     """A log that is compared alone: not which of its systems is meant, but which two."""
     if mistake.choice not in SYSTEMS:
         return mistake
-    pair = " ".join(flag_with(mistake.choice, name) for name in mistake.found[:2])
+    pair = f"{PARAMETERS[mistake.choice]}={[*mistake.found[:2]]!r}"
     hint = f"{pair} makes the first the baseline"
     return AmbiguityError(
-        f"cannot tell which systems of one log to compare by {FLAGS[mistake.choice]}", got=mistake.got, need="two", hint=hint
+        f"cannot tell which systems of one log to compare by {PARAMETERS[mistake.choice]}=", got=mistake.got, need="two", hint=hint
     )

@@ -63,7 +63,7 @@ def check(
     options["range"] = range
     if (source is None) == (value is None):
         got = "neither" if value is None else "both a source and a value"
-        raise UsageError("cannot tell what to check", got=got, need="one of them", hint="steelyard check RUN, or --value 66.2")
+        raise UsageError("cannot tell what to check", got=got, need="one of them", hint="the run, or value=66.2")
     if value is not None:
         chosen = {"missing": missing != "error", "unmatched": unmatched != "error", "target": target != "items", "range": range is not None}
         if said := [name for name, what in {**columns, **chosen}.items() if what is not None and what is not False]:

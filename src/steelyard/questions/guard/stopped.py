@@ -40,7 +40,7 @@ def guard_stopped(
             "cannot check the run",
             got=f"a run that stopped when its interval was narrow enough, after {notes.n:,} of {notes.available:,} items",
             need="a run that was planned against this reference, or a complete one",
-            hint="run again without --until, or with --until decided",
+            hint="run again to the end, or until it is decided",
         )
     plan = StoppingPlan.from_dict(stopping["plan"])
     entry, recorded = with_outcomes(place, entry)

@@ -18,7 +18,7 @@ from steelyard.results.history import PastRun, RunList
 from steelyard.results.measurement import Comparison
 
 VERDICTS = ("pass", "regression", "inconclusive")
-HINT = 'name one with --history sqlite:///runs.db, or write history = "sqlite:///runs.db" into steelyard.toml'
+HINT = "name one with history='sqlite:///runs.db', or write history = \"sqlite:///runs.db\" into steelyard.toml"
 
 
 def history_place(history: str | None, config: Config) -> tuple[str, Path | None] | None:

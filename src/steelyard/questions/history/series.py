@@ -67,9 +67,9 @@ def series_of(found: Sequence[PastRun], task: str, model: str) -> RunSeries:
 def _refuse_mixture(found: Sequence[PastRun]) -> None:
     """One series is one quantity of one spec."""
     for what, hint in (
-        ("spec", "--spec KEY=VALUE names one; the spec is matched whole"),
-        ("metric", "--metric NAME"),
-        ("scale", "--since DATE"),
+        ("spec", "spec={'KEY': 'VALUE'} names one; the spec is matched whole"),
+        ("metric", "metric=NAME"),
+        ("scale", "since=DATE"),
     ):
         seen = list(dict.fromkeys(_word(getattr(run, what)) for run in found))
         if len(seen) > 1:

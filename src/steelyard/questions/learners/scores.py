@@ -198,7 +198,7 @@ def _positive(names: tuple[str, ...], wanted: str | None) -> str:
             "cannot tell which class the likelihood is of",
             got=f"labels {shown}" + ("" if wanted is None else f" and positive {wanted!r}"),
             need="the positive class",
-            hint="name it with --positive LABEL",
+            hint="name it with positive=LABEL",
         )
     return wanted
 

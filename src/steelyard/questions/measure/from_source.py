@@ -101,7 +101,7 @@ def default_metrics(source: Source) -> list[Metric]:
             "cannot tell what to measure",
             got=f"columns {', '.join(map(repr, source.columns))}",
             need="truth and prediction, or score, or truth and probability",
-            hint="name them with --truth, --prediction, --score, --probability, or two columns of sums with --ratio ABOVE/BELOW",
+            hint="name them with truth=, prediction=, score=, probability=, or two columns of sums with ratio=ABOVE/BELOW",
         )
     return [parse(name) for name in names]
 
@@ -189,7 +189,7 @@ def _require(source: Source, metrics: Sequence[Metric]) -> None:
                 f"cannot compute {metric.name}",
                 got=f"columns {', '.join(map(repr, source.columns))}",
                 need=" and ".join(f"a {need} column" for need in missing),
-                hint=" ".join(f"--{need} NAME" if need != "ratio" else "--ratio ABOVE/BELOW" for need in missing),
+                hint=" ".join(f"{need}=NAME" if need != "ratio" else "ratio=ABOVE/BELOW" for need in missing),
             )
 
 

@@ -142,5 +142,5 @@ def _refuse_outside(units: Units, settings: MeasureOptions) -> None:
             "cannot use the declared range",
             got=f"scores from {units.bounds[0]:g} to {units.bounds[1]:g}",
             need=f"scores within {settings.range[0]:g} and {settings.range[1]:g}",
-            hint="correct --range, or look for percent mixed with fractions",
+            hint="correct range=, or look for percent mixed with fractions",
         )

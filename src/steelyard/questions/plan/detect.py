@@ -90,9 +90,7 @@ def _settle(n: Any, theta: Any, alpha: Any, beta: Any, power: Any, alternative: 
             raise UsageError("cannot use power", got=f"{found_power:g}", need="at least 0.5", hint="power 0.8 is usual")
         beta = 1 - found_power
     if n is None and theta is None:
-        raise UsageError(
-            "cannot plan without a size or a drop", got="neither n nor theta", need="one of them", hint="--theta 3 or --n 4096"
-        )
+        raise UsageError("cannot plan without a size or a drop", got="neither n nor theta", need="one of them", hint="theta=3 or n=4096")
     if None not in (n, theta, alpha, beta):
         raise UsageError("cannot solve for anything", got="n, theta, alpha and beta", need="one of them left out")
     found = "n" if n is None else "theta" if theta is None else "alpha" if beta is not None and alpha is None else "power"

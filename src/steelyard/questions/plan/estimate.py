@@ -86,7 +86,7 @@ def _goal(width: float | None, half_width: float | None, threshold: float | None
             "cannot tell when the metric is known well enough",
             got=" and ".join(given) if given else "no goal",
             need="exactly one of width, half_width, threshold",
-            hint="--width 0.1 for an interval at most 0.1 wide, --threshold 0.9 to show that it is above 0.9",
+            hint="width=0.1 for an interval at most 0.1 wide, threshold=0.9 to show that it is above 0.9",
         )
     name, value = next(iter(given.items()))
     if name == "threshold":
@@ -130,7 +130,7 @@ def _refuse_hopeless(wanted: PrecisionQuestion) -> None:
             f"cannot plan to show that {known.metric} is {side} {wanted.bound:g}",
             got="nothing about the value that is expected",
             need=f"an expected {known.metric}, a pilot, labels there are (have), or a design prior",
-            hint="--expected 0.95",
+            hint="expected=0.95",
         )
     if known.success is not None and known.success <= rule.bar:
         raise UsageError(

@@ -181,7 +181,7 @@ def _value(metric: str, expected: float | None, given: Mapping[str, float]) -> f
         parts = [name for name in ("precision", "recall") if name in given]
         if len(parts) == 1:
             other = "recall" if parts == ["precision"] else "precision"
-            raise UsageError("cannot tell the f1", got=f"{parts[0]} alone", need=f"{other} as well", hint=f"--{other} 0.8")
+            raise UsageError("cannot tell the f1", got=f"{parts[0]} alone", need=f"{other} as well", hint=f"{other}=0.8")
         told = harmonic(given["precision"], given["recall"]) if parts else None
     else:
         told = given.get(metric)
@@ -225,7 +225,7 @@ def _from_pilot(found: Expectation, pilot: Any, columns: Mapping[str, Any]) -> E
             "cannot plan from this pilot",
             got=f"items that belong together ({', '.join(design) or 'no table'})",
             need="one independent answer per item",
-            hint="give --have K/N with an effective number of items, or leave the groups out with --group none",
+            hint="give have=(K, N) with an effective number of items, or leave the groups out with group='none'",
         )
     metric = parse(found.metric)
     proportion = as_proportion(metric, table, class_of(metric, table, settle(positive=columns.get("positive"))))

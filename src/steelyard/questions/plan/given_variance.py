@@ -29,7 +29,7 @@ def given_spread(options: Mapping[str, Any]) -> ItemVariance:
     kind = exactly_one(
         kinds,
         "how much the scores vary",
-        "--sigma for two separate samples (50 is the worst case in percent), --discordance for the same items right or wrong, --pilot",
+        "sigma= for two separate samples (50 is the worst case in percent), discordance= for the same items right or wrong, pilot=",
     )
     more = {**_design_options(options, kind), "alternative": options["alternative"]}
     if kind == "pilot":
@@ -66,8 +66,8 @@ def _spread_number(name: str, value: Any, hint: str) -> float:
 
 def _design_options(options: Mapping[str, Any], kind: str) -> dict[str, Any]:
     """Groups, answers per item, sizes of the reference: only where they mean something."""
-    _refuse(options, kind, ("ratio", "n_reference"), ("sigma", "expected", "pilot"), "two separate samples (--sigma or --expected)")
-    _refuse(options, kind, ("within", "repeats"), ("sd", "pilot"), "paired scores (--sd), where the noise of one answer is known apart")
+    _refuse(options, kind, ("ratio", "n_reference"), ("sigma", "expected", "pilot"), "two separate samples (sigma= or expected=)")
+    _refuse(options, kind, ("within", "repeats"), ("sd", "pilot"), "paired scores (sd=), where the noise of one answer is known apart")
     more: dict[str, Any] = {"design_effect": _design_effect(options)}
     if options["n_reference"] is not None:
         more["n_reference"] = whole("n_reference", options["n_reference"])
@@ -84,7 +84,7 @@ def _design_options(options: Mapping[str, Any], kind: str) -> dict[str, Any]:
             "cannot tell what the repeats save",
             got="repeats without within",
             need="the standard deviation of one answer within an item",
-            hint="--within 0.3; or --pilot FILE with a repeat column",
+            hint="within=0.3; or pilot=FILE with a repeat column",
         )
     return more
 

@@ -37,7 +37,7 @@ def pilot_spread(pilot: Any, columns: Mapping[str, Any], more: Mapping[str, Any]
         read = [_run(one, columns, f"pilot {i + 1}") for i, one in enumerate(runs)]
         found = _one(read[0], more) if len(read) == 1 else _two(read[0], read[1], more, theta, goal)
     except DataError as reason:  # their hints name options of other commands
-        if not any(word in reason.hint for word in ("--unmatched", "--design unpaired", "--missing")):
+        if not any(word in reason.hint for word in ("unmatched=", "design=", "missing=")):
             raise
         raise DataError(reason.what, got=reason.got, need=reason.need, hint="mend the pilot, or give one run alone") from reason
     return _in_percent(found) if found.most == 1.0 and theta is not None and theta >= 1 else found
@@ -132,7 +132,7 @@ def _refuse_constant(variance: float, n: int, right_or_wrong: bool) -> None:
     if variance > 0:
         return
     got = f"{n} items that are all {'right, or all wrong' if right_or_wrong else 'equal'}"
-    hint = "--expected .95 if you expect some errors, or a larger pilot" if right_or_wrong else "a larger pilot, or --sigma"
+    hint = "expected=.95 if you expect some errors, or a larger pilot" if right_or_wrong else "a larger pilot, or sigma="
     raise DataError("cannot estimate sigma", got=got, need="a pilot that varies", hint=hint)
 
 

@@ -164,7 +164,7 @@ class Question:
                 "cannot fit a learning curve",
                 got=f"a mean score of {mean[0]:.4g} at {sizes[0]:g} items and {mean[-1]:.4g} at {sizes[-1]:g}, no better with more data",
                 need="scores that improve with the training size",
-                hint="--lower-is-better for errors and losses" if self.up else "leave out --lower-is-better if higher is better",
+                hint="higher_is_better=False for errors and losses" if self.up else "leave out higher_is_better=False if higher is better",
             )
         n, low, high = self.reach(fit, self.target)
         curves = self.matrix(self.points)

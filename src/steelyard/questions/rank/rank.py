@@ -35,11 +35,11 @@ def leaderboard(runs: Sequence[SystemItems], metric: Metric, asked: CompareOptio
     from steelyard.estimate.systems import paired
 
     if asked.design == "unpaired":
-        raise UsageError("cannot rank systems on different items", got="--design unpaired", need="the same items for all")
+        raise UsageError("cannot rank systems on different items", got="design='unpaired'", need="the same items for all")
     if len(by) > 1:
-        raise UsageError("cannot rank over several columns", got=f"--by {','.join(by)}", need="one column, the dataset or task")
+        raise UsageError("cannot rank over several columns", got=f"by={by!r}", need="one column, the dataset or task")
     if asked.alternative != "two-sided":
-        raise UsageError("cannot rank with a one-sided test", got=f"--alternative {asked.alternative}", need="two-sided")
+        raise UsageError("cannot rank with a one-sided test", got=f"alternative={asked.alternative!r}", need="two-sided")
     runs = common_items(runs, asked)
     found: dict[tuple[int, int], Comparison] = {}
     matched: dict[tuple[int, int], Pairs] = {}

@@ -102,7 +102,7 @@ def scale_of(wish: EntryRequest, found: Measured) -> tuple[str, float]:
                 "cannot tell the scale",
                 got=f"{number:g} on record and scores within 0 and 1",
                 need="a declared scale",
-                hint='--scale percent, or scale = "percent" in [tasks.NAME] of steelyard.toml',
+                hint='scale="percent", or scale = "percent" in [tasks.NAME] of steelyard.toml',
             )
         return ("fraction" if within else "raw"), 1.0
     unit = unit_of(wish.scale, within)
@@ -122,7 +122,7 @@ def _refuse_above(scale: str, unit: float, found: Measured) -> None:
             f"cannot record this in scale {scale!r}",
             got=f"{'scores up to' if score is not None else 'a value of'} {top:g}",
             need=f"numbers of at most {highest:g}",
-            hint="--scale percent for 0 to 100, --scale raw for anything else",
+            hint="scale='percent' for 0 to 100, scale='raw' for anything else",
         )
 
 
@@ -212,6 +212,6 @@ def refuse_unasked(before: Entry | None, update: bool, place: ReferenceLocation,
     raise UsageError(
         f"cannot record {model!r} on {place.task!r}",
         got=f"{what} on record already ({place.shown}, line {before.line})",
-        need="--update to replace it",
-        hint='--update --reason "why the new value is right"',
+        need="update=True to replace it",
+        hint='update=True, reason="why the new value is right"',
     )

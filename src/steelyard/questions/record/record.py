@@ -118,7 +118,7 @@ def run_notes(sources: Sequence[Any], task: str) -> list[RunNotes]:
                 "cannot record a run that stopped early",
                 got=f"{each.n:,} of {each.available:,} items, stopped by their answers",
                 need="a complete run: what stops by luck is lucky",
-                hint="run again without --until",
+                hint="run again to the end, without stopping early",
             )
         if each.protocol != notes[0].protocol:
             raise DataError(
@@ -203,14 +203,14 @@ def _require_ids(runs: Sequence[SystemItems]) -> None:
                 "cannot record the items",
                 got="a run without ids",
                 need="an id column, so that the next run can be paired",
-                hint="name it with --id; --no-items records the value alone",
+                hint="name it with id=; items=False records the value alone",
             )
         if run.items.weight is not None or run.items.count is not None:
             raise DataError(
                 "cannot record the items",
                 got="weights, which no test item by item knows",
                 need="items that count alike, one row per item (and repeat)",
-                hint="leave the weights out; --no-items (items=False) records the weighted value alone",
+                hint="leave the weights out; items=False records the weighted value alone",
             )
 
 
@@ -225,7 +225,7 @@ def _refuse_without_test(metric: Metric, *, repeated: bool) -> None:
             f"cannot record the items for {metric.name}",
             got="a metric of ranks, which has no test item by item here",
             need="the value alone",
-            hint="--no-items (items=False); the check then needs --sigma",
+            hint="items=False; the check then needs sigma=",
         )
 
 
@@ -237,7 +237,7 @@ def _estimate(sample: Sample, metric: Metric, settings: MeasureOptions) -> float
             "cannot record the run",
             got=f"{len(rows)} values of {metric.name}, one for each class",
             need="one number",
-            hint=f"--positive LABEL names the class; --metric macro_{metric.name} averages over them",
+            hint=f"positive=LABEL names the class; metric='macro_{metric.name}' averages over them",
         )
     if rows[0].estimate is None:
         why = own.warnings[0] if own.warnings else "the metric is not defined on these items"

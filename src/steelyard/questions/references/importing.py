@@ -180,7 +180,7 @@ def _refused(place: ReferenceLocation, pairs: Sequence[tuple[Entry, Entry]]) -> 
     return UsageError(
         f"cannot import into {place.shown!r}",
         got=f"{len(pairs)} {plural('entry', len(pairs))} on record already with other numbers: {shown}{more}",
-        need="--update to replace them",
+        need="update=True to replace them",
         hint="nothing was written",
     )
 

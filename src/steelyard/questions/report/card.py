@@ -170,7 +170,7 @@ def _with_model(told: CardDetails, known: Sequence[str], path: Path) -> CardDeta
     if len(known) == 1:
         return CardDetails(model=known[0], evaluated=told.evaluated, task=told.task, source=told.source)
     got = f"{len(known)} models in {str(path)!r}: {', '.join(map(repr, known))}" if known else "no name of a model"
-    raise UsageError("cannot write a model card", got=got, need="one", hint="--model NAME")
+    raise UsageError("cannot write a model card", got=got, need="one", hint="model=NAME")
 
 
 def _ask(path: Path, name: str) -> str:

@@ -61,7 +61,7 @@ def _about(given: Mapping[str, str], source: Source | None) -> RecordDetails:
     absent = [name for name in REQUIRED if not told.get(name)]
     if absent:
         example = {"model": "DEVELOPER/NAME", "retrieved": "1700000000"}
-        hint = " ".join(f"--about {name}={example.get(name, 'NAME')}" for name in absent)
+        hint = f"about={ {name: example.get(name, 'NAME') for name in absent}!s}"
         raise UsageError("cannot write a record for Every Eval Ever", got=f"no {' and no '.join(absent)}", need="them", hint=hint)
     library = told.pop("library", None)
     if library is None:
@@ -84,7 +84,7 @@ def _items(source: Source, found: Measurement) -> Items:
     import numpy as np
 
     if source.log is None and "id" not in source.roles:
-        raise DataError("cannot write the items for Every Eval Ever", got="items without ids", need="an id column", hint="--id COLUMN")
+        raise DataError("cannot write the items for Every Eval Ever", got="items without ids", need="an id column", hint="id=COLUMN")
     items = source.items(roles=[role for role in WRITTEN if role in source.roles])
     outcome = any((facts := known(row.metric)) is not None and facts.right_or_wrong for row in found.rows)
     if items.score is not None and items.truth is not None and outcome and not np.isin(items.score, (0.0, 1.0)).all():

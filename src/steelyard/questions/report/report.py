@@ -134,9 +134,9 @@ def read_flips(path: Path_) -> Flips:
                 if many <= CAP:
                     items.append({head: row[head] or "" for head in FLIP_HEADS})
     except OSError as fault:
-        raise SourceError(f"cannot open {str(target)!r}", got=fault.strerror or str(fault), need="a file of --flips-out") from fault
+        raise SourceError(f"cannot open {str(target)!r}", got=fault.strerror or str(fault), need="a file of compare's flips_out") from fault
     except (UnicodeDecodeError, csv.Error) as fault:
-        raise SourceError(f"cannot read {str(target)!r}", got=str(fault), need="a CSV file of --flips-out, in UTF-8") from fault
+        raise SourceError(f"cannot read {str(target)!r}", got=str(fault), need="a CSV file of compare's flips_out, in UTF-8") from fault
     note = f"The first {CAP:,} of {many:,} items; {target.name} has them all." if many > CAP else f"All {many:,} items."
     return items, note
 

@@ -119,7 +119,7 @@ def _failed(held: RunSession, told: Sequence[AnswerSummary], failed: int) -> Dat
         "cannot answer: items without an answer",
         got=f"{failed:,} of {asked:,} failed ({shown})",
         need="an answer to every item",
-        hint="the same command asks only those again; --missing drop leaves them out, --missing wrong counts them as wrong",
+        hint="the same command asks only those again; missing='drop' leaves them out, missing='wrong' counts them as wrong",
     )
 
 

@@ -72,7 +72,7 @@ def bench_of(
     """The reference on record of `against`, or of the model's own name; None if there is none and nobody asked for one."""
     if against == NOBODY:
         if must:
-            raise UsageError("cannot stop when it is decided", got="--against none", need="a reference to decide by")
+            raise UsageError("cannot stop when it is decided", got="against='none'", need="a reference to decide by")
         return None
     place = locate(prepared.task.name, directory, config)
     try:
@@ -154,7 +154,7 @@ def _refuse_strangers(ids: Sequence[str], known: set[str], unmatched: str) -> No
         "cannot judge the run by the reference",
         got=" and ".join(said),
         need="the items on record",
-        hint="the same n and seed as then; --unmatched drop judges by the items in both",
+        hint="the same n and seed as then; unmatched='drop' judges by the items in both",
     )
 
 
@@ -185,7 +185,7 @@ def plan_of(bench: Baseline, prepared: Prepared, wish: RunOptions) -> StoppingPl
             "cannot stop when it is decided",
             got="no theta",
             need="the drop that matters, which a pass must rule out",
-            hint="--theta .02, or theta in the reference or in [tasks.NAME] of steelyard.toml",
+            hint="theta=.02, or theta in the reference or in [tasks.NAME] of steelyard.toml",
         )
     if bench.metric.base not in ("accuracy", "error", "mean"):
         raise UsageError(

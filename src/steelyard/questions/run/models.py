@@ -118,10 +118,10 @@ def named(given: str | Sequence[str] | None, models: Sequence[Any], opened_model
     if wished and len(wished) != len(models):
         raise UsageError("cannot name the models", got=f"{len(wished)} name(s) for {len(models)} model(s)", need="one name each")
     if any(not isinstance(each, str) or not each.strip() for each in wished):
-        raise UsageError("cannot name the model", got="an empty name", need="a text", hint="--name NAME")
+        raise UsageError("cannot name the model", got="an empty name", need="a text", hint="name=NAME")
     names = wished or [model.name for model in opened_models]
     if len(set(names)) < len(names):
-        raise UsageError("cannot tell the models apart", got=f"the name {names[0]!r} twice", need="a name each", hint="--name A --name B")
+        raise UsageError("cannot tell the models apart", got=f"the name {names[0]!r} twice", need="a name each", hint="name=['A', 'B']")
     return names
 
 

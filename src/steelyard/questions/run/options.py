@@ -81,15 +81,15 @@ def wish_of(
     """All options, or the first that makes no sense."""
     when = _when(until)
     if n is not None and "n" in when:
-        raise UsageError("cannot tell how many items to ask", got="n and --until n=...", need="one of them")
+        raise UsageError("cannot tell how many items to ask", got="n= and until='n=...'", need="one of them")
     if stopping is not None and "decided" not in when:
-        raise UsageError("cannot use --stopping", got=f"--stopping {stopping} alone", need="--until decided")
+        raise UsageError("cannot use stopping=", got=f"stopping={stopping!r} alone", need="until='decided'")
     if stopping is not None and stopping not in RULES:
         raise UsageError(f"cannot stop by {stopping!r}", need=f"one of {', '.join(RULES)}")
     if looks is not None and "decided" not in when:
-        raise UsageError("cannot use --looks", got=f"--looks {looks} alone", need="--until decided, and a rule that plans looks")
+        raise UsageError("cannot use looks=", got=f"looks={looks!r} alone", need="until='decided', and a rule that plans looks")
     if discordance is not None and stopping != "sprt":
-        raise UsageError("cannot use --discordance", got="another rule than sprt", need="--stopping sprt", hint="the others need no guess")
+        raise UsageError("cannot use discordance=", got="another rule than sprt", need="stopping='sprt'", hint="the others need no guess")
     for name, value, words in (("missing", missing, MISSING), ("unmatched", unmatched, UNMATCHED), ("scale", rule.get("scale"), SCALES)):
         one_of(name, value, words)
     size = when.get("n", n)
@@ -115,8 +115,8 @@ def wish_of(
 def _scale(scale: float | None, models: int, decided: bool) -> float | None:
     """P(candidate better) is found for two models that are asked all items."""
     if scale is not None and (models != 2 or decided):
-        got = "--until decided" if decided else "one model"
-        raise UsageError("cannot use --prior-scale", got=got, need="two models and all items", hint="it belongs to P(candidate better)")
+        got = "until='decided'" if decided else "one model"
+        raise UsageError("cannot use prior_scale=", got=got, need="two models and all items", hint="it belongs to P(candidate better)")
     return None if scale is None else check_scale(scale)
 
 
@@ -147,7 +147,7 @@ def _when(until: str | None) -> dict[str, Any]:
     except ValueError as fault:
         if isinstance(fault, UsageError):
             raise
-    raise UsageError("cannot tell when to stop", got=f"--until {until}", need="decided, width=X or n=N", hint="--until width=.02")
+    raise UsageError("cannot tell when to stop", got=f"until={until!r}", need="'decided', 'width=X' or 'n=N'", hint="until='width=.02'")
 
 
 def _share(rate: Any) -> float:

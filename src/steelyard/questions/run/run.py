@@ -109,11 +109,11 @@ def run(
     if seed is not None:
         whole("seed", seed, least=0)
     if len(models) == 2 and (against is not None or spec):
-        what = "--against" if against is not None else "--spec"
+        what = "against=" if against is not None else "spec="
         raise UsageError("cannot judge two models by a reference", got=f"{what} and two models", need="one model, or no reference")
     if len(models) == 2 and wish.width is not None:
         raise UsageError(
-            "cannot tell whose width", got="--until width and two models", need="one model", hint="--until decided compares two"
+            "cannot tell whose width", got="until='width=...' and two models", need="one model", hint="until='decided' compares two"
         )
     where = {"directory": directory, "config": config}
     prepared = prepare(task, n=wish.n, seed=seed)
@@ -131,7 +131,7 @@ def run(
         else:
             bench = bench_of(prepared, names[0], wish, against=against, must=wish.decided or verdict, spec=spec, **where)
         if verdict and not (wish.decided or (len(models) == 1 and wish.width is None)):
-            raise UsageError("cannot judge the run", got="a run that is not judged", need="a reference, or --until decided")
+            raise UsageError("cannot judge the run", got="a run that is not judged", need="a reference, or until='decided'")
         if wish.unmatched == "drop" and bench is not None and bench.past is not None:
             kept = tuple(case for case in prepared.cases if bench.key(case.id) in bench.past)
             prepared = replace(prepared, cases=kept)

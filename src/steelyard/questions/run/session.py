@@ -155,7 +155,7 @@ class RunSession:
                     "cannot look at the run",
                     got=f"no answer for item {case.id!r}",
                     need="an answer to every item in its order",
-                    hint="the same command asks it again; --missing drop leaves it out, --missing wrong counts it as wrong",
+                    hint="the same command asks it again; missing='drop' leaves it out, missing='wrong' counts it as wrong",
                 )
             if not there:
                 return

@@ -111,7 +111,7 @@ def prepare(given: Any, *, n: int | None = None, seed: int | None = None) -> Pre
             f"cannot tell which class {task.metric} is about",
             got="a task, which has no positive class",
             need="an average",
-            hint=f'metric = "macro_{task.metric}"; or run, and measure the rows with --positive LABEL',
+            hint=f'metric = "macro_{task.metric}"; or run, and measure the rows, naming the positive class',
         )
     rows, warnings = rows_of(_beside(task, task.data))
     shots, more = (None, []) if task.shots_data is None else rows_of(_beside(task, task.shots_data))

@@ -105,9 +105,9 @@ def too_little(error: BaseException, what: str) -> SourceError | None:
         return None
     allowed = f"{allowance.memory() / 1e6:,.0f} MB"
     if full:
-        hint = "free space in the temporary directory, set TMPDIR to a larger disk, or raise --memory"
+        hint = "free space in the temporary directory, set TMPDIR to a larger disk, or raise memory="
         return SourceError(f"cannot read {what}", got="a disk too full to spill to", need="room for what is beyond the memory", hint=hint)
-    hint = "raise it: --memory 4GB"
+    hint = "raise it: memory='4GB'"
     return SourceError(f"cannot read {what} in {allowed} of memory", got=useful_line(error), need="more memory", hint=hint)
 
 

@@ -31,13 +31,13 @@ def open_on_engine(data: Any, second: Any, columns: Mapping[str, object], about:
     if engine != "spark":
         if master is not None or remote is not None:
             raise UsageError(
-                f"cannot use {'--master' if remote is None else '--remote'}",
-                got=f"--engine {engine}" if "engine" in about else "no --engine",
-                need="--engine spark",
+                f"cannot use {'master=' if remote is None else 'remote='}",
+                got=f"engine={engine!r}" if "engine" in about else "no engine=",
+                need="engine='spark'",
                 hint=_SPARK_HINT,
             )
         if engine == "duckdb" and (elsewhere := _lies_elsewhere(data)):
-            raise UsageError("cannot count on DuckDB", got=elsewhere, need="files, frames or arrays", hint="leave --engine out")
+            raise UsageError("cannot count on DuckDB", got=elsewhere, need="files, frames or arrays", hint="leave engine= out")
         return None
     if type(data).__module__.startswith("pyspark.sql"):
         if master is not None or remote is not None:
@@ -47,8 +47,8 @@ def open_on_engine(data: Any, second: Any, columns: Mapping[str, object], about:
         return None
     path = _path_for_spark(data, second, columns)
     if (master is None) == (remote is None):
-        got = "neither --master nor --remote" if master is None else "both --master and --remote"
-        raise UsageError("cannot reach Spark", got=got, need="--master spark://host:7077 or --remote sc://host", hint=_SPARK_HINT)
+        got = "neither master= nor remote=" if master is None else "both master= and remote="
+        raise UsageError("cannot reach Spark", got=got, need="master='spark://host:7077' or remote='sc://host'", hint=_SPARK_HINT)
     from steelyard.read.engines.spark import open_on_spark
 
     return open_on_spark(path, columns, master=master, remote=remote)
@@ -58,10 +58,10 @@ def _checked(about: Mapping[str, object]) -> tuple[str, str | None, str | None]:
     """Engine, master and remote, as texts."""
     for what, value in about.items():
         if not isinstance(value, str) or not value:
-            raise UsageError(f"cannot use --{what}", got=repr(value), need="a name" if what == "engine" else "an address")
+            raise UsageError(f"cannot use {what}=", got=repr(value), need="a name" if what == "engine" else "an address")
     engine, master, remote = (about.get(what) for what in ENGINE_CHOICES)
     if engine is not None and engine not in ENGINES:
-        raise UsageError("cannot use --engine", got=repr(engine), need=f"one of {', '.join(ENGINES)}")
+        raise UsageError("cannot use engine=", got=repr(engine), need=f"one of {', '.join(ENGINES)}")
     return str(engine or "auto"), None if master is None else str(master), None if remote is None else str(remote)
 
 
@@ -80,8 +80,8 @@ def _path_for_spark(data: Any, second: Any, columns: Mapping[str, object]) -> st
 
     given = [what for what in LOG_CHOICES if columns.get(what) is not None]
     if given:
-        hint = "logs are read here: leave --engine out, or give Spark the rows as Parquet"
-        raise UsageError(f"cannot use {option(given[0])}", got="--engine spark, which reads tables", need="the log of a tool", hint=hint)
+        hint = "logs are read here: leave engine= out, or give Spark the rows as Parquet"
+        raise UsageError(f"cannot use {option(given[0])}", got="engine='spark', which reads tables", need="the log of a tool", hint=hint)
     got = None
     if second is not None or not isinstance(data, (str, os.PathLike)):
         got = f"{type(data).__name__}, which only this process holds"
@@ -91,5 +91,5 @@ def _path_for_spark(data: Any, second: Any, columns: Mapping[str, object]) -> st
         got = "standard input"
     if got is not None:
         need = "a path that every worker can read, or a Spark frame"
-        raise UsageError("cannot count on Spark", got=got, need=need, hint="leave --engine out, or write the rows to Parquet files")
+        raise UsageError("cannot count on Spark", got=got, need=need, hint="leave engine= out, or write the rows to Parquet files")
     return str(os.fspath(data))

@@ -103,7 +103,7 @@ def need_ids(source: Source) -> None:
             "cannot pair the rows",
             got=f"no id column in {source.table.what}, whose rows have no order",
             need="an id column in both",
-            hint="name it with --id, or compare as different items with --design unpaired",
+            hint="name it with id=, or compare as different items with design='unpaired'",
         )
 
 

@@ -64,7 +64,7 @@ def memory_of(size: str | int) -> int:
     elif found is not None and found[2].lower() in _UNITS:
         bytes_ = round(float(found[1]) * _UNITS[found[2].lower()])
     else:
-        raise UsageError("cannot read the memory limit", got=repr(size), need="a size such as 2GB or 512MB", hint="--memory 2GB")
+        raise UsageError("cannot read the memory limit", got=repr(size), need="a size such as 2GB or 512MB", hint="memory='2GB'")
     if bytes_ < LEAST:
         raise UsageError(
             "cannot work in so little memory", got=f"{size!r}", need=f"{LEAST // 10**6}MB or more", hint="what does not fit goes to disk"

@@ -62,7 +62,7 @@ def bucket_sums(source: Source, role: str = "score") -> Sums:
             f"cannot deal the rows of {table.what} into buckets",
             got="no id column",
             need="ids, by which every engine deals alike",
-            hint="name it with --id",
+            hint="name it with id=",
         )
     number = number_of(source, table, role)
     first_pass(table, number, role)
@@ -144,7 +144,7 @@ def sums_by(table: SqlTable, relation: str, key: str, columns: list[str], units:
     most = max(TRAVELLERS, most_buckets())
     found = table.place.run(portable.grouped_sums(relation, key, columns, most + 1))
     if len(found) > most:
-        raise DataError(f"cannot add up {table.what}", got=f"more than {TRAVELLERS} groups", need="fewer", hint="name another --group")
+        raise DataError(f"cannot add up {table.what}", got=f"more than {TRAVELLERS} groups", need="fewer", hint="name another group=")
     found.sort(key=lambda row: (type(row[0]).__name__, row[0]))  # one order on every engine
     parts = [[each for total in row[2:] for each in (float(row[1]), float(total))] for row in found]
     rows = np.array(parts, float).reshape(len(found), 2 * len(columns))

@@ -25,7 +25,7 @@ def spark_session(*, master: str | None = None, remote: str | None = None, setti
     One per address and process. An address that no one answers at is an error after seconds: Spark itself would try for minutes.
     """
     if (master is None) == (remote is None):
-        raise UsageError("cannot reach Spark", got="both or neither", need="--master spark://host:7077 or --remote sc://host")
+        raise UsageError("cannot reach Spark", got="both or neither", need="master='spark://host:7077' or remote='sc://host'")
     address = str(remote or master)
     try:
         from pyspark.sql import SparkSession

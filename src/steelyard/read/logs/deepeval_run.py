@@ -45,7 +45,7 @@ def read(path: str, choices: Choices) -> Log:
         score = _PASSED
         values = [_number(case.get("success")) for case in cases]
     else:
-        score = pick("metric", choices.score, found, path, option="--score")
+        score = pick("metric", choices.score, found, path, option="score")
         values = [each.get(score) for each in metrics]
     ids = _ids(path, cases)
     made = [

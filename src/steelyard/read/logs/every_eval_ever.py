@@ -190,13 +190,13 @@ def _chosen(path: str, rows: list[dict[str, Any]], choices: Choices) -> tuple[li
     if asked in _FIELDS and asked not in results:
         field, asked = asked, None
     if asked is not None:
-        result = pick("result", asked, [name for name in results if name], path, option="--score")
+        result = pick("result", asked, [name for name in results if name], path, option="score")
         rows = [row for row in rows if _result(row) == result]
     task = pick("task", choices.task, list(dict.fromkeys(str(row["evaluation_name"]) for row in rows)), path)
     rows = [row for row in rows if row["evaluation_name"] == task]
     results = dict.fromkeys(_result(row) for row in rows)
     named_first = sorted(results, key=lambda name: not name)  # a result without an id cannot be asked for
-    result = pick("result", None, named_first, path, option="--score") if len(results) > 1 else next(iter(results))
+    result = pick("result", None, named_first, path, option="score") if len(results) > 1 else next(iter(results))
     return rows, task, result, field
 
 

@@ -14,7 +14,7 @@ from typing import Any
 
 from steelyard.errors import SteelyardError, UsageError
 from steelyard.read.logs.catalogue import FORMATS, LogFormat
-from steelyard.read.logs.log import FLAGS, Choices, Log, SeveralError, pick_latest
+from steelyard.read.logs.log import PARAMETERS, Choices, Log, SeveralError, pick_latest
 
 HEAD = 1 << 16
 _ZIP, _PARQUET = b"PK\x03\x04", b"PAR1"
@@ -97,8 +97,8 @@ def _refuse_unused(log: Log, choices: Choices, shown: str, verified: tuple[str, 
         asked = getattr(choices, what)
         if asked is not None and what not in log.chosen and what not in verified:
             raise UsageError(
-                f"cannot use {FLAGS[what]} with {shown!r}",
-                got=f"{FLAGS[what]} {asked} and a log of {log.tool}, which has no choice of a {what}",
+                f"cannot use {PARAMETERS[what]}= with {shown!r}",
+                got=f"{PARAMETERS[what]}={asked!r} and a log of {log.tool}, which has no choice of a {what}",
                 need="options that its logs have",
                 hint=f"chosen there: {', '.join(f'{key} {value}' for key, value in log.chosen.items())}" if log.chosen else "",
             )

@@ -18,7 +18,7 @@ from typing import Any
 
 from steelyard.errors import AmbiguityError
 from steelyard.read.logs.documents import digest, document, listed_in, malformed, text_or_none
-from steelyard.read.logs.log import Choices, Log, flag_with, pick
+from steelyard.read.logs.log import Choices, Log, choice_of, pick
 from steelyard.read.logs.own_number import own_mean
 
 FILE, SPEC, STATS = "per_instance_stats.json", "run_spec.json", "stats.json"
@@ -213,12 +213,12 @@ def _chosen(path: str, items: list[_Item], asked: str | None) -> tuple[str, str 
     spelled = {f"{metric}:{split}": (metric, split) for metric, found in splits.items() for split in found}
     if asked in spelled and asked not in splits:
         return spelled[asked]
-    metric = pick("metric", asked, list(splits), path, option="--score")
+    metric = pick("metric", asked, list(splits), path, option="score")
     found = list(splits[metric])
     if len(found) > 1:
         named = [f"{metric}:{split}" for split in found]
         got = f"{len(found)}: {', '.join(str(split) for split in found)}"
-        raise AmbiguityError(f"cannot tell which split of {path!r} is meant", got=got, need="one", hint=flag_with("score", named[0]))
+        raise AmbiguityError(f"cannot tell which split of {path!r} is meant", got=got, need="one", hint=choice_of("score", named[0]))
     return metric, found[0]
 
 

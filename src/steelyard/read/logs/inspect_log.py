@@ -137,7 +137,7 @@ def _number(path: str, row: Mapping[str, Any], scorer: str, value: Any) -> float
             f"cannot use the scorer {scorer!r} of {path!r}",
             got=f"the value {repr(value)[:80]} in sample {str(row['id'])[:80]!r}, epoch {row['epoch']}",
             need="a finite number, true or false, yes or no, or one of C, I, P, N",
-            hint="choose another scorer with --scorer, or write the scores as a CSV file",
+            hint="choose another scorer with scorer=, or write the scores as a CSV file",
         )
     return found
 

@@ -144,7 +144,7 @@ def _score(path: str, metrics: Sequence[Mapping[str, Any]], asked: str | None) -
         raise UsageError(
             f"cannot measure {asked or 'a metric'!r} of {path!r} item by item", got=got, need=f"one of {', '.join(usable) or 'none'}"
         )
-    return pick("metric", asked, usable, path, option="--score")
+    return pick("metric", asked, usable, path, option="score")
 
 
 def _is_number(value: Any) -> bool:

@@ -26,7 +26,7 @@ from steelyard.read.files.jsons import once_each
 from steelyard.read.files.opened import open_file
 from steelyard.read.files.utf8 import check_text
 from steelyard.read.logs.lm_eval_files import TOOL, TaskGroup, damaged, filters_of, looks_like, made, of_task, samples_of
-from steelyard.read.logs.log import Choices, Log, flag_with, pick
+from steelyard.read.logs.log import Choices, Log, choice_of, pick
 from steelyard.read.logs.own_number import OF_ITS_OWN, OwnNumber, agree, mean_of, number_or_none, own_mean, own_metric_of_labels
 
 __all__ = ["looks_like", "made", "read"]
@@ -68,7 +68,7 @@ def read(path: str, choices: Choices) -> Log:
     chosen = pick("filter", choices.filter, filters, path)
     kept = [sample for sample in samples if sample.filter == chosen]
     _refuse_duplicates(kept, chosen, source.path)
-    metric = pick("metric", choices.score, list(dict.fromkeys(name for one in kept for name in one.metrics)), path, option="--score")
+    metric = pick("metric", choices.score, list(dict.fromkeys(name for one in kept for name in one.metrics)), path, option="score")
     columns, ratio = _measured(metric, kept, source.path)
     own = _own(metric, columns, ratio, results, task, chosen)
     warnings = [*newest, *own.said]
@@ -101,7 +101,7 @@ def _read_group(group: TaskGroup, results: Mapping[str, Any] | None, choices: Ch
     chosen = pick("filter", choices.filter, _shared([[one.filter or "" for one in samples] for samples in read_.values()]), path)
     kept = {task: [one for one in samples if one.filter == chosen] for task, samples in read_.items()}
     found = _shared([[name for one in samples for name in one.metrics] for samples in kept.values()])
-    metric = pick("metric", choices.score, found, path, option="--score")
+    metric = pick("metric", choices.score, found, path, option="score")
     parts, warnings, why, hashes = [], list(newest), "", []
     for one in group.members:
         samples = kept[one.task]
@@ -112,7 +112,7 @@ def _read_group(group: TaskGroup, results: Mapping[str, Any] | None, choices: Ch
                 f"cannot use the metric {metric!r} of the group {group.task!r}",
                 got=f"a mean of the tasks' own {metric}, which is no mean of items",
                 need="a metric with a number per document",
-                hint=flag_with("task", one.task),
+                hint=choice_of("task", one.task),
             )
         own = _own(metric, columns, ratio, results, one.task, chosen)
         why = why or own.not_a_mean

@@ -16,9 +16,9 @@ from typing import Any
 from steelyard.errors import AmbiguityError, UsageError
 from steelyard.options import nearest
 
-# The option of each choice. A reference has a task and a model too, so those of a log have names that mean one thing in every command.
-FLAGS: Mapping[str, str] = {"task": "--log-task", "model": "--log-model"} | {
-    name: f"--{name}" for name in ("filter", "scorer", "prompt", "score")
+# The parameter of each choice. A reference has a task and a model too, so those of a log have names that mean one thing everywhere.
+PARAMETERS: Mapping[str, str] = {"task": "log_task", "model": "log_model"} | {
+    name: name for name in ("filter", "scorer", "prompt", "score")
 }
 
 
@@ -75,13 +75,13 @@ class SeveralError(AmbiguityError):
         self.choice, self.found = choice, tuple(found)
 
 
-def flag_with(what: str, name: str) -> str:
-    """The option that makes a choice, as one would type it.
+def choice_of(what: str, name: str) -> str:
+    """The parameter that makes a choice, as one would write it.
 
-    >>> flag_with("model", "gpt 4 (new)")
-    "--log-model 'gpt 4 (new)'"
+    >>> choice_of("model", "gpt 4 (new)")
+    "log_model='gpt 4 (new)'"
     """
-    return f"{FLAGS.get(what, what)} {shlex.quote(name)}"
+    return f"{PARAMETERS.get(what, what)}={name!r}"
 
 
 def pick(what: str, asked: str | None, found: Sequence[str], shown: str, *, option: str | None = None) -> str:
@@ -91,18 +91,18 @@ def pick(what: str, asked: str | None, found: Sequence[str], shown: str, *, opti
     'strict-match'
     """
     listed = ", ".join(found[:20]) + (f" and {len(found) - 20} more" if len(found) > 20 else "")
-    flag = option or FLAGS.get(what, f"--{what}")
+    parameter = option or PARAMETERS.get(what, what)
     if asked is not None:
         if asked in found:
             return asked
-        hint = flag_with(flag, nearest(asked, found, cutoff=0.5) or found[0]) if found else f"leave {flag} out"
+        hint = choice_of(parameter, nearest(asked, found, cutoff=0.5) or found[0]) if found else f"leave {parameter}= out"
         raise UsageError(f"cannot find the {what} {asked!r} in {shown!r}", got=listed or f"no {what}", need="one of these", hint=hint)
     if len(found) == 1:
         return found[0]
     if not found:
         raise UsageError(f"cannot find a {what} in {shown!r}", got="none", need="one")
     raise SeveralError(
-        what, found, f"cannot tell which {what} of {shown!r} is meant", got=f"{len(found)}: {listed}", hint=flag_with(flag, found[0])
+        what, found, f"cannot tell which {what} of {shown!r} is meant", got=f"{len(found)}: {listed}", hint=choice_of(parameter, found[0])
     )
 
 
@@ -126,5 +126,5 @@ def pick_latest(dated: Mapping[str, str], choices: Choices, shown: str, whose: s
         f"cannot tell which {several} is {'the newest' if choices.latest else 'meant'}",
         got=f"{len(dated)}: {listed}",
         need="one" if not choices.latest else "a time in each of them, and one that is the newest",
-        hint=f"--latest reads the newest, or {give}" if clear else give,
+        hint=f"latest=True reads the newest, or {give}" if clear else give,
     )

@@ -49,7 +49,7 @@ def read(path: str, choices: Choices) -> Log:
         got = f"columns {', '.join(map(repr, list(dict.fromkeys(name for row in rows for name in row))[:12]))}"
         raise malformed(path, got, "a column NAME/score or NAME/value of numbers, true/false or yes/no")
     asked = next((name for name, column in metrics.items() if choices.score in (column, column.rpartition("/")[0])), choices.score)
-    score = pick("metric", asked, list(metrics), path, option="--score")
+    score = pick("metric", asked, list(metrics), path, option="score")
     values = [_number(row.get(metrics[score])) for row in rows]
     ids = _ids(path, rows)
     made = [{"id": item, "score": value, **_others(row)} for item, value, row in zip(ids, values, rows, strict=True)]

@@ -31,7 +31,7 @@ def read(path: str, choices: Choices) -> Log:
     run = _Run(path)
     for number, line in objects(path):
         run.add(number, line)
-    score = pick("metric", choices.score, run.usable(), path, option="--score")
+    score = pick("metric", choices.score, run.usable(), path, option="score")
     columns = run.columns(score)
     own = own_mean("OpenAI evals", score, columns["score"], run.report.get("accuracy" if score == _MATCH else score))
     return Log(

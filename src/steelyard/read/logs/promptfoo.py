@@ -24,7 +24,7 @@ from steelyard.read.logs.documents import (
     side_by_side,
     text_or_none,
 )
-from steelyard.read.logs.log import Choices, Log, SeveralError, flag_with, pick
+from steelyard.read.logs.log import Choices, Log, SeveralError, choice_of, pick
 
 _ERROR = 2  # failureReason: 0 none, 1 an assertion, 2 an error before anything was checked
 _OWN = ("score", "success")
@@ -185,12 +185,12 @@ def _prompt(path: str, rows: Sequence[Mapping[str, Any]], labels: Mapping[str, s
         matching = exact or [key for key, label in found.items() if asked in label or (len(asked) > 5 and key.startswith(asked))]
         if not matching:
             got = ", ".join(shown[:20])
-            hint = f"{flag_with('prompt', shown[0])}; an id or a part of one label will do"
+            hint = f"{choice_of('prompt', shown[0])}; an id or a part of one label will do"
             raise UsageError(f"cannot find the prompt {asked!r} in {path!r}", got=got, need="one of these", hint=hint)
     if len(matching) > 1:
         got = ", ".join(_short(found[key]) + f" ({key[:8]})" for key in matching[:20])
         keys = [key[:8] if len({each[:8] for each in matching}) == len(matching) else key for key in matching]
-        raise SeveralError("prompt", keys, f"cannot tell which prompt of {path!r} is meant", got=got, hint=flag_with("prompt", keys[0]))
+        raise SeveralError("prompt", keys, f"cannot tell which prompt of {path!r} is meant", got=got, hint=choice_of("prompt", keys[0]))
     return matching[0], _short(found[matching[0]])
 
 

@@ -50,5 +50,5 @@ def _score(each: Evaluated, metric: str | None) -> Row:
     if not each.scores:
         raise DataError(f"cannot write the score of {each.data!r}", got="no metric with a value", need="one")
     raise UsageError(
-        f"cannot tell which score of {each.data!r} is meant", got=names, need="one metric", hint=f"--metric {each.scores[0].name}"
+        f"cannot tell which score of {each.data!r} is meant", got=names, need="one metric", hint=f"metric={each.scores[0].name!r}"
     )
