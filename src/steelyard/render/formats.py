@@ -51,7 +51,7 @@ def result_markdown(result: Any) -> str:
 
 def result_svg(result: Any) -> str:
     """The curve of a plan as a picture."""
-    from steelyard.render.curve_svg import plan_svg
+    from steelyard.render.pictures.plane import plan_svg
 
     return plan_svg(steadied(result))
 

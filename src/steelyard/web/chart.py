@@ -7,14 +7,11 @@ from datetime import UTC, datetime
 from typing import Any
 
 from steelyard.questions.history.chart import CHANGE, OWN, ChartPoint
-from steelyard.render.curve_svg import words
 from steelyard.render.curve_text import Scale, even_scale, figure
-from steelyard.render.pictures.canvas import FAINT, GOAL, INK, SEEN, line, picture, share, text
+from steelyard.render.pictures.canvas import GOAL, INK, SEEN, line, picture, share, text, words
+from steelyard.render.pictures.plane import BELOW, HEIGHT, KEY, TOP, Plane
 from steelyard.results.history import PastRun
 
-HEIGHT, TOP, BELOW, KEY = 260, 26, 44, 20
-LEFT, RIGHT = 0.085, 0.985
-FINE = 1000
 WIDE, TALL = 170, 38  # of a small picture
 # A verdict is a shape first: a disc, a cross, an open triangle; a record is a square, a run without a verdict a ring.
 SHAPES = {
@@ -90,7 +87,8 @@ def series_picture(points: Sequence[ChartPoint], title: str, metric: str) -> str
     if not known:
         return ""
     x, y = _time_scale([seconds(p.run.time) for p in known]), _value_scale(known)
-    parts = [*_axes(x, y, metric), *_stretched(known, x, y), *_marks(known, x, y), *_key(known)]
+    plane = Plane(title=title, x_name="time (UTC)", y_name=metric, x=x, y=y, lines=())
+    parts = [*plane.axes(), *_lines(known, plane), *_marks(known, plane), *_key(known)]
     first, last = known[0].run, known[-1].run
     told = f"{len(known)} runs from {first.time[:10]} to {last.time[:10]}, {metric} from {figure(_value(first))} to {figure(_value(last))}."
     drawn = picture(title, told, TOP + HEIGHT + BELOW + KEY * len(_keys(known)), parts)
@@ -135,67 +133,34 @@ def _moments(low: float, high: float) -> tuple[float, ...]:
     return tuple(each for each in found if low <= each <= high)
 
 
-def _across(scale: Scale, x: float) -> float:
-    return LEFT + scale.share(x) * (RIGHT - LEFT)
-
-
-def _down(scale: Scale, y: float) -> float:
-    return TOP + HEIGHT - scale.share(y) * HEIGHT
-
-
-def _axes(x: Scale, y: Scale, metric: str) -> list[str]:
-    faint, frame = f'class="grid" stroke="{FAINT}"', f'class="frame" stroke="{INK}" stroke-opacity="0.5"'
-    parts = [text(0.0, 14, metric, more=_SMALL)]
-    for value, said in zip(y.ticks, y.texts, strict=True):
-        parts.append(line(LEFT, _down(y, value), RIGHT, _down(y, value), faint))
-        parts.append(text(LEFT - 0.01, _down(y, value) + 4, said, "end", _SMALL))
-    taken = -1.0
-    for value, said in zip(x.ticks, x.texts, strict=True):
-        at = _across(x, value)
-        parts.append(line(at, TOP, at, TOP + HEIGHT, faint))
-        half = len(said) * 0.012
-        if at - half >= taken and at + half <= 1.02:  # on a phone two dates would run into one another
-            parts.append(text(at, TOP + HEIGHT + 17, said, "middle", _SMALL))
-            taken = at + half
-    parts += [line(LEFT, TOP, LEFT, TOP + HEIGHT, frame), line(LEFT, TOP + HEIGHT, RIGHT, TOP + HEIGHT, frame)]
-    return [*parts, text((LEFT + RIGHT) / 2, TOP + HEIGHT + 36, "time (UTC)", "middle", _SMALL)]
-
-
-def _stretched(points: Sequence[ChartPoint], x: Scale, y: Scale) -> list[str]:
+def _lines(points: Sequence[ChartPoint], plane: Plane) -> list[str]:
     """What stretches with the width: band, threshold and the line through the values."""
-
-    def path(pairs: Sequence[tuple[float, float]]) -> str:
-        return " ".join(f"{x.share(a) * FINE:.2f},{(1 - y.share(b)) * FINE:.2f}" for a, b in pairs)
-
-    parts = [
-        f'<svg x="{share(LEFT)}" y="{TOP}" width="{share(RIGHT - LEFT)}" height="{HEIGHT}" viewBox="0 0 {FINE} {FINE}" '
-        'preserveAspectRatio="none">'
-    ]
+    parts = []
     banded = [(seconds(p.run.time), p.low, p.high) for p in points if p.low is not None and p.high is not None]
     if len(banded) > 1:
         ends = [*((t, high) for t, _, high in banded), *((t, low) for t, low, _ in reversed(banded))]
-        parts.append(f'<polygon class="band" points="{path(ends)}" fill="{SEEN}" fill-opacity="0.16"/>')
+        parts.append(f'<polygon class="band" points="{plane.path(ends)}" fill="{SEEN}" fill-opacity="0.16"/>')
     goal = [(seconds(p.run.time), p.run.threshold) for p in points if p.run.threshold is not None]
     if goal:
-        goal = goal if len(goal) > 1 else [(x.low, goal[0][1]), (x.high, goal[0][1])]
+        goal = goal if len(goal) > 1 else [(plane.x.low, goal[0][1]), (plane.x.high, goal[0][1])]
         stroke = f'class="goal" fill="none" stroke="{GOAL}" stroke-width="1.6" stroke-dasharray="7 4" vector-effect="non-scaling-stroke"'
-        parts.append(f'<polyline points="{path(goal)}" {stroke}/>')
+        parts.append(f'<polyline points="{plane.path(goal)}" {stroke}/>')
     values = [(seconds(p.run.time), _value(p.run)) for p in points]
     thin = f'class="line" fill="none" stroke="{SEEN}" stroke-width="1.4" stroke-opacity="0.55" vector-effect="non-scaling-stroke"'
-    return [*parts, f'<polyline points="{path(values)}" {thin}/>', "</svg>"]
+    return plane.stretched([*parts, f'<polyline points="{plane.path(values)}" {thin}/>'])
 
 
-def _marks(points: Sequence[ChartPoint], x: Scale, y: Scale) -> list[str]:
+def _marks(points: Sequence[ChartPoint], plane: Plane) -> list[str]:
     single = len([p for p in points if p.low is not None]) == 1
     parts = []
     for p in points:
-        across, run = _across(x, seconds(p.run.time)), p.run
+        across, run = plane.across(seconds(p.run.time)), p.run
         if single and p.low is not None and p.high is not None:
-            parts.append(line(across, _down(y, p.low), across, _down(y, p.high), f'class="whisker" stroke="{SEEN}" stroke-width="1.6"'))
+            parts.append(line(across, plane.down(p.low), across, plane.down(p.high), f'class="whisker" stroke="{SEEN}" stroke-width="1.6"'))
         said = told(p)
         parts.append(
             f'<a href="/runs/{words(run.id)}" class="point" data-told="{words(said)}" aria-label="{words(said)}">'
-            f'<svg x="{share(across)}" y="{_down(y, _value(run)):.1f}" overflow="visible"><title>{words(said)}</title>'
+            f'<svg x="{share(across)}" y="{plane.down(_value(run)):.1f}" overflow="visible"><title>{words(said)}</title>'
             f'<circle r="9" class="reach" fill="transparent"/>{_shape(shape_of(run))}</svg></a>'
         )
     return parts

@@ -2,20 +2,38 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
+from html import escape
 
-from steelyard.render.curve_svg import words
+from steelyard.render import safe
+from steelyard.render.layout import shorten, wrap
 
 WIDTH = 640  # of a picture that stands alone; on a page it is as wide as the page
 # Colours as attributes: a viewer that reads no styles shows the light picture. A page sets its own by the classes.
 # A halo of the paper's colour keeps words legible where a line runs behind them.
 HALO = 'class="halo" stroke="#ffffff" stroke-width="9" stroke-linejoin="round" paint-order="stroke"'
+LINE, BOLD, AROUND = (
+    20,
+    9.2,
+    14,
+)  # height of a line of the title, width of a bold letter of it, and the margin of a picture that stands alone
+_NO_CHARACTER = re.compile("[\ufffe\uffff]")  # XML has no way to write these
 INK, FAINT, SEEN, GOAL = "#1f2328", "#d0d7de", "#0550ae", "#953800"
 STYLE = (
     "@media (prefers-color-scheme: dark) { .sy-pic { color: #e6edf3 } .sy-pic .paper { fill: #0d1117 } .sy-pic .grid { stroke: #30363d }"
     " .sy-pic .line, .sy-pic .whisker { stroke: #79c0ff } .sy-pic .dot, .sy-pic .band { fill: #79c0ff }"
     " .sy-pic .halo { stroke: #0d1117 } .sy-pic .goal { stroke: #f0a35e } .sy-pic .goal-text { fill: #f0a35e } }"
 )
+
+
+def words(said: str) -> str:
+    """A user's words inside XML: what a viewer would obey stays visible as an escape.
+
+    >>> words("<b> & \\x00")
+    '&lt;b&gt; &amp; \\\\x00'
+    """
+    return escape(_NO_CHARACTER.sub(lambda found: f"\\u{ord(found[0]):04x}", safe.terminal(said)))
 
 
 def share(x: float) -> str:
@@ -43,13 +61,22 @@ def dot(x: float, y: float, more: str, radius: float = 4.5) -> str:
 
 
 def picture(title: str, told: str, height: float, parts: Sequence[str], *, alone: bool = False) -> str:
-    """The parts under a title and a description for screen readers; `alone` carries its own paper and dark colours."""
-    style = f'<style>{STYLE}</style><rect class="paper" width="100%" height="100%" fill="#ffffff"/>' if alone else ""
+    """The parts under a title and a description for screen readers; `alone` shows its title, on its own paper, in light and dark."""
+    wide, viewed = WIDTH, ""
+    if alone:
+        fit, bold = int(WIDTH / BOLD), 'fill="currentColor" font-size="14" font-weight="600"'
+        lines = [shorten(each, fit) for each in wrap(safe.terminal(title), fit)] if title else []
+        shown = [f'<text x="{AROUND}" y="{AROUND + LINE * i + 12}" {bold}>{words(each)}</text>' for i, each in enumerate(lines)]
+        top = AROUND + LINE * len(lines)
+        inside = f'<svg x="{AROUND}" y="{top}" width="{WIDTH}" height="{height:g}">'
+        wide, height = WIDTH + 2 * AROUND, height + top + AROUND
+        paper = f'<style>{STYLE}</style><rect class="paper" width="100%" height="100%" fill="#ffffff"/>'
+        parts, viewed = [paper, *shown, inside, *parts, "</svg>"], f' viewBox="0 0 {wide} {height:g}"'
     return "\n".join(
         [
-            f'<svg xmlns="http://www.w3.org/2000/svg" class="sy-pic" width="{WIDTH}" height="{height:g}" role="img" '
+            f'<svg xmlns="http://www.w3.org/2000/svg" class="sy-pic" width="{wide}" height="{height:g}"{viewed} role="img" '
             f'aria-label="{words(title)}" color="{INK}" font-family="system-ui, sans-serif" font-size="13">',
-            f"<title>{words(title)}</title><desc>{words(told)}</desc>{style}",
+            f"<title>{words(title)}</title><desc>{words(told)}</desc>",
             *parts,
             "</svg>",
         ]

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from steelyard.errors import UsageError
 from steelyard.render.curve_text import Place, Scale, even_scale, figure, sorted_line, x_scale, y_scale
 from steelyard.render.layout import shorten
 from steelyard.render.pictures.canvas import FAINT, GOAL, INK, SEEN, dot, line, picture, share, text
-from steelyard.results.plan import Curve
+from steelyard.results.plan import Curve, Plan
 
 HEIGHT, TOP, BELOW, KEY = 250, 26, 44, 18  # of the drawing, above it for the name of its axis, below it, and of a line of the key
 LEFT, RIGHT = 0.11, 0.98
@@ -58,7 +59,7 @@ class Plane:
 
     def svg(self, *, alone: bool = False) -> str:
         """As SVG text."""
-        parts = [*self._axes(), *self._inside(), *self._over(), *self._key()]
+        parts = [*self.axes(), *self._inside(), *self._over(), *self._key()]
         return picture(self.title, self.told(), TOP + HEIGHT + BELOW + KEY * len(self._keys()), parts, alone=alone)
 
     def across(self, x: float) -> float:
@@ -67,7 +68,8 @@ class Plane:
     def down(self, y: float) -> float:
         return TOP + HEIGHT - self.y.share(y) * HEIGHT
 
-    def _axes(self) -> list[str]:
+    def axes(self) -> list[str]:
+        """Frame, thin lines at the ticks, their numbers, and the names of both axes."""
         faint, frame = f'class="grid" stroke="{FAINT}"', f'class="frame" stroke="{INK}" stroke-opacity="0.5"'
         parts = [text(0.0, 14, shorten(self.y_name, SHOWN_LETTERS), more='font-size="12"')]
         for y, said in zip(self.y.ticks, self.y.texts, strict=True):
@@ -81,24 +83,27 @@ class Plane:
         return [*parts, text((LEFT + RIGHT) / 2, TOP + HEIGHT + 36, shorten(self.x_name, SHOWN_LETTERS), "middle", 'font-size="12"')]
 
     def _inside(self) -> list[str]:
-        """What is stretched with the width: band and lines, whose strokes keep their thickness."""
-        parts = [
-            f'<svg x="{share(LEFT)}" y="{TOP}" width="{share(RIGHT - LEFT)}" height="{HEIGHT}" viewBox="0 0 {FINE} {FINE}" '
-            'preserveAspectRatio="none">'
-        ]
+        """Band and lines, whose strokes keep their thickness."""
+        parts = []
         if self.band is not None:
             low, high = self.band
-            parts.append(f'<polygon class="band" points="{self._path([*high, *reversed(low)])}" fill="{SEEN}" fill-opacity="0.18"/>')
+            parts.append(f'<polygon class="band" points="{self.path([*high, *reversed(low)])}" fill="{SEEN}" fill-opacity="0.18"/>')
         for each in self.lines:
             kind, colour, dash = STROKES[each.sort]
             dashed = f' stroke-dasharray="{dash}"' if dash else ""
             parts.append(
-                f'<polyline class="{kind}" points="{self._path(each.places)}" fill="none" stroke="{colour}" stroke-width="2.2"'
+                f'<polyline class="{kind}" points="{self.path(each.places)}" fill="none" stroke="{colour}" stroke-width="2.2"'
                 f'{dashed} vector-effect="non-scaling-stroke"/>'
             )
-        return [*parts, "</svg>"]
+        return self.stretched(parts)
 
-    def _path(self, places: Sequence[Place]) -> str:
+    def stretched(self, parts: Sequence[str]) -> list[str]:
+        """Parts that are drawn by `path`, stretched to the width that there is."""
+        place = f'x="{share(LEFT)}" y="{TOP}" width="{share(RIGHT - LEFT)}" height="{HEIGHT}"'
+        return [f'<svg {place} viewBox="0 0 {FINE} {FINE}" preserveAspectRatio="none">', *parts, "</svg>"]
+
+    def path(self, places: Sequence[Place]) -> str:
+        """Places as SVG writes them, in units of what is stretched."""
         return " ".join(f"{self.x.share(x) * FINE:.2f},{(1 - self.y.share(y)) * FINE:.2f}" for x, y in places)
 
     def _over(self) -> list[str]:
@@ -177,6 +182,18 @@ def curve_plane(curve: Curve, title: str) -> Plane:
         goal=curve.goal,
         mark=curve.mark,
     )
+
+
+def plan_svg(plan: Plan) -> str:
+    """The plan's curve under its conclusion, as a file of its own."""
+    if plan.curve is None or not plan.curve.x:
+        raise UsageError(
+            f"cannot draw the plan for {plan.goal}",
+            got="an answer without a curve",
+            need="one that has a curve: detect, rule-out, width, threshold or train",
+            hint="text, markdown and json show it as a table",
+        )
+    return curve_plane(plan.curve, plan.conclusion).svg(alone=True) + "\n"
 
 
 def plane_of(

@@ -10,7 +10,7 @@ from itertools import pairwise
 import pytest
 
 from steelyard.errors import UsageError
-from steelyard.render.curve_svg import curve_svg, plan_svg
+from steelyard.render.pictures.plane import curve_plane, plan_svg
 from steelyard.results.plan import Curve, Plan
 
 SVG = "{http://www.w3.org/2000/svg}"
@@ -44,6 +44,10 @@ LEARNING = Curve(
 )
 
 
+def curve_svg(curve: Curve, title: str = "") -> str:
+    return curve_plane(curve, title).svg(alone=True)
+
+
 def parsed(text: str) -> ET.Element:
     return ET.fromstring(text.encode("utf-8"))
 
@@ -68,15 +72,10 @@ def test_what_it_holds() -> None:
     assert (width, height) == (float(root.attrib["width"]), float(root.attrib["height"]))
     assert [child.tag for child in root][:2] == [f"{SVG}title", f"{SVG}desc"]
     assert root[0].text == "About 5,200 training items reach accuracy 0.95."
-    assert root[1].text == (
-        "accuracy against training size: rises from 0.69 at 25 to 0.947 at 6,400. 4 points seen. Goal: 0.95. "
-        "Answer: training size 5,200, accuracy 0.9445."
-    )
-    shown = texts(root)
-    assert {"goal 0.95", "training size = 5,200", "training size", "accuracy", "circles: seen; band: interval", "0.90", "1,000"} <= set(
-        shown
-    )
-    assert len(of_class(root, "seen")) == 4
+    assert root[1].text == "accuracy: from 0.69 at 25 to 0.947 at 6,400; 4 points seen; goal 0.95; answer training size 5,200."
+    shown = {"goal: 0.95", "answer: training size = 5,200", "training size", "accuracy", "seen", "interval", "0.9", "1,000"}
+    assert shown <= set(texts(root))
+    assert len(of_class(root, "whisker")) == 4 + 1  # and one in the key
     assert len(places(of_class(root, "band")[0])) == 10
     assert len(places(of_class(root, "line")[0])) == 5
     assert "prefers-color-scheme: dark" in (root.find(f"{SVG}style").text or "")  # type: ignore[union-attr]
@@ -84,10 +83,9 @@ def test_what_it_holds() -> None:
 
 def test_falling() -> None:
     root = parsed(curve_svg(FALLING))
-    assert root[0].text == "theta against n"
-    assert "falls from 17.58 at 100 to 0.556 at 100,000" in (root[1].text or "")
-    assert not of_class(root, "band") + of_class(root, "seen")
-    assert not [text for text in texts(root) if "band" in text]
+    assert "theta: from 17.58 at 100 to 0.556 at 100,000" in (root[1].text or "")
+    assert not of_class(root, "band") + of_class(root, "whisker")
+    assert not {"seen", "interval"} & set(texts(root))
 
 
 def test_places_follow_the_values() -> None:
@@ -99,10 +97,12 @@ def test_places_follow_the_values() -> None:
     slopes = [(b[1] - a[1]) / (v - w) for a, b, v, w in zip(line, line[1:], THETA, THETA[1:], strict=False)]
     assert slopes == pytest.approx([slopes[0]] * 3, abs=0.02)
     assert slopes[0] > 0
-    mark, goal = of_class(root, "mark")[0], of_class(root, "goal")[0]
+    mark, goal = of_class(root, "goal-text")[0], of_class(root, "goal")[0]
     assert mark.get("cy") == goal.get("y1") == goal.get("y2")
     share = math.log(3435 / 100) / math.log(1000)
-    assert float(mark.attrib["cx"]) == pytest.approx(line[0][0] + share * (line[-1][0] - line[0][0]), abs=0.02)
+    left, right = (float(goal.attrib[key].rstrip("%")) for key in ("x1", "x2"))
+    first, last = (left + each[0] / 1000 * (right - left) for each in (line[0], line[-1]))
+    assert float(mark.attrib["cx"].rstrip("%")) == pytest.approx(first + share * (last - first), abs=0.02)
 
 
 @pytest.mark.parametrize("curve", [FALLING, LEARNING])
@@ -111,11 +111,12 @@ def test_everything_lies_inside(curve: Curve) -> None:
     _, _, width, height = map(float, root.attrib["viewBox"].split())
     for element in root.iter():
         for key in ("x", "x1", "x2", "cx"):
-            assert 0 <= float(element.get(key, 0)) <= width
+            at = element.get(key, "0")
+            assert 0 <= float(at.rstrip("%")) <= (100 if at.endswith("%") else width)
         for key in ("y", "y1", "y2", "cy"):
             assert 0 <= float(element.get(key, 0)) <= height
         if "points" in element.attrib:
-            assert all(0 <= x <= width and 0 <= y <= height for x, y in places(element))
+            assert all(0 <= x <= 1000 and 0 <= y <= 1000 for x, y in places(element))
 
 
 @pytest.mark.parametrize("words", HOSTILE)
@@ -150,7 +151,7 @@ def test_standalone() -> None:
 )
 def test_odd_curves(curve: Curve) -> None:
     root = parsed(curve_svg(curve))
-    assert of_class(root, "line") or of_class(root, "seen")
+    assert of_class(root, "line") or of_class(root, "dot")
     assert "nan" not in curve_svg(curve)
     assert len(texts(root)) >= 4
 
@@ -160,8 +161,9 @@ def test_numbers_below_do_not_run_into_one_another() -> None:
     wide = Curve(x_label="n", y_label="y", x=(20_000, 9_000_000), y=(1.0, 2.0))
     root = parsed(curve_svg(wide))
     below = [t for t in root.iter(f"{SVG}text") if t.get("text-anchor") == "middle" and re.fullmatch(r"[\d,]+", t.text or "")]
-    ends = [(float(t.attrib["x"]) - 3.8 * len(t.text or ""), float(t.attrib["x"]) + 3.8 * len(t.text or "")) for t in below]
-    assert len(ends) >= 3
+    middles = [(6.4 * float(t.attrib["x"].rstrip("%")), 3.8 * len(t.text or "")) for t in below]
+    ends = [(middle - half, middle + half) for middle, half in middles]
+    assert len(ends) >= 2
     assert all(a[1] < b[0] for a, b in pairwise(ends))
 
 
@@ -176,8 +178,3 @@ def test_plan() -> None:
 def test_a_plan_without_a_curve_is_an_error(curve: Curve | None) -> None:
     with pytest.raises(UsageError, match=r"cannot draw the plan for designs: got an answer without a curve.*Hint: text"):
         plan_svg(Plan(goal="designs", conclusion="Pair.", curve=curve))
-
-
-def test_a_curve_without_places_is_an_error() -> None:
-    with pytest.raises(UsageError, match="at least one x"):
-        curve_svg(Curve(x_label="n", y_label="y", x=(), y=()))
