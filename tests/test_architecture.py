@@ -50,8 +50,6 @@ LEVEL = {
     "__main__": 8,
     "__init__": 7,
 }
-# A result may ask render for its looks; nothing else points upward.
-EXCEPTIONS = {("results", "render")}
 LEAVES_OF_LEVEL_0 = {"version", "items", "errors", "redaction", "rounding"}
 
 
@@ -78,14 +76,14 @@ def imports(path: Path) -> list[tuple[str, int]]:
 
 
 def arrows(path: Path) -> Iterator[tuple[str, str, int]]:
-    """(room, room it imports, line) of a file, without the package itself and the exceptions."""
+    """(room, room it imports, line) of a file, without the package itself."""
     here = room(path)
     for name, line in imports(path):
         parts = name.split(".")
         if parts[0] != "steelyard" or len(parts) < 2:
             continue
         there = room_of(parts[1]) if room_of(parts[1]) in LEVEL else "__init__"
-        if not (there in ("__init__", here) or here == "__init__" or (here, there) in EXCEPTIONS):
+        if not (there in ("__init__", here) or here == "__init__"):
             yield here, there, line
 
 

@@ -24,7 +24,7 @@ from last_bits import moved
 from stand_ins import as_printed
 from steelyard.render.formats import result_markdown, result_svg, result_text
 from steelyard.render.html.page import report_html
-from steelyard.render.plain import result_of
+from steelyard.results.catalogue import result_of
 from steelyard.rounding import nearest, power_of_ten, steadied, steady
 
 ROOT = Path(__file__).parents[1]

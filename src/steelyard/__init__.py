@@ -7,14 +7,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from steelyard.results import display
 from steelyard.version import __version__
 
 if TYPE_CHECKING:
     from steelyard.accuracy_task import AccuracyTask
     from steelyard.errors import AmbiguityError, DataError, SourceError, SteelyardError, UsageError
-    from steelyard.estimate.curve_points import LearningCurve
     from steelyard.evaluate.task.task import Task
     from steelyard.history.store import History, open_history
+    from steelyard.infer.posterior.beta import Posterior
     from steelyard.proof.certify import certify
     from steelyard.questions.compare.compare import compare
     from steelyard.questions.guard.check import check
@@ -37,9 +38,11 @@ if TYPE_CHECKING:
     from steelyard.questions.suite.check_suite import check_suite
     from steelyard.questions.suite.run_suite import run_suite
     from steelyard.results.certificate import Certificate
+    from steelyard.results.comparison import Comparison, Difference, Leaderboard, System, Test
     from steelyard.results.evaluation import DryRun, Evaluation
     from steelyard.results.history import Drift, PastRun, RunList
-    from steelyard.results.measurement import Comparison, Interval, Leaderboard, Measurement, Row
+    from steelyard.results.learning_curve import LearningCurve
+    from steelyard.results.measurement import Interval, Measurement, Row, Slice
     from steelyard.results.plan import Plan
     from steelyard.results.verdict import Recorded, Suite, Verdict
     from steelyard.tally.counts import Counts
@@ -81,11 +84,16 @@ _HOME = {
     "plan_estimate": "questions.plan.estimate",
     "plan_train": "questions.plan.train",
     "posterior": "questions.measure.posterior",
-    "Comparison": "results.measurement",
+    "Comparison": "results.comparison",
+    "Difference": "results.comparison",
+    "Posterior": "infer.posterior.beta",
+    "Slice": "results.measurement",
+    "System": "results.comparison",
+    "Test": "results.comparison",
     "Counts": "tally.counts",
     "JointCounts": "tally.joint",
-    "Leaderboard": "results.measurement",
-    "LearningCurve": "estimate.curve_points",
+    "Leaderboard": "results.comparison",
+    "LearningCurve": "results.learning_curve",
     "Interval": "results.measurement",
     "Measurement": "results.measurement",
     "Plan": "results.plan",
@@ -104,6 +112,7 @@ __all__ = [
     "Comparison",
     "Counts",
     "DataError",
+    "Difference",
     "Drift",
     "DryRun",
     "Evaluation",
@@ -115,13 +124,17 @@ __all__ = [
     "Measurement",
     "PastRun",
     "Plan",
+    "Posterior",
     "Recorded",
     "Row",
     "RunList",
+    "Slice",
     "SourceError",
     "SteelyardError",
     "Suite",
+    "System",
     "Task",
+    "Test",
     "UsageError",
     "Verdict",
     "__version__",
@@ -159,6 +172,16 @@ def __getattr__(name: str) -> Any:
     value = getattr(import_module(f"steelyard.{_HOME[name]}"), name)
     globals()[name] = value
     return value
+
+
+def _renderer() -> Any:
+    """What draws results. They lie below it and ask for it by `results.display` when the first of them is shown."""
+    from steelyard.render import notebook
+
+    return notebook
+
+
+display.use(_renderer)
 
 
 def __dir__() -> list[str]:

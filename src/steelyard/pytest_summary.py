@@ -6,7 +6,7 @@ import contextlib
 import json
 import os
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -158,8 +158,7 @@ def verdict_of(one: Mapping[str, Any]) -> Verdict | None:
     plain = one.get("verdict")
     if plain is None:
         return None
-    known = {each.name for each in fields(Verdict)}
-    return Verdict(**{name: value for name, value in plain.items() if name in known}, telling=tuple(plain.get("telling_items", ())))
+    return Verdict.from_dict(plain)
 
 
 def holm_note(found: Sequence[Mapping[str, Any]]) -> list[str]:

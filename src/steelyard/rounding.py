@@ -47,13 +47,13 @@ def steadied(value: Any) -> Any:
     """The same with every float in it steady: in dataclasses, mappings, lists and tuples, as deep as they go."""
     if isinstance(value, float):
         return steady(value)
-    if isinstance(value, Mapping):
-        return {key: steadied(each) for key, each in value.items()}
-    if type(value) in (list, tuple):
-        return type(value)(map(steadied, value))
     if is_dataclass(value) and not isinstance(value, type):
         made = copy.copy(value)
         for field in fields(value):
             object.__setattr__(made, field.name, steadied(getattr(value, field.name)))
         return made
+    if isinstance(value, Mapping):
+        return {key: steadied(each) for key, each in value.items()}
+    if type(value) in (list, tuple):
+        return type(value)(map(steadied, value))
     return value

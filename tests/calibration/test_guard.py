@@ -27,6 +27,7 @@ from steelyard.items import Items, Labels
 from steelyard.metrics.catalogue import parse
 from steelyard.questions.suite.check_suite import SuiteCheck, judged
 from steelyard.reference.entry import Entry, TaskDefaults
+from steelyard.results.comparison import Test
 from steelyard.results.verdict import Verdict
 
 N = 1319  # GSM8K
@@ -232,7 +233,8 @@ def test_a_pooled_reference_keeps_its_level() -> None:
 
 def suite_of(p_values: list[float]) -> tuple[str, list[str]]:
     guards = [SuiteCheck(options={}, tier="critical", waiver=None) for _ in p_values]
-    verdicts = [Verdict(verdict=decide(p, ALPHA), task=f"t{i}", model="m", p_value=p) for i, p in enumerate(p_values)]
+    tests = [Test(name="z", alternative="less", statistic=None, p_value=p) for p in p_values]
+    verdicts = [Verdict(verdict=decide(t.p_value, ALPHA), task=f"t{i}", model="m", test=t) for i, t in enumerate(tests)]
     found = judged(guards, verdicts, ALPHA, "holm", None, datetime.date(2026, 1, 1), [])
     return found.verdict, [row["counts_as"] for row in found.rows]
 

@@ -212,7 +212,7 @@ def test_the_systems_of_a_leaderboard_have_theirs(capsys: pytest.CaptureFixture[
 
 
 def test_an_answer_that_is_read_back_keeps_it_and_one_of_the_first_version_is_read_without() -> None:
-    from steelyard.render.plain import result_of
+    from steelyard.results.catalogue import result_of
 
     for result in (sy.compare(SCORES, MOVED), sy.compare(SCORES, MOVED, RIGHT)):
         plain = json.loads(json.dumps(result.to_dict()))

@@ -40,7 +40,7 @@ def verdict(value: float = 0.8, **more: Any) -> Verdict:
         "design": "paired",
         "signature": "task:gsm8k|steelyard:0.1.0",
     }
-    return Verdict(**{**facts, **more})
+    return Verdict.from_dict({"kind": "verdict", "schema": 1, **facts, **more})
 
 
 # ---- adding and reading ------------------------------------------------------------------------------------------------------

@@ -10,14 +10,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from steelyard.render.as_json import result_json
-from steelyard.results.measurement import Interval, Measurement, Row, Slice
+from steelyard.results.measurement import Interval, MeasuredSlice, Measurement, Row
 from steelyard.tally.counts import Counts
 
 
 def measurement(label: str = "cat", estimate: float | None = 0.85) -> Measurement:
     interval = Interval(low=0.78, high=None, confidence_level=0.95, side="lower", method="wilson")
     rows = (Row(metric="f1", label=label, estimate=estimate, n=100, support=3, interval=interval, details={"groups": 3}),)
-    part = Slice(by="by", value=label, measurement=Measurement(n=1, rows=(Row(metric="f1", estimate=None, n=1, interval=None),)))
+    part = MeasuredSlice(by="by", value=label, measurement=Measurement(n=1, rows=(Row(metric="f1", estimate=None, n=1, interval=None),)))
     return Measurement(
         n=100, rows=rows, table=Counts.of(85, 100), slices=(part,), roles={"truth": label}, warnings=(label,), signature="metric:f1"
     )

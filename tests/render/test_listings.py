@@ -13,6 +13,7 @@ from steelyard.render.formats import PAGES
 from steelyard.render.layout import display_width
 from steelyard.render.listing_cells import figure, spark, story_sum
 from steelyard.results import references as listings
+from steelyard.results.base import Result
 from steelyard.results.references import Finding, Lint, Listing, ProjectInit, ReferenceChange, ReferenceDetail, ReferenceHistory
 
 KINDS = {
@@ -116,7 +117,7 @@ def samples(name: str = "llama") -> list[Any]:
 
 
 def test_every_kind_of_listing_has_its_looks() -> None:
-    kinds = {kind for kind in vars(listings).values() if isinstance(kind, type) and hasattr(kind, "to_dict") and kind is not Finding}
+    kinds = {kind for kind in vars(listings).values() if isinstance(kind, type) and issubclass(kind, Result) and kind is not Result}
     assert set(KINDS) == kinds == {type(sample) for sample in samples()}
     for kind, name in KINDS.items():
         assert PAGES[kind.__name__] == ("listings", name)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from steelyard.render.markdown import measurement_markdown
-from steelyard.results.measurement import Interval, Measurement, Row, Slice
+from steelyard.results.measurement import Interval, MeasuredSlice, Measurement, Row
 
 HOSTILE = ["<img src=x onerror=x>", "\x1b[31mred", "a\u202egnp.exe", "a|b|c", "`tick`", "two\nlines", "", "@all", "[x](http://e.vil)"]
 
@@ -16,7 +16,7 @@ def row(metric: str, label: str | None = None) -> Row:
 
 
 def test_golden() -> None:
-    part = Slice(by="subject", value="algebra", measurement=Measurement(n=1319, rows=(row("accuracy"),)))
+    part = MeasuredSlice(by="subject", value="algebra", measurement=Measurement(n=1319, rows=(row("accuracy"),)))
     m = Measurement(
         n=1319,
         rows=(row("accuracy"), Row(metric="mcc", estimate=None, n=1319, interval=None)),

@@ -14,7 +14,7 @@ from steelyard.render.formats import FORMATS
 from steelyard.render.layout import display_width
 from steelyard.render.terminal import Terminal
 from steelyard.render.text import RowBlock, grid_lines, measurement_text, table_lines
-from steelyard.results.measurement import Interval, Measurement, Row, Slice
+from steelyard.results.measurement import Interval, MeasuredSlice, Measurement, Row
 
 SIGNATURE = "metric:accuracy|n:1319|interval:wilson|level:0.95|steelyard:0.1.0"
 HOSTILE = ["<img src=x onerror=x>", "\x1b[31mred", "a\u202egnp.exe", "a|b|c", "`tick`", "two\nlines", "", "世界史", "@all", "\ud800"]
@@ -32,8 +32,8 @@ def per_class(labels: list[str], metrics: tuple[str, ...] = ("precision", "recal
     return tuple(row(m, x, x - 0.12, min(x + 0.1, 1), 90, label=label, support=90) for m, label, x in values)
 
 
-def sliced(values: list[str], by: str = "subject") -> tuple[Slice, ...]:
-    return tuple(Slice(by=by, value=v, measurement=Measurement(n=50, rows=(row("accuracy", 0.7, 0.56, 0.81, 50),))) for v in values)
+def sliced(values: list[str], by: str = "subject") -> tuple[MeasuredSlice, ...]:
+    return tuple(MeasuredSlice(by=by, value=v, measurement=Measurement(n=50, rows=(row("accuracy", 0.7, 0.56, 0.81, 50),))) for v in values)
 
 
 SMALL = Measurement(
@@ -194,7 +194,7 @@ def test_groups_and_repeats() -> None:
 
 
 def test_warnings_of_slices_are_not_lost() -> None:
-    part = Slice(by="s", value="v", measurement=Measurement(n=1, rows=(), warnings=("few items", "shared")))
+    part = MeasuredSlice(by="s", value="v", measurement=Measurement(n=1, rows=(), warnings=("few items", "shared")))
     text = measurement_text(Measurement(n=1, rows=(), slices=(part,), warnings=("shared",)))
     assert "warning: s = v: few items" in text
     assert text.count("shared") == 1

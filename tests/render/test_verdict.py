@@ -22,6 +22,7 @@ from render.verdict_samples import (
     RECORDED,
     RULED_OUT,
     UNSURE,
+    gap,
     harmless_page,
     hostile,
     obeyed,
@@ -192,7 +193,7 @@ def test_scores_at_the_threshold_keep_the_decimals_of_the_original() -> None:
 
 
 def test_a_small_difference_is_not_printed_as_none_at_all() -> None:
-    v = replace(PAIRED, candidate={"value": 0.76569}, difference={"estimate": -0.00001, "lower": -0.00002, "upper": 0.0})
+    v = replace(PAIRED, candidate={"value": 0.76569}, difference=gap(-0.00001, -0.00002, 0.0))
     assert fact(v, "Difference")[0] == "-0.00001"
 
 

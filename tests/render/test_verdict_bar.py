@@ -8,7 +8,7 @@ from dataclasses import replace
 
 import pytest
 
-from render.verdict_samples import LEGACY
+from render.verdict_samples import LEGACY, gap
 from steelyard.render.verdict import verdict_markdown
 from steelyard.render.verdict_bar import difference_bar
 
@@ -35,13 +35,13 @@ def test_no_difference_no_picture() -> None:
 
 
 def test_an_end_that_is_not_known_is_an_arrow() -> None:
-    assert difference_bar(replace(LEGACY, difference={"estimate": -1.0, "lower": None, "upper": -0.5}), width=12)[0].startswith("worse ←")
-    assert "→ better" in difference_bar(replace(LEGACY, difference={"estimate": -1.0, "lower": -2.0, "upper": None}), width=12)[0]
+    assert difference_bar(replace(LEGACY, difference=gap(-1.0, None, -0.5)), width=12)[0].startswith("worse ←")
+    assert "→ better" in difference_bar(replace(LEGACY, difference=gap(-1.0, -2.0, None)), width=12)[0]
 
 
 def test_all_in_one_place() -> None:
     """A run like its reference, to the item: nothing to divide by."""
-    bar, legend = difference_bar(replace(LEGACY, difference={"estimate": 0.0, "lower": 0.0, "upper": 0.0}), width=11)
+    bar, legend = difference_bar(replace(LEGACY, difference=gap(0.0, 0.0, 0.0)), width=11)
     assert bar == "worse ·····●····· better"
     assert "no change" not in legend
 
@@ -53,7 +53,7 @@ def test_marks_stand_in_the_order_of_their_numbers(seed: int) -> None:
     low, middle, high = sorted(draw.gauss(0, unit) for _ in range(3))
     v = replace(
         LEGACY,
-        difference={"estimate": middle, "lower": low, "upper": high},
+        difference=gap(middle, low, high),
         margin=draw.choice([0.0, unit / 2]),
         theta=draw.choice([None, unit]),
     )

@@ -6,7 +6,8 @@ import re
 import unicodedata
 from dataclasses import replace
 
-from steelyard.results.verdict import Recorded, Suite, Verdict
+from steelyard.results.comparison import Difference, Test
+from steelyard.results.verdict import WORSE, Recorded, Suite, Verdict, one_sided_bounds
 
 TAGS = re.compile(r"</?details>|</?summary>|<!-- -->")
 HOSTILE = [
@@ -31,6 +32,16 @@ HOSTILE = [
     "",
 ]
 
+
+def gap(estimate: float | None, lower: float | None = None, upper: float | None = None) -> Difference:
+    """A difference with its bounds, as a guard has it."""
+    return Difference(estimate=estimate, interval=one_sided_bounds(lower, upper, 0.05, "z"))
+
+
+def tested(name: str, p_value: float | None) -> Test:
+    return Test(name=name, alternative=WORSE, statistic=None, p_value=p_value)
+
+
 # sigma 50, n 4,096, alpha .05: theta 2.747 and threshold 66.353 are the published ones of TensorRT-LLM's MMLU row.
 LEGACY = Verdict(
     verdict="regression",
@@ -43,9 +54,8 @@ LEGACY = Verdict(
     reference={"value": 68.17, "n": 4096, "line": 3},
     candidate={"value": 66.2, "n": 4096},
     threshold=66.3526762,
-    difference={"estimate": -1.97, "lower": -3.7873238, "upper": -0.1526762},
-    test="z",
-    p_value=0.03729,
+    difference=gap(-1.97, -3.7873238, -0.1526762),
+    test=tested("z", 0.03729),
     conclusion="66.2 is 1.97 below the reference 68.17 (p = 0.0373): worse.",
     claim="p and bounds for new items of this kind: the run and the reference count as two separate samples",
     details={"n_reference": 4096, "standard_error": 1.1048543, "paired_would_find": 0.868738},
@@ -59,8 +69,8 @@ LEGACY_PASS = replace(
     reference={"value": 67.87, "n": 4096, "line": 5},
     candidate={"value": 67.5, "n": 4096},
     threshold=66.0526762,
-    difference={"estimate": -0.37, "lower": -2.1873238, "upper": 1.4473238},
-    p_value=0.36887,
+    difference=gap(-0.37, -2.1873238, 1.4473238),
+    test=tested("z", 0.36887),
     conclusion="67.5 is 0.37 below the reference 67.87 (p = 0.369): not shown to be worse. A drop below 2.747 could have been missed.",
     warnings=(),
 )
@@ -74,7 +84,7 @@ FLOOR = Verdict(
     reference={"value": 2.81, "n": None, "line": 17},
     candidate={"value": 2.664, "n": None},
     threshold=2.6695,
-    difference={"estimate": -0.146, "lower": None, "upper": None},
+    difference=gap(-0.146, None, None),
     conclusion="2.664 is below the explicit threshold 2.6695.",
     claim="an explicit threshold, set by hand: no p-value, no bound on what could have been missed",
     signature="task:acceptance_length|design:threshold|steelyard:0.1.0",
@@ -100,9 +110,8 @@ PAIRED = Verdict(
     },
     candidate={"value": 0.743745, "n": 1319},
     threshold=0.7566,
-    difference={"estimate": -0.0219864, "lower": -0.03104, "upper": -0.01301},
-    test="mcnemar-midp",
-    p_value=3.21e-05,
+    difference=gap(-0.0219864, -0.03104, -0.01301),
+    test=tested("mcnemar-midp", 3.21e-05),
     flips={"both": 970, "baseline_only": 40, "candidate_only": 11, "neither": 298},
     conclusion="0.743745 is 0.02199 below the reference 0.765732 (p < 0.0001): worse.",
     claim="the difference is exact on these items; p and bounds are for new items of this kind",
@@ -133,9 +142,8 @@ UNSURE = Verdict(
     reference={"value": 0.885, "n": 200, "line": 1},
     candidate={"value": 0.88, "n": 200},
     threshold=0.865,
-    difference={"estimate": -0.005, "lower": -0.0341, "upper": 0.0238},
-    test="mcnemar-midp",
-    p_value=0.38672,
+    difference=gap(-0.005, -0.0341, 0.0238),
+    test=tested("mcnemar-midp", 0.38672),
     flips={"both": 171, "baseline_only": 6, "candidate_only": 5, "neither": 18},
     needed={"items": 13603, "more": 13403, "why": "to rule out 0.005 with power 0.8 if 0.055 of the items differ between healthy runs"},
     conclusion="0.88 is 0.005 below the reference 0.885 (p = 0.387): not shown to be worse, but a drop of 0.005 is not ruled out "
@@ -158,9 +166,8 @@ LOWER_IS_BETTER = Verdict(
     reference={"value": 6.2, "n": 1842, "line": 4},
     candidate={"value": 7.9, "n": 1842},
     threshold=7.10046,
-    difference={"estimate": -1.7, "lower": -2.35046, "upper": -1.04954},
-    test="z",
-    p_value=0.000123,
+    difference=gap(-1.7, -2.35046, -1.04954),
+    test=tested("z", 0.000123),
     conclusion="7.9 is 1.7 above the reference 6.2 (p = 0.000123): worse.",
     waiver={"reason": "new tokenizer, retrained decoder on its way", "until": "2026-12-01", "by": "bo"},
     tier="supporting",

@@ -13,7 +13,8 @@ from steelyard.infer.paired.delong import AucPair
 from steelyard.infer.paired.mcnemar import from_tails
 from steelyard.infer.resampling.bootstrap import Degenerate
 from steelyard.metrics.catalogue import Metric
-from steelyard.results.measurement import Interval, Test
+from steelyard.results.comparison import Test
+from steelyard.results.measurement import Interval
 
 RULE, PLAIN = "delong-wilson", "delong"
 

@@ -12,7 +12,7 @@ from steelyard.estimate.evidence import Evidence, comparison_of
 from steelyard.estimate.measure_options import RESAMPLING
 from steelyard.estimate.rows import class_of
 from steelyard.metrics.catalogue import Metric
-from steelyard.results.measurement import Comparison
+from steelyard.results.comparison import Comparison
 from steelyard.tally.counts import Counts
 from steelyard.tally.joint import JointCounts
 

@@ -12,9 +12,9 @@ import numpy.typing as npt
 
 from steelyard.errors import AmbiguityError, DataError, UsageError
 from steelyard.metrics.catalogue import parse
+from steelyard.results.learning_curve import LearningCurve
 
 FloatArray = npt.NDArray[np.float64]
-SCHEMA = 1
 LEAST_SIZES = 5
 RECOGNISED: Mapping[str, tuple[str, ...]] = {
     "size": ("size", "n", "train_size", "n_train", "training_size"),
@@ -25,55 +25,6 @@ RECOGNISED: Mapping[str, tuple[str, ...]] = {
 SCORES = ("score", "accuracy", "f1", "value", "test_score")
 LOSSES = ("score", "value", "test_score", "error", "loss", "log_loss", "mae", "rmse")
 OPTIONS = {"size": "size=", "score": "score=", "seed": "seed_column=", "n_test": "n_test=", "se": "another name for the other"}
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CurvePoint:
-    """One fit: how many training items, what it scored on how many test items, and which seed drew them."""
-
-    size: int
-    score: float
-    seed: int
-    n_test: int
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class LearningCurve:
-    """What `learning_curve` measured: a point per size and seed. `plan_train` takes it as it is."""
-
-    metric: str
-    higher_is_better: bool
-    learner: str
-    points: tuple[CurvePoint, ...]
-    warnings: tuple[str, ...] = ()
-    signature: str = ""
-
-    @property
-    def sizes(self) -> tuple[int, ...]:
-        return tuple(sorted({point.size for point in self.points}))
-
-    def rows(self) -> list[dict[str, Any]]:
-        """One dict per point: size, score, seed, n_test. `pandas.DataFrame(curve.rows())` is the table."""
-        return [{"size": p.size, "score": p.score, "seed": p.seed, "n_test": p.n_test} for p in self.points]
-
-    def to_dict(self) -> dict[str, Any]:
-        return {
-            "kind": "learning-curve",
-            "schema": SCHEMA,
-            "metric": self.metric,
-            "higher_is_better": self.higher_is_better,
-            "learner": self.learner,
-            "points": self.rows(),
-            "warnings": list(self.warnings),
-            "signature": self.signature,
-        }
-
-    def __str__(self) -> str:
-        lines = [f"{self.metric} of {self.learner} by training size", ""]
-        for size in self.sizes:
-            scores = [point.score for point in self.points if point.size == size]
-            lines.append(f"{size:>9,}  {sum(scores) / len(scores):.4f}  ({min(scores):.4f} to {max(scores):.4f}, {len(scores)} seeds)")
-        return "\n".join([*lines, "", *(f"warning: {sentence}" for sentence in self.warnings), self.signature])
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -7,7 +7,8 @@ from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple, Protocol
 
 from steelyard.estimate.compare_options import CompareOptions
-from steelyard.results.measurement import Comparison, Difference, Interval, System, Test
+from steelyard.results.comparison import Comparison, Difference, System, Test
+from steelyard.results.measurement import Interval
 
 RARE = "if a few items of this kind, none of them here, differ the other way by as much as the scores here spread"
 FALLS = "if a few items of this kind, none of them here, fall by as much as the scores here spread"

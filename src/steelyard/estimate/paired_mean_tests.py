@@ -13,7 +13,7 @@ from steelyard.estimate.evidence import DECLARE, FALLS
 from steelyard.infer.paired.bounded_t import BoundedT, bounded_t
 from steelyard.infer.paired.decision import smallest_within_p
 from steelyard.infer.paired.within_items import WithinItems, WithinSpread, within_items, within_items_scores, within_spread
-from steelyard.results.measurement import Test
+from steelyard.results.comparison import Test
 from steelyard.tally.pairs import Pairs
 
 FloatArray = npt.NDArray[np.float64]

@@ -11,7 +11,8 @@ from steelyard.estimate.standard_errors import share_error
 from steelyard.infer.intervals.proportion import clopper_pearson
 from steelyard.infer.normal import wilson
 from steelyard.infer.paired import mcnemar as infer
-from steelyard.results.measurement import Interval, Test
+from steelyard.results.comparison import Test
+from steelyard.results.measurement import Interval
 from steelyard.tally.joint import Flips
 
 INTERVALS = ("tango", "newcombe", "bonett-price", "wald", "bayes")

@@ -22,7 +22,8 @@ from steelyard.infer.resampling.bootstrap import Degenerate
 from steelyard.metrics.catalogue import Metric
 from steelyard.metrics.ranking import midranks
 from steelyard.metrics.sums import QUOTIENT
-from steelyard.results.measurement import Interval, Test
+from steelyard.results.comparison import Test
+from steelyard.results.measurement import Interval
 from steelyard.tally.pairs import Pairs
 from steelyard.tally.sums import Sums, tally_groups, tally_items
 

@@ -18,7 +18,8 @@ from steelyard.infer.resampling.bootstrap import Degenerate
 from steelyard.infer.resampling.work import fewer_draws, within_reach
 from steelyard.metrics.catalogue import Metric
 from steelyard.metrics.table import TableStatistic
-from steelyard.results.measurement import Interval, Test
+from steelyard.results.comparison import Test
+from steelyard.results.measurement import Interval
 from steelyard.tally.counts import Counts
 from steelyard.tally.joint import JointCounts
 

@@ -22,7 +22,8 @@ from steelyard.infer.resampling.bootstrap import Degenerate
 from steelyard.infer.resampling.work import fewer_draws
 from steelyard.metrics.catalogue import Metric
 from steelyard.metrics.sums import SumStatistic
-from steelyard.results.measurement import Interval, Test
+from steelyard.results.comparison import Test
+from steelyard.results.measurement import Interval
 from steelyard.tally.sums import SparseRows, Sums
 
 FloatArray = npt.NDArray[np.float64]

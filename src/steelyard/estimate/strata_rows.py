@@ -21,7 +21,8 @@ from steelyard.infer.paired.signflip import sign_flip
 from steelyard.items import Items
 from steelyard.metrics.catalogue import Metric
 from steelyard.read.logs.log import Log
-from steelyard.results.measurement import Interval, Row, Test
+from steelyard.results.comparison import Test
+from steelyard.results.measurement import Interval, Row
 from steelyard.tally.pairs import Pairs
 
 MEANS = ("accuracy", "error", "mean")

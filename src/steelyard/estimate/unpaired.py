@@ -17,7 +17,8 @@ from steelyard.infer.normal import lower_tail, z_value
 from steelyard.infer.paired.mcnemar import from_tails
 from steelyard.metrics.catalogue import Metric
 from steelyard.metrics.proportions import as_proportion
-from steelyard.results.measurement import Interval, Test
+from steelyard.results.comparison import Test
+from steelyard.results.measurement import Interval
 from steelyard.tally.counts import Counts
 
 if TYPE_CHECKING:

@@ -12,7 +12,8 @@ import numpy as np
 
 from steelyard.estimate.evidence import Evidence
 from steelyard.proof.claims import PAGE, Claim, Point, Said, Setting, averaged, declared, generator, share_error, words
-from steelyard.results.measurement import Interval, Test
+from steelyard.results.comparison import Test
+from steelyard.results.measurement import Interval
 
 Draw = Callable[[Setting, np.random.Generator], Any]
 Truth = Callable[[Setting], float]

@@ -4,17 +4,12 @@ from __future__ import annotations
 
 import json
 import re
-from typing import Any, Protocol
+
+from steelyard.results.base import Result
 
 # Inside JSON these can stand only in strings, where an escape means the same: lone surrogates cannot be encoded at all,
 # the others act on a terminal or break lines of a log.
 _ESCAPED = re.compile("[\x7f-\x9f\u061c\u200b\u200e\u200f\u2028-\u202e\u2060-\u2069\ufeff\ud800-\udfff]")
-
-
-class Result(Protocol):
-    """Anything that can say itself in plain values."""
-
-    def to_dict(self) -> dict[str, Any]: ...
 
 
 def result_json(result: Result) -> str:

@@ -255,7 +255,7 @@ def certificate_csv(c: Certificate) -> str:
     out = io.StringIO()
     writer = csv.writer(out, lineterminator="\n")
     about = ("family", "method", "kind", "nominal", "default")
-    found = [name for name in Tried.__slots__ if name not in ("broken", "seconds")]
+    found = [name for name in Tried.names() if name not in ("broken", "seconds")]
     writer.writerow([*about, *found, "holds"])
     for claim in c.claims:
         for tried in claim.settings:

@@ -12,7 +12,8 @@ from steelyard.render.learners import pooled_lines, pooled_markdown, split_facts
 from steelyard.render.markdown import markdown_table
 from steelyard.render.terminal import DIM, Terminal, warning_lines
 from steelyard.render.text import RowBlock, standard_errors, table_lines
-from steelyard.results.measurement import Comparison, Row
+from steelyard.results.comparison import Comparison
+from steelyard.results.measurement import Row
 
 MINUS = "difference"
 TELLING = 10  # items that a page of text has room for

@@ -37,7 +37,9 @@ PAGES = {
 
 
 def result_text(result: Any, **options: Any) -> str:
-    """Text for a terminal."""
+    """Text for a terminal. A kind without a page of its own says its headline, its warnings and its signature."""
+    if type(result).__name__ not in PAGES:
+        return "\n".join([result.headline, *(f"warning: {sentence}" for sentence in result.warnings), result.signature])
     module, name = PAGES[type(result).__name__]
     return str(getattr(import_module(f"steelyard.render.{module}"), f"{name}_text")(steadied(result), **options))
 

@@ -12,7 +12,8 @@ from steelyard.render.layout import wrap
 from steelyard.render.markdown import markdown_table
 from steelyard.render.terminal import DIM, Terminal, warning_lines
 from steelyard.render.text import RowBlock, standard_errors, table_lines
-from steelyard.results.measurement import Leaderboard, Row
+from steelyard.results.comparison import Leaderboard
+from steelyard.results.measurement import Row
 from steelyard.rounding import nearest
 
 

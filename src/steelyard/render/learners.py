@@ -10,7 +10,7 @@ from steelyard.render.digits import count_text
 from steelyard.render.layout import GAP, left, right, widest
 from steelyard.render.markdown import markdown_table
 from steelyard.render.terminal import Terminal
-from steelyard.results.measurement import Comparison
+from steelyard.results.comparison import Comparison
 
 WIDEST = 12  # classes of a pooled table that people read; the JSON has every table
 

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from html import escape
 from typing import Any
+
+from steelyard.render.formats import result_text as result_text
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,10 +29,11 @@ class Drawn:
 
 
 def page_piece(result: Any) -> str:
-    """The result as a piece of HTML."""
+    """The result as a piece of HTML; its text, where its kind has no part of a page."""
     from steelyard.render.html.page import fragment_html
+    from steelyard.render.html.parts import has_part
 
-    return fragment_html(result)
+    return fragment_html(result) if has_part(result) else f"<pre>{escape(str(result))}</pre>"
 
 
 def plot(result: Any) -> Any:

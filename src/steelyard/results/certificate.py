@@ -6,15 +6,14 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from steelyard.results.display import Displayable
+from steelyard.results.base import Result, ResultPart
 
-SCHEMA = 1
 UP_IS_BAD = ("size",)  # the kinds whose worst is the largest share
 NOT_OFFERED = "not offered: "  # how families begin whose methods are taught or done elsewhere
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Tried:
+class Tried(ResultPart):
     """What one setting of a claim showed, its many points reduced to a few numbers.
 
     least and most are the ends of the shares found, with their places and Monte Carlo standard errors (0: exact). `off` is how
@@ -46,8 +45,10 @@ class Tried:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Held:
+class Held(ResultPart):
     """One claim held against its band. `faults` are sentences; none means that it holds."""
+
+    ALSO = ("holds",)
 
     name: str
     family: str
@@ -76,14 +77,9 @@ class Held:
     def seconds(self) -> float:
         return sum(tried.seconds for tried in self.settings)
 
-    def to_dict(self) -> dict[str, Any]:
-        plain = {name: getattr(self, name) for name in self.__slots__ if name not in ("settings", "band", "faults")}
-        settings = [{name: getattr(tried, name) for name in tried.__slots__} for tried in self.settings]
-        return {**plain, "band": dict(self.band), "holds": self.holds, "faults": list(self.faults), "settings": settings}
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Preferred:
+class Preferred(ResultPart):
     """An alternative that beats the default somewhere, and why it is still not the default; no reason is a fault."""
 
     family: str
@@ -92,13 +88,12 @@ class Preferred:
     advantages: tuple[str, ...]
     reason: str | None
 
-    def to_dict(self) -> dict[str, Any]:
-        return {name: getattr(self, name) for name in self.__slots__} | {"advantages": list(self.advantages)}
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Precise:
+class Precise(ResultPart):
     """The worst error of a closed form against many digits: relative to `to` (the value itself, or the width of the interval)."""
+
+    ALSO = ("holds",)
 
     name: str
     worst: float
@@ -111,28 +106,30 @@ class Precise:
     def holds(self) -> bool:
         return self.worst <= self.limit
 
-    def to_dict(self) -> dict[str, Any]:
-        return {name: getattr(self, name) for name in self.__slots__} | {"holds": self.holds}
 
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Certificate(Displayable):
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
+class Certificate(Result):
     """All claims of a grid. `coverage` and `size` are the worst found among methods that are claimed to be valid."""
+
+    KIND = "certificate"
+    ALSO = ("holds",)
 
     grid: str
     seed: int
+    only: tuple[str, ...] = ()
+    faults: tuple[str, ...] = ()
+    coverage: Mapping[str, Any] | None = None
+    size: Mapping[str, Any] | None = None
     claims: tuple[Held, ...]
     preferences: tuple[Preferred, ...] = ()
     accuracy: tuple[Precise, ...] = ()
     accuracy_left_out: str | None = None
-    coverage: Mapping[str, Any] | None = None
-    size: Mapping[str, Any] | None = None
-    only: tuple[str, ...] = ()
-    faults: tuple[str, ...] = ()
-    conclusion: str = ""
-    warnings: tuple[str, ...] = ()
-    signature: str = ""
     versions: Mapping[str, str] = field(default_factory=dict)
+    conclusion: str = ""
+
+    @property
+    def holds(self) -> bool:
+        return not self.faults
 
     @property
     def exit_code(self) -> int:
@@ -142,29 +139,3 @@ class Certificate(Displayable):
     @property
     def seconds(self) -> float:
         return sum(claim.seconds for claim in self.claims)
-
-    def __str__(self) -> str:
-        from steelyard.render.formats import result_text  # the listed exception: a result may ask render for its looks
-
-        return result_text(self)
-
-    def to_dict(self) -> dict[str, Any]:
-        return {
-            "kind": "certificate",
-            "schema": SCHEMA,
-            "grid": self.grid,
-            "seed": self.seed,
-            "only": list(self.only),
-            "holds": not self.faults,
-            "faults": list(self.faults),
-            "coverage": None if self.coverage is None else dict(self.coverage),
-            "size": None if self.size is None else dict(self.size),
-            "claims": [claim.to_dict() for claim in self.claims],
-            "preferences": [each.to_dict() for each in self.preferences],
-            "accuracy": [form.to_dict() for form in self.accuracy],
-            "accuracy_left_out": self.accuracy_left_out,
-            "versions": dict(self.versions),
-            "conclusion": self.conclusion,
-            "warnings": list(self.warnings),
-            "signature": self.signature,
-        }

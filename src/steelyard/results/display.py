@@ -1,8 +1,36 @@
-"""How every result shows itself in a notebook: as a piece of the report, and as a figure. Nothing is loaded until asked."""
+"""How results are shown: as text, as a piece of the report, as a figure. Who draws them is registered from above, and found when asked.
+
+Results know nothing of `render`. The package names the renderer when it is imported (`use`); nothing of it is loaded before the first
+result is shown.
+"""
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Callable
+from typing import Any, Protocol
+
+
+class Renderer(Protocol):
+    """What draws results."""
+
+    def result_text(self, result: Any) -> str: ...
+
+    def page_piece(self, result: Any) -> str: ...
+
+    def plot(self, result: Any) -> Any: ...
+
+
+def _nobody() -> Renderer:
+    raise RuntimeError("no renderer is registered: steelyard.results.display.use(find)")
+
+
+_find: Callable[[], Renderer] = _nobody
+
+
+def use(find: Callable[[], Renderer]) -> None:
+    """Register what finds the renderer. It is called each time that something is shown."""
+    global _find
+    _find = find
 
 
 class Displayable:
@@ -10,14 +38,13 @@ class Displayable:
 
     __slots__ = ()
 
+    def __str__(self) -> str:
+        return _find().result_text(self)
+
     def _repr_html_(self) -> str:
         """A piece of the HTML report: notebooks show it."""
-        from steelyard.render.notebook import page_piece  # the listed exception: a result may ask render for its looks
-
-        return page_piece(self)
+        return _find().page_piece(self)
 
     def plot(self) -> Any:
         """The picture that says it best: a matplotlib Figure if matplotlib is installed, else an object with `svg`."""
-        from steelyard.render.notebook import plot  # the listed exception
-
-        return plot(self)
+        return _find().plot(self)

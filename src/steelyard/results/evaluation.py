@@ -6,15 +6,14 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from steelyard.results.display import Displayable
-from steelyard.results.measurement import Comparison, Measurement
+from steelyard.results.base import KINDS, Plain, Result, ResultPart, filled
+from steelyard.results.comparison import Comparison
+from steelyard.results.measurement import Measurement
 from steelyard.results.verdict import Verdict
-
-SCHEMA = 1
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Answered:
+class Answered(ResultPart):
     """What one model did: items that count, how many calls, what went wrong, what it took.
 
     `counts` has n, answered, errors, truncated, empty, refused, unextracted, attempts and retries (attempts after a failed
@@ -27,36 +26,27 @@ class Answered:
     output: str | None
     counts: Mapping[str, int]
     usage: Mapping[str, float | int | None] = field(default_factory=dict)
-    measurement: Measurement | None = None
     asked_of: Mapping[str, Any] = field(default_factory=dict)
-
-    def to_dict(self) -> dict[str, Any]:
-        return {
-            "name": self.name,
-            "output": self.output,
-            "counts": dict(self.counts),
-            "usage": dict(self.usage),
-            "asked_of": dict(self.asked_of),
-            "measurement": None if self.measurement is None else self.measurement.to_dict(),
-        }
+    measurement: Measurement | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Evaluation(Displayable):
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
+class Evaluation(Result):
     """A model evaluated now, or two of them side by side. The verdict decides the exit code, where there is one."""
+
+    KIND = "run"
+    ALSO = ("n_saved",)
 
     task: str
     n: int
     available: int
     repeats: int
+    missing: str = "error"  # what was done with items that had no answer in the end
+    conclusion: str = ""
     models: tuple[Answered, ...]
     stopping: Mapping[str, Any] | None = None
     verdict: Verdict | None = None
     comparison: Comparison | None = None
-    conclusion: str = ""
-    warnings: tuple[str, ...] = ()
-    signature: str = ""
-    missing: str = "error"  # what was done with items that had no answer in the end
 
     @property
     def measurement(self) -> Measurement | None:
@@ -76,24 +66,34 @@ class Evaluation(Displayable):
     def n_saved(self) -> int:
         return self.available - self.n
 
-    def __str__(self) -> str:
-        from steelyard.render.formats import result_text  # the listed exception: a result may ask render for its looks
-
-        return result_text(self)
-
     def to_dict(self) -> dict[str, Any]:
         """The answer's own keys (a verdict, a comparison or a measurement), and what the run was under `run`."""
         found = next((each for each in (self.verdict, self.comparison, self.measurement) if each is not None), None)
-        plain: dict[str, Any] = {"kind": "run", "schema": SCHEMA, "warnings": [], "signature": self.signature}
-        plain |= {} if found is None else found.to_dict()
-        names = ("task", "n", "available", "n_saved", "repeats", "missing", "conclusion", "signature")
-        run = {name: getattr(self, name) for name in names} | {"models": [model.to_dict() for model in self.models]}
-        run["stopping"] = None if self.stopping is None else dict(self.stopping)
-        return {**plain, "warnings": [*plain["warnings"], *self.warnings], "run": run}
+        answer: dict[str, Any] = {"kind": self.KIND, "schema": self.SCHEMA, "warnings": [], "signature": self.signature}
+        answer |= {} if found is None else found.to_dict()
+        run = {key: value for key, value in Plain.to_dict(self).items() if key not in ("verdict", "comparison")}
+        return {**answer, "warnings": [*answer["warnings"], *run["warnings"]], "run": run}
+
+    @classmethod
+    def from_dict(cls, plain: Mapping[str, Any]) -> Evaluation:
+        """The run that `to_dict` wrote. Version 0.1.0 did not say which warnings were the run's own: the answer has them all."""
+        run, kind, warnings = plain["run"], plain["kind"], list(plain["warnings"])
+        models = tuple(map(Answered.from_dict, run["models"]))
+        if "warnings" in run:
+            own = len(run["warnings"])
+        elif kind == Measurement.KIND and models[-1].measurement is not None:
+            own = len(warnings) - len(models[-1].measurement.warnings)
+        else:
+            own = len(warnings) if kind == cls.KIND else 0
+        of_answer, of_run = warnings[: len(warnings) - own], warnings[len(warnings) - own :]
+        made: dict[str, Any] = {"models": models, "warnings": tuple(of_run)}
+        if kind in (Verdict.KIND, Comparison.KIND):
+            made[kind] = KINDS[kind].from_dict({**plain, "warnings": of_answer})
+        return filled(cls, run, **made)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class DryRun:
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
+class DryRun(Result):
     """What a run would do. Nothing was asked and nothing written.
 
     `calls` is how many questions there are at most; a run that stops early asks fewer. `tokens_in` is an estimate, four
@@ -102,6 +102,8 @@ class DryRun:
     limited, and only what is sent is counted).
     """
 
+    KIND = "dry_run"
+
     task: str
     n: int
     repeats: int
@@ -109,24 +111,16 @@ class DryRun:
     prompt: str
     tokens_in: int | None
     tokens_out: int | None
-    models: tuple[Mapping[str, Any], ...]
     cost: float | None = None
     judge_calls: int = 0
     judged_by: str | None = None
     stops_early: bool = False
-    warnings: tuple[str, ...] = ()
-    signature: str = ""
+    models: tuple[Mapping[str, Any], ...]
+
+    @property
+    def headline(self) -> str:
+        return f"{self.task}: {self.calls:,} calls"
 
     @property
     def exit_code(self) -> int:
         return 0
-
-    def __str__(self) -> str:
-        from steelyard.render.run import dry_run_text  # the listed exception: a result may ask render for its looks
-
-        return dry_run_text(self)
-
-    def to_dict(self) -> dict[str, Any]:
-        names = ("task", "n", "repeats", "calls", "prompt", "tokens_in", "tokens_out", "cost", "judge_calls", "judged_by", "stops_early")
-        told = {name: getattr(self, name) for name in names} | {"models": [dict(model) for model in self.models]}
-        return {"kind": "dry_run", "schema": SCHEMA, "warnings": list(self.warnings), "signature": self.signature, **told}

@@ -6,13 +6,11 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from steelyard.results.display import Displayable
-
-SCHEMA = 1
+from steelyard.results.base import Result, ResultPart, said_as
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class PastRun:
+class PastRun(ResultPart):
     """One run in the history. `difference`, `lower` and `upper` are of the verdict, where there was one; all in `scale`.
 
     `reference` is what it was held against: value, n, runs, sigma_run. `outcomes` is the digest of its items and their
@@ -48,20 +46,14 @@ class PastRun:
     tool: str | None = None
     signature: str = ""
     outcomes: str | None = None
-    result: Mapping[str, Any] | None = None
-
-    def to_dict(self) -> dict[str, Any]:
-        """Everything but the whole result, which has a form of its own."""
-        return {name: _plain(getattr(self, name)) for name in self.__slots__ if name != "result"}
+    result: Mapping[str, Any] | None = said_as(None, default=None)
 
 
-def _plain(value: Any) -> Any:
-    return dict(value) if isinstance(value, Mapping) else value
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RunList(Displayable):
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
+class RunList(Result):
     """Runs of the history that were asked for, newest first. `next` is what `after` must be for the page that follows."""
+
+    KIND = "history"
 
     place: str
     runs: tuple[PastRun, ...] = ()
@@ -69,8 +61,6 @@ class RunList(Displayable):
     next: str | None = None
     asked: Mapping[str, Any] = field(default_factory=dict)
     conclusion: str = ""
-    warnings: tuple[str, ...] = ()
-    signature: str = ""
 
     def __iter__(self) -> Iterator[PastRun]:
         return iter(self.runs)
@@ -78,42 +68,25 @@ class RunList(Displayable):
     def __len__(self) -> int:
         return len(self.runs)
 
-    def __str__(self) -> str:
-        from steelyard.render.formats import result_text  # the listed exception: a result may ask render for its looks
 
-        return result_text(self)
-
-    def to_dict(self) -> dict[str, Any]:
-        return {
-            "kind": "history",
-            "schema": SCHEMA,
-            "place": self.place,
-            "runs": [run.to_dict() for run in self.runs],
-            "total": self.total,
-            "next": self.next,
-            "asked": dict(self.asked),
-            "conclusion": self.conclusion,
-            "warnings": list(self.warnings),
-            "signature": self.signature,
-        }
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Drift(Displayable):
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
+class Drift(Result):
     """How the runs of one task, model, spec and metric have moved. What could not be told is None, and a warning says why.
 
     `runs` are oldest first, with the estimate, the score against all runs before, the CUSUM and both evidences. `drifting`
     is the answer of the two e-processes together at level alpha; the chart and the change point say when and how far.
     """
 
+    KIND = "drift"
+
     task: str
     model: str
-    spec: Mapping[str, str]
     metric: str
     scale: str
     higher_is_better: bool
     alpha: float
     drifting: bool | None
+    spec: Mapping[str, str]
     runs: tuple[Mapping[str, Any], ...]
     reference: Mapping[str, Any] | None = None
     chart: Mapping[str, Any] | None = None
@@ -123,25 +96,3 @@ class Drift(Displayable):
     alarms: Mapping[str, Any] | None = None
     flaky: Mapping[str, Any] | None = None
     conclusion: str = ""
-    warnings: tuple[str, ...] = ()
-    signature: str = ""
-
-    def __str__(self) -> str:
-        from steelyard.render.formats import result_text  # the listed exception
-
-        return result_text(self)
-
-    def to_dict(self) -> dict[str, Any]:
-        parts = ("reference", "chart", "evidence", "change_point", "deviation", "alarms", "flaky")
-        plain = ("task", "model", "metric", "scale", "higher_is_better", "alpha", "drifting")
-        return {
-            "kind": "drift",
-            "schema": SCHEMA,
-            **{name: getattr(self, name) for name in plain},
-            "spec": dict(self.spec),
-            "runs": [dict(run) for run in self.runs],
-            **{name: None if getattr(self, name) is None else dict(getattr(self, name)) for name in parts},
-            "conclusion": self.conclusion,
-            "warnings": list(self.warnings),
-            "signature": self.signature,
-        }

@@ -6,13 +6,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from steelyard.results.display import Displayable
-
-SCHEMA = 1
+from steelyard.results.base import Result, ResultPart
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Curve:
+class Curve(ResultPart):
     """A line to draw: y against x, a band around it, points that were seen, and the place that was asked for.
 
     `log_x` spaces x by its logarithm. `goal` is the y that is wanted (a horizontal line), `mark` the (x, y) of the answer.
@@ -29,23 +27,9 @@ class Curve:
     mark: tuple[float, float] | None = None
     log_x: bool = True
 
-    def to_dict(self) -> dict[str, Any]:
-        return {
-            "x_label": self.x_label,
-            "y_label": self.y_label,
-            "x": list(self.x),
-            "y": list(self.y),
-            "low": None if self.low is None else list(self.low),
-            "high": None if self.high is None else list(self.high),
-            "points": [list(point) for point in self.points],
-            "goal": self.goal,
-            "mark": None if self.mark is None else list(self.mark),
-            "log_x": self.log_x,
-        }
 
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Plan(Displayable):
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
+class Plan(Result):
     """How much data a question takes.
 
     `goal` is detect, rule-out, width, threshold, train or designs. `n` is the number to act on; where the criterion is a
@@ -54,6 +38,8 @@ class Plan(Displayable):
     sentence, `assumed` what it rests on. `sensitivity` (what if the assumption is off), `steps` (other sizes beside the
     answer) and `rows` (designs side by side) are small tables: each row has the same keys, the first names the row.
     """
+
+    KIND = "plan"
 
     goal: str
     design: str | None = None
@@ -75,25 +61,3 @@ class Plan(Displayable):
     rows: tuple[Mapping[str, Any], ...] = ()
     curve: Curve | None = None
     details: Mapping[str, Any] = field(default_factory=dict)
-    warnings: tuple[str, ...] = ()
-    signature: str = ""
-
-    def __str__(self) -> str:
-        from steelyard.render.formats import result_text  # the listed exception: a result may ask render for its looks
-
-        return result_text(self)
-
-    def to_dict(self) -> dict[str, Any]:
-        names = ("goal", "design", "n", "n_first", "n_stable", "labels", "theta", "threshold_offset", "alpha", "beta", "power")
-        return {
-            "kind": "plan",
-            "schema": SCHEMA,
-            **{name: getattr(self, name) for name in (*names, "assurance", "expected_n", "conclusion", "assumed")},
-            "sensitivity": [dict(row) for row in self.sensitivity],
-            "steps": [dict(row) for row in self.steps],
-            "rows": [dict(row) for row in self.rows],
-            "curve": None if self.curve is None else self.curve.to_dict(),
-            "details": dict(self.details),
-            "warnings": list(self.warnings),
-            "signature": self.signature,
-        }

@@ -2,56 +2,103 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from steelyard.results.display import Displayable
+from steelyard.results.base import Result, filled, said_as
+from steelyard.results.comparison import Difference, System, Test
+from steelyard.results.measurement import Interval
 
-SCHEMA = 1
 EXIT = {"pass": 0, "regression": 1, "inconclusive": 2}
+ALPHA = 0.05
+WORSE = "less"  # what the test of a guard asks: the difference is turned so that up is good
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Verdict(Displayable):
+class JudgedSystem(System):
+    """The run or the reference of a verdict: its score in the verdict's scale, and where the reference comes from."""
+
+    BRIEF = True
+    ALWAYS = ("estimate", "n")
+
+    name: str = ""
+    estimate: float | None = said_as("value", default=None)
+    interval: Interval | None = None
+    n: int | None = None
+    line: int | None = None
+    recorded: str | None = None
+    runs: int | None = None
+    sigma_run: float | None = None
+    by: str | None = None
+    commit: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
+class Verdict(Result):
     """Has it become worse than the reference? `difference` is candidate minus reference, turned so that up is good.
 
-    All of value, difference, margin, theta, mde, sigma and threshold are in `scale`. `lower` and `upper` are the
-    one-sided bounds of level 1 - alpha; the p-value decides, and they never contradict it.
+    All of value, difference, margin, theta, mde, sigma and threshold are in `scale`. `difference.lower` and
+    `difference.upper` are one-sided bounds of level 1 - alpha each, the ends of an interval of level 1 - 2 alpha; the
+    p-value decides, and they never contradict it.
     """
+
+    KIND = "verdict"
 
     verdict: str
     task: str
     model: str
-    spec: Mapping[str, Any] = field(default_factory=dict)
     metric: str = "accuracy"
     higher_is_better: bool = True
     scale: str = "fraction"
     design: str = "unpaired"
     target: str = "items"
     n: int | None = None
-    alpha: float = 0.05
+    alpha: float = ALPHA
     beta: float = 0.2
     sigma: float | None = None
     margin: float = 0.0
     theta: float | None = None
     mde: float | None = None
-    reference: Mapping[str, Any] = field(default_factory=dict)
-    candidate: Mapping[str, Any] = field(default_factory=dict)
     threshold: float | None = None
-    difference: Mapping[str, float | None] = field(default_factory=dict)
-    test: str | None = None
-    p_value: float | None = None
-    flips: Mapping[str, int] | None = None
-    needed: Mapping[str, Any] | None = None
+    test: Test | None = None
     tier: str | None = None
-    waiver: Mapping[str, Any] | None = None
     conclusion: str = ""
     claim: str = ""
-    telling: tuple[Mapping[str, Any], ...] = ()
+    spec: Mapping[str, Any] = field(default_factory=dict)
+    reference: JudgedSystem = field(default_factory=JudgedSystem)
+    candidate: JudgedSystem = field(default_factory=JudgedSystem)
+    difference: Difference = field(default_factory=Difference)
+    flips: Mapping[str, int] | None = None
+    needed: Mapping[str, Any] | None = None
+    waiver: Mapping[str, Any] | None = None
+    telling: tuple[Mapping[str, Any], ...] = said_as("telling_items", default=())
     details: Mapping[str, Any] = field(default_factory=dict)
-    warnings: tuple[str, ...] = ()
-    signature: str = ""
+
+    @property
+    def p_value(self) -> float | None:
+        return None if self.test is None else self.test.p_value
+
+    def _said(self) -> Iterator[tuple[str, Any]]:
+        """As ever, JSON has the name of the test and the p-value side by side."""
+        for key, value in Result._said(self):
+            if key == "test":
+                yield from (("test", None if self.test is None else self.test.name or None), ("p_value", self.p_value))
+            else:
+                yield key, value
+
+    @classmethod
+    def from_dict(cls, plain: Mapping[str, Any]) -> Verdict:
+        """The verdict that `to_dict` wrote. Version 0.1.0 had the bounds of the difference without their interval."""
+        cls.refuse_other(plain)
+        if plain["verdict"] not in EXIT:
+            raise ValueError(f"the verdict {plain['verdict']!r}")
+        gap, details, name, p = plain.get("difference") or {}, plain.get("details") or {}, plain.get("test"), plain.get("p_value")
+        if "interval" not in gap:
+            method = details.get("interval_method") or name or ""
+            gap = {**gap, "interval": one_sided_bounds(gap.get("lower"), gap.get("upper"), plain.get("alpha", ALPHA), method)}
+        test = None if name is None and p is None else Test(name=name or "", alternative=WORSE, statistic=None, p_value=p)
+        return filled(cls, {**plain, "difference": gap}, test=test)
 
     @property
     def passed(self) -> bool:
@@ -61,44 +108,20 @@ class Verdict(Displayable):
     def exit_code(self) -> int:
         return EXIT[self.verdict]
 
-    def __str__(self) -> str:
-        from steelyard.render.formats import result_text  # the listed exception: a result may ask render for its looks
 
-        return result_text(self)
-
-    def to_dict(self) -> dict[str, Any]:
-        names = ("verdict", "task", "model", "metric", "higher_is_better", "scale", "design", "target", "n", "alpha", "beta", "sigma")
-        more = ("margin", "theta", "mde", "threshold", "test", "p_value", "tier", "conclusion", "claim", "signature")
-        return {
-            "kind": "verdict",
-            "schema": SCHEMA,
-            **{name: getattr(self, name) for name in (*names, *more)},
-            "spec": dict(self.spec),
-            "reference": dict(self.reference),
-            "candidate": dict(self.candidate),
-            "difference": dict(self.difference),
-            "flips": None if self.flips is None else dict(self.flips),
-            "needed": None if self.needed is None else dict(self.needed),
-            "waiver": None if self.waiver is None else dict(self.waiver),
-            "telling_items": [dict(item) for item in self.telling],
-            "details": dict(self.details),
-            "warnings": list(self.warnings),
-        }
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Suite(Displayable):
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
+class Suite(Result):
     """Many guards at once. `rows` say for each verdict its place in the family: adjusted p, tier, waiver, what counts."""
 
+    KIND = "suite"
+
+    name: str | None = None
     verdict: str
     correction: str
     alpha: float
-    verdicts: tuple[Verdict, ...]
-    rows: tuple[Mapping[str, Any], ...] = ()
-    name: str | None = None
     conclusion: str = ""
-    warnings: tuple[str, ...] = ()
-    signature: str = ""
+    rows: tuple[Mapping[str, Any], ...] = ()
+    verdicts: tuple[Verdict, ...]
 
     @property
     def passed(self) -> bool:
@@ -108,34 +131,15 @@ class Suite(Displayable):
     def exit_code(self) -> int:
         return EXIT[self.verdict]
 
-    def __str__(self) -> str:
-        from steelyard.render.formats import result_text  # the listed exception
 
-        return result_text(self)
-
-    def to_dict(self) -> dict[str, Any]:
-        return {
-            "kind": "suite",
-            "schema": SCHEMA,
-            "name": self.name,
-            "verdict": self.verdict,
-            "correction": self.correction,
-            "alpha": self.alpha,
-            "conclusion": self.conclusion,
-            "rows": [dict(row) for row in self.rows],
-            "verdicts": [verdict.to_dict() for verdict in self.verdicts],
-            "warnings": list(self.warnings),
-            "signature": self.signature,
-        }
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Recorded(Displayable):
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
+class Recorded(Result):
     """A reference that was put on record, or replaced (`before` is then its old value)."""
+
+    KIND = "recorded"
 
     task: str
     model: str
-    spec: Mapping[str, Any]
     metric: str
     scale: str
     value: float
@@ -147,21 +151,11 @@ class Recorded(Displayable):
     items: str | None = None
     reason: str | None = None
     conclusion: str = ""
-    warnings: tuple[str, ...] = ()
-    signature: str = ""
+    spec: Mapping[str, Any]
 
-    def __str__(self) -> str:
-        from steelyard.render.formats import result_text  # the listed exception
 
-        return result_text(self)
-
-    def to_dict(self) -> dict[str, Any]:
-        names = ("task", "model", "metric", "scale", "value", "n", "runs", "sigma_run", "before", "file", "items", "reason", "conclusion")
-        return {
-            "kind": "recorded",
-            "schema": SCHEMA,
-            **{name: getattr(self, name) for name in names},
-            "spec": dict(self.spec),
-            "warnings": list(self.warnings),
-            "signature": self.signature,
-        }
+def one_sided_bounds(lower: float | None, upper: float | None, alpha: float, method: str) -> Interval | None:
+    """Two bounds of level 1 - alpha, one on each side, as the interval between them; None where neither is known."""
+    if lower is None and upper is None:
+        return None
+    return Interval(low=lower, high=upper, confidence_level=1 - 2 * alpha, side="two", method=method)

@@ -773,7 +773,7 @@ def test_to_dict_has_every_key_of_the_contract() -> None:
     answer = checked(rows(bits(50, 50))).to_dict()
     assert keys <= set(answer)
     assert (answer["kind"], answer["schema"]) == ("verdict", 1)
-    assert set(answer["difference"]) == {"estimate", "lower", "upper", "standard_error"}
+    assert set(answer["difference"]) == {"estimate", "interval", "lower", "upper", "standard_error"}
 
 
 def test_the_order_of_rows_changes_nothing() -> None:

@@ -39,7 +39,7 @@ def night(value: float, **more: Any) -> Verdict:
         "reference": REFERENCE,
         "difference": {"estimate": value - 0.8, "lower": None, "upper": None},
     }
-    return Verdict(**{**facts, **more})
+    return Verdict.from_dict({"kind": "verdict", "schema": 1, **facts, **more})
 
 
 def fill(url: str, values: Any, **more: Any) -> None:

@@ -34,7 +34,7 @@ from steelyard.infer.learning import crossval
 from steelyard.questions.learners.design import METHODS
 from steelyard.questions.learners.learners import compare_learners
 from steelyard.questions.learners.words import FALSE_ALARMS
-from steelyard.results.measurement import Comparison
+from steelyard.results.comparison import Comparison
 from steelyard.tally.counts import Counts
 
 IRIS = load_iris(return_X_y=True)

@@ -13,6 +13,7 @@ import pytest
 import steelyard as sy
 from steelyard.errors import SteelyardError
 from steelyard.questions.suite.check_suite import SuiteCheck, check_suite, judged
+from steelyard.results.comparison import Test
 from steelyard.results.verdict import Suite, Verdict
 
 TODAY = datetime.date(2026, 6, 15)
@@ -334,7 +335,8 @@ def test_a_suite_that_is_not_text_or_not_there() -> None:
 
 def verdict_of(p: float | None, word: str | None = None, *, theta: float | None = None, alpha: float = 0.05) -> Verdict:
     chosen = word or ("regression" if p is not None and p <= alpha else "pass")
-    return Verdict(verdict=chosen, task="t", model="m", p_value=p, theta=theta, alpha=alpha, mde=0.02)
+    test = Test(name="z", alternative="less", statistic=None, p_value=p)
+    return Verdict(verdict=chosen, task="t", model="m", test=test, theta=theta, alpha=alpha, mde=0.02)
 
 
 def judge(*verdicts: Verdict, tiers: str = "", alpha: float = 0.05) -> Suite:

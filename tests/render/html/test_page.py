@@ -20,7 +20,7 @@ from steelyard.errors import UsageError
 from steelyard.render.as_json import result_json
 from steelyard.render.html.page import fragment_html, report_html
 from steelyard.render.html.pieces import CAP, FIGURE, POINT, aligned
-from steelyard.render.plain import result_of
+from steelyard.results.catalogue import result_of
 
 NAMES = sorted(samples())
 VOID = {"meta", "br", "input", "line", "circle", "rect", "polyline", "polygon"}

@@ -9,13 +9,13 @@ from steelyard import signature
 from steelyard.estimate.guard.number import GuardOutcome
 from steelyard.estimate.guard.rule import GuardRule
 from steelyard.reference.entry import Entry
-from steelyard.results.verdict import Verdict
+from steelyard.results.comparison import Difference, Test
+from steelyard.results.verdict import WORSE, JudgedSystem, Verdict, one_sided_bounds
 
 
 def written(found: GuardOutcome, rule: GuardRule, *, task: str, model: str, spec: Mapping[str, Any], entry: Entry, scale: str) -> Verdict:
     """The verdict with its one sentence."""
-    reference = {"value": found.reference, "n": found.details.get("n_reference", entry.num_samples), "line": entry.line}
-    more = {"recorded": entry.recorded, "runs": entry.runs, "sigma_run": entry.sigma_run, "by": entry.by, "commit": entry.commit}
+    method = found.details.get("interval_method") or found.test or ""
     return Verdict(
         verdict=found.verdict,
         task=task,
@@ -33,17 +33,20 @@ def written(found: GuardOutcome, rule: GuardRule, *, task: str, model: str, spec
         margin=rule.margin,
         theta=rule.theta,
         mde=found.mde,
-        reference={**reference, **{name: what for name, what in more.items() if what is not None}},
-        candidate={"value": found.value, "n": found.n},
+        reference=JudgedSystem(
+            estimate=found.reference,
+            n=found.details.get("n_reference", entry.num_samples),
+            line=entry.line,
+            **{name: getattr(entry, name) for name in ("recorded", "runs", "sigma_run", "by", "commit")},
+        ),
+        candidate=JudgedSystem(estimate=found.value, n=found.n),
         threshold=found.threshold,
-        difference={
-            "estimate": found.difference,
-            "lower": found.lower,
-            "upper": found.upper,
-            "standard_error": found.details.get("standard_error"),
-        },
-        test=found.test,
-        p_value=found.p_value,
+        difference=Difference(
+            estimate=found.difference,
+            interval=one_sided_bounds(found.lower, found.upper, rule.alpha, method),
+            standard_error=found.details.get("standard_error"),
+        ),
+        test=None if found.test is None else Test(name=found.test, alternative=WORSE, statistic=None, p_value=found.p_value),
         flips=found.flips,
         needed=found.needed,
         conclusion=conclude(found, rule),

@@ -17,7 +17,8 @@ from steelyard.infer.paired.decision import decide
 from steelyard.proof.claims import ALPHA, Band, Claim, Point, Said, Setting, averaged, declared, share_error
 from steelyard.proof.trials import told
 from steelyard.questions.suite.check_suite import SuiteCheck, judged
-from steelyard.results.verdict import Verdict
+from steelyard.results.comparison import Test
+from steelyard.results.verdict import WORSE, Verdict
 
 FloatArray = npt.NDArray[np.float64]
 PAGE = "docs/guard.md"
@@ -87,6 +88,9 @@ def called(family: str, correction: str, setting: Setting, rng: np.random.Genera
 def _red(z: FloatArray, correction: str) -> npt.NDArray[np.bool_]:
     p_values = [erfc(-float(x) / 2**0.5) / 2 for x in z]
     guards = [SuiteCheck(options={}, tier="critical", waiver=None) for _ in p_values]
-    verdicts = [Verdict(verdict=decide(p, ALPHA), task=f"t{i}", model="m", p_value=p) for i, p in enumerate(p_values)]
+    verdicts = [
+        Verdict(verdict=decide(p, ALPHA), task=f"t{i}", model="m", test=Test(name="z", alternative=WORSE, statistic=None, p_value=p))
+        for i, p in enumerate(p_values)
+    ]
     found = judged(guards, verdicts, ALPHA, correction, None, TODAY, [])
     return np.array([row["counts_as"] == "regression" for row in found.rows])

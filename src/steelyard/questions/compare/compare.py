@@ -13,7 +13,8 @@ from steelyard.estimate.systems import check_names
 from steelyard.metrics.catalogue import Metric, parse
 from steelyard.options import source_keywords
 from steelyard.outputs import refuse_overwriting
-from steelyard.results.measurement import Comparison, Leaderboard, Measurement
+from steelyard.results.comparison import Comparison, Leaderboard
+from steelyard.results.measurement import Measurement
 from steelyard.tally.counts import Counts, whole
 from steelyard.tally.joint import Flips, JointCounts
 

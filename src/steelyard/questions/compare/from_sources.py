@@ -30,7 +30,7 @@ from steelyard.read.open_source import open_source
 from steelyard.read.roles import LOG_CHOICES
 from steelyard.read.source import Source
 from steelyard.reference.run_notes import stopping_warning
-from steelyard.results.measurement import Comparison, Leaderboard
+from steelyard.results.comparison import ComparedSlice, Comparison, Leaderboard
 from steelyard.tally.design import take
 from steelyard.tally.order import label_order
 from steelyard.tally.pairs import Pairs
@@ -212,13 +212,13 @@ def _split_models(
 
 def _slices(
     pairs: Pairs, metric: Metric, asked: CompareOptions, by: tuple[str, ...], names: tuple[str, str]
-) -> tuple[tuple[dict[str, Any], ...], list[dict[str, Any]]]:
+) -> tuple[tuple[ComparedSlice, ...], list[dict[str, Any]]]:
     """One comparison per value of each slice column, p-values of a column corrected together; and both tests over all values."""
-    out: list[dict[str, Any]] = []
+    out: list[ComparedSlice] = []
     together: list[dict[str, Any]] = []
     for column in by:
         labels = pairs.baseline.slices[column]
-        parts: list[dict[str, Any]] = []
+        parts: list[ComparedSlice] = []
         tasks: list[Pairs] = []
         for value in label_order(labels.names[i] for i in np.unique(labels.codes) if i >= 0):
             inside = labels.codes == labels.names.index(value)
@@ -232,20 +232,21 @@ def _slices(
             except DataError as reason:
                 asked.warn(f"{column} = {value}: {reason.what}: {reason.got}")
                 found = None
-            parts.append({"by": column, "value": value, "comparison": found})
+            parts.append(ComparedSlice(by=column, value=value, comparison=found))
         out += corrected(parts, asked)
         if len(tasks) > 1:
             together.append(over_tasks(tasks, metric, asked, column))
     return tuple(out), together
 
 
-def corrected(parts: Sequence[dict[str, Any]], asked: CompareOptions) -> list[dict[str, Any]]:
+def corrected(parts: Sequence[ComparedSlice], asked: CompareOptions) -> list[ComparedSlice]:
     """The slices of one column with their p-values corrected together, and sentences that speak of the corrected ones."""
-    known = [part["comparison"].p_value for part in parts if part["comparison"] is not None and part["comparison"].p_value is not None]
+    known = [p for part in parts if part.comparison is not None and (p := part.comparison.p_value) is not None]
     adjusted = iter(adjust(known, asked.correction))
     out = []
     for part in parts:
-        inner = part["comparison"]
+        inner = part.comparison
         p = None if inner is None or inner.p_value is None else next(adjusted)
-        out.append({**part, "comparison": inner if p is None else concluded_again(inner, p, asked), "p_adjusted": p})
+        again = inner if inner is None or p is None else concluded_again(inner, p, asked)
+        out.append(replace(part, comparison=again, p_adjusted=p))
     return out

@@ -22,7 +22,7 @@ from steelyard.read.engines.meeting import meet_tables, right_or_wrong
 from steelyard.read.engines.tables import TRAVELLERS, SqlTable
 from steelyard.read.engines.units import paired_unit_sums
 from steelyard.read.source import Source
-from steelyard.results.measurement import Comparison
+from steelyard.results.comparison import Comparison
 from steelyard.tally.pairing import settle_pairing
 
 LARGE = 200_000  # rows; below it, reading items costs less than a second

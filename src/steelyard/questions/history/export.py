@@ -17,7 +17,7 @@ from steelyard.questions.history.history import opened
 from steelyard.results.history import PastRun
 
 ENDINGS = (".csv", ".jsonl")
-COLUMNS = tuple(name for name in PastRun.__slots__ if name != "result")
+COLUMNS = PastRun.names()
 PAGE = 1_000
 _FORMULA = ("=", "+", "-", "@", "\t", "\r")
 

@@ -14,8 +14,8 @@ from steelyard.errors import DataError, UsageError
 from steelyard.history.address import OFF
 from steelyard.history.store import PAGE, History, open_history
 from steelyard.reference.config import Config, find_config
+from steelyard.results.comparison import Comparison
 from steelyard.results.history import PastRun, RunList
-from steelyard.results.measurement import Comparison
 
 VERDICTS = ("pass", "regression", "inconclusive")
 HINT = "name one with history='sqlite:///runs.db', or write history = \"sqlite:///runs.db\" into steelyard.toml"

@@ -23,7 +23,7 @@ from steelyard.metrics.catalogue import Metric, parse
 from steelyard.questions.learners.design import Scheme, ScoredPart, cut, group_codes, judge, make_splits, pieces_of, settle_scheme, strata
 from steelyard.questions.learners.scores import SplitScorer, scorer_of
 from steelyard.questions.learners.words import Words, failed_where
-from steelyard.results.measurement import Comparison, Difference, System, Test
+from steelyard.results.comparison import Comparison, Difference, System, Test
 
 IntArray = npt.NDArray[np.int64]
 FloatArray = npt.NDArray[np.float64]

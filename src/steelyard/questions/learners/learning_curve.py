@@ -7,7 +7,7 @@ from typing import Any, SupportsIndex
 
 from steelyard import signature
 from steelyard.errors import DataError, UsageError
-from steelyard.estimate.curve_points import LEAST_SIZES, CurvePoint, LearningCurve
+from steelyard.estimate.curve_points import LEAST_SIZES
 from steelyard.estimate.measure_options import MeasureOptions, settle
 from steelyard.evaluate.learners.curves import curve_splits, default_sizes
 from steelyard.evaluate.learners.folds import Failure, Outcome, count_rows, evaluate, shuffle_splits
@@ -15,6 +15,7 @@ from steelyard.metrics.catalogue import Metric, parse
 from steelyard.questions.learners.design import group_codes
 from steelyard.questions.learners.learners import as_learner, as_target
 from steelyard.questions.learners.scores import SplitScorer, scorer_of
+from steelyard.results.learning_curve import CurvePoint, LearningCurve
 
 
 def learning_curve(

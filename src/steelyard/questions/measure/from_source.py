@@ -23,7 +23,7 @@ from steelyard.read.engines.tables import SqlTable
 from steelyard.read.source import Source
 from steelyard.read.table import MemoryTable
 from steelyard.reference.run_notes import stopping_warning
-from steelyard.results.measurement import Measurement, Row, Slice
+from steelyard.results.measurement import MeasuredSlice, Measurement, Row
 from steelyard.tally.design import same_label, take
 from steelyard.tally.order import label_order
 from steelyard.tally.spelling import told_of_look_alikes
@@ -246,9 +246,9 @@ def warn_disagreement(sample: Sample, settings: MeasureOptions) -> None:
         )
 
 
-def _slices(sample: Sample, metrics: Sequence[Metric], settings: MeasureOptions, by: tuple[str, ...]) -> tuple[Slice, ...]:
+def _slices(sample: Sample, metrics: Sequence[Metric], settings: MeasureOptions, by: tuple[str, ...]) -> tuple[MeasuredSlice, ...]:
     """One measurement per value of each slice column, over the classes of the whole."""
-    out: list[Slice] = []
+    out: list[MeasuredSlice] = []
     labels = sample.table.counts.class_labels if sample.items.truth is not None and sample.items.prediction is not None else None
     for column in by:
         codes, names = sample.items.slices[column].codes, sample.items.slices[column].names
@@ -260,7 +260,7 @@ def _slices(sample: Sample, metrics: Sequence[Metric], settings: MeasureOptions,
             found = Measurement(
                 n=part.n, rows=rows, table=table, warnings=tuple(own.warnings), signature=sign(metrics, rows, own, _facts(part))
             )
-            out.append(Slice(by=column, value=value, measurement=found))
+            out.append(MeasuredSlice(by=column, value=value, measurement=found))
     return tuple(out)
 
 

@@ -16,7 +16,7 @@ from steelyard.estimate.evidence import concluded_again
 from steelyard.estimate.pair_evidence import pair_evidence
 from steelyard.infer import multiplicity as many
 from steelyard.metrics.catalogue import Metric
-from steelyard.results.measurement import Comparison, Leaderboard
+from steelyard.results.comparison import Comparison, Leaderboard, Ranked, System
 from steelyard.tally.order import label_order
 from steelyard.tally.pairs import Pairs
 
@@ -88,7 +88,7 @@ def common_items(runs: Sequence[SystemItems], asked: CompareOptions) -> list[Sys
     return [SystemItems(run.name, without(run.items, own - shared)) for run, own in zip(runs, ids, strict=True)]
 
 
-def _system(pairs: dict[tuple[int, int], Comparison], place: int) -> Any:
+def _system(pairs: dict[tuple[int, int], Comparison], place: int) -> System:
     key = next(key for key in pairs if place in key)
     return pairs[key].baseline if key[0] == place else pairs[key].candidate
 
@@ -99,7 +99,7 @@ def _ranked(runs: Sequence[SystemItems], pairs: dict[tuple[int, int], Comparison
     return sorted(range(len(runs)), key=lambda i: (sign * (_system(pairs, i).estimate or 0.0), runs[i].name))
 
 
-def _rows(runs: Sequence[SystemItems], pairs: dict[tuple[int, int], Comparison], order: list[int], alpha: float) -> list[dict[str, Any]]:
+def _rows(runs: Sequence[SystemItems], pairs: dict[tuple[int, int], Comparison], order: list[int], alpha: float) -> list[Ranked]:
     def differ(a: int, b: int) -> bool:
         pair = pairs[min(order[a], order[b]), max(order[a], order[b])]
         return bool(pair.details["p_adjusted"] <= alpha)
@@ -108,8 +108,7 @@ def _rows(runs: Sequence[SystemItems], pairs: dict[tuple[int, int], Comparison],
     rows = []
     for place, tier in zip(order, tiers, strict=True):
         system = _system(pairs, place)
-        row = {"name": runs[place].name, "estimate": system.estimate, "interval": system.interval, "standard_error": system.standard_error}
-        rows.append({**row, "tier": tier})
+        rows.append(Ranked(**{**system, "name": runs[place].name}, tier=tier))
     return rows
 
 

@@ -19,8 +19,9 @@ from steelyard.render.cards.google import google_card
 from steelyard.render.cards.model_index import SOURCE, model_index_items, name_line
 from steelyard.render.cards.page import ASKED, BEGIN, END, card_part, new_page
 from steelyard.render.safe import terminal
+from steelyard.results.comparison import Comparison
 from steelyard.results.evaluation import Evaluation
-from steelyard.results.measurement import Comparison, Measurement, Row
+from steelyard.results.measurement import Measurement, Row
 
 MOST = 8 * 2**20  # bytes of a card; what people write is a thousand times smaller
 

@@ -10,9 +10,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from steelyard.errors import DataError, SourceError, SteelyardError, UsageError
-from steelyard.render.plain import result_of
+from steelyard.results.catalogue import result_of
+from steelyard.results.comparison import Comparison
 from steelyard.results.evaluation import Evaluation
-from steelyard.results.measurement import Comparison, Measurement
+from steelyard.results.measurement import Measurement
 from steelyard.results.plan import Curve
 from steelyard.results.verdict import Verdict
 

@@ -25,8 +25,9 @@ from steelyard.questions.run.monitor import LEVEL, UntilDecided, UntilNarrow
 from steelyard.read.open_source import open_source
 from steelyard.read.source import Source
 from steelyard.reference.run_notes import RunNotes, journal_path, rows_paths, write_run
+from steelyard.results.comparison import Comparison
 from steelyard.results.evaluation import Answered, Evaluation
-from steelyard.results.measurement import Comparison, Interval, Measurement
+from steelyard.results.measurement import Interval, Measurement
 from steelyard.results.verdict import Verdict
 from steelyard.version import __version__
 
@@ -231,7 +232,7 @@ def _verdict(
             found, bench.rule, task=held.prepared.task.name, model=model, spec=dict(spec or {}), entry=bench.entry, scale=bench.scale
         )
         if len(held.models) == 2:
-            verdict = replace(verdict, reference={**verdict.reference, "name": held.names[0]})
+            verdict = replace(verdict, reference=replace(verdict.reference, name=held.names[0]))
     elif len(held.models) == 2 or isinstance(held.watch, UntilNarrow):
         return None
     else:

@@ -16,7 +16,8 @@ from steelyard.render.leaderboard import _omnibus
 from steelyard.render.learners import _grid, _title
 from steelyard.render.pictures.forest import Bar, Forest, GuideLine
 from steelyard.render.pictures.plane import Line, curve_plane, plane_of
-from steelyard.results.measurement import Comparison, Leaderboard, Row
+from steelyard.results.comparison import Comparison, Leaderboard
+from steelyard.results.measurement import Row
 from steelyard.results.plan import Curve
 
 ZERO = GuideLine(at=0.0, name="no difference")

@@ -62,6 +62,11 @@ def part_of(result: Any, extra: Extra = NOTHING) -> Part:
     return maker(result, flips=extra.flips) if name == "Verdict" else maker(result)
 
 
+def has_part(result: Any) -> bool:
+    """Whether a result of this kind can become part of a page."""
+    return type(result).__name__ in (*_HOME, "Evaluation")
+
+
 def _maker(name: str) -> Callable[..., Part]:
     if name not in _HOME:
         raise UsageError("cannot make a page", got=name, need=f"one of {', '.join(_HOME)}, Evaluation")

@@ -1,0 +1,208 @@
+"""What every result is: a frozen value that says itself in plain values (`to_dict`) and is made from them again (`from_dict`).
+
+Both ways follow the fields of the dataclass, so that `X.from_dict(x.to_dict()) == x` for every kind without a line of its own. A field
+says where JSON differs: `said_as("metrics")` gives it another name there, `said_as(None)` leaves it out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import MISSING, Field, dataclass, field, fields
+from functools import cached_property
+from types import NoneType, UnionType
+from typing import Any, ClassVar, Self, TypeVar, Union, get_args, get_origin, get_type_hints
+
+from steelyard.errors import UsageError
+from steelyard.results.display import Displayable
+
+CLASSES: dict[str, type[Plain]] = {}  # every class with JSON both ways, by its name
+KINDS: dict[str, type[Result]] = {}  # every kind of result that was loaded, by the name that JSON has for it
+UNSAID: Any = type("Unsaid", (), {"__bool__": lambda self: False, "__repr__": lambda self: "unsaid"})()  # of what may be known to be None
+
+T = TypeVar("T", bound="Plain")
+
+
+def said_as(name: str | None, *, brief: bool = False, **more: Any) -> Any:
+    """A field that JSON knows by another name; None: not at all, and two results that differ in it alone are equal.
+
+    brief: JSON leaves it out where it is as by default.
+    """
+    return field(metadata={"json": name} | ({"brief": True} if brief else {}), compare=name is not None, **more)
+
+
+class Plain:
+    """A frozen dataclass with JSON both ways."""
+
+    __slots__ = ()
+    ALSO: ClassVar[tuple[str, ...]] = ()  # properties that JSON has beside the fields
+    BRIEF: ClassVar[bool] = False  # whether JSON leaves out what is as by default,
+    ALWAYS: ClassVar[tuple[str, ...]] = ()  # but for these fields
+
+    def __init_subclass__(cls) -> None:
+        CLASSES[cls.__name__] = cls
+
+    def __post_init__(self) -> None:
+        """What no class describes is held in plain values, as JSON gives it back; a mapping given for a part becomes that part."""
+        about = _of(type(self))
+        for name, several in about.free:
+            given = plain(getattr(self, name))
+            object.__setattr__(self, name, tuple(given) if several and given is not None else given)
+        for name, cls in about.parts:
+            given = getattr(self, name)
+            if isinstance(given, Mapping) and not isinstance(given, Plain):
+                object.__setattr__(self, name, cls.from_dict(given))
+
+    def to_dict(self) -> dict[str, Any]:
+        """The value in what JSON has: objects, lists, texts, numbers, true, false and null."""
+        return {key: plain(value) for key, value in self._said()}
+
+    @classmethod
+    def names(cls) -> tuple[str, ...]:
+        """The fields that JSON has."""
+        return tuple(name for name, _, _ in _of(cls).said)
+
+    def _said(self) -> Iterator[tuple[str, Any]]:
+        """What JSON has of it: (key, value) of the fields in order, then of the properties beside them."""
+        for name, key, default in _of(type(self)).said:
+            value = getattr(self, name)
+            if default is MISSING or not (value is default or value == default):
+                yield key, value
+        for name in self.ALSO:
+            yield name, getattr(self, name)
+
+    @classmethod
+    def from_dict(cls, plain: Mapping[str, Any]) -> Self:
+        """The value that `to_dict` wrote. Keys that are not known are passed over: a later version may have added them."""
+        return filled(cls, plain)
+
+
+class ResultPart(Plain, Mapping[str, Any]):
+    """A piece of a result. It can also be read by the keys of its JSON, as the mappings it stands for were: `difference["lower"]`."""
+
+    __slots__ = ()
+
+    def __getitem__(self, key: str) -> Any:
+        return dict(self._said())[key]
+
+    def __iter__(self) -> Iterator[str]:
+        return (key for key, _ in self._said())
+
+    def __len__(self) -> int:
+        return sum(1 for _ in self._said())
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
+class Result(Plain, Displayable):
+    """An answer to a question. JSON has its kind and schema first, what goes with every answer last."""
+
+    KIND: ClassVar[str] = ""
+    SCHEMA: ClassVar[int] = 1
+
+    warnings: tuple[str, ...] = ()
+    signature: str = ""
+
+    def __init_subclass__(cls) -> None:
+        CLASSES[cls.__name__] = cls
+        if "KIND" in cls.__dict__:
+            KINDS[cls.KIND] = cls
+
+    @property
+    def headline(self) -> str:
+        """What it says in a few words."""
+        return str(getattr(self, "conclusion", "")) or self.signature
+
+    def __repr__(self) -> str:
+        line = " ".join(self.headline.split())
+        return f"<{type(self).__name__}: {line if len(line) <= 120 else line[:119] + '…'}>"
+
+    def to_dict(self) -> dict[str, Any]:
+        """The answer in what JSON has, as `--format json` writes it."""
+        said = Plain.to_dict(self)
+        last: dict[str, Any] = {name: said.pop(name) for name in ("warnings", "hints", "signature") if name in said}
+        return {"kind": self.KIND, "schema": self.SCHEMA, **said, **last}
+
+    @classmethod
+    def from_dict(cls, plain: Mapping[str, Any]) -> Self:
+        """The answer that `to_dict` wrote, by this version or an earlier one."""
+        cls.refuse_other(plain)
+        return filled(cls, plain)
+
+    @classmethod
+    def refuse_other(cls, plain: Mapping[str, Any]) -> None:
+        """What is of another kind, or of a schema that is not known, is not read."""
+        if plain.get("kind") != cls.KIND or plain.get("schema") != cls.SCHEMA:
+            raise UsageError(
+                "cannot read the result",
+                got=f"kind {plain.get('kind')!r}, schema {plain.get('schema')!r}",
+                need=f"a {cls.KIND} of schema {cls.SCHEMA}",
+            )
+
+
+# ---- how fields are written and read ------------------------------------------------------------------------------------
+
+
+def filled(cls: type[T], plain: Mapping[str, Any], **made: Any) -> T:
+    """A value from what JSON has of its fields; `made` are fields that were made otherwise."""
+    about = _of(cls)
+    for name, key, needed in about.read:
+        if name not in made and key in plain:
+            made[name] = _read(about.types[name], plain[key])
+        elif name not in made and needed:
+            raise KeyError(key)
+    return cls(**made)
+
+
+def plain(value: Any) -> Any:
+    """A value in what JSON has."""
+    if hasattr(value, "to_dict"):
+        return value.to_dict()
+    if isinstance(value, Mapping):
+        return {key: plain(each) for key, each in value.items()}
+    return [plain(each) for each in value] if isinstance(value, tuple | list) else value
+
+
+class _Fields:
+    """What is asked of the fields of a class again and again, looked up once."""
+
+    def __init__(self, cls: Any) -> None:
+        each = [(one, one.metadata.get("json", one.name)) for one in fields(cls)]
+        self.said = [(one.name, key, _left_out(cls, one)) for one, key in each if key is not None]  # (field, key, what JSON leaves out)
+        free = [(one.name, str(one.type)) for one, _ in each if "Mapping" in str(one.type) or "Any" in str(one.type)]
+        self.free = [(name, words.startswith("tuple")) for name, words in free]  # what no class describes, and whether in a tuple
+        self.parts = [(one.name, CLASSES[word]) for one, _ in each if (word := str(one.type).removesuffix(" | None")) in CLASSES]
+        self.read = [(one.name, key, one.default is one.default_factory is MISSING) for one, key in each if key is not None]
+        self.cls = cls
+
+    @cached_property
+    def types(self) -> dict[str, Any]:
+        return get_type_hints(self.cls, localns=CLASSES)
+
+
+_FIELDS: dict[type, _Fields] = {}
+
+
+def _of(cls: type[Plain]) -> _Fields:
+    if cls not in _FIELDS:
+        _FIELDS[cls] = _Fields(cls)
+    return _FIELDS[cls]
+
+
+def _left_out(cls: type[Plain], each: Field[Any]) -> Any:
+    if not each.metadata.get("brief", cls.BRIEF and each.name not in cls.ALWAYS):
+        return MISSING
+    return each.default if each.default_factory is MISSING else each.default_factory()
+
+
+def _read(kind: Any, value: Any) -> Any:
+    """A plain value as a field of this type has it."""
+    origin, inside = get_origin(kind), get_args(kind)
+    if value is None or kind is Any:
+        return value
+    if origin in (Union, UnionType):
+        return _read(next(each for each in inside if each is not NoneType), value)
+    if origin is tuple:
+        if not isinstance(value, list | tuple):
+            raise TypeError(f"{value!r} where a list belongs")
+        return tuple(_read(inside[0], each) for each in value)
+    made: Callable[[Any], Any] | None = getattr(kind, "from_dict", None)
+    return value if made is None else made(value)

@@ -1,0 +1,127 @@
+"""What `compare` answers with: two systems, their difference, its test; and many systems on a board, with tiers."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from steelyard.results.base import Result, ResultPart, said_as
+from steelyard.results.measurement import Interval, Slice
+from steelyard.tally.joint import JointCounts
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class System(ResultPart):
+    """One side of a comparison: its name, its estimate, its own interval and standard error, as `measure` gives them."""
+
+    name: str
+    estimate: float | None
+    interval: Interval | None
+    standard_error: float | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Difference(ResultPart):
+    """Candidate minus baseline, always. `lower` and `upper` are the ends of its interval."""
+
+    ALSO = ("lower", "upper")
+
+    estimate: float | None = None
+    interval: Interval | None = None
+    standard_error: float | None = None
+
+    @property
+    def lower(self) -> float | None:
+        return None if self.interval is None else self.interval.low
+
+    @property
+    def upper(self) -> float | None:
+        return None if self.interval is None else self.interval.high
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Test(ResultPart):
+    """A test of no difference. `details` holds what a test adds: its share, its degrees of freedom, how exact it is."""
+
+    __test__ = False  # not a test of pytest's
+
+    name: str
+    alternative: str
+    statistic: float | None
+    p_value: float | None
+    details: Mapping[str, Any] = said_as("details", brief=True, default_factory=dict)
+
+    def __str__(self) -> str:
+        return self.name
+
+    def __eq__(self, other: object) -> bool:
+        """Also equal to its name: so the test of a verdict could be asked for in 0.1.0."""
+        if isinstance(other, str):
+            return self.name == other
+        return isinstance(other, Test) and self.to_dict() == other.to_dict()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ComparedSlice(Slice):
+    """The comparison of a slice, None where it could not be made; its p-value corrected over the slices of a column."""
+
+    comparison: Comparison | None
+    p_adjusted: float | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
+class Comparison(Result):
+    """Is the candidate better than the baseline? difference is candidate minus baseline, always."""
+
+    KIND = "comparison"
+
+    design: str
+    metric: str
+    n: int
+    higher_is_better: bool = True
+    baseline: System
+    candidate: System
+    difference: Difference
+    test: Test
+    flips: Mapping[str, int] | None = None
+    probability_candidate_better: float | None = None
+    equivalence: Mapping[str, Any] | None = None
+    correlation: float | None = None
+    mde: float | None = None
+    unmatched: Mapping[str, int] | None = None
+    conclusion: str = ""
+    telling: tuple[Mapping[str, Any], ...] = said_as("telling_items", default=())
+    table: JointCounts | None = None
+    slices: tuple[ComparedSlice, ...] = ()
+    details: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def p_value(self) -> float | None:
+        return self.test.p_value
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ranked(System):
+    """A system on a board. Systems of one tier cannot be told apart."""
+
+    tier: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
+class Leaderboard(Result):
+    """Many systems: each with its interval, the pairs with corrected p-values, and tiers that cannot be told apart."""
+
+    KIND = "leaderboard"
+
+    metric: str
+    correction: str
+    n: int
+    rows: tuple[Ranked, ...]
+    pairs: tuple[Comparison, ...]
+    omnibus: Mapping[str, Any] | None = None
+    ranks: Mapping[str, Any] | None = None
+
+    @property
+    def headline(self) -> str:
+        return f"{self.metric}: {' > '.join(f'{row.name} (tier {row.tier})' for row in self.rows)}"
