@@ -11,6 +11,7 @@ from steelyard.infer.paired.mcnemar import check_alternative
 from steelyard.infer.planning.power import minimum_detectable
 from steelyard.limits import within
 from steelyard.results.measurement import Interval
+from steelyard.tally.pairing import TWO_SYSTEMS, Sides
 
 TESTS = (
     "mcnemar-midp",
@@ -61,6 +62,7 @@ class CompareOptions:
     correction: str = "holm"
     higher_is_better: bool | None = None  # what a log says of its scores; None: what the metric says
     about_runs: bool = False  # whether the question is about the runs of these very items
+    sides: Sides = TWO_SYSTEMS  # how the two are spoken of
 
     @property
     def level(self) -> float:

@@ -55,7 +55,7 @@ def compare_flips(flips: Flips, asked: CompareOptions, *, error_rate: bool = Fal
         found.equivalence |= {"rope": rope_words(believed, higher_is_better=not error_rate)}
     if gained == lost == 0:
         found.details["identical"] = True
-        asked.warn("the two systems are right and wrong on exactly the same items: identical answers, or one run compared with itself")
+        asked.warn(asked.sides.identical.format("are right and wrong on exactly the same items"))
     return found
 
 

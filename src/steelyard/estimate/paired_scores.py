@@ -75,7 +75,7 @@ def compare_scores(
         found.equivalence = equivalence_words(e.p_lower, e.p_upper, asked.margin, asked, higher_is_better=metric.facts.higher_is_better)
     if not d.any():
         found.details["identical"] = True
-        asked.warn("the two systems have the same score on every item: identical answers, or one run compared with itself")
+        asked.warn(asked.sides.identical.format("have the same score on every item"))
     return found
 
 

@@ -69,8 +69,8 @@ def paired(baseline: SystemItems, candidate: SystemItems, asked: CompareOptions)
     names = [() if run.id is None else run.id.names for run in runs]
     for sentence in dict.fromkeys(said for each in (names[:1] if names[0] == names[1] else names) for said in told_of_look_alikes(each)):
         asked.warn(sentence)
-    pairs, report = match(runs[0], runs[1])
-    for sentence in settle_pairing(report, asked.unmatched):
+    pairs, report = match(runs[0], runs[1], asked.sides)
+    for sentence in settle_pairing(report, asked.unmatched, asked.sides):
         asked.warn(sentence)
     if baseline.items.id is None:
         vouched = ", with equal truths" if runs[0].truth is not None else ", on trust"

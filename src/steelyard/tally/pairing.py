@@ -16,6 +16,24 @@ ENOUGH_OVERLAP = 0.95
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Sides:
+    """How the two sides of a pairing are spoken of. may_differ: they could also be compared as different items."""
+
+    baseline: str = "baseline"
+    candidate: str = "candidate"
+    verb: str = "compares"
+    may_differ: bool = True
+    identical: str = "the two systems {}: identical answers, or one run compared with itself"
+
+    def unless(self, first: str, otherwise: str) -> str:
+        """A hint, with what else could be done where the items may differ."""
+        return first + otherwise if self.may_differ else first
+
+
+TWO_SYSTEMS = Sides()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class PairingReport:
     """How two sets of ids meet. Examples are a few ids each, for the message; ids that look alike are counted over all of them."""
 
@@ -51,30 +69,31 @@ def _almost(report: PairingReport) -> str:
     return ""
 
 
-def settle_pairing(report: PairingReport, unmatched: str) -> list[str]:
+def settle_pairing(report: PairingReport, unmatched: str, sides: Sides = TWO_SYSTEMS) -> list[str]:
     """What was done about a pairing, in sentences; or an error with counts, an example and the option that decides."""
     if report.conflicting_truths:
         raise DataError(
             "cannot pair the items",
             got=f"{report.conflicting_truths} id(s) with different truths, such as {_shown(report.example_conflicts)}",
             need="one truth per id",
-            hint="the two runs were made on different data; correct one of them, or compare as different items with design='unpaired'",
+            hint="the two runs were made on different data; "
+            + sides.unless("correct one of them", ", or compare as different items with design='unpaired'"),
         )
     if report.matched == 0:
         raise DataError(
             "cannot pair the items",
-            got=f"no id in common ({report.baseline_only} in the baseline, such as {_shown(report.example_baseline_only)}; "
-            f"{report.candidate_only} in the candidate, such as {_shown(report.example_candidate_only)}){_look(report)}",
+            got=f"no id in common ({report.baseline_only} in the {sides.baseline}, such as {_shown(report.example_baseline_only)}; "
+            f"{report.candidate_only} in the {sides.candidate}, such as {_shown(report.example_candidate_only)}){_look(report)}",
             need="the same ids in both",
-            hint=_almost(report) or "name the id column with id=, or compare as different items with design='unpaired'",
+            hint=_almost(report) or sides.unless("name the id column with id=", ", or compare as different items with design='unpaired'"),
         )
     if not report.unmatched:
         return []
     where = [
         f"{many} only in the {name}, such as {_shown(example)}"
         for name, many, example in (
-            ("baseline", report.baseline_only, report.example_baseline_only),
-            ("candidate", report.candidate_only, report.example_candidate_only),
+            (sides.baseline, report.baseline_only, report.example_baseline_only),
+            (sides.candidate, report.candidate_only, report.example_candidate_only),
         )
         if many
     ]
@@ -84,7 +103,7 @@ def settle_pairing(report: PairingReport, unmatched: str) -> list[str]:
             got=f"{report.matched} ids in both, {' and '.join(where)}{_look(report)}",
             need="the same ids in both",
             hint=(f"{almost}; " if (almost := _almost(report)) else "")
-            + "unmatched='drop' compares on the ids in both; design='unpaired' treats the runs as different items",
+            + sides.unless(f"unmatched='drop' {sides.verb} on the ids in both", "; design='unpaired' treats the runs as different items"),
         )
     total = report.matched + max(report.baseline_only, report.candidate_only)
     many = "1 item without a partner was" if report.unmatched == 1 else f"{report.unmatched} items without a partner were"

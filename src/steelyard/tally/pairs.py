@@ -18,7 +18,7 @@ from steelyard.items import Items, Labels
 from steelyard.tally.counts import MISSING, declared
 from steelyard.tally.design import take
 from steelyard.tally.joint import JointCounts
-from steelyard.tally.pairing import PairingReport
+from steelyard.tally.pairing import TWO_SYSTEMS, PairingReport, Sides
 from steelyard.tally.spelling import MOST, alike_between
 
 IntArray = npt.NDArray[np.int64]
@@ -42,7 +42,7 @@ class Pairs:
         return self.baseline.n == self.items == self.candidate.n
 
 
-def match(baseline: Items, candidate: Items) -> tuple[Pairs, PairingReport]:
+def match(baseline: Items, candidate: Items, sides: Sides = TWO_SYSTEMS) -> tuple[Pairs, PairingReport]:
     """The matched rows of two runs and the report of how they met. Rows without a partner are not in the pairs."""
     if (baseline.id is None) != (candidate.id is None):
         raise DataError(
@@ -52,7 +52,7 @@ def match(baseline: Items, candidate: Items) -> tuple[Pairs, PairingReport]:
             hint="name the id column with id=; of a frame, an index other than 0, 1, 2, ... counts as its ids",
         )
     if baseline.id is None or candidate.id is None:
-        return _by_position(baseline, candidate)
+        return _by_position(baseline, candidate, sides)
     names, places = _meeting(baseline.id, candidate.id)
     parts, codes, only = [], [], []
     for run, of_label in zip((baseline, candidate), places, strict=True):
@@ -93,14 +93,14 @@ def _meeting(a: Labels, b: Labels) -> tuple[list[str], tuple[IntArray, IntArray]
     return names, (one, other)
 
 
-def _by_position(baseline: Items, candidate: Items) -> tuple[Pairs, PairingReport]:
+def _by_position(baseline: Items, candidate: Items, sides: Sides) -> tuple[Pairs, PairingReport]:
     """Without ids only equal length and equal truths can vouch for the order."""
     if baseline.n != candidate.n:
         raise DataError(
             "cannot pair the items",
             got=f"{baseline.n} and {candidate.n} rows without ids",
             need="an id column in both, or the same number of rows in the same order",
-            hint="name it with id=, or compare as different items with design='unpaired'",
+            hint=sides.unless("name the id column with id=", ", or compare as different items with design='unpaired'"),
         )
     rows = np.arange(baseline.n)
     pairs = Pairs(baseline, candidate, rows, rows, baseline.n, ())

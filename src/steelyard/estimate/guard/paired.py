@@ -8,7 +8,7 @@ from typing import Any
 
 from steelyard.errors import DataError
 from steelyard.estimate.changed_items import KEPT, telling_items
-from steelyard.estimate.compare_options import CompareOptions, settle_comparison
+from steelyard.estimate.compare_options import settle_comparison
 from steelyard.estimate.evidence import DECLARE, FALLS, RARE
 from steelyard.estimate.guard.number import GuardOutcome, warn_of_gain
 from steelyard.estimate.guard.paired_parts import PairedJudgement
@@ -18,9 +18,10 @@ from steelyard.estimate.pair_evidence import pair_evidence
 from steelyard.estimate.systems import SystemItems, paired
 from steelyard.infer.paired.decision import agreeing_bounds, decide
 from steelyard.metrics.catalogue import Metric
-from steelyard.tally.pairs import Pairs
+from steelyard.tally.pairing import Sides
 
 WHOLE = 1e-9  # of a level 1 - 2 alpha that would be 0 at alpha = .5
+RUN_AND_REFERENCE = Sides(baseline="reference", candidate="run", verb="checks", may_differ=False, identical="no item changed: zero flips")
 TURNED = {"lost": "gained", "gained": "lost"}
 
 
@@ -59,8 +60,8 @@ def guard_items(
         unmatched=unmatched,
         correction="holm",
     )
-    asked = replace(asked, about_runs=rule.target == "runs")
-    pairs = _paired(reference, candidate, asked)
+    asked = replace(asked, about_runs=rule.target == "runs", sides=RUN_AND_REFERENCE)
+    pairs, _ = paired(reference, candidate, asked)
     if rule.target == "runs" and pairs.plain:
         raise DataError(
             "cannot ask about runs",
@@ -71,27 +72,10 @@ def guard_items(
     # Without a margin of its own the comparison would warn about spreads that the guard judges itself.
     plain = replace(asked, margin=None) if metric.base not in ("accuracy", "error") and rule.margin else asked
     found = pair_evidence(pairs, metric, plain)
-    rule.warnings.extend(_fitting(asked.own.warnings))
+    rule.warnings.extend(asked.own.warnings)
     return _written(
         PairedJudgement(found=found, pairs=pairs, metric=metric, rule=rule, unit=unit, draws=draws, deterministic=deterministic)
     )
-
-
-def _paired(reference: SystemItems, candidate: SystemItems, asked: CompareOptions) -> Pairs:
-    """The matched items; what stands in the way is told in the words of a guard."""
-    try:
-        return paired(reference, candidate, asked)[0]
-    except DataError as reason:
-        told = _fitting([reason.what, reason.got, reason.need])
-        hint = "unmatched='drop' checks on the ids in both" if "in both, " in reason.got else "name the id column with id="
-        kept = reason.hint if "design=" not in reason.hint else hint
-        raise DataError(told[0], got=told[1], need=told[2], hint=kept) from reason
-
-
-def _fitting(warnings: list[str]) -> list[str]:
-    """The warnings of a comparison, in the words of a guard."""
-    said = [w.replace("the baseline", "the reference").replace("the candidate", "the run") for w in warnings]
-    return ["no item changed: zero flips" if "identical answers" in w else w for w in said]
 
 
 def _written(judged: PairedJudgement) -> GuardOutcome:
