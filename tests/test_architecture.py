@@ -24,6 +24,7 @@ LEVEL = {
     "redaction": 0,
     "rounding": 0,
     "options": 1,
+    "declared": 2,
     "outputs": 1,
     "atomic": 1,
     "locking": 2,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Callable, Collection, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from steelyard.errors import UsageError
@@ -15,7 +15,10 @@ class Option:
     """One option: its keyword in Python, its flags on the command line, and one sentence.
 
     repeat: it may be given several times; any other option given twice is refused. also: flags of the same option where
-    they are free (`--task` of a log, where no reference has a task).
+    they are free (`--task` of a log, where no reference has a task). kind: input, output, output_directory, file, path or
+    directory, for what names one of those. least: the smallest whole number. turns_off: the parameter of Python that this
+    switch makes False. command: it is about the command alone (what is printed and where it goes, counts instead of a
+    source), so that Python has no such parameter.
     """
 
     name: str
@@ -26,7 +29,13 @@ class Option:
     default: Any = None
     pair: bool = False
     switch: bool = False
+    turns_off: str = ""
     repeat: bool = False
+    required: bool = False
+    command: bool = False
+    kind: str = ""
+    least: int | None = None
+    short: str = ""
     flag: str = ""
     also: tuple[str, ...] = ()
 
@@ -67,6 +76,8 @@ LOG_CHOICES = (
     Option(name="log_model", metavar="NAME", help="Model to read, if the log has several.", also=("--model",)),
     Option(name="latest", switch=True, help="Read the newest run, if the directory holds several."),
 )
+COMPARED_CHOICES = tuple(replace(each, repeat=each.name in ("log_model", "prompt")) for each in LOG_CHOICES)
+LOG_PARTS = tuple(replace(each, also=()) for each in LOG_CHOICES)  # where --task and --model name a reference
 FORMER = {"task": "log_task", "model_name": "log_model"}  # keywords of `measure` and `compare` before a reference had a task, too
 
 ENGINE = (
@@ -111,6 +122,15 @@ PRIOR_SCALE = Option(
     metavar="SD",
     help="For P(candidate better): the standard deviation of true differences that you expect, in units of the metric."
     "  [default: none, a prior that expects large ones]",
+)
+
+# Where the answer of a check, a record or a run is kept.
+HISTORY = Option(
+    name="history",
+    kind="input",
+    metavar="URL",
+    command=True,
+    help="Keep the run in sqlite:///runs.db or postgresql://host/db; none: nowhere.  [default: what steelyard.toml says]",
 )
 
 SOURCE_OPTIONS = (*COLUMNS, RATIO, *LOG_CHOICES, *ENGINE)

@@ -12,7 +12,8 @@ import pytest
 from click.testing import CliRunner, Result
 
 from steelyard.cli import main as program
-from steelyard.cli.learners import METHODS, learners, load_learner, read_table
+from steelyard.cli.learners import learners, load_learner, read_table
+from steelyard.declared.learners import METHODS
 from steelyard.errors import SteelyardError
 
 MODELS = """

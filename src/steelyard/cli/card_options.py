@@ -2,38 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
 import click
 
-from steelyard.cli.command import OUTPUT, OUTPUT_DIRECTORY
 from steelyard.cli.options import pairs_given
 from steelyard.errors import UsageError
 from steelyard.render.safe import terminal
 
-Command = TypeVar("Command", bound=Callable[..., Any])
 TARGETS = ("card", "eval_results", "google_card", "every_eval_ever")
-_OPTIONS = [
-    click.option("--card", type=OUTPUT, help="Write or update a model card of the Hugging Face Hub, a README.md. What people wrote stays."),
-    click.option("--eval-results", type=OUTPUT, help="Write a file .eval_results/NAME.yaml of the Hub. Data named owner/name."),
-    click.option("--google-card", type=OUTPUT, help="Write or update a model card of Google's, as JSON."),
-    click.option("--every-eval-ever", type=OUTPUT_DIRECTORY, help="Write records of Every Eval Ever below a directory."),
-    click.option("--model", metavar="NAME", help="For cards: the model.  [default: what the results or the card name]"),
-    click.option("--task-type", default="other", show_default=True, metavar="NAME", help="For --card: the Hub's name of the task."),
-    click.option("--task-id", default="default", show_default=True, metavar="NAME", help="For --eval-results: the benchmark's task."),
-    click.option("--metric", metavar="NAME", help="For --eval-results, which holds one score: which one."),
-    click.option("--source-url", metavar="URL", help="For --card and --eval-results: where the evaluation can be seen."),
-    click.option("--about", multiple=True, metavar="KEY=VALUE", help="For --every-eval-ever: organization=NAME, relationship ... Repeat."),
-]
-
-
-def card_options(command: Command) -> Command:
-    """--card and its companions."""
-    for option in reversed(_OPTIONS):
-        command = option(command)
-    return command
 
 
 def cards_asked(options: dict[str, Any]) -> bool:

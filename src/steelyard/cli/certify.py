@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from steelyard.atomic import write_text
-from steelyard.cli.command import OUTPUT, command
-from steelyard.cli.options import BY_ENDING, _width, answer, common
+from steelyard.cli.command import command
+from steelyard.cli.options import BY_ENDING, _width, answer, common, flags
+from steelyard.declared.certify import OPTIONS
 
 if TYPE_CHECKING:
     from steelyard.results.certificate import Certificate
@@ -21,25 +22,7 @@ DONE = Callable[[int, int, float], None]
 
 
 @command(short_help="recompute our claims about coverage, error rates and precision")
-@click.option(
-    "--quick/--full",
-    "quick",
-    default=True,
-    show_default=True,
-    help="A few settings in two minutes, or many in about half an hour on two cores.",
-)
-@click.option("--only", multiple=True, metavar="NAME", help="Only what has this in its name, or fits a pattern with *. Repeat.")
-@click.option("--seed", type=click.IntRange(min=0), help="Of what is simulated.  [default: 0]")
-@click.option("--nightly", is_flag=True, help="Today's date (UTC) is the seed, so that every night tries other data.")
-@click.option("--jobs", type=click.IntRange(min=1), help="Processes.  [default: one per core]")
-@click.option(
-    "--state",
-    type=click.Path(dir_okay=False, path_type=Path),
-    help="Finished settings are kept here, and a run that was interrupted goes on from it."
-    "  [default with --full: steelyard-certify.state; else none]",
-)
-@click.option("--csv", "csv_", type=OUTPUT, help="Also one line per setting into this file.")
-@click.option("--times", is_flag=True, help="Say how many seconds each claim took, the longest first, on standard error.")
+@flags(*OPTIONS)
 @common
 def certify(quick: bool, **options: Any) -> None:
     """Does everything we claim about coverage, error rates and precision still hold?

@@ -9,17 +9,17 @@ from typing import Any
 import click
 
 from steelyard.cli.command import INPUT, command, refuse_given
-from steelyard.cli.history import history_option, keep_in_history
+from steelyard.cli.history import keep_in_history
 from steelyard.cli.options import (
     CHECK_FORMATS,
     answer,
     common_with,
-    judged_columns,
-    log_parts,
+    flags,
     pairs_given,
     run_source_given,
     seed_of,
 )
+from steelyard.declared.check import OPTIONS
 from steelyard.errors import UsageError
 
 NUMBERS = ("alpha", "beta", "sigma", "theta", "margin", "num_samples", "value")
@@ -27,55 +27,7 @@ NUMBERS = ("alpha", "beta", "sigma", "theta", "margin", "num_samples", "value")
 
 @command(short_help="has it become worse than the reference?")
 @click.argument("source", type=INPUT, required=False)
-@click.option("--task", metavar="NAME", help="The task: its references are in DIRECTORY/NAME.yaml.")
-@click.option("--model", metavar="NAME", help="The model, as it is named there.")
-@click.option("--spec", multiple=True, metavar="KEY=VALUE", help="What justifies another accuracy, such as quant_algo=FP8. Repeatable.")
-@click.option("--directory", type=click.Path(file_okay=False), help="Where the references are.  [default: references]")
-@click.option("--value", type=float, help="A bare score instead of a run.")
-@click.option("--suite", type=click.Path(dir_okay=False), help="A TOML file of many checks: one verdict, corrected for their number.")
-@click.option("--metric", metavar="NAME", help="What is compared.  [default: what the reference says]")
-@click.option("--positive", metavar="LABEL", help="The class that f1, precision, recall are about.")
-@click.option("--scale", type=click.Choice(["percent", "fraction", "raw"]), help="Of value, theta, margin and sigma.")
-@click.option("--alpha", type=float, help="False alarms: the share of healthy runs called worse.  [default: 0.05]")
-@click.option("--beta", type=float, help="Misses that the minimum detectable effect is reported for.  [default: 0.2]")
-@click.option("--sigma", type=float, help="Standard deviation of one item's score, for a reference that is a single number.")
-@click.option("--theta", type=float, help="The drop that matters: a pass must rule it out.")
-@click.option("--margin", type=float, help="The drop that is tolerated.  [default: 0]")
-@click.option("--num-samples", type=int, help="Items behind a bare value.")
-@click.option(
-    "--target",
-    type=click.Choice(["items", "runs"]),
-    default="items",
-    show_default=True,
-    help="New items of this kind, or the behaviour on these very items (needs repeats).",
-)
-@click.option(
-    "--range", type=float, nargs=2, metavar="LO HI", help="The least and the greatest score of an item: rare large changes are counted in."
-)
-@click.option(
-    "--unmatched",
-    type=click.Choice(["error", "drop"]),
-    default="error",
-    show_default=True,
-    help="Items on one side only.",
-)
-@click.option(
-    "--missing", type=click.Choice(["error", "wrong", "drop"]), default="error", show_default=True, help="Items without an answer."
-)
-@click.option("--protocol", multiple=True, metavar="KEY=VALUE", help="How the run was made; must be what is on record. Repeatable.")
-@click.option(
-    "--fail-on",
-    type=click.Choice(["inconclusive", "regression"]),
-    default="inconclusive",
-    show_default=True,
-    help="regression: an inconclusive check exits 0.",
-)
-@click.option("--draws", type=int, default=10_000, show_default=True, help="Resamples, where a test needs them.")
-@click.option("--seed", default="0", show_default=True, metavar="INT", help="Of everything random.")
-@click.option("--config", type=click.Path(dir_okay=False), help="A steelyard.toml.  [default: the nearest upward]")
-@history_option
-@judged_columns
-@log_parts
+@flags(*OPTIONS)
 @common_with(CHECK_FORMATS)
 def check(source: str | None, **options: Any) -> None:
     """Has a run become worse than the reference on record?

@@ -7,74 +7,25 @@ from typing import Any
 
 import click
 
-from steelyard.cli.command import INPUT, OUTPUT, command, refuse_given
+from steelyard.cli.command import INPUT, command, refuse_given
 from steelyard.cli.options import (
     answer,
     common,
-    compared_choices,
-    data_columns,
-    engine_choice,
+    flags,
     fraction,
     memory_given,
-    memory_limit,
-    prior_scale,
     seed_of,
     source_given,
     split,
     told_while_reading,
 )
+from steelyard.declared.compare import OPTIONS
 from steelyard.errors import UsageError
 
 
 @command(short_help="is one better than the other? (three or more: a leaderboard)")
 @click.argument("sources", type=INPUT, nargs=-1)
-@click.option("--flips", metavar="B,L,G,N", help="Bare counts: right with both, baseline only, candidate only, neither.")
-@click.option("--counts", multiple=True, metavar="K/N", help="Bare counts of different items, twice: the baseline's, the candidate's.")
-@click.option("--wins", metavar="W,T,L", help="Preferences: the candidate won, tied, lost.")
-@click.option("--metric", metavar="NAME", help="What to compare.  [default: accuracy, or mean for scores, auc for probabilities]")
-@click.option("--positive", metavar="LABEL", help="The class that f1, precision, recall, auc are about.")
-@click.option("--labels", metavar="A,B,C", help="The classes and their order; other predictions count as wrong.")
-@click.option("--by", multiple=True, metavar="COLUMN", help="Also one comparison per value; for a leaderboard, ranks over its values.")
-@click.option("--names", metavar="A,B", help="Names of the systems; with one long source, which models and in which order.")
-@click.option("--design", type=click.Choice(["paired", "unpaired"]), help="paired by id, or different items.  [default: paired]")
-@click.option("--unmatched", type=click.Choice(["error", "drop"]), default="error", show_default=True, help="Ids in one run only.")
-@data_columns
-@compared_choices
-@engine_choice
-@memory_limit
-@click.option(
-    "--interval",
-    metavar="METHOD",
-    help="tango, newcombe, bonett-price, wald, bayes, bca, percentile, delta, bounded-t, t, within-item, delong-wilson, delong; "
-    "unpaired: newcombe, miettinen-nurminen, agresti-caffo, wald, bayes, delta, t, delong-wilson, delong."
-    "  [default: the best for the metric]",
-)
-@click.option(
-    "--test",
-    metavar="METHOD",
-    help="mcnemar-midp, mcnemar-exact, mcnemar, randomization, bootstrap, bounded-t, sign-flip, paired-t, wilcoxon, "
-    "within-item, z, welch-t, delong-wilson, delong."
-    "  [default: the best for the metric]",
-)
-@click.option(
-    "--alternative",
-    type=click.Choice(["two-sided", "less", "greater"]),
-    default="two-sided",
-    show_default=True,
-    help="What would count as a difference: either way, or the candidate's number below or above the baseline's.",
-)
-@click.option("--margin", type=float, help="A difference that does not matter: tests equivalence and non-inferiority.")
-@click.option(
-    "--correction",
-    type=click.Choice(["holm", "bh", "bonferroni", "none"]),
-    default="holm",
-    show_default=True,
-    help="For many pairs or slices.",
-)
-@prior_scale
-@click.option("--flips-out", type=OUTPUT, help="Write all items that changed to a CSV file.")
-@click.option("--cd-out", type=OUTPUT, help="Write the critical-difference diagram of a leaderboard over --by as SVG.")
-@click.option("--details", is_flag=True, help="Also print standard errors.")
+@flags(*OPTIONS)
 @common
 def compare(sources: tuple[str, ...], **options: Any) -> None:
     """Is the candidate better than the baseline? Difference is candidate minus baseline, always.

@@ -7,8 +7,9 @@ from typing import Any
 
 import click
 
-from steelyard.cli.command import INPUT, OUTPUT, command
-from steelyard.cli.options import answer, common, pairs_given
+from steelyard.cli.command import command
+from steelyard.cli.options import answer, common, flags, pairs_given
+from steelyard.declared.history import OPTIONS
 from steelyard.errors import SteelyardError, UsageError
 
 ASKED = ("task", "model", "metric", "since", "until")
@@ -16,27 +17,7 @@ TABLES = (".csv", ".jsonl")
 
 
 @command(short_help="the runs so far, and whether they drift")
-@click.option(
-    "--history", type=INPUT, metavar="URL", help="sqlite:///runs.db or postgresql://host/db.  [default: what steelyard.toml says]"
-)
-@click.option("--task", metavar="NAME", help="Only runs of this task.")
-@click.option("--model", metavar="NAME", help="Only runs of this model.")
-@click.option("--spec", multiple=True, metavar="KEY=VALUE", help="Only runs of exactly this spec; none: without one. Repeatable.")
-@click.option("--metric", metavar="NAME", help="Only runs of this metric.")
-@click.option("--verdict", type=click.Choice(["pass", "regression", "inconclusive"]), help="Only runs that were judged so.")
-@click.option("--since", metavar="TIME", help="Not before: a date or a time, UTC.")
-@click.option("--until", metavar="TIME", help="Before: a date or a time, UTC.")
-@click.option("--limit", type=int, help="Runs on a page.  [default: 50]")
-@click.option("--after", metavar="ID", help="The page that follows the run of this id.")
-@click.option("--export", type=OUTPUT, help="Write all of them to a file: .csv or .jsonl.")
-@click.option("--compare", nargs=2, metavar="ID ID", help="Two runs, item by item; the beginning of an id is enough.")
-@click.option("--drift", is_flag=True, help="Have the runs of --task and --model drifted?")
-@click.option("--alpha", type=float, default=0.05, show_default=True, help="Of --drift: false alarms over all looks together.")
-@click.option("--k", type=float, default=0.5, show_default=True, help="Of --drift: what the CUSUM allows each run, in deviations.")
-@click.option("--h", type=float, default=5.0, show_default=True, help="Of --drift: where the CUSUM gives an alarm.")
-@click.option("--draws", type=int, default=9_999, show_default=True, help="Of --drift: permutations for the change point.")
-@click.option("--seed", type=int, default=0, show_default=True, help="Of --drift: of these permutations.")
-@click.option("--config", type=click.Path(dir_okay=False), help="A steelyard.toml.  [default: the nearest upward]")
+@flags(*OPTIONS)
 @common
 def history(**options: Any) -> None:
     """The runs so far, newest first; with --drift, whether a series of them has become worse bit by bit.
@@ -100,12 +81,6 @@ def _export(path: Path, options: dict[str, Any]) -> None:
     many = export_runs(path, options["history"], config=options["config"], verdict=options["verdict"], **_asked(options))
     if not options["quiet"]:
         click.echo(f"{many:,} run{'s' if many != 1 else ''} written to {path}", err=True)
-
-
-def history_option(command: Any) -> Any:
-    """--history for a command whose answer can be kept."""
-    told = "Keep the run in sqlite:///runs.db or postgresql://host/db; none: nowhere.  [default: what steelyard.toml says]"
-    return click.option("--history", type=INPUT, metavar="URL", help=told)(command)
 
 
 def keep_in_history(result: Any, options: dict[str, Any], **facts: Any) -> None:

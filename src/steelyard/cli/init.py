@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
-import click
-
 from steelyard.cli.command import command
-from steelyard.cli.options import answer, common
+from steelyard.cli.options import answer, common, flags
+from steelyard.declared.init import OPTIONS
 
 
 @command(short_help="a commented steelyard.toml and a first reference directory")
-@click.option("--directory", default="references", show_default=True, metavar="NAME", help="Where the references will be.")
+@flags(*OPTIONS)
 @common
 def init(directory: str, **options: Any) -> None:
     """Write a commented steelyard.toml and a directory for references, here. What is there is never touched.

@@ -12,55 +12,15 @@ from typing import Any
 import click
 
 from steelyard.cli.command import INPUT, command
-from steelyard.cli.options import answer, common, prior_scale, seed_of, split
+from steelyard.cli.options import answer, common, flags, seed_of, split
+from steelyard.declared.learners import OPTIONS
 from steelyard.errors import AmbiguityError, DataError, UsageError
-
-METHODS = ("corrected-repeated-kfold", "corrected-resampled", "5x2cv-t", "5x2cv-f", "kfold", "disjoint-sets")
 
 
 @command(short_help="is one learning algorithm better? (cross-validation)")
 @click.argument("baseline", type=INPUT, metavar="BASELINE")
 @click.argument("candidate", type=INPUT, metavar="CANDIDATE")
-@click.option(
-    "--data",
-    required=True,
-    type=INPUT,
-    metavar="SOURCE",
-    help="Table with one row per item: CSV, JSON Lines, Parquet ... or - for standard input.",
-)
-@click.option("--target", required=True, metavar="COLUMN", help="Column to be learned.")
-@click.option("--features", multiple=True, metavar="COLUMN", help="Columns to learn from; repeat or join by commas.  [default: all others]")
-@click.option(
-    "--group", metavar="COLUMN", help="Column of items that belong together: never in training and test at once. 'none': no groups."
-)
-@click.option(
-    "--metric",
-    default="accuracy",
-    show_default=True,
-    metavar="NAME",
-    help="accuracy, macro_f1, f1, mcc, kappa, auc, brier ...; for numbers mae, rmse, r2, spearman.",
-)
-@click.option("--positive", metavar="LABEL", help="The class that f1, precision, recall, auc are about.")
-@click.option("--method", type=click.Choice(METHODS), default=METHODS[0], show_default=True, help="How the items are split and tested.")
-@click.option("--folds", type=int, help="Parts of a partition.  [default: 10]")
-@click.option("--repeats", type=int, help="Partitions, or random splits.  [default: 10; kfold 1; corrected-resampled 30]")
-@click.option("--test-size", type=float, help="Share to test on.  [default: corrected-resampled 0.1, disjoint-sets 0.5]")
-@click.option("--stratify/--no-stratify", default=None, help="Keep the shares of the classes in every split.  [default: for labels]")
-@click.option("--absent", type=click.Choice(["skip", "zero"]), help="A class without cases in a macro average.  [default: undefined]")
-@click.option(
-    "--alternative",
-    type=click.Choice(["two-sided", "less", "greater"]),
-    default="two-sided",
-    show_default=True,
-    help="Of the test: candidate minus baseline is not 0, below 0, above 0.",
-)
-@click.option("--confidence-level", type=float, default=0.95, show_default=True, help="Of the interval, between 0 and 1.")
-@click.option(
-    "--side", type=click.Choice(["two", "lower", "upper"]), default="two", show_default=True, help="A two-sided interval, or one bound."
-)
-@prior_scale
-@click.option("--seed", default="0", show_default=True, metavar="INT", help="Of the splits; 'none' draws one and prints it.")
-@click.option("--workers", type=int, default=1, show_default=True, help="Splits at a time (needs joblib); -1: one per core.")
+@flags(*OPTIONS)
 @common
 def learners(baseline: str, candidate: str, **options: Any) -> None:
     """Is one learning algorithm better than another, on data like these?

@@ -14,56 +14,23 @@ from steelyard.cli.options import (
     RECORD_FORMAT,
     answer,
     common_with,
-    data_columns,
-    engine_choice,
+    flags,
     fraction,
-    log_choices,
     memory_given,
-    memory_limit,
     pairs_given,
     seed_of,
     source_given,
     split,
     told_while_reading,
 )
+from steelyard.declared.measure import OPTIONS
 from steelyard.errors import UsageError
 from steelyard.outputs import refuse_overwriting
 
 
 @command(short_help="how good is it, and how sure are we?")
 @click.argument("source", type=INPUT, required=False)
-@click.option("--counts", metavar="K/N", help="Bare counts instead of a source: 85/100 is 85 right of 100.")
-@click.option("--tp", type=click.IntRange(min=0), help="True positives, with --fp and --fn, instead of a source.")
-@click.option("--fp", type=click.IntRange(min=0), help="False positives.")
-@click.option("--fn", type=click.IntRange(min=0), help="False negatives.")
-@click.option("--tn", type=click.IntRange(min=0), help="True negatives, for metrics that need them.")
-@click.option(
-    "--metric",
-    multiple=True,
-    metavar="NAME",
-    help="What to measure: accuracy, macro_f1, each_recall, fbeta:2, mcc, mean, auc, pass@5 ... Repeat or join by commas."
-    "  [default: by what the source holds]",
-)
-@click.option("--positive", metavar="LABEL", help="The class that f1, precision, recall, auc are about.")
-@click.option("--labels", metavar="A,B,C", help="The classes and their order; other predictions count as wrong.")
-@click.option("--by", multiple=True, metavar="COLUMN", help="Also one measurement per value of this column.")
-@data_columns
-@log_choices
-@engine_choice
-@memory_limit
-@click.option(
-    "--interval",
-    metavar="METHOD",
-    help="wilson, clopper-pearson, jeffreys, mid-p, agresti-coull, wald, bayes, hdi, bca, percentile, delta, t, bounded-t, "
-    "studentized, wilson-mean, betting, delong-wilson, delong, delta-wilson, fisher-z.  [default: the best for each metric]",
-)
-@click.option(
-    "--about",
-    multiple=True,
-    metavar="KEY=VALUE",
-    help="For --format every-eval-ever: model=DEVELOPER/NAME, evaluation=NAME, organization=NAME, relationship, dataset ... Repeat.",
-)
-@click.option("--details", is_flag=True, help="Also print standard errors.")
+@flags(*OPTIONS)
 @common_with(MEASURE_FORMATS)
 def measure(source: str | None, **options: Any) -> None:
     """How good is a model, and how sure are we?

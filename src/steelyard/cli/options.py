@@ -6,7 +6,6 @@ import os
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import replace
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -14,7 +13,7 @@ import click
 
 from steelyard import options as declared
 from steelyard.atomic import write_text
-from steelyard.cli.command import OUTPUT
+from steelyard.cli.command import INPUT, OUTPUT, OUTPUT_DIRECTORY
 from steelyard.errors import UsageError
 from steelyard.options import Option
 from steelyard.redaction import redact
@@ -30,24 +29,39 @@ PATIENCE = 1.0  # seconds of reading before it is told how far it is
 RUN_COLUMNS = tuple(option.name for option in declared.RUN_COLUMNS)
 
 
-def flags(*chosen: Option, also: bool = True) -> Callable[[Command], Command]:
-    """Declared options as flags of a command, in their order. also: their second flags too, where those are free."""
+KINDS: Mapping[str, click.ParamType[Any]] = {
+    "input": INPUT,
+    "output": OUTPUT,
+    "output_directory": OUTPUT_DIRECTORY,
+    "file": click.Path(dir_okay=False),
+    "path": click.Path(dir_okay=False, path_type=Path),
+    "directory": click.Path(file_okay=False),
+}
+
+
+def flags(*chosen: Option) -> Callable[[Command], Command]:
+    """Declared options as flags of a command, in their order."""
 
     def add(command: Command) -> Command:
         for option in reversed(chosen):
-            command = _flag(option, also)(command)
+            command = _flag(option)(command)
         return command
 
     return add
 
 
-def _flag(option: Option, also: bool) -> Callable[[Command], Command]:
-    words = [option.main_flag, *(option.also if also else ())]
+def _flag(option: Option) -> Callable[[Command], Command]:
+    words = [*filter(None, [option.short]), option.main_flag, *option.also]
     given: dict[str, Any] = {"help": option.help, "metavar": option.metavar, "multiple": option.repeat, "type": option.type}
+    given["required"] = option.required
     if option.switch:
-        given = {"help": option.help, "is_flag": True}
+        given = {"help": option.help, "is_flag": True} | ({"default": None} if "/" in option.flag else {})
     elif option.choices:
         given |= {"type": click.Choice(option.choices)}
+    elif option.kind:
+        given |= {"type": KINDS[option.kind]}
+    elif option.least is not None:
+        given |= {"type": click.IntRange(min=option.least)}
     if option.pair:
         given |= {"nargs": 2}
     if option.default is not None:
@@ -101,17 +115,6 @@ def _add_common(command: Command, formats: tuple[str, ...], output: bool) -> Com
     ):
         command = option(command)
     return command
-
-
-data_columns = flags(*declared.COLUMNS, declared.RATIO, *declared.INTERVALS)
-run_columns = flags(*declared.RUN_COLUMNS)
-judged_columns = flags(*declared.RUN_COLUMNS, declared.RATIO)
-log_choices = flags(*declared.LOG_CHOICES)
-compared_choices = flags(*(replace(one, repeat=one.name in ("log_model", "prompt")) for one in declared.LOG_CHOICES))
-log_parts = flags(*declared.LOG_CHOICES, also=False)  # where --task and --model name a reference
-engine_choice = flags(*declared.ENGINE)
-memory_limit = flags(declared.MEMORY)
-prior_scale = flags(declared.PRIOR_SCALE)
 
 
 def source_given(options: Mapping[str, Any]) -> dict[str, Any]:

@@ -4,27 +4,15 @@ from __future__ import annotations
 
 from typing import Any
 
-import click
-
 from steelyard.cli.command import command
-from steelyard.cli.options import answer, common
+from steelyard.cli.options import answer, common, flags
+from steelyard.declared.plan_designs import OPTIONS
 
 NUMBERS = ("theta", "expected", "sigma", "discordance", "repeats", "within", "alpha", "beta", "price", "batch", "available", "pool")
 
 
 @command(short_help="the same question under several designs, side by side, with cost")
-@click.option("--theta", type=float, required=True, help="The drop that matters, as a share of the items: .02 is two points.")
-@click.option("--expected", type=float, help="The accuracy before the drop, for designs that use its own spread.")
-@click.option("--sigma", type=float, help="Standard deviation of one item's score.  [default: 0.5, the worst case for right or wrong]")
-@click.option("--discordance", type=float, help="Share of items on which two healthy runs differ; without it nothing paired is known.")
-@click.option("--repeats", type=int, metavar="K", help="Answers to each item, for the design with repeats (with --within).")
-@click.option("--within", type=float, metavar="SD", help="Standard deviation of one answer within an item.")
-@click.option("--alpha", type=float, default=0.05, show_default=True, help="False alarms: the share of healthy runs called worse.")
-@click.option("--beta", type=float, default=0.2, show_default=True, help="Misses: the share of real drops of theta that pass.")
-@click.option("--price", type=float, help="Of one call of the model, in any currency.")
-@click.option("--batch", type=int, default=32, show_default=True, help="Items between two looks of the design that stops early.")
-@click.option("--available", type=int, help="Items there are at all.")
-@click.option("--pool", type=int, help="Items the reference covers, if many more than a run asks: adds regression on them.")
+@flags(*OPTIONS)
 @common
 def designs(**options: Any) -> None:
     """What does each design ask for, to notice the same drop?

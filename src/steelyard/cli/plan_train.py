@@ -7,7 +7,8 @@ from typing import Any
 import click
 
 from steelyard.cli.command import INPUT, command
-from steelyard.cli.options import PLAN_FORMATS, answer, common_with, seed_of, split
+from steelyard.cli.options import PLAN_FORMATS, answer, common_with, flags, seed_of, split
+from steelyard.declared.plan_train import OPTIONS
 from steelyard.errors import UsageError
 
 FITTING = ("truth", "features", "group", "metric", "positive", "sizes", "repeats", "test_size", "workers")
@@ -16,34 +17,7 @@ READING = ("size", "score", "seed_column", "n_test")
 
 @command(short_help="how many training items to reach a target?")
 @click.argument("curve", type=INPUT, required=False, metavar="[CURVE]")
-@click.option("--target", type=float, required=True, help="The score to be reached, such as .9; between 0 and 1 unless lower is better.")
-@click.option("--size", metavar="COLUMN", help="Column with the training size.  [default: size, n, train_size, n_train, training_size]")
-@click.option("--score", metavar="COLUMN", help="Column with the score.  [default: score, accuracy, f1, value, test_score]")
-@click.option(
-    "--seed-column",
-    metavar="COLUMN",
-    help="Column that says which points are one curve; 'none': nothing does.  [default: seed, repeat, run, fold, trial]",
-)
-@click.option("--n-test", metavar="COLUMN", help="Column with the number of test items, or one number for all points; 'none' ignores it.")
-@click.option("--lower-is-better", is_flag=True, help="The score is an error or a loss, 0 at best.")
-@click.option("--learner", type=INPUT, metavar="PKG.MOD:NAME", help="Measure the curve of this learner first, on --data.")
-@click.option("--data", type=INPUT, metavar="SOURCE", help="With --learner: table with one row per item, or - for standard input.")
-@click.option("--truth", metavar="COLUMN", help="With --learner: column to be learned.")
-@click.option("--features", multiple=True, metavar="COLUMN", help="With --learner: columns to learn from.  [default: all others]")
-@click.option("--group", metavar="COLUMN", help="With --learner: items that belong together. 'none': no groups.")
-@click.option(
-    "--metric", metavar="NAME", help="With --learner: accuracy, macro_f1, auc ...; mae, rmse, r2 for numbers.  [default: accuracy]"
-)
-@click.option("--positive", metavar="LABEL", help="With --learner: the class that f1, precision, recall, auc are about.")
-@click.option(
-    "--sizes", multiple=True, metavar="N", help="With --learner: training sizes, repeated or joined by commas.  [default: 8 of them]"
-)
-@click.option("--repeats", type=int, help="With --learner: seeds, each with its own test rows.  [default: 5]")
-@click.option("--test-size", type=float, help="With --learner: share to test on.  [default: 0.25]")
-@click.option("--workers", type=int, help="With --learner: fits at a time (needs joblib); -1: one per core.  [default: 1]")
-@click.option("--confidence-level", type=float, default=0.95, show_default=True, help="Of the interval, between 0 and 1.")
-@click.option("--draws", type=int, default=2000, show_default=True, help="Redrawn curves behind the interval.")
-@click.option("--seed", default="0", show_default=True, metavar="INT", help="Of everything random; 'none' draws one and prints it.")
+@flags(*OPTIONS)
 @common_with(PLAN_FORMATS)
 def train(curve: str | None, **options: Any) -> None:
     """How many training items reach the target?

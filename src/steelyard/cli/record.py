@@ -7,37 +7,14 @@ from typing import Any
 import click
 
 from steelyard.cli.command import INPUT, command
-from steelyard.cli.history import history_option, keep_in_history
-from steelyard.cli.options import answer, common, judged_columns, log_parts, pairs_given, run_source_given
+from steelyard.cli.history import keep_in_history
+from steelyard.cli.options import answer, common, flags, pairs_given, run_source_given
+from steelyard.declared.record import OPTIONS
 
 
 @command(short_help="put a run on record as the reference (several sources: several runs)")
 @click.argument("sources", type=INPUT, nargs=-1, required=True, metavar="SOURCE...")
-@click.option("--task", required=True, metavar="NAME", help="The task: references go to DIRECTORY/NAME.yaml.")
-@click.option("--model", required=True, metavar="NAME", help="The model's name there.")
-@click.option("--spec", multiple=True, metavar="KEY=VALUE", help="What justifies another accuracy, such as quant_algo=FP8. Repeatable.")
-@click.option("--directory", type=click.Path(file_okay=False), help="Where the references are.  [default: references]")
-@click.option("--update", is_flag=True, help="Replace an entry that is there; the history keeps a line.")
-@click.option("--reason", metavar="TEXT", help="Why this value is right; kept with the entry and in the history.")
-@click.option("--protocol", multiple=True, metavar="KEY=VALUE", help="How the run was made: prompt, decoding, scorer. Repeatable.")
-@click.option("--metric", metavar="NAME", help="What is recorded.  [default: accuracy for right or wrong, mean for scores]")
-@click.option("--positive", metavar="LABEL", help="The class that f1, precision, recall are about.")
-@click.option("--scale", type=click.Choice(["percent", "fraction", "raw"]), help="Of the value.  [default: fraction for scores in 0..1]")
-@click.option("--theta", type=float, help="The drop that matters, written into the entry.")
-@click.option("--margin", type=float, help="The drop that is tolerated, written into the entry.")
-@click.option("--alpha", type=float, help="False alarms, written into the entry.")
-@click.option("--beta", type=float, help="Misses, written into the entry.")
-@click.option("--sigma", type=float, help="Standard deviation of one item's score, written into the entry.")
-@click.option("--deterministic", is_flag=True, help="The model answers the same every time: one run is enough.")
-@click.option("--ids", type=click.Choice(["kept", "hashed"]), help="Store ids as they are, or only their hashes.  [default: kept]")
-@click.option("--no-items", is_flag=True, help="Store the value alone: the next check is then the weaker, unpaired one.")
-@click.option(
-    "--missing", type=click.Choice(["error", "wrong", "drop"]), default="error", show_default=True, help="Items without an answer."
-)
-@click.option("--config", type=click.Path(dir_okay=False), help="A steelyard.toml.  [default: the nearest upward]")
-@history_option
-@judged_columns
-@log_parts
+@flags(*OPTIONS)
 @common
 def record(sources: tuple[str, ...], **options: Any) -> None:
     """Put one or several runs of a model on record as the reference of a task.

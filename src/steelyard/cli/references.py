@@ -7,9 +7,8 @@ from typing import Any
 import click
 
 from steelyard.cli.command import Group
-from steelyard.cli.options import Command, answer, common, pairs_given
-
-DIALECTS = ("trtllm", "vllm")  # of questions/references/importing.py: help must not import it
+from steelyard.cli.options import answer, common, flags, pairs_given
+from steelyard.declared.references import APPROVE, HISTORY, IMPORT, LINT, LIST, REMOVE, RENAME, SHOW
 
 
 @click.group(cls=Group, short_help="list|show|lint|import|history|remove|rename|approve")
@@ -26,20 +25,6 @@ def references() -> None:
     """
 
 
-def _where(command: Command) -> Command:
-    """Where the references are: the same for all."""
-    for option in (
-        click.option("--config", type=click.Path(dir_okay=False), help="A steelyard.toml.  [default: the nearest upward]"),
-        click.option("--directory", type=click.Path(file_okay=False), help="Where the references are.  [default: references]"),
-    ):
-        command = option(command)
-    return command
-
-
-_spec = click.option("--spec", multiple=True, metavar="KEY=VALUE", help="Which entry of the model: quant_algo=FP8. Repeatable.")
-_reason = click.option("--reason", required=True, metavar="TEXT", help="Why; kept in the history.")
-
-
 def _given(options: dict[str, Any], *names: str) -> dict[str, Any]:
     """The options of the question, without those of the answer."""
     given = {name: options[name] for name in (*names, "directory", "config")}
@@ -52,7 +37,7 @@ def _answer(result: Any, options: dict[str, Any]) -> None:
 
 @references.command("list", short_help="every reference, with what a bare score is held to")
 @click.argument("task", required=False)
-@_where
+@flags(*LIST)
 @common
 def list_(task: str | None, **options: Any) -> None:
     """Every reference on record, or those of one task: value, items, runs, bare-score threshold, the drop it
@@ -71,9 +56,7 @@ def list_(task: str | None, **options: Any) -> None:
 @references.command(short_help="one reference in full, and why it is this one")
 @click.argument("task")
 @click.argument("model")
-@_spec
-@click.option("--explain", is_flag=True, help="Hold every entry of the model against the spec, key by key.")
-@_where
+@flags(*SHOW)
 @common
 def show(task: str, model: str, **options: Any) -> None:
     """One reference: its entry, the rule with where each number comes from, what a bare score is held to, the drop
@@ -86,14 +69,12 @@ def show(task: str, model: str, **options: Any) -> None:
     """
     from steelyard.questions.references.listing import show_reference
 
-    _answer(show_reference(task, model, explained=options["explain"], **_given(options)), options)
+    _answer(show_reference(task, model, **_given(options, "explained")), options)
 
 
 @references.command(short_help="what is wrong with them?")
 @click.argument("task", required=False)
-@click.option("--strict", is_flag=True, help="Warnings count as errors do.")
-@click.option("--all", "every", is_flag=True, help="List every finding, not only the first of each kind.")
-@_where
+@flags(*LINT)
 @common
 def lint(task: str | None, **options: Any) -> None:
     """What is wrong with the references: errors, warnings and notes, each with its file and line.
@@ -119,10 +100,7 @@ def lint(task: str | None, **options: Any) -> None:
 
 @references.command("import", short_help="take over the references of another suite")
 @click.argument("path", type=click.Path())
-@click.option("--dialect", type=click.Choice(DIALECTS), required=True, help="TensorRT-LLM's files, or lm-eval configurations of vLLM.")
-@click.option("--update", is_flag=True, help="Replace entries that are there with other numbers.")
-@click.option("--reason", metavar="TEXT", help="Kept in the history.  [default: where it was imported from]")
-@_where
+@flags(*IMPORT)
 @common
 def import_(path: str, **options: Any) -> None:
     """Put the references of another suite on record: one file, or all YAML files of a directory.
@@ -144,8 +122,7 @@ def import_(path: str, **options: Any) -> None:
 @references.command(short_help="how did they come about?")
 @click.argument("task")
 @click.argument("model", required=False)
-@click.option("--spec", multiple=True, metavar="KEY=VALUE", help="Only this entry of the model. Repeatable.  [default: all]")
-@_where
+@flags(*HISTORY)
 @common
 def history(task: str, model: str | None, **options: Any) -> None:
     """The values over time, with who and why, first to last.
@@ -164,10 +141,7 @@ def history(task: str, model: str | None, **options: Any) -> None:
 @references.command(short_help="take one off the record")
 @click.argument("task")
 @click.argument("model")
-@_spec
-@click.option("--line", type=click.IntRange(min=1), help="Which one, where several have the same spec: the line in which it begins.")
-@_reason
-@_where
+@flags(*REMOVE)
 @common
 def remove(task: str, model: str, **options: Any) -> None:
     """Take a reference off the record, with its item outcomes. The history keeps what it was.
@@ -186,8 +160,7 @@ def remove(task: str, model: str, **options: Any) -> None:
 @click.argument("task")
 @click.argument("old")
 @click.argument("new")
-@_reason
-@_where
+@flags(*RENAME)
 @common
 def rename(task: str, old: str, new: str, **options: Any) -> None:
     """Give a model another name in a task's references. Its history follows.
@@ -204,9 +177,7 @@ def rename(task: str, old: str, new: str, **options: Any) -> None:
 @references.command(short_help="say that somebody stands for it")
 @click.argument("task")
 @click.argument("model")
-@_spec
-@_reason
-@_where
+@flags(*APPROVE)
 @common
 def approve(task: str, model: str, **options: Any) -> None:
     """Mark a reference as looked at and approved, with the time and your name. A later update takes the mark back.

@@ -8,19 +8,15 @@ from typing import Any
 import click
 
 from steelyard.atomic import write_text
-from steelyard.cli.card_options import card_options, cards_asked, files_of, write_cards
-from steelyard.cli.command import OUTPUT, command
+from steelyard.cli.card_options import cards_asked, files_of, write_cards
+from steelyard.cli.command import command
+from steelyard.cli.options import flags
+from steelyard.declared.report import OPTIONS
 
 
 @command(short_help="results as one HTML page, to look at and to pass on")
 @click.argument("results", nargs=-1, required=True, type=click.Path(path_type=Path))
-@click.option("-o", "--output", type=OUTPUT, help="The page.  [default: report.html]")
-@click.option("--title", help="The heading of the page.")
-@click.option("--flips", type=click.Path(dir_okay=False, path_type=Path), help="A file of `compare --flips-out`: its items are listed.")
-@click.option("--open", "open_", is_flag=True, help="Open the page in a browser.")
-@card_options
-@click.option("--quiet", is_flag=True, help="No messages on standard error but errors.")
-@click.option("--debug", is_flag=True, help="Show the traceback of an error.")
+@flags(*OPTIONS)
 def report(results: tuple[Path, ...], **options: Any) -> None:
     """Results as one HTML page: the verdict first, then pictures, items, methods.
 

@@ -6,9 +6,10 @@ from typing import Any
 
 import click
 
-from steelyard.cli.command import INPUT, OUTPUT, command, refuse_given
-from steelyard.cli.history import history_option, keep_in_history
-from steelyard.cli.options import CHECK_FORMATS, answer, common_with, pairs_given, prior_scale
+from steelyard.cli.command import INPUT, command, refuse_given
+from steelyard.cli.history import keep_in_history
+from steelyard.cli.options import CHECK_FORMATS, answer, common_with, flags, pairs_given
+from steelyard.declared.run import OPTIONS
 from steelyard.errors import UsageError
 
 OF_VERDICTS = ("junit", "github")  # formats that know a verdict, not the run around it
@@ -16,101 +17,7 @@ OF_VERDICTS = ("junit", "github")  # formats that know a verdict, not the run ar
 
 @command(short_help="evaluate a model now, and stop as soon as the question is decided")
 @click.argument("task", type=INPUT, required=False)
-@click.option(
-    "--model",
-    multiple=True,
-    type=INPUT,
-    metavar="MODEL",
-    help="openai:NAME, python:pkg.mod:function, command:PROGRAM or file:PREDICTIONS. Twice: the first is the baseline.",
-)
-@click.option(
-    "--base-url",
-    multiple=True,
-    metavar="URL",
-    help="Address of an endpoint with OpenAI's API, e.g. http://127.0.0.1:8000/v1; once for all models, or once per model, in order.",
-)
-@click.option(
-    "--api",
-    multiple=True,
-    type=click.Choice(["chat", "completions"]),
-    help="Which of its two calls to use; once, or once per model.  [default: chat]",
-)
-@click.option(
-    "--key-env",
-    multiple=True,
-    metavar="NAME",
-    help="Name of the environment variable that holds the key; once, or once per model.  [default: OPENAI_API_KEY]",
-)
-@click.option("--name", multiple=True, metavar="NAME", help="The model's name in references.  [default: the text after the first colon]")
-@click.option("--against", metavar="NAME", help="The reference to judge by; none: measure only.  [default: its own name, if on record]")
-@click.option("--spec", multiple=True, metavar="KEY=VALUE", help="What justifies another accuracy, such as quant_algo=FP8. Repeatable.")
-@click.option("--directory", type=click.Path(file_okay=False), help="Where the references are.  [default: references]")
-@click.option("--until", metavar="WHEN", help="decided, width=X or n=N.  [default: all items]")
-@click.option("--theta", type=float, help="The drop that matters: --until decided must find it or rule it out.")
-@click.option("--margin", type=float, help="The drop that is tolerated.  [default: 0]")
-@click.option("--alpha", type=float, help="False alarms: the share of healthy runs called worse.  [default: 0.05]")
-@click.option("--beta", type=float, help="Misses of a drop of theta; a pass rules it out at level 1 - beta.  [default: 0.2]")
-@click.option("--scale", type=click.Choice(["percent", "fraction", "raw"]), help="Of theta and margin.")
-@click.option(
-    "--stopping",
-    type=click.Choice(["profile-mcnemar", "empirical-likelihood", "mcnemar", "lan-demets", "e-process", "e-mcnemar", "sprt"]),
-    help="Rule of --until decided.  [default: profile-mcnemar for right or wrong, empirical-likelihood for scores, lan-demets for groups]",
-)
-@click.option("--discordance", type=float, help="For --stopping sprt: the share of items on which two healthy runs differ.")
-@click.option("--looks", type=int, help="Looks that mcnemar and lan-demets plan; the other rules have none.  [default: 20]")
-@click.option("--every", type=int, default=32, show_default=True, help="Items between two looks.")
-@click.option("--n", type=int, help="How many items: a subset in hash order.  [default: what the task says, else all]")
-@click.option("--seed", type=int, help="Random seed of the order of the items.  [default: the task's, else 0]")
-@click.option("--repeats", type=int, default=1, show_default=True, help="How many times each item is asked.")
-@click.option("--concurrency", type=int, help="Maximum concurrent requests.  [default: what suits the model]")
-@click.option("--batch", multiple=True, type=int, help="Items per call of a Python function or command; once, or once per model.")
-@click.option(
-    "--timeout",
-    multiple=True,
-    type=float,
-    help="Total seconds allowed per answer (per attempt of an endpoint, per batch of a function); once, or once per model.",
-)
-@click.option("--max-error-rate", type=float, default=0.02, show_default=True, help="Share of items that may fail before the run ends.")
-@click.option(
-    "--missing",
-    type=click.Choice(["error", "wrong", "drop"]),
-    default="error",
-    show_default=True,
-    help="What to do with items that still fail after retries.",
-)
-@click.option(
-    "--unmatched",
-    type=click.Choice(["error", "drop"]),
-    default="error",
-    show_default=True,
-    help="Items that are not on record, or only there.",
-)
-@prior_scale
-@click.option(
-    "--price",
-    multiple=True,
-    metavar="input=X,output=Y",
-    help="Price of a million tokens, to add up the cost; once, or once per model.",
-)
-@click.option("--dry-run", is_flag=True, help="Show the first prompt, the number of calls, tokens and cost; ask nothing, write nothing.")
-@click.option("--suite", type=click.Path(dir_okay=False), help="A suite file: run and check all of it, one verdict.")
-@click.option("-o", "--output", type=OUTPUT, help="Where the rows go, one JSON object a line.")
-@click.option(
-    "--answer",
-    "answer_",
-    type=OUTPUT,
-    multiple=True,
-    help="Write the answer to a file instead of standard output; several times for several formats, each by its ending.",
-)
-@click.option(
-    "--fail-on",
-    type=click.Choice(["inconclusive", "regression"]),
-    default="inconclusive",
-    show_default=True,
-    help="regression: an inconclusive verdict exits 0.",
-)
-@click.option("--config", type=click.Path(dir_okay=False), help="A steelyard.toml.  [default: the nearest upward]")
-@history_option
+@flags(*OPTIONS)
 @common_with(CHECK_FORMATS, output=False)
 def run(task: str | None, **options: Any) -> None:
     """Evaluate a model on a task now, and stop as soon as the question is decided.

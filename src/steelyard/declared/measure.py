@@ -1,0 +1,43 @@
+"""The options of `steelyard measure`, declared once: flags of the command, keywords of Python, lines of docstrings."""
+
+from __future__ import annotations
+
+from steelyard.options import COLUMNS, ENGINE, INTERVALS, LOG_CHOICES, MEMORY, RATIO, Option
+
+OPTIONS = (
+    Option(name="counts", metavar="K/N", help="Bare counts instead of a source: 85/100 is 85 right of 100."),
+    Option(name="tp", type=int, least=0, help="True positives, with --fp and --fn, instead of a source."),
+    Option(name="fp", type=int, least=0, help="False positives."),
+    Option(name="fn", type=int, least=0, help="False negatives."),
+    Option(name="tn", type=int, least=0, help="True negatives, for metrics that need them."),
+    Option(
+        name="metric",
+        metavar="NAME",
+        repeat=True,
+        help="What to measure: accuracy, macro_f1, each_recall, fbeta:2, mcc, mean, auc, pass@5 ... Repeat or join by "
+        "commas.  [default: by what the source holds]",
+    ),
+    Option(name="positive", metavar="LABEL", help="The class that f1, precision, recall, auc are about."),
+    Option(name="labels", metavar="A,B,C", help="The classes and their order; other predictions count as wrong."),
+    Option(name="by", metavar="COLUMN", repeat=True, help="Also one measurement per value of this column."),
+    *COLUMNS,
+    RATIO,
+    *INTERVALS,
+    *LOG_CHOICES,
+    *ENGINE,
+    MEMORY,
+    Option(
+        name="interval",
+        metavar="METHOD",
+        help="wilson, clopper-pearson, jeffreys, mid-p, agresti-coull, wald, bayes, hdi, bca, percentile, delta, t, "
+        "bounded-t, studentized, wilson-mean, betting, delong-wilson, delong, delta-wilson, fisher-z.  [default: the "
+        "best for each metric]",
+    ),
+    Option(
+        name="about",
+        metavar="KEY=VALUE",
+        repeat=True,
+        help="For --format every-eval-ever: model=DEVELOPER/NAME, evaluation=NAME, organization=NAME, relationship, dataset ... Repeat.",
+    ),
+    Option(name="details", switch=True, help="Also print standard errors."),
+)

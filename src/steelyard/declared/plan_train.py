@@ -1,0 +1,36 @@
+"""The options of `steelyard plan train`, declared once: flags of the command, keywords of Python, lines of docstrings."""
+
+from __future__ import annotations
+
+from steelyard.options import Option
+
+OPTIONS = (
+    Option(name="target", type=float, required=True, help="The score to be reached, such as .9; between 0 and 1 unless lower is better."),
+    Option(name="size", metavar="COLUMN", help="Column with the training size.  [default: size, n, train_size, n_train, training_size]"),
+    Option(name="score", metavar="COLUMN", help="Column with the score.  [default: score, accuracy, f1, value, test_score]"),
+    Option(
+        name="seed_column",
+        metavar="COLUMN",
+        help="Column that says which points are one curve; 'none': nothing does.  [default: seed, repeat, run, fold, trial]",
+    ),
+    Option(name="n_test", metavar="COLUMN", help="Column with the number of test items, or one number for all points; 'none' ignores it."),
+    Option(name="lower_is_better", turns_off="higher_is_better", switch=True, help="The score is an error or a loss, 0 at best."),
+    Option(name="learner", kind="input", metavar="PKG.MOD:NAME", help="Measure the curve of this learner first, on --data."),
+    Option(name="data", kind="input", metavar="SOURCE", help="With --learner: table with one row per item, or - for standard input."),
+    Option(name="truth", metavar="COLUMN", help="With --learner: column to be learned."),
+    Option(name="features", metavar="COLUMN", repeat=True, help="With --learner: columns to learn from.  [default: all others]"),
+    Option(name="group", metavar="COLUMN", help="With --learner: items that belong together. 'none': no groups."),
+    Option(
+        name="metric", metavar="NAME", help="With --learner: accuracy, macro_f1, auc ...; mae, rmse, r2 for numbers.  [default: accuracy]"
+    ),
+    Option(name="positive", metavar="LABEL", help="With --learner: the class that f1, precision, recall, auc are about."),
+    Option(
+        name="sizes", metavar="N", repeat=True, help="With --learner: training sizes, repeated or joined by commas.  [default: 8 of them]"
+    ),
+    Option(name="repeats", type=int, help="With --learner: seeds, each with its own test rows.  [default: 5]"),
+    Option(name="test_size", type=float, help="With --learner: share to test on.  [default: 0.25]"),
+    Option(name="workers", type=int, help="With --learner: fits at a time (needs joblib); -1: one per core.  [default: 1]"),
+    Option(name="confidence_level", type=float, default=0.95, help="Of the interval, between 0 and 1."),
+    Option(name="draws", type=int, default=2000, help="Redrawn curves behind the interval."),
+    Option(name="seed", metavar="INT", default="0", help="Of everything random; 'none' draws one and prints it."),
+)

@@ -1,0 +1,90 @@
+"""The options of `steelyard run`, declared once: flags of the command, keywords of Python, lines of docstrings."""
+
+from __future__ import annotations
+
+from steelyard.options import HISTORY, PRIOR_SCALE, Option
+
+OPTIONS = (
+    Option(
+        name="model",
+        kind="input",
+        metavar="MODEL",
+        repeat=True,
+        help="openai:NAME, python:pkg.mod:function, command:PROGRAM or file:PREDICTIONS. Twice: the first is the baseline.",
+    ),
+    Option(
+        name="base_url",
+        metavar="URL",
+        repeat=True,
+        help="Address of an endpoint with OpenAI's API, e.g. http://127.0.0.1:8000/v1; once for all models, or once per model, in order.",
+    ),
+    Option(
+        name="api",
+        choices=("chat", "completions"),
+        repeat=True,
+        help="Which of its two calls to use; once, or once per model.  [default: chat]",
+    ),
+    Option(
+        name="key_env",
+        metavar="NAME",
+        repeat=True,
+        help="Name of the environment variable that holds the key; once, or once per model.  [default: OPENAI_API_KEY]",
+    ),
+    Option(name="name", metavar="NAME", repeat=True, help="The model's name in references.  [default: the text after the first colon]"),
+    Option(name="against", metavar="NAME", help="The reference to judge by; none: measure only.  [default: its own name, if on record]"),
+    Option(name="spec", metavar="KEY=VALUE", repeat=True, help="What justifies another accuracy, such as quant_algo=FP8. Repeatable."),
+    Option(name="directory", kind="directory", help="Where the references are.  [default: references]"),
+    Option(name="until", metavar="WHEN", help="decided, width=X or n=N.  [default: all items]"),
+    Option(name="theta", type=float, help="The drop that matters: --until decided must find it or rule it out."),
+    Option(name="margin", type=float, help="The drop that is tolerated.  [default: 0]"),
+    Option(name="alpha", type=float, help="False alarms: the share of healthy runs called worse.  [default: 0.05]"),
+    Option(name="beta", type=float, help="Misses of a drop of theta; a pass rules it out at level 1 - beta.  [default: 0.2]"),
+    Option(name="scale", choices=("percent", "fraction", "raw"), help="Of theta and margin."),
+    Option(
+        name="stopping",
+        choices=("profile-mcnemar", "empirical-likelihood", "mcnemar", "lan-demets", "e-process", "e-mcnemar", "sprt"),
+        help="Rule of --until decided.  [default: profile-mcnemar for right or wrong, empirical-likelihood for scores, "
+        "lan-demets for groups]",
+    ),
+    Option(name="discordance", type=float, help="For --stopping sprt: the share of items on which two healthy runs differ."),
+    Option(name="looks", type=int, help="Looks that mcnemar and lan-demets plan; the other rules have none.  [default: 20]"),
+    Option(name="every", type=int, default=32, help="Items between two looks."),
+    Option(name="n", type=int, help="How many items: a subset in hash order.  [default: what the task says, else all]"),
+    Option(name="seed", type=int, help="Random seed of the order of the items.  [default: the task's, else 0]"),
+    Option(name="repeats", type=int, default=1, help="How many times each item is asked."),
+    Option(name="concurrency", type=int, help="Maximum concurrent requests.  [default: what suits the model]"),
+    Option(name="batch", type=int, repeat=True, help="Items per call of a Python function or command; once, or once per model."),
+    Option(
+        name="timeout",
+        type=float,
+        repeat=True,
+        help="Total seconds allowed per answer (per attempt of an endpoint, per batch of a function); once, or once per model.",
+    ),
+    Option(name="max_error_rate", type=float, default=0.02, help="Share of items that may fail before the run ends."),
+    Option(
+        name="missing", choices=("error", "wrong", "drop"), default="error", help="What to do with items that still fail after retries."
+    ),
+    Option(name="unmatched", choices=("error", "drop"), default="error", help="Items that are not on record, or only there."),
+    PRIOR_SCALE,
+    Option(
+        name="price",
+        metavar="input=X,output=Y",
+        repeat=True,
+        help="Price of a million tokens, to add up the cost; once, or once per model.",
+    ),
+    Option(name="dry_run", switch=True, help="Show the first prompt, the number of calls, tokens and cost; ask nothing, write nothing."),
+    Option(name="suite", kind="file", help="A suite file: run and check all of it, one verdict."),
+    Option(name="output", short="-o", kind="output", help="Where the rows go, one JSON object a line."),
+    Option(
+        name="answer_",
+        flag="--answer",
+        kind="output",
+        repeat=True,
+        help="Write the answer to a file instead of standard output; several times for several formats, each by its ending.",
+    ),
+    Option(
+        name="fail_on", choices=("inconclusive", "regression"), default="inconclusive", help="regression: an inconclusive verdict exits 0."
+    ),
+    Option(name="config", kind="file", help="A steelyard.toml.  [default: the nearest upward]"),
+    HISTORY,
+)
