@@ -223,10 +223,22 @@ def engines() -> Iterator[list[str]]:
         yield [name, ours, by_hand, seconds(f"{engine}, 10,000,000 rows: beside bare join + GROUP BY")[1]]
 
 
+def profile_after_batches() -> Iterator[list[str]]:
+    """How often a drop of theta passes, and a healthy run alarms, by the certificate: theta of 2 points."""
+    yield ["two healthy runs differ on", "false alarms at most", "misses after batches of 1", "7", "32", "64"]
+    claim = "stopping early, looked at after every so many items: {} of profile-mcnemar"
+    for churn in ("0.02", "0.05", "0.1", "0.2"):
+        setting = f"theta=0.02 discordance={churn} drop={{}} batch={{}}"
+        alarms = max(figure(claim.format("size"), setting.format("0", batch), "most") for batch in (1, 7, 32, 64))
+        misses = [1 - figure(claim.format("power"), setting.format("0.02", batch)) for batch in (1, 7, 32, 64)]
+        yield [percent(float(churn)), three(alarms), *map(three, misses)]
+
+
 TABLES = {
     "engines.md": {"engines": engines},
     "methods.md": {
         "tests of right or wrong": tests_of_right_or_wrong,
+        "the profile likelihood after batches": profile_after_batches,
         "the exact test that stops early": exact_test_that_stops,
         "sharper differences": sharper_differences,
         "F1": f1_bare,

@@ -23,7 +23,7 @@ TINY = "a proportion: coverage of*"
 @pytest.fixture
 def proportions_only(monkeypatch: pytest.MonkeyPatch) -> None:
     """One family and two settings: what a test has time for."""
-    monkeypatch.setattr(catalogue, "FAMILIES", ("proportions",))
+    monkeypatch.setattr(catalogue, "FAMILIES", ("coverage.proportions",))
     monkeypatch.setattr(proportions, "QUICK", ({"n": 5}, {"n": 20}))
 
 

@@ -107,8 +107,8 @@ def difference_after(
     `share_after`). The two have intervals of their own, Wilson's for the rate; their distances are squared and added:
     low = estimate - hypot(rate (delta - delta_low), |delta_low| (distance to the end of rate that lowers the product)),
     delta = 1 - 2 s. What is exact is s given the course of D; the rate is taken as if n had been fixed, or,
-    `anytime`, with sqrt(2 ln(1 / alpha)) in the place of z: a run that stops after a handful of items stops because few
-    disagree, or many. Where the bound of s alone settles the sign, the bound of the difference keeps it, so p and bound agree.
+    `anytime`, with alpha / 3 outside at each end: a run that stops after a handful of items stops because few disagree, or
+    because many do. Where the bound of s alone settles the sign, the bound of the difference keeps it, so p and bound agree.
     Not binding: the p-value and the bound that speaks for a regression do not count on a pass having been obeyed.
     Assumes: as `share_after`.
     Reference: ZouDonner2008 for squaring and adding; Wilson1927.
@@ -137,7 +137,7 @@ def combined_difference(
     (-0.0263, 0.0263)
     """
     rate = disagreements / n
-    ends = wilson(disagreements, n, 1 - 2 * alpha, critical=math.sqrt(-2 * math.log(alpha)) if anytime else None)
+    ends = wilson(disagreements, n, 1 - 2 * (alpha / 3 if anytime else alpha))
     delta, low, high = (1 - 2 * s for s in (share[0], share[2], share[1]))
     estimate = rate * delta
     below = math.hypot(rate * (delta - low), low * (ends[1] - rate if low < 0 else rate - ends[0]))
