@@ -20,7 +20,7 @@ from hypothesis import strategies as st
 
 from steelyard.errors import SourceError, UsageError
 from steelyard.reference import changes
-from steelyard.reference.changes import ACTIONS, Change, append_change, append_changes, check_appendable, commit_of, now, read_changes, who
+from steelyard.reference.changes import ACTIONS, Change, append_changes, check_appendable, commit_of, now, read_changes, who
 from steelyard.version import __version__
 
 TEXT = st.text(st.characters(exclude_categories=["Cs"]), max_size=12)
@@ -38,6 +38,10 @@ CHANGES = st.builds(
     by=TEXT | st.none(),
     commit=TEXT | st.none(),
 )
+
+
+def append_change(path: Path, change: Change) -> tuple[str, ...]:
+    return append_changes(path, [change])
 
 
 @given(st.lists(CHANGES, max_size=4))
@@ -238,9 +242,9 @@ def test_many_processes_append(tmp_path: Path) -> None:
     code = """
         import sys
         from pathlib import Path
-        from steelyard.reference.changes import Change, append_change
+        from steelyard.reference.changes import Change, append_changes
         for i in range(3):
-            append_change(Path(sys.argv[1]), Change(action="record", model=sys.argv[2], n=i + 1))
+            append_changes(Path(sys.argv[1]), [Change(action="record", model=sys.argv[2], n=i + 1)])
     """
     writers = [subprocess.Popen([sys.executable, "-c", textwrap.dedent(code), str(path), str(k)]) for k in range(8)]
     assert [writer.wait() for writer in writers] == [0] * 8

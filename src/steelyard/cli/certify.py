@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -17,8 +16,6 @@ from steelyard.declared.certify import OPTIONS
 
 if TYPE_CHECKING:
     from steelyard.results.certificate import Certificate
-
-DONE = Callable[[int, int, float], None]
 
 
 @command(short_help="recompute our claims about coverage, error rates and precision")

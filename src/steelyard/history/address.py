@@ -6,7 +6,7 @@ import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from urllib.parse import parse_qsl, quote, unquote, urlsplit
+from urllib.parse import parse_qsl, unquote, urlsplit
 
 from steelyard.errors import UsageError
 
@@ -66,15 +66,3 @@ def _file(netloc: str, path: str, asked: dict[str, str], base: str | os.PathLike
 def _near(path: Path) -> Path:
     """The path as a person would write it: relative to where they stand, if it lies there."""
     return path.relative_to(Path.cwd()) if path.is_absolute() and path.is_relative_to(Path.cwd()) else path
-
-
-def resolved(url: str, base: str | os.PathLike[str]) -> str:
-    """The URL with a path that no longer depends on where one stands; `none` and other URLs as they are.
-
-    >>> resolved("sqlite:///runs.db", "/srv/team"), resolved("none", "/srv")
-    ('sqlite:////srv/team/runs.db', 'none')
-    """
-    if url.strip().lower() == OFF or not url.strip().startswith("sqlite:"):
-        return url.strip()
-    address = parse_address(url, base)
-    return f"sqlite:///{quote(str(address.path))}{'?mode=ro' if address.read_only else ''}"

@@ -27,7 +27,6 @@ LOG_CHOICES: Mapping[str, str] = {
 }  # fmt: skip
 SINGLE = (*RECOGNISED, *GIVEN_ONLY)
 OFFERED = ("subject", "category", "task")
-LABEL_ROLES = frozenset({"id", "truth", "prediction", "group", "repeat", "model"})
 NUMBER_ROLES = frozenset({"score", "probability", "weight"})
 
 

@@ -60,13 +60,8 @@ def now() -> str:
 # ---- writing -------------------------------------------------------------------------------------------------------
 
 
-def append_change(path: Path, change: Change, *, timeout: float = PATIENCE) -> tuple[str, ...]:
-    """Add a line to the history, under its lock. Returns what there is to say: a torn line that was found and kept."""
-    return append_changes(path, [change], timeout=timeout)
-
-
 def append_changes(path: Path, changes: Sequence[Change], *, timeout: float = PATIENCE) -> tuple[str, ...]:
-    """Add several lines in one write: all of them or none. Returns what there is to say, as `append_change` does."""
+    """Add several lines in one write: all of them or none. Returns what there is to say: a torn line that was found and kept."""
     for change in changes:
         if change.action not in ACTIONS:
             raise UsageError("cannot keep the history", got=f"the action {change.action!r}", need=f"one of {', '.join(ACTIONS)}")
@@ -175,15 +170,15 @@ def _mended(torn: bytes) -> Change:
 
 
 def read_changes(path: Path, model: str | None = None, spec: Mapping[str, Any] | None = None) -> tuple[Change, ...]:
-    """All changes, or those of a model (and a spec), oldest first. No file: no changes.
-
-    A torn line is handed out as a change named `torn`, whatever was asked for: nobody knows whose it was.
-    """
+    """The changes in a file, as `changes_of` hands them out. No file: no changes."""
     return changes_of(read_if_there(path) or b"", path, model, spec)
 
 
 def changes_of(data: bytes, path: Path, model: str | None = None, spec: Mapping[str, Any] | None = None) -> tuple[Change, ...]:
-    """The changes in the bytes of a history, as `read_changes` hands them out. `path` is for what is said."""
+    """All changes in the bytes of a history, or those of a model (and a spec), oldest first. `path` is for what is said.
+
+    A torn line is handed out as a change named `torn`, whatever was asked for: nobody knows whose it was.
+    """
     whole, torn = _split(data)
     changes = []
     for number, line in enumerate(whole.split(b"\n"), 1):

@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from steelyard.errors import DataError, UsageError
-from steelyard.infer.sequential.e_process import EProcess, combine
+from steelyard.infer.sequential.e_process import EProcess
 
 
 def by_hand(x: list[float], theta: float, margin: float) -> tuple[list[float], list[float]]:
@@ -109,16 +109,6 @@ def test_a_wider_range_is_the_same_question_in_other_units() -> None:
     small, large = EProcess(theta=0.1, score_range=(0, 1)), EProcess(theta=10, score_range=(0, 100))
     assert small.look(x, last=True) == large.look(100 * x, last=True)
     assert large.estimate().low == pytest.approx(100 * small.estimate().low)  # type: ignore[operator]
-
-
-def test_products_only_of_fresh_items() -> None:
-    assert combine([3.0, 4.0], fresh=True) == 12
-    with pytest.raises(UsageError, match="fresh items"):
-        combine([3.0, 4.0], fresh=False)
-    with pytest.raises(UsageError, match="numbers from 0"):
-        combine([3.0, -1.0], fresh=True)
-    with pytest.raises(TypeError):
-        combine([3.0, 4.0])  # type: ignore[call-arg]
 
 
 def test_the_same_items_do_not_multiply() -> None:

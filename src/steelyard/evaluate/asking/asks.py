@@ -88,17 +88,3 @@ class Scored:
     truth: Any = None
     extracted: bool = True
     sums: tuple[float, float] | None = None
-
-
-class Scorer(Protocol):
-    """Answers to scores. `protocol` pins what was done, for references and journals."""
-
-    name: str
-    protocol: Mapping[str, str]
-    right_or_wrong: bool  # scores are 0 or 1
-
-    def score(self, said: Any, case: Case, judgement: str | None = None) -> Scored:
-        """The score of one answer. A DataError if the truth itself cannot be used: found out before any model is asked."""
-
-    def check(self, case: Case) -> None:
-        """Raise a DataError if the truth of a case cannot be scored against."""

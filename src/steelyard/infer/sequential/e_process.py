@@ -7,7 +7,7 @@ it is looked at. No number of items and no looks need to be planned. Capitals of
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
@@ -207,24 +207,3 @@ def _edge(ruled_out: Callable[[float], bool], far: float, near: float) -> float:
         middle = (out + near) / 2
         out, near = (middle, near) if ruled_out(middle) else (out, middle)
     return out
-
-
-def combine(e_values: Sequence[float], *, fresh: bool) -> float:
-    """The product of e-values over nights: evidence adds up, if every night asked fresh items or made fresh runs of both sides.
-
-    The same items with the same reference have the same luck in them every night: then a product is no e-value, and it is
-    refused. Reference: GrunwaldDeHeideKoolen2024; Ville1939.
-
-    >>> combine([2.0, 0.5, 4.0], fresh=True)
-    4.0
-    """
-    if not fresh:
-        raise UsageError(
-            "cannot multiply e-values",
-            got="nights that share items and reference runs",
-            need="fresh items, or fresh runs of reference and candidate",
-            hint="the largest of one night stands for itself",
-        )
-    if not len(e_values) or any(not (e >= 0) for e in e_values):
-        raise UsageError("cannot multiply e-values", got=repr(list(e_values)), need="numbers from 0")
-    return math.prod(e_values)

@@ -223,7 +223,7 @@ def write_google_card(path: Path, told: CardDetails) -> Written:
 
 
 def _json_object(text: str, shown: str) -> Mapping[str, Any]:
-    from steelyard.read.files.jsons import strict_decoder
+    from steelyard.read.files.strict_json import strict_decoder
 
     try:
         found = strict_decoder().decode(text)

@@ -34,18 +34,6 @@ def moments(source: Source, role: str = "score") -> Moments:
     return _moments(table, table.relation, [number], f"{role} of {table.what}", first_pass(table, number, role))
 
 
-def paired_moments(a: Source, b: Source, role: str = "score") -> tuple[Moments, PairingReport] | None:
-    """n, both means, both M2 and the co-moment of the items in common, and who has a partner; None if no engine can join the two."""
-    pair = Pair.of(a, b)
-    if pair is None:
-        return None
-    report = pair.report()
-    if not report.matched:
-        return Moments(0, (), ()), report
-    both = pair.joined([number_of(a, pair.left, role)], [number_of(b, pair.right, role)])
-    return _moments(pair.left, both, ["r.k0", "r.k1"], f"{role} of {pair.left.what} or {pair.right.what}"), report
-
-
 def bucket_sums(source: Source, role: str = "score") -> Sums:
     """Sums by md5 bucket of the id. Ids must be unique, which is checked; repeats of an item share its bucket."""
     table = _on_engine(source)

@@ -12,8 +12,6 @@ from typing import Any
 from steelyard.errors import SourceError, UsageError
 from steelyard.read.engines.connections import guarded
 from steelyard.read.engines.dialects import SPARK
-from steelyard.read.engines.joining import Meeting
-from steelyard.read.engines.meeting import meet_tables
 from steelyard.read.engines.spark_session import faults, quiet, secrets_in, spark_session, without_secrets
 from steelyard.read.engines.tables import SqlTable
 from steelyard.read.files.paths import run_name, split_name
@@ -93,11 +91,6 @@ def open_on_spark(text: str, columns: Mapping[str, object], *, master: str | Non
     name, path = split_name(text)
     session = spark_session(master=master, remote=remote)
     return spark_source(spark_files(session, [path]), columns, name=name or run_name(without_secrets(path)), secrets=secrets_in(path))
-
-
-def spark_compare(frame_a: Any, frame_b: Any, columns: Mapping[str, object], *, outcomes: bool = False) -> Meeting | None:
-    """Two Spark frames met by id on the cluster: cells and report, or None (see `meet_tables`)."""
-    return meet_tables(spark_source(frame_a, columns), spark_source(frame_b, columns), outcomes=outcomes)
 
 
 def spark_files(session: Any, paths: Sequence[str]) -> Any:

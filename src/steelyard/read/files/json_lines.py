@@ -29,6 +29,7 @@ from steelyard.read.engines.duckdb_table import HELD, EngineTable, Scan, connect
 from steelyard.read.engines.memory import tell, watched
 from steelyard.read.files.opened import Opened
 from steelyard.read.files.partitions import partition_keys
+from steelyard.read.files.strict_json import strict_decoder
 
 SMALL = 2 << 20  # bytes; below it the strict reader is done before DuckDB is loaded
 _CHUNK = 256 << 10  # what the cache of a core holds
@@ -83,8 +84,6 @@ def engine_table(files: Sequence[Opened], wanted: Callable[[str], bool]) -> Engi
 
 def _first_row(file: Opened) -> dict[str, Any] | None:
     """The first line, if it is an object of plain values; a fault in it is for the strict reader to tell."""
-    from steelyard.read.files.jsons import strict_decoder
-
     with open(file.plain, "rb") as stream:
         line = stream.readline(_LONGEST)
     try:

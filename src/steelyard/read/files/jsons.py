@@ -3,27 +3,22 @@
 from __future__ import annotations
 
 import json
-import math
 import os
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from steelyard.errors import SourceError
 from steelyard.read.engines.memory import tell
+from steelyard.read.files.json_lines import engine_table
 from steelyard.read.files.opened import Opened
 from steelyard.read.files.partitions import partition_keys
+from steelyard.read.files.strict_json import bad_value, one_value, strict_decoder
 from steelyard.read.files.utf8 import check_text
 from steelyard.read.table import MemoryTable, Table
 
 
-class _Refused(ValueError):
-    """Something that JSON readers accept and we do not."""
-
-
 def read_json(files: Sequence[Opened], wanted: Callable[[str], bool]) -> Table:
     """The table of one or several files, with the keys of their partitions; only columns that could be asked for are kept."""
-    from steelyard.read.files.json_lines import engine_table
-
     for file in files:
         check_text(file.plain, file.shown)
     table: Table | None = engine_table(files, wanted)
@@ -102,15 +97,6 @@ def _lines(file: Opened, gathered: _Gathered) -> None:
             gathered.add(row)
 
 
-def one_value(decoder: Any, text: str) -> Any:
-    """decode() without its two searches for white space, which cost a third of the time; it speaks when something is wrong."""
-    try:
-        value, end = decoder.scan_once(text, 0)
-    except StopIteration:
-        return decoder.decode(text)
-    return decoder.decode(text) if text[end:].strip(" \t\r\n") else value
-
-
 def _document(file: Opened, gathered: _Gathered) -> bool:
     """One JSON value: an array of objects, or an object of arrays. False if it is JSON Lines under another name."""
     with open(file.plain, encoding="utf-8-sig", newline="") as stream:
@@ -147,48 +133,6 @@ def _turned(file: Opened, columns: Mapping[str, Any]) -> list[dict[str, Any]]:
         got = "an object with " + ", ".join(f"{key!r}: {'no array' if size < 0 else size}" for key, size in list(lengths.items())[:6])
         raise SourceError(f"cannot read {file.shown!r}", got=got, need="an array of objects, or an object of arrays of one length")
     return [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
-
-
-def strict_decoder() -> json.JSONDecoder:
-    return json.JSONDecoder(object_pairs_hook=once_each, parse_constant=_no_constant, parse_float=_finite)
-
-
-def once_each(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    found = dict(pairs)
-    if len(found) != len(pairs):
-        keys = [key for key, _ in pairs]
-        raise _Refused(f"the key {next(key for key in keys if keys.count(key) > 1)!r} twice in one object")
-    return found
-
-
-def _no_constant(text: str) -> Any:
-    raise _Refused(f"{text}, which is not JSON")
-
-
-def _finite(text: str) -> float:
-    number = float(text)
-    if math.isinf(number):
-        raise _Refused(f"the number {text}, which is beyond float64")
-    return number
-
-
-def bad_value(file: Opened, where: str, error: Exception, *, cut: bool) -> SourceError:
-    what = f"cannot read {file.shown!r} as JSON"
-    if isinstance(error, RecursionError):
-        return SourceError(what, got=f"values nested too deeply in {where}", need="a few levels")
-    if isinstance(error, _Refused):
-        hint = "write null for a missing number" if "not JSON" in str(error) else ""
-        return SourceError(what, got=f"{error}, in {where}", need="each key once, and finite numbers", hint=hint)
-    if not isinstance(error, json.JSONDecodeError):
-        return SourceError(what, got=f"{error}, in {where}"[:200], need="valid JSON")
-    if cut:
-        return SourceError(
-            what,
-            got=f"{where}, the last, that is cut off ({error.msg})",
-            need="a complete file",
-            hint="did the run end early? remove the last line",
-        )
-    return SourceError(what, got=f"{error.msg}, in {where}, column {error.colno}", need="valid JSON")
 
 
 def _called(value: object) -> str:
