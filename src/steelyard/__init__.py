@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from steelyard.history.store import History, open_history
     from steelyard.infer.posterior.beta import Posterior
     from steelyard.proof.certify import certify
-    from steelyard.questions.compare.compare import compare
+    from steelyard.questions.compare.compare import compare, compare_preferences
     from steelyard.questions.guard.check import check
     from steelyard.questions.history.drift import drift
     from steelyard.questions.history.history import compare_runs, list_runs
@@ -30,6 +30,12 @@ if TYPE_CHECKING:
     from steelyard.questions.plan.estimate import plan_estimate
     from steelyard.questions.plan.train import plan_train
     from steelyard.questions.record.record import record
+    from steelyard.questions.references.changes import approve_reference, remove_reference, rename_reference
+    from steelyard.questions.references.history import reference_history
+    from steelyard.questions.references.importing import import_references
+    from steelyard.questions.references.init import init
+    from steelyard.questions.references.lint import lint_references
+    from steelyard.questions.references.listing import list_references, show_reference
     from steelyard.questions.report.card import model_card
     from steelyard.questions.report.every_eval_ever import every_eval_ever
     from steelyard.questions.report.report import report
@@ -44,11 +50,28 @@ if TYPE_CHECKING:
     from steelyard.results.learning_curve import LearningCurve
     from steelyard.results.measurement import Interval, Measurement, Row, Slice
     from steelyard.results.plan import Plan
+    from steelyard.results.references import Lint, Listing, ProjectInit, ReferenceChange, ReferenceDetail, ReferenceHistory
     from steelyard.results.verdict import Recorded, Suite, Verdict
     from steelyard.tally.counts import Counts
     from steelyard.tally.joint import JointCounts
 
 _HOME = {
+    "ProjectInit": "results.references",
+    "ReferenceChange": "results.references",
+    "ReferenceHistory": "results.references",
+    "Lint": "results.references",
+    "ReferenceDetail": "results.references",
+    "Listing": "results.references",
+    "compare_preferences": "questions.compare.compare",
+    "init": "questions.references.init",
+    "reference_history": "questions.references.history",
+    "rename_reference": "questions.references.changes",
+    "remove_reference": "questions.references.changes",
+    "approve_reference": "questions.references.changes",
+    "import_references": "questions.references.importing",
+    "lint_references": "questions.references.lint",
+    "show_reference": "questions.references.listing",
+    "list_references": "questions.references.listing",
     "AccuracyTask": "accuracy_task",
     "Certificate": "results.certificate",
     "certify": "proof.certify",
@@ -121,11 +144,17 @@ __all__ = [
     "JointCounts",
     "Leaderboard",
     "LearningCurve",
+    "Lint",
+    "Listing",
     "Measurement",
     "PastRun",
     "Plan",
     "Posterior",
+    "ProjectInit",
     "Recorded",
+    "ReferenceChange",
+    "ReferenceDetail",
+    "ReferenceHistory",
     "Row",
     "RunList",
     "Slice",
@@ -138,15 +167,21 @@ __all__ = [
     "UsageError",
     "Verdict",
     "__version__",
+    "approve_reference",
     "certify",
     "check",
     "check_suite",
     "compare",
     "compare_learners",
+    "compare_preferences",
     "compare_runs",
     "drift",
     "every_eval_ever",
+    "import_references",
+    "init",
     "learning_curve",
+    "lint_references",
+    "list_references",
     "list_runs",
     "measure",
     "model_card",
@@ -158,9 +193,13 @@ __all__ = [
     "posterior",
     "read_task",
     "record",
+    "reference_history",
+    "remove_reference",
+    "rename_reference",
     "report",
     "run",
     "run_suite",
+    "show_reference",
 ]
 
 

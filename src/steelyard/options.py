@@ -3,11 +3,21 @@
 from __future__ import annotations
 
 import difflib
+import re
+import textwrap
 from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, TypeVar
 
 from steelyard.errors import UsageError
+
+REQUIRED = object()  # of a parameter without a default
+_FLAG = re.compile(r"(?<![\w-])--([a-z][a-z-]*)")
+_TOLD_TO_TYPE = re.compile(r"\s*\b(Repeatable|Repeat or join by commas|Repeat)\.")
+
+
+def _shown(default: Any) -> str:
+    return "none" if default is None else repr(default)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -17,8 +27,8 @@ class Option:
     repeat: it may be given several times; any other option given twice is refused. also: flags of the same option where
     they are free (`--task` of a log, where no reference has a task). kind: input, output, output_directory, file, path or
     directory, for what names one of those. least: the smallest whole number. turns_off: the parameter of Python that this
-    switch makes False. command: it is about the command alone (what is printed and where it goes, counts instead of a
-    source), so that Python has no such parameter.
+    switch makes False. python: its sentence in Python, where that is another. command: it is about the command alone (what
+    is printed and where it goes, counts instead of a source), so that Python has no such parameter.
     """
 
     name: str
@@ -36,12 +46,34 @@ class Option:
     kind: str = ""
     least: int | None = None
     short: str = ""
+    python: str = ""
     flag: str = ""
     also: tuple[str, ...] = ()
 
     @property
     def main_flag(self) -> str:
         return self.flag or f"--{self.name.replace('_', '-')}"
+
+    @property
+    def parameter(self) -> str:
+        """The keyword of Python that it sets."""
+        return self.turns_off or self.name
+
+    def sentence(self, default: Any) -> str:
+        """What a docstring says of it: its help in the words of Python, what may be given, and what its default means.
+
+        >>> Option(name="unmatched", choices=("error", "drop"), help="Ids in one run only.").sentence("error")
+        "Ids in one run only. One of error, drop. Default: 'error'."
+        """
+        said, _, words = (self.python or self.help).partition("  [default: ")
+        said = _TOLD_TO_TYPE.sub("", _FLAG.sub(lambda found: found[1].replace("-", "_"), said))
+        return " ".join(
+            [
+                f"False: {said[0].lower()}{said[1:]}" if self.turns_off else said,
+                *([f"One of {', '.join(self.choices)}."] if self.choices else []),
+                *([] if default is REQUIRED else [f"Default: {words.removesuffix(']') or _shown(default)}."]),
+            ]
+        )
 
 
 def _column(name: str, help_: str, flag: str = "") -> Option:
@@ -97,7 +129,13 @@ MEMORY = Option(
 )
 
 # How sure, and what to do about what is missing.
-SEED = Option(name="seed", default="0", metavar="INT", help="Random seed; 'none' picks one and prints it.")
+SEED = Option(
+    name="seed",
+    default="0",
+    metavar="INT",
+    help="Random seed; 'none' picks one and prints it.",
+    python="Random seed; None picks one and says which.",
+)
 DRAWS = Option(name="draws", type=int, default=10_000, help="Resamples of a bootstrap.")
 MISSING = Option(name="missing", choices=("error", "wrong", "drop"), default="error", help="Items without an answer.")
 INTERVALS = (
@@ -226,6 +264,49 @@ def keywords_of(verb: Callable[..., Any]) -> list[str]:
     import inspect
 
     return [name for name, one in inspect.signature(verb).parameters.items() if one.kind is inspect.Parameter.KEYWORD_ONLY]
+
+
+Verb = TypeVar("Verb", bound=Callable[..., Any])
+_RAISES = "Raises: a SteelyardError (UsageError, SourceError, DataError or AmbiguityError) that says why the question cannot be asked."
+
+
+def documented(options: Iterable[Option], returns: str, /, **others: str) -> Callable[[Verb], Verb]:
+    """Every parameter of a function in its docstring, before the example: declared ones by their sentence, others as they are given.
+
+    >>> @documented([Option(name="theta", help="The drop that matters.")], "a Verdict", source="The run.")
+    ... def check(source, *, theta=None):
+    ...     '''Has it become worse?'''
+    >>> print(check.__doc__.partition("Returns")[0].strip())
+    Has it become worse?
+    <BLANKLINE>
+    Parameters:
+        source: The run.
+        theta: The drop that matters. Default: none.
+    """
+    import inspect
+
+    declared = {each.parameter: each for each in options if not each.command}
+    others.setdefault("columns", f"How a source is read: {', '.join(SOURCE_KEYWORDS)}; columns by name for tables, as arrays for arrays.")
+
+    def with_parameters(verb: Verb) -> Verb:
+        head, example, shown = inspect.cleandoc(verb.__doc__ or "").partition("\n\n>>> ")
+        lines = [f"{name}: {_told(name, default)}" for name, default in _defaults(verb) if name in others or name in declared]
+        told = "\n".join(textwrap.fill(line, 120, initial_indent=" " * 4, subsequent_indent=" " * 8) for line in lines)
+        verb.__doc__ = f"{head}\n\nParameters:\n{told}\n\nReturns: {returns}.\n\n{_RAISES}{example}{shown}\n"
+        return verb
+
+    def _told(name: str, default: Any) -> str:
+        return others[name] if name in others else declared[name].sentence(default)
+
+    return with_parameters
+
+
+def _defaults(verb: Callable[..., Any]) -> Iterable[tuple[str, Any]]:
+    """The parameters of a function, each with its default or REQUIRED."""
+    import inspect
+
+    for name, one in inspect.signature(verb).parameters.items():
+        yield name, REQUIRED if one.default is inspect.Parameter.empty else one.default
 
 
 def source_keywords(verb: Callable[..., Any], given: Mapping[str, Any], *more: str) -> dict[str, Any]:

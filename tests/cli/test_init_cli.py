@@ -10,7 +10,8 @@ import pytest
 
 from steelyard.cli.main import main
 from steelyard.errors import UsageError
-from steelyard.questions.references.init import TEMPLATE, start
+from steelyard.questions.references.init import TEMPLATE
+from steelyard.questions.references.init import init as start
 from steelyard.reference import config as schema
 from steelyard.reference.config import find_config
 

@@ -20,7 +20,7 @@ def init(directory: str, **options: Any) -> None:
       steelyard init
       steelyard init --directory tests/references
     """
-    from steelyard.questions.references.init import start
+    from steelyard.questions.references.init import init as ask
 
-    result = start(directory)
+    result = ask(directory)
     answer(result, format_=options["format_"], output=options["output"], no_color=options["no_color"], quiet=options["quiet"])

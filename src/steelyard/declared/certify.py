@@ -18,6 +18,6 @@ OPTIONS = (
         help="Finished settings are kept here, and a run that was interrupted goes on from it.  [default with --full: "
         "steelyard-certify.state; else none]",
     ),
-    Option(name="csv_", flag="--csv", kind="output", help="Also one line per setting into this file."),
+    Option(name="csv_", command=True, flag="--csv", kind="output", help="Also one line per setting into this file."),
     Option(name="times", switch=True, help="Say how many seconds each claim took, the longest first, on standard error."),
 )

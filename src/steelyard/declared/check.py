@@ -10,7 +10,7 @@ OPTIONS = (
     Option(name="spec", metavar="KEY=VALUE", repeat=True, help="What justifies another accuracy, such as quant_algo=FP8. Repeatable."),
     Option(name="directory", kind="directory", help="Where the references are.  [default: references]"),
     Option(name="value", type=float, help="A bare score instead of a run."),
-    Option(name="suite", kind="file", help="A TOML file of many checks: one verdict, corrected for their number."),
+    Option(name="suite", command=True, kind="file", help="A TOML file of many checks: one verdict, corrected for their number."),
     Option(name="metric", metavar="NAME", help="What is compared.  [default: what the reference says]"),
     Option(name="positive", metavar="LABEL", help="The class that f1, precision, recall are about."),
     Option(name="scale", choices=("percent", "fraction", "raw"), help="Of value, theta, margin and sigma."),
@@ -37,7 +37,11 @@ OPTIONS = (
     Option(name="missing", choices=("error", "wrong", "drop"), default="error", help="Items without an answer."),
     Option(name="protocol", metavar="KEY=VALUE", repeat=True, help="How the run was made; must be what is on record. Repeatable."),
     Option(
-        name="fail_on", choices=("inconclusive", "regression"), default="inconclusive", help="regression: an inconclusive check exits 0."
+        name="fail_on",
+        command=True,
+        choices=("inconclusive", "regression"),
+        default="inconclusive",
+        help="regression: an inconclusive check exits 0.",
     ),
     Option(name="draws", type=int, default=10000, help="Resamples, where a test needs them."),
     Option(name="seed", metavar="INT", default="0", help="Of everything random."),

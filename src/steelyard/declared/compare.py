@@ -5,9 +5,15 @@ from __future__ import annotations
 from steelyard.options import COLUMNS, COMPARED_CHOICES, ENGINE, INTERVALS, MEMORY, PRIOR_SCALE, RATIO, Option
 
 OPTIONS = (
-    Option(name="flips", metavar="B,L,G,N", help="Bare counts: right with both, baseline only, candidate only, neither."),
-    Option(name="counts", metavar="K/N", repeat=True, help="Bare counts of different items, twice: the baseline's, the candidate's."),
-    Option(name="wins", metavar="W,T,L", help="Preferences: the candidate won, tied, lost."),
+    Option(name="flips", command=True, metavar="B,L,G,N", help="Bare counts: right with both, baseline only, candidate only, neither."),
+    Option(
+        name="counts",
+        command=True,
+        metavar="K/N",
+        repeat=True,
+        help="Bare counts of different items, twice: the baseline's, the candidate's.",
+    ),
+    Option(name="wins", command=True, metavar="W,T,L", help="Preferences: the candidate won, tied, lost."),
     Option(name="metric", metavar="NAME", help="What to compare.  [default: accuracy, or mean for scores, auc for probabilities]"),
     Option(name="positive", metavar="LABEL", help="The class that f1, precision, recall, auc are about."),
     Option(name="labels", metavar="A,B,C", help="The classes and their order; other predictions count as wrong."),
@@ -44,6 +50,6 @@ OPTIONS = (
     Option(name="correction", choices=("holm", "bh", "bonferroni", "none"), default="holm", help="For many pairs or slices."),
     PRIOR_SCALE,
     Option(name="flips_out", kind="output", help="Write all items that changed to a CSV file."),
-    Option(name="cd_out", kind="output", help="Write the critical-difference diagram of a leaderboard over --by as SVG."),
-    Option(name="details", switch=True, help="Also print standard errors."),
+    Option(name="cd_out", command=True, kind="output", help="Write the critical-difference diagram of a leaderboard over --by as SVG."),
+    Option(name="details", command=True, switch=True, help="Also print standard errors."),
 )

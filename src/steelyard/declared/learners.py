@@ -9,15 +9,25 @@ METHODS = ("corrected-repeated-kfold", "corrected-resampled", "5x2cv-t", "5x2cv-
 OPTIONS = (
     Option(
         name="data",
+        command=True,
         kind="input",
         metavar="SOURCE",
         required=True,
         help="Table with one row per item: CSV, JSON Lines, Parquet ... or - for standard input.",
     ),
-    Option(name="target", metavar="COLUMN", required=True, help="Column to be learned."),
-    Option(name="features", metavar="COLUMN", repeat=True, help="Columns to learn from; repeat or join by commas.  [default: all others]"),
+    Option(name="target", command=True, metavar="COLUMN", required=True, help="Column to be learned."),
     Option(
-        name="group", metavar="COLUMN", help="Column of items that belong together: never in training and test at once. 'none': no groups."
+        name="features",
+        command=True,
+        metavar="COLUMN",
+        repeat=True,
+        help="Columns to learn from; repeat or join by commas.  [default: all others]",
+    ),
+    Option(
+        name="group",
+        command=True,
+        metavar="COLUMN",
+        help="Column of items that belong together: never in training and test at once. 'none': no groups.",
     ),
     Option(
         name="metric",

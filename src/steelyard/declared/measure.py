@@ -5,11 +5,11 @@ from __future__ import annotations
 from steelyard.options import COLUMNS, ENGINE, INTERVALS, LOG_CHOICES, MEMORY, RATIO, Option
 
 OPTIONS = (
-    Option(name="counts", metavar="K/N", help="Bare counts instead of a source: 85/100 is 85 right of 100."),
-    Option(name="tp", type=int, least=0, help="True positives, with --fp and --fn, instead of a source."),
-    Option(name="fp", type=int, least=0, help="False positives."),
-    Option(name="fn", type=int, least=0, help="False negatives."),
-    Option(name="tn", type=int, least=0, help="True negatives, for metrics that need them."),
+    Option(name="counts", command=True, metavar="K/N", help="Bare counts instead of a source: 85/100 is 85 right of 100."),
+    Option(name="tp", command=True, type=int, least=0, help="True positives, with --fp and --fn, instead of a source."),
+    Option(name="fp", command=True, type=int, least=0, help="False positives."),
+    Option(name="fn", command=True, type=int, least=0, help="False negatives."),
+    Option(name="tn", command=True, type=int, least=0, help="True negatives, for metrics that need them."),
     Option(
         name="metric",
         metavar="NAME",
@@ -35,9 +35,10 @@ OPTIONS = (
     ),
     Option(
         name="about",
+        command=True,
         metavar="KEY=VALUE",
         repeat=True,
         help="For --format every-eval-ever: model=DEVELOPER/NAME, evaluation=NAME, organization=NAME, relationship, dataset ... Repeat.",
     ),
-    Option(name="details", switch=True, help="Also print standard errors."),
+    Option(name="details", command=True, switch=True, help="Also print standard errors."),
 )

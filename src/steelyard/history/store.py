@@ -17,6 +17,7 @@ from steelyard.history.connections import HistoryDatabase, PostgresHistory, Sqli
 from steelyard.history.entries import COMMANDS, canonical, entry_of, utc
 from steelyard.history.packing import Packed, pack, unpack
 from steelyard.history.schema import COLUMNS, LISTS, MAKE_VERSIONS, MAPPINGS, OUTCOMES, RUNS, VERSION, VERSIONS, steps_from
+from steelyard.options import documented
 from steelyard.results.history import PastRun
 from steelyard.version import __version__
 
@@ -26,6 +27,13 @@ LISTED = tuple(name for name in COLUMNS if name != "result")  # a page does not 
 SHORTEST = 4  # letters of an id that is cut
 
 
+@documented(
+    (),
+    "a History",
+    url="sqlite:///runs.db, or postgresql://host/db.",
+    base="The directory that a relative path starts from. Default: the current one.",
+    create="Make the database if it is not there. Default: True.",
+)
 def open_history(url: str, *, base: str | os.PathLike[str] | None = None, create: bool = True) -> History:
     """The history at sqlite:///PATH or postgresql://..., made or brought up to date if need be.
 

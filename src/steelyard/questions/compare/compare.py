@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from steelyard.declared.compare import OPTIONS
 from steelyard.errors import UsageError
 from steelyard.estimate.compare_options import CompareOptions, settle_comparison
 from steelyard.estimate.comparison import class_label, finish, joint_evidence
 from steelyard.estimate.measure_options import settle
 from steelyard.estimate.systems import check_names
 from steelyard.metrics.catalogue import Metric, parse
-from steelyard.options import source_keywords
+from steelyard.options import documented, source_keywords
 from steelyard.outputs import refuse_overwriting
 from steelyard.results.comparison import Comparison, Leaderboard
 from steelyard.results.measurement import Measurement
@@ -21,6 +22,13 @@ from steelyard.tally.joint import Flips, JointCounts
 PREFERENCE = Metric(name="preference", base="accuracy")
 
 
+@documented(
+    OPTIONS,
+    "a Comparison; of three systems or more a Leaderboard",
+    baseline="The system to be compared with, as in `measure`; or Counts, JointCounts, a Measurement.",
+    candidate="The other system. Default: none, `baseline` holds both.",
+    more="Further systems.",
+)
 def compare(
     baseline: Any,
     candidate: Any = None,
@@ -185,6 +193,13 @@ def compare_joint(joint: JointCounts, metric: Metric | None, asked: CompareOptio
     return finish(found, metric, asked, names, **more)
 
 
+@documented(
+    OPTIONS,
+    "a Comparison",
+    wins="How often the candidate's answer was preferred.",
+    ties="How often neither was.",
+    losses="How often the baseline's was.",
+)
 def compare_preferences(
     wins: int,
     ties: int,

@@ -9,19 +9,26 @@ from dataclasses import replace
 from typing import Any
 
 from steelyard.checks import number
+from steelyard.declared.check import OPTIONS
 from steelyard.errors import DataError, UsageError
 from steelyard.estimate.guard.number import CandidateScore, GuardOutcome, guard_floor, guard_number
 from steelyard.estimate.guard.rule import GuardRule, check_protocol, settle_rule
 from steelyard.estimate.guard.scale import refuse_fraction, warn_of_theta
 from steelyard.estimate.guard.verdict import written
 from steelyard.infer.planning.power import threshold_offset
-from steelyard.options import source_keywords
+from steelyard.options import documented, source_keywords
 from steelyard.reference.entry import Entry
 from steelyard.reference.lookup import load, locate, matched
 from steelyard.reference.run_notes import RunNotes, notes_of
 from steelyard.results.verdict import Verdict
 
 
+@documented(
+    OPTIONS,
+    "a Verdict",
+    source="The run, as in `measure`. Default: none, a bare `value` is checked.",
+    higher_is_better="Whether more is better. Default: as the reference or the metric says.",
+)
 def check(
     source: Any = None,
     *,

@@ -8,11 +8,13 @@ from datetime import datetime
 from typing import Any
 
 from steelyard import signature
+from steelyard.declared.history import OPTIONS
 from steelyard.errors import DataError, UsageError
 from steelyard.history.store import History
 from steelyard.infer.series.change_point import LEAST, change_point, e_process_first, e_process_pooled
 from steelyard.infer.series.drift import cusum, cusum_run_length, deviation, self_starting, share_run_length, successive_deviation
 from steelyard.limits import within
+from steelyard.options import documented
 from steelyard.questions.history.export import every_run
 from steelyard.questions.history.history import opened
 from steelyard.questions.history.series import RunSeries, runs_text, series_of
@@ -24,6 +26,14 @@ SHARES = ("accuracy", "error")  # metrics whose runs are a share of right or wro
 TAU = 1.0  # the fall that is expected, in deviations, should there be one
 
 
+@documented(
+    OPTIONS,
+    "a Drift",
+    history="A URL such as sqlite:///runs.db, or what `open_history` gave. Default: what steelyard.toml says.",
+    task="The task.",
+    model="The model.",
+    items="Look at the items of the runs as well, where they were kept. Default: True.",
+)
 def drift(
     history: str | History | None = None,
     *,

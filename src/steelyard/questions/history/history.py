@@ -10,9 +10,11 @@ from pathlib import Path
 from typing import Any
 
 from steelyard import signature
+from steelyard.declared.history import OPTIONS
 from steelyard.errors import DataError, UsageError
 from steelyard.history.address import OFF
 from steelyard.history.store import PAGE, History, open_history
+from steelyard.options import documented
 from steelyard.reference.config import Config, find_config
 from steelyard.results.comparison import Comparison
 from steelyard.results.history import PastRun, RunList
@@ -40,6 +42,11 @@ def opened(history: str | History | None, config: str | os.PathLike[str] | None 
     return open_history(place[0], base=place[1], create=False)
 
 
+@documented(
+    OPTIONS,
+    "a RunList",
+    history="A URL such as sqlite:///runs.db, or what `open_history` gave. Default: what steelyard.toml says.",
+)
 def list_runs(
     history: str | History | None = None,
     *,
@@ -87,6 +94,15 @@ def _listed(shown: int, total: int, place: str, asked: Mapping[str, Any]) -> str
     return f"{many}." if shown == total else f"{shown:,} of {many}, newest first."
 
 
+@documented(
+    OPTIONS,
+    "a Comparison",
+    baseline="The id of a run, or its beginning.",
+    candidate="The id of the other.",
+    history="A URL such as sqlite:///runs.db, or what `open_history` gave. Default: what steelyard.toml says.",
+    unmatched="Ids in one run only. One of error, drop. Default: 'error'.",
+    options="**options: as for `compare`.",
+)
 def compare_runs(
     baseline: str,
     candidate: str,

@@ -11,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from steelyard import signature
+from steelyard.declared.learners import OPTIONS
 from steelyard.errors import DataError, UsageError
 from steelyard.estimate.compare_options import CompareOptions
 from steelyard.estimate.measure_options import settle
@@ -20,6 +21,7 @@ from steelyard.infer.learning.crossval import SplitTest
 from steelyard.infer.paired.mcnemar import check_alternative
 from steelyard.limits import within
 from steelyard.metrics.catalogue import Metric, parse
+from steelyard.options import documented
 from steelyard.questions.learners.design import Scheme, ScoredPart, cut, group_codes, judge, make_splits, pieces_of, settle_scheme, strata
 from steelyard.questions.learners.scores import SplitScorer, scorer_of
 from steelyard.questions.learners.words import Words, failed_where
@@ -29,6 +31,18 @@ IntArray = npt.NDArray[np.int64]
 FloatArray = npt.NDArray[np.float64]
 
 
+@documented(
+    OPTIONS,
+    "a Comparison",
+    baseline="A learner: anything with fit and predict.",
+    candidate="The other learner.",
+    X="The features, one row per item.",
+    y="What is to be learned, one value per item.",
+    groups="Items that belong together are never in training and test at once, one value per item. Default: none.",
+    names="Names of the two learners. Default: baseline and candidate.",
+    stratify='Keep the shares of the classes in every split: True, False, or "auto" for labels. Default: "auto".',
+    progress="Called as the work goes on. Default: silence.",
+)
 def compare_learners(
     baseline: Any,
     candidate: Any,

@@ -6,18 +6,33 @@ from collections.abc import Callable, Sequence
 from typing import Any, SupportsIndex
 
 from steelyard import signature
+from steelyard.declared.learners import OPTIONS
 from steelyard.errors import DataError, UsageError
 from steelyard.estimate.curve_points import LEAST_SIZES
 from steelyard.estimate.measure_options import MeasureOptions, settle
 from steelyard.evaluate.learners.curves import curve_splits, default_sizes
 from steelyard.evaluate.learners.folds import Failure, Outcome, count_rows, evaluate, shuffle_splits
 from steelyard.metrics.catalogue import Metric, parse
+from steelyard.options import documented
 from steelyard.questions.learners.design import group_codes
 from steelyard.questions.learners.learners import as_learner, as_target
 from steelyard.questions.learners.scores import SplitScorer, scorer_of
 from steelyard.results.learning_curve import CurvePoint, LearningCurve
 
 
+@documented(
+    OPTIONS,
+    "a LearningCurve",
+    estimator="The learner: anything with fit and predict.",
+    X="The features, one row per item.",
+    y="What is to be learned, one value per item.",
+    groups="Items that belong together are never in training and test at once, one value per item. Default: none.",
+    sizes="Training sizes. Default: 8, from a thirty-second of the training rows to all of them.",
+    repeats="Seeds, each with its own test rows. Default: 5.",
+    test_size="The share of rows that each seed holds out. Default: 0.25.",
+    stratify='Keep the shares of the classes in every split: True, False, or "auto" for labels. Default: "auto".',
+    progress="Called as the work goes on. Default: silence.",
+)
 def learning_curve(
     estimator: Any,
     X: Any,

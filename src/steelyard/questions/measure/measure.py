@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from steelyard.declared.measure import OPTIONS
 from steelyard.errors import UsageError
 from steelyard.estimate.label_warnings import SINGLETONS, mostly_singletons, warn_about_labels
 from steelyard.estimate.measure_options import MeasureOptions, refuse_item_options, settle, slice_names
 from steelyard.estimate.rows import rows_of_table, sign
 from steelyard.estimate.table_rows import TableTally
 from steelyard.metrics.catalogue import Metric, parse
-from steelyard.options import source_keywords
+from steelyard.options import documented, source_keywords
 from steelyard.results.measurement import Measurement
 from steelyard.tally.counts import Counts
 
@@ -21,6 +22,12 @@ if TYPE_CHECKING:
 Names = str | Sequence[str] | None
 
 
+@documented(
+    OPTIONS,
+    "a Measurement",
+    data="A path, a frame, rows, an array of scores, truths, Counts, or an earlier Measurement.",
+    prediction="The predictions beside an array of truths. Default: none, `data` has them.",
+)
 def measure(
     data: Any,
     prediction: Any = None,

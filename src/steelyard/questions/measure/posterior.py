@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from steelyard.declared.measure import OPTIONS
 from steelyard.errors import UsageError
 from steelyard.estimate.measure_options import settle
 from steelyard.estimate.rows import class_of
 from steelyard.estimate.table_rows import posterior_of
 from steelyard.metrics.catalogue import parse
+from steelyard.options import documented
 from steelyard.results.measurement import Measurement
 from steelyard.tally.counts import Counts
 
@@ -16,6 +18,12 @@ if TYPE_CHECKING:
     from steelyard.infer.posterior.metrics import Posterior
 
 
+@documented(
+    OPTIONS,
+    "a Posterior",
+    counts="Counts, or a Measurement that keeps its table.",
+    metric="What to know of. Default: accuracy.",
+)
 def posterior(
     counts: Counts | Measurement,
     metric: str = "accuracy",

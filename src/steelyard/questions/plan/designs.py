@@ -9,8 +9,10 @@ from typing import TYPE_CHECKING, Any
 
 from steelyard import signature
 from steelyard.checks import error_rate, number, probability, whole
+from steelyard.declared.plan_designs import OPTIONS
 from steelyard.errors import UsageError
 from steelyard.infer.planning import power as normal
+from steelyard.options import documented
 from steelyard.results.plan import Plan
 
 if TYPE_CHECKING:
@@ -53,6 +55,10 @@ class Stopping:
     dropped: Operating
 
 
+@documented(
+    OPTIONS,
+    "a Plan",
+)
 def plan_designs(
     *,
     theta: float,

@@ -7,8 +7,9 @@ from dataclasses import replace
 from typing import Any
 
 from steelyard.checks import error_rate, number, probability, whole
+from steelyard.declared.plan_detect import OPTIONS
 from steelyard.errors import UsageError
-from steelyard.options import source_keywords
+from steelyard.options import documented, source_keywords
 from steelyard.questions.plan import detect_around as around
 from steelyard.questions.plan.attainable import reach
 from steelyard.questions.plan.given_variance import DESIGN_OPTIONS, SPREADS, given_spread
@@ -22,6 +23,10 @@ TESTS = {(kind, goal): "z" for kind in ("sigma", "sd") for goal in GOALS}
 TESTS |= {("discordance", "detect"): "mcnemar-midp", ("discordance", "rule-out"): "tango"}
 
 
+@documented(
+    OPTIONS,
+    "a Plan",
+)
 def plan_detect(
     *,
     n: int | None = None,

@@ -6,11 +6,12 @@ import math
 from typing import Any, SupportsIndex
 
 from steelyard import signature
+from steelyard.declared.plan_estimate import OPTIONS
 from steelyard.errors import UsageError
 from steelyard.estimate.measure_options import one_of
 from steelyard.infer.normal import check_level
 from steelyard.infer.planning.precision_goal import CREDIBLE, METHODS, PrecisionGoal
-from steelyard.options import source_keywords
+from steelyard.options import documented, source_keywords
 from steelyard.questions.plan import estimate_words as words
 from steelyard.questions.plan.estimate_numbers import (
     PrecisionQuestion,
@@ -28,6 +29,10 @@ BATCH = 10
 TOLERATED = 0.01  # coverage lost by stopping early that is not warned of
 
 
+@documented(
+    OPTIONS,
+    "a Plan",
+)
 def plan_estimate(
     *,
     metric: str = "accuracy",

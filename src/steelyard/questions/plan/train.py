@@ -12,11 +12,13 @@ import numpy.typing as npt
 
 from steelyard import signature
 from steelyard.checks import number
+from steelyard.declared.plan_train import OPTIONS
 from steelyard.errors import DataError
 from steelyard.estimate.curve_points import Points, points_of
 from steelyard.estimate.measure_options import MeasureOptions, settle
 from steelyard.infer.learning.learning_curve import Fit, fit_curves, fit_points, share_variance
 from steelyard.infer.resampling.bootstrap import check_draws
+from steelyard.options import documented
 from steelyard.questions.plan.train_words import CurveReading, assumed, conclusion, warn
 from steelyard.results.plan import Curve, Plan
 
@@ -25,6 +27,11 @@ FARTHEST = 1000  # times the largest size: beyond it a number would be fiction
 PLACES = 61
 
 
+@documented(
+    OPTIONS,
+    "a Plan",
+    curve="Points of (training size, score): a file, a frame, rows, columns, or a LearningCurve.",
+)
 def plan_train(
     curve: Any,
     *,

@@ -12,6 +12,7 @@ import numpy as np
 
 from steelyard import signature
 from steelyard.atomic import read_if_there
+from steelyard.declared.record import OPTIONS
 from steelyard.errors import DataError, SteelyardError, UsageError
 from steelyard.estimate.guard.rates import pooled_rates
 from steelyard.estimate.guard.rule import SCALES
@@ -25,7 +26,7 @@ from steelyard.estimate.strata_rows import refuse_alike
 from steelyard.estimate.systems import SystemItems, default_metric
 from steelyard.items import Items
 from steelyard.metrics.catalogue import Metric
-from steelyard.options import source_keywords
+from steelyard.options import documented, source_keywords
 from steelyard.questions.record.entry import Measured, entry_of, refuse_unasked, wish_of
 from steelyard.questions.record.store import stored
 from steelyard.reference import outcomes
@@ -37,6 +38,12 @@ from steelyard.results.verdict import Recorded
 from steelyard.tally.spelling import told_of_look_alikes
 
 
+@documented(
+    OPTIONS,
+    "a Recorded",
+    sources="One run or several, as in `measure`.",
+    higher_is_better="Whether more is better. Default: as the metric says.",
+)
 def record(
     *sources: Any,
     task: str,

@@ -7,7 +7,9 @@ from dataclasses import replace
 from typing import Any
 
 from steelyard import signature
+from steelyard.declared.references import APPROVE, REMOVE, RENAME
 from steelyard.errors import SteelyardError, UsageError
+from steelyard.options import documented
 from steelyard.questions.references.listing import Where, found_or_listed, nearest_model, shown_path, signed_spec
 from steelyard.reference.changes import Change, checked_reason, commit_of, now, who
 from steelyard.reference.entry import Entry
@@ -17,6 +19,12 @@ from steelyard.reference.writing import PlannedWrite, carry_out
 from steelyard.results.references import ReferenceChange
 
 
+@documented(
+    REMOVE,
+    "a ReferenceChange",
+    task="The task.",
+    model="The model, as it is named there.",
+)
 def remove_reference(
     task: str,
     model: str,
@@ -53,6 +61,13 @@ def remove_reference(
     return _told("remove", place, [row], why, f"{_named(place, entry)}: removed.", warnings)
 
 
+@documented(
+    RENAME,
+    "a ReferenceChange",
+    task="The task.",
+    old="The name it has.",
+    new="The name it gets.",
+)
 def rename_reference(task: str, old: str, new: str, *, reason: str, directory: Where = None, config: Where = None) -> ReferenceChange:
     """Give a model another name, in all its entries. Its history follows."""
     why = checked_reason(reason)
@@ -79,6 +94,12 @@ def rename_reference(task: str, old: str, new: str, *, reason: str, directory: W
     return _told("rename", place, rows, why, f"{old} on {task} is now {new}, in {len(rows)} {_entries(len(rows))}.", warnings)
 
 
+@documented(
+    APPROVE,
+    "a ReferenceChange",
+    task="The task.",
+    model="The model, as it is named there.",
+)
 def approve_reference(
     task: str,
     model: str,

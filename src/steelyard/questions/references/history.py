@@ -6,8 +6,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from steelyard import signature
+from steelyard.declared.references import HISTORY
 from steelyard.errors import SteelyardError
-from steelyard.options import nearest_few
+from steelyard.options import documented, nearest_few
 from steelyard.questions.references.listing import Where, plural, shown_path, signed_spec
 from steelyard.reference.changes import TORN, Change, followed
 from steelyard.reference.entry import Entry
@@ -20,6 +21,12 @@ from steelyard.results.references import ReferenceHistory
 OF_CHANGE = ("time", "action", "old", "new", "n", "runs", "by", "reason", "commit", "tool")
 
 
+@documented(
+    HISTORY,
+    "a ReferenceHistory",
+    task="The task.",
+    model="Only this model. Default: all.",
+)
 def reference_history(
     task: str, model: str | None = None, spec: Mapping[str, Any] | None = None, *, directory: Where = None, config: Where = None
 ) -> ReferenceHistory:

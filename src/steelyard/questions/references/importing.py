@@ -9,7 +9,9 @@ from typing import Any
 
 from steelyard import signature
 from steelyard.atomic import read_if_there
+from steelyard.declared.references import IMPORT
 from steelyard.errors import DataError, UsageError
+from steelyard.options import documented
 from steelyard.questions.references.changes import signature_of
 from steelyard.questions.references.imported_tasks import learn_tasks
 from steelyard.questions.references.listing import Where, plural, shown_path
@@ -38,6 +40,11 @@ class Merge:
     verbatim: bool = False
 
 
+@documented(
+    IMPORT,
+    "a ReferenceChange",
+    path="One file, or a directory of YAML files.",
+)
 def import_references(
     path: str | os.PathLike[str],
     *,

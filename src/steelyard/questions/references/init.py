@@ -8,6 +8,7 @@ from pathlib import Path
 
 from steelyard import signature
 from steelyard.errors import UsageError
+from steelyard.options import documented
 from steelyard.questions.references.listing import shown_path
 from steelyard.reference.config import find_config
 from steelyard.results.references import ProjectInit
@@ -66,7 +67,13 @@ What the models scored when they were put on record, one file for each task, wri
 ATTRIBUTES = "# Two branches that both add to a history: keep the lines of both.\n*.history.jsonl merge=union\n"
 
 
-def start(directory: str | os.PathLike[str] = "references", *, where: str | os.PathLike[str] = ".") -> ProjectInit:
+@documented(
+    (),
+    "a ProjectInit",
+    directory="Where the references will be. Default: references.",
+    where="The directory of steelyard.toml. Default: the current one.",
+)
+def init(directory: str | os.PathLike[str] = "references", *, where: str | os.PathLike[str] = ".") -> ProjectInit:
     """Write a commented steelyard.toml, and a directory of references with a few words about it.
 
     A configuration that is there is an error; a directory that is there is used as it is, and nothing in it is changed.

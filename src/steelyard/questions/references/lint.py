@@ -7,8 +7,9 @@ from datetime import UTC, date, datetime
 from pathlib import Path
 
 from steelyard import signature
+from steelyard.declared.references import LINT
 from steelyard.errors import SourceError, SteelyardError
-from steelyard.options import did_you_mean
+from steelyard.options import did_you_mean, documented
 from steelyard.questions.references.lint_history import check_history
 from steelyard.questions.references.lint_items import check_items
 from steelyard.questions.references.lint_readers import check_readers
@@ -22,6 +23,12 @@ from steelyard.results.references import LEVELS, Finding, Lint
 ENDINGS = (".items", ".history.jsonl", ".unfinished.json")
 
 
+@documented(
+    LINT,
+    "a Lint",
+    task="Only this task. Default: all.",
+    today="The date by which entries are stale. Default: today.",
+)
 def lint_references(
     task: str | None = None,
     *,

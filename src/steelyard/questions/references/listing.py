@@ -8,8 +8,9 @@ from pathlib import Path
 from typing import Any
 
 from steelyard import signature
+from steelyard.declared.references import LIST, SHOW
 from steelyard.errors import DataError, SteelyardError
-from steelyard.options import nearest_few
+from steelyard.options import documented, nearest_few
 from steelyard.questions.references.detectable import gate_of, sources
 from steelyard.reference.config import find_config
 from steelyard.reference.entry import Entry
@@ -25,6 +26,11 @@ Where = str | os.PathLike[str] | None
 # ---- list ------------------------------------------------------------------------------------------------------------
 
 
+@documented(
+    LIST,
+    "a Listing",
+    task="Only this task. Default: all.",
+)
 def list_references(task: str | None = None, *, directory: Where = None, config: Where = None) -> Listing:
     """Every reference of a directory, or of one task, with the threshold that a bare score would meet.
 
@@ -130,6 +136,12 @@ def shown_path(path: Path) -> str:
 # ---- show ------------------------------------------------------------------------------------------------------------
 
 
+@documented(
+    SHOW,
+    "a ReferenceDetail",
+    task="The task.",
+    model="The model, as it is named there.",
+)
 def show_reference(
     task: str,
     model: str,

@@ -10,6 +10,7 @@ from typing import Any
 from steelyard.atomic import read_if_there, write_atomic
 from steelyard.errors import DataError, SourceError, UsageError
 from steelyard.estimate.standard_errors import with_standard_errors
+from steelyard.options import documented
 from steelyard.reference import card_page, front_matter
 from steelyard.reference.entry_text import Splice
 from steelyard.reference.strict_yaml import decode
@@ -98,6 +99,15 @@ def _model_of(result: Any) -> str | None:
 # ---- the card of the Hub ---------------------------------------------------------------------------------------------
 
 
+@documented(
+    (),
+    "what was Written",
+    path="The README.md to write or update.",
+    results="The name of the data -> a measurement, a comparison or a run.",
+    model="The name in the index. Default: the one that is there.",
+    task="As the Hub sorts tasks. Default: other.",
+    source="Where the evaluation can be seen. Default: none.",
+)
 def model_card(
     path: str | Path, results: Mapping[str, Any], *, model: str | None = None, task: str = "other", source: str | None = None
 ) -> Written:

@@ -10,7 +10,7 @@ from steelyard.errors import DataError, UsageError
 from steelyard.estimate.measure_options import slice_names
 from steelyard.estimate.standard_errors import with_standard_errors
 from steelyard.metrics.catalogue import known
-from steelyard.options import nearest
+from steelyard.options import documented, nearest
 from steelyard.questions.measure.measure import measure
 from steelyard.render.every_eval_ever import RecordDetails
 from steelyard.render.every_eval_ever import every_eval_ever as written
@@ -27,6 +27,15 @@ REQUIRED = ("model", "evaluation", "organization", "retrieved")
 WRITTEN = ("id", "truth", "prediction", "score", "group", "repeat")
 
 
+@documented(
+    (),
+    "path in the datastore -> text, the aggregate first",
+    data="As for `measure`.",
+    prediction="The predictions beside an array of truths. Default: none, `data` has them.",
+    about="What a measurement does not know: model, evaluation, organization, retrieved, ...",
+    items="Also the items, beside the aggregate. Default: True.",
+    asked="**asked: as for `measure`.",
+)
 def every_eval_ever(data: Any, prediction: Any = None, /, *, about: Mapping[str, str], items: bool = True, **asked: Any) -> dict[str, str]:
     """Measure, and write the answer as Every Eval Ever 0.3 has it: path in its datastore -> text, the aggregate first.
 

@@ -9,7 +9,9 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from steelyard.declared.report import OPTIONS
 from steelyard.errors import DataError, SourceError, SteelyardError, UsageError
+from steelyard.options import documented
 from steelyard.results.catalogue import result_of
 from steelyard.results.comparison import Comparison
 from steelyard.results.evaluation import Evaluation
@@ -30,6 +32,12 @@ Path_ = str | os.PathLike[str]
 MISMATCHED = (KeyError, TypeError, ValueError, AttributeError, IndexError, ArithmeticError)
 
 
+@documented(
+    OPTIONS,
+    "the page, a str",
+    results="Results, their dicts, or paths of JSON files, in the order of the page.",
+    title="The heading of the page. Default: by what the results are.",
+)
 def report(*results: Any, title: str | None = None, flips: Path_ | None = None) -> str:
     """One self-contained HTML page of results, in the order given.
 

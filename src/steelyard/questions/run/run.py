@@ -10,11 +10,12 @@ from pathlib import Path
 from typing import Any, Literal, overload
 
 from steelyard.checks import whole
+from steelyard.declared.run import OPTIONS
 from steelyard.errors import UsageError
 from steelyard.evaluate.asking.asking import Watcher
 from steelyard.evaluate.asking.deadline import seconds_of
 from steelyard.evaluate.asking.journal import begun_as
-from steelyard.options import keywords_of, refuse_unknown
+from steelyard.options import documented, keywords_of, refuse_unknown
 from steelyard.questions.run.baseline import Baseline, bench_of, beside, plan_of
 from steelyard.questions.run.dry_run import dry_run_of
 from steelyard.questions.run.models import for_each, judging, named, opened
@@ -38,6 +39,16 @@ def run(task: Any, *models: Any, dry_run: Literal[True], **options: Any) -> DryR
 def run(task: Any, *models: Any, dry_run: Literal[False] = False, **options: Any) -> Evaluation: ...
 
 
+@documented(
+    OPTIONS,
+    "an Evaluation; with dry_run a DryRun",
+    task="A TOML or YAML file, python:pkg.mod:Class, or a task in Python.",
+    models="One model, or two to be compared, the first being the baseline.",
+    prices='Price of a million tokens, {"input": 0.15, "output": 0.6}; one for all models or one per model. Default: unknown.',
+    progress="Called as the work goes on. Default: silence.",
+    verdict="Refuse a run that would not be judged. Default: False.",
+    asking="**asking: about the models, one value for all or one per model: base_url, api, key, key_env, batch, timeout, seeds.",
+)
 def run(
     task: Any,
     *models: Any,

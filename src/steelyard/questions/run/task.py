@@ -150,7 +150,7 @@ def _beside(task: Task, data: Any) -> Any:
 
 
 def read_task(given: Any) -> Task:
-    """A task from a TOML or YAML file, from python:pkg.mod:Class, from a class, an object, or a mapping."""
+    """A task. given: a TOML or YAML file, python:pkg.mod:Class, a class, an object, or a mapping."""
     if isinstance(given, Task):
         return given
     if isinstance(given, str) and given.startswith("python:"):

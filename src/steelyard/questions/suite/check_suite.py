@@ -16,7 +16,7 @@ from steelyard.checks import error_rate
 from steelyard.errors import AmbiguityError, SourceError, UsageError
 from steelyard.infer.multiplicity import adjust
 from steelyard.infer.planning.power import minimum_detectable
-from steelyard.options import LOG_CHOICES, did_you_mean
+from steelyard.options import LOG_CHOICES, did_you_mean, documented
 from steelyard.questions.guard.check import check
 from steelyard.questions.run.options import HOW, OF_MODELS
 from steelyard.results.verdict import Suite, Verdict
@@ -46,6 +46,17 @@ class SuiteCheck:
     run: Mapping[str, Any] | None = None
 
 
+@documented(
+    (),
+    "a Suite",
+    path="The suite file, TOML.",
+    directory="Where the references are. Default: what steelyard.toml says, else references.",
+    config="A steelyard.toml. Default: the nearest upward.",
+    seed="Random seed of whatever is drawn. Default: 0; None draws one and says which.",
+    today="The day by which entries are stale. Default: today.",
+    evaluate="Makes the verdict of a check that runs a model. Default: such a check is refused.",
+    beforehand="Sees every guard before the first is asked. Default: nobody does.",
+)
 def check_suite(
     path: str | os.PathLike[str],
     *,

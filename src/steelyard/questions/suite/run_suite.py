@@ -8,6 +8,7 @@ from typing import Any
 
 from steelyard.errors import UsageError
 from steelyard.evaluate.asking.asking import Watcher
+from steelyard.options import documented
 from steelyard.questions.run.run import run
 from steelyard.questions.run.task import read_task
 from steelyard.questions.suite.check_suite import SuiteCheck, check_suite
@@ -18,6 +19,15 @@ from steelyard.results.verdict import Suite, Verdict
 OF_RULE = ("spec", "theta", "margin", "alpha", "beta", "scale", "missing", "unmatched")
 
 
+@documented(
+    (),
+    "a Suite",
+    path="The suite file, TOML.",
+    directory="Where the references are. Default: what steelyard.toml says, else references.",
+    config="A steelyard.toml. Default: the nearest upward.",
+    seed="Random seed of whatever is drawn. Default: 0; None draws one and says which.",
+    progress="Called as the work goes on. Default: silence.",
+)
 def run_suite(
     path: str | os.PathLike[str],
     *,
