@@ -63,9 +63,10 @@ def beta(i: Inputs, which: str) -> BetaPosterior:
 
 def welch(i: Inputs) -> dict[str, float]:
     a, b = np.array(i["a"]), np.array(i["b"])
-    t, p, df, low, high = unpaired.welch(a.mean(), a.var(ddof=1), len(a), b.mean(), b.var(ddof=1), len(b))
+    found = unpaired.welch_t(a.mean(), a.var(ddof=1), len(a), b.mean(), b.var(ddof=1), len(b))
+    low, high = found.interval()
     assert low < a.mean() - b.mean() < high
-    return {"t": t, "p": p, "df": df}
+    return {"t": found.statistic, "p": found.p_value("two-sided"), "df": found.df}
 
 
 # ---- the same items ----------------------------------------------------------------------------------------------------

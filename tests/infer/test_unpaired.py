@@ -113,7 +113,8 @@ def test_the_z_test_mirrors_and_at_zero_is_the_score(sample: tuple[int, int, int
 def test_identical_samples_have_no_evidence() -> None:
     for k, n in ((0, 5), (5, 5), (3, 7)):
         assert unpaired.two_proportion_z(k, n, k, n) == (0.0, 1.0)
-    assert unpaired.welch(2.0, 1.0, 9, 2.0, 1.0, 9)[:2] == (0.0, 1.0)
+    same = unpaired.welch_t(2.0, 1.0, 9, 2.0, 1.0, 9)
+    assert (same.statistic, same.p_value("two-sided")) == (0.0, 1.0)
 
 
 # ---- coverage, by enumeration ------------------------------------------------------------------------------------------
@@ -148,19 +149,52 @@ def test_wald_does_not_cover_what_it_says() -> None:
 numbers = st.lists(st.floats(-100, 100).map(lambda x: round(x, 3)), min_size=2, max_size=12).filter(lambda x: np.ptp(x) > 0.1)
 
 
-@given(a=numbers, b=numbers)
-def test_welch_is_scipys_and_mirrors(a: list[float], b: list[float]) -> None:
-    def ours(x: list[float], y: list[float], **options: Any) -> tuple[float, float, float, float, float]:
-        return unpaired.welch(
-            float(np.mean(x)), float(np.var(x, ddof=1)), len(x), float(np.mean(y)), float(np.var(y, ddof=1)), len(y), **options
-        )
+def welch(x: list[float], y: list[float], ends: tuple[float, float] | None = None) -> unpaired.WelchT:
+    sides = ((float(np.mean(z)), float(np.var(z, ddof=1)), len(z)) for z in (x, y))
+    return unpaired.welch_t(*next(sides), *next(sides), ends)
 
-    found, theirs = ours(a, b), stats.ttest_ind(a, b, equal_var=False)
-    assert found[:3] == pytest.approx((theirs.statistic, theirs.pvalue, theirs.df), rel=1e-9, abs=1e-12)
-    assert found[3:] == pytest.approx(tuple(theirs.confidence_interval()), rel=1e-8, abs=1e-9)
-    mirrored = ours(b, a)
-    assert mirrored[:2] == pytest.approx((-found[0], found[1]), abs=1e-9)
-    assert mirrored[3:] == pytest.approx((-found[4], -found[3]), abs=1e-9)
-    for alternative in ("less", "greater"):
-        one = stats.ttest_ind(a, b, equal_var=False, alternative=alternative).pvalue
-        assert ours(a, b, alternative=alternative)[1] == pytest.approx(one, rel=1e-8, abs=1e-12)
+
+@given(a=numbers, b=numbers, ends=st.sampled_from([None, (-100.0, 100.0), (-100.0, 300.0)]))
+def test_welch_is_scipys_and_mirrors(a: list[float], b: list[float], ends: tuple[float, float] | None) -> None:
+    """With the ends of a range it is scipy's of the same numbers and two more on each side, wherever centre and difference agree."""
+    found, (x, y) = welch(a, b, ends), ([*z, *(ends or ())] for z in (a, b))
+    theirs = stats.ttest_ind(x, y, equal_var=False)
+    assert (found.statistic, found.df) == pytest.approx((theirs.statistic, theirs.df), rel=1e-9, abs=1e-12)
+    ci = theirs.confidence_interval()
+    inside = min(ci.low, found.difference), max(ci.high, found.difference)
+    assert found.interval() == pytest.approx(inside, rel=1e-8, abs=1e-9)
+    assert found.noise == pytest.approx(math.sqrt(np.var(a, ddof=1) / len(a) + np.var(b, ddof=1) / len(b)), rel=1e-9)
+    mirrored = welch(b, a, ends)
+    assert (mirrored.statistic, mirrored.p_value("two-sided")) == pytest.approx((-found.statistic, found.p_value("two-sided")), abs=1e-9)
+    assert mirrored.interval() == pytest.approx((-found.interval()[1], -found.interval()[0]), abs=1e-9)
+    if found.difference * found.centre > 0:
+        for alternative in ("two-sided", "less", "greater"):
+            one = stats.ttest_ind(x, y, equal_var=False, alternative=alternative).pvalue
+            assert found.p_value(alternative) == pytest.approx(one, rel=1e-8, abs=1e-12)
+
+
+@given(a=numbers, b=numbers, level=st.sampled_from([0.5, 0.8, 0.95]), edge=st.floats(-50, 50))
+def test_the_bounds_of_a_range_are_the_edges_that_its_test_leaves(a: list[float], b: list[float], level: float, edge: float) -> None:
+    found = welch(a, b, (-100.0, 100.0))
+    low, high = found.interval(level)
+    if min(abs(edge - low), abs(edge - high)) > 1e-6:
+        assert (found.p_value("two-sided", edge) > 1 - level) == (low < edge < high)
+    for alternative, side, end in (("greater", "lower", 0), ("less", "upper", 1)):
+        bound = found.interval(level, side)[end]
+        if abs(edge - bound) > 1e-6:
+            assert (found.p_value(alternative, edge) > 1 - level) == (edge > bound if side == "lower" else edge < bound)
+
+
+@given(a=numbers, b=numbers, shift=st.sampled_from([0.0, 7.0]), factor=st.sampled_from([0.01, 3.0]))
+def test_the_scale_of_the_scores_is_nothing(a: list[float], b: list[float], shift: float, factor: float) -> None:
+    plain = welch(a, b, (-100.0, 100.0))
+    moved = welch(*([factor * x + shift for x in side] for side in (a, b)), (shift - 100 * factor, shift + 100 * factor))
+    assert moved.interval() == pytest.approx([factor * end for end in plain.interval()], rel=1e-7, abs=1e-9)
+    assert moved.p_value("greater") == pytest.approx(plain.p_value("greater"), rel=1e-6)
+
+
+def test_right_or_wrong_with_the_ends_counted_in_is_agresti_and_caffos_up_to_t() -> None:
+    """One success and one failure more on each side: the same centre, and for many items the same ends."""
+    right = lambda k, n: [1.0] * k + [0.0] * (n - k)  # noqa: E731
+    found = welch(right(560, 700), right(480, 800), (0.0, 1.0)).interval()
+    assert found == pytest.approx(unpaired.agresti_caffo(560, 700, 480, 800), abs=2e-4)

@@ -44,7 +44,18 @@ PAIRED_INTERVALS = (
     "delong-wilson",
     "delong",
 )
-UNPAIRED_INTERVALS = ("newcombe", "miettinen-nurminen", "agresti-caffo", "wald", "bayes", "delta", "t", "delong-wilson", "delong")
+UNPAIRED_INTERVALS = (
+    "newcombe",
+    "miettinen-nurminen",
+    "agresti-caffo",
+    "wald",
+    "bayes",
+    "delta",
+    "bounded-t",
+    "t",
+    "delong-wilson",
+    "delong",
+)
 POWER = 0.8
 
 
@@ -96,11 +107,12 @@ class CompareOptions:
             ends[1] = min(top, high)
         return Interval(low=ends[0], high=ends[1], confidence_level=self.level, side=self.side, method=method)  # type: ignore[arg-type]
 
-    def minimum_detectable(self, error: float | None, noise: float | None = None, pull: float = 1.0) -> float | None:
+    def minimum_detectable(self, error: float | None, noise: float | None = None, pull: float = 1.0, offset: float = 0.0) -> float | None:
         """The true difference that this many items find with power .8 at this level: z_alpha x standard error + z_beta x noise."""
         if error is None or not error > 0:
             return None
-        return minimum_detectable(error, 1 - self.level, 1 - POWER, noise=noise, two_sided=self.alternative == "two-sided") / pull
+        plain = minimum_detectable(error, 1 - self.level, 1 - POWER, noise=noise, two_sided=self.alternative == "two-sided")
+        return (plain + offset) / pull
 
 
 def settle_comparison(

@@ -12,6 +12,7 @@ from steelyard.results.measurement import Interval
 
 RARE = "if a few items of this kind, none of them here, differ the other way by as much as the scores here spread"
 FALLS = "if a few items of this kind, none of them here, fall by as much as the scores here spread"
+APART = "with one more item in each run at the lowest score seen here and one at the highest"
 DECLARE = "--range LO HI declares the range of the scores and counts such items in"
 
 
@@ -71,6 +72,7 @@ class Evidence:
     noise: float | None = None  # of the items seen, where `error` counts in what was not seen
     df: float | None = None  # of `error`, where it is not one less than there are units
     pull: float = 1.0
+    offset: float = 0.0  # how far items that nobody has seen move the middle of the interval, where the sides have other numbers
     judge: DifferenceTest | None = None
     unseen: CarefulDifferenceTest | None = None
     too_few: bool = False  # groups to judge anything by
@@ -90,9 +92,11 @@ def comparison_of(
     found: Evidence, *, metric: str, higher_is_better: bool, names: tuple[str, str], asked: CompareOptions, **more: Any
 ) -> Comparison:
     """The Comparison that the evidence supports, with its one sentence."""
-    error = found.standard_error or (found.error if found.noise is None else found.noise) or None
+    error = None if found.too_few else found.standard_error or (found.error if found.noise is None else found.noise) or None
     baseline, candidate = found.own or (OwnEstimate(None, None), OwnEstimate(None, None))
     _warn_of_unseen(found, asked)
+    if found.too_few:
+        found.details["not_judged"] = too_few_groups(found.details)
     return Comparison(
         design=found.design,
         metric=metric,
@@ -106,7 +110,7 @@ def comparison_of(
         probability_candidate_better=found.probability,
         equivalence=found.equivalence,
         correlation=found.correlation,
-        mde=asked.minimum_detectable(found.error, found.noise, found.pull),
+        mde=_detectable(found, asked),
         table=found.table,
         details=found.details,
         conclusion=conclude(found, metric, higher_is_better, names, asked),
@@ -115,14 +119,31 @@ def comparison_of(
     )
 
 
+def _detectable(found: Evidence, asked: CompareOptions) -> float | None:
+    """The smallest difference that could be found; None where nothing could, because there is no spread or there are too few groups."""
+    return None if found.too_few else asked.minimum_detectable(found.error, found.noise, found.pull, found.offset)
+
+
+def too_few_groups(details: Mapping[str, Any]) -> str:
+    """Why p is not judged: the groups, and what they are worth.
+
+    >>> too_few_groups({"groups": 3, "groups_effective": 3.0}), too_few_groups({"groups": 31, "groups_effective": 1.68})
+    ('3 groups are too few to judge by', '31 groups that are worth 1.7 equal ones are too few to judge by')
+    """
+    many, worth = details["groups"], details["groups_effective"]
+    said = f"{many} groups" if many != 1 else "1 group"
+    if worth <= 0.95 * many:
+        said += f" that are worth {worth:.1f} equal ones"
+    return f"{said} {'are' if many != 1 else 'is'} too few to judge by"
+
+
 def _warn_of_unseen(found: Evidence, asked: CompareOptions) -> None:
     """Scores without a declared range: a difference that rare large ones could undo, none of which these items need show."""
     p, alpha = found.test.p_value, 1 - asked.level
-    if found.unseen is None or found.unseen.falls != FALLS or p is None or p > alpha:
+    rare = None if found.unseen is None else {FALLS: RARE, APART: APART}.get(found.unseen.falls)
+    if found.unseen is None or rare is None or p is None or p > alpha or (careful := found.unseen.p_value(0.0)) <= alpha:
         return
-    if (careful := found.unseen.p_value(0.0)) <= alpha:
-        return
-    asked.warn(f"{found.test.name} may be too sure: {RARE}, nothing is shown (p = {careful:.2g}); {DECLARE}")
+    asked.warn(f"{found.test.name} may be too sure: {rare}, nothing is shown (p = {careful:.2g}); {DECLARE}")
 
 
 def conclude(found: Evidence, metric: str, higher_is_better: bool, names: tuple[str, str], asked: CompareOptions) -> str:
@@ -134,6 +155,8 @@ def conclude(found: Evidence, metric: str, higher_is_better: bool, names: tuple[
     alpha = 1 - asked.level
     if found.difference is None or p is None:
         return f"The difference in {metric} cannot be judged from these items."
+    if found.too_few:
+        return f"The difference in {metric} is not judged, though {_p(p)}: {too_few_groups(found.details)}."
     if found.equivalence is not None and found.equivalence.get("equivalent"):
         tail = f"; the difference is within {found.equivalence['margin']:g} either way ({_p(found.equivalence['p_value'])})."
     elif found.equivalence is not None and found.equivalence.get("non_inferior"):
@@ -148,7 +171,7 @@ def conclude(found: Evidence, metric: str, higher_is_better: bool, names: tuple[
     if asked.alternative != "two-sided":
         way = "above" if asked.alternative == "greater" else "below"
         return f"It was not shown that {candidate} is {way} {baseline} in {metric} ({_p(p)}){tail}"
-    mde = asked.minimum_detectable(found.error, found.noise, found.pull)
+    mde = _detectable(found, asked)
     missed = f" A difference below about {mde:.2g} could have been missed." if mde is not None else ""
     same = (
         "The two systems give the same answers"
@@ -161,7 +184,7 @@ def conclude(found: Evidence, metric: str, higher_is_better: bool, names: tuple[
 def concluded_again(c: Comparison, p: float, asked: CompareOptions) -> Comparison:
     """The comparison as one of many: its sentence rests on the corrected p-value."""
     d = c.difference.estimate
-    if d is None:
+    if d is None or c.details.get("not_judged"):
         return c
     if p <= 1 - asked.level and d != 0:
         word = "better" if (d > 0) == c.higher_is_better else "worse"

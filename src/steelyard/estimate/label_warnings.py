@@ -37,6 +37,16 @@ def warn_about_labels(counts: Counts, metrics: Sequence[Metric], settings: Measu
         )
 
 
+def warn_of_small_classes(sides: Sequence[Counts], label: str | None, settings: MeasureOptions) -> None:
+    """Two tables of different items: the delta method's z rests on the spread of each, which a handful of items does not show."""
+    supports = {name: min(side.class_margins(side.code(name))[1] for side in sides) for name in sides[0].class_labels}
+    small = {name: many for name, many in supports.items() if many < FEW and label in (None, name)}
+    if small:
+        settings.warn(
+            f"{_many(len(small), 'class')} with fewer than {FEW} items in one of the runs, too few for z and the interval: {_some(small)}"
+        )
+
+
 def _warn_about_names(counts: Counts, margins: Sequence[tuple[int, ...]], settings: MeasureOptions, by_class: bool) -> None:
     strays = {label: many for label, many in counts.strays.items() if label != MISSING}
     if strays:

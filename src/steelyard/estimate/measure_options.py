@@ -34,6 +34,7 @@ INTERVALS = (
     "fisher-z",
 )
 RESAMPLING = ("percentile", "bca", "studentized")
+FAR = 1e75  # between the ends of a range: the powers of what is farther apart, or nearer than its inverse, are no float64
 OF_NUMBERS = ("t", "bounded-t", "wilson-mean", "betting", "studentized")  # they take right and wrong for the numbers 1 and 0
 
 
@@ -54,6 +55,11 @@ class MeasureOptions:
     absent: str | None = None
     missing: str = "error"
     warnings: list[str] = field(default_factory=list)
+
+    @property
+    def right_or_wrong(self) -> bool:
+        """Whether scores that are all 0 or 1 mean right and wrong: not in another declared range, where 0 and 1 are scores as others."""
+        return self.range in (None, (0.0, 1.0))
 
     def quietly(self, **changes: Any) -> MeasureOptions:
         """The same settings with a list of warnings of their own: for a part of the question, or a side glance."""
@@ -141,6 +147,8 @@ def _range(ends: Sequence[float] | None) -> tuple[float, float] | None:
         low = high = math.nan
     if not (math.isfinite(low) and math.isfinite(high) and low < high):
         raise UsageError("cannot use the range", got=repr(ends), need="two finite numbers, the lower first", hint="range=(0, 1)")
+    if not 1 / FAR <= high - low <= FAR:
+        raise UsageError("cannot use the range", got=repr(ends), need=f"ends between {1 / FAR:g} and {FAR:g} apart", hint="range=(0, 1)")
     return low, high
 
 

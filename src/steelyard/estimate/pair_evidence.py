@@ -41,7 +41,7 @@ def pair_evidence(pairs: Pairs, metric: Metric, asked: CompareOptions) -> Eviden
     """The evidence of matched pairs; each system's own interval is the one that `measure` gives."""
     if pairs.baseline.stratum is not None and pairs.candidate.stratum is not None and pairs.plain and in_strata(pairs.baseline, metric):
         pooled, usual = as_one_sample(pairs, asked)
-        if usual.test is None and metric.base in STRAIGHT and not (_binary(pairs.baseline) and _binary(pairs.candidate)):
+        if usual.test is None and metric.base in STRAIGHT and not _outcome_scores(pairs, asked):
             usual = replace(usual, test="sign-flip")  # the ends of a range have no stratum
         found = with_strata(_evidence(pooled, metric, usual), pairs, metric, asked)
     else:
@@ -79,7 +79,8 @@ def _evidence(pairs: Pairs, metric: Metric, asked: CompareOptions) -> Evidence:
         return _tries(pairs, metric, asked)
     if metric.base == "auc":
         return _auc(pairs, metric, asked)
-    right_or_wrong = metric.base in ("accuracy", "error", "mean") and _binary(a) and _binary(b)
+    right_or_wrong = metric.base in ("accuracy", "error", "mean") and _outcome_scores(pairs, asked)
+    _refuse_range(pairs, metric, asked)
     if metric.facts.family == "table" or right_or_wrong:
         return _table(pairs, metric, asked, right_or_wrong)
     return _sums(pairs, metric, asked)
@@ -101,6 +102,25 @@ def _tries(pairs: Pairs, metric: Metric, asked: CompareOptions) -> Evidence:
     each = np.arange(pairs.items)
     alone = Pairs(once[0], once[1], each, each, pairs.items, pairs.names)
     return compare_scores((values[0], values[1]), alone, metric, asked, bounds=(0.0, 1.0))
+
+
+def _outcome_scores(pairs: Pairs, asked: CompareOptions) -> bool:
+    """Whether the scores of both systems say right or wrong."""
+    return asked.own.right_or_wrong and _binary(pairs.baseline) and _binary(pairs.candidate)
+
+
+def _refuse_range(pairs: Pairs, metric: Metric, asked: CompareOptions) -> None:
+    """Right or wrong by scores, which lie in a range that has other ends: one of the two is a mistake."""
+    sides = (pairs.baseline, pairs.candidate)
+    if asked.own.right_or_wrong or metric.base not in ("accuracy", "error"):
+        return
+    if any(side.truth is None or side.prediction is None for side in sides):
+        raise UsageError(
+            f"cannot compare {metric.name}",
+            got="a range other than that of right and wrong, 0 and 1",
+            need="right or wrong for every item",
+            hint="metric='mean'",
+        )
 
 
 def _binary(items: Items) -> bool:
@@ -154,8 +174,7 @@ def _sums(pairs: Pairs, metric: Metric, asked: CompareOptions) -> Evidence:
             f"cannot compare {metric.name}", got="an infinite loss", need="probabilities away from 0 and 1 where the answer is otherwise"
         )
     if metric.base in STRAIGHT:
-        bounds = {"brier": (0.0, 1.0), "mean": asked.own.range}.get(metric.base)
-        return compare_scores((rows[0][:, 1], rows[1][:, 1]), pairs, metric, asked, bounds=bounds)
+        return compare_scores((rows[0][:, 1], rows[1][:, 1]), pairs, metric, asked, bounds=_item_range(metric, asked))
     unit, units = units_of(pairs)
     sides, single = [], []
     for side, item in zip(rows, (pairs.baseline_item, pairs.candidate_item), strict=True):
@@ -167,6 +186,11 @@ def _sums(pairs: Pairs, metric: Metric, asked: CompareOptions) -> Evidence:
     return compare_units(
         sides[0], sides[1], STATISTICS[metric.base], pairs.items, metric, asked, **_group_sizes(pairs, unit, units, single)
     )
+
+
+def _item_range(metric: Metric, asked: CompareOptions) -> tuple[float, float] | None:
+    """The range of one item's number, if it is known: declared for scores, by definition for a loss of probabilities."""
+    return {"brier": (0.0, 1.0), "mean": asked.own.range}.get(metric.base)
 
 
 def _by_item(item: npt.NDArray[np.int64], items: int, single: Effects | None) -> Effects:
@@ -279,11 +303,8 @@ def unpaired_evidence(a: Items, b: Items, metric: Metric, asked: CompareOptions)
         return compare_counts(tables[0], tables[1], metric, class_label(metric, tables[0] + tables[1], asked), asked)
     if metric.base not in STRAIGHT:
         raise UsageError(f"cannot compare {metric.name} on different items", need="paired items", hint="give both runs the same ids")
-    sides = []
-    for sample in samples:
-        values = item_rows(metric.base, *columns_of(metric, sample))[:, 1]
-        sides.append((float(values.mean()), float(values.var(ddof=1)) if len(values) > 1 else 0.0, len(values)))
-    found = compare_means(sides[0], sides[1], metric, asked)
+    sides = [item_rows(metric.base, *columns_of(metric, sample))[:, 1] for sample in samples]
+    found = compare_means(sides[0], sides[1], metric, asked, bounds=_item_range(metric, asked))
     found.own = own_answers(a, b, metric, asked)
     return found
 

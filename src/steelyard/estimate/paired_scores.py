@@ -19,6 +19,7 @@ from steelyard.infer.paired.equivalence import equivalence
 from steelyard.infer.paired.mcnemar import from_tails
 from steelyard.infer.paired.signflip import sign_flip
 from steelyard.infer.resampling.bootstrap import Degenerate
+from steelyard.infer.rounding import SUMS, one_number, without_rounding
 from steelyard.metrics.catalogue import Metric
 from steelyard.metrics.ranking import midranks
 from steelyard.metrics.sums import QUOTIENT
@@ -40,8 +41,7 @@ def compare_scores(
     from steelyard.estimate.pair_evidence import units_of
 
     a, b = (_by_item(values, item, pairs.items) for values, item in zip(rows, (pairs.baseline_item, pairs.candidate_item), strict=True))
-    d = b - a
-    d[np.abs(d) <= 1e-13 * np.maximum(np.abs(a), np.abs(b))] = 0.0  # means of equal repeats differ by rounding only
+    d = _differences(a, b, max(map(len, rows)) / pairs.items)
     grouped = pairs.baseline.group is not None
     unit, units = units_of(pairs)
     sums = _tally(d, unit, units, grouped)
@@ -142,6 +142,13 @@ def _settle_error(found: Evidence, judge: OfRange | OfRuns | None, sums: Sums) -
         found.error = math.sqrt(variance)
     except Degenerate:
         found.error = None
+
+
+def _differences(a: FloatArray, b: FloatArray, repeats: float) -> FloatArray:
+    """candidate - baseline; what only rounding separates from 0 is 0, and what only rounding separates from each other is one number."""
+    size = np.maximum(np.abs(a), np.abs(b))
+    d = without_rounding(b - a, size, max(SUMS, repeats))
+    return np.full(len(d), np.median(d)) if one_number(d, size, repeats) else d
 
 
 def _by_item(values: FloatArray, item: npt.NDArray[np.int64], items: int) -> FloatArray:

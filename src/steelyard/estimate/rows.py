@@ -55,7 +55,9 @@ def table_for(metric: Metric, sample: Sample) -> TableTally:
         if sample.items.score is not None and metric.facts.scored:
             raise UsageError(
                 f"cannot compute {metric.name}",
-                got="scores other than 0 and 1",
+                got="scores other than 0 and 1"
+                if sample.settings.right_or_wrong
+                else "a range other than that of right and wrong, 0 and 1",
                 need="right or wrong for every item",
                 hint="ask for metric='mean'",
             )

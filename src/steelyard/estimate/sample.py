@@ -13,6 +13,7 @@ import numpy.typing as npt
 from steelyard.errors import DataError
 from steelyard.estimate.measure_options import MeasureOptions
 from steelyard.estimate.table_rows import TableTally
+from steelyard.infer.rounding import without_rounding
 from steelyard.items import Items, Labels
 from steelyard.tally.counts import Counts
 from steelyard.tally.design import count_labels, design_of, row_sums, same_label, table_sums
@@ -56,9 +57,9 @@ class Sample:
 
     @cached_property
     def binary_scores(self) -> bool:
-        """Whether there are scores and all of them are 0 or 1."""
+        """Whether there are scores and all of them are 0 or 1, in no other range that was declared."""
         # a hole (of a score nobody needs) is neither
-        return all(score is not None and bool(np.isin(score, (0.0, 1.0)).all()) for score in self._scores)
+        return self.settings.right_or_wrong and all(score is not None and bool(np.isin(score, (0.0, 1.0)).all()) for score in self._scores)
 
     @cached_property
     def shares(self) -> bool:
@@ -129,7 +130,8 @@ def _split_variance(answers: FloatArray | None, item: npt.NDArray[np.integer[Any
     out: dict[str, Any] = {"repeats": int(tries.max()), "fewest_repeats": int(tries.min())}
     if answers is not None and len(answers) > len(tries) > 1:
         mean = np.bincount(item, weights=answers) / tries
-        within = float(((answers - mean[item]) ** 2).sum() / (len(item) - len(tries)))
+        away = without_rounding(answers - mean[item], float(np.abs(answers).max()), int(tries.max()))
+        within = float((away**2).sum() / (len(item) - len(tries)))
         out["variance_within"] = within
         out["variance_between"] = max(0.0, float(np.var(mean, ddof=1) - within * np.mean(1 / tries)))
     return out
@@ -139,12 +141,16 @@ def _refuse_outside(items: Items, settings: MeasureOptions) -> None:
     """Scores outside a declared range are a mistake of one of the two."""
     if items.score is None or settings.range is None or not items.n:
         return
-    low, high = float(np.nanmin(items.score)), float(np.nanmax(items.score))
-    if low < settings.range[0] or high > settings.range[1]:
+    refuse_beyond(settings.range, float(np.nanmin(items.score)), float(np.nanmax(items.score)))
+
+
+def refuse_beyond(ends: tuple[float, float], low: float, high: float) -> None:
+    """The lowest and the highest score, held against a declared range."""
+    if low < ends[0] or high > ends[1]:
         raise DataError(
             "cannot use the declared range",
-            got=f"scores from {low:g} to {high:g}",
-            need=f"scores within {settings.range[0]:g} and {settings.range[1]:g}",
+            got=f"a score of {repr(low if low < ends[0] else high).removesuffix('.0')}",
+            need=f"scores within {ends[0]:g} and {ends[1]:g}",
             hint="correct range=, or look for percent mixed with fractions",
         )
 

@@ -33,8 +33,8 @@ class SystemItems:
     source: Source | None = None  # where the texts of a few items can be looked up
 
 
-def default_metric(runs: Sequence[SystemItems]) -> Metric:
-    """Right or wrong: accuracy. Scores that are not all 0 and 1, in any run: mean. Only probabilities: auc."""
+def default_metric(runs: Sequence[SystemItems], *, right_or_wrong: bool = True) -> Metric:
+    """Right or wrong: accuracy. Scores that are not all 0 and 1, in any run, or of another range: mean. Only probabilities: auc."""
     if (own := own_metric([run.log for run in runs])) is not None:
         return own
     items = [run.items for run in runs]
@@ -44,7 +44,7 @@ def default_metric(runs: Sequence[SystemItems]) -> Metric:
         return parse("accuracy")
     if all(one.score is not None for one in items):
         known = [one.score[~np.isnan(one.score)] for one in items if one.score is not None]
-        return parse("accuracy" if all(np.isin(score, (0.0, 1.0)).all() for score in known) else "mean")
+        return parse("accuracy" if right_or_wrong and all(np.isin(score, (0.0, 1.0)).all() for score in known) else "mean")
     if all(one.probability is not None and one.truth is not None for one in items):
         return parse("auc")
     if all(one.ratio is not None for one in items):

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from steelyard.errors import DataError, UsageError
+from steelyard.errors import DataError
 from steelyard.estimate.compare_options import CompareOptions
-from steelyard.estimate.evidence import Evidence, OwnEstimate
+from steelyard.estimate.evidence import APART, DECLARE, Evidence, OwnEstimate
+from steelyard.estimate.label_warnings import warn_of_small_classes
 from steelyard.estimate.paired_right_or_wrong import equivalence_words, own_share
-from steelyard.estimate.standard_errors import known
+from steelyard.estimate.standard_errors import ROUNDING, known
 from steelyard.estimate.table_rows import TableTally, table_row
 from steelyard.infer import unpaired as infer
 from steelyard.infer.normal import lower_tail, z_value
@@ -22,7 +24,14 @@ from steelyard.results.measurement import Interval
 from steelyard.tally.counts import Counts
 
 if TYPE_CHECKING:
+    import numpy as np
+    import numpy.typing as npt
+
     from steelyard.infer.posterior.beta import Posterior
+
+    FloatArray = npt.NDArray[np.float64]
+
+Moments = tuple[float, float, int]  # mean, variance with n - 1, number of items
 
 PROPORTIONS = ("newcombe", "miettinen-nurminen", "agresti-caffo", "wald", "bayes")
 
@@ -34,6 +43,7 @@ def compare_counts(baseline: Counts, candidate: Counts, metric: Metric, label: s
     if all(share is not None and share.through == "itself" for share in shares):
         parts = [share.of(side) for share, side in zip(shares, (baseline, candidate), strict=True) if share is not None]
         return compare_proportions(parts[0], parts[1], metric, asked)
+    warn_of_small_classes((baseline, candidate), label, asked.own)
     return by_delta(baseline, candidate, metric, labels, asked)
 
 
@@ -124,10 +134,11 @@ def from_errors(
         raise DataError(
             f"cannot compare {metric.name}", got="an undefined value in one run", need="a value in both", hint="absent='skip' or zero"
         )
-    error = math.hypot(*errors)
+    own = [known(error, ROUNDING) for error in errors]
+    error = math.hypot(*(each or 0.0 for each in own))
     gap = second - first
     interval, z, p = None, None, (1.0 if gap == 0 else None)
-    if not error > 0:
+    if not error:
         asked.warn("neither run shows any spread: no interval for the difference can be given")
     else:
         reach = z_value(asked.level, asked.side) * error
@@ -142,46 +153,107 @@ def from_errors(
         difference=gap,
         interval=interval,
         test=Test(name="z", alternative=asked.alternative, statistic=z, p_value=p),
-        own=(OwnEstimate(intervals[0], known(errors[0])), OwnEstimate(intervals[1], known(errors[1]))),
+        own=(OwnEstimate(intervals[0], own[0]), OwnEstimate(intervals[1], own[1])),
         error=error or None,
     )
     found.equivalence = _equivalence_z(found, asked, metric)
     return found
 
 
-def _equivalence_z(found: Evidence, asked: CompareOptions, metric: Metric, df: float | None = None) -> dict[str, object] | None:
+def _equivalence_z(found: Evidence, asked: CompareOptions, metric: Metric) -> dict[str, object] | None:
     from steelyard.infer.paired.equivalence import equivalence
 
     if not found.error or found.difference is None or asked.margin is None:
         return None
-    e = equivalence(found.difference, found.error, asked.margin, df)
+    e = equivalence(found.difference, found.error, asked.margin)
     return equivalence_words(e.p_lower, e.p_upper, asked.margin, asked, higher_is_better=metric.facts.higher_is_better)
 
 
+class OfMeans:
+    """Welch's t of two means, on the side that was asked about. ends: the range whose ends are counted in."""
+
+    falls, remedy = APART, DECLARE
+
+    def __init__(self, candidate: Moments, baseline: Moments, ends: tuple[float, float] | None, alternative: str) -> None:
+        self.t = infer.welch_t(*candidate, *baseline, ends)
+        self.name = "welch-t" if ends is None else "bounded-t"
+        self.alternative, self.ends = alternative, ends
+
+    def p_value(self, edge: float) -> float:
+        return self.t.p_value(self.alternative, edge)
+
+    def smallest(self, edge: float) -> float:
+        return 0.0
+
+    def interval(self, level: float, side: str) -> tuple[float, float]:
+        return self.t.interval(level, side)
+
+
 def compare_means(
-    baseline: tuple[float, float, int], candidate: tuple[float, float, int], metric: Metric, asked: CompareOptions
+    baseline: FloatArray, candidate: FloatArray, metric: Metric, asked: CompareOptions, *, bounds: tuple[float, float] | None = None
 ) -> Evidence:
-    """Two means (mean, variance, n) from different items: Welch."""
-    (m2, v2, n2), (m1, v1, n1) = baseline, candidate
-    asked.choose("interval", asked.interval, ("t",), f"{metric.name} of different items")
-    asked.choose("test", asked.test, ("welch-t",), f"{metric.name} of different items")
-    if min(n1, n2) < 2:
-        raise DataError(f"cannot compare {metric.name}", got=f"{n2} and {n1} items", need="at least 2 in each run")
-    if v1 + v2 <= 0:
-        raise UsageError(
-            f"cannot compare {metric.name}", got="no spread in either run", need="scores that vary", hint="pair the items by id"
-        )
-    t, p, df, low, high = infer.welch(m1, v1, n1, m2, v2, n2, asked.level, asked.side, asked.alternative)
+    """Two means from different items: Welch, with the ends of the range counted in where it is known."""
+    from steelyard.infer.resampling.bootstrap import Degenerate
+
+    known_range = () if bounds is None else ("bounded-t",)
+    test = asked.choose("test", asked.test, (*known_range, "welch-t"), f"{metric.name} of different items")
+    method = asked.choose("interval", asked.interval, (*known_range, "t"), f"{metric.name} of different items")
+    moments = [_moments(side) for side in (candidate, baseline)]
+    if min(len(baseline), len(candidate)) < 2:
+        raise DataError(f"cannot compare {metric.name}", got=f"{len(baseline)} and {len(candidate)} items", need="at least 2 in each run")
     found = Evidence(
         design="unpaired",
-        n=n1 + n2,
-        baseline=m2,
-        candidate=m1,
-        difference=m1 - m2,
-        interval=asked.interval_of(low, high, "t", None, None),
-        test=Test(name="welch-t", alternative=asked.alternative, statistic=t, p_value=p, details={"df": df}),
-        error=math.sqrt(v1 / n1 + v2 / n2),
-        details={"n_baseline": n2, "n_candidate": n1},
+        n=len(baseline) + len(candidate),
+        baseline=moments[1][0],
+        candidate=moments[0][0],
+        difference=_apart(moments[0][0], moments[1][0]),
+        interval=None,
+        test=Test(name=test, alternative=asked.alternative, statistic=None, p_value=None),
+        details={"n_baseline": len(baseline), "n_candidate": len(candidate)},
     )
-    found.equivalence = _equivalence_z(found, asked, metric, df)
+    try:
+        judge = OfMeans(moments[0], moments[1], bounds if test == "bounded-t" else None, asked.alternative)
+        of_interval = OfMeans(moments[0], moments[1], bounds if method == "bounded-t" else None, asked.alternative)
+    except Degenerate as reason:
+        asked.warn(f"no interval for the difference can be given ({reason}); declare the range of the scores with --range if it is known")
+        if asked.margin is not None:
+            asked.warn("equivalence within the margin cannot be tested: neither run shows any spread")
+        if found.difference == 0:
+            found.test = replace(found.test, p_value=1.0)
+        return found
+    _judged(found, judge, metric, asked)
+    reach = (None, None) if bounds is None else (bounds[0] - bounds[1], bounds[1] - bounds[0])
+    found.interval = asked.interval_of(*of_interval.interval(asked.level, asked.side), method, *reach)
+    if bounds is None:
+        ends = min(float(side.min()) for side in (baseline, candidate)), max(float(side.max()) for side in (baseline, candidate))
+        found.unseen = OfMeans(moments[0], moments[1], ends, asked.alternative)
     return found
+
+
+def _moments(values: FloatArray) -> Moments:
+    from steelyard.infer.rounding import variance_of
+
+    return float(values.mean()), variance_of(values), len(values)
+
+
+def _apart(candidate: float, baseline: float) -> float:
+    """The difference of two means; what only rounding makes of none is none."""
+    from steelyard.infer.rounding import rounding
+
+    gap = candidate - baseline
+    return 0.0 if abs(gap) <= rounding(max(abs(candidate), abs(baseline))) else gap
+
+
+def _judged(found: Evidence, judge: OfMeans, metric: Metric, asked: CompareOptions) -> None:
+    """Test, margin and detectable difference, all from the same t."""
+    t, told = judge.t, {} if judge.ends is None else {"range": judge.ends[1] - judge.ends[0]}
+    p = 1.0 if found.difference == 0 and not t.noise else judge.p_value(0.0)
+    found.test = replace(found.test, statistic=t.statistic, p_value=p, details={"df": t.df, **told})
+    found.error, found.df = t.error, t.df
+    if judge.ends is not None:
+        fewer = min(found.details["n_baseline"], found.details["n_candidate"])
+        found.noise, found.pull = t.noise, fewer / (fewer + 2)
+        found.offset = abs(t.centre - found.pull * t.difference)
+    if asked.margin is not None:
+        above, below = t.p_value("greater", -asked.margin), t.p_value("less", asked.margin)
+        found.equivalence = equivalence_words(above, below, asked.margin, asked, higher_is_better=metric.facts.higher_is_better)

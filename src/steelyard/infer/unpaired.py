@@ -1,10 +1,11 @@
-"""Two proportions from different items: intervals and the test for their difference, candidate minus baseline."""
+"""Two proportions or means from different items: intervals and the test for their difference, candidate minus baseline."""
 
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass
 
-from steelyard.infer.normal import clip, lower_tail, wilson, z_value
+from steelyard.infer.normal import clip, lower_tail, tail, wilson, z_value
 from steelyard.infer.paired.mcnemar import _decreasing_root, from_tails
 
 
@@ -120,36 +121,73 @@ def exact_midp(k1: int, n1: int, k2: int, n2: int) -> float:
     return float(terms[here + 1 :].sum() + terms[here] / 2)
 
 
-def welch(
-    mean1: float,
-    variance1: float,
-    n1: int,
-    mean2: float,
-    variance2: float,
-    n2: int,
-    confidence_level: float = 0.95,
-    side: str = "two",
-    alternative: str = "two-sided",
-) -> tuple[float, float, float, float, float]:
-    """Welch's t for two means: (t, p, degrees of freedom, low, high) of mean1 - mean2.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WelchT:
+    """Two means: their difference, and the centre, standard error and degrees of freedom of its t.
 
-    Formula: df = (v1 + v2)^2 / (v1^2/(n1-1) + v2^2/(n2-1)), v = variance / n. Undefined: no spread in either sample.
-    Reference: Welch1947.
-
-    >>> [round(x, 4) for x in welch(0.75, 3.2006, 10, 2.33, 4.009, 10)[:3]]
-    [-1.8608, 0.0794, 17.7765]
+    Centre and error are those of the items seen, or of these and one more at either end of the range on each side; noise is the
+    standard error of the items seen alone.
     """
-    from scipy.special import stdtr, stdtrit
 
-    from steelyard.infer.normal import tail
-    from steelyard.infer.resampling.bootstrap import Degenerate
+    difference: float
+    centre: float
+    error: float
+    df: float
+    noise: float
 
-    if min(n1, n2) < 2 or not variance1 + variance2 > 0:
-        raise Degenerate("fewer than two items, or no spread in either sample")
-    v1, v2 = variance1 / n1, variance2 / n2
-    error = math.sqrt(v1 + v2)
-    df = (v1 + v2) ** 2 / (v1 * v1 / (n1 - 1) + v2 * v2 / (n2 - 1))
-    t = (mean1 - mean2) / error
-    reach = float(stdtrit(df, 1 - tail(confidence_level, side))) * error
-    p = from_tails(float(stdtr(df, t)), float(stdtr(df, -t)), alternative)
-    return t, p, df, mean1 - mean2 - reach, mean1 - mean2 + reach
+    def p_value(self, alternative: str, edge: float = 0.0) -> float:
+        """p of H0: the true difference is `edge`. Where centre and difference lie on two sides of it, neither side is shown."""
+        from scipy.special import stdtr
+
+        t = (self.centre - edge) / self.error
+        less = 1.0 if self.difference >= edge and t < 0 else float(stdtr(self.df, t))
+        greater = 1.0 if self.difference <= edge and t > 0 else float(stdtr(self.df, -t))
+        return from_tails(less, greater, alternative)
+
+    def interval(self, confidence_level: float = 0.95, side: str = "two") -> tuple[float, float]:
+        """centre +- t x error, and never without the difference that was seen: the edges that the test does not rule out."""
+        from scipy.special import stdtrit
+
+        reach = float(stdtrit(self.df, 1 - tail(confidence_level, side))) * self.error
+        return min(self.centre - reach, self.difference), max(self.centre + reach, self.difference)
+
+    @property
+    def statistic(self) -> float:
+        return self.centre / self.error
+
+
+def welch_t(
+    mean1: float, variance1: float, n1: int, mean2: float, variance2: float, n2: int, ends: tuple[float, float] | None = None
+) -> WelchT:
+    """Welch's t of mean1 - mean2. ends: the range of the scores, whose two ends are then counted in as one item each on both sides.
+
+    Without the ends the spread of a few items knows nothing of a rare score far away: 10 items without a failure against 200 with
+    ten of them gave p <= .05 in .55 of the runs of two equal systems, and .002 with them.
+    Formula: df = (v1 + v2)^2 / (v1^2/(n1-1) + v2^2/(n2-1)), v = variance / n, of the n or the n + 2 numbers of each side.
+    Assumes: independent items, scores within the ends. Undefined: without ends, fewer than two items or no spread in either sample.
+    Reference: Welch1947; AgrestiCaffo2000 for the added items, where scores are right or wrong.
+
+    >>> found = welch_t(0.75, 3.2006, 10, 2.33, 4.009, 10)
+    >>> round(found.statistic, 4), round(found.p_value("two-sided"), 4), round(found.df, 4)
+    (-1.8608, 0.0794, 17.7765)
+    >>> found = welch_t(0.95, 0.0, 10, 0.9, 0.04, 200, (0.0, 1.0))
+    >>> round(found.difference, 6), round(found.centre, 6), [round(x, 4) for x in found.interval()]
+    (0.05, -0.02104, [-0.1979, 0.1558])
+    """
+    if ends is None and (min(n1, n2) < 2 or not variance1 + variance2 > 0):
+        from steelyard.infer.resampling.bootstrap import Degenerate
+
+        raise Degenerate("fewer than two units" if min(n1, n2) < 2 else "the units do not vary")
+    seen = [variance / n if n > 1 else 0.0 for variance, n in ((variance1, n1), (variance2, n2))]
+    sides = [(mean1, variance1, n1), (mean2, variance2, n2)]
+    (m1, v1, k1), (m2, v2, k2) = sides if ends is None else [_with_ends(*side, *ends) for side in sides]
+    v1, v2 = v1 / k1, v2 / k2
+    df = (v1 + v2) ** 2 / (v1 * v1 / (k1 - 1) + v2 * v2 / (k2 - 1))
+    return WelchT(difference=mean1 - mean2, centre=m1 - m2, error=math.sqrt(v1 + v2), df=df, noise=math.sqrt(sum(seen)))
+
+
+def _with_ends(mean: float, variance: float, n: int, low: float, high: float) -> tuple[float, float, int]:
+    """Mean, variance and number of the items and one more at either end."""
+    centre = mean + (low + high - 2 * mean) / (n + 2)
+    squares = variance * (n - 1) + n * (mean - centre) ** 2 + (low - centre) ** 2 + (high - centre) ** 2
+    return centre, squares / (n + 1), n + 2

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
 MATCHED = ("truth", "prediction")
 HEAVIEST = 2.0**53  # beyond it floats are no counts
+SMALLEST = 1e-75  # if no number of a column reaches this, their squares and fourth powers are lost
 LARGEST = 1e75  # the fourth power of a number beyond this is no float64, and R^2 needs it; only the order of a probability may
 
 
@@ -183,9 +184,20 @@ class Source:
         import numpy as np
 
         numbers = self.table.numbers(name, role)
-        if role != "probability" and len(numbers) and (beyond := np.abs(numbers) > LARGEST).any():
-            row = int(np.argmax(beyond))
+        if role == "probability" or not len(numbers):
+            return numbers
+        sizes = np.abs(numbers)
+        largest = float(np.fmax.reduce(sizes))  # the missing ones are no size
+        if largest > LARGEST:
+            row = int(np.argmax(sizes > LARGEST))
             raise _too_large(role, float(numbers[row]), row + 1)
+        if 0 < largest < SMALLEST:
+            raise DataError(
+                f"cannot use {role} numbers this small",
+                got=f"nothing above {largest!r}",
+                need=f"one of {SMALLEST:g} or more, whose powers can be told from 0",
+                hint="write them in another unit",
+            )
         return numbers
 
     def _weights(self) -> Any:

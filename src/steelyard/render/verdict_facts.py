@@ -108,6 +108,7 @@ def _scores(v: Verdict) -> list[Fact]:
     out += [(f"  {end} bound (one-sided, {percent(1 - v.alpha)})", shown(v.difference[end]), "") for end in known]
     if not floor:
         word = "not known" if v.p_value is None else "at most alpha" if v.p_value <= v.alpha else "above alpha"
+        word = "not judged" if "not_judged" in v.details else word
         out.append(("p-value", p_beside(v.p_value, v.alpha), "; ".join(part for part in (v.test and v.test.name, word) if part)))
     return out
 

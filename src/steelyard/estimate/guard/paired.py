@@ -9,7 +9,7 @@ from typing import Any
 from steelyard.errors import DataError
 from steelyard.estimate.changed_items import KEPT, telling_items
 from steelyard.estimate.compare_options import settle_comparison
-from steelyard.estimate.evidence import DECLARE, FALLS, RARE
+from steelyard.estimate.evidence import DECLARE, FALLS, RARE, too_few_groups
 from steelyard.estimate.guard.number import GuardOutcome, warn_of_gain
 from steelyard.estimate.guard.paired_parts import PairedJudgement
 from steelyard.estimate.guard.rule import GuardRule
@@ -90,6 +90,8 @@ def _written(judged: PairedJudgement) -> GuardOutcome:
     smallest = min(p, judged.smallest(test))
     verdict = decide(p, rule.alpha, theta=rule.theta, lower=lower, attainable=smallest, enough=not found.too_few)
     details: dict[str, Any] = {**found.details, "smallest_p": smallest, "standard_error": None if not error else error * unit}
+    if found.too_few:
+        details["not_judged"] = too_few_groups(found.details)
     if found.interval is not None:
         details["interval_method"] = found.interval.method
     if smallest > rule.alpha:

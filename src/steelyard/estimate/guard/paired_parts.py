@@ -27,6 +27,7 @@ from steelyard.infer.paired.decision import (
 )
 from steelyard.infer.paired.mcnemar import mcnemar_midp, tango_z
 from steelyard.infer.planning import power
+from steelyard.infer.rounding import without_rounding
 from steelyard.items import Items
 from steelyard.metrics.catalogue import Metric
 from steelyard.tally.pairs import Pairs
@@ -131,7 +132,7 @@ class PairedJudgement:
 
     def _widen(self) -> None:
         """With several runs: what they share beyond the noise of their items does not average out over items."""
-        if self.rule.target == "runs" or self.error is None:
+        if self.rule.target == "runs" or self.error is None or self.found.too_few:
             return
         parts = [runs_of(self.pairs.baseline, self.metric), runs_of(self.pairs.candidate, self.metric)]
         known = [part for part in parts if part is not None and len(part[0]) > 1]
@@ -157,15 +158,26 @@ class PairedJudgement:
         """One-sided bounds of level 1 - alpha: the ends of the two-sided interval of level 1 - 2 alpha, turned so that up is good."""
         if self.df is not None and self.error:
             reach, centre = student_reach(self.df, self.rule.alpha) * self.error * self.unit, self._centre * self.unit
-            return min(centre - reach, d), max(centre + reach, d)
+            end = self._farthest
+            return max(-end, min(centre - reach, d)), min(end, max(centre + reach, d))
         interval = self.found.interval
         if interval is None or interval.low is None or interval.high is None:
             return None, None
         low, high = sorted(self.rule.sign * end * self.unit for end in (interval.low, interval.high))
         return low, high
 
+    @property
+    def _farthest(self) -> float:
+        """How large a difference can be at all, in the scale of the reference."""
+        facts, ends = self.metric.facts, self.rule.range if self.metric.base == "mean" else None
+        if ends is None and facts.low is not None and facts.high is not None:
+            ends = facts.low, facts.high
+        return math.inf if ends is None else (ends[1] - ends[0]) * self.unit
+
     def mde(self) -> float | None:
         """margin + (z_alpha + z_beta) SE; for right or wrong never below the drop that n items find when nothing else changes."""
+        if self.found.too_few:
+            return None
         if self._outcomes:
             z = power.minimum_detectable(1.0, self.rule.alpha, self.rule.beta)
             return self.rule.margin + self.unit * max(z * (self.error or 0.0), z * z / self.found.n)
@@ -318,7 +330,7 @@ def runs_of(items: Items, metric: Metric) -> tuple[list[float], float] | None:
     if len(size) < 2 or 2 * int(size.min()) < len(tries):
         return None
     own = np.bincount(item, weights=values) / tries
-    away = values - own[item]
+    away = without_rounding(values - own[item], float(np.abs(values).max()), int(tries.max()))
     _, run = np.unique(run, return_inverse=True)
     means = float(own.mean()) + np.bincount(run, weights=away) / size
     within = float((away**2).sum() / max(1, len(values) - len(tries)))

@@ -56,8 +56,8 @@ def guard_source(
         hold_to_own([run.log], rule.metric, on_record=entry.metric is not None)
     if not directed and entry.higher_is_better is None and place.defaults.higher_is_better is None:
         _refuse_other_direction(run, rule)
-    rule = replace(rule, positive=own_positive([run.log], [metric_of(rule.metric, run.items)], rule.positive))
-    metric = metric_of(rule.metric, run.items)
+    metric = metric_of(rule.metric, run.items, rule.range)
+    rule = replace(rule, positive=own_positive([run.log], [metric], rule.positive))
     recorded = None
     if rule.threshold is None:
         entry, recorded = with_outcomes(place, entry)
@@ -99,7 +99,7 @@ def guard_source(
 
 def _refuse_other_direction(run: SystemItems, rule: GuardRule) -> None:
     """A log that says that lower is better is not judged by a reference that takes higher for better because nobody said so."""
-    if rule.higher_is_better and own_direction([run.log], metric_of(rule.metric, run.items)) is False:
+    if rule.higher_is_better and own_direction([run.log], metric_of(rule.metric, run.items, rule.range)) is False:
         raise DataError(
             "cannot tell which way is better",
             got=f"a log in which lower is better, and a reference of {rule.metric} that does not say so",
@@ -128,8 +128,8 @@ def read_run(source: Any, columns: Mapping[str, Any], metric: str, warnings: lis
     return SystemItems(name, opened.items(numeric=(facts := known(metric)) is not None and facts.numeric), opened.log, opened)
 
 
-def metric_of(name: str, items: Items) -> Metric:
-    """The metric by name; a name that only the suite knows (wer, rouge1) is the mean of the run's scores."""
+def metric_of(name: str, items: Items, ends: tuple[float, float] | None = None) -> Metric:
+    """The metric by name; a name that only the suite knows (wer, rouge1) is the mean of the run's scores. ends: of their range."""
     try:
         metric = parse(name)
     except SteelyardError:
@@ -137,7 +137,8 @@ def metric_of(name: str, items: Items) -> Metric:
             raise
         return parse("mean")
     right = items.score is None or items.truth is not None or bool(np.isin(items.score[~np.isnan(items.score)], (0.0, 1.0)).all())
-    if metric.base == "accuracy" and not right:
+    scored = items.score is not None and items.truth is None and ends not in (None, (0.0, 1.0))  # then 0 and 1 are scores as others
+    if metric.base == "accuracy" and (scored or not right):
         return parse("mean")  # "accuracy" is also what the original calls any score
     return metric
 
@@ -155,10 +156,9 @@ def scale_of(rule: GuardRule, metric: Metric, runs: list[Items], entry: Entry) -
             )
         return ("fraction" if within else "raw"), 1.0
     if _mixed(rule.scale, metric, runs) or (rule.scale == "fraction" and not within):
-        shown = max(_largest(one) or 0.0 for one in runs)
         raise DataError(
             "cannot compare scores of two scales",
-            got=f"scores up to {shown:g}, where the reference is in scale {rule.scale}",
+            got=f"a score of {_outermost(runs):.12g}, where the reference is in scale {rule.scale}",
             need="scores in the range of those on record",
             hint="percent and fraction may have been mixed up",
         )
@@ -173,6 +173,12 @@ def _mixed(scale: str, metric: Metric, runs: list[Items]) -> bool:
     if not low or not high or max(low) == 0:
         return False
     return scale != "raw" or max(high) > FAR * max(low)
+
+
+def _outermost(runs: list[Items]) -> float:
+    """The score that lies farthest from the range of fractions."""
+    ends = [float(end(one.score)) for one in runs if one.score is not None and one.n for end in (np.nanmin, np.nanmax)]
+    return max(ends, key=lambda score: abs(score - 0.5), default=0.0)
 
 
 def _largest(items: Items) -> float | None:

@@ -77,6 +77,8 @@ def conclude(found: GuardOutcome, rule: GuardRule) -> str:
         small = rule.theta is not None and found.difference > -rule.theta
         return f"{gap} ({p}): worse" + (f"; real, but smaller than theta {rule.theta:g}." if small else ".")
     if found.verdict == "inconclusive":
+        if "not_judged" in found.details:
+            return f"{gap}: not judged, though {p}, because {found.details['not_judged']}."
         if rule.theta is None or (found.needed or {}).get("why", "").startswith("no outcome"):
             return f"{gap} ({p}): too few items to find anything."
         lower = "an unknown amount" if found.lower is None else f"{-found.lower:.4g}"

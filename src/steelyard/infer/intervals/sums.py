@@ -16,6 +16,7 @@ from steelyard.infer.intervals.class_groups import class_groups
 from steelyard.infer.intervals.clusters import ClusterVariance, Groups, cluster_spread
 from steelyard.infer.normal import tail
 from steelyard.infer.resampling import bootstrap
+from steelyard.infer.rounding import SUMS, rounding, without_rounding
 from steelyard.metrics.sums import SumStatistic
 from steelyard.tally.sums import Sums, sum_units
 
@@ -52,7 +53,7 @@ def spread(sums: Sums, statistic: SumStatistic) -> ClusterVariance:
     u: FloatArray = sums.rows @ gradient
     u = u - (sums.count @ u) / n  # zero by theory for ratios; kills the rounding of large totals
     terms = abs(sums.rows) @ np.abs(gradient)  # what the differences were computed from
-    u[np.abs(u) <= 1e-13 * terms.max(initial=0.0)] = 0.0  # equal units differ by rounding only
+    u = without_rounding(u, float(terms.max(initial=0.0)), max(SUMS, sums.answers))
     if sums.sizes is None:
         return ClusterVariance(n / (n - 1) * float(sums.count @ u**2), n - 1)
     single = None if sums.single is None else sums.single(gradient)
@@ -124,7 +125,7 @@ def student_mean(n: int, mean: float, squares: float, confidence_level: float = 
     >>> [round(x, 4) for x in student_mean(3, 5.0, 26.0)]
     [-3.9567, 13.9567]
     """
-    if n < 2 or not squares > 0:
+    if n < 2 or not squares > n * rounding(mean) ** 2:
         raise bootstrap.Degenerate("fewer than two units" if n < 2 else "the units do not vary")
     reach = student(1 - tail(confidence_level, side), n - 1) * math.sqrt(squares / n / (n - 1))
     return mean - reach, mean + reach

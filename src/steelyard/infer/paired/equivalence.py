@@ -22,6 +22,7 @@ from steelyard.infer.paired.mcnemar import tango_z
 from steelyard.infer.posterior.beta import Posterior
 from steelyard.infer.posterior.draws import SampledPosterior
 from steelyard.infer.resampling.bootstrap import Degenerate
+from steelyard.infer.rounding import one_number, variance_of
 
 Margin = float | tuple[float, float]
 
@@ -93,10 +94,9 @@ def equivalence_of_scores(differences: npt.ArrayLike, margin: Margin) -> Equival
     [0.0098, 0.0183]
     """
     d = np.asarray(differences, float)
-    spread = float(np.std(d, ddof=1)) if len(d) > 1 else 0.0
-    if not spread > 1e-14 * float(np.max(np.abs(d), initial=0.0)):
+    if one_number(d):
         raise Degenerate("fewer than two items, or all differences are equal")
-    return equivalence(float(d.mean()), spread / math.sqrt(len(d)), margin, len(d) - 1)
+    return equivalence(float(d.mean()), math.sqrt(variance_of(d) / len(d)), margin, len(d) - 1)
 
 
 class Rope(NamedTuple):

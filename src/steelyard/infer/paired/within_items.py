@@ -22,6 +22,7 @@ from steelyard.infer.intervals.cells import BLOCK
 from steelyard.infer.normal import STANDARD, tail
 from steelyard.infer.paired.mcnemar import check_alternative, from_tails
 from steelyard.infer.paired.randomization import TIE, check_exchanges
+from steelyard.infer.rounding import without_rounding
 
 FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.int64]
@@ -338,14 +339,15 @@ class WithinSpread:
 
     n: int
     difference: float
-    runs: float  # of V(e), in the words of `within_spread`
+    runs: float  # of V(e), in the words of `within_spread`; the squares are around the difference, of which rounding takes nothing away
     squares: float
     cross: float
     count: float
 
     def variance(self, edge: float) -> float:
         """Of the difference, if the candidate's runs lie `edge` above the baseline's of the same item."""
-        return max(0.0, self.runs + self.squares - 2 * self.cross * edge + self.count * edge * edge) / self.n**2
+        away = edge - self.difference
+        return max(0.0, self.runs + self.squares - 2 * self.cross * away + self.count * away * away) / self.n**2
 
     def interval(self, confidence_level: float = 0.95, side: str = "two") -> tuple[float, float]:
         """Every e with |difference - e| <= z sqrt(V(e)): the ends solve a quadratic equation. Too few items: no ends."""
@@ -353,10 +355,9 @@ class WithinSpread:
         lead = self.n**2 - z2 * self.count
         if lead <= 0:
             return -math.inf, math.inf
-        middle = (self.n**2 * self.difference - z2 * self.cross) / lead
-        rest = (self.n**2 * self.difference**2 - z2 * (self.runs + self.squares)) / lead
-        reach = math.sqrt(max(0.0, middle * middle - rest))
-        return middle - reach, middle + reach
+        moved = z2 * self.cross / lead
+        reach = math.sqrt(moved * moved + z2 * (self.runs + self.squares) / lead)
+        return self.difference - moved - reach, self.difference - moved + reach
 
 
 def within_spread(item: npt.ArrayLike, score: npt.ArrayLike, candidate: npt.ArrayLike) -> WithinSpread:
@@ -378,15 +379,17 @@ def within_spread(item: npt.ArrayLike, score: npt.ArrayLike, candidate: npt.Arra
     tries = np.bincount(cell, minlength=2 * items)
     _refuse_empty(tries[0::2], tries[1::2])
     mean = np.bincount(cell, weights=value, minlength=2 * items) / tries
-    squares = np.bincount(cell, weights=(value - mean[cell]) ** 2, minlength=2 * items)
+    size, most = float(np.abs(value).max()), int(tries.max())
+    squares = np.bincount(cell, weights=without_rounding(value - mean[cell], size, most) ** 2, minlength=2 * items)
     a, c = tries[0::2], tries[1::2]
     d, others = mean[1::2] - mean[0::2], 1 / (a + c - 1)
+    away = without_rounding(d - d.mean(), size, most)
     return WithinSpread(
         n=items,
         difference=float(d.mean()),
         runs=float(((1 / a + 1 / c) * (squares[0::2] + squares[1::2])) @ others),
-        squares=float(d * d @ others),
-        cross=float(d @ others),
+        squares=float(away * away @ others),
+        cross=float(away @ others),
         count=float(others.sum()),
     )
 

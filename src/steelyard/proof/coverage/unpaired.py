@@ -44,6 +44,10 @@ LOWER: dict[str, Said] = {
     "wald": ("covers 0.69 at worst", Band(low=0.69, fails=0.86, mean_high=0.955)),
 }
 OF_MEANS: dict[str, Said] = {"t": ("covers 0.91 where nearly all scores lie on an end of their range", Band(low=0.905, mean_low=0.935))}
+OF_RANGE: dict[str, Said] = {
+    "bounded-t": ("covers 0.94 or more, with any two numbers of items", Band(low=0.94, mean_low=0.965)),
+    "t": ("covers 0.24 with 5 items against 500 of which a few fail, 0.4 with 10 against 200", Band(low=0.2, fails=0.5, mean_low=0.7)),
+}
 OF_TABLES: dict[str, Said] = {"delta": ("covers 0.94 or more with 200 items on each side", Band(low=0.94, mean_low=0.94))}
 OF_CURVES: dict[str, Said] = {
     "delong-wilson": ("covers 0.945 or more", Band(low=0.94, mean_low=0.95)),
@@ -64,6 +68,18 @@ def claims() -> Iterator[Claim]:
             MEANS,
         ),
         (
+            Study(
+                family="an unpaired difference of means of a known range",
+                draw=two_samples,
+                truth=lambda s: gap(s, means_of),
+                interval=of_range,
+                slow={},
+            ),
+            OF_RANGE,
+            "bounded-t",
+            RANGES,
+        ),
+        (
             Study(family="an unpaired difference of macro F1", draw=two_tables, truth=lambda s: 0.0, interval=of_tables, slow={}),
             OF_TABLES,
             "delta",
@@ -76,7 +92,9 @@ def claims() -> Iterator[Claim]:
             CURVES,
         ),
     ):
-        yield from simulated(study, said, default, quick=runs_of(laws[:2], 400), full=runs_of(laws, 4000), page=TWO_PAGE)
+        yield from simulated(
+            study, said, default, quick=runs_of(laws[:2], 400), full=runs_of(laws, 1000 if laws is RANGES else 4000), page=TWO_PAGE
+        )
 
 
 def coverage(side: str, method: str, setting: Setting, rng: np.random.Generator) -> Iterator[Point]:
@@ -109,6 +127,14 @@ def _two_sided(method: str, k1: int, n1: int, k2: int, n2: int) -> tuple[float, 
 
 # ---- means, tables, curves ------------------------------------------------------------------------------------------------
 
+LAWS: dict[str, tuple[means.Draw, float]] = {
+    **means.LAWS,
+    "5% failures": (lambda rng, n: np.where(rng.random(n) < 0.05, 0.0, 0.95), 0.9025),
+    "1% failures": (lambda rng, n: np.where(rng.random(n) < 0.01, 0.0, 0.95), 0.9405),
+    "uniform": (lambda rng, n: rng.random(n), 0.5),
+    "Beta(9,1)": (lambda rng, n: rng.beta(9, 1, n), 0.9),
+}
+SIZES = ((5, 5), (5, 500), (10, 200), (20, 500), (50, 50), (500, 500))
 MEANS: tuple[Setting, ...] = tuple(
     {"scores": a, "others": b, "n1": n1, "n2": n2}
     for a, b, n1, n2 in (
@@ -119,6 +145,21 @@ MEANS: tuple[Setting, ...] = tuple(
         ("95% ones", "99% ones", 500, 500),
     )
 )
+RANGES: tuple[Setting, ...] = tuple(
+    {"scores": a, "others": b, "n1": n1, "n2": n2}
+    for a, b, n1, n2 in (
+        ("5% failures", "5% failures", 10, 200),
+        ("1% failures", "Beta(9,1)", 20, 500),
+        ("Beta(9,1)", "5% failures", 500, 20),
+        *(
+            (law, law, n1, n2)
+            for law in ("5% failures", "1% failures", "uniform", "Beta(9,1)")
+            for n1, n2 in SIZES
+            if (law, n1) != ("5% failures", 10)
+        ),
+        *(("Beta(.5,.1)", "5% failures", n1, n2) for n1, n2 in SIZES),
+    )
+)
 TABLES: tuple[Setting, ...] = tuple(
     {"table": law, "n": n} for law, n in (("three classes", 200), ("a rare class", 200), ("ten classes", 500))
 )
@@ -126,7 +167,7 @@ CURVES: tuple[Setting, ...] = ranking.at((50, 100, 1.0), (30, 30, 1.8), (200, 20
 
 
 def means_of(law: str) -> float:
-    return means.LAWS[law][1]
+    return LAWS[law][1]
 
 
 def gap(setting: Setting, value: object) -> float:
@@ -134,15 +175,20 @@ def gap(setting: Setting, value: object) -> float:
 
 
 def two_samples(setting: Setting, rng: np.random.Generator) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]]:
-    return means.LAWS[str(setting["scores"])][0](rng, int(setting["n1"])), means.LAWS[str(setting["others"])][0](rng, int(setting["n2"]))
+    return LAWS[str(setting["scores"])][0](rng, int(setting["n1"])), LAWS[str(setting["others"])][0](rng, int(setting["n2"]))
 
 
 def of_means(method: str, sample: tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]], seed: int) -> Interval | None:
-    """None where neither sample varies: the comparison is refused."""
-    candidate, baseline = ((float(x.mean()), float(x.var(ddof=1)), len(x)) for x in sample)
-    if candidate[1] + baseline[1] <= 0:
-        return None
-    return compare_means(baseline, candidate, parse("mean"), CompareOptions(own=MeasureOptions(), interval="t")).interval
+    """None where neither sample varies."""
+    return compare_means(sample[1], sample[0], parse("mean"), CompareOptions(own=MeasureOptions(), interval="t")).interval
+
+
+def of_range(method: str, sample: tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]], seed: int) -> Interval | None:
+    """The same where the range was declared."""
+    asked = CompareOptions(own=MeasureOptions(), interval=method or None)
+    if method == "t" and not max(map(np.ptp, sample)) > 0:
+        return None  # t has nothing to say, and the other method is given by name only
+    return compare_means(sample[1], sample[0], parse("mean"), asked, bounds=(0.0, 1.0)).interval
 
 
 def two_tables(setting: Setting, rng: np.random.Generator) -> tuple[Counts, Counts]:

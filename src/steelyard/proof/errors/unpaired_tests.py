@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from functools import cache, partial
 from typing import Any
 
@@ -15,6 +16,7 @@ from steelyard.infer.planning.coverage import rejected_pairs
 from steelyard.items import Items, Labels
 from steelyard.metrics.catalogue import parse
 from steelyard.proof.claims import Band, Claim, Point, Said, Setting, declared, words
+from steelyard.proof.coverage.unpaired import LAWS, SIZES
 from steelyard.proof.errors.tests import PAGE, REACH, plainly
 from steelyard.proof.errors.tests_labels import FINDS, labelled, ranked
 from steelyard.proof.trials import Trial, alike, significant
@@ -25,7 +27,7 @@ FloatArray = npt.NDArray[np.float64]
 
 def claims() -> Iterator[Claim]:
     yield from _proportions()
-    for trial in (_auc_apart(), _means_apart(), _labels_apart()):
+    for trial in (_auc_apart(), _means_apart(), _range_apart(), _margin_apart(), _labels_apart(), _few_labels_apart()):
         yield from trial.claims()
 
 
@@ -109,8 +111,7 @@ def _means_apart() -> Trial:
         return a, 2 * b - drop * (1 / m + 4 / n) ** 0.5
 
     def calls(a: FloatArray, b: FloatArray) -> bool:
-        sides = [(float(x.mean()), float(x.var(ddof=1)), len(x)) for x in (a, b)]
-        return significant(unpaired.compare_means(sides[0], sides[1], parse("mean"), plainly()).test.p_value)
+        return significant(unpaired.compare_means(a, b, parse("mean"), plainly()).test.p_value)
 
     equal, unequal = {"baseline": 20, "candidate": 20}, {"baseline": 50, "candidate": 20}
     return Trial(
@@ -137,6 +138,84 @@ def _means_apart() -> Trial:
     )
 
 
+def _of_law(rng: np.random.Generator, setting: Setting) -> tuple[FloatArray, FloatArray]:
+    """Scores of one law on both sides; a drop takes so much off the candidate's, which stay within the range."""
+    draw = LAWS[str(setting["law"])][0]
+    a, b = draw(rng, int(setting["baseline"])), draw(rng, int(setting["candidate"]))
+    return a, np.maximum(0.0, b - float(setting.get("drop", 0.0)))
+
+
+def _range_apart() -> Trial:
+    """Scores of a known range whose rare failures a few items need not show."""
+
+    def calls(name: str, a: FloatArray, b: FloatArray) -> bool:
+        if name == "welch-t" and not max(np.ptp(a), np.ptp(b)) > 0:
+            return False
+        return significant(unpaired.compare_means(a, b, parse("mean"), plainly(name), bounds=(0.0, 1.0)).test.p_value)
+
+    said = {
+        ("bounded-t", "size"): ("false alarms of 6% or fewer, with any two numbers of items", Band(high=0.06)),
+        ("welch-t", "size"): ("rejects in .55 of the runs of equal systems with 10 items against 200", Band(fails=0.4, high=0.8)),
+        ("bounded-t", "power"): ("the price: finds what welch-t finds in .9 of the runs in .1 to .9 of them", Band(low=0.08)),
+        ("welch-t", "power"): ("finds it in .85 of the runs or more, and finds as much where nothing is", Band(low=0.8)),
+    }
+    sizes = tuple(
+        {"baseline": m, "candidate": n, "law": law}
+        for law in ("5% failures", "1% failures", "uniform", "Beta(9,1)")
+        for m, n in (*SIZES, (200, 10))
+        if (m, n, law) not in ((10, 200, "5% failures"), (20, 500, "5% failures"))
+    )
+    return Trial(
+        family="scores of a known range on different items",
+        draw=_of_law,
+        methods={name: partial(calls, name) for name in ("bounded-t", "welch-t")},
+        said=said,
+        settings=(
+            {"baseline": 10, "candidate": 200, "law": "5% failures"},
+            {"baseline": 20, "candidate": 500, "law": "5% failures"},
+            {"baseline": 50, "candidate": 50, "law": "Beta(9,1)", "drop": 0.06},
+        ),
+        more=(
+            *sizes,
+            {"baseline": 20, "candidate": 20, "law": "Beta(9,1)", "drop": 0.1},
+            {"baseline": 200, "candidate": 200, "law": "Beta(9,1)", "drop": 0.03},
+            {"baseline": 50, "candidate": 50, "law": "uniform", "drop": 0.18},
+        ),
+        default="bounded-t",
+        page=PAGE,
+        runs=(300, 1000),
+    )
+
+
+def _margin_apart() -> Trial:
+    """A candidate that is worse by the margin: how often it is called not worse by it."""
+
+    def draw(rng: np.random.Generator, setting: Setting) -> tuple[Any, ...]:
+        a, b = _of_law(rng, setting)
+        return a, b - 0.1
+
+    def calls(a: FloatArray, b: FloatArray) -> bool:
+        found = unpaired.compare_means(a, b, parse("mean"), replace(plainly(), margin=0.1), bounds=(-0.1, 1.0)).equivalence
+        return found is not None and significant(found["p_lower"])
+
+    return Trial(
+        family="not worse by a margin, scores of a known range on different items",
+        draw=draw,
+        methods={"bounded-t": calls},
+        said=alike(("bounded-t",), "size", "false claims of 6% or fewer", high=0.06),
+        settings=({"baseline": 200, "candidate": 10, "law": "5% failures"}, {"baseline": 50, "candidate": 50, "law": "5% failures"}),
+        more=tuple(
+            {"baseline": m, "candidate": n, "law": law}
+            for law in ("5% failures", "1% failures", "uniform", "Beta(9,1)")
+            for m, n in (*SIZES, (200, 10), (500, 20))
+            if (m, n, law) not in ((200, 10, "5% failures"), (50, 50, "5% failures"))
+        ),
+        default="bounded-t",
+        page=PAGE,
+        runs=(300, 1000),
+    )
+
+
 def _labels_apart() -> Trial:
     """Macro F1 of two tables from different items: the delta method's z."""
 
@@ -155,6 +234,41 @@ def _labels_apart() -> Trial:
         said=alike(("z",), "size", "false alarms near 5%, somewhat above on few items", high=0.09) | alike(("z",), "power", FINDS, low=0.4),
         settings=({"n": 100}, {"n": 200, "drop": 0.1}),
         more=({"n": 50}, {"n": 200}, {"n": 500}, {"n": 500, "drop": 0.06}),
+        default="z",
+        page=PAGE,
+        runs=(100, 2000),
+    )
+
+
+def _few_labels_apart() -> Trial:
+    """The same with 20 items, a fifth of them in the two rare classes: too few, which the comparison says."""
+
+    def draw(rng: np.random.Generator, setting: Setting) -> tuple[Any, ...]:
+        n, shares = int(setting["n"]), np.array([0.8, 0.1, 0.1])
+        sides = []
+        for _ in range(2):
+            truth = rng.choice(3, n, p=shares)
+            guess = np.where(rng.random(n) < 0.8, truth, rng.choice(3, n))
+            table = np.zeros((3, 3), np.int64)
+            np.add.at(table, (truth, guess), 1)
+            sides.append(Counts.table(table.tolist(), labels=("a", "b", "c")))
+        return tuple(sides)
+
+    def calls(kind: str, a: Counts, b: Counts) -> bool:
+        asked = plainly(draws=50, absent="zero")
+        found = significant(unpaired.compare_counts(a, b, parse("macro_f1"), None, asked).test.p_value)
+        return found and (kind == "z" or not any("fewer than" in sentence for sentence in asked.own.warnings))
+
+    return Trial(
+        family="macro F1 of rare classes on different items",
+        draw=draw,
+        methods={"z": partial(calls, "z"), "z without a warning": partial(calls, "no warning")},
+        said={
+            ("z", "size"): ("with 20 items rejects in .2 of the runs of equal systems, with 50 in .1", Band(fails=0.15, high=0.3)),
+            ("z without a warning", "size"): ("hardly ever without the warning of small classes", Band(high=0.06)),
+        },
+        settings=({"n": 20},),
+        more=({"n": 50}, {"n": 100}, {"n": 200}),
         default="z",
         page=PAGE,
         runs=(100, 2000),

@@ -62,7 +62,7 @@ def compare_sources(
             return found
     runs = _runs(data, guess, asked, by, given, names)
     refuse_unfinished([run.log for run in runs], asked.own.missing)
-    chosen = guess or default_metric(runs)
+    chosen = guess or default_metric(runs, right_or_wrong=asked.own.right_or_wrong)
     asked = _of_logs(runs, chosen, asked, {"model"} if apart is None else {"model", LOG_CHOICES[apart[0]]})
     asked = replace(asked, own=replace(asked.own, positive=own_positive([run.log for run in runs], [chosen], asked.own.positive)))
     if flips_out is not None and (len(runs) > 2 or asked.design == "unpaired"):

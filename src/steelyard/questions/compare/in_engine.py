@@ -38,6 +38,8 @@ def compare_large(
     there = all(isinstance(source.table, SqlTable) for source in sources)  # tables of an engine, however small, are counted on it
     if not there and max(source.n for source in sources) <= LARGE:
         return None
+    if not asked.own.right_or_wrong and all("score" in source.roles for source in sources):
+        return _compare_units(baseline, candidate, wanted, asked, names) if there else None
     metric = wanted or parse("accuracy")
     scored = metric.facts.scored and all("score" in source.roles for source in sources)
     if not scored and (metric.facts.family != "table" or not _holds(sources, metric.facts.needs)):
@@ -69,7 +71,7 @@ def _compare_units(a: Source, b: Source, wanted: Metric | None, asked: CompareOp
     """Scores of more rows than may travel: sums by group, or by md5 bucket of the id; an item with repeats counts once."""
     if not _holds((a, b), ("score",)) or max(a.n, b.n) <= TRAVELLERS:
         return None
-    binary = all(map(right_or_wrong, (a, b)))
+    binary = asked.own.right_or_wrong and all(map(right_or_wrong, (a, b)))
     metric = wanted or parse("accuracy" if binary else "mean")
     if metric.base != "mean" and not (metric.base == "accuracy" and binary):
         return None
@@ -81,6 +83,8 @@ def _compare_units(a: Source, b: Source, wanted: Metric | None, asked: CompareOp
     for sentence in (*a.warnings, *b.warnings, *settle_pairing(report, asked.unmatched)):
         asked.warn(sentence)
     grouped = sums.units == "groups"
+    if asked.own.range is not None and not binary:
+        asked.warn("range was not used: sums by group or bucket do not show where in it single scores lie")
     if kind == "buckets" and grouped:
         asked.warn(DEALT.format(sums.n))
     elif kind == "buckets":

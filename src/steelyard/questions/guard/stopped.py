@@ -56,7 +56,7 @@ def guard_stopped(
     if recorded is None:
         raise DataError("cannot check a run that stopped early", got="a reference without item outcomes", need="one that holds them")
     run = read_run(source, columns, rule.metric, rule.warnings)
-    metric = metric_of(rule.metric, run.items)
+    metric = metric_of(rule.metric, run.items, rule.range)
     past = outcomes.to_items(recorded)
     scale, unit = scale_of(rule, metric, [past], entry)  # as the run settled it, before there was a score of its own
     rule = _as_planned(rule, plan, unit, asked)

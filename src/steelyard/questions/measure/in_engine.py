@@ -10,10 +10,10 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
-from steelyard.errors import DataError
 from steelyard.estimate.label_warnings import DEALT
 from steelyard.estimate.measure_options import OF_NUMBERS, MeasureOptions
 from steelyard.estimate.rows import rows_of_table, sign
+from steelyard.estimate.sample import refuse_beyond
 from steelyard.estimate.sums_rows import mean_row
 from steelyard.estimate.table_rows import TableTally
 from steelyard.infer.intervals.mean import bounded_t
@@ -54,8 +54,9 @@ def measure_units(source: Source, metrics: Sequence[Metric], settings: MeasureOp
     if "repeat" not in source.roles and table.fits([name, *([] if group is None else [group])]):
         return None
     units = unit_sums(source)
-    _refuse_outside(units, settings)
-    binary = _right_or_wrong(source, units)
+    if settings.range is not None:
+        refuse_beyond(settings.range, *units.bounds)
+    binary = settings.right_or_wrong and _right_or_wrong(source, units)
     metric = parse("accuracy") if binary and not asked else metrics[0]
     details = _details(source, units)
     if binary and settings.interval not in OF_NUMBERS:
@@ -134,13 +135,3 @@ def _details(source: Source, units: Units) -> dict[str, Any]:
     if "repeat" in source.roles:
         out |= {"repeats": units.tries[1], "fewest_repeats": units.tries[0]}
     return out
-
-
-def _refuse_outside(units: Units, settings: MeasureOptions) -> None:
-    if settings.range is not None and (units.bounds[0] < settings.range[0] or units.bounds[1] > settings.range[1]):
-        raise DataError(
-            "cannot use the declared range",
-            got=f"scores from {units.bounds[0]:g} to {units.bounds[1]:g}",
-            need=f"scores within {settings.range[0]:g} and {settings.range[1]:g}",
-            hint="correct range=, or look for percent mixed with fractions",
-        )

@@ -102,7 +102,7 @@ def _ranked(runs: Sequence[SystemItems], pairs: dict[tuple[int, int], Comparison
 def _rows(runs: Sequence[SystemItems], pairs: dict[tuple[int, int], Comparison], order: list[int], alpha: float) -> list[Ranked]:
     def differ(a: int, b: int) -> bool:
         pair = pairs[min(order[a], order[b]), max(order[a], order[b])]
-        return bool(pair.details["p_adjusted"] <= alpha)
+        return bool(pair.details["p_adjusted"] <= alpha) and "not_judged" not in pair.details
 
     tiers = many.tiers(len(order), differ)
     rows = []

@@ -246,8 +246,9 @@ def judged(
     today: datetime.date,
     warnings: list[str],
 ) -> Suite:
-    """The verdict of the whole. The family is every non-advisory guard with a p-value, waived ones included."""
-    family = [i for i, guard in enumerate(guards) if guard.tier != "advisory" and verdicts[i].p_value is not None]
+    """The verdict of the whole. The family is every non-advisory guard whose p-value is judged, waived ones included."""
+    counted = [verdict.p_value is not None and "not_judged" not in verdict.details for verdict in verdicts]
+    family = [i for i, guard in enumerate(guards) if guard.tier != "advisory" and counted[i]]
     adjusted = dict(zip(family, adjust([verdicts[i].p_value or 0.0 for i in family], correction), strict=True))
     rows, written = [], []
     for i, (guard, verdict) in enumerate(zip(guards, verdicts, strict=True)):
