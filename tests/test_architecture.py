@@ -27,6 +27,7 @@ LEVEL = {
     "declared": 2,
     "outputs": 1,
     "atomic": 1,
+    "databases": 1,
     "locking": 2,
     "limits": 1,
     "checks": 2,

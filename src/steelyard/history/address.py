@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from urllib.parse import parse_qsl, unquote, urlsplit
 
+from steelyard.databases import server_settings
 from steelyard.errors import UsageError
 
 HINT = "sqlite:///runs.db (one more slash for an absolute path), or postgresql://user@host:5432/db"
@@ -41,14 +42,7 @@ def parse_address(url: str, base: str | os.PathLike[str] | None = None) -> Addre
     if parts.scheme not in ("postgresql", "postgres"):
         got = f"the kind {parts.scheme!r}" if "://" in url and parts.scheme else "no URL"
         raise UsageError("cannot read the address of a history", got=got, need="sqlite:/// or postgresql://", hint=HINT)
-    known = {
-        "dbname": parts.path.removeprefix("/"),
-        "host": parts.hostname,
-        "port": port,
-        "user": parts.username,
-        "password": parts.password,
-    }
-    settings = {key: unquote(str(value)) for key, value in known.items() if value}
+    settings = server_settings(parts)
     place = f"{parts.hostname or asked.get('host', '')}{f':{port}' if port else ''}"
     return Address(shown=f"postgresql://{place}/{settings.get('dbname', '')}", settings={**settings, **asked})
 

@@ -7,8 +7,9 @@ import os
 import time
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, Protocol, TypeVar
-from urllib.parse import quote
 
+from steelyard import databases
+from steelyard.databases import SQLITE_HEAD, check_head, connect_postgres, connect_sqlite, secrets_of
 from steelyard.errors import SourceError
 from steelyard.history.address import Address
 
@@ -45,9 +46,7 @@ class SqliteHistory:
         path = os.fspath(address.path)
         _check_file(path, address.shown, create=create)
         mode = "ro" if address.read_only else "rwc" if create else "rw"
-        self._con = self._guarded(
-            lambda: sqlite3.connect(f"file:{quote(path)}?mode={mode}", uri=True, timeout=PATIENCE, isolation_level=None)
-        )
+        self._con = self._guarded(lambda: connect_sqlite(path, mode, timeout=PATIENCE))
         try:
             if not address.read_only:
                 self._guarded(self._write_ahead)
@@ -76,11 +75,9 @@ class SqliteHistory:
 
     def _guarded(self, query: Callable[[], Found]) -> Found:
         try:
-            return query()
-        except self._fault as error:
-            raise _told(str(error), self.shown) from None
+            return databases.guarded(query, self._fault, _told(self.shown))
         except UnicodeEncodeError:
-            raise _told("a text with half a surrogate pair", self.shown) from None
+            raise _told(self.shown)("a text with half a surrogate pair") from None
 
     @contextlib.contextmanager
     def writing(self) -> Iterator[None]:
@@ -122,27 +119,16 @@ class PostgresHistory:
     bytes_type = "BYTEA"
 
     def __init__(self, address: Address) -> None:
-        try:
-            import psycopg
-        except ImportError:
-            raise SourceError(
-                f"cannot open the history {address.shown}",
-                got="no PostgreSQL driver",
-                need="the package psycopg",
-                hint='pip install "steelyard[postgres]"',
-            ) from None
-        self.shown, self._fault, self._settings = address.shown, psycopg.Error, dict(address.settings)
+        self.shown, self._settings = address.shown, {"application_name": "steelyard", **address.settings}
         self._con: Any = None
         self._connection()
 
     def _connection(self) -> Any:
         if self._con is None or self._con.closed:
+            self._con = connect_postgres(self._settings, f"cannot open the history {self.shown}", _told(self.shown))
             import psycopg
-            from psycopg.conninfo import make_conninfo
 
-            given = {"connect_timeout": "10", "application_name": "steelyard", **self._settings}
-            # By a text, so that nothing in a URL can be an option of the driver.
-            self._con = self._guarded(lambda: psycopg.connect(make_conninfo("", **given)))
+            self._fault = psycopg.Error
             self._con.autocommit = True
             self._guarded(lambda: self._con.execute(f"SET lock_timeout = '{PATIENCE:.0f}s'"))
         return self._con
@@ -158,15 +144,11 @@ class PostgresHistory:
 
     def _guarded(self, query: Callable[[], Found]) -> Found:
         try:
-            return query()
-        except self._fault as error:
-            password = self._settings.get("password")
-            said = str(error)
-            if password and password in said:
-                said = f"{type(error).__name__} (its text is withheld, because it holds the password)"
-            raise _told(said or type(error).__name__, self.shown) from None
+            return databases.guarded(query, self._fault, _told(self.shown), secrets_of(self._settings))
+        except SourceError:
+            raise
         except (UnicodeEncodeError, ValueError) as error:  # a NUL or half a surrogate pair: no text of PostgreSQL
-            raise _told(f"a text that the server cannot hold ({type(error).__name__})", self.shown) from None
+            raise _told(self.shown)(f"a text that the server cannot hold ({type(error).__name__})") from None
 
     @contextlib.contextmanager
     def writing(self) -> Iterator[None]:
@@ -212,15 +194,14 @@ class PostgresHistory:
             self._con.close()
 
 
-def _told(said: str, shown: str) -> SourceError:
+def _told(shown: str) -> Callable[[str], SourceError]:
     """A database's fault as advice."""
-    lines = [line.strip(": ") for line in said.splitlines() if line.strip(": ")]
-    first = (lines or ["no reason"])[0][:300]
-    low = first.lower()
-    for sign, need, hint in _FAULTS:
-        if sign in low:
-            return SourceError(f"cannot use the history {shown}", got=first, need=need, hint=hint)
-    return SourceError(f"cannot use the history {shown}", got=first, need="a database that answers")
+
+    def told(said: str) -> SourceError:
+        known = next(((need, hint) for sign, need, hint in _FAULTS if sign in said.lower()), ("a database that answers", ""))
+        return SourceError(f"cannot use the history {shown}", got=said, need=known[0], hint=known[1])
+
+    return told
 
 
 _FAULTS = (
@@ -238,18 +219,16 @@ _FAULTS = (
 
 def _check_file(path: str, shown: str, *, create: bool) -> None:
     """Refuse what is no database before SQLite speaks of it, and a file that is not there when it is only to be read."""
-    if os.path.exists(path) and not os.path.isfile(path):  # opening a pipe would wait for its other end
-        raise SourceError(f"cannot open the history {shown}", got="a directory or a device", need="a file")
+    what = f"cannot open the history {shown}"
     try:
-        with open(path, "rb") as file:
-            head = file.read(16)
+        if os.stat(path).st_size == 0 and os.path.isfile(path):
+            return  # SQLite takes an empty file for a new database
     except FileNotFoundError:
         if create and os.path.isdir(os.path.dirname(path) or "."):
             return
         got = "no such file" if not create else "a directory that is not there"
         hint = "runs are kept with history='sqlite:///FILE'" if not create else f"make the directory {os.path.dirname(path)!r}"
-        raise SourceError(f"cannot open the history {shown}", got=got, need="a history of runs", hint=hint) from None
-    except OSError as error:
-        raise SourceError(f"cannot open the history {shown}", got=error.strerror or str(error), need="a file") from None
-    if head and head != b"SQLite format 3\x00":
-        raise SourceError(f"cannot open the history {shown}", got="a file of another kind", need="a SQLite database")
+        raise SourceError(what, got=got, need="a history of runs", hint=hint) from None
+    except OSError:
+        pass  # told by the next line
+    check_head(path, SQLITE_HEAD, 0, what, "a SQLite database")

@@ -7,8 +7,9 @@ import hashlib
 import os
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
-from urllib.parse import quote
 
+from steelyard import databases
+from steelyard.databases import SQLITE_HEAD, check_head, connect_postgres, connect_sqlite, secrets_of
 from steelyard.errors import SourceError
 from steelyard.read.engines.dialects import DUCKDB, POSTGRESQL, SQLITE, Dialect
 
@@ -20,8 +21,6 @@ _KINDS = {
     **dict.fromkeys(("DATE", "UUID", "DECIMAL", "NUMERIC"), "printed"),
     "BOOLEAN": "bool",
 }
-
-_BRIDGE = "An error occurred while calling"  # the bridge to Java, before what Java itself says
 
 
 def kind_of_type(declared: str) -> str:
@@ -71,23 +70,13 @@ class PostgresEngine(Connection):
     dialect = POSTGRESQL
 
     def __init__(self, settings: Mapping[str, str], what: str) -> None:
-        try:
-            import psycopg
-            from psycopg.conninfo import make_conninfo
-        except ImportError:
-            raise SourceError(
-                f"cannot read {what}", got="no PostgreSQL driver", need="the package psycopg", hint='pip install "steelyard[postgres]"'
-            ) from None
-        secrets = [settings["password"]] if settings.get("password") else []
-        given = {"connect_timeout": "10", **settings}
+        con = connect_postgres(settings, f"cannot read {what}", _told(what))
+        import psycopg
 
-        def connected() -> Any:  # by a text, so that nothing in a URL can be an option of the driver, such as autocommit
-            return psycopg.connect(make_conninfo("", **given), cursor_factory=psycopg.RawCursor)
-
-        con = guarded(connected, psycopg.Error, what, secrets)
+        con.cursor_factory = psycopg.RawCursor
         con.read_only, con.isolation_level = True, psycopg.IsolationLevel.REPEATABLE_READ
         same = sorted((name, value) for name, value in settings.items() if name in ("host", "port", "dbname", "user"))
-        super().__init__(con, f"postgresql {same}", what, psycopg.Error, secrets)
+        super().__init__(con, f"postgresql {same}", what, psycopg.Error, secrets_of(settings))
         self._described: dict[str, dict[str, int]] = {}
 
     def _rows(self, sql: str, values: Sequence[Any]) -> list[tuple[Any, ...]]:
@@ -118,8 +107,8 @@ class SqliteEngine(Connection):
     def __init__(self, path: str, what: str) -> None:
         import sqlite3
 
-        check_file(path, b"SQLite format 3\x00", 0, what, "a SQLite database")
-        con = guarded(lambda: sqlite3.connect(f"file:{quote(path)}?mode=ro", uri=True, isolation_level=None), sqlite3.Error, what)
+        check_head(path, SQLITE_HEAD, 0, f"cannot read {what}", "a SQLite database")
+        con = guarded(lambda: connect_sqlite(path, "ro"), sqlite3.Error, what)
         con.create_function("MD5", 1, _md5, deterministic=True)
         super().__init__(con, f"sqlite {os.path.realpath(path)}", what, sqlite3.Error)
         self.run("PRAGMA query_only = ON")
@@ -151,7 +140,7 @@ class Duckdb(Connection):
     def __init__(self, path: str, what: str) -> None:
         import duckdb
 
-        check_file(path, b"DUCK", 8, what, "a DuckDB database")
+        check_head(path, b"DUCK", 8, f"cannot read {what}", "a DuckDB database")
         con = guarded(lambda: duckdb.connect(path, read_only=True), duckdb.Error, what)
         super().__init__(con, f"duckdb {os.path.realpath(path)}", what, duckdb.Error)
         for name in ("autoinstall_known_extensions", "autoload_known_extensions", "enable_progress_bar", "python_enable_replacements"):
@@ -178,26 +167,12 @@ def guarded(
     secrets: Sequence[str] = (),
     need: str = "a table or query that can be read",
 ) -> Any:
-    """The answer of an engine; its fault in our words, with the first line of its own unless that holds a secret."""
-    try:
-        return query()
-    except fault as error:
-        lines = [line.strip(": ") for line in str(error).splitlines() if line.strip(": ") and not line.startswith(_BRIDGE)]
-        said = (lines or [type(error).__name__])[0][:300]
-        if any(secret in str(error) for secret in secrets):
-            said = f"{type(error).__name__} (its text is withheld, because it holds the password)"
-        raise SourceError(f"cannot read {what}", got=said, need=need) from None
+    """The answer of an engine; its fault in our words."""
+    return databases.guarded(query, fault, _told(what, need), secrets)
 
 
-def check_file(path: str, magic: bytes, offset: int, what: str, need: str) -> None:
-    """Refuse what is no database of this kind: an engine would speak of encryption, or make an empty file."""
-    try:
-        with open(path, "rb") as file:
-            head = file.read(offset + len(magic))
-    except OSError as error:
-        raise SourceError(f"cannot read {what}", got=error.strerror or str(error), need=need, hint=f"the path is {path!r}") from None
-    if head[offset:] != magic:
-        raise SourceError(f"cannot read {what}", got=f"{path!r}, which is something else", need=need)
+def _told(what: str, need: str = "a table or query that can be read") -> Callable[[str], SourceError]:
+    return lambda said: SourceError(f"cannot read {what}", got=said, need=need)
 
 
 def _md5(text: object) -> str | None:

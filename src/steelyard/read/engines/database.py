@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from typing import Any
-from urllib.parse import unquote, urlsplit
+from urllib.parse import SplitResult, unquote, urlsplit
 
+from steelyard.databases import server_settings
 from steelyard.errors import UsageError
 from steelyard.read.engines.connections import Connection, Duckdb, PostgresEngine, SqliteEngine
 from steelyard.read.engines.tables import SqlTable
@@ -44,7 +44,7 @@ def open_database(url: str, columns: Mapping[str, object]) -> Source:
     asked = options(tail)
     try:
         parts = urlsplit(address)
-        port = parts.port
+        parts.port  # noqa: B018  a port that is no number is found out here
     except ValueError:
         raise UsageError("cannot read the address of a database", got="a malformed URL", need="a URL", hint=_HINT) from None
     table, query = asked.pop("table", None), asked.pop("query", None)
@@ -56,7 +56,7 @@ def open_database(url: str, columns: Mapping[str, object]) -> Source:
     else:
         shown, relation = "the query", f"({single_select(str(query))}\n)"  # the line ends a comment at the end of the query
     what = f"{shown} of the {'postgresql' if parts.scheme == 'postgres' else parts.scheme} database"
-    place = _connect(parts, port, asked, what)
+    place = _connect(parts, asked, what)
     try:
         relation = relation or ".".join(place.dialect.quoted(part) for part in name_parts(str(table)))
         found = SqlTable(place, relation, place.names(relation), what=what)
@@ -82,12 +82,10 @@ def options(tail: str) -> dict[str, str]:
     return found
 
 
-def _connect(parts: Any, port: int | None, asked: Mapping[str, str], what: str) -> Connection:
+def _connect(parts: SplitResult, asked: Mapping[str, str], what: str) -> Connection:
     path = unquote(parts.path)
     if parts.scheme in ("postgresql", "postgres"):
-        known = {"dbname": path.removeprefix("/"), "host": parts.hostname, "port": port, "user": parts.username, "password": parts.password}
-        settings = {key: unquote(str(value)) for key, value in known.items() if value}
-        return PostgresEngine({**settings, **asked}, what)
+        return PostgresEngine({**server_settings(parts), **asked}, what)
     if parts.netloc or asked or path in ("", "/"):
         got = f"the option {min(asked)!r}" if asked else "no path after three slashes"
         raise UsageError(f"cannot read {what}", got=got, need="a path and table= or query=", hint=_HINT)

@@ -1,0 +1,83 @@
+"""Connecting to SQLite and PostgreSQL: what a URL says, a file or server opened, and their faults told without a secret."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, TypeVar
+from urllib.parse import SplitResult, quote, unquote
+
+from steelyard.errors import SourceError
+
+SQLITE_HEAD = b"SQLite format 3\x00"
+_BRIDGE = "An error occurred while calling"  # the bridge to Java, before what Java itself says
+_Found = TypeVar("_Found")
+
+
+def server_settings(parts: SplitResult) -> dict[str, str]:
+    """What the URL of a server says, by the names that PostgreSQL has for it."""
+    known = {
+        "dbname": parts.path.removeprefix("/"),
+        "host": parts.hostname,
+        "port": parts.port,
+        "user": parts.username,
+        "password": parts.password,
+    }
+    return {key: unquote(str(value)) for key, value in known.items() if value}
+
+
+def connect_postgres(settings: Mapping[str, str], what: str, told: Callable[[str], SourceError]) -> Any:
+    """A connection of psycopg; `what` is the sentence for a driver that is missing, `told` makes the error of any other fault."""
+    try:
+        import psycopg
+        from psycopg.conninfo import make_conninfo
+    except ImportError:
+        hint = 'pip install "steelyard[postgres]"'
+        raise SourceError(what, got="no PostgreSQL driver", need="the package psycopg", hint=hint) from None
+
+    def connected() -> Any:  # by a text, so that nothing in a URL can be an option of the driver, such as autocommit
+        return psycopg.connect(make_conninfo("", **{"connect_timeout": "10", **settings}))
+
+    return guarded(connected, psycopg.Error, told, secrets_of(settings))
+
+
+def secrets_of(settings: Mapping[str, str]) -> list[str]:
+    """What of the settings of a server no message may hold."""
+    return [settings["password"]] if settings.get("password") else []
+
+
+def connect_sqlite(path: str, mode: str, **options: Any) -> Any:
+    """A connection to a file: mode ro, rw or rwc. Transactions are begun by hand."""
+    import sqlite3
+
+    return sqlite3.connect(f"file:{quote(path)}?mode={mode}", uri=True, isolation_level=None, **options)
+
+
+def check_head(path: str, magic: bytes, offset: int, what: str, need: str) -> None:
+    """Refuse what is no database of this kind: an engine would speak of encryption, or make an empty file."""
+    if os.path.exists(path) and not os.path.isfile(path):  # opening a pipe would wait for its other end
+        raise SourceError(what, got="a directory or a device", need=need)
+    try:
+        with open(path, "rb") as file:
+            head = file.read(offset + len(magic))
+    except OSError as error:
+        raise SourceError(what, got=error.strerror or str(error), need=need, hint=f"the path is {path!r}") from None
+    if head[offset:] != magic:
+        raise SourceError(what, got="a file of another kind", need=need, hint=f"the path is {path!r}")
+
+
+def guarded(
+    query: Callable[[], _Found],
+    fault: type[Exception] | tuple[type[Exception], ...],
+    told: Callable[[str], SourceError],
+    secrets: Sequence[str] = (),
+) -> _Found:
+    """The answer of a database; its fault by `told`, with the first line of its own words unless they hold a secret."""
+    try:
+        return query()
+    except fault as error:
+        lines = [line.strip(": ") for line in str(error).splitlines() if line.strip(": ") and not line.startswith(_BRIDGE)]
+        said = (lines or [type(error).__name__])[0][:300]
+        if any(secret in str(error) for secret in secrets):
+            said = f"{type(error).__name__} (its text is withheld, because it holds the password)"
+        raise told(said) from None
