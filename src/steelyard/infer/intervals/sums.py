@@ -125,7 +125,7 @@ def student_mean(n: int, mean: float, squares: float, confidence_level: float = 
     >>> [round(x, 4) for x in student_mean(3, 5.0, 26.0)]
     [-3.9567, 13.9567]
     """
-    if n < 2 or not squares > n * rounding(mean) ** 2:
+    if n < 2 or not squares > n * rounding(abs(mean)) ** 2:
         raise bootstrap.Degenerate("fewer than two units" if n < 2 else "the units do not vary")
     reach = student(1 - tail(confidence_level, side), n - 1) * math.sqrt(squares / n / (n - 1))
     return mean - reach, mean + reach

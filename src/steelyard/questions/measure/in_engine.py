@@ -18,6 +18,7 @@ from steelyard.estimate.sums_rows import mean_row
 from steelyard.estimate.table_rows import TableTally
 from steelyard.infer.intervals.mean import bounded_t
 from steelyard.infer.intervals.sums import student_mean
+from steelyard.infer.rounding import rounding
 from steelyard.metrics.catalogue import Metric, parse
 from steelyard.read.engines.dialects import most_buckets
 from steelyard.read.engines.moments import moments
@@ -87,12 +88,13 @@ def _mean(metric: Metric, source: Source, units: Units, settings: MeasureOptions
         settings.warn(DEALT.format(units.sums.n))
     elif dealt and settings.interval in (None, "t", "bounded-t"):
         found = moments(by_item(source))
-        moved, asked = (found.n, found.means[0], found.products[0]), (settings.confidence_level, settings.side)
+        varies = found.products[0] > found.n * rounding(abs(found.means[0])) ** 2
+        moved, asked = (found.n, found.means[0], found.products[0] if varies else 0.0), (settings.confidence_level, settings.side)
         if bounds is not None and settings.interval != "t":
             ends = (*bounded_t(*moved, *bounds, *asked), "bounded-t")
-        else:
+        elif varies:  # else the sums by bucket say that there is no interval
             ends = (*student_mean(*moved, *asked), "t")
-        error = math.sqrt(found.products[0] / found.n / (found.n - 1))
+        error = math.sqrt(moved[2] / found.n / (found.n - 1))
     elif dealt:
         settings.warn(_in_buckets(units))
     kind = "groups" if dealt else units.kind
