@@ -346,12 +346,12 @@ def bad_46_percent_signs(b: Bench) -> None:
 
 
 def bad_47_percent_and_fraction(b: Bench) -> None:
-    b.refuses(b.file("a.csv", "score\n0.5\n85\n"), "--range", 0, 1, says=("scores from 0.5 to 85", "percent mixed with fractions"))
+    b.refuses(b.file("a.csv", "score\n0.5\n85\n"), "--range", 0, 1, says=("a score of 85", "percent mixed with fractions"))
 
 
 def bad_49_outside_the_range(b: Bench) -> None:
-    b.refuses(b.file("a.csv", "score\n1\n-0.1\n3\n"), "--range", 0, 5, says=("scores from -0.1 to 3", "within 0 and 5"))
-    b.refuses(b.file("b.csv", "score\n0\n1\n1\n"), "--range", 0, 0.5, says=("scores from 0 to 1", "within 0 and 0.5"))
+    b.refuses(b.file("a.csv", "score\n1\n-0.1\n3\n"), "--range", 0, 5, says=("a score of -0.1", "within 0 and 5"))
+    b.refuses(b.file("b.csv", "score\n0\n1\n1\n"), "--range", 0, 0.5, says=("a score of 1", "within 0 and 0.5"))
     rows = "truth,probability\n1,0.5\n0,1.2\n"
     b.refuses(b.file("c.csv", rows), "--metric", "brier", says=("outside 0 and 1", "1.2"))
 
