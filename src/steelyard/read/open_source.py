@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from steelyard.errors import SourceError, UsageError
 from steelyard.read.arrays import array_source
-from steelyard.read.engines.engines import open_on_engine, without_engine
+from steelyard.read.engines.engine_choice import open_on_engine, without_engine
 from steelyard.read.frames import columns_table, frame_table, is_frame, rows_table
 from steelyard.read.indexes import ID, aligned, index_of, labels_of, names_items
 from steelyard.read.roles import LOG_CHOICES, assign, may_use, option, whole_name

@@ -18,6 +18,7 @@ from steelyard.items import Labels
 from steelyard.read.columns import Column, as_column
 from steelyard.read.encode import Distinct
 from steelyard.read.engines import memory as allowance
+from steelyard.read.engines.dialects import DUCKDB
 
 if TYPE_CHECKING:
     from steelyard.read.files.opened import Opened
@@ -27,6 +28,7 @@ _RAW = frozenset({*_INTEGER, "BOOLEAN", "FLOAT", "DOUBLE", "VARCHAR"})
 _AS_TEXT = re.compile(r'DECIMAL|ENUM|U?HUGEINT|BIGNUM|DATE|TIME|TIMESTAMP|UUID|"?NULL"?\Z')
 _AS_DOUBLE = re.compile(r"DECIMAL|U?HUGEINT|BIGNUM")
 HELD = 64 << 20  # bytes of text files that become a table of DuckDB; larger ones are read where they lie
+quoted = DUCKDB.quoted
 HASHED = 1 << 24  # ids whose hashes are sorted together: 128 MB
 
 
@@ -61,11 +63,6 @@ def connect(paths: Sequence[str] = ()) -> Any:
     con.execute("SET enable_external_access = false")
     con.execute("SET lock_configuration = true")
     return con
-
-
-def quoted(name: str) -> str:
-    """A name as an SQL identifier."""
-    return '"' + name.replace('"', '""') + '"'
 
 
 def literal(text: str) -> str:

@@ -19,8 +19,8 @@ from steelyard.tally.joint import JointCounts, joint_table
 from steelyard.tally.pairing import PairingReport
 
 EXAMPLES = 3
-_OUTCOME = {1.0: "right", 0.0: "wrong"}
-_FEW = 9
+OUTCOME = {1.0: "right", 0.0: "wrong"}
+FEW = 9  # different scores that are looked at: more of them are no right and wrong
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -75,10 +75,15 @@ def meet(a: Source, b: Source, *, outcomes: bool = False) -> Meeting | None:
 def _right_or_wrong(side: Side) -> bool:
     """Whether all scores are 0 or 1, however they are written."""
     name = side.source.roles["score"]
-    rows = side.table.ask(f"DISTINCT {side.table.shown(name, side.table.identifier(name), number=True)}", f"LIMIT {_FEW}")
-    if len(rows) == _FEW:
+    rows = side.table.ask(f"DISTINCT {side.table.shown(name, side.table.identifier(name), number=True)}", f"LIMIT {FEW}")
+    return only_right_or_wrong(side.source, rows)
+
+
+def only_right_or_wrong(source: Source, rows: Sequence[tuple[Any, ...]]) -> bool:
+    """Whether the different scores of a source, of which FEW were asked for, are all 0 or 1, however they are written."""
+    if len(rows) == FEW:
         return False
-    numbers = side.source.canonical_maps(rows, ["score"], [(name, True)])[0]
+    numbers = source.canonical_maps(rows, ["score"], [(source.roles["score"], True)])[0]
     return len(numbers) == len(rows) and set(numbers.values()) <= {0.0, 1.0}
 
 
@@ -149,7 +154,7 @@ def _cells(join: Join, groups: Sequence[JoinGroup]) -> tuple[list[_Cell], tuple[
 
 def _cell(join: Join, group: JoinGroup, left: tuple[Any, ...], right: tuple[Any, ...]) -> _Cell:
     if join.outcomes:
-        return _Cell("right", _OUTCOME[left[0]], _OUTCOME[right[0]], len(group.values) > 2 and bool(group.values[2]), group)
+        return _Cell("right", OUTCOME[left[0]], OUTCOME[right[0]], len(group.values) > 2 and bool(group.values[2]), group)
     return _Cell(left[0], left[1], right[-1], len(right) > 1 and right[0] != left[0], group)
 
 

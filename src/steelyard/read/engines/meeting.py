@@ -12,13 +12,11 @@ from typing import Any
 
 from steelyard.errors import DataError
 from steelyard.read.engines import portable
-from steelyard.read.engines.joining import EXAMPLES, Meeting
+from steelyard.read.engines.joining import EXAMPLES, FEW, OUTCOME, Meeting, only_right_or_wrong
 from steelyard.read.engines.tables import TRAVELLERS, SqlTable, plain_value
 from steelyard.read.source import Source
 from steelyard.tally.pairing import PairingReport
 
-_OUTCOME = {1.0: "right", 0.0: "wrong"}
-_FEW = 9
 _NO_IDS = ("float", "mixed", "printed", "other")
 
 
@@ -141,12 +139,8 @@ def right_or_wrong(source: Source) -> bool:
     table, name = source.table, source.roles["score"]
     if not isinstance(table, SqlTable):
         return False
-    rows = table.place.run(portable.cells(table.relation, [table.value(name)], _FEW))
-    if len(rows) == _FEW:
-        return False
-    rows = [(plain_value(row[0]), row[1]) for row in rows]
-    numbers = source.canonical_maps(rows, ["score"], [(name, True)])[0]
-    return len(numbers) == len(rows) and set(numbers.values()) <= {0.0, 1.0}
+    rows = table.place.run(portable.cells(table.relation, [table.value(name)], FEW))
+    return only_right_or_wrong(source, [(plain_value(row[0]), row[1]) for row in rows])
 
 
 def _complete(source: Source, table: SqlTable, roles: tuple[str, ...]) -> bool:
@@ -186,7 +180,7 @@ def _cells(pair: Pair, roles: tuple[tuple[str, ...], tuple[str, ...]], *, outcom
         found: list[Any] = [each.get((type(value), value)) for each, value in zip(maps, row[:-1], strict=True)]
         if None in found:
             return None
-        key = ("right", _OUTCOME[found[0]], _OUTCOME[found[1]]) if outcomes else (found[0], found[1], found[-1])
+        key = ("right", OUTCOME[found[0]], OUTCOME[found[1]]) if outcomes else (found[0], found[1], found[-1])
         total[key] = total.get(key, 0) + row[-1]
         conflicts += row[-1] if len(found) == 4 and found[0] != found[2] else 0
     return total, conflicts
