@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from steelyard.history.store import History, open_history
     from steelyard.infer.posterior.beta import Posterior
     from steelyard.proof.certify import certify
-    from steelyard.questions.compare.compare import compare, compare_preferences
+    from steelyard.questions.compare.compare import compare, compare_preferences, rank
     from steelyard.questions.guard.check import check
     from steelyard.questions.history.drift import drift
     from steelyard.questions.history.history import compare_runs, list_runs
@@ -56,6 +56,7 @@ if TYPE_CHECKING:
     from steelyard.tally.joint import JointCounts
 
 _HOME = {
+    "rank": "questions.compare.compare",
     "ProjectInit": "results.references",
     "ReferenceChange": "results.references",
     "ReferenceHistory": "results.references",
@@ -191,6 +192,7 @@ __all__ = [
     "plan_estimate",
     "plan_train",
     "posterior",
+    "rank",
     "read_task",
     "record",
     "reference_history",

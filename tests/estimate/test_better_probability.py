@@ -60,7 +60,7 @@ def test_preferences_leaderboards_and_learners_take_it() -> None:
     ids = list(range(50))
     rng = np.random.default_rng(1)
     runs = [{"id": ids, "score": (rng.random(50) < p).astype(int)} for p in (0.5, 0.6, 0.7)]
-    board = sy.compare(*runs, prior_scale=0.01)
+    board = sy.rank(*runs, prior_scale=0.01)
     assert all(pair.details["prior_scale"] == 0.01 for pair in board.pairs)  # type: ignore[union-attr]
 
     class Always:
@@ -98,5 +98,5 @@ def test_the_command_takes_it_and_refuses_what_makes_no_sense(capsys: pytest.Cap
 
 
 def test_a_run_of_one_model_has_no_use_for_it() -> None:
-    with pytest.raises(sy.UsageError, match="prior-scale"):
+    with pytest.raises(sy.UsageError, match="prior_scale"):
         sy.run("python:nowhere:Task", lambda case: "x", prior_scale=0.01)

@@ -197,7 +197,7 @@ def test_the_systems_of_a_leaderboard_have_theirs(capsys: pytest.CaptureFixture[
     from steelyard.cli.main import main
 
     sides = {"a": SCORES, "b": MOVED, "c": {**SCORES, "score": MOVED["score"][::-1]}}
-    board = sy.compare(*sides.values(), names=list(sides))
+    board = sy.rank(*sides.values(), names=list(sides))
     for row in board.to_dict()["rows"]:
         assert row["standard_error"] == pytest.approx(stats.sem(sides[row["name"]]["score"]), rel=1e-12)
     for name, side in sides.items():
@@ -214,7 +214,7 @@ def test_the_systems_of_a_leaderboard_have_theirs(capsys: pytest.CaptureFixture[
 def test_an_answer_that_is_read_back_keeps_it_and_one_of_the_first_version_is_read_without() -> None:
     from steelyard.results.catalogue import result_of
 
-    for result in (sy.compare(SCORES, MOVED), sy.compare(SCORES, MOVED, RIGHT)):
+    for result in (sy.compare(SCORES, MOVED), sy.rank(SCORES, MOVED, RIGHT)):
         plain = json.loads(json.dumps(result.to_dict()))
         again = result_of(plain)
         assert json.loads(json.dumps(again.to_dict())) == plain

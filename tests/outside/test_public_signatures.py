@@ -47,7 +47,7 @@ def reached() -> dict[str, Any]:
     """What has no public name of its own, but is met behind one: by the way to it."""
     measured = sy.measure(sy.Counts.of(85, 100))
     compared: Any = sy.compare(sy.JointCounts.flips(both=790, baseline_only=58, candidate_only=76, neither=76))
-    board: Any = sy.compare(*({"id": range(40), "score": each * 10} for each in ([1, 0, 1, 0], [1, 1, 1, 1], [0, 0, 1, 1])))
+    board: Any = sy.rank(*({"id": range(40), "score": each * 10} for each in ([1, 0, 1, 0], [1, 1, 1, 1], [0, 0, 1, 1])))
     return {
         "measure(...).interval": measured.interval,
         "compare(...).baseline": compared.baseline,

@@ -83,7 +83,7 @@ def test_cochrans_q() -> None:
     assert df == 2
     assert [q, p] == pytest.approx(ENTRIES["cochrans_q"]["answer"], rel=1e-9)
     assert (round(q, 3), round(p, 3)) == (7.529, 0.023)
-    board = sy.compare(*[{"score": [int(right) for right in model]} for model in RIGHT])
+    board = sy.rank(*[{"score": [int(right) for right in model]} for model in RIGHT])
     assert isinstance(board, sy.Leaderboard)
     told = board.to_dict()["omnibus"]
     assert [told["statistic"], told["p_value"]] == pytest.approx(ENTRIES["cochrans_q"]["answer"], rel=1e-9)

@@ -64,7 +64,7 @@ def test_markdown_says_that_lower_is_better() -> None:
 
 
 def board(**options: Any) -> Any:
-    return sy.compare(*frames(3), **options)
+    return sy.rank(*frames(3), **options)
 
 
 def test_a_leaderboard_in_every_format() -> None:

@@ -47,6 +47,11 @@ def compare(sources: tuple[str, ...], **options: Any) -> None:
     """
     with told_while_reading(options["quiet"]):
         result = _ask(sources, options)
+    write_answer(result, options)
+
+
+def write_answer(result: Any, options: dict[str, Any]) -> None:
+    """The answer, and the diagram of a leaderboard if it was asked for."""
     if options["cd_out"]:
         _write_diagram(result, options["cd_out"])
     shown: dict[str, Any] = {"details": True} if options["details"] else {}
@@ -71,48 +76,41 @@ def _ask(sources: tuple[str, ...], options: dict[str, Any]) -> Any:
             need="two or more sources, or --flips, or --counts twice, or --wins",
             hint="steelyard compare --help",
         )
-    from steelyard.questions.compare.compare import compare as ask
-    from steelyard.questions.compare.compare import compare_preferences
+    from steelyard.questions.compare.compare import compare, compare_or_rank, compare_preferences
 
-    asked = {
-        "interval": options["interval"],
-        "test": options["test"],
-        "alternative": options["alternative"],
-        "margin": options["margin"],
-        "confidence_level": options["confidence_level"],
-        "side": options["side"],
-        "draws": options["draws"],
-        "seed": seed_of(options["seed"]),
-        "prior": options["prior"],
-        "prior_scale": options["prior_scale"],
-    }
     if not sources:
         _refuse_forgotten(options)
-    names = split((options["names"],)) if options["names"] else None
     if options["wins"]:
-        return compare_preferences(*_numbers(options["wins"], 3, "--wins", "W,T,L"), names=names, **asked)
-    asked |= {
-        "metric": options["metric"],
-        "positive": options["positive"],
-        "names": names,
-        "correction": options["correction"],
-        "design": options["design"],
-    }
+        return compare_preferences(*_numbers(options["wins"], 3, "--wins", "W,T,L"), names=_names(options), **how_sure(options))
+    of_two = {name: options[name] for name in ("design", "alternative")}
     if options["flips"] or options["counts"]:
-        return ask(*_tallies(options), **asked)
-    return ask(
-        *(sources if len(sources) > 1 else (sources[0], None)),
-        labels=split((options["labels"],)) if options["labels"] is not None else None,
-        by=split(options["by"]) or None,
-        unmatched=options["unmatched"],
-        missing=options["missing"],
-        range=options["range"] or None,
-        absent=options["absent"],
-        flips_out=options["flips_out"],
+        table = {name: options[name] for name in ("metric", "positive", "correction")}
+        return compare(*_tallies(options), names=_names(options), **table, **of_two, **how_sure(options))
+    return compare_or_rank(sources, many=None, flips_out=options["flips_out"], **of_two, **about_items(options))
+
+
+def how_sure(options: dict[str, Any]) -> dict[str, Any]:
+    """What is asked of any comparison, of bare counts too."""
+    names = ("interval", "test", "margin", "confidence_level", "side", "draws", "prior", "prior_scale")
+    return {**{name: options[name] for name in names}, "seed": seed_of(options["seed"])}
+
+
+def about_items(options: dict[str, Any]) -> dict[str, Any]:
+    """What is asked of systems whose items are there, two or many."""
+    return {
+        **{name: options[name] for name in ("metric", "positive", "correction", "unmatched", "missing", "absent")},
+        "names": _names(options),
+        "labels": split((options["labels"],)) if options["labels"] is not None else None,
+        "by": split(options["by"]) or None,
+        "range": options["range"] or None,
+        "memory": memory_given(options),
         **source_given(options),
-        memory=memory_given(options),
-        **asked,
-    )
+        **how_sure(options),
+    }
+
+
+def _names(options: dict[str, Any]) -> list[str] | None:
+    return split((options["names"],)) if options["names"] else None
 
 
 def _refuse_forgotten(options: dict[str, Any]) -> None:

@@ -22,6 +22,7 @@ from steelyard.version import __version__
 COMMANDS = {
     "measure": "how good is it, and how sure are we?",
     "compare": "is one better than the other? (three or more: a leaderboard)",
+    "rank": "which of three or more are better than which?",
     "learners": "is one learning algorithm better? (cross-validation)",
     "plan": "how much data do we need?",
     "init": "a commented steelyard.toml and a first reference directory",

@@ -30,7 +30,7 @@ def test_three_arrays_of_labels_are_truth_baseline_and_candidate(of: object) -> 
 
 def test_arrays_of_scores_are_one_system_each() -> None:
     scores = RNG.random((3, 40))
-    assert isinstance(sy.compare(*scores), sy.Leaderboard)
+    assert isinstance(sy.rank(*scores), sy.Leaderboard)
 
 
 @pytest.mark.parametrize(

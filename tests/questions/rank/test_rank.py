@@ -47,7 +47,7 @@ def runs() -> dict[str, pd.DataFrame]:
 
 
 def board(*names: str, **options: Any) -> Any:
-    return sy.compare(*(runs()[name] for name in names), names=list(names), **options)
+    return sy.rank(*(runs()[name] for name in names), names=list(names), **options)
 
 
 def tiers(b: Any) -> dict[str, Any]:
@@ -114,7 +114,7 @@ def test_unmatched_items_do_not_make_a_row_depend_on_the_order() -> None:
     some = {**runs(), "knn": runs()["knn"].iloc[:300]}
     found = []
     for names in (("nb", "knn", "tree"), ("tree", "nb", "knn"), ("knn", "tree", "nb")):
-        b = sy.compare(*(some[name] for name in names), names=list(names), unmatched="drop")
+        b = sy.rank(*(some[name] for name in names), names=list(names), unmatched="drop")
         found.append((tiers(b), b.n))
     assert found[0] == found[1] == found[2]
 
@@ -123,7 +123,7 @@ def test_a_task_that_one_system_did_not_run() -> None:
     some = {**runs(), "tree": runs()["tree"][runs()["tree"].task != 3]}
     for names in itertools.permutations(("nb", "knn", "tree")):
         try:
-            b = sy.compare(*(some[name] for name in names), names=list(names), by="task", unmatched="drop")
+            b = sy.rank(*(some[name] for name in names), names=list(names), by="task", unmatched="drop")
         except (DataError, UsageError):
             continue
         assert b.ranks["datasets"] == 11
@@ -136,7 +136,7 @@ def test_the_sentence_of_a_pair_respects_the_correction() -> None:
     b_[[1, 3, 5, 7, 9, 11, 13]], b_[0] = 0, 1  # seven lost, one gained: mid-p 0.039, three times that after Holm
     c[50], c[51] = 1, 0
     frames = [pd.DataFrame({"id": range(100), "score": score}) for score in (a, b_, c)]
-    b = sy.compare(*frames)
+    b = sy.rank(*frames)
     for pair in b.pairs:
         if pair.details["p_adjusted"] > 0.05:
             assert "is better" not in pair.conclusion, (pair.p_value, pair.details["p_adjusted"])
@@ -153,7 +153,7 @@ def test_cochran_agrees_with_statsmodels() -> None:
 def test_cochran_is_not_given_for_grouped_items() -> None:
     """It counts every item as independent, which the group column denies."""
     frames = [frame.assign(group=frame.id // 30) for frame in list(runs().values())[:3]]
-    assert sy.compare(*frames).omnibus is None
+    assert sy.rank(*frames).omnibus is None
 
 
 def test_friedman_and_nemenyi_over_tasks() -> None:
@@ -173,7 +173,7 @@ def test_friedman_and_nemenyi_over_tasks() -> None:
 
 
 def test_identical_systems_share_a_tier() -> None:
-    b = sy.compare(*[runs()["nb"]] * 3)
+    b = sy.rank(*[runs()["nb"]] * 3)
     assert [row["tier"] for row in b.rows] == [1, 1, 1]
     assert all(pair.p_value == 1 for pair in b.pairs)
     assert len({row["name"] for row in b.rows}) == 3
@@ -190,14 +190,14 @@ def test_the_contract_of_the_json() -> None:
 def test_a_long_source_of_three_models_is_a_leaderboard() -> None:
     names = ("nb", "knn", "tree")
     long = pd.concat([runs()[name].assign(model=name) for name in names])
-    assert tiers(sy.compare(long)) == tiers(board(*names))
+    assert tiers(sy.rank(long)) == tiers(board(*names))
     two = sy.compare(long, names=["knn", "nb"])
     assert (two.baseline.name, two.candidate.name) == ("knn", "nb")
 
 
 def test_names_must_be_as_many_as_the_systems() -> None:
     with pytest.raises(UsageError):
-        sy.compare(runs()["nb"], runs()["knn"], runs()["tree"], names=["a", "b"])
+        sy.rank(runs()["nb"], runs()["knn"], runs()["tree"], names=["a", "b"])
 
 
 def test_flips_of_many_systems_are_refused_not_forgotten(tmp_path: Any) -> None:
@@ -210,5 +210,13 @@ def test_flips_of_many_systems_are_refused_not_forgotten(tmp_path: Any) -> None:
 
 
 def test_different_items_cannot_be_ranked() -> None:
-    with pytest.raises(UsageError, match="different items"):
+    with pytest.raises(UsageError, match="unknown argument 'design' of rank"):
         board("nb", "knn", "tree", design="unpaired")
+
+
+def test_compare_is_about_two_and_rank_about_more() -> None:
+    three = [runs()[name] for name in ("nb", "knn", "tree")]
+    with pytest.raises(UsageError, match=r"cannot compare 3 systems.*steelyard\.rank"):
+        sy.compare(*three)
+    with pytest.raises(UsageError, match=r"cannot rank 2 systems.*steelyard\.compare"):
+        sy.rank(*three[:2])

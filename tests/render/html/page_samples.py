@@ -116,7 +116,7 @@ def samples() -> dict[str, Any]:
         "beliefs": sy.measure(sy.Counts.binary(tp=31, fp=5, fn=2), interval="bayes"),
         "comparison": sy.compare(table, other, by="area", margin=0.05),
         "beliefs of two": sy.compare(table, other, interval="bayes"),
-        "leaderboard": sy.compare(table, other, third, by="area"),
+        "leaderboard": sy.rank(table, other, third, by="area"),
         "plan": sy.plan_detect(discordance=0.04, theta=0.01),
         "designs": sy.plan_designs(theta=0.02, discordance=0.04),
         "regression": PAIRED,

@@ -11,7 +11,7 @@ import numpy as np
 from steelyard.errors import UsageError
 from steelyard.read.frames import is_frame
 
-FORM = "compare(a, b, truth=y_true) compares two systems, compare(a, b, c, truth=y_true) makes a leaderboard"
+FORM = "compare(a, b, truth=y_true) compares two systems, rank(a, b, c, truth=y_true) ranks three or more"
 
 
 def with_truth(data: Sequence[Any], columns: Mapping[str, Any]) -> tuple[list[Any], dict[str, Any]]:

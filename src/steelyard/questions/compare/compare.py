@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from steelyard.declared.compare import OPTIONS
@@ -12,7 +12,7 @@ from steelyard.estimate.comparison import class_label, finish, joint_evidence
 from steelyard.estimate.measure_options import settle
 from steelyard.estimate.systems import check_names
 from steelyard.metrics.catalogue import Metric, parse
-from steelyard.options import documented, source_keywords
+from steelyard.options import documented, keywords_of, source_keywords
 from steelyard.outputs import refuse_overwriting
 from steelyard.results.comparison import Comparison, Leaderboard
 from steelyard.results.measurement import Measurement
@@ -24,10 +24,10 @@ PREFERENCE = Metric(name="preference", base="accuracy")
 
 @documented(
     OPTIONS,
-    "a Comparison; of three systems or more a Leaderboard",
+    "a Comparison",
     baseline="The system to be compared with, as in `measure`; or Counts, JointCounts, a Measurement.",
     candidate="The other system. Default: none, `baseline` holds both.",
-    more="Further systems.",
+    more="Three arrays of labels are the truth, the baseline's answers and the candidate's.",
 )
 def compare(
     baseline: Any,
@@ -59,18 +59,101 @@ def compare(
     flips_out: Any = None,
     memory: str | int | None = None,
     **columns: Any,
-) -> Comparison | Leaderboard:
-    """Is the candidate better than the baseline? Three or more systems: a leaderboard.
+) -> Comparison:
+    """Is the candidate better than the baseline? Three or more systems are asked of `rank`.
 
     Sources are those of `measure`, and so is memory; items are paired by id. Counts and JointCounts are compared as they are.
     Three arrays of labels are the truth, the baseline's answers and the candidate's, as in `measure(y_true, y_pred)`; more
-    systems are given as `compare(a, b, c, truth=y_true)`. Two measurements are compared by their counts, which know no pairs.
+    systems are given as `rank(a, b, c, truth=y_true)`. Two measurements are compared by their counts, which know no pairs.
 
     >>> c = compare(JointCounts.flips(both=790, baseline_only=58, candidate_only=76, neither=76))
     >>> round(c.difference.estimate, 3), round(c.p_value, 6)
     (0.018, 0.121014)
     """
-    columns = source_keywords(compare, columns)
+    found: Comparison = compare_or_rank([baseline, candidate, *more], many=False, **_given(compare, locals()))
+    return found
+
+
+@documented(
+    OPTIONS,
+    "a Leaderboard",
+    systems="Three systems or more, each as in `measure`; or one source that holds them all.",
+)
+def rank(
+    *systems: Any,
+    metric: str | None = None,
+    positive: object = None,
+    labels: Sequence[object] | None = None,
+    by: str | Sequence[str] | None = None,
+    unmatched: str = "error",
+    missing: str = "error",
+    interval: str | None = None,
+    test: str | None = None,
+    margin: float | None = None,
+    correction: str = "holm",
+    confidence_level: float = 0.95,
+    side: str = "two",
+    draws: int = 10_000,
+    seed: int | None = 0,
+    prior: float = 0.5,
+    prior_scale: float | None = None,
+    range: Sequence[float] | None = None,  # noqa: A002  the contract's word
+    absent: str | None = None,
+    ratio: str | Sequence[str] | None = None,
+    names: Sequence[str] | None = None,
+    memory: str | int | None = None,
+    **columns: Any,
+) -> Leaderboard:
+    """Which of three systems or more are better than which? Tiers that cannot be told apart, every pair, ranks over `by`.
+
+    Items are paired by id, and all systems are asked about the same items.
+
+    >>> board = rank({"score": [1] * 60}, {"score": [1, 0] * 30}, {"score": [0] * 60}, names=["good", "fair", "bad"])
+    >>> [(row["name"], row["tier"]) for row in board.rows]
+    [('good', 1), ('fair', 2), ('bad', 3)]
+    """
+    asked = _given(rank, locals())
+    found: Leaderboard = compare_or_rank(systems, many=True, design=None, alternative="two-sided", flips_out=None, **asked)
+    return found
+
+
+def _given(verb: Callable[..., Any], scope: Mapping[str, Any]) -> dict[str, Any]:
+    """The keywords of a call: those that the verb declares, and those about its sources."""
+    return {name: scope[name] for name in keywords_of(verb)} | source_keywords(verb, scope["columns"])
+
+
+def compare_or_rank(
+    systems: Sequence[Any],
+    *,
+    many: bool | None,
+    metric: str | None,
+    positive: object,
+    labels: Sequence[object] | None,
+    by: str | Sequence[str] | None,
+    design: str | None,
+    unmatched: str,
+    missing: str,
+    interval: str | None,
+    test: str | None,
+    alternative: str,
+    margin: float | None,
+    correction: str,
+    confidence_level: float,
+    side: str,
+    draws: int,
+    seed: int | None,
+    prior: float,
+    prior_scale: float | None,
+    range: Sequence[float] | None,  # noqa: A002  the contract's word
+    absent: str | None,
+    ratio: str | Sequence[str] | None = None,
+    names: Sequence[str] | None,
+    flips_out: Any,
+    memory: str | int | None,
+    **columns: Any,
+) -> Any:
+    """Two systems: a Comparison. Three or more: a Leaderboard. many: which of the two was asked for; None: whichever it is."""
+    baseline, candidate, *more = systems if len(systems) > 1 else (*systems, None)
     if flips_out is not None:
         refuse_overwriting({"flips_out": [flips_out]}, [baseline, candidate, *more])
     own = settle(
@@ -104,7 +187,7 @@ def compare(
     elif more and "truth" not in columns:
         from steelyard.questions.compare.bare_arrays import with_truth
 
-        (baseline, candidate, *more), columns = with_truth([baseline, candidate, *more], columns)  # type: ignore[assignment]
+        (baseline, candidate, *more), columns = with_truth([baseline, candidate, *more], columns)
     if isinstance(baseline, (JointCounts, Counts)) or isinstance(candidate, Counts):
         if columns or by is not None or ratio is not None or more:
             raise UsageError("cannot use columns with counts", got="counts and columns", need="counts alone")
@@ -125,7 +208,7 @@ def compare(
 
     slices = tuple(slice_names(by))
     with working(memory=memory):
-        return compare_sources([baseline, candidate, *more], wanted, asked, slices, ratio, columns, names, flips_out)
+        return compare_sources([baseline, candidate, *more], wanted, asked, slices, ratio, columns, names, flips_out, many)
 
 
 def measured_names(baseline: Any, candidate: Any) -> tuple[str, str] | None:

@@ -45,8 +45,9 @@ def compare_sources(
     columns: Mapping[str, Any],
     names: Sequence[str] | None,
     flips_out: Any,
+    many: bool | None,
 ) -> Comparison | Leaderboard:
-    """Two runs: a comparison. Three or more: a leaderboard."""
+    """Two runs: a comparison. Three or more: a leaderboard. many: which of the two was asked for; None: whichever it is."""
     given = {role: value for role, value in columns.items() if value is not None}
     if ratio is not None:
         given["ratio"] = ratio_columns(ratio)
@@ -55,12 +56,15 @@ def compare_sources(
     if apart is not None:
         data = opened_systems(data, *apart, given, lambda one, choice: _open(one, choice, by))
     check_names(names, len(data))
+    if len(data) > 2:
+        _refuse_other(len(data), many)
     guess = metric or (parse("ratio") if ratio is not None else None)
-    if len(data) == 2 and not by and ratio is None and flips_out is None:
+    if len(data) == 2 and not many and not by and ratio is None and flips_out is None:
         data = [_open(one, given, by) for one in data]
         if (found := compare_large(data[0], data[1], guess, asked, names)) is not None:
             return found
     runs = _runs(data, guess, asked, by, given, names)
+    _refuse_other(len(runs), many)
     refuse_unfinished([run.log for run in runs], asked.own.missing)
     chosen = guess or default_metric(runs, right_or_wrong=asked.own.right_or_wrong)
     asked = _of_logs(runs, chosen, asked, {"model"} if apart is None else {"model", LOG_CHOICES[apart[0]]})
@@ -72,6 +76,14 @@ def compare_sources(
 
         return leaderboard(runs, chosen, asked, by)
     return compare_runs(runs[0], runs[1], chosen, asked, by, flips_out)
+
+
+def _refuse_other(systems: int, many: bool | None) -> None:
+    """compare answers about two systems, rank about more: each has one kind of answer."""
+    if many is False and systems > 2:
+        raise UsageError(f"cannot compare {systems} systems", got="three or more", need="two", hint="steelyard.rank ranks three or more")
+    if many is True and systems < 3:
+        raise UsageError(f"cannot rank {systems} systems", got="two", need="three or more", hint="steelyard.compare compares two")
 
 
 def _of_logs(runs: Sequence[SystemItems], metric: Metric, asked: CompareOptions, apart: set[str]) -> CompareOptions:
@@ -201,7 +213,7 @@ def _split_models(
             "cannot tell which model is the baseline",
             got=f"{found[0]!r} and {found[1]!r}",
             need="their order",
-            hint=f"names={found[:2]!r} makes the first the baseline",
+            hint=f"names={[*found[:2]]!r} makes the first the baseline",
         )
     split = {name: take(items, models.codes == models.names.index(name)) for name in found}
     return [
