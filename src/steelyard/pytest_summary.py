@@ -164,7 +164,7 @@ def verdict_of(one: Mapping[str, Any]) -> Verdict | None:
 def holm_note(found: Sequence[Mapping[str, Any]]) -> list[str]:
     """What would remain of the regressions if all checks of the session were one family."""
     judged = [(one, v) for one in found if one.get("compared") and (v := verdict_of(one)) is not None and v.p_value is not None]
-    judged = [(one, v) for one, v in judged if "not_judged" not in v.details]
+    judged = [(one, v) for one, v in judged if v.details.not_judged is None]
     if len(judged) < 2:
         return []
     adjusted = adjust([v.p_value or 0.0 for _, v in judged], "holm")

@@ -119,7 +119,7 @@ def test_what_cannot_be_kept_is_refused_and_leaves_nothing(url: str) -> None:
         with pytest.raises(UsageError, match="no database holds"):
             history.append(verdict(model="\ud800"))
         with pytest.raises(UsageError, match="finite numbers"):
-            history.append(verdict(details={"x": float("inf")}))
+            history.append(verdict(details={"stopping": {"x": float("inf")}}))
         with pytest.raises(UsageError, match="cannot read the time"):
             history.append(verdict(), time="yesterday")
         assert history.runs()[2] == 0
@@ -355,7 +355,7 @@ def test_a_full_disk_is_told_and_keeps_what_was_there(sqlite_url: str) -> None:
         pages = history._place.run("PRAGMA page_count")[0][0]
         history._place.run(f"PRAGMA max_page_count = {pages}")
         with pytest.raises(SourceError, match=r"disk is full.*room on the disk"):
-            history.append(verdict(details={"long": "x" * 50_000}), items={str(i): i / 7 for i in range(5000)})
+            history.append(verdict(details={"stopping": {"long": "x" * 50_000}}), items={str(i): i / 7 for i in range(5000)})
         assert history.run(first.id).id == first.id
         history._place.run("PRAGMA max_page_count = 1000000")
         history.append(verdict())

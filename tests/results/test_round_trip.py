@@ -116,6 +116,8 @@ def test_the_shapes_of_a_comparison_are_those_of_a_verdict(results: dict[str, An
         lambda v: (v.test == "mcnemar-midp", v.test.name == "mcnemar-midp"),
         lambda v: (f"{v.test}", v.test.name),
         lambda v: (v.p_value, v.test.p_value),
+        lambda v: (v.candidate == {"value": v.candidate.estimate, "n": v.n}, True),
+        lambda v: (v.details["smallest_p"], v.details.smallest_p),
     ],
 )
 def test_what_was_a_mapping_is_still_read_as_one(read: Callable[[Any], tuple[Any, Any]], results: dict[str, Result]) -> None:
@@ -135,8 +137,10 @@ def test_a_key_that_is_not_there_is_a_key_error(results: dict[str, Any]) -> None
 def invented() -> Iterator[Result]:
     @dataclass(frozen=True, slots=True, kw_only=True)
     class Weight(ResultPart):
+        BRIEF = True
+
         grams: float
-        note: str | None = said_as("remark", brief=True, default=None)
+        note: str | None = said_as("remark", default=None)
 
     @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
     class Weighing(Result):

@@ -60,7 +60,7 @@ def finish(found: Evidence, metric: Metric, asked: CompareOptions, names: tuple[
 def sign(found: Evidence, metric: Metric, asked: CompareOptions, **more: object) -> str:
     """What was used, in the fixed order; `more` is what a board of many systems adds."""
     method = found.details.get("instead_of", found.interval.method) if found.interval is not None else None
-    of_test = None if found.test.details.get("exact") else found.test.details.get("draws")  # fewer than asked for, with very many labels
+    of_test = None if found.test.details.exact else found.test.details.draws  # fewer than asked for, with very many labels
     own = asked.own
     drawn = method in RESAMPLING or found.drawn
     draws = own.draws if drawn else None if of_test is None else min(own.draws, of_test)

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple, Protocol
 
 from steelyard.estimate.compare_options import CompareOptions
 from steelyard.results.comparison import Comparison, Difference, System, Test
+from steelyard.results.details import ComparisonDetails
 from steelyard.results.measurement import Interval
 
 RARE = "if a few items of this kind, none of them here, differ the other way by as much as the scores here spread"
@@ -112,7 +113,7 @@ def comparison_of(
         correlation=found.correlation,
         mde=_detectable(found, asked),
         table=found.table,
-        details=found.details,
+        details=ComparisonDetails.of(found.details),
         conclusion=conclude(found, metric, higher_is_better, names, asked),
         warnings=tuple(asked.own.warnings),
         **more,
@@ -184,7 +185,7 @@ def conclude(found: Evidence, metric: str, higher_is_better: bool, names: tuple[
 def concluded_again(c: Comparison, p: float, asked: CompareOptions) -> Comparison:
     """The comparison as one of many: its sentence rests on the corrected p-value."""
     d = c.difference.estimate
-    if d is None or c.details.get("not_judged"):
+    if d is None or c.details.not_judged:
         return c
     if p <= 1 - asked.level and d != 0:
         word = "better" if (d > 0) == c.higher_is_better else "worse"

@@ -14,6 +14,7 @@ from steelyard.infer.paired.bounded_t import BoundedT, bounded_t
 from steelyard.infer.paired.decision import smallest_within_p
 from steelyard.infer.paired.within_items import WithinItems, WithinSpread, within_items, within_items_scores, within_spread
 from steelyard.results.comparison import Test
+from steelyard.results.details import TestDetails
 from steelyard.tally.pairs import Pairs
 
 FloatArray = npt.NDArray[np.float64]
@@ -98,7 +99,7 @@ class OfRuns:
 
     def test(self) -> Test:
         found = self._permuted(0.0)
-        details: dict[str, Any] = {"exact": found.exact} | ({} if found.exact else {"draws": self.asked.own.draws})
+        details = TestDetails(exact=found.exact, draws=None if found.exact else self.asked.own.draws)
         return Test(name=self.name, alternative=self.asked.alternative, statistic=found.difference, p_value=found.p_value, details=details)
 
     def p_value(self, edge: float) -> float:

@@ -12,6 +12,7 @@ from steelyard.infer.intervals.proportion import clopper_pearson
 from steelyard.infer.normal import wilson
 from steelyard.infer.paired import mcnemar as infer
 from steelyard.results.comparison import Test
+from steelyard.results.details import TestDetails
 from steelyard.results.measurement import Interval
 from steelyard.tally.joint import Flips
 
@@ -97,7 +98,7 @@ def _test(gained: int, lost: int, n: int, asked: CompareOptions) -> Test:
     """McNemar by name. For right or wrong, randomization and sign-flip are McNemar's exact test, and are said to be."""
     name = asked.choose("test", asked.test, TESTS, "right or wrong on the same items")
     alternative = asked.alternative
-    details: dict[str, Any] = {}
+    details = TestDetails()
     statistic: float | None = float(gained)
     if name == "mcnemar":
         statistic, p = infer.mcnemar(gained, lost, alternative)
@@ -107,10 +108,10 @@ def _test(gained: int, lost: int, n: int, asked: CompareOptions) -> Test:
         from steelyard.infer.paired.table import paired_bootstrap_accuracy
 
         p = paired_bootstrap_accuracy(gained, lost, n, alternative)
-        statistic, details = (gained - lost) / n, {"share": p, "exact": True, "side": side_words(alternative)}
+        statistic, details = (gained - lost) / n, TestDetails(share=p, exact=True, side=side_words(alternative))
     else:
         p = infer.mcnemar_exact(gained, lost, alternative)
-        details = {} if name == "mcnemar-exact" else {"exact": True, "equals": "mcnemar-exact"}
+        details = TestDetails() if name == "mcnemar-exact" else TestDetails(exact=True, equals="mcnemar-exact")
     return Test(name=name, alternative=alternative, statistic=statistic, p_value=p, details=details)
 
 

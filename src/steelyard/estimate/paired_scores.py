@@ -24,6 +24,7 @@ from steelyard.metrics.catalogue import Metric
 from steelyard.metrics.ranking import midranks
 from steelyard.metrics.sums import QUOTIENT
 from steelyard.results.comparison import Test
+from steelyard.results.details import TestDetails
 from steelyard.results.measurement import Interval
 from steelyard.tally.pairs import Pairs
 from steelyard.tally.sums import Sums, tally_groups, tally_items
@@ -225,7 +226,7 @@ def _without_spread(
 
 def _test(name: str, judge: OfRange | OfRuns | None, d: FloatArray, sums: Sums, asked: CompareOptions, grouped: bool) -> Test:
     if isinstance(judge, OfRange):
-        told: dict[str, Any] = {"df": judge.t.df, "range": judge.reach}
+        told = TestDetails(df=judge.t.df, range=judge.reach)
         p = judge.p_value(0.0)
         return Test(name=name, alternative=asked.alternative, statistic=judge.t.statistic, p_value=p, details=told)
     if isinstance(judge, OfRuns):
@@ -239,9 +240,7 @@ def _test(name: str, judge: OfRange | OfRuns | None, d: FloatArray, sums: Sums, 
         by_unit = by_unit[by_unit != 0]
         by_unit = np.sign(by_unit) * midranks(np.abs(by_unit)) if len(by_unit) else by_unit
     found = sign_flip(by_unit, alternative=asked.alternative, draws=asked.own.draws, seed=asked.own.seed)
-    details: dict[str, Any] = {"exact": found.exact, "method": found.method}
-    if not found.exact:
-        details["draws"] = asked.own.draws
+    details = TestDetails(exact=found.exact, method=found.method, draws=None if found.exact else asked.own.draws)
     return Test(name=name, alternative=asked.alternative, statistic=float(by_unit.sum()), p_value=found.p_value, details=details)
 
 
@@ -257,11 +256,11 @@ def _student(sums: Sums, asked: CompareOptions) -> Test:
         t = math.nan
     if math.isnan(t):
         if mean == 0:
-            return Test(name="paired-t", alternative=asked.alternative, statistic=0.0, p_value=1.0, details={"df": df})
+            return Test(name="paired-t", alternative=asked.alternative, statistic=0.0, p_value=1.0, details=TestDetails(df=df))
         asked.warn("all differences are equal and not 0: t is infinite, which is no evidence of how sure we are; the p-value is left out")
-        return Test(name="paired-t", alternative=asked.alternative, statistic=None, p_value=None, details={"df": df})
+        return Test(name="paired-t", alternative=asked.alternative, statistic=None, p_value=None, details=TestDetails(df=df))
     p = from_tails(float(stdtr(df, t)), float(stdtr(df, -t)), asked.alternative)
-    return Test(name="paired-t", alternative=asked.alternative, statistic=t, p_value=p, details={"df": df})
+    return Test(name="paired-t", alternative=asked.alternative, statistic=t, p_value=p, details=TestDetails(df=df))
 
 
 def _correlation(a: FloatArray, b: FloatArray) -> float | None:

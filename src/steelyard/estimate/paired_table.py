@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from steelyard.errors import DataError
 from steelyard.estimate.compare_options import CompareOptions
@@ -19,6 +19,7 @@ from steelyard.infer.resampling.work import fewer_draws, within_reach
 from steelyard.metrics.catalogue import Metric
 from steelyard.metrics.table import TableStatistic
 from steelyard.results.comparison import Test
+from steelyard.results.details import TestDetails
 from steelyard.results.measurement import Interval
 from steelyard.tally.counts import Counts
 from steelyard.tally.joint import JointCounts
@@ -97,10 +98,10 @@ def _test(joint: JointCounts, statistic: TableStatistic, metric: Metric, asked: 
         draws = fewer_draws(len(joint.count) + 2 * joint.classes, draws)
     if name == "bootstrap":
         drawn = infer.paired_bootstrap_test(joint, statistic, alternative=asked.alternative, draws=draws, seed=seed)
-        details = {"share": drawn.share, "k": drawn.count, "draws": drawn.draws, "side": side_words(asked.alternative)}
+        details = TestDetails(share=drawn.share, k=drawn.count, draws=drawn.draws, side=side_words(asked.alternative))
         return Test(name=name, alternative=asked.alternative, statistic=None, p_value=drawn.p_value, details=details)
     found = randomize(joint, statistic, alternative=asked.alternative, draws=draws, seed=seed)
-    more: dict[str, Any] = {"exact": found.exact} | ({} if found.exact else {"draws": found.draws})
+    more = TestDetails(exact=found.exact, draws=None if found.exact else found.draws)
     return Test(name=name, alternative=asked.alternative, statistic=found.statistic, p_value=found.p_value, details=more)
 
 

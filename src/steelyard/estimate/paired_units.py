@@ -23,6 +23,7 @@ from steelyard.infer.resampling.work import fewer_draws
 from steelyard.metrics.catalogue import Metric
 from steelyard.metrics.sums import SumStatistic
 from steelyard.results.comparison import Test
+from steelyard.results.details import TestDetails
 from steelyard.results.measurement import Interval
 from steelyard.tally.sums import SparseRows, Sums
 
@@ -89,7 +90,7 @@ def _test(a: Rows, b: Rows, statistic: SumStatistic, metric: Metric, asked: Comp
     name = asked.choose("test", asked.test, ("randomization",), f"{metric.name} over units")
     draws = asked.own.draws if asked.test is not None else fewer_draws(infer.swapped_numbers(a), asked.own.draws)
     drawn = infer.paired_swap(a, b, statistic, alternative=asked.alternative, draws=draws, seed=asked.own.seed)
-    details = {"exact": drawn.exact} | ({} if drawn.exact else {"draws": drawn.draws})
+    details = TestDetails(exact=drawn.exact, draws=None if drawn.exact else drawn.draws)
     return Test(name=name, alternative=asked.alternative, statistic=drawn.statistic, p_value=drawn.p_value, details=details)
 
 

@@ -19,6 +19,7 @@ from steelyard.infer.normal import clip, tail
 from steelyard.infer.resampling.bootstrap import Degenerate
 from steelyard.metrics import ranking
 from steelyard.metrics.catalogue import Metric
+from steelyard.results.details import RowDetails
 from steelyard.results.measurement import Interval, Row
 from steelyard.tally.scores import ScoreTable
 
@@ -194,4 +195,4 @@ def _plain(
         facts = metric.facts
         low, high = clip(ends[0], ends[1], settings.side, float(facts.low or 0), float(facts.high or 1))
         interval = Interval(low=low, high=high, confidence_level=settings.confidence_level, side=settings.side, method=ends[2])  # type: ignore[arg-type]
-    return Row(metric=metric.name, estimate=value, n=n, interval=interval, standard_error=error, details=details or {})
+    return Row(metric=metric.name, estimate=value, n=n, interval=interval, standard_error=error, details=RowDetails.of(details or {}))

@@ -129,9 +129,9 @@ def sign(metrics: Sequence[Metric], rows: Sequence[Row], settings: MeasureOption
     for metric in metrics:
         name = metric.name.removeprefix("each_")
         # a fall-back is not asked for by name: repeating the question with the method it replaced gives it again
-        methods = [row.details.get("instead_of", row.interval.method) for row in rows if row.metric == name and row.interval is not None]
+        methods = [row.details.instead_of or row.interval.method for row in rows if row.metric == name and row.interval is not None]
         used.append(Counter(methods).most_common(1)[0][0] if methods else "none")
-    redrawn = bool({*RESAMPLING} & set(used)) or any("monte_carlo_error" in row.details for row in rows)
+    redrawn = bool({*RESAMPLING} & set(used)) or any(row.details.monte_carlo_error is not None for row in rows)
     believed = {row.interval.method for row in rows if row.interval is not None} & {"bayes", "hdi"}  # asked for or fallen back to
     return signature.write(
         {

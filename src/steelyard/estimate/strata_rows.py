@@ -22,6 +22,7 @@ from steelyard.items import Items
 from steelyard.metrics.catalogue import Metric
 from steelyard.read.logs.log import Log
 from steelyard.results.comparison import Test
+from steelyard.results.details import RowDetails, TestDetails
 from steelyard.results.measurement import Interval, Row
 from steelyard.tally.pairs import Pairs
 
@@ -79,7 +80,7 @@ def strata_row(metric: Metric, sample: Sample, settings: MeasureOptions) -> Row:
         interval=interval,
         standard_error=known(found.error),
         higher_is_better=metric.facts.higher_is_better,
-        details={"strata": found.strata, "weights": "alike" if sample.items.alike else "size"},
+        details=RowDetails(strata=found.strata, weights="alike" if sample.items.alike else "size"),
     )
 
 
@@ -127,7 +128,7 @@ def _alike(found: Evidence, d: Any, gap: StratifiedMean, items: Items, metric: M
         raise UsageError(f"cannot use the test {asked.test!r} for {metric.name} over strata that count alike", need="sign-flip")
     weighted = d * item_weights(_codes(items), alike=True) * len(d)
     told = sign_flip(weighted, alternative=asked.alternative, draws=asked.own.draws, seed=asked.own.seed)
-    details: dict[str, Any] = {"exact": told.exact, "method": told.method} | ({} if told.exact else {"draws": asked.own.draws})
+    details = TestDetails(exact=told.exact, method=told.method, draws=None if told.exact else asked.own.draws)
     found.test = Test(name="sign-flip", alternative=asked.alternative, statistic=gap.estimate, p_value=told.p_value, details=details)
     found.probability, found.disagreed, found.equivalence, found.table = None, None, None, None
     if gap.error == 0:

@@ -19,6 +19,7 @@ from steelyard.infer.intervals import sums as infer_sums
 from steelyard.infer.resampling.bootstrap import Degenerate
 from steelyard.metrics.catalogue import Metric
 from steelyard.metrics.sums import QUOTIENT, STATISTICS, THROUGH, SumStatistic, item_rows, pass_at_k, pass_hat_k
+from steelyard.results.details import RowDetails
 from steelyard.results.measurement import Interval, Row
 from steelyard.tally.sums import Sums, tally_groups, tally_items
 
@@ -324,4 +325,12 @@ def _row(
         high: float | None = top if settings.side == "lower" else ends[1] if top is None else min(top, ends[1])
         interval = Interval(low=low, high=high, confidence_level=settings.confidence_level, side=settings.side, method=ends[2])  # type: ignore[arg-type]
     better = facts.higher_is_better
-    return Row(metric=metric.name, estimate=value, n=n, interval=interval, standard_error=error, higher_is_better=better, details=details)
+    return Row(
+        metric=metric.name,
+        estimate=value,
+        n=n,
+        interval=interval,
+        standard_error=error,
+        higher_is_better=better,
+        details=RowDetails.of(details),
+    )

@@ -15,6 +15,7 @@ from steelyard.infer.normal import clip, z_value
 from steelyard.infer.resampling.work import within_reach
 from steelyard.metrics.catalogue import Metric
 from steelyard.metrics.proportions import Proportion, as_proportion, why_undefined
+from steelyard.results.details import RowDetails
 from steelyard.results.measurement import Interval, Row
 from steelyard.tally.counts import FEW, Counts
 
@@ -95,7 +96,7 @@ def make_row(
         interval=interval,
         standard_error=error,
         higher_is_better=metric.facts.higher_is_better,
-        details=details,
+        details=RowDetails.of(details),
     )
 
 

@@ -20,6 +20,7 @@ from steelyard.infer.paired.mcnemar import from_tails
 from steelyard.metrics.catalogue import Metric
 from steelyard.metrics.proportions import as_proportion
 from steelyard.results.comparison import Test
+from steelyard.results.details import TestDetails
 from steelyard.results.measurement import Interval
 from steelyard.tally.counts import Counts
 
@@ -246,9 +247,9 @@ def _apart(candidate: float, baseline: float) -> float:
 
 def _judged(found: Evidence, judge: OfMeans, metric: Metric, asked: CompareOptions) -> None:
     """Test, margin and detectable difference, all from the same t."""
-    t, told = judge.t, {} if judge.ends is None else {"range": judge.ends[1] - judge.ends[0]}
+    t, reach = judge.t, None if judge.ends is None else judge.ends[1] - judge.ends[0]
     p = 1.0 if found.difference == 0 and not t.noise else judge.p_value(0.0)
-    found.test = replace(found.test, statistic=t.statistic, p_value=p, details={"df": t.df, **told})
+    found.test = replace(found.test, statistic=t.statistic, p_value=p, details=TestDetails(df=t.df, range=reach))
     found.error, found.df = t.error, t.df
     if judge.ends is not None:
         fewer = min(found.details["n_baseline"], found.details["n_candidate"])

@@ -51,7 +51,7 @@ def _of_verdict(v: Verdict) -> dict[str, Any]:
         "upper": v.difference.get("upper"),
         "tally": {
             **({} if v.flips is None else {"flips": dict(v.flips)}),
-            **({"stopped": True} if "stopping" in v.details else {}),  # by its answers: no fair sample of them
+            **({"stopped": True} if v.details.stopping is not None else {}),  # by its answers: no fair sample of them
         }
         or None,
         "reference": {name: v.reference[name] for name in REFERENCE if v.reference.get(name) is not None} or None,

@@ -5,7 +5,8 @@ Each function takes `name`, which makes a user's word harmless for the place whe
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
 
 from steelyard.render.digits import count_text, percent
 from steelyard.results.measurement import Interval, Measurement, Row
@@ -18,7 +19,7 @@ def measured(m: Measurement, name: Name) -> str:
     """How many items, in how many groups, and which column was read as what."""
     what = f"{name(m.name)}: " if m.name else ""
     what += f"{count_text(m.n)} item{'' if m.n == 1 else 's'}"
-    details = next((row.details for row in m.rows if row.details), {})
+    details: Mapping[str, Any] = next((row.details for row in m.rows if row.details), {})
     if isinstance(groups := details.get("groups"), int):
         what += f" in {count_text(groups)} groups"
     if isinstance(repeats := details.get("repeats"), int) and repeats > 1:

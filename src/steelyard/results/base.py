@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import MISSING, Field, dataclass, field, fields
+from enum import Enum
 from functools import cached_property
 from types import NoneType, UnionType
 from typing import Any, ClassVar, Self, TypeVar, Union, get_args, get_origin, get_type_hints
@@ -17,17 +18,26 @@ from steelyard.results.display import Displayable
 
 CLASSES: dict[str, type[Plain]] = {}  # every class with JSON both ways, by its name
 KINDS: dict[str, type[Result]] = {}  # every kind of result that was loaded, by the name that JSON has for it
-UNSAID: Any = type("Unsaid", (), {"__bool__": lambda self: False, "__repr__": lambda self: "unsaid"})()  # of what may be known to be None
 
 T = TypeVar("T", bound="Plain")
 
 
-def said_as(name: str | None, *, brief: bool = False, **more: Any) -> Any:
-    """A field that JSON knows by another name; None: not at all, and two results that differ in it alone are equal.
+class Unsaid(Enum):
+    """What was not found, where None would be an answer."""
 
-    brief: JSON leaves it out where it is as by default.
-    """
-    return field(metadata={"json": name} | ({"brief": True} if brief else {}), compare=name is not None, **more)
+    UNSAID = "unsaid"
+
+    def __bool__(self) -> bool:
+        return False
+
+
+UNSAID: Any = Unsaid.UNSAID
+IF_ANY = {"brief": True}  # metadata of a field that JSON leaves out where it is as by default
+
+
+def said_as(name: str | None, **more: Any) -> Any:
+    """A field that JSON knows by another name; None: not at all, and two results that differ in it alone are equal."""
+    return field(metadata={"json": name}, compare=name is not None, **more)
 
 
 class Plain:
@@ -50,11 +60,19 @@ class Plain:
         for name, cls in about.parts:
             given = getattr(self, name)
             if isinstance(given, Mapping) and not isinstance(given, Plain):
-                object.__setattr__(self, name, cls.from_dict(given))
+                object.__setattr__(self, name, cls.of(given))
 
     def to_dict(self) -> dict[str, Any]:
         """The value in what JSON has: objects, lists, texts, numbers, true, false and null."""
         return {key: plain(value) for key, value in self._said()}
+
+    @classmethod
+    def of(cls, found: Mapping[str, Any]) -> Self:
+        """From what was found, by the keys of JSON. A key that is not known is a mistake of ours, and raises."""
+        unknown = sorted({*found} - {key for _, key, _ in _of(cls).said} - {*cls.ALSO})
+        if unknown:
+            raise TypeError(f"{cls.__name__} has no {', '.join(unknown)}")
+        return cls.from_dict(found)
 
     @classmethod
     def names(cls) -> tuple[str, ...]:
@@ -80,6 +98,21 @@ class ResultPart(Plain, Mapping[str, Any]):
     """A piece of a result. It can also be read by the keys of its JSON, as the mappings it stands for were: `difference["lower"]`."""
 
     __slots__ = ()
+
+    def __init_subclass__(cls) -> None:
+        CLASSES[cls.__name__] = cls
+        cls.__eq__, cls.__repr__ = cls.__eq__, cls.__repr__  # type: ignore[method-assign]  # so that `dataclass` leaves them as they are
+
+    def __eq__(self, other: object) -> bool:
+        """Equal where JSON is: also to the mapping it stands for."""
+        return dict(self) == dict(other) if isinstance(other, Mapping) else NotImplemented
+
+    def __hash__(self) -> int:
+        return hash(tuple(self))
+
+    def __repr__(self) -> str:
+        said = ", ".join(f"{name}={getattr(self, name)!r}" for name, key, _ in _of(type(self)).said if key in self)
+        return f"{type(self).__name__}({said})"
 
     def __getitem__(self, key: str) -> Any:
         return dict(self._said())[key]

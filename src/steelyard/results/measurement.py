@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import Literal
 
 from steelyard.errors import UsageError
-from steelyard.results.base import Result, ResultPart, said_as
+from steelyard.results.base import IF_ANY, Result, ResultPart, said_as
+from steelyard.results.details import RowDetails
 from steelyard.tally.counts import Counts
 
 Side = Literal["two", "lower", "upper"]
@@ -49,7 +50,7 @@ class Row(ResultPart):
     interval: Interval | None
     standard_error: float | None = None
     higher_is_better: bool = True
-    details: Mapping[str, Any] = said_as("details", brief=True, default_factory=dict)
+    details: RowDetails = field(default_factory=RowDetails, metadata=IF_ANY)
 
     @property
     def name(self) -> str:

@@ -8,6 +8,7 @@ from typing import Any
 
 from steelyard.results.base import Result, filled, said_as
 from steelyard.results.comparison import Difference, System, Test
+from steelyard.results.details import VerdictDetails
 from steelyard.results.measurement import Interval
 
 EXIT = {"pass": 0, "regression": 1, "inconclusive": 2}
@@ -73,7 +74,7 @@ class Verdict(Result):
     needed: Mapping[str, Any] | None = None
     waiver: Mapping[str, Any] | None = None
     telling: tuple[Mapping[str, Any], ...] = said_as("telling_items", default=())
-    details: Mapping[str, Any] = field(default_factory=dict)
+    details: VerdictDetails = field(default_factory=VerdictDetails)
 
     @property
     def p_value(self) -> float | None:

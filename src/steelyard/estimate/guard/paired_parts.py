@@ -240,7 +240,7 @@ class PairedJudgement:
             return 1.0
         if found.judge is not None:
             return found.judge.smallest(-self.rule.sign * self.rule.margin / self.unit)
-        drawn = "draws" in found.test.details and not found.test.details.get("exact") and self.rule.margin == 0
+        drawn = found.test.details.draws is not None and not found.test.details.exact and self.rule.margin == 0
         return max(smallest_p(self._units, "sign-flip"), 0.5 / (self.draws + 1) if drawn else 0.0)  # ties count half
 
     def needed(self, smallest: float) -> dict[str, Any] | None:
@@ -258,7 +258,7 @@ class PairedJudgement:
             psi = max(sum(self._lost_and_gained()) / found.n, 1 / found.n)
             design, assumed = power.rule_out_outcomes(psi), f"{psi:.3g} of the items differ between healthy runs"
         elif self.error:
-            sd, reach = (self.noise or 0.0) * math.sqrt(found.n), float(found.test.details.get("range", 0.0))
+            sd, reach = (self.noise or 0.0) * math.sqrt(found.n), found.test.details.range or 0.0
             design, assumed = power.paired_scores(sd, reach=reach), "the differences vary as they do here"
         else:
             return None

@@ -52,7 +52,7 @@ def watch_rates(verdict: Verdict, entry: Entry, counts: Mapping[str, int]) -> Ve
         {"rate": name, "reference": entry.rates[name], "candidate": now[name], "p_value": p, "risen": bool(p <= verdict.alpha)}
         for name, p in zip(known, map(float, adjusted), strict=True)
     ]
-    details = {**verdict.details, "rates": rows}
+    details = replace(verdict.details, rates=tuple(rows))
     risen = [row for row in rows if row["risen"]]
     if not risen:
         return replace(verdict, details=details)

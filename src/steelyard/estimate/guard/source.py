@@ -249,7 +249,7 @@ def _number(run: SystemItems, metric: Metric, unit: float, missing: str, entry: 
         raise DataError("cannot judge the run", got=f"no single value of {metric.name}", need="one number")
     row = rows[0]
     score = sample.items.score
-    effect = row.details.get("design_effect")
+    effect = row.details.design_effect
     pinned = entry.items_hash is not None and run.items.id is not None
     same = pinned and outcomes.items_alone(run.items).items_hash == entry.items_hash
     return CandidateScore(
@@ -259,5 +259,5 @@ def _number(run: SystemItems, metric: Metric, unit: float, missing: str, entry: 
         right_or_wrong=metric.facts.right_or_wrong,
         design_effect=float(effect) if isinstance(effect, (int, float)) else 1.0,
         same_items=same,
-        runs=int(row.details.get("repeats", 1)),
+        runs=row.details.repeats or 1,
     )

@@ -10,6 +10,7 @@ from steelyard.estimate.guard.number import GuardOutcome
 from steelyard.estimate.guard.rule import GuardRule
 from steelyard.reference.entry import Entry
 from steelyard.results.comparison import Difference, Test
+from steelyard.results.details import VerdictDetails
 from steelyard.results.verdict import WORSE, JudgedSystem, Verdict, one_sided_bounds
 
 
@@ -52,7 +53,7 @@ def written(found: GuardOutcome, rule: GuardRule, *, task: str, model: str, spec
         conclusion=conclude(found, rule),
         claim=found.claim,
         telling=found.telling,
-        details=found.details,
+        details=VerdictDetails.of(found.details),
         warnings=tuple(dict.fromkeys(rule.warnings)),
         signature=_sign(found, rule, task, model, spec, scale),
     )

@@ -26,6 +26,7 @@ from steelyard.questions.learners.design import Scheme, ScoredPart, cut, group_c
 from steelyard.questions.learners.scores import SplitScorer, scorer_of
 from steelyard.questions.learners.words import Words, failed_where
 from steelyard.results.comparison import Comparison, Difference, System, Test
+from steelyard.results.details import ComparisonDetails, TestDetails
 
 IntArray = npt.NDArray[np.int64]
 FloatArray = npt.NDArray[np.float64]
@@ -158,12 +159,12 @@ def _comparison(
             alternative=asked.alternative,
             statistic=found.statistic,
             p_value=found.p_value,
-            details={"df": list(found.df), "splits": len(delta), "approximate": scheme.method != "disjoint-sets"},
+            details=TestDetails(df=list(found.df), splits=len(delta), approximate=scheme.method != "disjoint-sets"),
         ),
         probability_candidate_better=None if above is None else above if facts.higher_is_better else 1 - above,
         mde=asked.minimum_detectable(found.standard_error),
         conclusion=words.conclusion(found, mean, asked.alternative),
-        details=details,
+        details=ComparisonDetails.of(details),
         warnings=tuple(asked.own.warnings),
         signature=_sign(metric, scheme, asked, n, details, interval is not None),
     )

@@ -65,7 +65,7 @@ def _one(run: SystemItems, more: Mapping[str, Any]) -> ItemVariance:
     if row.estimate is None or sample.n < 2:
         raise DataError("cannot estimate sigma", got=f"a pilot of {sample.n} item(s)", need="at least two items")
     right_or_wrong = metric.base == "accuracy"
-    within, between = row.details.get("variance_within"), row.details.get("variance_between")
+    within, between = row.details.variance_within, row.details.variance_between
     answers = _answers(more, within)
     if isinstance(within, float) and isinstance(between, float):
         variance = between + within * sum(1 / k for k in answers) / 2  # the mean of both runs

@@ -54,7 +54,7 @@ def leaderboard(runs: Sequence[SystemItems], metric: Metric, asked: CompareOptio
             asked.warn(sentence)
     adjusted = many.adjust([1.0 if c.p_value is None else c.p_value for c in found.values()], asked.correction)
     pairs = {
-        key: replace(concluded_again(c, p, asked), details={**c.details, "p_adjusted": p})
+        key: replace(concluded_again(c, p, asked), details=replace(c.details, p_adjusted=p))
         for (key, c), p in zip(found.items(), adjusted, strict=True)
     }
     order = _ranked(runs, pairs, metric)
@@ -102,7 +102,8 @@ def _ranked(runs: Sequence[SystemItems], pairs: dict[tuple[int, int], Comparison
 def _rows(runs: Sequence[SystemItems], pairs: dict[tuple[int, int], Comparison], order: list[int], alpha: float) -> list[Ranked]:
     def differ(a: int, b: int) -> bool:
         pair = pairs[min(order[a], order[b]), max(order[a], order[b])]
-        return bool(pair.details["p_adjusted"] <= alpha) and "not_judged" not in pair.details
+        p = pair.details.p_adjusted
+        return p is not None and p <= alpha and pair.details.not_judged is None
 
     tiers = many.tiers(len(order), differ)
     rows = []

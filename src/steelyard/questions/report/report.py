@@ -171,7 +171,7 @@ def densities(result: Any) -> dict[str, Curve]:
 def _row_posterior(m: Measurement, row: Any) -> Posterior | None:
     from steelyard.questions.measure.posterior import posterior
 
-    if m.table is None or "groups" in row.details or "repeats" in row.details:
+    if m.table is None or row.details.groups is not None or row.details.repeats is not None:
         return None
     try:
         return posterior(m.table, row.metric, positive=row.label, prior=_prior(m.signature))

@@ -255,7 +255,7 @@ def _stopping(held: RunSession, verdict: Verdict | None) -> Mapping[str, Any] | 
     if isinstance(held.watch, UntilNarrow):
         used, there = held.items, len(held.prepared.cases)
         return {**held.watch.facts(), "decision": "narrow enough" if held.decided else "exhausted", "n_used": used, "n_saved": there - used}
-    return None if verdict is None else verdict.details.get("stopping")
+    return None if verdict is None else verdict.details.stopping
 
 
 def _conclusion(held: RunSession, verdict: Verdict | None) -> str:

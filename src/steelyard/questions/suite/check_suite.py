@@ -247,7 +247,7 @@ def judged(
     warnings: list[str],
 ) -> Suite:
     """The verdict of the whole. The family is every non-advisory guard whose p-value is judged, waived ones included."""
-    counted = [verdict.p_value is not None and "not_judged" not in verdict.details for verdict in verdicts]
+    counted = [verdict.p_value is not None and verdict.details.not_judged is None for verdict in verdicts]
     family = [i for i, guard in enumerate(guards) if guard.tier != "advisory" and counted[i]]
     adjusted = dict(zip(family, adjust([verdicts[i].p_value or 0.0 for i in family], correction), strict=True))
     rows, written = [], []
@@ -258,7 +258,7 @@ def judged(
         p = adjusted.get(i)
         confirmed = p <= alpha if p is not None else verdict.verdict == "regression"
         # A rate that rose has a p-value of its own, corrected among the rates; among the guards it takes its share of alpha.
-        risen = [row["p_value"] for row in verdict.details.get("rates", ()) if row["risen"]]
+        risen = [row["p_value"] for row in verdict.details.rates or () if row["risen"]]
         confirmed = confirmed or (bool(risen) and min(risen) * max(1, len(family)) <= alpha)
         counts = _counts_as(guard, verdict, confirmed, live)
         if counts == "unconfirmed" and verdict.theta is None:
