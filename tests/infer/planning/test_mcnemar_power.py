@@ -170,9 +170,8 @@ def test_without_mixing_over_disagreements_first_and_stable_part() -> None:
 @given(n=st.integers(60, 5000), psi=st.floats(0.1, 1), alpha=alphas, beta=st.sampled_from([0.1, 0.2, 0.5]), test=tests)
 @settings(max_examples=25, deadline=None)
 def test_the_smallest_drop_is_found_and_a_smaller_one_is_not(n: int, psi: float, alpha: float, beta: float, test: str) -> None:
-    try:
-        theta = power.mcnemar_theta(n, psi, alpha, beta, test)
-    except UsageError:
+    theta = float(power.mcnemar_thetas([n], psi, alpha, beta, test)[0])
+    if math.isnan(theta):
         assert power.mcnemar_power(n, psi, psi, alpha, test) < 1 - beta
         return
     assert power.mcnemar_power(n, psi, theta, alpha, test) >= 1 - beta - 1e-11
@@ -180,9 +179,47 @@ def test_the_smallest_drop_is_found_and_a_smaller_one_is_not(n: int, psi: float,
 
 
 def test_the_smallest_drop_when_discordance_grows_with_it() -> None:
-    theta = power.mcnemar_theta(2471, lambda drop: 0.03 + drop, 0.05, 0.2)
+    (theta,) = power.mcnemar_thetas([2471], 0.03, 0.05, 0.2, healthy=True).tolist()
     assert power.mcnemar_power(2471, 0.03 + theta, theta, 0.05) == pytest.approx(0.8, abs=1e-9)
-    assert power.mcnemar_theta(2471, lambda drop: 0.04, 0.05, 0.2) == pytest.approx(power.mcnemar_theta(2471, 0.04, 0.05, 0.2))
+
+
+def test_the_smallest_drops_of_many_sizes_are_those_of_each_alone() -> None:
+    sizes = [1, 3, 9, 30, 31, 500, 20_000, 300_000]
+    for healthy, psi in [(False, 0.3), (True, 0.02), (True, 0.0)]:
+        together = power.mcnemar_thetas(sizes, psi, 0.05, 0.2, alternative="two-sided", healthy=healthy)
+        alone = [power.mcnemar_thetas([n], psi, 0.05, 0.2, alternative="two-sided", healthy=healthy)[0] for n in sizes]
+        assert together == pytest.approx(alone, rel=1e-10, nan_ok=True)
+    together = rule_out.rule_out_thetas(sizes[:-1], 0.3, 0.05, 0.2)
+    assert together == pytest.approx([rule_out.rule_out_thetas([n], 0.3, 0.05, 0.2)[0] for n in sizes[:-1]], rel=1e-10, nan_ok=True)
+
+
+@given(n=st.integers(1, 3000), psi=st.floats(0.02, 1), alpha=alphas, beta=st.sampled_from([0.1, 0.2, 0.5]))
+@settings(max_examples=25, deadline=None)
+def test_the_smallest_drop_ruled_out_is_and_a_smaller_one_is_not(n: int, psi: float, alpha: float, beta: float) -> None:
+    theta = float(rule_out.rule_out_thetas([n], psi, alpha, beta)[0])
+    if math.isnan(theta):
+        assert rule_out.rule_out_power(n, psi, 1 - 1e-9, alpha) < 1 - beta
+        return
+    assert rule_out.rule_out_power(n, psi, theta, alpha) >= 1 - beta - 1e-11
+    assert rule_out.rule_out_power(n, psi, theta * (1 - 1e-9), alpha) < 1 - beta
+
+
+@given(d=st.integers(0, 5000), share=st.floats(0, 1), alpha=st.sampled_from([1e-9, 0.001, 0.05, 0.4, 0.9]), test=tests)
+@settings(max_examples=40, deadline=None)
+def test_tails_carried_from_neighbour_to_neighbour_are_the_tails(d: int, share: float, alpha: float, test: str) -> None:
+    among = np.arange(d, d + 600)
+    critical = power.critical_losses(among, alpha, test)
+    tails = power.neighbouring_tails(among, critical, np.full(among.size, share))[0]
+    assert tails == pytest.approx(power.at_least(among, critical, share), abs=1e-12)
+
+
+@pytest.mark.parametrize("alpha", [1e-12, 1e-4, 0.01, 0.05, 0.3, 0.8, 0.999])
+@pytest.mark.parametrize("test", power.TESTS)
+def test_critical_losses_that_are_taken_as_they_come_are_the_settled_ones(alpha: float, test: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    d = np.concatenate([np.arange(2500), np.arange(50_000, 51_000)])
+    taken = power.critical_losses(d, alpha, test)
+    monkeypatch.setattr(power, "_doubt", lambda d, z: np.ones(d.size))
+    assert np.array_equal(taken, power.critical_losses(d, alpha, test))
 
 
 @given(n=st.integers(20, 2000), world=worlds, beta=st.sampled_from([0.1, 0.2, 0.5]), test=tests, alternative=alternatives)
@@ -285,7 +322,7 @@ def test_impossible_questions_are_advice() -> None:
     with pytest.raises(UsageError, match="less, two-sided"):
         power.mcnemar_power(100, 0.1, 0.02, 0.05, alternative="greater")
     with pytest.raises(UsageError, match="take more items"):
-        power.mcnemar_theta(3, 0.1, 0.05, 0.2)
+        rule_out.rule_out_theta(1, 0.9, 0.05, 0.2)
     with pytest.raises(UsageError, match="whatever the alpha"):
         power.mcnemar_alpha(3, 0.1, 0.1, 0.2)
     with pytest.raises(UsageError, match="even at 1e-300"):

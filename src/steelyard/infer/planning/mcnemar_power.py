@@ -7,9 +7,8 @@ The discordance is that of the world the power is asked for: under the drop wher
 
 from __future__ import annotations
 
-import functools
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 import numpy as np
 
@@ -21,13 +20,21 @@ from steelyard.infer.planning.search import (
     FloatArray,
     IntArray,
     SizeFound,
+    binomial_stretches,
+    binomial_weights,
+    first_jump,
     mixture_search,
     mixture_value,
-    rising_root,
+    narrowed,
+    running_sums,
+    whole_between,
 )
 
 TESTS = ("mcnemar-midp", "mcnemar-exact")
 ALTERNATIVES = ("less", "two-sided")
+ANCHORED = 4096  # neighbouring tails are carried so far before one is worked out anew: sums of roundings stay below 1e-12
+NEAR = 1e-6  # Newton's step, as a share of theta, after which the next would move less than rounding does
+NEVER = 1e-30  # in place of a chance of 0, whose logarithm is no number
 TIE = 1e-11  # tails are dyadic fractions: so close to alpha they are alpha, up to the rounding of the incomplete Beta
 
 
@@ -36,7 +43,8 @@ def critical_losses(discordant: IntArray, alpha: float, test: str = "mcnemar-mid
 
     Formula: smallest L with P(X > L) + P(X = L)/2 <= alpha (mid-p) or P(X >= L) <= alpha (exact), X ~ Binomial(D, 1/2);
     alpha/2 for two sides. A tail equal to alpha rejects. D = 0 never rejects. The start is Cornish and Fisher's expansion
-    (variance D/4 + 1/6, the sixth from the half point), right to 1e-3 of an item from D = 50 on; the exact tails settle it.
+    (variance D/4 + 1/6 for mid-p, D/4 - 1/12 for exact: what a sum is away from its integral), right to 1e-3 of an item from
+    D = 50 on; the exact tails settle it wherever it lies as near to a whole number as its error can be (`_doubt`).
     Reference: Fagerland2013; Lancaster1961; McNemar1947.
 
     >>> critical_losses(np.array([0, 4, 5, 9, 10, 134]), 0.05).tolist()
@@ -46,15 +54,17 @@ def critical_losses(discordant: IntArray, alpha: float, test: str = "mcnemar-mid
     d = np.asarray(discordant, dtype=np.int64)
     mid = test == "mcnemar-midp"
     z = -STANDARD.inv_cdf(level)
-    start = d / 2 + np.sqrt(d / 4 + 1 / 6) * (z - (z**3 - 3 * z) / (12 * np.maximum(d, 1))) + (0 if mid else 0.5)
+    at, more = (0.0, 1 / 6) if mid else (0.5, -1 / 12)
+    start = d / 2 + np.sqrt(np.maximum(d, 1) / 4 + more) * (z - (z**3 - 3 * z) / (12 * np.maximum(d, 1))) + at
     losses = np.clip(np.ceil(start), 0, d + 1).astype(np.int64)
-    moving, came = np.arange(d.size), np.zeros(d.size, dtype=np.int64)
     flat, d = losses.reshape(-1), d.reshape(-1)
+    moving = np.flatnonzero(abs(start - np.rint(start)).reshape(-1) < _doubt(d, z))
+    came = np.zeros(moving.size, dtype=np.int64)
     while moving.size:
         here, among = flat[moving], d[moving]
         upper = at_least(among, here, 0.5)
-        at, before = _coin(among, here), _coin(among, here - 1)
-        tail, tail_before = (upper - at / 2, upper + before / 2) if mid else (upper, upper + before)
+        point, before = coin(among, here), coin(among, here - 1)
+        tail, tail_before = (upper - point / 2, upper + before / 2) if mid else (upper, upper + before)
         up = (came >= 0) & (here <= among) & (tail > level * (1 + TIE))
         down = (came <= 0) & ~up & (here > 0) & (tail_before <= level * (1 + TIE))
         step = up.astype(np.int64) - down
@@ -64,7 +74,13 @@ def critical_losses(discordant: IntArray, alpha: float, test: str = "mcnemar-mid
     return losses
 
 
-def at_least(trials: IntArray, k: IntArray, share: float) -> FloatArray:
+def _doubt(d: IntArray, z: float) -> FloatArray:
+    """How far from the critical losses the expansion may lie, ten times what it leaves out: z^5 / D^1.5 is its next term."""
+    out: FloatArray = 0.02 + 0.05 * (1 + abs(z)) ** 5 / np.maximum(d, 1) ** 1.5
+    return out
+
+
+def at_least(trials: IntArray, k: IntArray, share: float | FloatArray) -> FloatArray:
     """P(X >= k), X ~ Binomial(trials, share), entry by entry; 1 for k <= 0 and 0 for k > trials.
 
     >>> at_least(np.array([4, 4, 4]), np.array([0, 3, 5]), 0.5).tolist()
@@ -118,50 +134,61 @@ def mcnemar_items(
     )
 
 
-def mcnemar_theta(
-    n: int,
-    discordance: float | Callable[[float], float],
+def mcnemar_thetas(
+    sizes: Sequence[int],
+    discordance: float,
     alpha: float,
     beta: float,
     test: str = "mcnemar-midp",
     alternative: str = "less",
-) -> float:
-    """The smallest drop that n items find with power 1 - beta.
+    *,
+    healthy: bool = False,
+) -> FloatArray:
+    """The smallest drop that each number of items finds with power 1 - beta; NaN where not even the largest is found.
 
-    `discordance` is a number, or a function of the drop (such as psi0 + theta, from two healthy runs). Power rises with
-    theta at fixed discordance, so there is one crossing; with a function one of the crossings is found.
-    Undefined: not even losing all that disagrees would be found (error). Reference: Connor1987.
+    `healthy`: the discordance is that of two healthy runs, and a drop of theta adds theta to it. Power rises with theta at
+    fixed discordance, so there is one crossing; if discordance grows along, one of the crossings is found. Formula: Newton's
+    steps on the normal scale, where power is nearly a straight line, from the normal formula on, within a bracket; all
+    numbers of items at once, because they share what a step costs. Reference: Connor1987.
 
-    >>> round(mcnemar_theta(2471, 0.04, 0.05, 0.2), 6)
-    0.009974
+    >>> mcnemar_thetas([3, 2471], 0.04, 0.05, 0.2).round(6).tolist()
+    [nan, 0.009974]
     """
-    target = 1 - a_probability("beta", beta) - ROUNDING
-    share = discordance if callable(discordance) else lambda theta: discordance
+    from scipy.special import ndtri
 
-    def surplus(theta: float) -> float:  # a drop that cannot happen counts as large enough: the crossing lies below
-        psi = share(theta)
-        return 1.0 if not theta <= psi <= 1 else mcnemar_power(n, psi, theta, alpha, test, alternative) - target
-
-    high = 1.0
-    if not callable(discordance):
+    level, target = _level(alpha, test, alternative), 1 - a_probability("beta", beta) - ROUNDING
+    if not healthy:
         check_theta(discordance, 0.0)
-        high = discordance
-    theta = rising_root(surplus, 0.0, high, at_low=min(alpha - target, -ROUNDING), relative=1e-12)
-    if not theta <= share(theta) <= 1 or surplus(theta) < 0:
-        raise UsageError(
-            f"cannot find any drop with {n:,} items",
-            got=f"discordance {share(theta):.4g} at the largest drop there can be",
-            need=f"power {1 - beta:.4g} at alpha {alpha:.4g}",
-            hint="take more items, or allow a higher alpha or beta",
-        )
+    most = 1 - discordance if healthy else discordance
+    n = np.asarray(sizes, dtype=np.int64)
+    if not n.size:
+        return np.empty(0)
+    theta = _by_formula(n, discordance, healthy, -STANDARD.inv_cdf(level), STANDARD.inv_cdf(target), most)
+    low, high = np.zeros(n.size), np.full(n.size, np.inf)
+    left = np.arange(n.size)
+    while left.size:
+        here = theta[left]
+        power, slope = _power_and_slope(n[left], discordance, here, alpha, test, alternative, healthy)
+        enough = power >= target
+        theta[left[~enough & (here >= most)]] = np.nan
+        high[left[enough]], low[left[~enough]] = here[enough], here[~enough]
+        with np.errstate(divide="ignore", invalid="ignore"):
+            z = ndtri(power)
+            step = (ndtri(target) - z) * np.exp(-z * z / 2) / math.sqrt(2 * math.pi) / slope
+        inside = (here + step >= low[left]) & (here + step <= np.minimum(high[left], most))  # not if there is no step
+        there = np.where(inside, here + step, np.where(high[left] < np.inf, (low[left] + high[left]) / 2, most))
+        going = ~np.isnan(theta[left])
+        theta[left[going]] = there[going]
+        left = left[going & ~(abs(there - here) <= NEAR * here)]
     return theta
 
 
 def mcnemar_alpha(n: int, discordance: float, theta: float, beta: float, test: str = "mcnemar-midp", alternative: str = "less") -> float:
     """The smallest alpha at which n items find a drop of theta with power 1 - beta.
 
-    Power is a step function of alpha, rising: bisection on its logarithm finds the step. The power at that alpha may
-    therefore exceed 1 - beta. Undefined: alpha below 1 is not enough, or 1e-300 is more than enough (error).
+    Power is a step function of alpha, rising: it jumps where a number of losses begins to be rejected. Bisection of the logarithm
+    leaves few jumps to sort out. The power at that alpha may exceed 1 - beta. Undefined: alpha below 1 is not enough, or 1e-300
+    is more than enough (error).
     Reference: Connor1987.
 
     >>> round(mcnemar_alpha(2471, 0.04, 0.01, 0.2), 4)
@@ -177,11 +204,18 @@ def mcnemar_alpha(n: int, discordance: float, theta: float, beta: float, test: s
             got=f"power {1 - beta:.4g} even at 1e-300 with {n:,} items",
             need="fewer items or a smaller theta",
         )
-    while high - low > 1e-13 * max(1.0, -low):
-        middle = (low + high) / 2
-        enough = mcnemar_power(n, discordance, theta, math.exp(middle), test, alternative) >= target
-        low, high = (low, middle) if enough else (middle, high)
-    return math.exp(high)
+    low, high = narrowed(lambda level: mcnemar_power(n, discordance, theta, math.exp(level), test, alternative) >= target, low, high)
+    base = np.array([mcnemar_power(n, discordance, theta, math.exp(low), test, alternative)])
+    start, weights = binomial_weights(n, discordance)
+    d = np.arange(start, start + weights.size)
+    most, least = (critical_losses(d, math.exp(level), test, alternative) for level in (low, high))
+    cells, above = whole_between(least, most)
+    among, lost, share = d[cells], above - 1, (discordance + theta) / (2 * discordance)
+    tails = at_least(among, lost, 0.5) - (coin(among, lost) / 2 if test == "mcnemar-midp" else 0)
+    two = alternative == "two-sided"
+    gains = sum(at_least(among, lost, s) - at_least(among, lost + 1, s) for s in ((share, 1 - share) if two else (share,)))
+    levels = tails * (2 if two else 1)
+    return float(first_jump(np.zeros_like(cells), levels, weights[cells] * gains, base, target, np.array([math.exp(high)]))[0])
 
 
 def _conditional_power(discordance: float, theta: float, alpha: float, test: str, alternative: str) -> Callable[[IntArray], FloatArray]:
@@ -190,24 +224,77 @@ def _conditional_power(discordance: float, theta: float, alpha: float, test: str
     _level(alpha, test, alternative)
     share = (discordance + theta) / (2 * discordance)
 
-    def power(d: IntArray) -> FloatArray:
-        stretch = d.ndim == 1 and d.size > 0 and int(d[-1]) - int(d[0]) == d.size - 1
-        critical = _of_stretch(int(d[0]), d.size, alpha, test, alternative) if stretch else critical_losses(d, alpha, test, alternative)
-        found = at_least(d, critical, share)
-        return found + at_least(d, critical, 1 - share) if alternative == "two-sided" else found
-
-    return power
+    return lambda d: _rejected(d, critical_losses(d, alpha, test, alternative), np.full(d.size, share), alternative)[0]
 
 
-@functools.lru_cache(maxsize=32)
-def _of_stretch(first: int, count: int, alpha: float, test: str, alternative: str) -> IntArray:
-    """The critical losses of neighbouring D: they do not depend on the drop, so a search for it works them out once."""
-    critical = critical_losses(np.arange(first, first + count), alpha, test, alternative)
-    critical.setflags(write=False)
-    return critical
+def _rejected(d: IntArray, k: IntArray, share: FloatArray, alternative: str) -> tuple[FloatArray, FloatArray]:
+    """The chance of at least k losses among D, of as few if there are two sides too; and its slope in the share of losses."""
+    found, rises = neighbouring_tails(d, k, share)
+    if alternative != "two-sided":
+        return found, rises
+    other, falls = neighbouring_tails(d, k, 1 - share)
+    return found + other, rises - falls
 
 
-def _coin(d: IntArray, k: IntArray) -> FloatArray:
+def neighbouring_tails(d: IntArray, k: IntArray, share: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """P(X >= k) for X ~ Binomial(D, share), and its slope in the share: `at_least`, at a tenth of its cost where neighbours follow.
+
+    Neighbours are D and D + 1 of one share with k that stays or grows by 1, as critical losses do. Formula: with p = P(X = k - 1),
+    the tail grows by share p (1 - up (D + 1) / k), up = 0 or 1, and p becomes p (D + 1) share / k where k grows, p (D + 1)
+    (1 - share) / (D + 2 - k) where not. One incomplete Beta begins each stretch of neighbours.
+
+    >>> neighbouring_tails(np.array([4, 5, 6]), np.array([3, 3, 4]), np.full(3, 0.5))[0].tolist()
+    [0.3125, 0.5, 0.34375]
+    """
+    if not d.size:
+        return np.empty(0), np.empty(0)
+    up = np.append(k[1:] - k[:-1], 0)
+    follows = (d[1:] == d[:-1] + 1) & ((up[:-1] == 0) | (up[:-1] == 1)) & (share[1:] == share[:-1]) & (k[:-1] > 0) & (k[1:] > 0)
+    follows[ANCHORED - 1 :: ANCHORED] = False
+    starts = np.append(0, np.flatnonzero(~follows) + 1)
+    grows = up == 1
+    s, q = np.maximum(share, NEVER), np.maximum(1 - share, NEVER)
+    more = (d + 1) / np.where(grows, np.maximum(k, 1), np.maximum(d + 2 - k, 1))
+    tail = at_least(d[starts], k[starts], share[starts])
+    with np.errstate(divide="ignore"):
+        log_point = np.log(at_least(d[starts], k[starts] - 1, share[starts]) - tail)
+    log_step = np.log(more * np.where(grows, s, q))
+    points = np.exp(running_sums(log_point, log_step, starts))
+    return running_sums(tail, s * points * np.where(grows, 1 - more, 1.0), starts), points * (d + 1 - k) / q
+
+
+def _by_formula(n: IntArray, discordance: float, healthy: bool, z_alpha: float, z_power: float, most: float) -> FloatArray:
+    """Where Newton's steps begin: the drop by the normal formula, nearly."""
+    theta = np.zeros(n.size)
+    for _ in range(8):
+        psi = discordance + theta if healthy else discordance
+        theta = (z_alpha * np.sqrt(psi) + z_power * np.sqrt(np.maximum(psi - theta**2, 0))) / np.sqrt(n)
+        theta = np.clip(theta, min(most, 1e-3 / n.max()), most)
+    return theta
+
+
+def _power_and_slope(
+    n: IntArray, discordance: float, theta: FloatArray, alpha: float, test: str, alternative: str, healthy: bool
+) -> tuple[FloatArray, FloatArray]:
+    """The power of each n to find its theta, and how fast it rises with theta."""
+    psi = discordance + theta if healthy else np.full(n.size, discordance)
+    d, weights, starts = binomial_stretches(n, psi)
+    low, high = int(d.min()), int(d.max())
+    table = np.arange(low, high + 1) if high - low < d.size else d  # what several stretches share is looked up once
+    k = critical_losses(table, alpha, test, alternative)
+    k = k if table is d else k[d - low]
+    share = np.minimum((psi + theta) / (2 * psi), 1.0)
+    of_share = (discordance / (2 * psi * psi)) if healthy else 1 / (2 * psi)
+    lengths = np.diff([*starts.tolist(), d.size])
+    tail, slope = _rejected(d, k, np.repeat(share, lengths), alternative)
+    power = np.add.reduceat(weights * tail, starts)
+    rises = np.add.reduceat(weights * slope, starts) * of_share
+    if healthy:  # the more items disagree, the more of them there are to tell from
+        rises += np.add.reduceat(weights * tail * (d - np.repeat(n * psi, lengths)), starts) / (psi * np.maximum(1 - psi, 1e-300))
+    return power, rises
+
+
+def coin(d: IntArray, k: IntArray) -> FloatArray:
     """P(X = k), X ~ Binomial(d, 1/2); 0 outside 0..d."""
     from scipy.special import gammaln
 

@@ -214,7 +214,7 @@ def detectable(
         return z_alpha * null + z_beta * alternative - theta
 
     start = max(short(0.0), 1 / n)  # where nothing differs at first, the drop itself brings the variance
-    if short(start) <= 0 and short(start / 2) <= 0 and short(0.0) <= 0:
+    if short(0.0) <= 0 and short(start) <= 0 and short(start / 2) <= 0:
         return 0.0
     high = start
     while high < most and short(min(high, most)) > 0:

@@ -6,12 +6,13 @@ Of n items D disagree, half of them lost; the lower bound of the difference lies
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 
 import numpy as np
 
 from steelyard.errors import UsageError
 from steelyard.infer.normal import STANDARD
-from steelyard.infer.planning.mcnemar_power import a_probability, at_least, check_theta
+from steelyard.infer.planning.mcnemar_power import a_probability, at_least, check_theta, coin, neighbouring_tails
 from steelyard.infer.planning.search import (
     BLOCK,
     CAP,
@@ -19,10 +20,17 @@ from steelyard.infer.planning.search import (
     FloatArray,
     IntArray,
     SizeFound,
+    binomial_stretches,
     binomial_weights,
     counts_that_matter,
+    first_jump,
+    narrowed,
+    rising_roots,
     rough_search,
+    whole_between,
 )
+
+SMALLEST, LARGEST = 1e-12, 1.0 - 1e-9  # drops that are looked at
 
 
 def rule_out_power(n: int, discordance: float, theta: float, alpha: float) -> float:
@@ -61,43 +69,90 @@ def rule_out_items(discordance: float, theta: float, alpha: float, beta: float, 
 
 
 def rule_out_theta(n: int, discordance: float, alpha: float, beta: float) -> float:
-    """The smallest drop that n items rule out with probability 1 - beta when nothing has changed.
+    """The smallest drop that n items rule out with probability 1 - beta when nothing has changed: `rule_out_thetas` of one n.
 
-    The chance rises with theta, so bisection finds it. Undefined: not even a drop of the whole is ruled out (error).
-    Reference: Tango1998; Nam1997.
+    Undefined: not even a drop of the whole is ruled out (error). Reference: Tango1998; Nam1997.
 
     >>> round(rule_out_theta(2535, 0.04, 0.05, 0.2), 5)
     0.01
     """
-    target = 1 - a_probability("beta", beta) - ROUNDING
-    low, high = 0.0, 1.0 - 1e-9
-    if rule_out_power(n, discordance, high, alpha) < target:
+    theta = float(rule_out_thetas([n], discordance, alpha, beta)[0])
+    if math.isnan(theta):
         raise UsageError(
             f"cannot rule out any drop with {n:,} items", need=f"power {1 - beta:.4g} at alpha {alpha:.4g}", hint="take more items"
         )
-    while high - low > 1e-9 * high:
-        middle = (low + high) / 2
-        low, high = (low, middle) if rule_out_power(n, discordance, middle, alpha) >= target else (middle, high)
-    return high
+    return theta
+
+
+def rule_out_thetas(sizes: Sequence[int], discordance: float, alpha: float, beta: float) -> FloatArray:
+    """The smallest drop that each number of items rules out with probability 1 - beta when nothing has changed; NaN where none is.
+
+    The chance rises with theta in jumps: at some theta a count of disagreements passes with one loss more. Between two theta, one
+    too small and one large enough, there are few of them: each is worked out, and the one that reaches 1 - beta is the answer.
+    Reference: Tango1998; Nam1997.
+
+    >>> rule_out_thetas([1, 2535], 0.9, 0.05, 0.2).round(5).tolist()
+    [nan, 0.04679]
+    """
+    from scipy.special import ndtri
+
+    check_theta(discordance, 0.0)
+    z, target = -STANDARD.inv_cdf(a_probability("alpha", alpha)), 1 - a_probability("beta", beta) - ROUNDING
+    if not sizes:
+        return np.empty(0)
+    n = np.asarray(sizes, dtype=np.int64)
+    d, weights, starts = binomial_stretches(n, np.full(n.size, discordance))
+    owner = np.repeat(np.arange(n.size), np.diff([*starts.tolist(), d.size]))
+
+    def chance(theta: FloatArray) -> tuple[IntArray, FloatArray]:
+        losses = passing_losses(n[owner], d, theta[owner], z)
+        return losses, np.add.reduceat(weights * (1 - neighbouring_tails(d, losses + 1, np.full(d.size, 0.5))[0]), starts)
+
+    one, power_z = np.sqrt(discordance / n), STANDARD.inv_cdf(target)
+    about = np.clip((z + power_z) * one, SMALLEST, 0.5)
+    about = np.clip(about + (power_z - ndtri(np.clip(chance(about)[1], 1e-3, 1 - 1e-3))) * one, SMALLEST, 0.5)
+    low, high = np.maximum(about * 0.99 - 1 / n, SMALLEST), np.minimum(about * 1.01 + 1 / n, LARGEST)
+    while True:
+        (least, missed), (most, met) = chance(low), chance(high)
+        down, up = (missed >= target) & (low > SMALLEST), (met < target) & (high < LARGEST)
+        if not (down | up).any():
+            break
+        width = 2 * (high - low)
+        low, high = np.where(up, high, np.where(down, low - width, low)), np.where(down, low, np.where(up, high + width, high))
+        low, high = np.clip(low, SMALLEST, LARGEST), np.clip(high, SMALLEST, LARGEST)
+    cells, lost = whole_between(least, most)
+    whose, among = owner[cells], d[cells]
+    jumps = rising_roots(lambda theta: _tango_z(n[whose], among, lost, theta) - z, low[whose], high[whose], 1e-12)
+    found = first_jump(whose, jumps, weights[cells] * coin(among, lost), missed, target, high)
+    return np.where(met < target, np.nan, found)
 
 
 def rule_out_alpha(n: int, discordance: float, theta: float, beta: float) -> float:
-    """The smallest alpha at which n items rule out a drop of theta with probability 1 - beta. Reference: Tango1998; Nam1997.
+    """The smallest alpha at which n items rule out a drop of theta with probability 1 - beta: a jump, as in `rule_out_thetas`.
+
+    Reference: Tango1998; Nam1997.
 
     >>> round(rule_out_alpha(2535, 0.04, 0.01, 0.2), 3)
     0.05
     """
+    from scipy.special import ndtr
+
     target = 1 - a_probability("beta", beta) - ROUNDING
     low, high = math.log(1e-300), math.log(1 - 1e-9)
     if rule_out_power(n, discordance, theta, math.exp(high)) < target:
         raise UsageError(f"cannot rule out {theta:g} with {n:,} items", need="more items, whatever the alpha")
-    while high - low > 1e-10 * max(1.0, -low):
-        middle = (low + high) / 2
-        low, high = (low, middle) if rule_out_power(n, discordance, theta, math.exp(middle)) >= target else (middle, high)
-    return math.exp(high)
+    low, high = narrowed(lambda level: rule_out_power(n, discordance, theta, math.exp(level)) >= target, low, high)
+    start, weights = binomial_weights(n, discordance)
+    d = np.arange(start, start + weights.size)
+    least, most = (passing_losses(n, d, theta, -STANDARD.inv_cdf(math.exp(level))) for level in (low, high))
+    cells, lost = whole_between(least, most)
+    base = np.array([rule_out_power(n, discordance, theta, math.exp(low))])
+    levels = ndtr(-_tango_z(n, d[cells], lost, theta)) * (1 + ROUNDING)
+    gains = weights[cells] * coin(d[cells], lost)
+    return float(first_jump(np.zeros_like(cells), levels, gains, base, target, np.array([math.exp(high)]))[0])
 
 
-def passing_losses(n: int | IntArray, discordant: IntArray, theta: float, z: float) -> IntArray:
+def passing_losses(n: int | IntArray, discordant: IntArray, theta: float | FloatArray, z: float) -> IntArray:
     """The largest number of losses among D disagreements with which Tango's z at -theta still exceeds z; -1 where none does.
 
     Reference: Tango1998, equation 2.
@@ -113,7 +168,7 @@ def passing_losses(n: int | IntArray, discordant: IntArray, theta: float, z: flo
     return _settle(n, d, np.clip(np.floor((d - gap) / 2), -1, d).astype(np.int64), theta, z)
 
 
-def _settle(n: int | IntArray, d: IntArray, losses: IntArray, theta: float, z: float) -> IntArray:
+def _settle(n: int | IntArray, d: IntArray, losses: IntArray, theta: float | FloatArray, z: float) -> IntArray:
     """Move each count of losses until it passes and the next does not."""
     while True:
         more = (losses < d) & (_tango_z(n, d, np.minimum(losses + 1, d), theta) > z)
@@ -123,7 +178,7 @@ def _settle(n: int | IntArray, d: IntArray, losses: IntArray, theta: float, z: f
         losses = losses + more.astype(np.int64) - fewer
 
 
-def _variance(n: int | IntArray, d: IntArray, losses: FloatArray | IntArray, theta: float) -> FloatArray:
+def _variance(n: int | IntArray, d: IntArray, losses: FloatArray | IntArray, theta: float | FloatArray) -> FloatArray:
     """Tango's variance of gains minus losses at a true difference of -theta, by his constrained share of losses."""
     b = -(d + (2 * n - d + 2 * losses) * theta)
     c = losses * (theta * (1 + theta))
@@ -132,7 +187,7 @@ def _variance(n: int | IntArray, d: IntArray, losses: FloatArray | IntArray, the
     return out
 
 
-def _tango_z(n: int | IntArray, d: IntArray, losses: IntArray, theta: float) -> FloatArray:
+def _tango_z(n: int | IntArray, d: IntArray, losses: IntArray, theta: float | FloatArray) -> FloatArray:
     """`flips.tango_z` at -theta for many counts; theta < 1 keeps the variance above 0."""
     out: FloatArray = (d - 2 * losses + n * theta) / np.sqrt(_variance(n, d, losses, theta))
     return out
@@ -151,18 +206,39 @@ def _rule_out_block(discordance: float, theta: float, z: float, first: int, coun
     weights = np.concatenate([weights, np.zeros(len(d) - len(weights))])
     losses = passing_losses(np.maximum(d, first), d, theta, z)  # more disagreements than items wait until there are items
     passing = 1 - at_least(d, losses + 1, 0.5)
+    places, whens, chances = _changes(d, losses, theta, z, first, count)
     out = np.empty(count)
+    done = 0
     for k in range(count):
         if k:
             weights[1:] = (1 - discordance) * weights[1:] + discordance * weights[:-1]
             weights[0] *= 1 - discordance
-            there = d[: first + k - start + 1]
-            settled = _settle(first + k, there, losses[: len(there)], theta, z)
-            (moved,) = np.nonzero(settled != losses[: len(there)])
-            losses[moved] = settled[moved]
-            passing[moved] = 1 - at_least(d[moved], losses[moved] + 1, 0.5)
+            until = done
+            while until < len(whens) and whens[until] == first + k:
+                until += 1
+            passing[places[done:until]] = chances[done:until]
+            done = until
         out[k] = weights @ passing
     return out
+
+
+def _changes(d: IntArray, losses: IntArray, theta: float, z: float, first: int, count: int) -> tuple[IntArray, list[int], FloatArray]:
+    """Which count of disagreements passes with one loss more, from which n on, and its chance to pass then; by n.
+
+    With n the passing losses rise: those of the last n tell how many changes there are, and bisection from which n on each.
+    """
+    last = first + count - 1
+    if last == first:
+        return np.empty(0, dtype=np.int64), [], np.empty(0)
+    places, lost = whole_between(losses, passing_losses(np.maximum(d, last), d, theta, z))
+    among = d[places]
+    low, high = np.full(places.size, first), np.full(places.size, last)
+    while (high - low > 1).any():
+        middle = (low + high) // 2
+        passes = _tango_z(np.maximum(among, middle), among, lost, theta) > z
+        low, high = np.where(passes, low, middle), np.where(passes, middle, high)
+    order = np.lexsort((lost, high))
+    return places[order], high[order].tolist(), (1 - at_least(among, lost + 1, 0.5))[order]
 
 
 def _check_rule_out(discordance: float, theta: float) -> None:

@@ -24,7 +24,7 @@ PerCount = Callable[[IntArray], FloatArray]  # m -> g(m), between 0 and 1
 CAP = 10_000_000  # beyond this many items a plan is not a plan
 ROUNDING = 1e-12  # sums of thousands of weights: less than this below the target is the target
 BLOCK = 256
-FIRST_COUNTS = 256
+FIRST_COUNTS = 512
 LOOK_AHEAD = 65_536  # so many counts without success: ask at the cap before going on
 
 
@@ -43,7 +43,7 @@ def first_and_stable(values: Stretch, target: float, low: int, high: int) -> Siz
 
     >>> teeth = lambda first, count: np.array([n / 10 - 0.25 * (n % 5 == 0) for n in range(first, first + count)])
     >>> first_and_stable(teeth, 0.7, 1, 20)
-    Found(n_first=7, n_stable=7, achieved=0.7)
+    SizeFound(n_first=7, n_stable=7, achieved=0.7)
     >>> tuple(first_and_stable(teeth, 0.8, 1, 20))[:2]
     (8, 11)
     """
@@ -86,6 +86,86 @@ def binomial_weights(n: int, share: float) -> tuple[int, FloatArray]:
     heights = np.concatenate([[0.0], np.cumsum(steps)])
     weights = np.exp(heights - heights.max())
     return low, weights / weights.sum()
+
+
+def binomial_stretches(n: IntArray, share: FloatArray) -> tuple[IntArray, FloatArray, IntArray]:
+    """The counts that matter and their probabilities, `binomial_weights`, of several n one after the other; and where each begins.
+
+    >>> counts, weights, starts = binomial_stretches(np.array([2, 1]), np.array([0.5, 1.0]))
+    >>> counts.tolist(), weights.round(12).tolist(), starts.tolist()
+    ([0, 1, 2, 1], [0.25, 0.5, 0.25, 1.0], [0, 3])
+    """
+    ends = [counts_that_matter(*each) for each in zip(n.tolist(), share.tolist(), strict=True)]
+    lengths = np.array([high - low + 1 for low, high in ends])
+    starts = np.cumsum(lengths) - lengths
+    m = np.concatenate([np.arange(low, high + 1) for low, high in ends])
+    odds = share / np.where(share < 1, 1 - share, 1.0)  # where all items are relevant there is one count, and no step from it
+    heights = running_sums(np.zeros(n.size), np.log(np.maximum(np.repeat(n, lengths) - m, 1) / (m + 1) * np.repeat(odds, lengths)), starts)
+    weights = np.exp(heights - np.repeat(np.maximum.reduceat(heights, starts), lengths))
+    return m, weights / np.repeat(np.add.reduceat(weights, starts), lengths), starts
+
+
+def running_sums(begin: FloatArray, steps: FloatArray, starts: IntArray) -> FloatArray:
+    """Running sums, stretch by stretch: what it begins with, then the steps; the step at a place leads to the next one.
+
+    One sum over all stretches and what it was at their beginnings: the last step of a stretch leads nowhere, but is a number.
+
+    >>> running_sums(np.array([10.0, 0.0]), np.array([1.0, 2.0, 9.0, 5.0, 9.0]), np.array([0, 3])).tolist()
+    [10.0, 11.0, 13.0, 0.0, 5.0]
+    """
+    out = np.zeros(steps.size)
+    np.cumsum(steps[:-1], out=out[1:])
+    return out + np.repeat(begin - out[starts], np.diff([*starts.tolist(), steps.size]))
+
+
+def whole_between(low: IntArray, high: IntArray) -> tuple[IntArray, IntArray]:
+    """The whole numbers above each `low` up to its `high`, and the places of the pairs they belong to.
+
+    >>> [each.tolist() for each in whole_between(np.array([3, 5, 7]), np.array([5, 5, 8]))]
+    [[0, 0, 2], [4, 5, 8]]
+    """
+    many = np.maximum(high - low, 0)
+    places = np.repeat(np.arange(many.size), many)
+    return places, low[places] + 1 + np.arange(places.size) - (np.cumsum(many) - many)[places]
+
+
+def first_jump(owner: IntArray, at: FloatArray, gain: FloatArray, base: FloatArray, target: float, otherwise: FloatArray) -> FloatArray:
+    """Where chances that begin at `base` and rise in jumps reach the target: each jump says whose it is, where, and by how much.
+
+    >>> places, gains = np.array([3.0, 7.0, 2.0]), np.array([0.3, 0.1, 0.2])
+    >>> first_jump(np.array([0, 1, 0]), places, gains, np.full(2, 0.4), 0.8, np.full(2, 9.0))
+    array([3., 9.])
+    """
+    order = np.lexsort((at, owner))
+    owner, reached = owner[order], np.cumsum(gain[order])
+    starts = np.searchsorted(owner, np.arange(base.size))
+    met = np.flatnonzero(reached - np.append(0.0, reached)[starts][owner] + base[owner] >= target)
+    out = otherwise.copy()
+    out[owner[met][::-1]] = at[order][met][::-1]  # the first of each is written last
+    return out
+
+
+def rising_roots(f: Callable[[FloatArray], FloatArray], low: FloatArray, high: FloatArray, relative: float) -> FloatArray:
+    """`rising_root` of many f at once, each above 0 at its high. Reference: Dowell1971.
+
+    >>> rising_roots(lambda x: x * x - np.array([2.0, 3.0]), np.zeros(2), np.full(2, 2.0), 1e-12).round(9).tolist()
+    [1.414213562, 1.732050808]
+    """
+    at_low, at_high, stayed = f(low), f(high), np.zeros(low.size)
+    for turn in range(1, 200):
+        if not (high - low > relative * high).any():
+            break
+        least = relative * high / 2
+        middle = high - at_high * (high - low) / np.maximum(at_high - at_low, 1e-300) if turn % 3 else (low + high) / 2
+        middle = np.minimum(np.maximum(middle, low + least), np.maximum(high - least, low))
+        here = f(middle)
+        up = here > 0
+        at_low, at_high = (
+            np.where(up, np.where(stayed > 0, at_low / 2, at_low), here),
+            np.where(up, here, np.where(stayed < 0, at_high / 2, at_high)),
+        )
+        low, high, stayed = np.where(up, low, middle), np.where(up, middle, high), np.where(up, 1, -1)
+    return high
 
 
 def rising_root(f: Callable[[float], float], low: float, high: float, *, at_low: float, relative: float) -> float:
@@ -144,8 +224,9 @@ def mixture_search(g: PerCount, share: float, target: float, *, cap: int = CAP) 
     values = _far_enough(g, share, target, cap)
     roof = np.maximum.accumulate(values)
     floor = np.minimum.accumulate(np.minimum(values, values[_last_third(values)].min())[::-1])[::-1]
-    low = _bisect(lambda n: _expectation(roof, 1.0, n, share) >= target - ROUNDING, cap)
-    high = _bisect(lambda n: _expectation(floor, float(floor[-1]), n, share) >= target, cap)
+    about = math.ceil(int((values >= target - ROUNDING).argmax()) / share)
+    low = _first_met(lambda n: _expectation(roof, 1.0, n, share) >= target - ROUNDING, about, cap)
+    high = _first_met(lambda n: _expectation(floor, float(floor[-1]), n, share) >= target, low, cap)
     missing = counts_that_matter(high, share)[1] + BLOCK + 1 - len(values)
     if missing > 0:
         values = np.concatenate([values, g(np.arange(len(values), len(values) + missing))])
@@ -227,7 +308,7 @@ def _far_enough(g: PerCount, share: float, target: float, cap: int) -> FloatArra
             asked, reached = True, mixture_value(g, cap, share)
             if reached < target - ROUNDING:
                 raise _out_of_reach(target, cap, reached)
-        more = np.arange(len(values), min(len(values) * 3 // 2, last + 1))
+        more = np.arange(len(values), min(2 * len(values), last + 1))
         values = np.concatenate([values, g(more)])
     return values
 
@@ -240,14 +321,38 @@ def _expectation(values: FloatArray, beyond: float, n: int, share: float) -> flo
 
 
 def _along(values: FloatArray, share: float, first: int, count: int) -> FloatArray:
-    """E[values[M]] at n = first, first + 1, ...: one more item either is relevant or is not."""
+    """E[values[M]] at n = first, first + 1, ...: one more item either is relevant or is not.
+
+    Formula: of k more items J ~ Binomial(k, share) are relevant, so it is E[E[values[M + J]]]; k goes in rows and columns.
+    """
     start, weights = binomial_weights(first, share)
-    ahead = values[start : start + len(weights) + count - 1]
-    out = np.empty(count)
-    for k in range(count):
-        out[k] = weights @ ahead[: len(weights)]
-        ahead = (1 - share) * ahead[:-1] + share * ahead[1:]
-    return out
+    columns = [np.correlate(values[start : start + len(weights) + count - 1], weights, "valid")]
+    width = math.isqrt(count - 1) + 1
+    for _ in range(width - 1):
+        columns.append((1 - share) * columns[-1] + share * np.append(columns[-1][1:], 0.0))
+    jumps, chances, starts = binomial_stretches(np.arange(0, count, width), np.full(-(-count // width), share))
+    return np.add.reduceat(np.stack(columns)[:, jumps] * chances, starts, axis=1).T.reshape(-1)[:count]
+
+
+def _first_met(met: Callable[[int], bool], about: int, cap: int) -> int:
+    """The smallest n up to cap for which a rising criterion is met, looked for around `about`; `cap` if none is."""
+    low = high = min(max(about, 1), cap)
+    step = max(1, math.isqrt(low) // 4)
+    if met(low):
+        while low > 1 and met(max(1, low - step)):
+            low, high, step = max(1, low - step), max(1, low - step), 2 * step
+        return _bisect(met, high, max(1, low - step) + (low > 1))
+    while high < cap and not met(min(cap, high + step)):
+        high, step = min(cap, high + step), 2 * step
+    return _bisect(met, min(cap, high + step), min(cap, high + 1))
+
+
+def narrowed(met: Callable[[float], bool], low: float, high: float) -> tuple[float, float]:
+    """A bracket of where a rising criterion begins to be met, not met at low and met at high, halved until it is 0.05 wide."""
+    while high - low > 0.05:
+        middle = (low + high) / 2
+        low, high = (low, middle) if met(middle) else (middle, high)
+    return low, high
 
 
 def _bisect(met: Callable[[int], bool], high: int, low: int = 1) -> int:

@@ -138,8 +138,8 @@ def _planned(wanted: PowerQuestion, spread: ItemVariance, available: int | None)
     n, theta, alpha, beta = solved["n"], solved["theta"], solved["alpha"], solved["beta"]
     design = spread.design(wanted.goal)
     # A whole number of items finds a little less than theta. The threshold is that of n items, as a plan that begins with n says it.
-    found = around.found_by(wanted, spread, n) if wanted.found == "n" and n is not None else theta
-    at = theta if found is None else found
+    found = around.found_by(wanted, spread, n)
+    at = theta if wanted.found != "n" or n is None or found[n] is None else found[n]
     error = spread.error(wanted.goal, n, at) if n is not None and at is not None else None
     details: dict[str, Any] = {
         **({"n_formula": solved["n_formula"]} if "n_formula" in solved else {}),
@@ -184,8 +184,8 @@ def _planned(wanted: PowerQuestion, spread: ItemVariance, available: int | None)
         conclusion=conclusion,
         assumed=around.assumed(wanted, spread),
         sensitivity=around.sensitivity(wanted, spread),
-        steps=around.steps(wanted, spread, n),
-        curve=around.curve(wanted, spread, n, theta),
+        steps=around.steps(wanted, spread, n, found),
+        curve=around.curve(wanted, n, theta, found),
         details=details,
         warnings=tuple(words),
         signature=around.sign(wanted, spread),

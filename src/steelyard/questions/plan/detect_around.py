@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
 from typing import Any
 
 from steelyard import signature
 from steelyard.errors import UsageError
-from steelyard.questions.plan.solve import PowerQuestion, solve
+from steelyard.questions.plan.solve import PowerQuestion, drops, solve
 from steelyard.questions.plan.variance import ItemVariance
 from steelyard.results.plan import Curve
 
@@ -41,24 +40,18 @@ def sizes(n: int) -> list[int]:
     return sorted({*steps[-ROWS + 1 :], n})
 
 
-def steps(wanted: PowerQuestion, spread: ItemVariance, n: int | None) -> tuple[Mapping[str, Any], ...]:
+def steps(wanted: PowerQuestion, spread: ItemVariance, n: int | None, found: Mapping[int, float | None]) -> tuple[Mapping[str, Any], ...]:
     """theta and threshold for the sizes around the answer, at the alpha and beta that were asked for: as a plan with that n says them."""
     if n is None:
         return ()
-    rows = []
-    for size in sizes(n):
-        theta = found_by(wanted, spread, size)
-        rows.append({"n": size, "theta": theta, "threshold": threshold_at(wanted, spread, size, theta, wanted.alpha)})
-    return tuple(rows)
+    return tuple(
+        {"n": size, "theta": found[size], "threshold": threshold_at(wanted, spread, size, found[size], wanted.alpha)} for size in sizes(n)
+    )
 
 
-def found_by(wanted: PowerQuestion, spread: ItemVariance, n: int) -> float | None:
-    """The drop that n items find: by the very method of the headline. None where there is none."""
-    try:
-        theta: float | None = solve(replace(wanted, found="theta", n=n, theta=None), spread)["theta"]
-    except UsageError:
-        return None
-    return theta
+def found_by(wanted: PowerQuestion, spread: ItemVariance, n: int | None) -> dict[int, float | None]:
+    """The drops that n items find, and the sizes of the steps and of the curve around it: by the very method of the headline."""
+    return {} if n is None else drops(wanted, spread, sorted({n, *sizes(n), *places(n)}))
 
 
 def threshold_at(wanted: PowerQuestion, spread: ItemVariance, n: int | None, theta: float | None, alpha: float) -> float | None:
@@ -66,13 +59,16 @@ def threshold_at(wanted: PowerQuestion, spread: ItemVariance, n: int | None, the
     return None if n is None or theta is None else wanted.offset(spread.error(wanted.goal, n, theta), alpha)
 
 
-def curve(wanted: PowerQuestion, spread: ItemVariance, n: int | None, theta: float | None) -> Curve | None:
-    """theta against n, from a sixteenth to sixteen times the answer."""
+def places(n: int) -> list[int]:
+    """Where the curve is drawn: from a sixteenth to sixteen times n."""
+    return sorted({max(1, round(n * 16 ** (2 * i / (POINTS - 1) - 1))) for i in range(POINTS)})
+
+
+def curve(wanted: PowerQuestion, n: int | None, theta: float | None, found: Mapping[int, float | None]) -> Curve | None:
+    """theta against n."""
     if n is None:
         return None
-    places = sorted({max(1, round(n * 16 ** (2 * i / (POINTS - 1) - 1))) for i in range(POINTS)})
-    drops = [found_by(wanted, spread, x) for x in places]
-    kept = [(float(x), y) for x, y in zip(places, drops, strict=True) if y is not None]
+    kept = [(float(x), y) for x in places(n) if (y := found[x]) is not None]
     if len(kept) < 2:
         return None
     return Curve(

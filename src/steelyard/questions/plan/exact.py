@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import math
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from steelyard.errors import UsageError
 from steelyard.infer.planning import mcnemar_power as exact
 from steelyard.infer.planning import rule_out
 
@@ -23,6 +23,17 @@ def settle_exactly(wanted: PowerQuestion, spread: ItemVariance, solved: Mapping[
     return (_rule_out if wanted.goal == "rule-out" else _detect)(wanted, spread, solved)
 
 
+def exact_drops(wanted: PowerQuestion, spread: ItemVariance, sizes: Sequence[int]) -> dict[int, float | None]:
+    """The drop that each number of items finds, or rules out; None where there is none. Very large numbers are left to the formula."""
+    few = [n for n in sizes if n <= EXACT_UP_TO]
+    if wanted.goal == "rule-out":
+        found = rule_out.rule_out_thetas(few, spread.value, wanted.alpha / 2 if wanted.two_sided else wanted.alpha, wanted.beta)
+    else:
+        side = "two-sided" if wanted.two_sided else "less"
+        found = exact.mcnemar_thetas(few, spread.value, wanted.alpha, wanted.beta, alternative=side, healthy=spread.healthy)
+    return {n: None if math.isnan(theta) else theta for n, theta in zip(few, found.tolist(), strict=True)}
+
+
 def _detect(wanted: PowerQuestion, spread: ItemVariance, solved: Mapping[str, Any]) -> dict[str, Any]:
     side = "two-sided" if wanted.two_sided else "less"
     if wanted.found == "n":
@@ -31,12 +42,7 @@ def _detect(wanted: PowerQuestion, spread: ItemVariance, solved: Mapping[str, An
         return {"n": found.n_stable, "n_first": found.n_first, "n_stable": found.n_stable, "n_formula": solved["n"]}
     assert wanted.n is not None
     if wanted.found == "theta":
-        share = spread.psi if spread.healthy else spread.value
-        try:
-            theta = exact.mcnemar_theta(wanted.n, share, wanted.alpha, wanted.beta, alternative=side)
-        except UsageError:  # not even the largest drop there can be
-            return {"theta": None, "theta_formula": solved["theta"]}
-        return {"theta": theta, "theta_formula": solved["theta"]}
+        return {"theta": exact_drops(wanted, spread, [wanted.n])[wanted.n], "theta_formula": solved["theta"]}
     assert wanted.theta is not None
     psi = spread.psi(wanted.theta)
     if wanted.found == "power":

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from steelyard.infer.planning import power as normal
@@ -44,6 +45,19 @@ def solve(wanted: PowerQuestion, spread: ItemVariance) -> dict[str, Any]:
 
         solved |= settle_exactly(wanted, spread, solved)
     return solved
+
+
+def drops(wanted: PowerQuestion, spread: ItemVariance, sizes: Sequence[int]) -> dict[int, float | None]:
+    """The drop that each number of items finds, as `solve` finds it, all at once; None where there is none."""
+    found: dict[int, float | None] = {}
+    if spread.exact:
+        from steelyard.questions.plan.exact import exact_drops
+
+        found = exact_drops(wanted, spread, sizes)
+    for n in sizes:
+        if n not in found:
+            found[n] = by_formula(replace(wanted, found="theta", n=n, theta=None), spread)["theta"]
+    return found
 
 
 def by_formula(wanted: PowerQuestion, spread: ItemVariance) -> dict[str, Any]:
