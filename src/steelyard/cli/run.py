@@ -76,7 +76,7 @@ def _one(task: str | None, options: dict[str, Any]) -> Any:
                 output=options["output"],
                 name=list(options["name"]) or None,
                 spec=pairs_given(options["spec"], "--spec"),
-                prices=_prices(options["price"]),
+                prices=_prices(options["prices"]),
                 progress=progress,
                 verdict=options["format_"] in OF_VERDICTS or ".xml" in endings,
                 dry_run=options["dry_run"],

@@ -6,7 +6,11 @@ from steelyard.options import Option
 
 OPTIONS = (
     Option(
-        name="quick", flag="--quick/--full", default=True, help="A few settings in two minutes, or many in about half an hour on two cores."
+        name="quick",
+        command=True,
+        flag="--quick/--full",
+        default=True,
+        help="A few settings in two minutes, or many in about half an hour on two cores.",
     ),
     Option(name="only", metavar="NAME", repeat=True, help="Only what has this in its name, or fits a pattern with *. Repeat."),
     Option(name="seed", type=int, least=0, help="Of what is simulated.  [default: 0]"),
@@ -19,5 +23,5 @@ OPTIONS = (
         "steelyard-certify.state; else none]",
     ),
     Option(name="csv_", command=True, flag="--csv", kind="output", help="Also one line per setting into this file."),
-    Option(name="times", switch=True, help="Say how many seconds each claim took, the longest first, on standard error."),
+    Option(name="times", command=True, switch=True, help="Say how many seconds each claim took, the longest first, on standard error."),
 )

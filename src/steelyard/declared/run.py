@@ -67,7 +67,8 @@ OPTIONS = (
     Option(name="unmatched", choices=("error", "drop"), default="error", help="Items that are not on record, or only there."),
     PRIOR_SCALE,
     Option(
-        name="price",
+        name="prices",
+        flag="--price",
         metavar="input=X,output=Y",
         repeat=True,
         help="Price of a million tokens, to add up the cost; once, or once per model.",
