@@ -6,7 +6,7 @@ import contextlib
 import json
 import os
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -19,9 +19,9 @@ from steelyard.reference.lookup import load, locate
 from steelyard.reference.names import canonical_spec
 from steelyard.render.digits import NONE, count_text
 from steelyard.render.layout import GAP, left, right, widest
-from steelyard.render.markdown import markdown_table
+from steelyard.render.markdown import Piece, fitted, markdown_table, report, word
+from steelyard.render.pages.registry import page_of
 from steelyard.render.safe import terminal
-from steelyard.render.verdict import VerdictPart, fitted, verdict_pieces, word
 from steelyard.render.verdict_facts import p_beside, score_text, spec_text
 from steelyard.results.verdict import Recorded, Verdict
 
@@ -279,15 +279,15 @@ def _markdown(told: SessionSummary) -> str:
     notes = "\n".join(f"- {_one_line(text)}" for text in [*told.notes, *told.errors])
     errors = [f"- {word(str(one['test']))}: {_one_line(str(one['message']))}" for one in told.found if one.get("message")]
     pieces = [
-        VerdictPart(head=top),
-        VerdictPart(head=notes),
-        VerdictPart(head="\n".join(errors)),
-        VerdictPart(head=_unused_list(told.unused)),
+        Piece(head=top),
+        Piece(head=notes),
+        Piece(head="\n".join(errors)),
+        Piece(head=_unused_list(told.unused)),
     ]
     for one in told.found:
         v = verdict_of(one)
         if v is not None and one.get("compared") and not v.passed:
-            pieces += verdict_pieces(v, "###")
+            pieces += report(replace(page_of(v), level=3))
     return fitted([piece for piece in pieces if piece.head or piece.rows], CAP)
 
 

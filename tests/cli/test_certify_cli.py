@@ -207,7 +207,7 @@ def test_figures_of_long_families_are_told_apart() -> None:
     from dataclasses import replace
 
     from render.html.page_samples import CLAIM
-    from steelyard.render.certificate import figure_names
+    from steelyard.render.pages.certificate import figure_names
     from steelyard.results.certificate import Certificate
 
     families = [f"{'a long name ' * 6}{end}" for end in ("one", "two")]

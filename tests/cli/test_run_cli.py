@@ -1112,9 +1112,9 @@ def test_a_dry_run_in_python_of_two_models_and_of_features() -> None:
 
 
 def markdown(found: Any) -> str:
-    from steelyard.render.run import dry_run_markdown
+    from steelyard.render.formats import result_markdown
 
-    return dry_run_markdown(found)
+    return result_markdown(found)
 
 
 def test_a_dry_run_finds_what_is_wrong_before_the_first_call(steelyard: Command) -> None:

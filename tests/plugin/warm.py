@@ -25,7 +25,7 @@ OURS = (
     "questions.measure.from_source",
     "read.open_source",
     "render.formats",
-    "render.verdict",
+    "render.pages.verdict",
 )
 SECONDS = 300.0
 _server: subprocess.Popen[str] | None = None

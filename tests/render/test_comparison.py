@@ -9,8 +9,9 @@ import pandas as pd
 import pytest
 
 import steelyard as sy
-from steelyard.render.comparison import comparison_markdown, comparison_text, p_text
-from steelyard.render.leaderboard import critical_difference_svg, leaderboard_markdown, leaderboard_text
+from steelyard.render.digits import p_text
+from steelyard.render.formats import result_markdown, result_text
+from steelyard.render.pages.leaderboard import critical_difference_svg
 
 
 def frames(many: int = 2) -> list[pd.DataFrame]:
@@ -22,7 +23,7 @@ def frames(many: int = 2) -> list[pd.DataFrame]:
 
 def test_the_sentence_comes_first_and_never_says_no_difference() -> None:
     for c in (sy.compare(*frames()), sy.compare(frames()[0], frames()[0]), sy.compare(*frames(), margin=0.3)):
-        text = " ".join(comparison_text(c).split())
+        text = " ".join(result_text(c).split())
         assert text.startswith(c.conclusion)
         assert "no difference" not in text.lower()
         assert "are equal" not in text.lower()
@@ -41,8 +42,8 @@ def test_names_and_ids_are_harmless() -> None:
     evil = ["\x1b[31mred", "a|b `x` <i>"]
     a, b = (frame.assign(id=[f"\x1b[2J{i}|<b>" for i in frame.id]) for frame in frames())
     c = sy.compare(a, b, names=evil)
-    assert "\x1b" not in comparison_text(c)
-    text = comparison_markdown(c)
+    assert "\x1b" not in result_text(c)
+    text = result_markdown(c)
     assert "\x1b" not in text
     assert "<i>" not in text
     assert "<b>" not in text
@@ -52,15 +53,15 @@ def test_names_and_ids_are_harmless() -> None:
 
 def test_slices_are_in_every_format() -> None:
     c = sy.compare(*frames(), by="k")
-    assert "k = 3" in comparison_text(c)
-    assert "p corrected" in comparison_text(c)
-    assert "k = 3" in comparison_markdown(c)
+    assert "k = 3" in result_text(c)
+    assert "p corrected" in result_text(c)
+    assert "k = 3" in result_markdown(c)
 
 
 def test_markdown_says_that_lower_is_better() -> None:
     c = sy.compare(*frames(), metric="error")
-    assert "lower is better" in comparison_text(c)
-    assert "lower is better" in comparison_markdown(c)
+    assert "lower is better" in result_text(c)
+    assert "lower is better" in result_markdown(c)
 
 
 def board(**options: Any) -> Any:
@@ -69,7 +70,7 @@ def board(**options: Any) -> Any:
 
 def test_a_leaderboard_in_every_format() -> None:
     b = board(by="k")
-    for text in (leaderboard_text(b), leaderboard_markdown(b)):
+    for text in (result_text(b), result_markdown(b)):
         for row in b.rows:
             assert row["name"] in text
         assert "holm" in text
@@ -86,12 +87,12 @@ def test_the_diagram_escapes_names_and_is_empty_without_ranks() -> None:
 
 
 def test_ascii_only() -> None:
-    assert leaderboard_text(board(by="k"), ascii_only=True).isascii()
-    assert comparison_text(sy.compare(*frames()), ascii_only=True).isascii()
+    assert result_text(board(by="k"), ascii_only=True).isascii()
+    assert result_text(sy.compare(*frames()), ascii_only=True).isascii()
 
 
 @pytest.mark.parametrize("width", [60, 80, 120])
 def test_lines_fit(width: int) -> None:
     c = sy.compare(*frames(), by="k", names=["a" * 70, "b" * 70])
-    lines = [line for line in comparison_text(c, width=width).splitlines() if not line.startswith("metric:")]
+    lines = [line for line in result_text(c, width=width).splitlines() if not line.startswith("metric:")]
     assert max(map(len, lines)) <= max(width, 100)

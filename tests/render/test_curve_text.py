@@ -306,5 +306,5 @@ def test_figures(x: float, digits: int, text: str) -> None:
 
 
 def test_loads_no_numpy() -> None:
-    code = "import steelyard.render.plan, steelyard.render.pictures.plane, sys; print({'numpy', 'scipy'} & set(sys.modules))"
+    code = "import steelyard.render.pages.plan, steelyard.render.pictures.plane, sys; print({'numpy', 'scipy'} & set(sys.modules))"
     assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout == "set()\n"

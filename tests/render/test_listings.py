@@ -7,25 +7,15 @@ from typing import Any
 
 import pytest
 
-from steelyard.render import listings as pages
 from steelyard.render.as_json import result_json
-from steelyard.render.formats import PAGES
+from steelyard.render.formats import result_markdown, result_text
 from steelyard.render.layout import display_width
 from steelyard.render.listing_cells import figure, spark, story_sum
 from steelyard.results import references as listings
 from steelyard.results.base import Result
 from steelyard.results.references import Finding, Lint, Listing, ProjectInit, ReferenceChange, ReferenceDetail, ReferenceHistory
 
-KINDS = {
-    Listing: "listing",
-    ReferenceDetail: "shown",
-    Lint: "lint",
-    ReferenceHistory: "story",
-    ReferenceChange: "changed",
-    ProjectInit: "started",
-}
-TEXT = {kind: getattr(pages, f"{name}_text") for kind, name in KINDS.items()}
-MARKDOWN = {kind: getattr(pages, f"{name}_markdown") for kind, name in KINDS.items()}
+KINDS = {Listing, ReferenceDetail, Lint, ReferenceHistory, ReferenceChange, ProjectInit}
 EVIL = "evil\x1b[31m|<b>@all\n::error::x"
 
 
@@ -118,14 +108,12 @@ def samples(name: str = "llama") -> list[Any]:
 
 def test_every_kind_of_listing_has_its_looks() -> None:
     kinds = {kind for kind in vars(listings).values() if isinstance(kind, type) and issubclass(kind, Result) and kind is not Result}
-    assert set(KINDS) == kinds == {type(sample) for sample in samples()}
-    for kind, name in KINDS.items():
-        assert PAGES[kind.__name__] == ("listings", name)
+    assert kinds == KINDS == {type(sample) for sample in samples()}
 
 
 @pytest.mark.parametrize("sample", samples(), ids=lambda sample: type(sample).__name__)
 def test_str_is_the_text_and_json_has_the_stable_keys(sample: Any) -> None:
-    assert str(sample) == TEXT[type(sample)](sample)
+    assert str(sample) == result_text(sample)
     said = sample.to_dict()
     assert {"kind", "schema", "warnings", "signature"} <= set(said)
     assert result_json(sample)
@@ -134,7 +122,7 @@ def test_str_is_the_text_and_json_has_the_stable_keys(sample: Any) -> None:
 @pytest.mark.parametrize("width", [60, 80, 120])
 @pytest.mark.parametrize("sample", samples(), ids=lambda sample: type(sample).__name__)
 def test_text_has_the_facts_within_the_width(sample: Any, width: int) -> None:
-    text = TEXT[type(sample)](sample, width=width)
+    text = result_text(sample, width=width)
     assert "about llama" in text
     assert "mind llama" in text
     assert text.splitlines()[-1] == "goal:x|steelyard:0"
@@ -143,12 +131,12 @@ def test_text_has_the_facts_within_the_width(sample: Any, width: int) -> None:
 
 
 @pytest.mark.parametrize("sample", samples(EVIL), ids=lambda sample: type(sample).__name__)
-@pytest.mark.parametrize("looks", [TEXT, MARKDOWN], ids=["text", "markdown"])
-def test_names_do_no_harm(sample: Any, looks: Any) -> None:
-    shown = looks[type(sample)](sample)
+@pytest.mark.parametrize("look", [result_text, result_markdown])
+def test_names_do_no_harm(sample: Any, look: Any) -> None:
+    shown = look(sample)
     assert "\x1b" not in shown
     assert not [line for line in shown.splitlines() if line.lstrip().startswith("::")]
-    if looks is MARKDOWN:
+    if look is result_markdown:
         assert "<b>" not in shown
         assert "@all" not in shown
         tables = [line for line in shown.splitlines() if line.startswith("| ")]
@@ -158,16 +146,16 @@ def test_names_do_no_harm(sample: Any, looks: Any) -> None:
 
 @pytest.mark.parametrize("sample", samples("größe 猫"), ids=lambda sample: type(sample).__name__)
 def test_a_terminal_of_ascii_gets_ascii(sample: Any) -> None:
-    assert TEXT[type(sample)](sample, ascii_only=True).isascii()
+    assert result_text(sample, ascii_only=True).isascii()
 
 
 def test_colour_only_repeats_the_words() -> None:
     import re
 
     for sample in samples():
-        painted = TEXT[type(sample)](sample, color=True)
+        painted = result_text(sample, color=True)
         assert "\x1b[" in painted
-        assert re.sub(r"\x1b\[[\d;]*m", "", painted) == TEXT[type(sample)](sample)
+        assert re.sub(r"\x1b\[[\d;]*m", "", painted) == result_text(sample)
 
 
 def test_findings_read_like_those_of_a_compiler() -> None:
@@ -175,7 +163,7 @@ def test_findings_read_like_those_of_a_compiler() -> None:
     first, *_ = str(lint).splitlines()
     assert first.startswith("references/t.yaml:3: warning: llama [a=llama]: old llama")
     assert "references/u.yaml: error: bad (rule)" in str(lint)
-    page = MARKDOWN[Lint](lint)
+    page = result_markdown(lint)
     assert page.index("| error |") < page.index("| warning |")
     assert lint.exit_code == 1
     assert replace(lint, findings=lint.findings[:1]).exit_code == 0
@@ -184,7 +172,7 @@ def test_findings_read_like_those_of_a_compiler() -> None:
 
 def test_numbers_stand_under_one_another() -> None:
     rows = (row("a", value=9.5, n=40), row("b", value=68.25, n=4096), row("c", value=None, n=None))
-    head, *lines = TEXT[Listing](Listing(directory="d", rows=rows), width=120).splitlines()[1:]
+    head, *lines = result_text(Listing(directory="d", rows=rows), width=120).splitlines()[1:]
     assert [line.find(".") for line in lines[:2]] == [lines[0].find(".")] * 2
     ends = [head.find(" n ") + 1, lines[0].find("40"), lines[1].find("4,096"), lines[2].find("-", lines[2].find("-") + 1)]
     assert [ends[0], ends[1] + 1, ends[2] + 4, ends[3]] == [ends[0]] * 4
@@ -194,7 +182,7 @@ def test_a_page_has_a_cap() -> None:
     many = Lint(
         directory="d", findings=tuple(Finding(level="note", code="c", file=f"f{i}", sentence="s" * 100) for i in range(500)), every=True
     )
-    page = MARKDOWN[Lint](many, cap=10_000)
+    page = result_markdown(many, cap=10_000)
     assert len(page.encode()) <= 10_000
     assert "findings" in page.splitlines()[-1]
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from steelyard.render.markdown import measurement_markdown
+from steelyard.render.formats import result_markdown
 from steelyard.results.measurement import Interval, MeasuredSlice, Measurement, Row
 
 HOSTILE = ["<img src=x onerror=x>", "\x1b[31mred", "a\u202egnp.exe", "a|b|c", "`tick`", "two\nlines", "", "@all", "[x](http://e.vil)"]
@@ -25,7 +25,7 @@ def test_golden() -> None:
         warnings=("mcc is undefined",),
         signature="metric:accuracy|n:1319",
     )
-    assert measurement_markdown(m) == (
+    assert result_markdown(m) == (
         """\
 1,319 items; columns: truth = gold
 
@@ -49,7 +49,7 @@ def test_golden() -> None:
 
 def test_hostile_names_cannot_leave_their_cell() -> None:
     m = Measurement(n=9, rows=tuple(row(metric, label) for metric in ("recall", "f1") for label in HOSTILE), warnings=tuple(HOSTILE))
-    shown = measurement_markdown(m)
+    shown = result_markdown(m)
     lines = [line for line in shown.splitlines() if line.startswith("|")]
     assert len(lines) == len(HOSTILE) + 2
     assert {len(re.findall(r"(?<!\\)\|", line)) for line in lines} == {5}

@@ -21,8 +21,9 @@ from render.verdict_samples import (
     hostile_suite,
     obeyed,
 )
+from steelyard.render.formats import result_markdown, result_text
 from steelyard.render.layout import display_width
-from steelyard.render.suite import guards, suite_markdown, suite_text, tally
+from steelyard.render.pages.suite import guards, tally
 from steelyard.results.verdict import Suite, Verdict
 
 SHORT = replace(
@@ -39,10 +40,10 @@ def many(how_many: int, verdict: str = "pass", **changed: Any) -> Suite:
 
 
 def test_the_first_line_counts_everything() -> None:
-    first = suite_text(NIGHTLY, width=200).splitlines()[0]
+    first = result_text(NIGHTLY, width=200).splitlines()[0]
     said = "7 guards: 1 regression, 1 inconclusive, 1 unconfirmed, 1 waived, 1 advisory, 2 pass"
     assert first == f"REGRESSION  suite nightly, {said}"
-    assert suite_markdown(NIGHTLY).startswith(f"## {first.replace('  ', ': ', 1)}\n")
+    assert result_markdown(NIGHTLY).startswith(f"## {first.replace('  ', ': ', 1)}\n")
     assert tally(guards(many(1))) == "1 guard: 1 pass"
 
 
@@ -53,7 +54,7 @@ def test_the_worst_come_first_and_equals_keep_their_order() -> None:
 
 
 def test_a_line_per_guard_where_the_names_fit() -> None:
-    lines = suite_text(SHORT, width=140).splitlines()
+    lines = result_text(SHORT, width=140).splitlines()
     row = next(line for line in lines if line.startswith("REGRESSION") and "gsm8k" in line)
     expected = "REGRESSION gsm8k m2 critical 1,319 0.7657 0.7437 -0.0220 [-0.0310] 3.2e-05 0.0002"
     assert row.split() == expected.split()
@@ -65,7 +66,7 @@ def test_a_line_per_guard_where_the_names_fit() -> None:
 
 @pytest.mark.parametrize("width", [60, 80, 120])
 def test_names_are_whole_and_lines_fit(width: int) -> None:
-    text = suite_text(NIGHTLY, width=width)
+    text = result_text(NIGHTLY, width=width)
     for line in text.splitlines():
         assert display_width(line) <= width or " " not in line.strip() or line.lstrip().startswith("--"), line
     table = text[text.index("verdict") : text.index("difference: up is good")]
@@ -76,16 +77,16 @@ def test_names_are_whole_and_lines_fit(width: int) -> None:
 
 
 def test_a_guard_that_counts_as_something_else_says_both() -> None:
-    table = " ".join(suite_text(NIGHTLY, width=80).split("difference: up is good")[0].split())
+    table = " ".join(result_text(NIGHTLY, width=80).split("difference: up is good")[0].split())
     assert "waived voxpopuli, whisper-large-v3, supporting, regression by itself" in table
     assert "unconfirmed mmlu, meta-llama/Llama-3.1-8B-Instruct, critical, regression by itself" in table
-    row = next(line for line in suite_markdown(NIGHTLY).splitlines() if "| voxpopuli |" in line)
+    row = next(line for line in result_markdown(NIGHTLY).splitlines() if "| voxpopuli |" in line)
     assert row.startswith("| waived | voxpopuli |")
     assert "| regression |" in row
 
 
 def test_waivers_are_shown_and_counted_and_expired_ones_said() -> None:
-    for text in (suite_text(NIGHTLY, width=120), suite_markdown(NIGHTLY)):
+    for text in (result_text(NIGHTLY, width=120), result_markdown(NIGHTLY)):
         assert re.search(r"waivers: 1\b", text, re.I)
         assert "until 2026-12-01 by bo: new tokenizer, retrained decoder on its way" in text
     expired = {"reason": "old", "until": "2026-01-01", "in_force": False}
@@ -99,7 +100,7 @@ def test_waivers_are_shown_and_counted_and_expired_ones_said() -> None:
             {"counts_as": "pass", "waiver": idle},
         ),
     )
-    text = suite_text(s, width=120)
+    text = result_text(s, width=120)
     assert "waivers: 3" in text
     assert "expired 2026-01-01: old (not in force)\n" in text
     assert f"{LEGACY.model}: until 2027-01-01: old (not in force)" in text
@@ -107,7 +108,7 @@ def test_waivers_are_shown_and_counted_and_expired_ones_said() -> None:
 
 
 def test_what_is_behind_the_red_ones_and_only_behind_them() -> None:
-    text = suite_text(NIGHTLY, width=120)
+    text = result_text(NIGHTLY, width=120)
     behind = text[text.index("waivers:") :]
     for v in (PAIRED, UNSURE, LEGACY, LOWER_IS_BETTER, FLOOR):
         assert v.conclusion in " ".join(behind.split())
@@ -119,7 +120,7 @@ def test_what_is_behind_the_red_ones_and_only_behind_them() -> None:
 
 def test_a_warning_that_many_guards_share_is_said_once() -> None:
     s = many(8, warnings=("num_samples of the task was taken",))
-    text = " ".join(suite_text(s, width=120).split())
+    text = " ".join(result_text(s, width=120).split())
     assert text.count("num_samples of the task was taken") == 1
     assert "and 3 more: num_samples" in text
 
@@ -128,15 +129,15 @@ def test_an_advisory_guard_that_passes_needs_no_words() -> None:
     s = replace(
         NIGHTLY, verdict="pass", verdicts=(BARE,), rows=({"counts_as": "advisory", "tier": "advisory"},), warnings=(), conclusion=""
     )
-    assert "advisory  t, m, advisory, pass by itself" in suite_text(s)
-    assert "ADVISORY" not in suite_text(s)
-    assert "###" not in suite_markdown(s)
+    assert "advisory  t, m, advisory, pass by itself" in result_text(s)
+    assert "ADVISORY" not in result_text(s)
+    assert "###" not in result_markdown(s)
 
 
 def test_a_pass_that_the_suite_counts_as_a_regression_says_what_to_do() -> None:
     strict = replace(PAIRED, verdict="pass", alpha=0.00001)  # its own alpha is below that of the suite
     s = replace(NIGHTLY, verdicts=(strict,), rows=({"counts_as": "regression", "p_adjusted": 0.00003},))
-    for text in (suite_text(s, width=120), suite_markdown(s)):
+    for text in (result_text(s, width=120), result_markdown(s)):
         assert "pass by itself" in text
         assert text.count("steelyard record RUN --task gsm8k") == 1
 
@@ -144,11 +145,11 @@ def test_a_pass_that_the_suite_counts_as_a_regression_says_what_to_do() -> None:
 def test_rows_may_be_missing_or_poor() -> None:
     for rows in ((), ({},), ({"task": "gsm8k", "model": PAIRED.model},), ({"task": "other"},), ({"counts_as": None, "waiver": "a word"},)):
         s = Suite(verdict="regression", correction="holm", alpha=0.05, verdicts=(PAIRED, BARE), rows=rows)
-        assert "\nREGRESSION  gsm8k, llama-3.1-8b, quant_algo=FP8\n" in suite_text(s)
-        assert "| **REGRESSION** | gsm8k |" in suite_markdown(s)
+        assert "\nREGRESSION  gsm8k, llama-3.1-8b, quant_algo=FP8\n" in result_text(s)
+        assert "| **REGRESSION** | gsm8k |" in result_markdown(s)
     empty = Suite(verdict="pass", correction="holm", alpha=0.05, verdicts=())
-    assert suite_text(empty) == "PASS  suite, 0 guards"
-    assert suite_markdown(empty) == "## PASS: suite, 0 guards\n"
+    assert result_text(empty) == "PASS  suite, 0 guards"
+    assert result_markdown(empty) == "## PASS: suite, 0 guards\n"
 
 
 def test_rows_in_another_order_are_found_by_name() -> None:
@@ -159,25 +160,25 @@ def test_rows_in_another_order_are_found_by_name() -> None:
 
 def test_the_adjusted_p_is_on_the_side_that_decided() -> None:
     s = replace(NIGHTLY, verdicts=(LEGACY,), rows=({"counts_as": "unconfirmed", "p_adjusted": 0.05 + 1e-9},))
-    assert "> 0.05" in suite_text(s)
-    assert "| &gt; 0.05 |" in suite_markdown(s)
+    assert "> 0.05" in result_text(s)
+    assert "| &gt; 0.05 |" in result_markdown(s)
 
 
 def test_colour_only_repeats_the_words() -> None:
     for s in (NIGHTLY, SHORT):
-        assert re.sub(r"\x1b\[[0-9;]*m", "", suite_text(s, color=True)) == suite_text(s)
+        assert re.sub(r"\x1b\[[0-9;]*m", "", result_text(s, color=True)) == result_text(s)
 
 
 def test_ascii_only() -> None:
-    assert suite_text(many(3, model="模型", verdict="regression"), ascii_only=True).isascii()
+    assert result_text(many(3, model="模型", verdict="regression"), ascii_only=True).isascii()
 
 
 @pytest.mark.parametrize("word", HOSTILE)
 def test_hostile_words(word: str) -> None:
     s = hostile_suite(word)
-    harmless_page(suite_markdown(s))
+    harmless_page(result_markdown(s))
     for width in (60, 400):
-        text = suite_text(s, width=width)
+        text = result_text(s, width=width)
         assert not obeyed(text)
         assert not any(line.lstrip().startswith("::") for line in text.splitlines())
         assert "##[" not in text
@@ -185,18 +186,18 @@ def test_hostile_words(word: str) -> None:
 
 def test_the_page_stays_under_the_cap_flipped_items_and_passing_rows_go_first() -> None:
     s = many(400, verdict="regression", telling=PAIRED.telling * 10)
-    page = suite_markdown(s, cap=900_000)
+    page = result_markdown(s, cap=900_000)
     assert len(page.encode()) <= 900_000
     assert page.count("| **REGRESSION** |") == 400
     assert page.count("### REGRESSION") == 400
     assert re.search(r"Left out to keep the page under 900 kB: [\d,]+ flipped items\. `--format json` has them all\.", page)
-    page = suite_markdown(s, cap=100_000)
+    page = result_markdown(s, cap=100_000)
     assert len(page.encode()) <= 100_000
     assert page.count("| **REGRESSION** |") == 400
     assert 0 < page.count("### REGRESSION") < 400
     assert "16,000 flipped items" in page
     both = replace(s, verdicts=(*s.verdicts[:5], *many(5_000).verdicts), rows=(*s.rows[:5], *many(5_000).rows))
-    page = suite_markdown(both, cap=100_000)
+    page = result_markdown(both, cap=100_000)
     assert len(page.encode()) <= 100_000
     assert page.count("| **REGRESSION** |") == 5
     assert 0 < page.count("| pass |") < 5_000
@@ -204,14 +205,14 @@ def test_the_page_stays_under_the_cap_flipped_items_and_passing_rows_go_first() 
 
 
 def test_str_is_the_text() -> None:
-    assert str(NIGHTLY) == suite_text(NIGHTLY)
+    assert str(NIGHTLY) == result_text(NIGHTLY)
 
 
 def test_every_verdict_is_in_every_format() -> None:
     def names(v: Verdict) -> str:
         return v.task.replace("_", "\\_")
 
-    text, page = suite_text(NIGHTLY), suite_markdown(NIGHTLY)
+    text, page = result_text(NIGHTLY), result_markdown(NIGHTLY)
     for v in NIGHTLY.verdicts:
         assert v.task in text
         assert f"| {names(v)} |" in page

@@ -10,10 +10,10 @@ from typing import Any
 import pytest
 
 from steelyard.render import blocks
-from steelyard.render.formats import FORMATS
+from steelyard.render.estimates import RowBlock, grid_lines, table_lines
+from steelyard.render.formats import FORMATS, result_text
 from steelyard.render.layout import display_width
 from steelyard.render.terminal import Terminal
-from steelyard.render.text import RowBlock, grid_lines, measurement_text, table_lines
 from steelyard.results.measurement import Interval, MeasuredSlice, Measurement, Row
 
 SIGNATURE = "metric:accuracy|n:1319|interval:wilson|level:0.95|steelyard:0.1.0"
@@ -78,7 +78,7 @@ metric:accuracy|n:1319|interval:wilson|level:0.95|steelyard:0.1.0"""
 
 
 def test_golden() -> None:
-    assert measurement_text(SMALL) == GOLDEN
+    assert result_text(SMALL) == GOLDEN
 
 
 def test_str_is_the_text() -> None:
@@ -109,7 +109,7 @@ def test_every_table_line_is_equally_wide(width: int, ascii_only: bool) -> None:
 
 def test_ten_classes_by_three_metrics_each_with_a_drawing() -> None:
     m = Measurement(n=900, rows=(SMALL.rows[0], *per_class([f"class{i}" for i in range(10)])), signature=SIGNATURE)
-    text = measurement_text(m)
+    text = result_text(m)
     assert text.count("●") == 31
     assert all(len(line) <= 80 for line in text.splitlines())
     assert text.count("estimate") == 2
@@ -119,20 +119,20 @@ def test_ten_classes_by_three_metrics_each_with_a_drawing() -> None:
 
 def test_many_classes_stand_on_one_line_each() -> None:
     m = Measurement(n=900, rows=per_class([f"c{i:02}" for i in range(20)]), signature=SIGNATURE)
-    lines = [line for line in measurement_text(m).splitlines() if line.startswith("  c")]
+    lines = [line for line in result_text(m).splitlines() if line.startswith("  c")]
     assert len(lines) == 20
     assert lines[0].split() == ["c00", "90", "0.60", "[0.48,", "0.70]", "0.61", "[0.49,", "0.71]", "0.62", "[0.50,", "0.72]"]
 
 
 def test_too_many_classes_say_so() -> None:
-    text = measurement_text(Measurement(n=900, rows=per_class([f"c{i:03}" for i in range(130)], ("f1",))))
+    text = result_text(Measurement(n=900, rows=per_class([f"c{i:03}" for i in range(130)], ("f1",))))
     assert "30 more; --format json has them all" in text
     assert "c099" in text
     assert "c100" not in text
 
 
 def test_a_metric_of_one_class_is_headline() -> None:
-    assert "f1[cat]" in measurement_text(Measurement(n=9, rows=(row("f1", 0.5, 0.3, 0.7, label="cat"),)))
+    assert "f1[cat]" in result_text(Measurement(n=9, rows=(row("f1", 0.5, 0.3, 0.7, label="cat"),)))
 
 
 def test_hostile_names_are_shown_and_not_obeyed() -> None:
@@ -144,19 +144,19 @@ def test_hostile_names_are_shown_and_not_obeyed() -> None:
         warnings=tuple(HOSTILE),
         signature="metric:\x1b]0;x\x07",
     )
-    text = measurement_text(m)
+    text = result_text(m)
     assert not re.search("[\x00-\x09\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\ud800-\udfff]", text)
     assert "\\x1b[31mred" in text
     assert "two\\nlines" in text
     assert "(empty)" in text
     assert "truth = col\\x07\\n" in text
     text.encode()
-    assert measurement_text(m, ascii_only=True).isascii()
+    assert result_text(m, ascii_only=True).isascii()
 
 
 def test_long_labels_lose_their_middle() -> None:
     long = "college mathematics and other subjects of the first year"
-    text = measurement_text(Measurement(n=9, rows=SMALL.rows[:1], slices=sliced([long, "b"])))
+    text = result_text(Measurement(n=9, rows=SMALL.rows[:1], slices=sliced([long, "b"])))
     assert "…" in text
     assert "first year" in text or " year" in text
     assert all(display_width(line) <= 80 for line in text.splitlines())
@@ -164,58 +164,58 @@ def test_long_labels_lose_their_middle() -> None:
 
 def test_one_sided() -> None:
     rows = (row("accuracy", 0.85, 0.78, 1.0, side="lower"), row("macro_f1", 0.84, 0.76, 1.0, side="lower"))
-    text = measurement_text(Measurement(n=100, rows=rows))
+    text = result_text(Measurement(n=100, rows=rows))
     assert "95% lower bound" in text
     assert text.count("→") == 2
     assert "┤" not in text
-    unbounded = measurement_text(Measurement(n=100, rows=(row("mean", 3.1, None, 4.2, side="upper"),)))
+    unbounded = result_text(Measurement(n=100, rows=(row("mean", 3.1, None, 4.2, side="upper"),)))
     assert "at most 4.2" in unbounded
     assert "←" in unbounded
 
 
 def test_each_kind_of_metric_has_its_axis_and_direction() -> None:
     rows = (row("auc", 0.875, 0.85, 0.896), row("brier", 0.113, 0.092, 0.136, higher_is_better=False), row("accuracy", 0.87, 0.85, 0.896))
-    lines = measurement_text(Measurement(n=9, rows=rows)).splitlines()
+    lines = result_text(Measurement(n=9, rows=rows)).splitlines()
     assert [line.split()[0] for line in lines[2:8] if line] == ["metric", "auc", "accuracy", "0.09", "brier"]
     assert "lower is better: brier" in lines
 
 
 def test_levels_that_differ_are_told_apart() -> None:
     rows = (row("f1", 0.8, 0.7, 0.9, label="a"), row("f1", 0.8, 0.7, 0.9, label="b", level=0.9, method="bca"))
-    text = measurement_text(Measurement(n=9, rows=rows))
+    text = result_text(Measurement(n=9, rows=rows))
     assert "interval: 95% interval by wilson for f1[a]; 90% interval by bca for f1[b]" in text
 
 
 def test_groups_and_repeats() -> None:
     details = {"groups": 570, "repeats": 3, "design_effect": 1.84, "n_effective": 716.9, "answers": 1319}
-    text = measurement_text(Measurement(n=1319, rows=(row("accuracy", 0.8, 0.7, 0.9, details=details),)))
+    text = result_text(Measurement(n=1319, rows=(row("accuracy", 0.8, 0.7, 0.9, details=details),)))
     assert text.startswith("1,319 items in 570 groups, 3 repeats")
     assert "design effect of accuracy 1.84: 1,319 answers are worth 717 independent ones" in text
 
 
 def test_warnings_of_slices_are_not_lost() -> None:
     part = MeasuredSlice(by="s", value="v", measurement=Measurement(n=1, rows=(), warnings=("few items", "shared")))
-    text = measurement_text(Measurement(n=1, rows=(), slices=(part,), warnings=("shared",)))
+    text = result_text(Measurement(n=1, rows=(), slices=(part,), warnings=("shared",)))
     assert "warning: s = v: few items" in text
     assert text.count("shared") == 1
 
 
 def test_colour_only_adds() -> None:
-    colored = measurement_text(SMALL, color=True)
+    colored = result_text(SMALL, color=True)
     assert "\x1b[33mwarning:\x1b[0m" in colored
     plain = re.sub(r"\x1b\[\d+m", "", colored)
     assert [line.rstrip() for line in plain.splitlines()] == GOLDEN.splitlines()
 
 
 def test_ascii_only() -> None:
-    text = measurement_text(SMALL, ascii_only=True)
+    text = result_text(SMALL, ascii_only=True)
     assert text.isascii()
     assert "|----o----|" in text
 
 
 def test_nothing_to_show_is_no_error() -> None:
-    assert measurement_text(Measurement(n=0, rows=())) == "0 items"
-    assert measurement_text(Measurement(n=1, rows=())) == "1 item"
+    assert result_text(Measurement(n=0, rows=())) == "0 items"
+    assert result_text(Measurement(n=1, rows=())) == "1 item"
 
 
 def test_formats() -> None:

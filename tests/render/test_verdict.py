@@ -27,8 +27,10 @@ from render.verdict_samples import (
     hostile,
     obeyed,
 )
+from steelyard.render.formats import result_markdown, result_text
 from steelyard.render.layout import display_width
-from steelyard.render.verdict import VerdictPart, fitted, folded, recorded_markdown, recorded_text, verdict_markdown, verdict_text
+from steelyard.render.markdown import Piece, fitted
+from steelyard.render.text import folded
 from steelyard.render.verdict_facts import accept_command, facts, needed_text, next_step, p_beside, score_text
 from steelyard.results.verdict import Verdict
 
@@ -45,22 +47,22 @@ def fact(v: Verdict, name: str) -> tuple[str, str]:
 
 @NAMED
 def test_the_first_line_is_the_verdict_and_on_what(v: Verdict) -> None:
-    first = verdict_text(v, width=200).splitlines()[0]
+    first = result_text(v, width=200).splitlines()[0]
     assert first.startswith(f"{v.verdict.upper()}  {v.task}, {v.model}")
     assert all(f"{key}={value}" in first for key, value in v.spec.items())
-    assert verdict_markdown(v).startswith(f"## {v.verdict.upper()}: ")
+    assert result_markdown(v).startswith(f"## {v.verdict.upper()}: ")
 
 
 @NAMED
 def test_colour_only_repeats_the_words(v: Verdict) -> None:
-    painted = verdict_text(v, color=True)
+    painted = result_text(v, color=True)
     assert "\x1b[1;3" in painted.splitlines()[0]
-    assert re.sub(r"\x1b\[[0-9;]*m", "", painted) == verdict_text(v)
+    assert re.sub(r"\x1b\[[0-9;]*m", "", painted) == result_text(v)
 
 
 def test_the_legacy_report_has_every_field_of_the_original() -> None:
     # accuracy-suite of TensorRT-LLM: theta 2.747, threshold 66.353 for MMLU at sigma 50 and 4,096 samples
-    text = verdict_text(LEGACY, width=120)
+    text = result_text(LEGACY, width=120)
     for name, value in [
         ("Alpha (Type I: false positive)", "0.05"),
         ("Beta (Type II: false negative)", "0.2"),
@@ -83,8 +85,8 @@ def test_the_legacy_report_has_every_field_of_the_original() -> None:
 
 
 def test_an_explicit_floor_claims_no_error_rates() -> None:
-    text = verdict_text(replace(FLOOR, claim=""))
-    assert FLOOR.claim in " ".join(verdict_text(FLOOR).split())
+    text = result_text(replace(FLOOR, claim=""))
+    assert FLOOR.claim in " ".join(result_text(FLOOR).split())
     assert fact(FLOOR, "Threshold (explicit floor)")[0] == "2.6695"
     for word in ("Alpha", "Beta", "Sigma", "detectable", "p-value", "bound"):
         assert word not in text
@@ -106,19 +108,19 @@ def test_lower_is_better_says_which_way_is_up() -> None:
 
 
 def test_flips_waiver_tier_and_provenance() -> None:
-    text = verdict_text(PAIRED, width=200)
+    text = result_text(PAIRED, width=200)
     assert "flips: lost 40, gained 11, both right 970, both wrong 298" in text
     for part in ("1,319 items", "5 runs (run-to-run deviation 0.00412)", "recorded 2026-10-30T09:12:00Z by ann at 1f2e3d4", "line 2"):
         assert part in text
-    text = verdict_text(LOWER_IS_BETTER, width=120)
+    text = result_text(LOWER_IS_BETTER, width=120)
     assert "waiver: until 2026-12-01 by bo: new tokenizer, retrained decoder on its way" in text
     assert "tier: supporting" in text
     expired = replace(LOWER_IS_BETTER, waiver={"reason": "r", "expires": "2026-01-01", "expired": True})
-    assert "waiver: expired 2026-01-01: r (not in force)" in verdict_text(expired)
+    assert "waiver: expired 2026-01-01: r (not in force)" in result_text(expired)
 
 
 def test_after_a_regression_the_lost_items_come_first_and_the_command_that_accepts_it() -> None:
-    text = verdict_text(PAIRED)
+    text = result_text(PAIRED)
     order = [text.index(word) for word in ("REGRESSION", "worse.", "steelyard record", "Reference accuracy", "0017", "1100", "0093")]
     assert order == sorted(order)
     assert "1200 -> I cannot answer that question, sorry." in text
@@ -128,7 +130,7 @@ def test_after_a_regression_the_lost_items_come_first_and_the_command_that_accep
 
 
 def test_an_inconclusive_verdict_says_how_many_items() -> None:
-    assert "Needed: 13,603 items, 13,403 more: to rule out 0.005" in " ".join(verdict_text(UNSURE).split())
+    assert "Needed: 13,603 items, 13,403 more: to rule out 0.005" in " ".join(result_text(UNSURE).split())
     each = replace(UNSURE, needed={"items": None, "items_each": 900, "why": "the reference leaves more doubt than theta allows"})
     assert needed_text(each) == "Needed: 900 items in the run and in the reference: the reference leaves more doubt than theta allows."
     enough = replace(UNSURE, needed={"items": 150, "more": 0})
@@ -138,7 +140,7 @@ def test_an_inconclusive_verdict_says_how_many_items() -> None:
 
 
 def test_a_pass_says_what_could_have_been_missed_once() -> None:
-    assert verdict_text(LEGACY_PASS).count("missed") == 1
+    assert result_text(LEGACY_PASS).count("missed") == 1
     silent = replace(LEGACY_PASS, conclusion="fine.")
     assert next_step(silent)[0] == "A drop below 2.747 could have been missed."
     assert next_step(RULED_OUT)[0] == "It may still be worse by up to 0.0341 (one-sided, 95%)."
@@ -146,7 +148,7 @@ def test_a_pass_says_what_could_have_been_missed_once() -> None:
 
 
 def test_what_is_not_known_is_a_dash_and_never_a_number() -> None:
-    text = verdict_text(BARE)
+    text = result_text(BARE)
     for name in ("Reference accuracy", "Threshold", "Evaluated accuracy", "p-value", "Sigma", "#Samples", "Minimum detectable effect"):
         assert re.search(rf"^{re.escape(name)}[^\d]* -( |$)", text, re.M), name
     assert "None" not in text
@@ -155,7 +157,7 @@ def test_what_is_not_known_is_a_dash_and_never_a_number() -> None:
 
 @NAMED
 def test_markdown_and_text_have_the_same_numbers(v: Verdict) -> None:
-    page, text = verdict_markdown(v), verdict_text(v, width=200)
+    page, text = result_markdown(v), result_text(v, width=200)
     for group in facts(v):
         for _, value, _ in group:
             assert f"| {value} |" in page
@@ -210,19 +212,19 @@ def test_tiny_and_huge_raw_scores_keep_their_digits() -> None:
 @NAMED
 @pytest.mark.parametrize("width", [60, 80, 120])
 def test_lines_fit_unless_a_word_does_not(v: Verdict, width: int) -> None:
-    for line in verdict_text(v, width=width).splitlines():
+    for line in result_text(v, width=width).splitlines():
         whole = " " not in line.strip() or line.lstrip().startswith("--")
         assert display_width(line) <= width or whole, line
 
 
 @NAMED
 def test_ascii_only(v: Verdict) -> None:
-    assert verdict_text(replace(v, model="模型…"), ascii_only=True, width=60).isascii()
+    assert result_text(replace(v, model="模型…"), ascii_only=True, width=60).isascii()
 
 
 def test_long_items_are_cut_in_the_width() -> None:
     item = {"id": "x" * 10_000, "change": "lost", "truth": "y" * 10_000, "baseline": "z" * 10_000, "candidate": "w"}
-    lines = verdict_text(replace(PAIRED, telling=(item,), signature="")).splitlines()
+    lines = result_text(replace(PAIRED, telling=(item,), signature="")).splitlines()
     assert max(map(display_width, lines)) <= 80
 
 
@@ -238,7 +240,7 @@ def test_the_folded_command_is_read_by_a_shell_as_it_was_meant(name: str, width:
 
 def test_no_numpy() -> None:
     code = (
-        "import sys, steelyard.render.verdict, steelyard.render.suite, steelyard.render.junit, steelyard.render.github;"
+        "import sys, steelyard.render.pages.verdict, steelyard.render.pages.suite, steelyard.render.junit, steelyard.render.github;"
         "assert not {'numpy', 'scipy'} & set(sys.modules)"
     )
     subprocess.run([sys.executable, "-c", code], check=True)
@@ -250,7 +252,7 @@ def test_no_numpy() -> None:
 @pytest.mark.parametrize("word", HOSTILE)
 def test_hostile_words_in_text(word: str) -> None:
     for v in (hostile(word), replace(hostile(word), verdict="inconclusive", needed={"why": word})):
-        text = verdict_text(v)
+        text = result_text(v)
         assert not obeyed(text)
         assert not any(line.lstrip().startswith("::") for line in text.splitlines())
         assert "##[" not in text
@@ -258,23 +260,23 @@ def test_hostile_words_in_text(word: str) -> None:
 
 @pytest.mark.parametrize("word", HOSTILE)
 def test_hostile_words_in_markdown(word: str) -> None:
-    harmless_page(verdict_markdown(hostile(word)))
+    harmless_page(result_markdown(hostile(word)))
     harmless_page(
-        recorded_markdown(replace(RECORDED, task=word, model=word, reason=word, file=word, items=word, conclusion=word, metric=word))
+        result_markdown(replace(RECORDED, task=word, model=word, reason=word, file=word, items=word, conclusion=word, metric=word))
     )
 
 
 def test_the_page_stays_under_the_cap_and_says_what_was_left_out() -> None:
     item = {"id": "猫" * 300, "change": "lost", "truth": "|" * 300, "baseline": "b", "candidate": "c"}
     v = replace(PAIRED, telling=(item,) * 2000, warnings=tuple(f"{i} " + "w" * 500 for i in range(100)))
-    page = verdict_markdown(v)
+    page = result_markdown(v)
     size = len(page.encode())
     assert 850_000 < size <= 900_000
     kept = page.count("| lost |")
     assert 0 < kept < 2000
     assert f"{2000 - kept:,} flipped items" in page.splitlines()[-1]
     assert page.count("**warning:**") == 100
-    small = verdict_markdown(v, cap=20_000)
+    small = result_markdown(v, cap=20_000)
     assert len(small.encode()) <= 20_000
     assert "2,000 flipped items" in small
     assert "<details>" not in small
@@ -283,11 +285,11 @@ def test_the_page_stays_under_the_cap_and_says_what_was_left_out() -> None:
 
 def test_endless_words_do_not_break_the_cap() -> None:
     for word in ("x" * 1_000_000, "\u0301" * 1_000_000, "\x00" * 500_000):
-        assert len(verdict_markdown(hostile(word)).encode()) <= 900_000
+        assert len(result_markdown(hostile(word)).encode()) <= 900_000
 
 
 def test_rows_of_less_worth_go_first() -> None:
-    pieces = [VerdictPart(rows=["stay " * 20], worth=3, noun="a"), VerdictPart(rows=["go " * 20, "go " * 20], worth=0, noun="b")]
+    pieces = [Piece(rows=["stay " * 20], worth=3, noun="a"), Piece(rows=["go " * 20, "go " * 20], worth=0, noun="b")]
     assert fitted(pieces, 10_000) == "\n\n".join([pieces[0].rows[0], "\n".join(pieces[1].rows)]) + "\n"
     page = fitted(pieces, 600)
     assert page.count("stay") == 20
@@ -299,7 +301,7 @@ def test_rows_of_less_worth_go_first() -> None:
 
 
 def test_recorded_says_what_it_replaced() -> None:
-    text = recorded_text(RECORDED)
+    text = result_text(RECORDED)
     assert text.startswith("REPLACED  gsm8k, llama-3.1-8b [quant_algo=FP8]")
     for part in (
         "0.765732",
@@ -312,8 +314,8 @@ def test_recorded_says_what_it_replaced() -> None:
         "warning: ",
     ):
         assert part in text
-        assert part.replace("warning: ", "warning:") in recorded_markdown(RECORDED).replace("\\", "")
-    first = recorded_text(replace(RECORDED, before=None, runs=1, sigma_run=None, reason=None, items=None))
+        assert part.replace("warning: ", "warning:") in result_markdown(RECORDED).replace("\\", "")
+    first = result_text(replace(RECORDED, before=None, runs=1, sigma_run=None, reason=None, items=None))
     assert first.startswith("RECORDED  ")
     assert "Before" not in first
     assert "not known from one run" in first
@@ -322,7 +324,7 @@ def test_recorded_says_what_it_replaced() -> None:
 
 @pytest.mark.parametrize("word", HOSTILE)
 def test_hostile_words_on_record(word: str) -> None:
-    text = recorded_text(
+    text = result_text(
         replace(RECORDED, task=word, model=word, spec={word: word}, reason=word, file=word, conclusion=word, warnings=(word,))
     )
     assert not obeyed(text)
@@ -330,5 +332,5 @@ def test_hostile_words_on_record(word: str) -> None:
 
 
 def test_str_is_the_text() -> None:
-    assert str(PAIRED) == verdict_text(PAIRED)
-    assert str(RECORDED) == recorded_text(RECORDED)
+    assert str(PAIRED) == result_text(PAIRED)
+    assert str(RECORDED) == result_text(RECORDED)

@@ -9,7 +9,7 @@ from dataclasses import replace
 import pytest
 
 from render.verdict_samples import LEGACY, gap
-from steelyard.render.verdict import verdict_markdown
+from steelyard.render.formats import result_markdown
 from steelyard.render.verdict_bar import difference_bar
 
 
@@ -24,14 +24,14 @@ def test_a_regression() -> None:
 
 def test_it_is_on_the_page_of_a_step() -> None:
     bar, legend = difference_bar(LEGACY)
-    assert f"`{bar}`  \n{legend}\n" in verdict_markdown(LEGACY)
+    assert f"`{bar}`  \n{legend}\n" in result_markdown(LEGACY)
 
 
 def test_no_difference_no_picture() -> None:
     for unknown in ({}, {"estimate": None}, {"estimate": math.nan}):
         v = replace(LEGACY, difference=unknown)
         assert difference_bar(v) == ("", "")
-        assert "worse ·" not in verdict_markdown(v)
+        assert "worse ·" not in result_markdown(v)
 
 
 def test_an_end_that_is_not_known_is_an_arrow() -> None:

@@ -67,7 +67,7 @@ def certify(quick: bool, **options: Any) -> None:
 
 def _write(result: Certificate, options: dict[str, Any]) -> None:
     """The answer, its figures beside it where it is a page of Markdown, and the CSV."""
-    from steelyard.render.certificate import certificate_csv
+    from steelyard.render.pages.certificate import certificate_csv
 
     format_, quiet = options["format_"], options["quiet"]
     if options["csv_"] is not None:
@@ -85,12 +85,13 @@ def _write(result: Certificate, options: dict[str, Any]) -> None:
 
 def _write_page(result: Certificate, output: Path, quiet: bool) -> None:
     """`page.md` and `page-FAMILY.svg`: many viewers of Markdown refuse pictures inside the text. The page comes last."""
-    from steelyard.render.certificate import certificate_markdown, figure_names, figures
+    from steelyard.render.markdown import page_markdown
+    from steelyard.render.pages.certificate import certificate_page, figure_names, figures
 
     drawn, names = figures(result), figure_names(result, output.stem)
     for family, svg in drawn.items():
         write_text(output.with_name(names[family]), svg + "\n")
-    write_text(output, certificate_markdown(result, names))
+    write_text(output, page_markdown(certificate_page(result, None, names)))
     if not quiet:
         click.echo(f"written to {output} and {len(drawn)} figure{'' if len(drawn) == 1 else 's'} beside it", err=True)
 

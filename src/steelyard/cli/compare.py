@@ -147,7 +147,7 @@ def _numbers(text: str, many: int, option: str, shape: str) -> list[int]:
 
 def _write_diagram(result: Any, path: Path) -> None:
     from steelyard.atomic import write_text
-    from steelyard.render.leaderboard import critical_difference_svg
+    from steelyard.render.pages.leaderboard import critical_difference_svg
     from steelyard.results.comparison import Leaderboard
 
     svg = critical_difference_svg(result) if isinstance(result, Leaderboard) else ""

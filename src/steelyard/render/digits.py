@@ -94,3 +94,20 @@ def count_text(n: int) -> str:
 def percent(level: float) -> str:
     """A confidence level as people say it: 95%, 99.9%."""
     return f"{steady(level * 100):.6g}%"
+
+
+def p_is(p: float | None) -> str:
+    """`p = 0.03`, or `p < 1e-300` where no float is small enough."""
+    shown = p_text(p)
+    return f"p {shown}" if shown.startswith("<") else f"p = {shown}"
+
+
+def p_text(p: float | None) -> str:
+    """A p-value with two significant digits; never 0, and 1 only when it is."""
+    if p is None:
+        return "undefined"
+    if p < 1e-4:
+        return f"{p:.1e}" if p > 0 else "< 1e-300"
+    if 0.9995 <= p < 1:
+        return next(text for text in (f"{p:.{digits}f}" for digits in range(4, 18)) if float(text) < 1)
+    return "1" if p == 1 else f"{p:.4f}" if p < 0.0995 else f"{p:.3f}"

@@ -1,54 +1,30 @@
-"""The formats of `--format`, by name: the one place where a command finds them. Each knows every kind of result.
+"""The formats of `--format`, by name: the one place where a command finds them. Most write pages, and so know every kind of result.
 
-A kind of result is looked up by its name, so that writing one loads the others' pages as little as their types. What people
-read is made of steady numbers (`rounding`), so that every processor prints and draws the same; JSON keeps all digits.
+What people read is made of steady numbers (`rounding`), so that every processor prints and draws the same; JSON keeps all digits.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from importlib import import_module
 from typing import Any
 
 from steelyard.render.as_json import result_json
+from steelyard.render.pages.registry import page_of
 from steelyard.rounding import steadied
-
-# The module of a kind of result, and how its functions begin: `plan_text`, `plan_markdown`.
-PAGES = {
-    "Measurement": ("text", "measurement"),
-    "Comparison": ("comparison", "comparison"),
-    "Leaderboard": ("leaderboard", "leaderboard"),
-    "Plan": ("plan", "plan"),
-    "Verdict": ("verdict", "verdict"),
-    "Recorded": ("verdict", "recorded"),
-    "Suite": ("suite", "suite"),
-    "Evaluation": ("run", "run"),
-    "DryRun": ("run", "dry_run"),
-    "Listing": ("listings", "listing"),
-    "Lint": ("listings", "lint"),
-    "ReferenceHistory": ("listings", "story"),
-    "ReferenceDetail": ("listings", "shown"),
-    "ReferenceChange": ("listings", "changed"),
-    "ProjectInit": ("listings", "started"),
-    "RunList": ("history", "history"),
-    "Drift": ("history", "drift"),
-    "Certificate": ("certificate", "certificate"),
-}
 
 
 def result_text(result: Any, **options: Any) -> str:
-    """Text for a terminal. A kind without a page of its own says its headline, its warnings and its signature."""
-    if type(result).__name__ not in PAGES:
-        return "\n".join([result.headline, *(f"warning: {sentence}" for sentence in result.warnings), result.signature])
-    module, name = PAGES[type(result).__name__]
-    return str(getattr(import_module(f"steelyard.render.{module}"), f"{name}_text")(steadied(result), **options))
+    """Text for a terminal."""
+    from steelyard.render.text import page_text
+
+    return page_text(page_of(result), **options)
 
 
-def result_markdown(result: Any) -> str:
+def result_markdown(result: Any, **options: Any) -> str:
     """Markdown for a page or a comment."""
-    module, name = PAGES[type(result).__name__]
-    module = "markdown" if module == "text" else module
-    return str(getattr(import_module(f"steelyard.render.{module}"), f"{name}_markdown")(steadied(result)))
+    from steelyard.render.markdown import page_markdown
+
+    return page_markdown(page_of(result), **options)
 
 
 def result_svg(result: Any) -> str:
@@ -74,9 +50,9 @@ def result_github(result: Any) -> str:
 
 def result_html(result: Any) -> str:
     """A page of its own."""
-    from steelyard.render.html.page import result_html as page
+    from steelyard.render.html.page import report_html
 
-    return page(result)
+    return report_html([result])
 
 
 FORMATS: dict[str, Callable[..., str]] = {

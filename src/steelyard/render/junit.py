@@ -15,8 +15,9 @@ from typing import Any
 
 from steelyard.errors import UsageError
 from steelyard.render import safe
-from steelyard.render.suite import GuardLine, guards, suite_text
-from steelyard.render.verdict import verdict_text
+from steelyard.render.pages.registry import page_of
+from steelyard.render.pages.suite import GuardLine, guards
+from steelyard.render.text import page_text
 from steelyard.render.verdict_facts import next_step, spec_text, waiver_text
 from steelyard.results.verdict import Suite, Verdict
 
@@ -36,7 +37,7 @@ def verdict_junit(result: Verdict | Suite, *, inconclusive: str = "skipped") -> 
     suite.attrib |= {"tests": str(len(cases)), "failures": _count(cases, "failure"), "errors": "0", "skipped": _count(cases, "skipped")}
     suite.extend(cases)
     if isinstance(result, Suite):
-        ET.SubElement(suite, "system-out").text = xml_text(suite_text(result, width=WIDTH))
+        ET.SubElement(suite, "system-out").text = xml_text(page_text(page_of(result), width=WIDTH))
     root = ET.Element("testsuites")
     root.append(suite)
     ET.indent(root)
@@ -68,7 +69,7 @@ def _case(g: GuardLine, inconclusive: str) -> ET.Element:
         failure.text = "\n".join(xml_word(line) for line in (v.conclusion, sentence, " ".join(command)) if line)
     elif tag == "skipped":
         ET.SubElement(case, tag, {"message": xml_word(message)})
-    ET.SubElement(case, "system-out").text = xml_text(verdict_text(v, width=WIDTH))
+    ET.SubElement(case, "system-out").text = xml_text(page_text(page_of(v), width=WIDTH))
     return case
 
 

@@ -3,10 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from html import escape
-from typing import Any
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
 
+from steelyard.errors import UsageError
 from steelyard.render.formats import result_text as result_text
+
+if TYPE_CHECKING:
+    from steelyard.render.pictures.forest import Forest
+    from steelyard.render.pictures.plane import Plane
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,18 +34,15 @@ class Drawn:
 
 
 def page_piece(result: Any) -> str:
-    """The result as a piece of HTML; its text, where its kind has no part of a page."""
+    """The result as a piece of HTML."""
     from steelyard.render.html.page import fragment_html
-    from steelyard.render.html.parts import has_part
 
-    return fragment_html(result) if has_part(result) else f"<pre>{escape(str(result))}</pre>"
+    return fragment_html(result)
 
 
 def plot(result: Any) -> Any:
     """The picture that says the result best: a matplotlib Figure where matplotlib is installed, else a `Drawn`."""
     from importlib.util import find_spec
-
-    from steelyard.render.html.parts import drawing_of
 
     drawing = _density(result) if hasattr(result, "pdf") else drawing_of(result)
     if find_spec("matplotlib") is None:
@@ -71,3 +73,33 @@ def _density(law: Any) -> Any:
         log_x=False,
     )
     return curve_plane(curve, f"Posterior of {law.metric}: mean {law.mean:.4g}, 95% from {low:.4g} to {high:.4g}")
+
+
+DRAWINGS = {
+    "Measurement": "measurement.measured_forest",
+    "Comparison": "comparison.gap_forest",
+    "Leaderboard": "leaderboard.board_forest",
+    "Plan": "plan.plan_plane",
+    "Verdict": "verdict.gap_forest",
+    "Suite": "suite.suite_forest",
+    "Drift": "history.drift_plane",
+    "Certificate": "certificate.certificate_forest",
+}
+
+
+def drawing_of(result: Any) -> Forest | Plane:
+    """The one picture that says a result best; of a run, that of its answer."""
+    from steelyard.render.pictures.forest import Forest
+
+    name = type(result).__name__
+    if name == "Evaluation":
+        inner = next((each for each in (result.verdict, result.comparison, result.measurement) if each is not None), None)
+        if inner is not None:
+            return drawing_of(inner)
+    found: Forest | Plane | None = None
+    if name in DRAWINGS:
+        module, _, function = DRAWINGS[name].partition(".")
+        found = getattr(import_module(f"steelyard.render.pages.{module}"), function)(result)
+    if found is None or (isinstance(found, Forest) and found.scale is None):
+        raise UsageError(f"cannot draw this {name}", got="no number with a place on an axis", need="estimates, a difference or a curve")
+    return found

@@ -9,6 +9,7 @@ import re
 import unicodedata
 
 EMPTY = "(empty)"
+LONGEST, LONG = 400, 2000  # characters of a name and of a sentence on a page, which must not grow without end
 _NAMED = {"\n": "\\n", "\r": "\\r", "\t": "\\t"}
 # Joiners have honest uses in Persian, Indic scripts and emoji and move no cursor; every other format character is shown.
 _JOINERS = "\u200c\u200d"
@@ -69,3 +70,8 @@ def code_span(text: str) -> str:
     fence = "`" * (1 + max((len(run) for run in re.findall("`+", shown)), default=0))
     space = " " if shown.startswith("`") or shown.endswith("`") else ""
     return f"{fence}{space}{shown}{space}{fence}"
+
+
+def short(text: str, most: int) -> str:
+    """The text in at most `most` characters, its middle left out."""
+    return text if len(text) <= most else f"{text[: most - most // 4]}…{text[-(most // 4) :]}"

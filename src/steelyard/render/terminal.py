@@ -7,7 +7,9 @@ from dataclasses import dataclass
 from steelyard.render import safe
 from steelyard.render.layout import display_width, shorten, wrap
 
-BOLD, DIM, YELLOW = "1", "2", "33"
+BOLD, DIM, YELLOW, RED = "1", "2", "33", "1;31"
+VERDICTS = {"pass": "1;32", "regression": RED, "inconclusive": "1;33"}
+GUARDS = {**VERDICTS, "unconfirmed": YELLOW, "waived": YELLOW, "advisory": YELLOW}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -1,163 +1,306 @@
-"""A measurement for people at a terminal: aligned, digits justified by the interval, a drawing per row, signature last."""
+"""Pages as lines for a terminal: columns that fit its width, numbers on their points, colour that only repeats the words."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from typing import Any
 
-from steelyard.render import blocks, summary
-from steelyard.render.digits import count_text, row_texts
-from steelyard.render.drawing import NARROWEST, WIDEST, axis_key, axis_of, draw, pen_of
-from steelyard.render.layout import GAP, left, on_point, right, widest, wrap
-from steelyard.render.terminal import BOLD, DIM, Terminal, warning_lines
-from steelyard.results.measurement import Measurement, Row
+from steelyard.render import page as of
+from steelyard.render.curve_text import curve_text
+from steelyard.render.estimates import breakdown_lines, table_lines
+from steelyard.render.layout import GAP, display_width, left, on_point, right, widest, wrap
+from steelyard.render.page import FIRST, LAST, TEXT, Page, Table
+from steelyard.render.terminal import BOLD, DIM, RED, VERDICTS, YELLOW, Terminal, warning_lines
+from steelyard.render.text_tables import guard_lines, wrapped_lines
 
-LONG = 45  # more rows than this in a block: one line per name, metrics side by side, if they fit
-LEAST_NAME, FAIR_NAME = 8, 16
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RowBlock:
-    """Rows under one head that share an axis."""
-
-    head: str
-    names: Sequence[str]
-    rows: Sequence[Row]
-    scale: Sequence[Row]
+LEVELS = {"error": RED, "warning": YELLOW, "note": DIM}
+BESIDE = 26  # columns that a meaning needs to stand beside its number
+FEWEST = 12  # columns of a cell that is cut
+CURVE_ROWS, WIDEST_CURVE = 10, 96  # of a curve: higher and wider shows nothing more
+Lines = list[str]
 
 
-def measurement_text(m: Measurement, *, width: int = 80, color: bool = False, ascii_only: bool = False, details: bool = False) -> str:
-    """The measurement as lines of at most `width` columns where possible; whatever is cut is whole in the JSON."""
+def page_text(page: Page, *, width: int = 80, color: bool = False, ascii_only: bool = False, details: bool = False) -> str:
+    """The page in lines of at most `width` columns where words allow; whatever is cut is whole in the JSON."""
     look = Terminal(width=width, color=color, ascii_only=ascii_only)
-    parts = [wrap(summary.measured(m, look.name), width, GAP)]
-    if rows := blocks.headline(m):
-        parts.append(_headline(rows, look))
-    classes = blocks.class_block(m)
-    parts += [_block(block, look) for block in [*([classes] if classes else []), *blocks.slice_blocks(m)]]
-    parts.append(_footer(m, look))
-    if details:
-        parts.append(standard_errors(m.rows, look))
-    parts.append([line for warning in summary.all_warnings(m) for line in warning_lines(warning, look)])
-    parts.append([line for hint in m.hints for line in wrap(f"hint: {look.name(hint)}", width, " " * len("hint: "))])
-    parts.append([look.paint(look.name(m.signature), DIM)] if m.signature else [])
-    return "\n\n".join("\n".join(line.rstrip() for line in lines) for lines in parts if lines)
+    return joined(_parts(page, look, details))
 
 
-def _headline(rows: Sequence[Row], look: Terminal) -> list[str]:
-    by_axis: dict[str, list[Row]] = {}
-    for row in rows:
-        by_axis.setdefault(axis_key(row), []).append(row)
-    sections = [RowBlock(head="metric", names=[look.name(r.name) for r in some], rows=some, scale=some) for some in by_axis.values()]
-    return table_lines(sections, look)
+def _parts(page: Page, look: Terminal, details: bool) -> list[Lines]:
+    body: list[Lines] = []
+    blocks = [block for block in page.blocks(TEXT) if details or not block.detail]
+    for block in blocks:
+        parts = _sentence(page, look, block.beside) if isinstance(block, of.Lead) else WRITERS[block.shape](block, look)
+        if block.tight and body and parts:
+            body[-1] = [*body[-1], *parts.pop(0)]
+        body += parts
+    below = page.led != FIRST or any(isinstance(block, of.Lead) for block in blocks)
+    return [
+        *(part for each in page.before for part in _parts(each, look, details)),
+        *(opening(page, look, below) if page.headed else [] if below else _sentence(page, look)),
+        *body,
+        [line for warning in (*page.warnings, *page.written_warnings) for line in warning_lines(warning, look)],
+        [line for hint in page.hints for line in labelled("hint", hint, look)],
+        [look.paint(look.name(page.signature), DIM)] if page.signature else [],
+        *(
+            [[look.paint(line, RED if page.tone == "regression" else BOLD) for line in _sentence(page, look)[0]]]
+            if page.led == LAST
+            else []
+        ),
+    ]
 
 
-def _block(block: blocks.Block, look: Terminal) -> list[str]:
-    """A block on one line per name if that is long and fits, else a section per metric, each row with its drawing."""
-    lines = grid_lines(block, look) if len(block.rows) > LONG and len(block.metrics) > 1 else []
-    if not lines:
-        sections = [_section(block, metric, look) for metric in block.metrics]
-        lines = [look.cut(f"by {look.name(block.by)}", look.width), *table_lines(sections, look)]
-    hidden = f"{count_text(block.hidden)} more; --format json has them all"
-    return [*lines, hidden] if block.hidden else lines
+def _sentence(page: Page, look: Terminal, beside: str = "") -> list[Lines]:
+    return [wrap(look.name(f"{page.lead} {beside}".rstrip()), look.width)] if page.lead else []
 
 
-def _section(block: blocks.Block, metric: str, look: Terminal) -> RowBlock:
-    named = block.of(metric)
-    key = axis_key(named[0][1])
-    scale = [row for row in block.rows if axis_key(row) == key]
-    return RowBlock(head=look.name(metric), names=[GAP + look.name(name) for name, _ in named], rows=[row for _, row in named], scale=scale)
+def opening(page: Page, look: Terminal, below: bool = False) -> list[Lines]:
+    """What a tired person reads: what happened, how bad it is, what to do next."""
+    step = wrap(look.name(page.step), look.width) if page.step else []
+    commands = [line for command in page.command for line in folded([look.name(part) for part in command], look.width)]
+    return [headline(page.word, page.about, look), *([] if below else _sentence(page, look)), [*step, *commands]]
 
 
-# ---- a table with drawings -------------------------------------------------------------------------------------------
+def headline(word: str, about: str, look: Terminal) -> Lines:
+    """The word in capitals, and on what. Colour only repeats the word."""
+    shown = word.upper()
+    first, *rest = wrap(f"{shown}{GAP}{look.name(about)}", look.width, GAP * 2)
+    return [look.paint(shown, VERDICTS.get(word, BOLD)) + first.removeprefix(shown), *rest]
 
 
-def table_lines(sections: Sequence[RowBlock], look: Terminal) -> list[str]:
-    """All sections in the same columns: name, estimate, interval, n, drawing. Every line is equally wide."""
-    rows = [row for section in sections for row in section.rows]
-    texts = [row_texts(row) for row in rows]
-    estimates = _column("estimate", on_point([e for e, _ in texts]), right)
-    intervals = _column(summary.interval_word(rows), on_point([i for _, i in texts], left), left)
-    counts = _column("n", [count_text(row.n) for row in rows], right)
-    columns = [estimates, intervals, counts]
-    names = [name for section in sections for name in (section.head, *section.names)]
-    name_width, drawing_width = _room(widest(names), look.width - sum(len(GAP) + widest(column) for column in columns))
-    widths = [name_width, *map(widest, columns), drawing_width]
-    lines: list[str] = []
-    above: list[str] = [""] * len(widths)
-    cells = iter(zip(*(column[1:] for column in columns), strict=True))
-    for section in sections:
-        axis = axis_of(section.scale)
-        heads = [look.cut(section.head, name_width), *(column[0] for column in columns), axis.header(drawing_width) if axis else ""]
-        lines += _head_line(heads, above, widths, look)
-        above = heads
-        for name, row in zip(section.names, section.rows, strict=True):
-            shown = [left(look.cut(name, name_width), name_width), *next(cells)]
-            lines.append(_join(shown, draw(row, axis, drawing_width, pen_of(look.ascii_only)), look))
+def folded(parts: Sequence[str], width: int) -> Lines:
+    """A command in lines that a shell reads as one; no part is broken."""
+    lines: Lines = []
+    for part in parts:
+        longer = f"{lines[-1]} {part}" if lines else GAP + part
+        if lines and display_width(longer) > width - 2:
+            lines[-1] += " \\"
+            lines.append(GAP * 2 + part)
+        else:
+            lines[-1:] = [longer]
     return lines
 
 
-def _head_line(heads: Sequence[str], above: Sequence[str], widths: Sequence[int], look: Terminal) -> list[str]:
-    """The heads that differ from those of the section above: what is repeated is not read."""
-    fresh = [left("" if head == old else head, width) for head, old, width in zip(heads, above, widths, strict=True)]
-    return [_join(fresh[:-1], fresh[-1], look, head=True)] if any(map(str.strip, fresh)) else []
+def labelled(label: str, said: str, look: Terminal) -> Lines:
+    """A label, and its sentence hanging beside it."""
+    return wrap(f"{look.name(label)}: {look.name(said)}", look.width, " " * (display_width(label) + 2))
 
 
-def _column(head: str, cells: Sequence[str], place: Callable[[str, int], str]) -> list[str]:
-    """A head and its cells, all of one width."""
-    width = widest([head, *cells])
-    return [place(text, width) for text in (head, *cells)]
+def joined(parts: Sequence[Sequence[str]]) -> str:
+    return "\n\n".join("\n".join(defused(line.rstrip()) for line in lines) for lines in parts if lines)
 
 
-def _room(longest: int, room: int) -> tuple[int, int]:
-    """Columns for names and for the drawing: the drawing shrinks first, then long names, then the drawing goes."""
-    name = min(longest, max(FAIR_NAME, room - len(GAP) - WIDEST))
-    drawing = min(WIDEST, room - name - len(GAP))
-    return (name, drawing) if drawing >= NARROWEST else (min(longest, max(LEAST_NAME, room)), 0)
+def defused(line: str) -> str:
+    r"""A line that GitHub's runner does not obey: it reads commands at the start of any line of a log, and `##[` anywhere.
+
+    >>> print(defused("  ::error::x"), defused("a::b"), defused("##[add-mask]x"))
+      \::error::x a::b #\#[add-mask]x
+    """
+    bare = line.lstrip()
+    line = line.replace("##[", "#\\#[")
+    return line[: len(line) - len(line.lstrip())] + "\\" + line.lstrip() if bare.startswith("::") else line
 
 
-def _join(cells: Sequence[str], drawing: str, look: Terminal, head: bool = False) -> str:
-    painted = [look.paint(cell, DIM) for cell in cells] if head else [cells[0], look.paint(cells[1], BOLD), *cells[2:]]
-    return GAP.join([*painted, look.paint(drawing, DIM) if head else drawing] if drawing else painted)
+# ---- blocks ----------------------------------------------------------------------------------------------------------
 
 
-# ---- a grid: metrics side by side ------------------------------------------------------------------------------------
-
-
-def grid_lines(block: blocks.Block, look: Terminal) -> list[str]:
-    """One line per name, per metric its estimate and interval; nothing if that does not fit the width."""
-    counts = _column(block.count, ["" if entry.n is None else count_text(entry.n) for entry in block.entries], right)
-    columns = [counts, *(_cells(block, metric, look) for metric in block.metrics)]
-    names = [f"by {look.name(block.by)}", *(GAP + look.name(entry.name) for entry in block.entries)]
-    room = look.width - sum(len(GAP) + widest(column) for column in columns)
-    if room < min(widest(names), LEAST_NAME):
+def _table(block: Table, look: Terminal) -> list[Lines]:
+    if not block.rows:
         return []
-    name_width = min(widest(names), room)
-    cut = [left(look.cut(name, name_width), name_width) for name in names]
-    lines = [GAP.join(cells) for cells in zip(cut, *columns, strict=True)]
-    return [GAP.join(look.paint(cell, DIM) for cell in (cut[0], *(column[0] for column in columns))), *lines[1:]]
+    lines = COLUMNS[block.columns](block, look)
+    label = wrap(look.name(block.label), look.width) if block.label and lines else []
+    return [[*label, *lines, *([look.paint(GAP + look.name(block.rest), DIM)] if block.rest else [])]]
 
 
-def _cells(block: blocks.Block, metric: str, look: Terminal) -> list[str]:
-    """The column of one metric: estimate and interval, each on its decimal point."""
-    texts = [row_texts(entry.rows[metric]) if metric in entry.rows else ("", "") for entry in block.entries]
-    pairs = zip(on_point([e for e, _ in texts]), on_point([i for _, i in texts], left), strict=True)
-    return _column(look.name(metric), [f"{estimate} {interval}" for estimate, interval in pairs], left)
+def cut_columns(block: Table, look: Terminal) -> Lines:
+    """Numbers on their points, words cut where the width is short, the longest first."""
+    shown = [[look.name(str(cell)) if cell else "" for cell in row] for row in block.rows]
+    columns = [[head, *cells] for head, cells in zip(block.heads, zip(*shown, strict=True), strict=True)]
+    for i in block.numbers:
+        if not any("," in cell for cell in columns[i]):  # 4,096 has no point to stand on
+            columns[i] = [columns[i][0], *on_point(columns[i][1:])]
+    widths = [widest(column) for column in columns]
+    cut = [i for i in range(len(columns)) if i not in block.numbers]
+    while cut and sum(widths) + len(GAP) * len(widths) > look.width:
+        longest = max(cut, key=lambda i: widths[i])
+        if widths[longest] <= FEWEST:
+            break
+        widths[longest] -= 1
+    lines = []
+    for row in zip(*columns, strict=True):
+        placed = [
+            right(cell, w) if i in block.numbers else left(look.cut(cell, w), w)
+            for i, (cell, w) in enumerate(zip(row, widths, strict=True))
+        ]
+        lines.append((GAP + GAP.join(placed)).rstrip())
+    return [look.paint(lines[0], DIM), *lines[1:]]
 
 
-# ---- the lines below -------------------------------------------------------------------------------------------------
+def dated_columns(block: Table, look: Terminal) -> Lines:
+    """The first two columns, a time and an id or a number, are never cut."""
+    first = [[left(str(row[0]), 16), left(str(row[1]), 8)] for row in (block.heads, *block.rows)]
+    narrow = Terminal(width=max(look.width - 28, 20), color=look.color, ascii_only=look.ascii_only)
+    rest = Table(heads=block.heads[2:], rows=[row[2:] for row in block.rows], numbers=[i - 2 for i in block.numbers])
+    return [GAP + GAP.join(cells) + line for cells, line in zip(first, cut_columns(rest, narrow), strict=True)]
 
 
-def standard_errors(rows: Sequence[Row], look: Terminal, names: Sequence[str] | None = None) -> list[str]:
-    """The standard error of every row that has one, in as many digits as it deserves."""
-    called = names or [row.name for row in rows]
-    known = [(name, row.standard_error) for name, row in zip(called, rows, strict=True) if row.standard_error is not None]
-    if not known:
-        return ["standard error: none known"]
-    texts = [f"{look.name(name)} {error:.3g}" for name, error in known[: blocks.MOST]]
-    left_out = f"; {count_text(len(known) - blocks.MOST)} more, --format json has them all" if len(known) > blocks.MOST else ""
-    return wrap(f"standard error: {'; '.join(texts)}{left_out}", look.width, GAP)
+def given_columns(block: Table, look: Terminal) -> Lines:
+    """Where the width is short, the columns to `cut` give way in their order."""
+    columns = [[look.name(str(cell)) if cell else "" for cell in column] for column in zip(block.heads, *block.rows, strict=True)]
+    widths = [widest(column) for column in columns]
+    for i in block.cut:
+        over = sum(widths) + len(GAP) * len(widths) - look.width
+        widths[i] -= max(0, min(over, widths[i] - 10))
+    lines = []
+    for row in zip(*columns, strict=True):
+        cells = [right(x, w) if i in block.numbers else left(look.cut(x, w), w) for i, (x, w) in enumerate(zip(row, widths, strict=True))]
+        lines.append((GAP + GAP.join(cells)).rstrip())
+    return [look.paint(lines[0], DIM), *lines[1:]]
 
 
-def _footer(m: Measurement, look: Terminal) -> list[str]:
-    facts = (summary.methods(summary.all_rows(m), look.name), summary.design(m.rows), summary.lower_is_better(m.rows, look.name))
-    return [line for fact in facts if fact for line in wrap(fact, look.width, GAP)]
+def left_columns(block: Table, look: Terminal) -> Lines:
+    """Everything to the left, words cut to `narrow`."""
+    drawn = str.maketrans({"━": "="}) if look.ascii_only else {}
+    lines = [list(block.heads)]
+    for row in block.rows:
+        cells = [str(cell) for cell in row]
+        lines.append(
+            [
+                cell.translate(drawn) if i in block.ours or not cell else look.cut(look.name(cell), block.narrow or look.width)
+                for i, cell in enumerate(cells)
+            ]
+        )
+    widths = [widest(column) for column in zip(*lines, strict=True)]
+    return [GAP + GAP.join(left(cell, width) for cell, width in zip(line, widths, strict=True)).rstrip() for line in lines]
+
+
+def right_columns(block: Table, look: Terminal) -> Lines:
+    """All but the first to the right; nothing where that does not fit the width."""
+    grid = [[look.name(str(cell)) for cell in row] for row in (block.heads, *block.rows)]
+    widths = [widest(column) for column in zip(*grid, strict=True)]
+    lines = [
+        GAP + GAP.join([left(row[0], widths[0]), *(right(cell, w) for cell, w in zip(row[1:], widths[1:], strict=True))]).rstrip()
+        for row in grid
+    ]
+    return [] if widest(lines) > look.width else lines
+
+
+def _facts(block: of.Facts, look: Terminal) -> list[Lines]:
+    return [_plain_facts(block.groups[0], look)] if block.plain else fact_lines(block.groups, look)
+
+
+def fact_lines(groups: Sequence[Sequence[of.Fact]], look: Terminal) -> list[Lines]:
+    """Names, then numbers on their decimal points, then meanings: beside them, or below where the width is short."""
+    every = [fact for group in groups for fact in group]
+    heads = [value.partition(".")[0] for _, value, _ in every]
+    before = widest(heads)
+    placed = [right(head, before) + value[len(head) :] for head, (_, value, _) in zip(heads, every, strict=True)]
+    names, values = widest([look.name(name) for name, _, _ in every]), widest(placed)
+    start = names + values + 2 * len(GAP)
+    beside = look.width - start >= BESIDE
+    out, texts = [], iter(placed)
+    for group in groups:
+        lines: Lines = []
+        for name, _, meaning in group:
+            value = next(texts)
+            line = left(look.name(name), names) + GAP + look.paint(value, BOLD) + " " * (values - display_width(value))
+            said = wrap(look.name(meaning), look.width - (start if beside else 2 * len(GAP))) if meaning else []
+            lines.append(GAP.join([line, said.pop(0)]) if beside and said else line)
+            lines += [" " * start + more if beside else look.paint(GAP * 2 + more, DIM) for more in said]
+        out.append(lines)
+    return out
+
+
+def _plain_facts(found: Sequence[of.Fact], look: Terminal) -> Lines:
+    names = widest([name for name, _, _ in found])
+    values = widest([value for _, value, meaning in found if meaning])
+    before = names + values + 2 * len(GAP)
+    lines = []
+    for name, value, meaning in found:
+        first, *rest = wrap(meaning, look.width - before)
+        shown = look.paint(left(look.name(value), values), BOLD)
+        lines.append(GAP.join([look.paint(left(name, names), DIM), shown, first]))
+        lines += [" " * before + line for line in rest]
+    return lines
+
+
+def _sentences(block: of.Sentences, look: Terminal) -> list[Lines]:
+    before = GAP if block.bulleted else ""
+    said = [f"- {each}" if block.bulleted else each for each in block.said]
+    lines = [before + line for each in said for line in wrap(look.name(each), look.width - len(before), block.hang)]
+    return [[look.paint(line, block.paint) if block.paint else line for line in lines]]
+
+
+def _entries(block: of.Notes, look: Terminal) -> list[Lines]:
+    if block.label:
+        listed = [wrap(look.name(f"{label}: {said}"), look.width - len(GAP), GAP) for label, said in block.pairs]
+        return [[block.label[:1].lower() + block.label[1:], *(GAP + line for lines in listed for line in lines)]]
+    return [[line for label, said in block.pairs for line in labelled(label, said, look)]]
+
+
+def _findings(block: of.Findings, look: Terminal) -> list[Lines]:
+    lines = []
+    for place, level, said, code in block.entries:
+        first, *rest = wrap(f"{look.name(place)}: {level}: {look.name(said)} ({code})", look.width, GAP)
+        lines += [first.replace(f": {level}:", f": {look.paint(level, LEVELS[level])}:", 1), *rest]
+    return [lines]
+
+
+def _heading(block: of.Heading, look: Terminal) -> list[Lines]:
+    """The name and what is beside it; words without a name belong to what is above or below them."""
+    signs = f"{GAP}{block.signs}" if block.signs and not look.ascii_only else ""
+    if not block.name:
+        return [[look.paint(look.name(block.beside), DIM)]] if not block.tight else [[GAP + look.name(block.beside) + signs]]
+    beside = f"{GAP}{look.paint(look.name(block.beside), DIM)}" if block.beside else ""
+    return [[look.paint(look.name(block.name), BOLD) + beside]]
+
+
+def _signs(block: of.Signs, look: Terminal) -> list[Lines]:
+    return [] if look.ascii_only or not block.signs else [[GAP + block.signs[-look.width + 4 :]]]
+
+
+def _code(block: of.Code, look: Terminal) -> list[Lines]:
+    return [[*([block.label] if block.label else []), *(GAP + look.name(line) for line in block.lines)]]
+
+
+def _picture(block: of.Picture, look: Terminal) -> list[Lines]:
+    drawn = min(look.width, WIDEST_CURVE)
+    return [] if block.curve is None else [curve_text(block.curve, drawn, CURVE_ROWS, look.ascii_only)]
+
+
+def _estimates(block: of.Estimates, look: Terminal) -> list[Lines]:
+    return [breakdown_lines(block.breakdown, look) if block.breakdown is not None else table_lines(block.sections, look)]
+
+
+def _inside(block: of.Inside, look: Terminal) -> list[Lines]:
+    """Each in brief: its opening as one paragraph, and the blocks that are left to it."""
+    out: list[Lines] = []
+    for page in block.parts:
+        notes = [line for label, said in page.methods for line in labelled(label, said, look)]
+        out.append([*(line for part in opening(page, look) for line in part), *notes])
+        out += [part for each in page.blocks(TEXT) for part in WRITERS[each.shape](each, look)]
+    return out
+
+
+COLUMNS: dict[str, Callable[[Any, Terminal], Lines]] = {
+    "cut": cut_columns,
+    "dated": dated_columns,
+    "given": given_columns,
+    "left": left_columns,
+    "right": right_columns,
+    "wrapped": wrapped_lines,
+    "guards": guard_lines,
+}
+WRITERS: dict[str, Callable[[Any, Terminal], list[Lines]]] = {
+    "table": _table,
+    "facts": _facts,
+    "sentences": _sentences,
+    "notes": _entries,
+    "findings": _findings,
+    "heading": _heading,
+    "signs": _signs,
+    "code": _code,
+    "picture": _picture,
+    "estimates": _estimates,
+    "inside": _inside,
+}

@@ -7,20 +7,18 @@ import shlex
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from steelyard.render.comparison import TELLING, p_text
 from steelyard.render.curve_text import figure
-from steelyard.render.digits import NONE, count_text, percent
+from steelyard.render.digits import NONE, count_text, p_text, percent
+from steelyard.render.page import SAMPLES, TELLING, Fact
 from steelyard.render.safe import EMPTY
 from steelyard.results.verdict import Verdict
 from steelyard.rounding import power_of_ten
 
-SAMPLES = "#Samples"
 DECIMALS = {"percent": 3, "fraction": 4}
 MOST_DECIMALS, HUGE = 9, 1e7
 NEAR = 6  # digits after the point within which a p-value is told apart from alpha; nearer, its side is said instead
 UNTIL = ("until", "expires", "expiry", "date")
 IDLE = " (not in force)"
-Fact = tuple[str, str, str]
 
 
 def spec_text(spec: Mapping[str, Any]) -> str:
@@ -32,6 +30,11 @@ def who(v: Verdict) -> str:
     """The guard by its names: task, model, spec."""
     spec = spec_text(v.spec)
     return f"{v.task}, {v.model}" + (f" [{spec}]" if spec else "")
+
+
+def by_itself(v: Verdict, counted: str | None) -> str:
+    """Its own verdict, where a suite took it for something else."""
+    return f", {v.verdict} by itself" if counted is not None and counted != v.verdict else ""
 
 
 # ---- numbers ---------------------------------------------------------------------------------------------------------

@@ -13,7 +13,7 @@ from steelyard.questions.references.changes import approve_reference
 from steelyard.questions.references.history import reference_history
 from steelyard.questions.references.listing import list_references, show_reference
 from steelyard.reference.changes import who
-from steelyard.render.html.parts import part_of
+from steelyard.render.html.page import part_of
 from steelyard.render.listing_cells import about, figure
 from steelyard.web.pages import asked, asked_number, asked_spec, page, plain_link, refusal, spec_of
 from steelyard.web.views import found_run, id_of, serving_of

@@ -8,7 +8,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from steelyard.errors import SteelyardError, UsageError
-from steelyard.render.html.parts import part_of
+from steelyard.render.html.page import part_of
 from steelyard.web.pages import asked, page
 
 FIELDS = (

@@ -8,8 +8,8 @@ import pytest
 
 import steelyard as sy
 from render.verdict_samples import PAIRED
-from steelyard.render.html.changes import AROUND, COMPARED, marked
 from steelyard.render.html.page import fragment_html
+from steelyard.render.pages.changed_items import AROUND, COMPARED, marked
 
 
 def runs(wrong: int) -> list[list[dict[str, str]]]:
@@ -25,16 +25,16 @@ def test_items_come_after_the_numbers() -> None:
 
 
 def test_items_after_the_first_twenty_are_folded() -> None:
-    from steelyard.render.html.of_verdict import OPEN, item_tables
+    from steelyard.render.pages.verdict import OPEN, item_tables
 
-    rows = [["lost", str(i), "a", "b"] for i in range(75)]
-    first, rest = item_tables(["", "item", "truth", "candidate"], rows, "note")
+    items = [{"change": "lost", "id": str(i), "truth": "a", "candidate": "b"} for i in range(75)]
+    first, rest = item_tables(items, ("baseline", "candidate"), "note")
     assert [len(first.rows), len(rest.rows)] == [OPEN, 55]
     assert (first.folded, rest.folded) == ("", "55 more items that changed")
     assert (first.search, rest.search, rest.more) == (True, False, True)  # one box searches both
     assert first.rows[0][1] == "0"
     assert rest.rows[-1][1] == "74"
-    assert len(item_tables(["", "item"], [["lost", "1"]] * 20)) == 1
+    assert len(item_tables(items[:20], ("baseline", "candidate"))) == 1
 
 
 ANSWERS = {"id": "q1", "change": "lost", "truth": "42"}

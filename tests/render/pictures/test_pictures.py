@@ -12,7 +12,7 @@ import pytest
 from render.html.page_samples import samples
 from render.verdict_samples import HOSTILE
 from steelyard.errors import UsageError
-from steelyard.render.html.parts import drawing_of
+from steelyard.render.notebook import drawing_of
 from steelyard.render.pictures.by_matplotlib import figure_of
 from steelyard.render.pictures.canvas import share
 from steelyard.render.pictures.forest import LEFT, RIGHT, Bar, Forest, GuideLine

@@ -21,7 +21,7 @@ from steelyard.results.verdict import Verdict
 
 if TYPE_CHECKING:
     from steelyard.infer.posterior.beta import Posterior
-    from steelyard.render.html.of_verdict import Flips
+    from steelyard.render.pages.registry import Flips
 
 POINTS = 161  # of a density that is drawn
 TAIL = 1e-4  # beyond this quantile a density has nothing to show
@@ -51,7 +51,7 @@ def report(*results: Any, title: str | None = None, flips: Path_ | None = None) 
     (True, True)
     """
     from steelyard.render.html.page import report_html
-    from steelyard.render.html.parts import Extra
+    from steelyard.render.pages.registry import Extra
 
     if not results:
         raise UsageError("cannot make a report", got="no results", need="at least one", hint="steelyard report result.json -o report.html")
@@ -127,7 +127,7 @@ def _no_number(name: str) -> Any:
 
 def read_flips(path: Path_) -> Flips:
     """The items and a note: those of a `--flips-out` file, no more of them than a page carries."""
-    from steelyard.render.html.pieces import CAP
+    from steelyard.render.page import CAP
 
     target = Path(path)
     items: list[dict[str, str]] = []

@@ -1,4 +1,4 @@
-"""Parts to HTML: one file that needs nothing else, under a content security policy that allows its own style and its own search box.
+"""Pages to HTML: one file that needs nothing else, under a content security policy that allows its own style and its own search box.
 
 Every word goes through `_said` and is then escaped: what a browser would obey, and what only looks like something else (a
 character that turns the direction of writing, an invisible one), stays visible as an escape.
@@ -8,22 +8,26 @@ from __future__ import annotations
 
 import base64
 import hashlib
+import re
 from collections.abc import Sequence
+from dataclasses import replace
 from functools import cache
 from importlib.resources import files
 from typing import TYPE_CHECKING, Any
 
 from steelyard.errors import UsageError
 from steelyard.render import safe
-from steelyard.render.html.parts import NOTHING, Extra, part_of
-from steelyard.render.html.pieces import Cell, Inside, Marked, PageTable, Part, aligned
-from steelyard.render.verdict import LONG, short
+from steelyard.render.page import CAP, HTML, Cell, Fact, Facts, Inside, Marked, Page, Section, Table
+from steelyard.render.pages.registry import NOTHING, Extra, page_of
+from steelyard.render.safe import LONG, short
 from steelyard.version import __version__
 
 if TYPE_CHECKING:
     import jinja2
 
 MARKS = {"pass": "✓", "regression": "✗", "inconclusive": "?", "plain": "•"}
+_NUMBER = re.compile(r"[-+<>=\s]*\d")
+FIGURE, POINT = "\u2007", "\u2008"  # spaces as wide as a digit and as a point
 ORDER = ("regression", "inconclusive", "pass", "plain")
 
 
@@ -50,9 +54,37 @@ def report_html(results: Sequence[Any], *, title: str | None = None, extras: Seq
     return html.rstrip() + "\n"
 
 
-def result_html(result: Any) -> str:
-    """The page of one result."""
-    return report_html([result])
+def part_of(result: Any, extra: Extra = NOTHING) -> Page:
+    """The page of a result, as HTML shows it."""
+    return html_page(page_of(result, extra))
+
+
+def html_page(page: Page) -> Page:
+    """The page as HTML shows it: with the pages it goes on from, and only the sections that have something for a browser."""
+    page = _merged(page)
+    sections = []
+    for section in page.sections:
+        shown = [block for block in section.blocks if HTML in block.seen]
+        blocks = [replace(each, parts=list(map(html_page, each.parts))) if isinstance(each, Inside) else each for each in shown]
+        sections += [Section(title=section.title, blocks=blocks)] if blocks else []
+    return replace(page, sections=sections)
+
+
+def _merged(page: Page) -> Page:
+    """A run and the answer before it as one page: the answer's word and sentence, the sections and warnings of both."""
+    if not page.before:
+        return page
+    first, *others = page.before
+    lead = first.lead or page.lead
+    return replace(
+        first,
+        about=page.about if first.tone == "plain" else first.about,
+        lead=lead,
+        sections=[*first.sections, *(section for other in others for section in other.sections), *page.sections],
+        warnings=list(dict.fromkeys([*first.warnings, *page.warnings])),
+        methods=[*first.methods, *([(page.word, page.lead)] if page.lead and page.lead != lead else []), *page.methods],
+        signature=first.signature or page.signature,
+    )
 
 
 def fragment_html(result: Any) -> str:
@@ -61,17 +93,16 @@ def fragment_html(result: Any) -> str:
     return html.strip() + "\n"
 
 
-def _headline(parts: Sequence[Part]) -> str:
+def _headline(parts: Sequence[Page]) -> str:
     first = min(parts, key=lambda part: ORDER.index(part.tone) if part.tone in ORDER else len(ORDER))
     more = f" and {len(parts) - 1} more" if len(parts) > 1 else ""
     return f"{first.word.upper()}: {first.about}{more}"
 
 
-def _searched(part: Part) -> bool:
+def _searched(part: Page) -> bool:
     blocks = [block for section in part.sections for block in section.blocks]
     return any(
-        (isinstance(block, PageTable) and block.search) or (isinstance(block, Inside) and any(map(_searched, block.parts)))
-        for block in blocks
+        (isinstance(block, Table) and block.search) or (isinstance(block, Inside) and any(map(_searched, block.parts))) for block in blocks
     )
 
 
@@ -117,15 +148,35 @@ def environment() -> jinja2.Environment:
     )
     made.filters["svg"] = lambda picture: _raw(picture.svg)
     made.filters["columns"] = _columns
+    made.filters["placed"] = _placed
     made.tests["marked"] = lambda cell: isinstance(cell, Marked)
     made.globals["marks"] = MARKS
     return made
 
 
-def _columns(table: PageTable) -> list[list[Cell]]:
+def _columns(table: Table) -> list[list[Cell]]:
     """The rows of a table, its numbers on their decimal points."""
-    columns: list[list[Cell]] = [list(column) for column in zip(*table.rows, strict=True)]
+    columns: list[list[Cell]] = [list(column) for column in zip(*table.rows[:CAP], strict=True)]
     for i in table.numbers:
         if i < len(columns):
             columns[i] = list(aligned([str(cell) for cell in columns[i]]))
     return [list(row) for row in zip(*columns, strict=True)]
+
+
+def _placed(facts: Facts) -> list[list[Fact]]:
+    """The groups of facts, their numbers on their decimal points."""
+    texts = iter(aligned([value for group in facts.groups for _, value, _ in group]))
+    return [[(name.strip(), next(texts), meaning) for name, _, meaning in group] for group in facts.groups]
+
+
+def aligned(cells: Sequence[str]) -> list[str]:
+    """Numbers with the spaces after them that bring their decimal points below one another, when flush right.
+
+    >>> [cell.replace(FIGURE, "_").replace(POINT, "~") for cell in aligned(["0.83", "1,319", "-", "0.9"])]
+    ['0.83', '1,319~__', '-~__', '0.9_']
+    """
+    tails = [cell.partition(".")[2] if _NUMBER.match(cell) else "" for cell in cells]
+    longest = max(map(len, tails), default=0)
+    if not longest or any(not tail.replace("e-", "").isalnum() for tail in tails if tail):
+        return list(cells)
+    return [cell + (FIGURE * (longest - len(tail)) if tail else POINT + FIGURE * longest) for cell, tail in zip(cells, tails, strict=True)]

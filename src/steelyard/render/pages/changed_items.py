@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from difflib import SequenceMatcher
 from typing import Any
 
-from steelyard.render.html.pieces import Cell, Marked
+from steelyard.render.page import Cell, Marked
 
 _WORD = re.compile(r"\s*\S+\s*?(?=\s|\Z)|\s+\Z")
 COMPARED = 400  # words of each answer, between what both have at their beginning and end

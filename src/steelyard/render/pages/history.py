@@ -1,4 +1,4 @@
-"""The history for people: runs newest first, and how a series has drifted; as text and as Markdown."""
+"""The pages of the history: runs newest first, and how a series has drifted."""
 
 from __future__ import annotations
 
@@ -6,11 +6,25 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from steelyard.render.digits import NONE
-from steelyard.render.layout import GAP, left, wrap
 from steelyard.render.listing_cells import Cells, about, figure, spark
-from steelyard.render.listings import _foot, _table, grid
-from steelyard.render.terminal import BOLD, DIM, Terminal
-from steelyard.render.verdict import CAP, LONG, VerdictPart, closing, fitted, joined, labelled, word
+from steelyard.render.page import (
+    HTML,
+    MARKDOWN,
+    TEXT,
+    Block,
+    Heading,
+    Lead,
+    Notes,
+    Page,
+    Picture,
+    Section,
+    Sentences,
+    Signs,
+    Table,
+    capped,
+    filled,
+)
+from steelyard.render.pictures.plane import Line, Plane, plane_of
 from steelyard.results.history import Drift, PastRun, RunList
 
 RUN_HEADS = ("time (UTC)", "id", "what", "task", "model", "metric", "value", "n", "change", "p", "verdict")
@@ -36,25 +50,25 @@ def _moment(time: str) -> str:
 # ---- the list --------------------------------------------------------------------------------------------------------
 
 
-def history_text(r: RunList, *, width: int = 80, color: bool = False, ascii_only: bool = False) -> str:
-    """The runs in columns, time and id never cut. What all of them share is said once, above."""
-    look = Terminal(width=width, color=color, ascii_only=ascii_only)
+def run_list_page(r: RunList, _: object) -> Page:
+    """Runs, newest first, time and id never cut. In text, what all of them share is said once, above."""
     heads, rows, numbers, shared = _narrowed(r.runs)
-    parts = [
-        [look.paint(look.name(f"{name}: {value}"), BOLD) for name, value in shared],
-        _dated(heads, rows, numbers, look) if rows else [],
-        wrap(look.name(r.conclusion), width),
-        wrap(f"the page that follows: --after {r.next[:8]}", width) if r.next else [],
+    every = [_run_cells(run) for run in r.runs]
+    blocks: list[Block] = [
+        *(Heading(name=f"{name}: {value}", tight=i > 0, seen=(TEXT,)) for i, (name, value) in enumerate(shared)),
+        Table(heads=heads, rows=rows, numbers=numbers, columns="dated", seen=(TEXT,)),
+        capped("Runs, newest first", RUN_HEADS, every, numbers=RUN_NUMBERS, noun="runs", seen=(MARKDOWN, HTML)),
     ]
-    return joined([*parts, *_foot(r.warnings, r.signature, look)])
-
-
-def _dated(heads: Sequence[str], rows: Sequence[Cells], numbers: Sequence[int], look: Terminal) -> list[str]:
-    """A table whose first two columns, a time and an id or a number, are never cut."""
-    first = [[left(row[0], 16), left(row[1], 8)] for row in (heads, *rows)]
-    narrow = Terminal(width=max(look.width - 28, 20), color=look.color, ascii_only=look.ascii_only)
-    lines = grid(heads[2:], [row[2:] for row in rows], [i - 2 for i in numbers], narrow)
-    return [GAP + GAP.join(cells) + line for cells, line in zip(first, lines, strict=True)]
+    after = [Sentences(said=[f"the page that follows: --after {r.next[:8]}"], hang="", seen=(TEXT,))] if r.next else []
+    return Page(
+        word="history",
+        about=r.place,
+        lead=r.conclusion,
+        sections=[*([Section(title="Runs", blocks=blocks)] if rows else []), Section(title="", blocks=[Lead(), *after])],
+        warnings=r.warnings,
+        signature=r.signature,
+        title="History of runs",
+    )
 
 
 def _narrowed(runs: Sequence[PastRun]) -> tuple[list[str], list[Cells], list[int], list[tuple[str, str]]]:
@@ -67,44 +81,80 @@ def _narrowed(runs: Sequence[PastRun]) -> tuple[list[str], list[Cells], list[int
     return heads, [[row[i] for i in kept] for row in rows], [kept.index(i) for i in RUN_NUMBERS], shared
 
 
-def history_markdown(r: RunList, *, cap: int = CAP) -> str:
-    """The runs as a table."""
-    pieces = [VerdictPart(head=f"## History of runs\n\n**{word(r.conclusion, LONG)}**")]
-    if r.runs:
-        pieces.append(_table(RUN_HEADS, [_run_cells(run) for run in r.runs], RUN_NUMBERS, "runs"))
-    return fitted([*pieces, *closing(r.warnings, r.signature)], cap)
-
-
 # ---- drift -----------------------------------------------------------------------------------------------------------
 
 
-def drift_text(r: Drift, *, width: int = 80, color: bool = False, ascii_only: bool = False) -> str:
-    """The sentence, the facts, the newest runs, the items that waver."""
-    look = Terminal(width=width, color=color, ascii_only=ascii_only)
-    drawn = "" if ascii_only else spark([float(row["estimate"]) for row in r.runs][-width + 4 :])
-    head = f"{_headword(r)}{GAP}{look.name(f'{r.task}, {about(r.model, r.spec)}, {r.metric}')}"
-    parts = [
-        [look.paint(_headword(r), BOLD) + head.removeprefix(_headword(r))],
-        wrap(look.name(r.conclusion), width),
-        [GAP + drawn] if drawn else [],
-        [line for label, said in drift_facts(r) for line in labelled(label, said, look)],
-        _newest(r, look),
-        _wavering(r, look),
-    ]
-    return joined([*parts, *_foot(r.warnings, r.signature, look)])
+def drift_page(r: Drift, _: object) -> Page:
+    """How a series of runs has moved: the sentence, what was found, the newest runs, the items that waver."""
+    named = f"{r.task}, {about(r.model, r.spec)}, {r.metric}"
+    facts, found = drift_facts(r), _flaky_cells(r)
+    more = len(found) - SHOWN_ITEMS
+    brief = Table(
+        heads=FLAKY_HEADS,
+        rows=found[:SHOWN_ITEMS],
+        numbers=FLAKY_NUMBERS,
+        label="items whose outcome differs between runs",
+        rest=f"and {more:,} more (--format json)" if more > 0 else "",
+        seen=(TEXT,),
+    )
+    flaky = capped(
+        "Items whose outcome differs between runs", FLAKY_HEADS, found, numbers=FLAKY_NUMBERS, noun="items", seen=(MARKDOWN, HTML)
+    )
+    return Page(
+        word=_headword(r).lower(),
+        about=named,
+        tone={True: "regression", False: "plain", None: "inconclusive"}[r.drifting],  # no drift shown is no proof of none
+        lead=r.conclusion,
+        sections=filled(
+            Section(title="Run by run", blocks=_run_by_run(r)),
+            Section(title="What was found", blocks=[Notes(pairs=facts)] if facts else []),
+            Section(title="", blocks=_newest(r)),
+            Section(title="Items that waver", blocks=[brief, flaky] if found else []),
+        ),
+        warnings=r.warnings,
+        signature=r.signature,
+        title=f"{_headword(r).capitalize()}: {named}",
+        headed=True,
+    )
 
 
 def _headword(r: Drift) -> str:
     return {True: "DRIFT", False: "NO DRIFT SHOWN", None: "CANNOT TELL"}[r.drifting]
 
 
-def _newest(r: Drift, look: Terminal) -> list[str]:
-    rows = _series_cells(r)
-    if not rows:
+def _run_by_run(r: Drift) -> list[Block]:
+    drawing = drift_plane(r)
+    if drawing is None:
         return []
+    table = capped("The runs, oldest first", SERIES_HEADS, _series_cells(r), numbers=SERIES_NUMBERS, folded="The runs")
+    return [Signs(signs=spark([float(row["estimate"]) for row in r.runs])), Picture(drawing=drawing, table=table)]
+
+
+def _newest(r: Drift) -> list[Block]:
+    """The newest runs in text, all of them in Markdown."""
+    rows = _series_cells(r)
     shown = rows[-SHOWN_RUNS:]
-    title = f"the newest {len(shown)} of {len(rows)} runs" if len(shown) < len(rows) else "the runs"
-    return [title, *_dated(SERIES_HEADS, shown, SERIES_NUMBERS, look)]
+    label = f"the newest {len(shown)} of {len(rows)} runs" if len(shown) < len(rows) else "the runs"
+    return [
+        Table(heads=SERIES_HEADS, rows=shown, numbers=SERIES_NUMBERS, columns="dated", label=label, seen=(TEXT,)),
+        Table(heads=SERIES_HEADS, rows=rows, numbers=SERIES_NUMBERS, noun="runs", seen=(MARKDOWN,)),
+    ]
+
+
+def drift_plane(r: Drift) -> Plane | None:
+    """The estimate run by run, with the first reference as its level."""
+    places = [(float(i), float(row["estimate"])) for i, row in enumerate(r.runs, 1) if row.get("estimate") is not None]
+    if not places:
+        return None
+    level = None if r.reference is None else r.reference.get("value")
+    return plane_of(
+        f"{r.metric}, run by run",
+        "run",
+        r.metric,
+        [Line(name=r.metric, places=places, dots=len(places) <= 200)],
+        goal=level,
+        goal_name="first reference",
+    )
 
 
 def _series_cells(r: Drift) -> list[Cells]:
@@ -124,15 +174,6 @@ def _series_cells(r: Drift) -> list[Cells]:
         ]
         for place, row in enumerate(r.runs, 1)
     ]
-
-
-def _wavering(r: Drift, look: Terminal) -> list[str]:
-    rows = _flaky_cells(r)
-    if not rows:
-        return []
-    more = len(rows) - SHOWN_ITEMS
-    rest = [look.paint(f"{GAP}and {more:,} more (--format json)", DIM)] if more > 0 else []
-    return ["items whose outcome differs between runs", *grid(FLAKY_HEADS, rows[:SHOWN_ITEMS], FLAKY_NUMBERS, look), *rest]
 
 
 def _flaky_cells(r: Drift) -> list[Cells]:
@@ -212,15 +253,3 @@ def _flaky(r: Drift) -> list[tuple[str, str]]:
     f: Mapping[str, Any] = r.flaky
     share = "" if f["share"] is None else f"; an item has its unusual outcome in {100 * f['share']:.2g}% of the runs"
     return [("items", f"{f['flaky']:,} flaky, {f['changed']:,} changed once, of {f['items']:,} over {f['runs']:,} runs{share}")]
-
-
-def drift_markdown(r: Drift, *, cap: int = CAP) -> str:
-    """How a series has drifted, on a page."""
-    title = f"## {word(_headword(r).capitalize())}: {word(r.task)}, {word(about(r.model, r.spec))}, {word(r.metric)}"
-    facts = "\n".join(f"- {word(label)}: {word(said, LONG)}" for label, said in drift_facts(r))
-    pieces = [VerdictPart(head=f"{title}\n\n**{word(r.conclusion, LONG)}**"), VerdictPart(head=facts)]
-    if r.runs:
-        pieces.append(_table(SERIES_HEADS, _series_cells(r), SERIES_NUMBERS, "runs"))
-    if rows := _flaky_cells(r):
-        pieces.append(_table(FLAKY_HEADS, rows, FLAKY_NUMBERS, "items"))
-    return fitted([*pieces, *closing(r.warnings, r.signature)], cap)

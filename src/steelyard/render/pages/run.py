@@ -1,17 +1,13 @@
-"""A run for people: the verdict or the measurement first, then what was asked, what came back and what it took."""
+"""The pages of a run and of a dry run: the verdict or the measurement first, then what was asked, what came back and what it took."""
 
 from __future__ import annotations
 
 from typing import Any
 
-from steelyard.render.comparison import comparison_markdown, comparison_text
 from steelyard.render.digits import count_text
-from steelyard.render.layout import wrap
-from steelyard.render.markdown import markdown_table, measurement_markdown
-from steelyard.render.terminal import Terminal, warning_lines
-from steelyard.render.text import measurement_text
-from steelyard.render.verdict import fact_lines, headline, joined, verdict_markdown, verdict_text, word
-from steelyard.render.verdict_facts import Fact
+from steelyard.render.page import ALL, Block, Code, Fact, Facts, Page, Section, filled
+from steelyard.render.pages.registry import NOTHING, Extra, builder_of
+from steelyard.render.pages.verdict import path_section
 from steelyard.results.evaluation import Answered, DryRun, Evaluation
 
 BAD = {
@@ -28,50 +24,38 @@ ERRORS = {  # what becomes of items without an answer
 }
 
 
-def run_text(e: Evaluation, *, width: int = 80, color: bool = False, ascii_only: bool = False) -> str:
-    """The run as lines of at most `width` columns where words allow."""
-    look = Terminal(width=width, color=color, ascii_only=ascii_only)
-    options: dict[str, Any] = {"width": width, "color": color, "ascii_only": ascii_only}
-    parts: list[list[str]] = []
-    if e.verdict is not None:
-        parts.append(verdict_text(e.verdict, **options).splitlines())
-    elif e.comparison is not None:
-        parts.append(comparison_text(e.comparison, **options).splitlines())
-    else:
-        parts += [measurement_text(m.measurement, **options).splitlines() for m in e.models if m.measurement is not None]
-    parts.append(headline("run", f"{e.task}, {' and '.join(m.name for m in e.models)}", look))
-    parts.append(wrap(look.name(e.conclusion), width) if e.conclusion else [])
+def evaluation_page(e: Evaluation, extra: Extra) -> Page:
+    """A run: its verdict, its comparison or its measurements before it, then what was asked, what came back and what it took."""
+    judged: list[Any] = [each for each in (e.verdict, e.comparison) if each is not None][:1]
+    answers = judged or [model.measurement for model in e.models if model.measurement is not None]
+    several = len(e.models) > 1
+    about = f"{e.task}, {' and '.join(model.name for model in e.models)}"
+    before = [builder_of(type(each).__name__)(each, NOTHING if i else extra) for i, each in enumerate(answers)]
+    path = path_section(e.stopping, judged=False) if answers and e.verdict is None and e.stopping is not None else None
+    blocks: list[Block] = []
     for model in e.models:
-        parts += fact_lines([run_facts(e, model, named=len(e.models) > 1)], look)
-    parts.append([line for warning in e.warnings for line in warning_lines(warning, look)])
-    return joined(parts)
+        found = run_facts(e, model)
+        blocks.append(Facts(caption=f"What {model.name} did", groups=[[("Model", "", model.name), *found] if several else found]))
+    return Page(
+        word="run",
+        about=about,
+        lead=e.conclusion,
+        sections=filled(path, Section(title="The run", blocks=blocks)),
+        warnings=e.warnings,
+        methods=[("models", about)] if several and answers else [],
+        signature=e.signature if not before or not before[0].signature else "",
+        title=f"Run: {about}",
+        level=3,
+        headed=True,
+        before=before,
+    )
 
 
-def run_markdown(e: Evaluation) -> str:
-    """The same on a page."""
-    parts: list[str] = []
-    if e.verdict is not None:
-        parts.append(verdict_markdown(e.verdict))
-    elif e.comparison is not None:
-        parts.append(comparison_markdown(e.comparison))
-    else:
-        parts += [measurement_markdown(m.measurement) for m in e.models if m.measurement is not None]
-    parts.append(f"### Run: {word(e.task)}, {' and '.join(word(m.name) for m in e.models)}")
-    parts.append(word(e.conclusion, 2000) if e.conclusion else "")
-    for model in e.models:
-        rows = [
-            [word(name), value, word(meaning) if meaning else ""] for name, value, meaning in run_facts(e, model, named=len(e.models) > 1)
-        ]
-        parts.append(markdown_table([("", "---"), ("", "---:"), ("", "---")], rows))
-    parts += [f"- **warning:** {word(warning, 2000)}" for warning in e.warnings]
-    return "\n\n".join(part.strip("\n") for part in parts if part) + "\n"
-
-
-def run_facts(e: Evaluation, model: Answered, *, named: bool) -> list[Fact]:
+def run_facts(e: Evaluation, model: Answered) -> list[Fact]:
     """What one model did, as rows: a name, a number, what it means."""
     counts, usage = model.counts, model.usage
     times = f", {e.repeats} times each" if e.repeats > 1 else ""
-    out: list[Fact] = [("Model", "", model.name)] if named else []
+    out: list[Fact] = []
     if model.asked_of.get("base_url"):
         out.append(("Endpoint", "", f"{model.asked_of.get('model', '')} at {model.asked_of['base_url']}"))
     m = model.measurement
@@ -112,26 +96,23 @@ def run_facts(e: Evaluation, model: Answered, *, named: bool) -> list[Fact]:
 # ---- a dry run ---------------------------------------------------------------------------------------------------------
 
 
-def dry_run_text(d: DryRun, *, width: int = 80, color: bool = False, ascii_only: bool = False) -> str:
-    """What a run would do, for a terminal."""
-    look = Terminal(width=width, color=color, ascii_only=ascii_only)
-    parts = [headline("dry run", f"{d.task}, {' and '.join(str(model['name']) for model in d.models)}", look)]
-    parts.append(["Nothing was asked and nothing written."])
-    parts.append(["first prompt", *(f"  {look.name(line)}" for line in d.prompt.splitlines())])
-    parts += fact_lines([dry_run_facts(d)], look)
-    parts.append([line for warning in d.warnings for line in warning_lines(warning, look)])
-    return joined(parts)
-
-
-def dry_run_markdown(d: DryRun) -> str:
-    """The same on a page."""
-    parts = [f"### Dry run: {word(d.task)}, {' and '.join(word(str(model['name'])) for model in d.models)}"]
-    parts.append("Nothing was asked and nothing written. The first prompt:")
-    parts.append("\n".join(f"> {word(line, 2000)}" for line in d.prompt.splitlines()))
-    rows = [[word(name), value, word(meaning) if meaning else ""] for name, value, meaning in dry_run_facts(d)]
-    parts.append(markdown_table([("", "---"), ("", "---:"), ("", "---")], rows))
-    parts += [f"- **warning:** {word(warning, 2000)}" for warning in d.warnings]
-    return "\n\n".join(part.strip("\n") for part in parts if part) + "\n"
+def dry_run_page(d: DryRun, _: object) -> Page:
+    """What a run would do."""
+    about = f"{d.task}, {' and '.join(str(model['name']) for model in d.models)}"
+    blocks: list[Block] = [
+        Code(lines=d.prompt.splitlines(), label="first prompt", quoted=True, seen=ALL),
+        Facts(caption="What would be asked", groups=[dry_run_facts(d)]),
+    ]
+    return Page(
+        word="dry run",
+        about=about,
+        lead="Nothing was asked and nothing written.",
+        sections=[Section(title="The first prompt", blocks=blocks)],
+        warnings=d.warnings,
+        title=f"Dry run: {about}",
+        level=3,
+        headed=True,
+    )
 
 
 def dry_run_facts(d: DryRun) -> list[Fact]:

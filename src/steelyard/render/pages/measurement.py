@@ -1,4 +1,4 @@
-"""The page of a measurement: its headline drawn, then class by class and slice by slice, then who was taken for whom."""
+"""The page of a measurement: its headline, then class by class and slice by slice, then who was taken for whom."""
 
 from __future__ import annotations
 
@@ -7,9 +7,31 @@ from dataclasses import replace
 
 from steelyard.render import blocks, summary
 from steelyard.render.digits import count_text, row_texts
-from steelyard.render.html.pieces import DRAWN, Beside, Block, Matrix, PageSection, PageTable, Part, Picture, capped, joined
+from steelyard.render.drawing import axis_key
+from steelyard.render.estimates import RowBlock
+from steelyard.render.page import (
+    DRAWN,
+    HTML,
+    MARKDOWN,
+    NOWHERE,
+    TEXT,
+    WRITTEN,
+    Beside,
+    Block,
+    Estimates,
+    Matrix,
+    Page,
+    Picture,
+    Section,
+    Sentences,
+    Table,
+    capped,
+    filled,
+)
+from steelyard.render.pages.registry import Extra
 from steelyard.render.pictures.forest import Bar, Forest
 from steelyard.render.pictures.plane import curve_plane
+from steelyard.render.safe import EMPTY
 from steelyard.results.measurement import Interval, Measurement, Row
 from steelyard.results.plan import Curve
 from steelyard.tally.counts import Counts
@@ -33,8 +55,8 @@ def ends_of(interval: Interval | None) -> tuple[float | None, float | None]:
     return interval.low if interval.side != "upper" else None, interval.high if interval.side != "lower" else None
 
 
-def measurement_part(m: Measurement, densities: Densities | None = None) -> Part:
-    """The measurement as a part of a page."""
+def measurement_page(m: Measurement, extra: Extra) -> Page:
+    """The measurement as a page: what was measured, the headline, class by class, slice by slice, how sure."""
     rows = blocks.headline(m)
     found = blocks.class_block(m)
     by = [*([found] if found else []), *blocks.slice_blocks(m)]
@@ -42,35 +64,64 @@ def measurement_part(m: Measurement, densities: Densities | None = None) -> Part
     lead = "" if first is None else f"{first.name} {' '.join(row_texts(first))}"
     if first is not None and first.interval is not None:
         lead += f", {summary.interval_word([first])}"
-    facts = (summary.methods(summary.all_rows(m), str), summary.design(m.rows), summary.lower_is_better(m.rows, str))
-    return Part(
+    facts = [summary.methods(summary.all_rows(m), _named), summary.design(m.rows), summary.lower_is_better(m.rows, _named)]
+    footer: list[Block] = [
+        Sentences(said=list(filter(None, facts)), listed=False, seen=WRITTEN),
+        Sentences(said=[standard_errors([(row.name, row) for row in m.rows])], detail=True, seen=(TEXT,)),
+    ]
+    return Page(
         word="measured",
         about=m.name or f"{count_text(m.n)} items",
         lead=lead,
-        step=summary.measured(replace(m, name=None), str),
-        sections=joined(
+        step=summary.measured(replace(m, name=None), _named),
+        sections=filled(
+            Section(title="", blocks=[Sentences(said=[summary.measured(m, _named)], listed=False, seen=WRITTEN)]),
             _headline(rows),
-            _believed(densities or {}),
+            _believed(extra.densities),
             *(_by(block) for block in by),
             confusion(m.table) if m.table is not None else None,
+            Section(title="", blocks=footer),
         ),
         warnings=summary.all_warnings(m),
         hints=m.hints,
         methods=[("how", fact) for fact in facts if fact],
         signature=m.signature,
+        led=NOWHERE,
     )
 
 
-def _headline(rows: Sequence[Row]) -> PageSection | None:
+def measured_forest(m: Measurement) -> Forest | None:
+    """Every estimate with its interval."""
+    bars = [bar(row.name, row) for row in m.rows[:DRAWN]]
+    return Forest(title=f"{m.name or 'Measurement'}: estimates with their intervals", bars=bars) if bars else None
+
+
+def _named(text: str) -> str:
+    """The empty name is a name too, and must not look like a hole."""
+    return text or EMPTY
+
+
+def standard_errors(named: Sequence[tuple[str, Row]]) -> str:
+    """The standard error of every row that has one, in as many digits as it deserves."""
+    known = [f"{_named(name)} {row.standard_error:.3g}" for name, row in named if row.standard_error is not None]
+    if not known:
+        return "standard error: none known"
+    over = len(known) - blocks.MOST
+    left_out = f"; {count_text(over)} more, --format json has them all" if over > 0 else ""
+    return f"standard error: {'; '.join(known[: blocks.MOST])}{left_out}"
+
+
+def _headline(rows: Sequence[Row]) -> Section | None:
     """Every metric on its own axis: a share and a number of errors have none in common."""
     if not rows:
         return None
-    table = PageTable(
+    table = Table(
         caption="Metrics with their intervals",
         heads=["metric", "estimate", summary.interval_word(rows), "n"],
-        rows=[[row.name, *row_texts(row), count_text(row.n)] for row in rows[:DRAWN]],
+        rows=_lines(rows[:DRAWN]),
         numbers=(1, 3),
         folded="The numbers",
+        seen=(HTML,),
     )
     shared = [row for row in rows[:DRAWN] if _within_unit(row)]
     others = [row for row in rows[:DRAWN] if not _within_unit(row)]
@@ -83,7 +134,16 @@ def _headline(rows: Sequence[Row]) -> PageSection | None:
         for i, some in enumerate(groups)
         if any(bar(r.name, r).numbers for r in some)
     ]
-    return PageSection(title="How good", blocks=drawn or [table])
+    by_axis: dict[str, list[Row]] = {}
+    for row in rows:
+        by_axis.setdefault(axis_key(row), []).append(row)
+    signs = [RowBlock(head="metric", names=[r.name for r in some], rows=some, scale=some) for some in by_axis.values()]
+    every = replace(table, rows=_lines(rows), ours=(1, 2, 3), noun="metrics", seen=(MARKDOWN,), folded="")
+    return Section(title="How good", blocks=[Estimates(sections=signs), every, *(drawn or [table])])
+
+
+def _lines(rows: Sequence[Row]) -> list[list[str]]:
+    return [[_named(row.name), *row_texts(row), count_text(row.n)] for row in rows]
 
 
 def _within_unit(row: Row) -> bool:
@@ -91,7 +151,7 @@ def _within_unit(row: Row) -> bool:
     return bool(known) and all(-1 <= x <= 1 for x in known)
 
 
-def _by(block: blocks.Block) -> PageSection:
+def _by(block: blocks.Block) -> Section:
     """A small picture per metric, and one table of all."""
     names = block.metrics
     pictures = [
@@ -101,37 +161,43 @@ def _by(block: blocks.Block) -> PageSection:
         for metric in names
     ]
     shown = [[name for name, _ in block.of(metric)] for metric in names]
-    table = capped(
-        f"By {block.by}",
-        [block.by, block.count, *names],
-        [
-            [entry.name, "" if entry.n is None else count_text(entry.n), *(_cell(entry.rows.get(metric)) for metric in names)]
-            for entry in block.entries
-        ],
-        numbers=(1,),
-        folded="The numbers",
-    )
+    cells = [
+        [_named(entry.name), "" if entry.n is None else count_text(entry.n), *(_cell(entry.rows.get(metric)) for metric in names)]
+        for entry in block.entries
+    ]
+    table = capped(f"By {block.by}", [block.by, block.count, *names], cells, numbers=(1,), folded="The numbers", seen=(HTML,))
+    written = replace(table, folded="", ours=range(1, len(names) + 2), noun="rows", seen=(MARKDOWN,))
     hidden = block.hidden + max(0, max(map(len, shown), default=0) - DRAWN)
     if block.hidden or hidden:
         said = f"{count_text(DRAWN)} are drawn, {count_text(len(block.entries))} listed"
         said += f", {count_text(block.hidden)} more are in --format json." if block.hidden else "."
-        table = PageTable(caption=table.caption, heads=table.heads, rows=table.rows, numbers=table.numbers, note=said, folded=table.folded)
-    return PageSection(title=f"By {block.by}", blocks=[Beside(pictures=[p for p in pictures if p.drawing.svg()]), table])
+        table = replace(table, note=said)
+    more = f"{count_text(block.hidden)} more; --format json has them all"
+    return Section(
+        title=f"By {block.by}",
+        blocks=[
+            Estimates(breakdown=block),
+            written,
+            *([Sentences(said=[more], listed=False, seen=(MARKDOWN,))] if block.hidden else []),
+            Beside(pictures=[p for p in pictures if p.svg]),
+            table,
+        ],
+    )
 
 
 def _cell(row: Row | None) -> str:
     return "" if row is None else " ".join(row_texts(row)).removesuffix(" -")
 
 
-def _believed(densities: Densities) -> PageSection | None:
+def _believed(densities: Densities) -> Section | None:
     pictures = [Picture(drawing=curve_plane(curve, f"What is believed about {name}")) for name, curve in densities.items()]
-    return PageSection(title="What is believed", blocks=[Beside(pictures=pictures)]) if pictures else None
+    return Section(title="What is believed", blocks=[Beside(pictures=pictures)]) if pictures else None
 
 
 # ---- who was taken for whom ------------------------------------------------------------------------------------------
 
 
-def confusion(counts: Counts) -> PageSection | None:
+def confusion(counts: Counts) -> Section | None:
     """The table of truths and predictions, or of the pairs mixed up most; nothing for bare right and wrong."""
     if counts.kind == "outcomes" or len(counts.labels) < 2:
         return None
@@ -157,7 +223,7 @@ def confusion(counts: Counts) -> PageSection | None:
         if t in sums
     ]
     note = "Rows: truth; columns: prediction. Shaded by the share of the row; right answers are framed."
-    return PageSection(
+    return Section(
         title="Confusion",
         blocks=[
             Matrix(
@@ -171,15 +237,16 @@ def _heat(n: int, of: int) -> int:
     return 0 if n == 0 else min(5, 1 + 5 * n // of)
 
 
-def _mixed_up(counts: Counts, cells: Mapping[tuple[int, int], int]) -> PageSection | None:
+def _mixed_up(counts: Counts, cells: Mapping[tuple[int, int], int]) -> Section | None:
     wrong = sorted(((n, t, p) for (t, p), n in cells.items() if t != p), key=lambda each: (-each[0], each[1], each[2]))
     if not wrong:
         return None
-    table = PageTable(
+    table = Table(
         caption="The pairs that are mixed up most",
         heads=["truth", "prediction", "items"],
         rows=[[counts.labels[t], counts.labels[p], count_text(n)] for n, t, p in wrong[:PAIRS]],
         numbers=(2,),
         note=f"{count_text(len(counts.labels))} classes: {count_text(min(PAIRS, len(wrong)))} of {count_text(len(wrong))} pairs are shown.",
+        seen=(HTML,),
     )
-    return PageSection(title="Confusion", blocks=[table])
+    return Section(title="Confusion", blocks=[table])

@@ -1,4 +1,4 @@
-"""A certificate for people: per family what was claimed and found, the defaults against their alternatives, the accuracy, the last line."""
+"""The page of a certificate: per family what was claimed and found, the defaults against their alternatives, the accuracy."""
 
 from __future__ import annotations
 
@@ -7,11 +7,26 @@ import io
 import re
 from collections.abc import Mapping, Sequence
 
-from steelyard.render import safe
-from steelyard.render.layout import GAP, left, right, widest, wrap
-from steelyard.render.markdown import markdown_table
+from steelyard.render.layout import left, widest
+from steelyard.render.page import (
+    DRAWN,
+    HTML,
+    LAST,
+    MARKDOWN,
+    TEXT,
+    WRITTEN,
+    Block,
+    Heading,
+    Page,
+    Picture,
+    Section,
+    Sentences,
+    Table,
+    capped,
+    filled,
+)
 from steelyard.render.pictures.forest import Bar, Forest, GuideLine
-from steelyard.render.terminal import BOLD, DIM, Terminal, warning_lines
+from steelyard.render.terminal import RED
 from steelyard.results.certificate import UP_IS_BAD, Certificate, Held, Preferred, Tried
 from steelyard.rounding import nearest
 
@@ -19,11 +34,10 @@ HEADS = ("method", "kind", "worst", "where", "mean", "band", "")
 NUMBERS = (2, 4)
 EXACT_HEADS = ("closed form", "worst error", "of its", "where", "limit", "")
 EXACT_NUMBERS = (1, 4)
-WORDS = (0, 3)  # columns of either table that hold words
+OURS, EXACT_OURS = (1, 2, 4, 5, 6), (1, 2, 4, 5)  # columns of either table that hold no words of others
 BAR = 24  # columns of a drawn bar
 SLUG = 48  # letters of a family in the name of a file
-PAGE = 116  # columns of a page of Markdown
-RED = "1;31"
+COLUMNS = 116  # of a page of Markdown, which is kept and compared
 
 
 def families(c: Certificate) -> dict[str, list[Held]]:
@@ -106,25 +120,89 @@ def opening(c: Certificate) -> str:
     return f"{len(c.claims)} claims, {points:,} points; {c.grid} grid, seed {c.seed}{asked}"
 
 
-# ---- text ------------------------------------------------------------------------------------------------------------
+# ---- the page --------------------------------------------------------------------------------------------------------
 
 
-def certificate_text(c: Certificate, *, width: int = 80, color: bool = False, ascii_only: bool = False) -> str:
-    """The certificate as lines; what every setting showed is in the JSON and in the CSV."""
-    look = Terminal(width=width, color=color, ascii_only=ascii_only)
-    parts = [wrap(look.name(opening(c)), width)]
-    for family, claims in families(c).items():
-        parts.append([look.paint(look.name(f"{family}: {nominal_text(claims)}"), BOLD), *_claims(claims, look)])
-        said = [line for each in preference_sentences(c, family) for line in wrap(f"- {each}", width - len(GAP), GAP)]
-        parts.append([f"{GAP}{look.name(line)}" for line in said])
-    if c.accuracy:
-        head = look.paint("closed forms against 50 digits", BOLD)
-        parts.append([head, *_grid(EXACT_HEADS, exact_cells(c), EXACT_NUMBERS, (3, 0), look)])
-    parts.append([line for warning in c.warnings for line in warning_lines(warning, look)])
-    parts.append([look.paint(line, RED) for fault in c.faults for line in wrap(f"FAILS: {look.name(fault)}", width, " " * 7)])
-    parts.append([look.paint(c.signature, DIM)] if c.signature else [])
-    parts.append(wrap(look.paint(look.name(c.conclusion), RED if c.faults else BOLD), width))
-    return "\n\n".join("\n".join(line.rstrip() for line in lines) for lines in parts if lines)
+def certificate_page(c: Certificate, _: object, files: Mapping[str, str] | None = None) -> Page:
+    """Everything that was claimed and found; files: those of the figures, by family, for a page of Markdown."""
+    made = ", ".join(f"{name} {version}" for name, version in c.versions.items())
+    fails = [f"FAILS: {fault}" for fault in c.faults]
+    top: list[Block] = [
+        Sentences(said=[opening(c)], hang="", seen=(TEXT,)),
+        Sentences(said=[opening(c) + "."], listed=False, seen=(MARKDOWN,)),
+    ]
+    foot: list[Block] = [
+        *([Sentences(said=fails, hang=" " * 7, paint=RED, seen=(TEXT,))] if fails else []),
+        *([Sentences(said=[f"Worked out with {made}."], listed=False, seen=(MARKDOWN,))] if made else []),
+    ]
+    faults: list[Block] = [Sentences(said=fails, columns=COLUMNS, seen=(MARKDOWN,)), Sentences(said=c.faults, seen=(HTML,))]
+    return Page(
+        word="certificate",
+        about=opening(c),
+        tone="regression" if c.faults else "pass",
+        lead=c.conclusion,
+        sections=filled(
+            Section(title="", blocks=top),
+            Section(title="What does not hold", blocks=faults if c.faults else []),
+            *(_family(c, family, claims, (files or {}).get(family, "")) for family, claims in families(c).items()),
+            _exact(c),
+            Section(title="", blocks=foot),
+        ),
+        warnings=c.warnings,
+        methods=list(c.versions.items()),
+        signature=c.signature,
+        title=f"The {c.grid} certificate",
+        level=1,
+        led=LAST,
+        columns=COLUMNS,
+    )
+
+
+def _family(c: Certificate, family: str, claims: Sequence[Held], file: str) -> Section:
+    cells = [claim_cells(claim) for claim in claims]
+    heads = [*HEADS[:-1], "holds"]
+    told, preferred = sayings(claims), preference_sentences(c, family)
+    guides = ", ".join(dict.fromkeys(claim.documented for claim in claims))
+    return Section(
+        title=family,
+        blocks=[
+            Heading(name=f"{family}: {nominal_text(claims)}", seen=(TEXT,)),
+            Heading(name=family, level=2, seen=(MARKDOWN,)),
+            _text_table(claims),
+            Table(heads=heads, rows=cells, numbers=NUMBERS, ours=OURS, noun="claims", seen=(MARKDOWN,)),
+            Sentences(said=[f"What is said of them (guide: {guides}):"], listed=False, seen=(MARKDOWN,)),
+            Sentences(said=told, columns=COLUMNS, seen=(MARKDOWN,)),
+            Picture(signs=bars(claims), file=file, note=f"{kinds_text(claims)} of each method", seen=(MARKDOWN,)),
+            Sentences(said=preferred, bulleted=True, columns=COLUMNS, seen=WRITTEN),
+            Picture(drawing=forest(family, claims), table=capped(f"Claims about {family}", heads, cells, numbers=NUMBERS)),
+            Sentences(said=[*told, *preferred], seen=(HTML,)),
+        ],
+    )
+
+
+def _text_table(claims: Sequence[Held]) -> Table:
+    """The table of a family; a column for the kind only where there are several."""
+    rows = [[f"{claim.method}{'*' if claim.default else ''}", *claim_cells(claim)[1:]] for claim in claims]
+    if len({claim.kind for claim in claims}) > 1:
+        return Table(heads=HEADS, rows=rows, numbers=NUMBERS, columns="given", cut=(5, 3), tight=True, seen=(TEXT,))
+    without = [[row[0], *row[2:]] for row in rows]
+    numbers = [i - 1 for i in NUMBERS]
+    return Table(heads=[HEADS[0], *HEADS[2:]], rows=without, numbers=numbers, columns="given", cut=(4, 2), tight=True, seen=(TEXT,))
+
+
+def _exact(c: Certificate) -> Section | None:
+    if not c.accuracy:
+        return None
+    title, heads, rows = "closed forms against 50 digits", [*EXACT_HEADS[:-1], "holds"], exact_cells(c)
+    return Section(
+        title=title.capitalize(),
+        blocks=[
+            Heading(name=title, level=2),
+            Table(heads=EXACT_HEADS, rows=rows, numbers=EXACT_NUMBERS, columns="given", cut=(3, 0), tight=True, seen=(TEXT,)),
+            Table(heads=heads, rows=rows, numbers=EXACT_NUMBERS, ours=EXACT_OURS, noun="forms", seen=(MARKDOWN,)),
+            capped("Worst error of closed forms", heads, rows, numbers=EXACT_NUMBERS, seen=(HTML,)),
+        ],
+    )
 
 
 def nominal_text(claims: Sequence[Held]) -> str:
@@ -133,66 +211,7 @@ def nominal_text(claims: Sequence[Held]) -> str:
     return kinds + (" (* is the default)" if any(claim.default for claim in claims) else "")
 
 
-def _claims(claims: Sequence[Held], look: Terminal) -> list[str]:
-    """The table of a family; a column for the kind only where there are several."""
-    rows = [[f"{claim.method}{'*' if claim.default else ''}", *claim_cells(claim)[1:]] for claim in claims]
-    if len({claim.kind for claim in claims}) > 1:
-        return _grid(HEADS, rows, NUMBERS, (5, 3), look)
-    without = [[row[0], *row[2:]] for row in rows]
-    return _grid([HEADS[0], *HEADS[2:]], without, [i - 1 for i in NUMBERS], (4, 2), look)
-
-
-def _grid(heads: Sequence[str], rows: Sequence[Sequence[str]], numbers: Sequence[int], cut: Sequence[int], look: Terminal) -> list[str]:
-    """Rows in columns; where the width is short, the columns `cut` give way in their order: the JSON has them whole."""
-    columns = [list(column) for column in zip(heads, *rows, strict=True)]
-    widths = [widest(column) for column in columns]
-    for i in cut:
-        over = sum(widths) + len(GAP) * len(widths) - look.width
-        widths[i] -= max(0, min(over, widths[i] - 10))
-    out = []
-    for row in zip(*columns, strict=True):
-        cells = [right(x, w) if i in numbers else left(look.cut(x, w), w) for i, (x, w) in enumerate(zip(row, widths, strict=True))]
-        out.append((GAP + GAP.join(cells)).rstrip())
-    return [look.paint(out[0], DIM), *out[1:]]
-
-
-# ---- Markdown, figures, CSV ------------------------------------------------------------------------------------------
-
-
-def certificate_markdown(c: Certificate, pictures: Mapping[str, str] | None = None) -> str:
-    """A page: tables with their figures (file names by family; without files, bars of letters)."""
-    title = f"# The {c.grid} certificate"
-    parts = [title, "\n".join(wrap(f"**{safe.markdown(c.conclusion)}**", PAGE)), safe.markdown(opening(c)) + "."]
-    parts.append(_list([f"FAILS: {fault}" for fault in c.faults]))
-    for family, claims in families(c).items():
-        heads = [(head or "holds", "---:" if i in NUMBERS else "---") for i, head in enumerate(HEADS)]
-        parts += [f"## {safe.markdown(family)}", markdown_table(heads, [_escaped(claim_cells(each)) for each in claims])]
-        guides = ", ".join(dict.fromkeys(claim.documented for claim in claims))
-        parts += [f"What is said of them (guide: {guides}):", _list(sayings(claims)), _picture(family, claims, pictures)]
-        parts.append(_list(preference_sentences(c, family)))
-    if c.accuracy:
-        heads = [(head or "holds", "---:" if i in EXACT_NUMBERS else "---") for i, head in enumerate(EXACT_HEADS)]
-        parts += ["## closed forms against 50 digits", markdown_table(heads, [_escaped(row) for row in exact_cells(c)])]
-    parts.append(_list([f"warning: {warning}" for warning in c.warnings]))
-    made = ", ".join(f"{name} {version}" for name, version in c.versions.items())
-    parts.append(safe.markdown(f"Worked out with {made}.") if made else "")
-    parts.append(safe.code_span(c.signature) if c.signature else "")
-    return "\n\n".join(part for part in parts if part) + "\n"
-
-
-def _escaped(cells: Sequence[str]) -> list[str]:
-    """Cells of a table: the words made harmless, the numbers as they are."""
-    return [safe.markdown(cell) if i in WORDS else cell for i, cell in enumerate(cells)]
-
-
-def _list(said: Sequence[str]) -> str:
-    return "\n".join(line for each in said for line in wrap(f"- {safe.markdown(each)}", PAGE, GAP))
-
-
-def _picture(family: str, claims: Sequence[Held], pictures: Mapping[str, str] | None) -> str:
-    if pictures is not None and family in pictures:
-        return f"![{kinds_text(claims)} of each method]({pictures[family]})"
-    return "```\n" + "\n".join(bars(claims)) + "\n```"
+# ---- figures, CSV ----------------------------------------------------------------------------------------------------
 
 
 def ends(claim: Held) -> tuple[float, float]:
@@ -262,3 +281,9 @@ def certificate_csv(c: Certificate) -> str:
             numbers = ["" if (value := getattr(tried, name)) is None else value for name in found]
             writer.writerow([*(getattr(claim, name) for name in about), *numbers, claim.holds])
     return out.getvalue()
+
+
+def certificate_forest(c: Certificate) -> Forest | None:
+    """The defaults of all families on one axis, each with the least and the most that was found."""
+    drawn = [claim for claim in c.claims if claim.default and claim.kind == "coverage"] or list(c.claims)
+    return forest("the defaults", drawn[:DRAWN]) if drawn else None

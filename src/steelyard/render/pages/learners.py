@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
-from steelyard.render import safe
 from steelyard.render.digits import count_text
-from steelyard.render.layout import GAP, left, right, widest
-from steelyard.render.markdown import markdown_table
-from steelyard.render.terminal import Terminal
+from steelyard.render.safe import EMPTY
 from steelyard.results.comparison import Comparison
 
 WIDEST = 12  # classes of a pooled table that people read; the JSON has every table
@@ -63,34 +60,15 @@ def _span(sizes: Sequence[int]) -> str:
     return count_text(low) if low == high else f"{count_text(low)}-{count_text(high)}"
 
 
-def pooled_lines(c: Comparison, look: Terminal) -> list[str]:
-    """The pooled tables side by side in text: truth in rows, prediction in columns, baseline / candidate in each cell."""
-    grid = _grid(c, look.name)
-    if grid is None:
-        return []
-    widths = [widest(column) for column in zip(*grid, strict=True)]
-    lines = [
-        GAP + GAP.join([left(row[0], widths[0]), *(right(cell, w) for cell, w in zip(row[1:], widths[1:], strict=True))]).rstrip()
-        for row in grid
-    ]
-    return [] if widest(lines) > look.width else [_title(c), *lines]
-
-
-def pooled_markdown(c: Comparison) -> str:
-    """The same as a Markdown table."""
-    grid = _grid(c, safe.markdown)
-    if grid is None:
-        return ""
-    return f"{_title(c)}\n\n" + markdown_table([(grid[0][0], "---"), *((head, "---:") for head in grid[0][1:])], grid[1:])
-
-
-def _title(c: Comparison) -> str:
+def pooled_title(c: Comparison) -> str:
+    """What the pooled tables are."""
     times = c.details["repeats"] if c.details["test_size"] is None else None
     each = f"; every item is in it {times} times" if times is not None and times > 1 and not c.details["failures"] else ""
     return f"predictions pooled over the splits, baseline / candidate (rows: truth){each}"
 
 
-def _grid(c: Comparison, name: Callable[[str], str]) -> list[list[str]] | None:
+def pooled_grid(c: Comparison) -> list[list[str]] | None:
+    """Heads, then a row for each truth; None where there are no tables, or too many classes to read."""
     tables = c.details.get("tables") if is_cross_validation(c) else None
     if not tables or not tables["baseline"] or not tables["candidate"]:
         return None
@@ -105,8 +83,8 @@ def _grid(c: Comparison, name: Callable[[str], str]) -> list[list[str]] | None:
     if len(labels) > WIDEST:
         return None
     rows = [
-        [name(t), *(f"{count_text(counts[0].get((t, p), 0))} / {count_text(counts[1].get((t, p), 0))}" for p in labels)]
+        [t or EMPTY, *(f"{count_text(counts[0].get((t, p), 0))} / {count_text(counts[1].get((t, p), 0))}" for p in labels)]
         for t in labels
         if t in truths
     ]
-    return [["truth", *map(name, labels)], *rows]
+    return [["truth", *(label or EMPTY for label in labels)], *rows]

@@ -1,0 +1,293 @@
+"""What a page is made of: a word, a sentence and what to do, and below them blocks. A result becomes a page once; formats write pages.
+
+Nothing is escaped and nothing is laid out here: that is for the writers of text, Markdown and HTML. A block says in which of
+them it is `seen`: a curve drawn in signs is for a terminal, a list that can be searched for a browser.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, ClassVar
+
+from steelyard.render.digits import count_text
+
+if TYPE_CHECKING:
+    from steelyard.render.blocks import Block as Breakdown
+    from steelyard.render.estimates import RowBlock
+    from steelyard.render.pictures.forest import Forest
+    from steelyard.render.pictures.plane import Plane
+    from steelyard.results.plan import Curve
+
+CAP = 2000  # rows of a table on a page: more are searched in a file, not read
+DRAWN = 40  # rows of a forest
+TEXT, MARKDOWN, HTML = "text", "markdown", "html"
+ALL, WRITTEN = (TEXT, MARKDOWN, HTML), (TEXT, MARKDOWN)
+FLIPPED, DETAIL, ROW, WARNING, ALWAYS = 0, 1, 2, 3, 9  # worth: what is left out first of a page that grows too long
+SAMPLES = "#Samples"  # the one name of ours that looks like a reference of GitHub's
+TELLING = 10  # changed items that a page of text has room for
+OWN = "by itself"  # the head of a guard's own verdict, where it counted as something else
+FIRST, NOWHERE, LAST = "first", "nowhere", "last"
+Fact = tuple[str, str, str]  # a name, a number and what it means
+Pair = tuple[str, str]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Marked:
+    """A text in pieces, each with what it is beside another text: the same (""), only here and gone there (del), new here (ins)."""
+
+    pieces: Sequence[tuple[str, str]]
+
+
+Cell = str | Marked
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Block:
+    """What all blocks have: where they are seen, and what their rows are called where some must be left out.
+
+    tight: in text, right below the block before it. detail: in text, only where details were asked for.
+    """
+
+    shape: ClassVar[str]
+    seen: Sequence[str] = ALL
+    tight: bool = False
+    detail: bool = False
+    noun: str = ""
+    worth: int = ALWAYS
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Table(Block):
+    """Rows under heads. `numbers` are the columns that stand on their decimal points; the first column names the row.
+
+    ours: columns of numbers with brackets and signs that we wrote ourselves, which need no escape. label: the line above, in
+    text. columns: how text lays them out. narrow: the widest a cell of words may be in text. cut: the columns
+    that give way there, in their order. rest: the line below, in text. folded: the words to click on, if the
+    table is behind them. more: it goes on where the table before it ends, and is searched by the same box.
+    """
+
+    shape: ClassVar[str] = "table"
+    caption: str = ""
+    heads: Sequence[str]
+    rows: Sequence[Sequence[Cell]]
+    numbers: Sequence[int] = ()
+    ours: Sequence[int] = ()
+    note: str = ""
+    search: bool = False
+    folded: str = ""
+    more: bool = False
+    label: str = ""
+    columns: str = "cut"
+    narrow: int = 0
+    cut: Sequence[int] = ()
+    rest: str = ""
+    worth: int = ROW
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Picture(Block):
+    """A drawing, and the numbers behind it. curve: where text can draw it too.
+
+    In Markdown it is a link to its file, or else its signs.
+    """
+
+    shape: ClassVar[str] = "picture"
+    drawing: Forest | Plane | None = None
+    table: Table | None = None
+    note: str = ""
+    curve: Curve | None = None
+    signs: Sequence[str] = ()
+    file: str = ""
+    seen: Sequence[str] = (HTML,)
+
+    @property
+    def svg(self) -> str:
+        return "" if self.drawing is None else self.drawing.svg()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Beside(Block):
+    """Pictures side by side where the page is wide enough."""
+
+    shape: ClassVar[str] = "beside"
+    pictures: Sequence[Picture]
+    seen: Sequence[str] = (HTML,)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Estimates(Block):
+    """Estimates with their intervals, each drawn beside its numbers in signs: rows under heads, or one breakdown of them."""
+
+    shape: ClassVar[str] = "estimates"
+    sections: Sequence[RowBlock] = ()
+    breakdown: Breakdown | None = None
+    seen: Sequence[str] = (TEXT,)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Facts(Block):
+    """Names, numbers and what they mean, in groups. plain: in text, as they are, not on their decimal points."""
+
+    shape: ClassVar[str] = "facts"
+    caption: str
+    groups: Sequence[Sequence[Fact]]
+    plain: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Notes(Block):
+    """Labels, each with a sentence. label: the line above them, in text and Markdown, where they are then a list of their own."""
+
+    shape: ClassVar[str] = "notes"
+    pairs: Sequence[Pair]
+    label: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Sentences(Block):
+    """Sentences: a list, or (listed = False) lines.
+
+    In text: hang is what the further lines of one begin with, bulleted makes a list there too, paint is the code of a colour.
+    columns: where Markdown breaks its lines, on a page that is kept and compared.
+    """
+
+    shape: ClassVar[str] = "sentences"
+    said: Sequence[str]
+    listed: bool = True
+    hang: str = "  "
+    bulleted: bool = False
+    paint: str = ""
+    columns: int = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Findings(Block):
+    """A place, a level, a sentence and a code each, as compilers write them, so that editors jump to it."""
+
+    shape: ClassVar[str] = "findings"
+    entries: Sequence[tuple[str, str, str, str]]
+    seen: Sequence[str] = (TEXT,)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Heading(Block):
+    """A name above blocks, words beside it, and a picture in signs; a page of HTML has the section's title instead.
+
+    In Markdown a heading of its level, or (strong) only bold.
+    """
+
+    shape: ClassVar[str] = "heading"
+    name: str
+    beside: str = ""
+    signs: str = ""
+    strong: bool = False
+    level: int = 3
+    seen: Sequence[str] = WRITTEN
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Signs(Block):
+    """A small picture in signs; a terminal that shows no more than ASCII shows none."""
+
+    shape: ClassVar[str] = "signs"
+    signs: str
+    seen: Sequence[str] = (TEXT,)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Code(Block):
+    """Lines as they are. quoted: a text that somebody wrote, and no command."""
+
+    shape: ClassVar[str] = "code"
+    lines: Sequence[str]
+    label: str = ""
+    quoted: bool = False
+    seen: Sequence[str] = WRITTEN
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Lead(Block):
+    """Where the page's sentence stands in text, if not at its top: below a list, it is what the eye meets. beside: words after it."""
+
+    shape: ClassVar[str] = "lead"
+    beside: str = ""
+    seen: Sequence[str] = (TEXT,)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Matrix(Block):
+    """Truth in rows, prediction in columns; `heat` from 0 to 5 shades a cell by its share of the row."""
+
+    shape: ClassVar[str] = "matrix"
+    caption: str
+    labels: Sequence[str]
+    rows: Sequence[tuple[str, Sequence[tuple[str, int, bool]]]]
+    note: str = ""
+    seen: Sequence[str] = (HTML,)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Inside(Block):
+    """Other pages: in HTML each folded behind its first line, in text in brief, in Markdown under a heading of their own."""
+
+    shape: ClassVar[str] = "inside"
+    parts: Sequence[Page]
+    seen: Sequence[str] = (HTML,)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Section:
+    """Blocks under a title, which only HTML shows."""
+
+    title: str
+    blocks: Sequence[Block]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Page:
+    """One answer: the word and what it is about, the sentence, what to do, and all that is behind it.
+
+    `tone` is pass, regression, inconclusive or plain: it picks a mark and a colour, which only repeat the word.
+    In text and Markdown: title is the heading of Markdown; a `headed` page begins with the word, the sentence and what to do, as in
+    HTML; led says where the sentence stands; columns where Markdown breaks its lines; written_warnings are those of the pages
+    inside, said once for all of them. signs: the answer as one line of signs, and what they mean. before: pages that this one
+    goes on from.
+    """
+
+    word: str
+    about: str
+    tone: str = "plain"
+    lead: str = ""
+    step: str = ""
+    command: Sequence[Sequence[str]] = ()  # lines of words that stay together
+    sections: Sequence[Section] = ()
+    warnings: Sequence[str] = ()
+    written_warnings: Sequence[str] = ()
+    hints: Sequence[str] = ()
+    methods: Sequence[Pair] = field(default=())
+    signature: str = ""
+    title: str = ""
+    level: int = 2
+    headed: bool = False
+    led: str = FIRST
+    columns: int = 0
+    signs: Pair = ("", "")
+    before: Sequence[Page] = ()
+
+    def blocks(self, seen: str) -> list[Block]:
+        """The blocks of one format, in their order."""
+        return [block for section in self.sections for block in section.blocks if seen in block.seen]
+
+
+def capped(caption: str, heads: Sequence[str], rows: Sequence[Sequence[Cell]], *, folded: str = "", **more: object) -> Table:
+    """A table of at most CAP rows on a page of HTML, with a note about the rest; long ones can be searched."""
+    over = len(rows) - CAP
+    note = f"The first {count_text(CAP)} of {count_text(len(rows))} rows; --format json has them all." if over > 0 else ""
+    search = len(rows) > 12 and not folded
+    return Table(caption=caption, heads=heads, rows=rows, note=note, search=search, folded=folded, **more)  # type: ignore[arg-type]
+
+
+def filled(*sections: Section | None) -> list[Section]:
+    """The sections that have something to say."""
+    return [section for section in sections if section is not None and section.blocks]

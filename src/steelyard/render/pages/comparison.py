@@ -1,0 +1,300 @@
+"""The page of a comparison: who is ahead, by how much, against what would matter, and on which items."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from steelyard.render.curve_text import figure
+from steelyard.render.digits import NONE, count_text, number_texts, p_is, p_text, row_texts
+from steelyard.render.estimates import RowBlock
+from steelyard.render.page import (
+    DRAWN,
+    HTML,
+    MARKDOWN,
+    TELLING,
+    TEXT,
+    WRITTEN,
+    Block,
+    Estimates,
+    Heading,
+    Page,
+    Picture,
+    Section,
+    Sentences,
+    Table,
+    capped,
+    filled,
+)
+from steelyard.render.pages.learners import pooled_grid, pooled_title, split_facts
+from steelyard.render.pages.measurement import bar, standard_errors
+from steelyard.render.pages.registry import Extra, Flips
+from steelyard.render.pages.verdict import CHANGED, TELLING_FIRST, flip_table, item_tables
+from steelyard.render.pictures.forest import Forest, GuideLine
+from steelyard.render.pictures.plane import Line, curve_plane, plane_of
+from steelyard.render.safe import EMPTY
+from steelyard.results.comparison import Comparison
+from steelyard.results.measurement import Row
+from steelyard.results.plan import Curve
+
+MINUS, GAP_NAME = "difference", "candidate - baseline"
+ZERO = GuideLine(at=0.0, name="no difference")
+
+
+def comparison_page(c: Comparison, extra: Extra) -> Page:
+    """The comparison as a page."""
+    lower = "" if c.higher_is_better else " (lower is better)"
+    sized = f"{count_text(c.n)} items, {c.design}"
+    systems, gap = rows_of(c)
+    named = list(zip((c.baseline.name, c.candidate.name, MINUS), (*systems, gap), strict=True))
+    return Page(
+        word="compared",
+        about=f"{c.baseline.name} and {c.candidate.name}, {metric_name(c)}{lower}",
+        lead=c.conclusion,
+        step=f"{sized}; the difference is candidate minus baseline.",
+        sections=filled(
+            Section(title="", blocks=[Sentences(said=[f"{sized}; {metric_name(c)}{lower}"], listed=False, seen=WRITTEN)]),
+            _difference(c),
+            _believed(c, extra.densities.get("difference")),
+            _systems(c),
+            Section(title="", blocks=[Sentences(said=facts(c), seen=WRITTEN)]),
+            Section(title="", blocks=[Sentences(said=[standard_errors(named)], detail=True, seen=(TEXT,)), *_pooled(c), *_telling(c)]),
+            _slices(c),
+            _splits(c),
+            Section(title="What it rests on", blocks=[Sentences(said=facts(c), seen=(HTML,))]),
+            _items(c, extra.flips),
+        ),
+        warnings=c.warnings,
+        methods=[("design", c.design), ("test", f"{c.test.name}, {c.test.alternative}")],
+        signature=c.signature,
+    )
+
+
+def gap_forest(c: Comparison) -> Forest:
+    """The difference with its interval, against no difference and the margin on either side."""
+    _, gap = rows_of(c)
+    rules = [ZERO]
+    if c.equivalence is not None and c.equivalence.get("margin"):
+        margin = c.equivalence["margin"]
+        rules += [GuideLine(at=side * margin, name=f"margin {figure(side * margin)}", sort="margin") for side in (-1, 1)]
+    good = "right" if c.higher_is_better else "left"
+    return Forest(
+        title=f"{c.candidate.name} minus {c.baseline.name}, {metric_name(c)}",
+        bars=[bar("candidate - baseline", gap)],
+        rules=rules,
+        axis=f"candidate better to the {good}",
+    )
+
+
+def _difference(c: Comparison) -> Section | None:
+    drawing = gap_forest(c)
+    return Section(title="The difference", blocks=[Picture(drawing=drawing)]) if c.difference.estimate is not None else None
+
+
+def _believed(c: Comparison, density: Curve | None) -> Section | None:
+    blocks: list[Block] = []
+    if density is not None:
+        blocks.append(Picture(drawing=curve_plane(density, "What is believed about the difference")))
+    if c.probability_candidate_better is not None:
+        shares = [["candidate better", _chance(c.probability_candidate_better)]]
+        rope = (c.equivalence or {}).get("rope")
+        if rope:
+            named = (("worse by more than the margin", "worse"), ("within the margin", "equivalent"), ("better by more", "better"))
+            shares += [[name, _chance(rope[key])] for name, key in named]
+        blocks.append(
+            Table(caption=f"Probabilities{prior_words(c)}", heads=["that the", "probability"], rows=shares, numbers=(1,), seen=(HTML,))
+        )
+    return Section(title="What is believed", blocks=blocks) if blocks else None
+
+
+def _chance(p: float) -> str:
+    """A probability that is believed is never certainty."""
+    return "> 0.9999" if p >= 0.99995 else "< 0.0001" if p < 0.00005 else f"{p:.4f}"
+
+
+def _systems(c: Comparison) -> Section:
+    systems, gap = rows_of(c)
+    names = (c.baseline.name, c.candidate.name)
+    drawing = Forest(title="Both systems", bars=[bar(name, row) for name, row in zip(names, systems, strict=True)], axis=metric_name(c))
+    rows = [[name, *row_texts(row), count_text(row.n)] for name, row in zip((*names, GAP_NAME), (*systems, gap), strict=True)]
+    heads = ["system", "estimate", "interval", "n"]
+    table = Table(caption="Both systems and their difference", heads=heads, rows=rows, numbers=(1, 3), seen=(HTML,))
+    written = Table(heads=heads[:-1], rows=[row[:-1] for row in rows], numbers=(1,), ours=(1, 2), noun="rows", seen=(MARKDOWN,))
+    own = RowBlock(head="system", names=names, rows=systems, scale=systems)
+    signs = Estimates(sections=[own, RowBlock(head=MINUS, names=[GAP_NAME], rows=[gap], scale=[gap])])
+    drawn = [Picture(drawing=drawing)] if drawing.scale is not None else []
+    return Section(title="Both systems", blocks=[signs, written, *drawn, table])
+
+
+def _telling(c: Comparison) -> list[Block]:
+    """The most telling items as text and Markdown have them; without truths, text has no column for them."""
+    items = c.telling[:TELLING]
+    if not items:
+        return []
+    truths = any(item["truth"] is not None for item in items)
+    keys = ["id", *(["truth"] if truths else []), "baseline", "candidate"]
+    heads = ["item" if key == "id" else key for key in keys]
+    rows = [[item["change"], *(_cell(item[key]) for key in keys)] for item in items]
+    text = Table(heads=["", *heads], rows=rows, label=TELLING_FIRST, columns="left", ours=(0,), narrow=24, seen=(TEXT,))
+    return [text, Table(heads=["change", *heads], rows=rows, ours=(0,), noun="items", seen=(MARKDOWN,))]
+
+
+def _cell(value: Any) -> str:
+    return "" if value is None else f"{value:g}" if isinstance(value, float) else str(value)
+
+
+def _pooled(c: Comparison) -> list[Block]:
+    """The pooled tables side by side: truth in rows, prediction in columns, baseline / candidate in each cell."""
+    grid = pooled_grid(c)
+    if grid is None:
+        return []
+    title, numbers = pooled_title(c), range(1, len(grid[0]))
+    return [
+        Heading(name=title, strong=True, seen=(MARKDOWN,)),
+        Table(heads=grid[0], rows=grid[1:], numbers=numbers, ours=numbers, label=title, columns="right", noun="classes", seen=WRITTEN),
+    ]
+
+
+def _items(c: Comparison, flips: Flips | None) -> Section | None:
+    blocks: list[Block] = [flip_table(c.flips, c.baseline.name, c.candidate.name)] if c.flips is not None else []
+    told, note = (c.telling, "") if flips is None else flips
+    if flips is None and c.flips is not None and (all_of := c.flips["baseline_only"] + c.flips["candidate_only"]) > len(told):
+        note = f"The {count_text(len(told))} most telling of {count_text(all_of)}; --flips-out FILE writes them all, and "
+        note += "steelyard report RESULT --flips FILE shows them here."
+    blocks += item_tables(told, ("baseline", "candidate"), note)
+    return Section(title=CHANGED, blocks=blocks) if blocks else None
+
+
+def _slices(c: Comparison) -> Section | None:
+    """A forest of the differences, and the table with p-values corrected over the slices of a column."""
+    if not c.slices:
+        return None
+    bars, rows = [], []
+    for part in c.slices:
+        name = f"{part['by']} = {part['value']}"
+        inner: Comparison | None = part["comparison"]
+        if inner is None:
+            rows.append([name, "", "undefined", NONE, NONE, NONE])
+            continue
+        gap = Row(metric=MINUS, estimate=inner.difference.estimate, n=inner.n, interval=inner.difference.interval)
+        bars.append(bar(name, gap))
+        rows.append([name, count_text(inner.n), *row_texts(gap), p_text(inner.p_value), p_text(part["p_adjusted"])])
+    heads = ["slice", "n", MINUS, "interval", "p", "p corrected"]
+    table = capped("Difference by slice", heads, rows, numbers=(1, 2, 4, 5), folded="The numbers", seen=(HTML,))
+    written = Table(heads=heads, rows=rows, columns="left", ours=range(1, 6), narrow=32, noun="slices", seen=WRITTEN)
+    drawing = Forest(title="Difference by slice", bars=bars[:DRAWN], rules=[ZERO], axis="candidate minus baseline")
+    note = f"The first {DRAWN} of {count_text(len(bars))} are drawn." if len(bars) > DRAWN else ""
+    drawn = Picture(drawing=drawing, table=table, note=note) if drawing.scale is not None else table
+    return Section(title="By slice", blocks=[written, drawn])
+
+
+def _splits(c: Comparison) -> Section | None:
+    """Split by split, where learners were compared by cross-validation, and the pooled predictions."""
+    blocks: list[Block] = []
+    splits: Sequence[Mapping[str, Any]] = c.details.get("splits") or ()
+    known = [(i, one) for i, one in enumerate(splits, 1) if one.get("baseline") is not None and one.get("candidate") is not None]
+    if known:
+        lines = [
+            Line(name=c.candidate.name, places=[(i, one["candidate"]) for i, one in known], dots=True),
+            Line(name=c.baseline.name, places=[(i, one["baseline"]) for i, one in known], sort="goal", dots=True),
+        ]
+        rows = [[str(i), f"{one['baseline']:.4f}", f"{one['candidate']:.4f}"] for i, one in known]
+        table = capped("Scores split by split", ["split", c.baseline.name, c.candidate.name], rows, numbers=(0, 1, 2), folded="The numbers")
+        blocks.append(Picture(drawing=plane_of("Scores split by split", "split", metric_name(c), lines), table=table))
+    grid = pooled_grid(c)
+    if grid is not None:
+        blocks.append(Table(caption=pooled_title(c), heads=grid[0], rows=grid[1:], numbers=range(1, len(grid[0])), seen=(HTML,)))
+    return Section(title="Split by split", blocks=blocks) if blocks else None
+
+
+# ---- what it rests on -------------------------------------------------------------------------------------------------
+
+
+def rows_of(c: Comparison) -> tuple[list[Row], Row]:
+    """The two systems and their difference as rows."""
+    own = [c.details.get("n_baseline", c.n), c.details.get("n_candidate", c.n)]
+    systems = [
+        Row(metric=c.metric, estimate=s.estimate, n=n, interval=s.interval, standard_error=s.standard_error)
+        for s, n in zip((c.baseline, c.candidate), own, strict=True)
+    ]
+    gap = c.difference
+    return systems, Row(metric=MINUS, estimate=gap.estimate, n=c.n, interval=gap.interval, standard_error=gap.standard_error)
+
+
+def metric_name(c: Comparison) -> str:
+    """The metric, with its class in brackets where it has one."""
+    return f"{c.metric}[{c.details['label'] or EMPTY}]" if "label" in c.details else c.metric
+
+
+def prior_words(c: Comparison) -> str:
+    """What P(candidate better) rests on."""
+    if c.details.get("prior_scale") is not None:
+        return f", if true differences have a standard deviation of {c.details['prior_scale']:g}"
+    if "prior_sd" not in c.details:  # answers of 0.1.0 do not say
+        return ""
+    size = c.details["prior_sd"]
+    return f", with a prior that expects differences of {'any size' if size is None else f'about {size:.2g}'} (see --prior-scale)"
+
+
+def facts(c: Comparison) -> list[str]:
+    """What the comparison rests on, a sentence each, the same in text and in Markdown."""
+    out = [test_sentence(c)]
+    if "log" in c.details:
+        out.append("log: " + ", ".join(f"{what} {value}" for what, value in c.details["log"].items()))
+    if c.flips is not None:
+        f = c.flips
+        out.append(
+            f"right only with the candidate: {count_text(f['candidate_only'])}; only with the baseline: {count_text(f['baseline_only'])}; "
+            f"both: {count_text(f['both'])}; neither: {count_text(f['neither'])}"
+        )
+    if "wins" in c.details:
+        out.append("; ".join(f"{word}: {count_text(c.details[word])}" for word in ("wins", "ties", "losses")))
+    if "variance_within_share" in c.details:
+        share = c.details["variance_within_share"]
+        out.append(f"run-to-run noise within items is {share:.0%} of the variance of the difference")
+    if c.probability_candidate_better is not None:
+        out.append(f"P(candidate better) = {c.probability_candidate_better:.3f}{prior_words(c)}")
+    if c.equivalence is not None:
+        e = c.equivalence
+        word = "equivalent" if e["equivalent"] else "not worse" if e["non_inferior"] else "neither equivalence nor non-inferiority shown"
+        out.append(f"margin {e['margin']:g}: {word} (p not worse {p_text(e['p_lower'])}, p equivalent {p_text(e['p_value'])})")
+        if "rope" in e:
+            r = e["rope"]
+            out.append(
+                f"P(worse by more) = {r['worse']:.3f}, P(within the margin) = {r['equivalent']:.3f}, P(better by more) = {r['better']:.3f}"
+            )
+    gain = c.details.get("pairing_gain")
+    together = [f"correlation {c.correlation:.2f}"] if c.correlation is not None else []
+    if isinstance(gain, float):
+        together.append(f"separate test sets would need {gain:.1f} times the items")
+    if together:
+        out.append("; ".join(together))
+    out += [sentence for found in c.details.get("over_tasks", ()) for sentence in _over_tasks(found)]
+    out += split_facts(c)
+    if c.mde is not None:
+        out.append(f"could find a difference of {number_texts(c.mde, None, None, c.mde / 10)[0]} with power 0.8")
+    return out
+
+
+def _over_tasks(found: Mapping[str, Any]) -> list[str]:
+    """What all values of a slice column say together."""
+    where = f"over {found['tasks']} values of {found['by']}"
+    out = []
+    if "pooled_sign_flip" in found:
+        pooled = found["pooled_sign_flip"]
+        mean = number_texts(pooled["mean_difference"], None, None, 0.005)[0]
+        out.append(f"{where}: mean difference {mean}, pooled sign-flip {p_is(pooled['p_value'])}")
+    if "fisher" in found:
+        out.append(f"{where}: candidate better, Fisher's combined {p_is(found['fisher']['p_value'])}")
+    return out
+
+
+def test_sentence(c: Comparison) -> str:
+    """The test, its side and its p-value."""
+    t = c.test
+    exact = " (exact)" if t.details.get("exact") else ""
+    share = ""
+    if "share" in t.details:
+        of = f" of {count_text(t.details['draws'])} resamples" if "draws" in t.details else " of resamples"
+        share = f"; share{of} {t.details['share']:.4g}, side: {t.details['side']}"
+    return f"test: {t.name}{exact}, {t.alternative}, {p_is(t.p_value)}{share}"

@@ -1,0 +1,199 @@
+"""The page of a leaderboard: systems with their intervals and tiers, the pairs, and a drawing of the critical difference."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from steelyard.render import safe
+from steelyard.render.digits import count_text, p_is, p_text, row_texts
+from steelyard.render.estimates import RowBlock
+from steelyard.render.page import (
+    DRAWN,
+    HTML,
+    MARKDOWN,
+    NOWHERE,
+    TEXT,
+    WRITTEN,
+    Block,
+    Estimates,
+    Page,
+    Picture,
+    Section,
+    Sentences,
+    Table,
+    capped,
+    filled,
+)
+from steelyard.render.pages.measurement import bar, standard_errors
+from steelyard.render.pictures.forest import Bar, Forest
+from steelyard.results.comparison import Leaderboard
+from steelyard.results.measurement import Row
+from steelyard.rounding import nearest
+
+TIERS = "systems of one tier could not be told apart from the tier's best"
+ROOM = 40  # columns of the ranks that are drawn in signs
+
+
+def board_forest(board: Leaderboard) -> Forest:
+    """Every system with its interval, its tier in front."""
+    rows = [
+        (f"{r['tier']}. {r['name']}", Row(metric=board.metric, estimate=r["estimate"], n=board.n, interval=r["interval"]))
+        for r in board.rows
+    ]
+    return Forest(title=f"{board.metric} of every system", bars=[bar(name, row) for name, row in rows[:DRAWN]], axis=board.metric)
+
+
+def leaderboard_page(board: Leaderboard, _: object) -> Page:
+    """The leaderboard as a page."""
+    first = [r["name"] for r in board.rows if r["tier"] == board.rows[0]["tier"]] if board.rows else []
+    counted = f"{count_text(board.n)} items"
+    top: list[Block] = [
+        Sentences(said=[f"{counted}; {board.metric}; {TIERS}"], hang="", seen=(TEXT,)),
+        Sentences(said=[f"{counted}; {board.metric}; correction: {board.correction}"], listed=False, seen=(MARKDOWN,)),
+    ]
+    return Page(
+        word="leaderboard",
+        about=f"{count_text(len(board.rows))} systems, {board.metric}",
+        lead=f"{', '.join(first[:5])}{' ...' if len(first) > 5 else ''}: first tier" if first else "",
+        step=f"{counted}. {TIERS.capitalize()}.",
+        sections=filled(
+            Section(title="", blocks=top),
+            _systems(board),
+            _pairs(board),
+            Section(title="", blocks=[Sentences(said=_omnibus(board), listed=False, seen=WRITTEN)] if board.omnibus else []),
+            _ranks(board),
+        ),
+        warnings=board.warnings,
+        methods=[("correction", board.correction), *(("omnibus", said) for said in _omnibus(board))],
+        signature=board.signature,
+        led=NOWHERE,
+    )
+
+
+def _systems(board: Leaderboard) -> Section:
+    rows = [_row(board, r) for r in board.rows]
+    names = [r["name"] for r in board.rows]
+    cells = [[str(r["tier"]), r["name"], *row_texts(row), count_text(row.n)] for r, row in zip(board.rows, rows, strict=True)]
+    heads = ["tier", "system", "estimate", "interval", "n"]
+    tiered = [f"{r['tier']}. {r['name'] or safe.EMPTY}" for r in board.rows]
+    drawing = board_forest(board)
+    return Section(
+        title="Systems",
+        blocks=[
+            Estimates(sections=[RowBlock(head="tier. system", names=tiered, rows=rows, scale=rows)]),
+            Sentences(said=[standard_errors(list(zip(names, rows, strict=True)))], detail=True, seen=(TEXT,)),
+            Table(heads=heads[:-1], rows=[row[:-1] for row in cells], numbers=(0, 2), ours=(0, 2, 3), noun="systems", seen=(MARKDOWN,)),
+            *([Picture(drawing=drawing)] if drawing.scale is not None else []),
+            capped("Systems by tier", heads, cells, numbers=(0, 2, 4), seen=(HTML,)),
+        ],
+    )
+
+
+def _row(board: Leaderboard, r: Mapping[str, Any]) -> Row:
+    error = r.get("standard_error")  # not in the files of the first version
+    return Row(metric=board.metric, estimate=r["estimate"], n=r.get("n", board.n), interval=r["interval"], standard_error=error)
+
+
+def _pairs(board: Leaderboard) -> Section | None:
+    if not board.pairs:
+        return None
+    rows = []
+    for pair in board.pairs:
+        gap = Row(metric="difference", estimate=pair.difference.estimate, n=pair.n, interval=pair.difference.interval)
+        adjusted = p_text(pair.details.get("p_adjusted"))
+        rows.append([pair.baseline.name, pair.candidate.name, *row_texts(gap), p_text(pair.p_value), adjusted])
+    heads = ["baseline", "candidate", "difference", "interval", "p", f"p ({board.correction})"]
+    written = Table(heads=heads, rows=rows, label="all pairs", columns="left", ours=range(2, 6), narrow=20, noun="pairs", seen=WRITTEN)
+    return Section(
+        title="All pairs", blocks=[written, capped("All pairs, candidate minus baseline", heads, rows, numbers=(2, 4, 5), seen=(HTML,))]
+    )
+
+
+def _omnibus(board: Leaderboard) -> list[str]:
+    found = board.omnibus
+    if found is None:
+        return []
+    return [f"all systems equal? {found['name']}: {found['statistic']:.4g} on {found['df']} degrees of freedom, {p_is(found['p_value'])}"]
+
+
+def _ranks(board: Leaderboard) -> Section | None:
+    """Mean ranks over datasets with Nemenyi's critical difference drawn as a bar."""
+    found = board.ranks
+    if found is None:
+        return None
+    reach = found["critical_difference"]
+    order = sorted(zip(found["mean_ranks"], found["names"], strict=True))
+    tests = f"Friedman {p_is(found['p_chi2'])}, Iman-Davenport {p_is(found['p_f'])}"
+    head = f"mean ranks over {found['datasets']} datasets"
+    means = "a bar that reaches another's start cannot tell them apart"
+    foot = f"bars start at a system's rank and are one critical difference long: {means}"
+    note = (
+        f"Bars begin at a system's mean rank over {count_text(found['datasets'])} datasets and are one critical difference "
+        f"({reach:.3g}, Nemenyi) long: {means}. {tests}."
+    )
+    bars = [Bar(name=name, estimate=rank, low=rank, high=rank + reach, said=f"{rank:.2f}") for rank, name in order[:DRAWN]]
+    drawing = Forest(title="Mean ranks with the critical difference", bars=bars, axis="mean rank, 1 is best")
+    return Section(
+        title="Ranks",
+        blocks=[
+            Sentences(said=[f"{head}; {tests}; critical difference {reach:.3g} (Nemenyi)"], hang="", seen=(TEXT,)),
+            Table(
+                heads=["rank", "system", ""], rows=_signs(order, reach), columns="left", ours=(0, 2), narrow=24, tight=True, seen=(TEXT,)
+            ),
+            Sentences(said=[foot], hang="", tight=True, seen=(TEXT,)),
+            Sentences(said=[f"{head.capitalize()}, critical difference {reach:.3g} (Nemenyi):"], listed=False, seen=(MARKDOWN,)),
+            Sentences(said=[f"{rank:.2f} {name}" for rank, name in order], seen=(MARKDOWN,)),
+            Picture(drawing=drawing, note=note),
+        ],
+    )
+
+
+def _signs(order: list[tuple[float, str]], reach: float) -> list[list[str]]:
+    """A bar of signs for each system, from its rank, one critical difference long."""
+    scale = ROOM / max(1, len(order) - 1)
+    rows = []
+    for rank, name in order:
+        at = nearest((rank - 1) * scale)
+        long = min(max(1, nearest(reach * scale)), ROOM + 1 - at)
+        rows.append([f"{rank:.2f}", name, " " * at + "━" * long])
+    return rows
+
+
+def critical_difference_svg(board: Leaderboard) -> str:
+    """The critical-difference diagram as a self-contained SVG with a title and a description."""
+    found = board.ranks
+    if found is None:
+        return ""
+    order = sorted(zip(found["mean_ranks"], found["names"], strict=True))
+    k, width, left_edge = len(order), 640, 40
+    height = 80 + 26 * k
+    step = (width - 2 * left_edge) / max(1, k - 1)
+
+    def x(rank: float) -> float:
+        return left_edge + (rank - 1) * step
+
+    out = [
+        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}" role="img" aria-labelledby="t d"',
+        ' font-family="sans-serif" font-size="13" stroke="currentColor" fill="currentColor">',
+        '<title id="t">Critical difference diagram</title>',
+        f'<desc id="d">Mean ranks over {found["datasets"]} datasets; a bar is one critical difference long.</desc>',
+        f'<line x1="{x(1):.1f}" y1="40" x2="{x(k):.1f}" y2="40"/>',
+    ]
+    out += [
+        f'<line x1="{x(t):.1f}" y1="36" x2="{x(t):.1f}" y2="44"/><text stroke="none" x="{x(t):.1f}" y="30" text-anchor="middle">{t}</text>'
+        for t in range(1, k + 1)
+    ]
+    for place, (rank, name) in enumerate(order):
+        y = 66 + 26 * place
+        end = min(x(rank + found["critical_difference"]), width - 4)
+        out += [
+            f'<circle cx="{x(rank):.1f}" cy="40" r="4"/>',
+            f'<text stroke="none" x="{left_edge}" y="{y}">{_xml(name)} ({rank:.2f})</text>',
+            f'<line x1="{x(rank):.1f}" y1="{y + 6}" x2="{end:.1f}" y2="{y + 6}" stroke-width="3"/>',
+        ]
+    return "\n".join([*out, "</svg>"]) + "\n"
+
+
+def _xml(text: str) -> str:
+    return safe.terminal(text).replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;").replace('"', "&quot;")

@@ -1,0 +1,247 @@
+"""The page of a suite of guards: one line per guard, the worst first, then the sentence, the waivers and what is behind each red one."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from steelyard.render.digits import NONE, count_text, percent
+from steelyard.render.page import (
+    ALL,
+    HTML,
+    MARKDOWN,
+    OWN,
+    TEXT,
+    WARNING,
+    WRITTEN,
+    Block,
+    Inside,
+    Lead,
+    Notes,
+    Page,
+    Picture,
+    Section,
+    Sentences,
+    Table,
+    capped,
+    filled,
+)
+from steelyard.render.pages.verdict import CHANGED, gap_forest, judged_page
+from steelyard.render.pictures.forest import Bar, Forest, GuideLine
+from steelyard.render.terminal import DIM
+from steelyard.render.verdict_facts import IDLE, flips_text, p_beside, score_text, spec_text, waiver_text, who
+from steelyard.results.verdict import Suite, Verdict
+
+ORDER = ("regression", "inconclusive", "unconfirmed", "waived", "advisory", "pass")  # the worst first
+FIGURES = ("n", "reference", "run", "difference", "p", "adjusted p")
+UNCONFIRMED = "red alone, not after the correction"
+NAMED = 5  # guards that are named for one warning
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GuardLine:
+    """A verdict and its place in the suite."""
+
+    verdict: Verdict
+    row: Mapping[str, Any]
+
+    @property
+    def counts_as(self) -> str:
+        return str(self.row.get("counts_as") or self.verdict.verdict)
+
+    @property
+    def tier(self) -> str:
+        return str(self.row.get("tier") or self.verdict.tier or "")
+
+    @property
+    def waiver(self) -> Mapping[str, Any] | None:
+        found = self.row.get("waiver") or self.verdict.waiver
+        return found if isinstance(found, Mapping) else None if found is None else {"reason": str(found)}
+
+    @property
+    def clean(self) -> bool:
+        """Nothing to say beyond its line."""
+        return self.verdict.verdict == "pass" and self.counts_as in ("pass", "advisory")
+
+    @property
+    def word(self) -> str:
+        """What it counted as; what turns a suite is in capitals."""
+        return self.counts_as.upper() if self.counts_as in ("regression", "inconclusive") else self.counts_as
+
+
+def guards(s: Suite) -> list[GuardLine]:
+    """Every verdict with its row, the worst first, else in the order of the suite file."""
+    rows = list(s.rows)
+    found = [GuardLine(verdict=v, row=_row(v, i, rows)) for i, v in enumerate(s.verdicts)]
+    return sorted(found, key=lambda g: ORDER.index(g.counts_as) if g.counts_as in ORDER else 0)
+
+
+def _row(v: Verdict, i: int, rows: Sequence[Mapping[str, Any]]) -> Mapping[str, Any]:
+    """By place, if the names agree; else by name, if that is clear."""
+    if i < len(rows) and _names_agree(v, rows[i]):
+        return rows[i]
+    fits = [row for row in rows if _names_agree(v, row)]
+    return fits[0] if len(fits) == 1 else {}
+
+
+def _names_agree(v: Verdict, row: Mapping[str, Any]) -> bool:
+    return bool(row.get("task", v.task) == v.task and row.get("model", v.model) == v.model)
+
+
+def tally(found: Sequence[GuardLine]) -> str:
+    """How many counted as what: 24 guards: 1 regression, 23 pass."""
+    counts = {word: sum(g.counts_as == word for g in found) for word in dict.fromkeys([*ORDER, *(g.counts_as for g in found)])}
+    listed = ", ".join(f"{count_text(n)} {word}" for word, n in counts.items() if n)
+    return f"{count_text(len(found))} guard{'' if len(found) == 1 else 's'}" + (f": {listed}" if listed else "")
+
+
+def figures(g: GuardLine, alpha: float) -> list[str]:
+    """n, reference, run, the difference with its lower bound, p, adjusted p."""
+    v, shown = g.verdict, score_text(g.verdict)
+    lower = v.difference.get("lower")
+    gap = shown(v.difference.get("estimate")) + ("" if lower is None else f" [{shown(lower)}]")
+    scores = [shown(v.reference.get("value", v.threshold)), shown(v.candidate.get("value"))]
+    return [NONE if v.n is None else count_text(v.n), *scores, gap, p_beside(v.p_value, v.alpha), p_beside(g.row.get("p_adjusted"), alpha)]
+
+
+def legend(s: Suite) -> str:
+    """What the columns mean."""
+    return f"difference: up is good, [one-sided {percent(1 - s.alpha)} lower bound]; p adjusted by {s.correction} over the suite"
+
+
+def grouped_warnings(found: Sequence[GuardLine]) -> list[str]:
+    """The warnings of all guards, each once, with the guards that have it."""
+    by: dict[str, dict[str, None]] = {}
+    for g in found:
+        for warning in g.verdict.warnings:
+            by.setdefault(warning, {})[who(g.verdict)] = None
+    out = []
+    for warning, guarded in by.items():
+        names = list(guarded)
+        more = f" and {count_text(len(names) - NAMED)} more" if len(names) > NAMED else ""
+        out.append(f"{'; '.join(names[:NAMED])}{more}: {warning}")
+    return out
+
+
+def waived(found: Sequence[GuardLine]) -> list[tuple[GuardLine, str]]:
+    """Each waiver with its words, and whether it did anything."""
+    out = []
+    for g in found:
+        if g.waiver is not None:
+            said = waiver_text(g.waiver)
+            if g.counts_as != "waived" and not said.endswith(IDLE):
+                said += " (not needed: it passed)" if g.verdict.verdict == "pass" else IDLE
+            out.append((g, said))
+    return out
+
+
+# ---- the page --------------------------------------------------------------------------------------------------------
+
+
+def suite_page(s: Suite, _: object) -> Page:
+    """A suite: its table of verdicts, the waivers, and the report of each guard that did not simply pass."""
+    found = guards(s)
+    about = f"suite{f' {s.name}' if s.name else ''}, {tally(found)}"
+    drawing = suite_forest(s)
+    every = capped("Guards, the worst first", ["verdict", "guard", *FIGURES], _every(found, s), numbers=range(2, 8), seen=(HTML,))
+    return Page(
+        word=s.verdict,
+        about=about,
+        tone=s.verdict,
+        lead=s.conclusion,
+        sections=filled(
+            Section(title="Guards", blocks=[*_drawn(drawing), *_table(found, s), Lead(), every]),
+            _listed("Unconfirmed", [(g, UNCONFIRMED) for g in found if g.counts_as == "unconfirmed"], seen=WRITTEN),
+            _listed("Waivers", waived(found)),
+            Section(title="Behind each verdict", blocks=_behind(found)),
+        ),
+        warnings=s.warnings,
+        written_warnings=grouped_warnings(found),
+        methods=[("columns", legend(s))],
+        signature=s.signature,
+        title=f"{s.verdict.upper()}: {about}",
+        headed=True,
+    )
+
+
+def _drawn(drawing: Forest | None) -> list[Block]:
+    return [Picture(drawing=drawing)] if drawing is not None and drawing.scale is not None else []
+
+
+def _every(found: Sequence[GuardLine], s: Suite) -> list[list[str]]:
+    return [[g.word, who(g.verdict), *figures(g, s.alpha)] for g in found]
+
+
+def _table(found: Sequence[GuardLine], s: Suite) -> list[Block]:
+    """A line for each guard, its names in columns of their own."""
+    if not found:
+        return []
+    named = _names(found)
+    heads = ["verdict", *(head for head, _ in named), *FIGURES]
+    numbers = range(len(heads) - len(FIGURES), len(heads))
+    rows = [[g.word, *(cells[i] for _, cells in named), *figures(g, s.alpha)] for i, g in enumerate(found)]
+    strong = [[f"**{g.word}**" if g.word.isupper() else g.word, *row[1:]] for g, row in zip(found, rows, strict=True)]
+    return [
+        Table(heads=heads, rows=rows, numbers=numbers, columns="guards", seen=(TEXT,)),
+        Table(heads=heads, rows=strong, numbers=numbers, ours=(0, *numbers), noun="guards", seen=(MARKDOWN,)),
+        Sentences(said=[legend(s)], listed=False, tight=True, paint=DIM, seen=WRITTEN),
+    ]
+
+
+def _names(found: Sequence[GuardLine]) -> list[tuple[str, list[str]]]:
+    """The columns of words; one that nobody has is left out."""
+    own = [g.verdict for g in found]
+    named = [
+        ("task", [v.task for v in own]),
+        ("model", [v.model for v in own]),
+        ("spec", [spec_text(v.spec) for v in own]),
+        ("tier", [g.tier for g in found]),
+        (OWN, ["" if g.verdict.verdict == g.counts_as else g.verdict.verdict for g in found]),
+    ]
+    return [(head, cells) for head, cells in named if head in ("task", "model") or any(cells)]
+
+
+def _listed(title: str, entries: Sequence[tuple[GuardLine, str]], seen: Sequence[str] = ALL) -> Section | None:
+    if not entries:
+        return None
+    pairs = [(who(g.verdict), said) for g, said in entries]
+    block = Notes(pairs=pairs, label=f"{title}: {count_text(len(entries))}", worth=WARNING, noun=title.lower(), seen=seen)
+    return Section(title=title, blocks=[block])
+
+
+def _behind(found: Sequence[GuardLine]) -> list[Block]:
+    """What is behind each verdict: in text in brief, its numbers are in its line; in Markdown the report of what did not simply pass."""
+    made = [(g, judged_page(g.verdict, g.counts_as)) for g in found]
+    doubtful = [page for g, page in made if not g.clean]
+    brief = [
+        replace(
+            page,
+            methods=[] if g.verdict.flips is None else [("flips", flips_text(g.verdict.flips))],
+            sections=[section for section in page.sections if section.title == CHANGED],
+        )
+        for g, page in made
+        if not g.clean
+    ]
+    return [
+        Inside(parts=brief, seen=(TEXT,)),
+        Inside(parts=doubtful, seen=(MARKDOWN,)),
+        Inside(parts=[page for _, page in made]),
+    ]
+
+
+def suite_forest(s: Suite) -> Forest | None:
+    """The differences of all guards, where one scale serves them all."""
+    found = [g.verdict for g in guards(s)]
+    if not found or len({(v.scale, v.metric) for v in found}) != 1:
+        return None
+    bars = [forest.bars[0] for v in found if (forest := gap_forest(v)) is not None]
+    named = [Bar(name=who(v), estimate=b.estimate, low=b.low, high=b.high, said=b.said) for v, b in zip(found, bars, strict=False)]
+    if len(bars) != len(found):
+        return None
+    return Forest(
+        title="Change of every guard",
+        bars=named[:40],
+        rules=[GuideLine(at=0.0, name="no change")],
+        axis="worse to the left, better to the right",
+    )
