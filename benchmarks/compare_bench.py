@@ -40,15 +40,15 @@ from steelyard.infer.paired.randomization import randomize
 from steelyard.infer.paired.signflip import sign_flip
 from steelyard.infer.paired.sums import paired_resampled
 from steelyard.infer.paired.table import paired_bootstrap_test
+from steelyard.metrics.catalogue import parse
 from steelyard.metrics.sums import QUOTIENT
-from steelyard.metrics.table import statistic
 from steelyard.tally.joint import JointCounts
 from steelyard.tally.pairs import joint_of_codes
 from steelyard.tally.sums import sum_units
 
 DRAWS, K = 1000, 10
 NAMES = tuple(map(str, range(K)))
-MACRO = statistic("f1", average_of="macro")
+MACRO = parse("macro_f1").of_table()
 Ints = npt.NDArray[np.integer[Any]]
 Floats = npt.NDArray[np.float64]
 Three = tuple[Ints, Ints, Ints]

@@ -23,7 +23,7 @@ from benchmarks.timing import Row, Unmeasured, Wrong, at_least, at_most, below, 
 from steelyard.infer.intervals.table import table_bootstrap
 from steelyard.infer.posterior.metrics import f1_posterior
 from steelyard.items import Labels
-from steelyard.metrics.table import statistic
+from steelyard.metrics.catalogue import parse
 from steelyard.read.open_source import open_source
 from steelyard.tally.design import count_labels
 
@@ -136,7 +136,7 @@ def _exponents(taken: dict[str, dict[int, float]], *, quick: bool) -> Iterator[R
     for n in taken["ours"]:
         truth, prediction = labels(n, 10, kind=np.int32)
         counts = sy.Counts.table(np.bincount(truth * 10 + prediction, minlength=100).reshape(10, 10).tolist())
-        macro = statistic("f1", average_of="macro")
+        macro = parse("macro_f1").of_table()
         resampling[n] = cpu(lambda c=counts, s=macro: table_bootstrap(c, s, "percentile", draws=DRAWS), 5)
     for name, spent in (
         ("resampling alone, ours", resampling),

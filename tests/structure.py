@@ -69,9 +69,18 @@ def _without_types(node: ast.AST) -> Iterator[ast.AST]:
 # ---- counts ------------------------------------------------------------------------------------------------------------
 
 
+# Names of the catalogue that are words for other things too: a policy, a column, a reducer. They count where a metric is asked.
+WORDS = {"error", "ratio", "mean", "precision", "recall"}
+RATES = {"precision", "recall", "specificity"}  # also what a plan is told: options of a command and a function
+ABOUT_A_METRIC = re.compile(r"(?<![a-z])(metric|metrics|base|quantity)(?![a-z])")
+
+
 def names_of_metrics(tree: Tree) -> set[str]:
-    """Every name of the catalogue, read from the tree itself; words that mean much else besides are left out."""
-    code = "from steelyard.metrics.catalogue import FACTS; import json; print(json.dumps(sorted(FACTS)))"
+    """Every name of the catalogue, read from the tree itself."""
+    code = (
+        "import json, steelyard.metrics.catalogue as c\n"
+        "print(json.dumps(sorted(getattr(c, 'FACTS', None) or c.CATALOGUE)))"  # FACTS: trees of before
+    )
     run = subprocess.run(
         [sys.executable, "-c", code], capture_output=True, text=True, check=True, env={**os.environ, "PYTHONPATH": str(tree.root.parent)}
     )
@@ -79,21 +88,56 @@ def names_of_metrics(tree: Tree) -> set[str]:
 
 
 def asked_by_name(tree: Tree, names: set[str]) -> list[str]:
-    """Comparisons with the name of a metric, and collections of two names or more, outside metrics/: `module:line`."""
+    """A metric held against a name of the catalogue, and collections of two such names or more, outside metrics/: `module:line`.
+
+    A comparison counts if the name means a metric and nothing else, or if the other side is called a metric. What is handed to
+    `metric=` asks for metrics by name, as any user does.
+    """
     found = []
     for module in tree.modules:
-        if tree.room(module) in ("metrics", "proof"):
-            continue  # claims are about named metrics
-        parts = [node for node in ast.walk(tree.parsed(module)) if isinstance(node, ast.Compare | ast.Tuple | ast.List | ast.Set)]
-        compared = {id(inside) for node in parts if isinstance(node, ast.Compare) for inside in ast.walk(node)}
-        for node in parts:
-            if isinstance(node, ast.Compare):
-                asks = bool(_texts(node) & names)
-            else:
-                asks = id(node) not in compared and len(_texts(node) & names) >= 2
-            if asks:
+        if tree.room(module) in ("metrics", "proof") or ".read.logs." in module:
+            continue  # claims are about named metrics; logs have the names of other tools
+        whole = list(ast.walk(tree.parsed(module)))
+        passed = {
+            id(each)
+            for node in whole
+            if isinstance(node, ast.Call)
+            for keyword in node.keywords
+            if keyword.arg == "metric"
+            for each in ast.walk(keyword.value)
+        }
+        compared: set[int] = set()
+        for node in (each for each in whole if isinstance(each, ast.Compare)):
+            compared |= {id(inside) for inside in ast.walk(node)}
+            if _asks_a_metric(node, names):
                 found.append(f"{module}:{node.lineno}")
+        loose = (node for node in whole if id(node) not in compared | passed)
+        found += [f"{module}:{node.lineno}" for node in loose if _lists_metrics(_members(node), names)]
     return sorted(set(found))
+
+
+def _lists_metrics(members: set[str], names: set[str]) -> bool:
+    """Two names or more, and most of what is listed: keys of a signature and columns of a file have words in common with metrics."""
+    listed = members & names
+    return len(listed - RATES) >= 2 and 2 * len(listed) > len(members)
+
+
+def _asks_a_metric(node: ast.Compare, names: set[str]) -> bool:
+    sides = [node.left, *node.comparators]
+    held = {text for side in sides for text in _members(side)} & names
+    others = " ".join(ast.unparse(side) for side in sides if not _members(side))
+    return bool(held - WORDS) or bool(held and ABOUT_A_METRIC.search(others))
+
+
+def _members(node: ast.AST) -> set[str]:
+    """The texts that a literal is or holds: of a dict, its keys."""
+    if isinstance(node, ast.Constant):
+        return {node.value} if isinstance(node.value, str) else set()
+    if isinstance(node, ast.Tuple | ast.List | ast.Set):
+        return {each.value for each in node.elts if isinstance(each, ast.Constant) and isinstance(each.value, str)}
+    if isinstance(node, ast.Dict):
+        return {each.value for each in node.keys if isinstance(each, ast.Constant) and isinstance(each.value, str)}
+    return set()
 
 
 def _texts(node: ast.AST) -> set[str]:
@@ -101,7 +145,7 @@ def _texts(node: ast.AST) -> set[str]:
 
 
 def base_asked(tree: Tree) -> list[str]:
-    """`.base` inside a comparison, outside metrics/: a metric asked for its name whatever it is held against."""
+    """`.base` of a metric inside a comparison, outside metrics/: a metric asked for its name whatever it is held against."""
     return sorted(
         f"{module}:{node.lineno}"
         for module in tree.modules
@@ -109,6 +153,7 @@ def base_asked(tree: Tree) -> list[str]:
         for node in ast.walk(tree.parsed(module))
         if isinstance(node, ast.Compare)
         and any(isinstance(each, ast.Attribute) and each.attr == "base" for each in (node.left, *node.comparators))
+        and not any(isinstance(each, ast.Constant) and isinstance(each.value, int) for each in node.comparators)  # where codes begin
     )
 
 
@@ -314,7 +359,9 @@ def main() -> None:
     for what, many in {**counts(tree), **size(tree)}.items():
         print(f"{many:8,}  {what}")
     if given.places:
-        for place in (*asked_by_name(tree, names_of_metrics(tree)), *flags_told_to_python(tree), *map(str, cycles(tree))):
+        for place in (*asked_by_name(tree, names_of_metrics(tree)), *base_asked(tree), *handlers_of_degenerate(tree)):
+            print(place)
+        for place in (*flags_told_to_python(tree), *map(str, cycles(tree))):
             print(place)
     if given.walks:
         for name, found in walks(tree).items():

@@ -176,14 +176,11 @@ def public_estimators() -> list[tuple[str, str]]:
 # Called by the questions, but no estimator: names, shapes, checks and dispatch, which compute nothing that a paper defines.
 PLUMBING = {
     "catalogue.parse",
-    "proportions.as_proportion",
-    "proportions.why_undefined",
-    "catalogue.as_it_is",
-    "catalogue.turned_round",
-    "catalogue.known",
-    "catalogue.numeric_names",
+    "catalogue.find",
+    "catalogue.is_share",
+    "catalogue.usual",
+    "catalogue.usual_of_counts",
     "proportions.identity",
-    "table.statistic",
     "sums.of_margins",
     "sums.difference_statistic",
     "sums.side_by_side",

@@ -172,7 +172,7 @@ def _cites(thing: Any, home: str) -> bool:
 
 
 class Catalogues(Written):
-    """What can be asked for by name, from the objects themselves: stopping rules, scorers, logs of tools."""
+    """What can be asked for by name, from the objects themselves: metrics, stopping rules, scorers, logs of tools."""
 
     def lines(self) -> list[str]:
         lines: list[str] = []
@@ -187,9 +187,11 @@ def catalogues() -> dict[str, dict[str, str]]:
     """Name and sentence of every object of every catalogue."""
     from steelyard.evaluate.scorers.catalogue import SCORERS
     from steelyard.infer.sequential.stopping import RULES
+    from steelyard.metrics.catalogue import CATALOGUE
     from steelyard.read.logs.catalogue import FORMATS
 
     return {
+        "Metrics": {metric.shown: f"{metric.says}." for metric in CATALOGUE.values()},
         "Stopping rules": {name: f"{rule.says}." for name, rule in RULES.items()},
         "Scorers": {name: (inspect.getdoc(scorer) or "").split("\n\n")[0] for name, scorer in SCORERS.items()},
         "Logs": {form.tool: f"{form.give}." for form in FORMATS},

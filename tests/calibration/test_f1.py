@@ -14,13 +14,13 @@ import pytest
 from scipy import stats
 
 import steelyard as sy
+from by_name import statistic
 from oracles import Ends, standard_errors
 from steelyard.infer.intervals.cells import Cells
 from steelyard.infer.intervals.proportion import proportion_interval
 from steelyard.infer.intervals.table import delta, table_bootstrap
 from steelyard.infer.resampling.bootstrap import Degenerate
 from steelyard.metrics.proportions import f1_of_jaccard
-from steelyard.metrics.table import statistic
 from steelyard.tally.counts import Counts
 
 F1 = statistic("f1", label=1)

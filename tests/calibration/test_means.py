@@ -11,13 +11,14 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 
+from by_name import item_rows
 from steelyard.infer.intervals.grouped import grouped_proportion
 from steelyard.infer.intervals.mean import betting, wilson_mean
 from steelyard.infer.intervals.ranking import delong
 from steelyard.infer.intervals.sums import linearised, resampled
 from steelyard.infer.normal import wilson
 from steelyard.infer.resampling.bootstrap import Degenerate
-from steelyard.metrics.sums import QUOTIENT, item_rows
+from steelyard.metrics.sums import QUOTIENT
 from steelyard.tally.scores import tally_scores
 from steelyard.tally.sums import Sums, tally_items
 

@@ -15,6 +15,7 @@ import numpy.typing as npt
 import pytest
 from scipy import stats
 
+from by_name import statistic
 from oracles import standard_errors
 from steelyard.infer.paired import randomization
 from steelyard.infer.paired.mcnemar import mcnemar_midp
@@ -25,7 +26,7 @@ from steelyard.infer.paired.table import _resampled_tail, joint_bootstrap, paire
 from steelyard.infer.paired.within_items import within_items
 from steelyard.infer.unpaired import two_proportion_z
 from steelyard.metrics.sums import QUOTIENT
-from steelyard.metrics.table import TableStatistic, statistic
+from steelyard.metrics.table import TableStatistic
 from steelyard.tally.joint import JointCounts, joint_table
 
 DISAGREE = (0.02, 0.05, 0.1, 0.2, 0.3)

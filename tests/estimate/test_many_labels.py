@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import steelyard as sy
+from by_name import statistic
 from steelyard.infer.intervals import cells
 from steelyard.infer.intervals.table import table_bootstrap
 from steelyard.infer.posterior import draws
@@ -16,7 +17,6 @@ from steelyard.infer.posterior.lattice import MeanOfBetas
 from steelyard.infer.posterior.metrics import BetaPosterior, balanced_accuracy_posterior
 from steelyard.infer.resampling import bootstrap
 from steelyard.infer.resampling.work import fewer_draws
-from steelyard.metrics.table import statistic
 from steelyard.tally.design import DENSE, same_label
 from steelyard.tally.pairs import joint_of_codes
 from steelyard.tally.sums import SparseRows

@@ -13,9 +13,8 @@ import steelyard as sy
 from steelyard.estimate.table_rows import offered
 from steelyard.infer.normal import wald, wilson
 from steelyard.metrics.catalogue import parse
-from steelyard.metrics.proportions import as_proportion
 
-ACCURACY = offered(parse("accuracy"), as_proportion(parse("accuracy"), sy.Counts.of(1, 2), None))
+ACCURACY = offered(parse("accuracy"), parse("accuracy").proportion(sy.Counts.of(1, 2), None))
 DRAWN = {"bca"}  # 10,000 draws have few beyond the 99% level, so their outermost ends are not held to the order there
 CLOSED = [method for method in ACCURACY if method not in DRAWN]
 SIDES = ("two", "lower", "upper")

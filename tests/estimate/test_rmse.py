@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 import steelyard as sy
+from by_name import STATISTICS, item_rows
 from steelyard.infer.intervals import sums as infer
-from steelyard.metrics.sums import STATISTICS, item_rows
 from steelyard.tally.sums import tally_items
 
 

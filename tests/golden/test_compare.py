@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from by_name import item_rows
 from steelyard.infer import multiplicity as many
 from steelyard.infer import unpaired
 from steelyard.infer.intervals.sums import linearised
@@ -22,7 +23,7 @@ from steelyard.infer.paired.equivalence import equivalence_of_scores
 from steelyard.infer.posterior.difference import difference_posterior, rope, unpaired_difference
 from steelyard.infer.posterior.metrics import BetaPosterior, f1_posterior, proportion_posterior
 from steelyard.infer.resampling.bootstrap import Degenerate
-from steelyard.metrics.sums import QUOTIENT, item_rows
+from steelyard.metrics.sums import QUOTIENT
 from steelyard.tally.sums import tally_groups
 
 GOLDEN = json.loads((Path(__file__).parent / "compare.json").read_text(encoding="utf-8"))

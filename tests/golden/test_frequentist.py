@@ -13,11 +13,12 @@ import pytest
 from scipy import optimize, stats
 
 import steelyard as sy
+from by_name import item_rows
 from oracles import coverage, pairs_matrix
 from steelyard.infer.intervals.proportion import proportion_interval
 from steelyard.infer.intervals.sums import standard_error
 from steelyard.infer.normal import wald, z_value
-from steelyard.metrics.sums import QUOTIENT, item_rows
+from steelyard.metrics.sums import QUOTIENT
 from steelyard.tally.sums import tally_groups
 
 GOLDEN = json.loads((Path(__file__).parent / "frequentist.json").read_text(encoding="utf-8"))

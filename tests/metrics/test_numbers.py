@@ -14,6 +14,7 @@ from scipy import stats
 from sklearn import metrics as sk
 
 import steelyard as sy
+from by_name import STATISTICS
 from oracles import (
     OF_AN_ORDER,
     OF_NUMBERS,
@@ -28,7 +29,7 @@ from oracles import (
     pairs_matrix,
 )
 from steelyard.metrics.ranking import midranks
-from steelyard.metrics.sums import STATISTICS, pass_at_k, pass_hat_k
+from steelyard.metrics.repeats import pass_at_k, pass_hat_k
 
 Pair = tuple[np.ndarray, np.ndarray]
 COARSE = st.integers(0, 10).map(lambda k: k / 10)

@@ -14,11 +14,12 @@ from hypothesis import strategies as st
 from sklearn import metrics as sk
 
 import steelyard as sy
+from by_name import statistic
 from oracles import OF_A_CLASS, WHOLE_TABLE, central_differences, one_against_rest
 from steelyard.infer.intervals.cells import Cells
 from steelyard.metrics.catalogue import AVERAGES
-from steelyard.metrics.proportions import as_proportion, f1_of_jaccard
-from steelyard.metrics.table import Margins, TableStatistic, statistic
+from steelyard.metrics.proportions import f1_of_jaccard
+from steelyard.metrics.table import Margins, TableStatistic
 
 ZERO: dict[str | None, float] = {"zero": 0.0, "skip": math.nan, None: math.nan}  # our word -> scikit-learn's zero_division
 NAMES = ("cat", "dog", "Zed", "ä", "eel, grey", "10")
@@ -292,8 +293,8 @@ def test_a_proportion_is_its_statistic(data: tuple[Labels, Labels]) -> None:
         for average in (None, *AVERAGES):
             metric = parse(f"{average}_{spelled(base)}" if average else spelled(base))
             label = None if average else 0
-            proportion = as_proportion(metric, counts, label)
+            proportion = metric.proportion(counts, label)
             if proportion is None:
                 continue
             found = proportion.value(counts)
-            same(found, float(statistic(base, average_of=average, label=label, beta=metric.beta).value(margins)))
+            same(found, float(metric.of_table(label).value(margins)))

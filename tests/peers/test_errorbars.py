@@ -9,10 +9,11 @@ import numpy as np
 import pytest
 
 import steelyard as sy
+from by_name import item_rows
 from peers.make import recorded
 from steelyard.infer.intervals.sums import standard_error
 from steelyard.infer.paired.sums import paired_error, paired_linearised
-from steelyard.metrics.sums import QUOTIENT, item_rows
+from steelyard.metrics.sums import QUOTIENT
 from steelyard.tally.sums import Sums
 
 ENTRIES = recorded("errorbars")

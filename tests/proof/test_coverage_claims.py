@@ -15,7 +15,6 @@ from steelyard.estimate import unpaired as different_items
 from steelyard.estimate.sums_rows import offered_for_sums
 from steelyard.estimate.table_rows import offered
 from steelyard.metrics.catalogue import parse
-from steelyard.metrics.proportions import as_proportion
 from steelyard.proof.claims import Claim, Point, Setting
 from steelyard.proof.coverage import bounds, designs, grouped, jaccard, means, paired, ranking, sums, tables, unpaired
 from steelyard.proof.coverage import prior_sensitivity as priors
@@ -72,7 +71,7 @@ def methods(family: str) -> set[str]:
 def test_every_method_that_is_offered_has_its_claim() -> None:
     table = Counts.binary(tp=1, fp=1, fn=1, tn=1)
     f1, macro = parse("f1"), parse("macro_f1")
-    assert methods("F1 of one class") == set(offered(f1, as_proportion(f1, table, 1)))
+    assert methods("F1 of one class") == set(offered(f1, f1.proportion(table, 1)))
     for family in tables.FAMILIES:
         assert methods(family) == set(offered(macro, None))
     assert methods("a mean of bounded scores") == set(offered_for_sums(parse("mean"), (0.0, 1.0), "items"))
@@ -86,14 +85,14 @@ def test_every_method_that_is_offered_has_its_claim() -> None:
 def test_every_method_that_is_offered_for_a_design_or_a_bound_has_its_claim() -> None:
     for family, of in designs.QUANTITIES.items():
         metric = parse(of.metric)
-        if metric.facts.family == "table":
+        if metric.family == "table":
             assert methods(family) == set(grouped_offered(True))
-        elif metric.facts.family != "ranking":
+        elif metric.family != "ranking":
             kind = "weights" if "weighted" in family else "items"
             bounded = (0.0, 1.0) if metric.base in ("mean", "pass@", "brier") else None
             assert methods(family) == set(offered_for_sums(metric, bounded, kind))
     f1 = parse("f1")
-    two_sided = set(offered(f1, as_proportion(f1, Counts.binary(tp=1, fp=1, fn=1, tn=1), 1)))
+    two_sided = set(offered(f1, f1.proportion(Counts.binary(tp=1, fp=1, fn=1, tn=1), 1)))
     for bound in ("a lower bound", "an upper bound"):
         assert methods(f"{bound} of F1") == two_sided - {"hdi"}  # the shortest interval has two sides
         assert methods(f"{bound} of a mean of bounded scores") == methods("a mean of bounded scores")

@@ -15,7 +15,6 @@ if TYPE_CHECKING:
 
 SHELLS = ("bash", "zsh", "fish")
 VARIABLE = "_STEELYARD_COMPLETE"  # click's protocol: the script calls `steelyard` with this set, and reads what it prints
-PARTS = {"fbeta": "fbeta:2", "pass@": "pass@5", "pass^": "pass^5"}  # a name that needs a number is shown with one
 
 
 @command(short_help="the script with which your shell completes steelyard")
@@ -94,18 +93,18 @@ class Word(StringParamType):
 
 
 def _metrics(command: str) -> Iterator[tuple[str, str]]:
-    from steelyard.metrics.catalogue import AVERAGES, EACH, FACTS
+    from steelyard.metrics.base import EACH
+    from steelyard.metrics.catalogue import AVERAGES, CATALOGUE
 
     if command == "estimate":
-        from steelyard.questions.plan.expectations import RELEVANT
+        from steelyard.questions.plan.expectations import plannable
 
-        yield from ((name, FACTS[name].says) for name in RELEVANT)
+        yield from ((metric.name, metric.says) for metric in plannable())
         return
-    for name, facts in FACTS.items():
-        shown = PARTS.get(name, name)
-        yield shown, facts.says
-        for average in (*AVERAGES, EACH) if facts.of_class else ():
-            yield f"{average}_{shown}", f"{facts.says}; {'every class' if average == EACH else average + ' average'}"
+    for metric in CATALOGUE.values():
+        yield metric.shown, metric.says
+        for average in (*AVERAGES, EACH) if metric.of_class else ():
+            yield f"{average}_{metric.shown}", f"{metric.says}; {'every class' if average == EACH else average + ' average'}"
 
 
 def _intervals(command: str) -> Iterator[tuple[str, str]]:

@@ -38,7 +38,7 @@ def learners(baseline: str, candidate: str, **options: Any) -> None:
     from steelyard.questions.learners.learners import compare_learners
 
     pair = (load_learner(baseline), load_learner(candidate))
-    numeric = parse(options["metric"]).facts.numeric
+    numeric = parse(options["metric"]).numeric
     x, y, groups, said = read_table(options["data"], options["target"], split(options["features"]), options["group"], numeric=numeric)
     if not options["quiet"]:
         for sentence in said:

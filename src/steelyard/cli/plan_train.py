@@ -71,7 +71,7 @@ def _measured(options: dict[str, Any]) -> Any:
         raise UsageError("cannot measure a learning curve", got=f"no {' and no '.join(missing)}", need="--learner, --data and --truth")
     learner = load_learner(options["learner"])
     chosen = {name: options[name] for name in ("metric", "positive", "repeats", "test_size", "workers") if options[name] is not None}
-    numeric = parse(chosen.get("metric", "accuracy")).facts.numeric
+    numeric = parse(chosen.get("metric", "accuracy")).numeric
     x, y, groups, said = read_table(options["data"], options["truth"], split(options["features"]), options["group"], numeric=numeric)
     with progress_bar(options["quiet"]) as progress:
         found = learning_curve(

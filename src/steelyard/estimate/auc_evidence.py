@@ -6,13 +6,14 @@ from dataclasses import replace
 
 from steelyard.estimate.compare_options import CompareOptions
 from steelyard.estimate.evidence import Evidence
+from steelyard.estimate.fallback import attempt, given_instead, or_none
 from steelyard.estimate.paired_right_or_wrong import equivalence_words
 from steelyard.infer.normal import z_value
 from steelyard.infer.paired import auc_difference as infer
 from steelyard.infer.paired.delong import AucPair
 from steelyard.infer.paired.mcnemar import from_tails
 from steelyard.infer.resampling.bootstrap import Degenerate
-from steelyard.metrics.catalogue import Metric
+from steelyard.metrics.base import Metric
 from steelyard.results.comparison import Test
 from steelyard.results.measurement import Interval
 
@@ -54,11 +55,10 @@ def auc_evidence(pair: AucPair, fewer: int, n: int, metric: Metric, asked: Compa
     by_interval = _named(asked.choose("interval", asked.interval, offered, "auc"), asked.interval, pair)
     by_test = _named(asked.choose("test", asked.test, offered, "auc"), asked.test, pair)
     interval = _interval(pair, fewer, by_interval, asked) if enough else None
-    try:
-        statistic, p = infer.difference_test(_for(by_test, pair), asked.alternative)
-    except Degenerate as reason:
-        asked.warn(f"auc: no p-value can be given ({reason})")
-        statistic, p = None, None
+    tested = attempt(lambda: infer.difference_test(_for(by_test, pair), asked.alternative))
+    if isinstance(tested, Degenerate):
+        asked.warn(f"{metric.name}: no p-value can be given ({tested})")
+    statistic, p = (None, None) if isinstance(tested, Degenerate) else tested
     found = Evidence(
         design=design,
         n=n,
@@ -76,12 +76,12 @@ def auc_evidence(pair: AucPair, fewer: int, n: int, metric: Metric, asked: Compa
     )
     if asked.margin is not None and enough and not infer.same_order(pair):
         at_test = _for(by_test, pair)
-        try:
-            below, above = infer.difference_p(at_test, -asked.margin)[1], infer.difference_p(at_test, asked.margin)[0]
-        except Degenerate as reason:
-            asked.warn(f"equivalence within the margin cannot be tested ({reason})")
+        edge = asked.margin
+        beyond = attempt(lambda: (infer.difference_p(at_test, -edge)[1], infer.difference_p(at_test, edge)[0]))
+        if isinstance(beyond, Degenerate):
+            asked.warn(f"equivalence within the margin cannot be tested ({beyond})")
         else:
-            found.equivalence = equivalence_words(below, above, asked.margin, asked, higher_is_better=metric.facts.higher_is_better)
+            found.equivalence = equivalence_words(*beyond, edge, asked, higher_is_better=metric.higher_is_better)
     return found
 
 
@@ -98,19 +98,14 @@ def _for(method: str, pair: AucPair) -> AucPair:
 def _interval(pair: AucPair, fewer: int, method: str, asked: CompareOptions) -> Interval | None:
     from steelyard.infer.intervals.mean import wilson_mean
 
-    try:
-        return asked.interval_of(*infer.difference_interval(_for(method, pair), asked.level, asked.side), method)
-    except Degenerate as reason:
-        asked.warn(
-            f"auc: {method} has no interval for the difference here ({reason}); Wilson with the smaller class as n is given, which is wide"
-        )
+    ends = attempt(lambda: infer.difference_interval(_for(method, pair), asked.level, asked.side))
+    if isinstance(ends, Degenerate):
+        asked.warn(given_instead(method, ends, "Wilson with the smaller class as n", name="auc", difference=True, wide=True))
         return asked.interval_of(*wilson_mean(pair.difference, fewer, -1.0, 1.0, asked.level, asked.side), "wilson-mean")
+    return asked.interval_of(*ends, method)
 
 
 def _wide_error(pair: AucPair, method: str, asked: CompareOptions) -> float | None:
     """Half of the interval over z: with few items of a class more than the standard error."""
-    try:
-        low, high = infer.difference_interval(_for(method, pair), asked.level)
-    except Degenerate:
-        return None
-    return (high - low) / 2 / z_value(asked.level)
+    ends = or_none(lambda: infer.difference_interval(_for(method, pair), asked.level))
+    return None if ends is None else (ends[1] - ends[0]) / 2 / z_value(asked.level)

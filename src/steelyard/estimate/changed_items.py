@@ -12,7 +12,7 @@ import numpy as np
 
 from steelyard.errors import UsageError
 from steelyard.items import Items
-from steelyard.metrics.catalogue import Metric
+from steelyard.metrics.base import Metric
 from steelyard.read.context import context_of
 from steelyard.read.source import Source
 from steelyard.tally.design import same_label
@@ -29,12 +29,12 @@ def telling_items(pairs: Pairs, metric: Metric, most: int | None = None) -> list
 
     most: the first so many; None is all of them.
     """
-    if not pairs.plain or metric.base in ("ratio", "perplexity", "auc"):
+    if not pairs.plain:
         return []
     values = [item_values(side, metric) for side in (pairs.baseline, pairs.candidate)]
     if values[0] is None or values[1] is None:
         return []
-    gap = values[1] - values[0] if metric.facts.higher_is_better or metric.facts.family == "table" else values[0] - values[1]
+    gap = values[1] - values[0] if metric.higher_is_better or metric.family == "table" else values[0] - values[1]
     flipped = np.flatnonzero(gap)
     order = flipped[np.argsort(-np.abs(gap[flipped]), kind="stable")]
     lost, gained = order[gap[order] < 0], order[gap[order] > 0]
@@ -45,11 +45,11 @@ def telling_items(pairs: Pairs, metric: Metric, most: int | None = None) -> list
 
 def item_values(items: Items, metric: Metric) -> Any:
     """One number per row: its score, its loss, or whether it is right."""
-    if metric.base in ("mae", "rmse") and items.truth_value is not None and items.prediction_value is not None:
+    if metric.error_of_numbers and items.truth_value is not None and items.prediction_value is not None:
         return np.abs(items.truth_value - items.prediction_value)
-    if items.score is not None and metric.base in ("mean", "accuracy", "error"):
+    if items.score is not None and metric.scored:
         return items.score
-    if items.truth is None or items.prediction is None or metric.facts.family != "table":
+    if items.truth is None or items.prediction is None or metric.family != "table":
         return None
     return same_label(items.truth, items.prediction).astype(float)
 

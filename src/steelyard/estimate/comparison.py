@@ -11,7 +11,7 @@ from steelyard.estimate.compare_options import CompareOptions
 from steelyard.estimate.evidence import Evidence, comparison_of
 from steelyard.estimate.measure_options import RESAMPLING
 from steelyard.estimate.rows import class_of
-from steelyard.metrics.catalogue import Metric
+from steelyard.metrics.base import Metric
 from steelyard.results.comparison import Comparison
 from steelyard.tally.counts import Counts
 from steelyard.tally.joint import JointCounts
@@ -21,9 +21,9 @@ def joint_evidence(joint: JointCounts, metric: Metric, asked: CompareOptions) ->
     """The family that a metric of a joint table belongs to."""
     from steelyard.estimate.paired_right_or_wrong import compare_flips
 
-    if metric.base in ("accuracy", "mean", "error"):
+    if metric.scored:
         redrawn = asked.interval in ("bca", "percentile", "delta")
-        found = compare_flips(joint.outcomes(), replace(asked, interval=None) if redrawn else asked, error_rate=metric.base == "error")
+        found = compare_flips(joint.outcomes(), replace(asked, interval=None) if redrawn else asked, error_rate=metric.counts_wrong)
         if redrawn:
             from steelyard.estimate.paired_table import outcome_interval
 
@@ -44,7 +44,7 @@ def class_label(metric: Metric, counts: Counts, asked: CompareOptions) -> str | 
 
 def finish(found: Evidence, metric: Metric, asked: CompareOptions, names: tuple[str, str], **more: Any) -> Comparison:
     """The comparison with its signature."""
-    higher_is_better = metric.facts.higher_is_better if asked.higher_is_better is None else asked.higher_is_better
+    higher_is_better = metric.higher_is_better if asked.higher_is_better is None else asked.higher_is_better
     believe(found, asked, higher_is_better=higher_is_better)
     return comparison_of(
         found,

@@ -67,7 +67,7 @@ def points_of(
             )
         up = curve.higher_is_better
         found = replace(_table_points(curve.rows(), size, "score", seed_column, n_test, up), metric=curve.metric, measured=curve.signature)
-        if parse(curve.metric).facts.family != "table":  # the test size says how noisy a share is, and nothing about an r2
+        if parse(curve.metric).family != "table":  # the test size says how noisy a share is, and nothing about an r2
             found = replace(found, n_test=None)
     else:
         up = True if higher_is_better is None else bool(higher_is_better)

@@ -4,26 +4,25 @@ from __future__ import annotations
 
 import math
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from steelyard.errors import UsageError
+from steelyard.estimate.fallback import OF_CLASSES, attempt, left_out, no_answer
 from steelyard.estimate.measure_options import MeasureOptions
 from steelyard.estimate.standard_errors import slope, sums_error
+from steelyard.estimate.table_tally import TableTally, make_row, row_name
 from steelyard.infer.intervals import sums as infer_sums
 from steelyard.infer.intervals.clusters import ENOUGH, FEWEST, LEAST, Groups, cluster_spread
 from steelyard.infer.intervals.grouped import ROUNDING, GroupedProportion, grouped_proportion, intraclass_correlation
 from steelyard.infer.resampling.bootstrap import Degenerate
-from steelyard.metrics.catalogue import Metric
-from steelyard.metrics.proportions import Proportion, why_undefined
+from steelyard.metrics.base import Metric
+from steelyard.metrics.proportions import Proportion
 from steelyard.metrics.sums import QUOTIENT, SumStatistic, of_margins
 from steelyard.results.measurement import Row
 from steelyard.tally.sums import SparseRows, Sums
-
-if TYPE_CHECKING:
-    from steelyard.estimate.table_rows import TableTally
 
 FloatArray = npt.NDArray[np.float64]
 REPEATED = "items with repeats"
@@ -31,23 +30,21 @@ REPEATED = "items with repeats"
 
 def grouped_row(metric: Metric, label: int | None, tally: TableTally, proportion: Proportion | None, settings: MeasureOptions) -> Row:
     """Wilson at the effective n for proportions and F1; the linearised interval with t for the rest."""
-    from steelyard.estimate.table_rows import make_row, statistic_of
-
     assert tally.units is not None
     units, counts = tally.units, tally.counts
-    statistic = of_margins(statistic_of(metric, label, settings), counts.classes)
+    statistic = of_margins(metric.of_table(label, settings.absent), counts.classes)
     if label is not None and isinstance(units.rows, SparseRows):  # one class of many: nothing of the others is needed
-        units, statistic = _of_class(units, label, counts.classes), of_margins(statistic_of(metric, 0, settings), 1)
+        units, statistic = _of_class(units, label, counts.classes), of_margins(metric.of_table(0, settings.absent), 1)
         proportion = None if proportion is None else replace(proportion, label=0)
         classes = 1
     else:
         classes = counts.classes
     value = _inside(float(statistic.value(units.totals())), metric)
-    name = metric.name.removeprefix("each_") + ("" if label is None else f"[{counts.labels[label]}]")
+    name = row_name(metric, counts, label)
     # the items that the metric rests on; repeats and weights leave no whole number of them, so all items stand there
     n = proportion.of(counts)[1] if proportion is not None and tally.kind == "groups" and counts.n == tally.items else tally.items
     if math.isnan(value):
-        settings.warn(f"{name} is undefined: {why_undefined(metric, None)}")
+        settings.warn(f"{name} is undefined: {metric.why_undefined()}")
         return make_row(metric, label, counts, None, n, None, settings, {})
     details = dict(tally.details)
     enough = enough_units(tally.kind, units, settings, details, QUOTIENT if proportion is not None else statistic, name)
@@ -66,12 +63,11 @@ def grouped_row(metric: Metric, label: int | None, tally: TableTally, proportion
             low, high = grouped.wilson(settings.confidence_level, settings.side)
             ends = (proportion.to_metric(low), proportion.to_metric(high), "wilson")
             return make_row(metric, label, counts, value, n, ends, settings, details, error)
-    try:
-        ends = _of_units(method, units, statistic, settings, name)
-    except Degenerate as reason:
-        settings.warn(f"{name}: {method} has no interval here ({reason})")
+    found = attempt(lambda: _of_units(method, units, statistic, settings, name))
+    if isinstance(found, Degenerate):
+        settings.warn(no_answer(method, found, name=name))
         return make_row(metric, label, counts, value, n, None, settings, details)
-    return make_row(metric, label, counts, value, n, ends, settings, details, error)
+    return make_row(metric, label, counts, value, n, found, settings, details, error)
 
 
 def _error(proportion: Proportion | None, units: Sums, statistic: SumStatistic, classes: int) -> float | None:
@@ -111,7 +107,7 @@ def _weights(rows: Any) -> Any:
 
 def _inside(value: float, metric: Metric) -> float:
     """The value without the last bits by which sums of fractional weights leave the range of a metric."""
-    ends = [end for end in (metric.facts.low, metric.facts.high) if end is not None]
+    ends = [end for end in (metric.low, metric.high) if end is not None]
     return next((end for end in ends if abs(value - end) <= ROUNDING), value)
 
 
@@ -121,7 +117,7 @@ def _of_units(method: str, units: Any, statistic: Any, settings: MeasureOptions,
         return (*infer_sums.linearised(units, statistic, level, side), "delta")
     low, high, undefined = infer_sums.resampled(units, statistic, method, level, side, draws=settings.draws, seed=settings.seed)
     if undefined:
-        settings.warn(f"{name} was undefined in {undefined} of {settings.draws} draws, where a class did not occur; they were left out")
+        settings.warn(left_out(name, undefined, settings.draws, OF_CLASSES))
     return low, high, method
 
 

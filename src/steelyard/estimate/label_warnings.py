@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from steelyard.estimate.measure_options import MeasureOptions
-from steelyard.metrics.catalogue import Metric
+from steelyard.metrics.base import Metric
 from steelyard.tally.counts import FEW, MISSING, Counts
 
 FREE_TEXT = 20  # labels from which they may be free text: a handful of items always has labels that occur once
@@ -24,7 +24,7 @@ def mostly_singletons(supports: Sequence[int]) -> bool:
 def warn_about_labels(counts: Counts, metrics: Sequence[Metric], settings: MeasureOptions, whole: bool = True) -> None:
     """Strays, labels that only occur in predictions, near-duplicates, small classes; of a slice only what spoils averages."""
     margins = [counts.class_margins(label) for label in range(counts.classes)]
-    averaged = any(m.average in ("macro", "weighted") or m.base in ("balanced_accuracy", "mcc", "kappa") for m in metrics)
+    averaged = any(metric.over_classes for metric in metrics)
     if whole:
         _warn_about_names(counts, margins, settings, averaged or any(m.average == "each" for m in metrics))
     absent = [counts.labels[k] for k, m in enumerate(margins) if m[1] == 0 and m[2] == 0]

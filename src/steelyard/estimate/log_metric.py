@@ -6,7 +6,8 @@ from collections.abc import Sequence
 from typing import Any
 
 from steelyard.errors import DataError, SteelyardError
-from steelyard.metrics.catalogue import Metric, parse
+from steelyard.metrics.base import Metric
+from steelyard.metrics.catalogue import parse
 from steelyard.read.logs.log import Log
 
 
@@ -56,7 +57,7 @@ def refuse_unfinished(logs: Sequence[Log | None], missing: str) -> None:
 def own_positive(logs: Sequence[Log | None], metrics: Sequence[Metric], positive: Any) -> Any:
     """The class that a metric of one class is about: as asked, else as the logs say."""
     told = {log.positive for log in logs if log is not None}
-    if positive is not None or len(told) != 1 or not any(metric.facts.of_class and metric.average is None for metric in metrics):
+    if positive is not None or len(told) != 1 or not any(metric.of_class and metric.average is None for metric in metrics):
         return positive
     return told.pop()
 
@@ -65,7 +66,7 @@ def own_direction(logs: Sequence[Log | None], metric: Metric) -> bool | None:
     """Whether up is good, where the logs say that of a mean of scores; None: as the metric says."""
     told = {log.higher_is_better for log in logs if log is not None}
     known = told.pop() if len(told) == 1 and all(log is not None for log in logs) else None
-    return known if metric.base in ("mean", "accuracy", "ratio") else None
+    return known if metric.direction_of_scores else None
 
 
 def hold_to_own(logs: Sequence[Log | None], name: str | None, *, on_record: bool = False) -> None:

@@ -13,35 +13,37 @@ from steelyard.errors import DataError, UsageError
 from steelyard.estimate.compare_options import CompareOptions
 from steelyard.estimate.comparison import class_label, joint_evidence
 from steelyard.estimate.evidence import Evidence, OwnEstimate
+from steelyard.estimate.fallback import attempt
 from steelyard.estimate.grouped_rows import enough_groups
 from steelyard.estimate.paired_scores import compare_scores
 from steelyard.estimate.paired_units import compare_units
 from steelyard.estimate.sample import OUTCOME, Sample
 from steelyard.estimate.strata_rows import as_one_sample, in_strata, with_strata
 from steelyard.estimate.sums_rows import columns_of, pass_values, positives
-from steelyard.estimate.table_rows import statistic_of
 from steelyard.estimate.unpaired import compare_counts, compare_means
+from steelyard.infer.resampling.bootstrap import Degenerate
 from steelyard.items import Items
-from steelyard.metrics.catalogue import Metric, parse
-from steelyard.metrics.sums import STATISTICS, item_rows, of_margins
+from steelyard.metrics.base import Metric
+from steelyard.metrics.labels import ACCURACY
+from steelyard.metrics.ranking import RankingMetric
+from steelyard.metrics.repeats import RepeatsMetric
+from steelyard.metrics.sums import SumsMetric, of_margins
 from steelyard.tally.counts import MISSING, Counts
 from steelyard.tally.design import Design, count_labels, design_of, same_label, table_sums, take
 from steelyard.tally.joint import JointCounts
 from steelyard.tally.order import label_order
-from steelyard.tally.pairs import Pairs, count_joint, joint_of_codes
+from steelyard.tally.pairs import Pairs, count_joint, joint_of_codes, units_of
 from steelyard.tally.sums import sum_units, tally_groups
 
 FloatArray = npt.NDArray[np.float64]
 Effects = Callable[[FloatArray], FloatArray]
-UNPAIRED = ("spearman", "average_precision")  # measured, but not compared on the same items
-STRAIGHT = ("mean", "brier", "log_loss", "mae")  # a mean of one number per item
 
 
 def pair_evidence(pairs: Pairs, metric: Metric, asked: CompareOptions) -> Evidence:
     """The evidence of matched pairs; each system's own interval is the one that `measure` gives."""
     if pairs.baseline.stratum is not None and pairs.candidate.stratum is not None and pairs.plain and in_strata(pairs.baseline, metric):
         pooled, usual = as_one_sample(pairs, asked)
-        if usual.test is None and metric.base in STRAIGHT and not _outcome_scores(pairs, asked):
+        if usual.test is None and metric.mean_of_scores and not _outcome_scores(pairs, asked):
             usual = replace(usual, test="sign-flip")  # the ends of a range have no stratum
         found = with_strata(_evidence(pooled, metric, usual), pairs, metric, asked)
     else:
@@ -60,7 +62,7 @@ def _own(side: Items, beside: Items, metric: Metric, asked: CompareOptions) -> O
     from steelyard.estimate.rows import rows_of_sample
 
     quiet = asked.own.quietly(interval=None)
-    scored = metric.base == "mean"  # labels of one run beside right or wrong of the other are no matter of scores
+    scored = metric.mean_of_scores  # labels of one run beside right or wrong of the other are no matter of scores
     rows = rows_of_sample([metric], Sample(side, quiet, quiet.labels, beside=beside if scored else None), quiet)
     return OwnEstimate(rows[0].interval, rows[0].standard_error) if len(rows) == 1 else OwnEstimate(None, None)
 
@@ -69,24 +71,24 @@ def _evidence(pairs: Pairs, metric: Metric, asked: CompareOptions) -> Evidence:
     a, b = pairs.baseline, pairs.candidate
     if a.weight is not None or b.weight is not None:
         raise UsageError("cannot compare with weights", got="a weight column", need="one row per item", hint="leave weight= out")
-    if metric.base in UNPAIRED:
+    if not metric.comparable:
         raise UsageError(
             f"cannot compare {metric.name}",
             got="a metric of ranks, which has no test item by item here",
             need="accuracy, error, a label metric, mean, auc, brier, log_loss, ece, mae, rmse, r2, ratio, perplexity, pass@k or pass^k",
         )
-    if metric.facts.family == "repeats":
+    if isinstance(metric, RepeatsMetric):
         return _tries(pairs, metric, asked)
-    if metric.base == "auc":
+    if isinstance(metric, RankingMetric):
         return _auc(pairs, metric, asked)
-    right_or_wrong = metric.base in ("accuracy", "error", "mean") and _outcome_scores(pairs, asked)
+    right_or_wrong = metric.scored and _outcome_scores(pairs, asked)
     _refuse_range(pairs, metric, asked)
-    if metric.facts.family == "table" or right_or_wrong:
+    if metric.family == "table" or right_or_wrong:
         return _table(pairs, metric, asked, right_or_wrong)
     return _sums(pairs, metric, asked)
 
 
-def _tries(pairs: Pairs, metric: Metric, asked: CompareOptions) -> Evidence:
+def _tries(pairs: Pairs, metric: RepeatsMetric, asked: CompareOptions) -> Evidence:
     """pass@k and pass^k: each problem is one number by its own tries, on both sides, and the numbers are compared as scores."""
     if asked.test == "within-item":
         raise UsageError(
@@ -112,7 +114,7 @@ def _outcome_scores(pairs: Pairs, asked: CompareOptions) -> bool:
 def _refuse_range(pairs: Pairs, metric: Metric, asked: CompareOptions) -> None:
     """Right or wrong by scores, which lie in a range that has other ends: one of the two is a mistake."""
     sides = (pairs.baseline, pairs.candidate)
-    if asked.own.right_or_wrong or metric.base not in ("accuracy", "error"):
+    if asked.own.right_or_wrong or not metric.right_or_wrong:
         return
     if any(side.truth is None or side.prediction is None for side in sides):
         raise UsageError(
@@ -132,10 +134,10 @@ def _table(pairs: Pairs, metric: Metric, asked: CompareOptions, right_or_wrong: 
     a, b = pairs.baseline, pairs.candidate
     labelled = all(side.truth is not None and side.prediction is not None for side in (a, b))
     if pairs.plain and a.group is None:
-        mixed = metric.base in ("accuracy", "error") and not labelled  # labels in one run, right or wrong in the other
+        mixed = metric.right_or_wrong and not labelled  # labels in one run, right or wrong in the other
         joint = _outcomes(a, b) if right_or_wrong or mixed else count_joint(pairs, asked.own.labels)
         return joint_evidence(joint, metric, asked)
-    if metric.base in ("accuracy", "error", "mean"):
+    if metric.scored:
         values = [_right(side, metric, scored=right_or_wrong or not labelled) for side in (a, b)]
         return compare_scores((values[0], values[1]), pairs, metric, asked, bounds=(0.0, 1.0))
     return _labelled_units(pairs, metric, asked)
@@ -151,29 +153,30 @@ def _right(items: Items, metric: Metric, *, scored: bool) -> FloatArray:
         right = items.score
     else:
         right = same_label(items.truth, items.prediction).astype(float)
-    return 1 - right if metric.base == "error" else right
+    return np.asarray(metric.of_right(right))
 
 
 def right_or_wrong(items: Items) -> FloatArray:
     """1 for right, 0 for wrong, one per row; NaN where a score is missing."""
-    return _right(items, parse("accuracy"), scored=True)
+    return _right(items, ACCURACY, scored=True)
 
 
 def _outcomes(a: Items, b: Items) -> JointCounts:
-    wrong = [(_right(side, parse("accuracy"), scored=True) == 0).astype(np.int64) for side in (a, b)]
+    wrong = [(_right(side, ACCURACY, scored=True) == 0).astype(np.int64) for side in (a, b)]
     joint = joint_of_codes(np.zeros(a.n, np.int64), wrong[0], wrong[1], 2, OUTCOME, 2)
     return replace(joint, kind="outcomes")
 
 
 def _sums(pairs: Pairs, metric: Metric, asked: CompareOptions) -> Evidence:
     """Numbers per item: a difference of means where the metric is one, sums by unit where it is not."""
+    assert isinstance(metric, SumsMetric)
     samples = [Sample(side, asked.own) for side in (pairs.baseline, pairs.candidate)]
-    rows = [item_rows(metric.base, *columns_of(metric, sample)) for sample in samples]
+    rows = [metric.adds(*columns_of(metric, sample)) for sample in samples]
     if not all(np.isfinite(side).all() for side in rows):
         raise DataError(
             f"cannot compare {metric.name}", got="an infinite loss", need="probabilities away from 0 and 1 where the answer is otherwise"
         )
-    if metric.base in STRAIGHT:
+    if metric.mean_of_items:
         return compare_scores((rows[0][:, 1], rows[1][:, 1]), pairs, metric, asked, bounds=_item_range(metric, asked))
     unit, units = units_of(pairs)
     sides, single = [], []
@@ -183,14 +186,12 @@ def _sums(pairs: Pairs, metric: Metric, asked: CompareOptions) -> Evidence:
         share = 1 / np.bincount(item, minlength=pairs.items)[item]
         sides.append(sum_units(side * share[:, None], unit[item], units))
         single.append(_by_item(item, pairs.items, tally_groups(side * share[:, None], item, pairs.items).single))
-    return compare_units(
-        sides[0], sides[1], STATISTICS[metric.base], pairs.items, metric, asked, **_group_sizes(pairs, unit, units, single)
-    )
+    return compare_units(sides[0], sides[1], metric.statistic, pairs.items, metric, asked, **_group_sizes(pairs, unit, units, single))
 
 
-def _item_range(metric: Metric, asked: CompareOptions) -> tuple[float, float] | None:
+def _item_range(metric: SumsMetric, asked: CompareOptions) -> tuple[float, float] | None:
     """The range of one item's number, if it is known: declared for scores, by definition for a loss of probabilities."""
-    return {"brier": (0.0, 1.0), "mean": asked.own.range}.get(metric.base)
+    return asked.own.range if metric.mean_of_scores else metric.item_range
 
 
 def _by_item(item: npt.NDArray[np.int64], items: int, single: Effects | None) -> Effects:
@@ -211,15 +212,6 @@ def _group_sizes(pairs: Pairs, unit: npt.NDArray[np.int64], units: int, single: 
     return {"sizes": np.bincount(unit, minlength=units).astype(float), "single": both}
 
 
-def units_of(pairs: Pairs) -> tuple[npt.NDArray[np.int64], int]:
-    """The unit of every item: itself, or its group."""
-    if pairs.baseline.group is None:
-        return np.arange(pairs.items), pairs.items
-    group = np.zeros(pairs.items, np.int64)
-    group[pairs.baseline_item] = np.unique(pairs.baseline.group.codes, return_inverse=True)[1]
-    return group, int(group.max()) + 1
-
-
 def _labelled_units(pairs: Pairs, metric: Metric, asked: CompareOptions) -> Evidence:
     """A label metric under groups or repeats: the margins of every unit, one row per side."""
     a, b = pairs.baseline, pairs.candidate
@@ -227,7 +219,7 @@ def _labelled_units(pairs: Pairs, metric: Metric, asked: CompareOptions) -> Evid
         raise DataError(f"cannot compare {metric.name}", got="no truth or prediction column", need="both in both runs")
     whole = count_labels(a.truth, a.prediction, asked.own.labels) + count_labels(b.truth, b.prediction, asked.own.labels)
     label = class_label(metric, whole, asked)
-    statistic = of_margins(statistic_of(metric, None if label is None else whole.code(label), asked.own), whole.classes)
+    statistic = of_margins(metric.of_table(None if label is None else whole.code(label), asked.own.absent), whole.classes)
     unit, units = units_of(pairs)
     rows, single = [], []
     for side, item in ((a, pairs.baseline_item), (b, pairs.candidate_item)):
@@ -245,7 +237,6 @@ def _auc(pairs: Pairs, metric: Metric, asked: CompareOptions) -> Evidence:
     """Two AUCs on the same items."""
     from steelyard.estimate.auc_evidence import auc_evidence
     from steelyard.infer.paired.delong import delong_pair
-    from steelyard.infer.resampling.bootstrap import Degenerate
 
     if not pairs.plain:
         raise UsageError("cannot compare auc with repeats", got="several probabilities per item", need="one", hint="average them first")
@@ -256,12 +247,11 @@ def _auc(pairs: Pairs, metric: Metric, asked: CompareOptions) -> Evidence:
         raise DataError("cannot compare auc", got="one class only", need="positives and negatives")
     assert a.probability is not None
     assert b.probability is not None
-    try:
-        pair = delong_pair(a.probability, b.probability, positive, group)
-    except Degenerate as reason:
-        raise DataError(
-            "cannot compare auc", got=str(reason), need="at least two positives, two negatives, and five groups if there are groups"
-        ) from reason
+    first, second = a.probability, b.probability
+    pair = attempt(lambda: delong_pair(first, second, positive, group))
+    if isinstance(pair, Degenerate):
+        need = "at least two positives, two negatives, and five groups if there are groups"
+        raise DataError("cannot compare auc", got=str(pair), need=need) from pair
     fewer = min(int(positive.sum()), int((~positive).sum()))
     details: dict[str, Any] = {}
     enough = True
@@ -295,15 +285,15 @@ def unpaired_evidence(a: Items, b: Items, metric: Metric, asked: CompareOptions)
         raise UsageError(
             "cannot compare different items with groups or repeats", got="groups or repeats", need="one row per item", hint="pair by id"
         )
-    if metric.base == "auc":
+    if isinstance(metric, RankingMetric) and metric.comparable:
         return _auc_unpaired(samples, metric, asked)
-    binary = all(sample.binary_scores for sample in samples) and metric.base in ("accuracy", "error", "mean")
-    if metric.facts.family == "table" or binary:
+    binary = metric.scored and all(sample.binary_scores for sample in samples)
+    if metric.family == "table" or binary:
         tables = [_counts(sample, metric, binary) for sample in samples]
         return compare_counts(tables[0], tables[1], metric, class_label(metric, tables[0] + tables[1], asked), asked)
-    if metric.base not in STRAIGHT:
+    if not isinstance(metric, SumsMetric) or isinstance(metric, RepeatsMetric) or not metric.mean_of_items:
         raise UsageError(f"cannot compare {metric.name} on different items", need="paired items", hint="give both runs the same ids")
-    sides = [item_rows(metric.base, *columns_of(metric, sample))[:, 1] for sample in samples]
+    sides = [metric.adds(*columns_of(metric, sample))[:, 1] for sample in samples]
     found = compare_means(sides[0], sides[1], metric, asked, bounds=_item_range(metric, asked))
     found.own = own_answers(a, b, metric, asked)
     return found
@@ -325,14 +315,12 @@ def _auc_unpaired(samples: list[Sample], metric: Metric, asked: CompareOptions) 
     from steelyard.estimate.auc_evidence import auc_evidence
     from steelyard.estimate.ranking_rows import ranking_row
     from steelyard.infer.paired.delong import delong_unpaired
-    from steelyard.infer.resampling.bootstrap import Degenerate
 
     rows = [ranking_row(metric, sample, asked.own) for sample in samples]
     tables = [sample.score_table(positives(sample)) for sample in samples]
-    try:
-        pair = delong_unpaired(tables[0], tables[1])
-    except Degenerate as reason:
-        raise DataError("cannot compare auc", got=str(reason), need="at least two positives and two negatives in each run") from reason
+    pair = attempt(lambda: delong_unpaired(tables[0], tables[1]))
+    if isinstance(pair, Degenerate):
+        raise DataError("cannot compare auc", got=str(pair), need="at least two positives and two negatives in each run") from pair
     fewer = min(min(table.n_positive, table.n_negative) for table in tables)
     found = auc_evidence(pair, fewer, sum(s.n for s in samples), metric, asked, design="unpaired")
     found.own = OwnEstimate(rows[0].interval, rows[0].standard_error), OwnEstimate(rows[1].interval, rows[1].standard_error)

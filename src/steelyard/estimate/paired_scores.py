@@ -10,6 +10,7 @@ import numpy.typing as npt
 
 from steelyard.estimate.compare_options import CompareOptions
 from steelyard.estimate.evidence import Evidence
+from steelyard.estimate.fallback import attempt, given_instead, none_given, or_none
 from steelyard.estimate.grouped_rows import enough_units
 from steelyard.estimate.paired_mean_tests import OfRange, OfRareGroups, OfRuns
 from steelyard.estimate.paired_right_or_wrong import equivalence_words
@@ -20,13 +21,13 @@ from steelyard.infer.paired.mcnemar import from_tails
 from steelyard.infer.paired.signflip import sign_flip
 from steelyard.infer.resampling.bootstrap import Degenerate
 from steelyard.infer.rounding import SUMS, one_number, without_rounding
-from steelyard.metrics.catalogue import Metric
+from steelyard.metrics.base import Metric
 from steelyard.metrics.ranking import midranks
 from steelyard.metrics.sums import QUOTIENT
 from steelyard.results.comparison import Test
 from steelyard.results.details import TestDetails
 from steelyard.results.measurement import Interval
-from steelyard.tally.pairs import Pairs
+from steelyard.tally.pairs import Pairs, units_of
 from steelyard.tally.sums import Sums, tally_groups, tally_items
 
 FloatArray = npt.NDArray[np.float64]
@@ -39,8 +40,6 @@ def compare_scores(
     rows: tuple[FloatArray, FloatArray], pairs: Pairs, metric: Metric, asked: CompareOptions, *, bounds: tuple[float, float] | None
 ) -> Evidence:
     """The mean difference of one number per item, under groups and repeats too. `bounds`: the range of the numbers, if it is known."""
-    from steelyard.estimate.pair_evidence import units_of
-
     a, b = (_by_item(values, item, pairs.items) for values, item in zip(rows, (pairs.baseline_item, pairs.candidate_item), strict=True))
     d = _differences(a, b, max(map(len, rows)) / pairs.items)
     grouped = pairs.baseline.group is not None
@@ -73,7 +72,7 @@ def compare_scores(
     if asked.margin is not None and found.error and not found.too_few:
         df = sums.n - 1 if found.df is None else found.df
         e = equivalence(found.pull * (found.difference or 0.0), found.error, asked.margin, df)
-        found.equivalence = equivalence_words(e.p_lower, e.p_upper, asked.margin, asked, higher_is_better=metric.facts.higher_is_better)
+        found.equivalence = equivalence_words(e.p_lower, e.p_upper, asked.margin, asked, higher_is_better=metric.higher_is_better)
     if not d.any():
         found.details["identical"] = True
         asked.warn(asked.sides.identical.format("have the same score on every item"))
@@ -138,11 +137,9 @@ def _settle_error(found: Evidence, judge: OfRange | OfRuns | None, sums: Sums) -
     if isinstance(judge, OfRuns):
         found.error, found.df = math.sqrt(judge.spread.variance(judge.spread.difference)) or None, math.inf
         return
-    try:
-        variance, found.df = infer_sums.spread(sums, QUOTIENT)
-        found.error = math.sqrt(variance)
-    except Degenerate:
-        found.error = None
+    spread = or_none(lambda: infer_sums.spread(sums, QUOTIENT))
+    if spread is not None:
+        found.error, found.df = math.sqrt(spread[0]), spread[1]
 
 
 def _differences(a: FloatArray, b: FloatArray, repeats: float) -> FloatArray:
@@ -193,13 +190,17 @@ def scores_interval(
     if grouped and not enough_units("groups", sums, asked.own, found.details):
         found.too_few = True
         return None
-    try:
-        if method in ("t", "within-item"):  # runs without any noise have no bounds of their own
-            return asked.interval_of(*infer_sums.linearised(sums, QUOTIENT, asked.level, asked.side), "t", *reach)
-        low, high, _ = infer_sums.resampled(sums, QUOTIENT, method, asked.level, asked.side, draws=asked.own.draws, seed=asked.own.seed)
-        return asked.interval_of(low, high, method, *reach)
-    except Degenerate as reason:
-        return _without_spread(found, sums, bounds, asked, str(reason), method, effects)
+    by = "t" if method == "within-item" else method  # runs without any noise have no bounds of their own
+
+    def by_method() -> tuple[float, ...]:
+        if by == "t":
+            return infer_sums.linearised(sums, QUOTIENT, asked.level, asked.side)
+        return infer_sums.resampled(sums, QUOTIENT, by, asked.level, asked.side, draws=asked.own.draws, seed=asked.own.seed)
+
+    given = attempt(by_method)
+    if isinstance(given, Degenerate):
+        return _without_spread(found, sums, bounds, asked, str(given), method, effects)
+    return asked.interval_of(given[0], given[1], by, *reach)
 
 
 def _without_spread(
@@ -210,16 +211,14 @@ def _without_spread(
 
     if bounds is None:
         if found.difference != 0 or not float(np.ptp(effects)) > 0:
-            asked.warn(
-                f"no interval for the difference can be given ({reason}); declare the range of the scores with --range if it is known"
-            )
+            asked.warn(none_given(reason, difference=True, advice="; declare the range of the scores with --range if it is known"))
             return None
         asked.warn("no item differs: the interval allows a new item to differ by the range of the scores seen; --range says better")
         found.details["instead_of"] = method
         return asked.interval_of(*unseen_difference(effects, asked.level, asked.side), "wilson-mean", None, None)
     width = bounds[1] - bounds[0]
     low, high = wilson_mean(found.difference or 0.0, sums.n, -width, width, asked.level, asked.side)
-    asked.warn(f"{method} has no interval for the difference here ({reason}); Wilson on its mean is given instead, which is wide")
+    asked.warn(given_instead(method, reason, "Wilson on its mean", difference=True, wide=True))
     found.details["instead_of"] = method
     return asked.interval_of(low, high, "wilson-mean", -width, width)
 
@@ -248,12 +247,8 @@ def _student(sums: Sums, asked: CompareOptions) -> Test:
     from scipy.special import stdtr
 
     mean = float(QUOTIENT.value(sums.totals()))
-    df: float = sums.n - 1
-    try:
-        variance, df = infer_sums.spread(sums, QUOTIENT)
-        t = mean / math.sqrt(variance)
-    except (Degenerate, ZeroDivisionError):
-        t = math.nan
+    variance, df = or_none(lambda: infer_sums.spread(sums, QUOTIENT)) or (0.0, sums.n - 1)
+    t = mean / math.sqrt(variance) if variance else math.nan
     if math.isnan(t):
         if mean == 0:
             return Test(name="paired-t", alternative=asked.alternative, statistic=0.0, p_value=1.0, details=TestDetails(df=df))

@@ -7,16 +7,18 @@ from typing import TYPE_CHECKING
 from steelyard.errors import DataError
 from steelyard.estimate.compare_options import CompareOptions
 from steelyard.estimate.evidence import Evidence, OwnEstimate
+from steelyard.estimate.fallback import OF_CLASSES, attempt, given_instead, left_out, none_given
 from steelyard.estimate.label_warnings import warn_about_labels
 from steelyard.estimate.paired_right_or_wrong import equivalence_words, rope_words, side_words
-from steelyard.estimate.table_rows import TableTally, statistic_of, table_row
+from steelyard.estimate.table_rows import table_row
+from steelyard.estimate.table_tally import TableTally
 from steelyard.infer.intervals.mean import wilson_mean
 from steelyard.infer.paired import table as infer
 from steelyard.infer.paired.equivalence import equivalence, rope
 from steelyard.infer.paired.randomization import randomize
 from steelyard.infer.resampling.bootstrap import Degenerate
 from steelyard.infer.resampling.work import fewer_draws, within_reach
-from steelyard.metrics.catalogue import Metric
+from steelyard.metrics.base import Metric
 from steelyard.metrics.table import TableStatistic
 from steelyard.results.comparison import Test
 from steelyard.results.details import TestDetails
@@ -45,7 +47,7 @@ def compare_table(joint: JointCounts, metric: Metric, label: str | None, asked: 
             need="a value in both",
             hint="absent='skip' or absent='zero'",
         )
-    statistic = statistic_of(metric, code, asked.own)
+    statistic = metric.of_table(code, asked.own.absent)
     error = infer.joint_delta_error(joint, statistic)
     found = Evidence(
         design="paired",
@@ -74,12 +76,12 @@ def compare_table(joint: JointCounts, metric: Metric, label: str | None, asked: 
         asked.warn("equivalence within the margin cannot be tested: the answers show no spread")
     if asked.margin is not None and found.error:
         e = equivalence(second - first, found.error, asked.margin)
-        found.equivalence = equivalence_words(e.p_lower, e.p_upper, asked.margin, asked, higher_is_better=metric.facts.higher_is_better)
+        found.equivalence = equivalence_words(e.p_lower, e.p_upper, asked.margin, asked, higher_is_better=metric.higher_is_better)
         if not within_reach(joint.classes * SAMPLED, asked.own.draws):
             return _warned(found, sides, metric, asked, identical)
         found.drawn = True
         believed = rope(_posterior(joint, statistic, metric, asked), asked.margin)
-        found.equivalence |= {"rope": rope_words(believed, higher_is_better=metric.facts.higher_is_better)}
+        found.equivalence |= {"rope": rope_words(believed, higher_is_better=metric.higher_is_better)}
     return _warned(found, sides, metric, asked, identical)
 
 
@@ -109,49 +111,51 @@ def table_interval(
     joint: JointCounts, statistic: TableStatistic, metric: Metric, found: Evidence, asked: CompareOptions
 ) -> Interval | None:
     method = asked.choose("interval", asked.interval, INTERVALS, f"{metric.name} on the same items")
-    low_end, high_end = metric.facts.low or 0.0, metric.facts.high or 1.0
-    reach = low_end - high_end, high_end - low_end
-    try:
-        if method == "bayes":
-            found.drawn = True
-            return _of_posterior(joint, statistic, metric, asked, reach)
-        if method == "delta":
-            return asked.interval_of(*infer.joint_delta(joint, statistic, asked.level, asked.side), "delta", *reach)
-        low, high, undefined = infer.joint_bootstrap(
-            joint, statistic, method, asked.level, asked.side, draws=asked.own.draws, seed=asked.own.seed
-        )
-    except Degenerate as reason:
+    reach = _reach(metric)
+    if method == "bayes":
+        found.drawn = True
+        return _of_posterior(joint, statistic, metric, asked, reach)
+    ends = attempt(lambda: _joint_ends(joint, statistic, method, asked))
+    if isinstance(ends, Degenerate):
         if not within_reach(joint.classes * SAMPLED, asked.own.draws):
-            asked.warn(f"no interval for the difference can be given for {joint.classes:,} classes ({reason})")
+            asked.warn(none_given(ends, difference=True, of=f"{joint.classes:,} classes"))
             return None
-        asked.warn(f"{method} has no interval for the difference here ({reason}); the posterior's is given instead")
+        asked.warn(given_instead(method, ends, "the posterior's", difference=True))
         found.details["instead_of"] = method
         return _of_posterior(joint, statistic, metric, asked, reach)
+    low, high, undefined = ends
     if undefined:
-        asked.warn(
-            f"{metric.name} was undefined in {undefined} of {asked.own.draws} draws, where a class did not occur; they were left out"
-        )
+        asked.warn(left_out(metric.name, undefined, asked.own.draws, OF_CLASSES))
     return asked.interval_of(low, high, method, *reach)
+
+
+def _joint_ends(joint: JointCounts, statistic: TableStatistic, method: str, asked: CompareOptions) -> tuple[float, float, int]:
+    """The ends by the delta method or by draws, and in how many draws the metric was undefined."""
+    if method == "delta":
+        return (*infer.joint_delta(joint, statistic, asked.level, asked.side), 0)
+    return infer.joint_bootstrap(joint, statistic, method, asked.level, asked.side, draws=asked.own.draws, seed=asked.own.seed)
+
+
+def _reach(metric: Metric) -> tuple[float, float]:
+    """How far apart two values of a metric of a table can be."""
+    width = (metric.high or 1.0) - (metric.low or 0.0)
+    return -width, width
 
 
 def outcome_interval(joint: JointCounts, metric: Metric, found: Evidence, asked: CompareOptions) -> Interval:
     """A redrawn or delta interval for right or wrong, by name; Tango's where the draws have no spread."""
     from steelyard.infer.paired.mcnemar import tango
 
-    statistic = statistic_of(metric, None, asked.own)
-    assert asked.interval is not None
-    try:
-        if asked.interval == "delta":
-            return asked.interval_of(*infer.joint_delta(joint, statistic, asked.level, asked.side), "delta")
-        low, high, _ = infer.joint_bootstrap(
-            joint, statistic, asked.interval, asked.level, asked.side, draws=asked.own.draws, seed=asked.own.seed
-        )
-        return asked.interval_of(low, high, asked.interval)
-    except Degenerate as reason:
-        asked.warn(f"{asked.interval} has no interval for the difference here ({reason}); Tango's is given instead")
-        found.details["instead_of"] = asked.interval
+    statistic = metric.of_table(absent=asked.own.absent)
+    method = asked.interval
+    assert method is not None
+    ends = attempt(lambda: _joint_ends(joint, statistic, method, asked))
+    if isinstance(ends, Degenerate):
+        asked.warn(given_instead(method, ends, "Tango's", difference=True))
+        found.details["instead_of"] = method
         _, lost, gained, _ = joint.outcomes()
         return asked.interval_of(*tango(gained, lost, joint.n, asked.level, asked.side), "tango")
+    return asked.interval_of(*ends[:2], method)
 
 
 def _of_posterior(
@@ -168,7 +172,13 @@ def _posterior(joint: JointCounts, statistic: TableStatistic, metric: Metric, as
     from steelyard.infer.posterior.difference import joint_table_posterior
 
     return joint_table_posterior(
-        joint, statistic.value, metric=metric.name, prior=asked.own.prior, draws=asked.own.draws, seed=asked.own.seed
+        joint,
+        statistic.value,
+        metric=metric.name,
+        prior=asked.own.prior,
+        draws=asked.own.draws,
+        seed=asked.own.seed,
+        bounds=_reach(metric),
     )
 
 
@@ -180,4 +190,4 @@ def _probability(
         return
     found.drawn = True
     better = 0.5 if identical else _posterior(joint, statistic, metric, asked).better
-    found.probability = better if metric.facts.higher_is_better else 1 - better
+    found.probability = better if metric.higher_is_better else 1 - better

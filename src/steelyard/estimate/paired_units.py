@@ -11,6 +11,7 @@ import numpy.typing as npt
 from steelyard.errors import DataError
 from steelyard.estimate.compare_options import CompareOptions
 from steelyard.estimate.evidence import Evidence
+from steelyard.estimate.fallback import attempt, given_instead, left_out, none_given, or_none
 from steelyard.estimate.grouped_rows import enough_units
 from steelyard.estimate.paired_right_or_wrong import equivalence_words
 from steelyard.infer.intervals import sums as infer_sums
@@ -20,7 +21,7 @@ from steelyard.infer.paired.equivalence import equivalence
 from steelyard.infer.paired.sums import Rows
 from steelyard.infer.resampling.bootstrap import Degenerate
 from steelyard.infer.resampling.work import fewer_draws
-from steelyard.metrics.catalogue import Metric
+from steelyard.metrics.base import Metric
 from steelyard.metrics.sums import SumStatistic
 from steelyard.results.comparison import Test
 from steelyard.results.details import TestDetails
@@ -52,13 +53,8 @@ def compare_units(
             need="a value in both",
             hint="absent='skip' or absent='zero'",
         )
-    error: float | None
-    df: float | None = None
-    try:
-        variance, df = infer_sums.spread(tally, difference)
-        error = math.sqrt(variance)
-    except Degenerate:
-        error = None
+    spread = or_none(lambda: infer_sums.spread(tally, difference))
+    error, df = (None, None) if spread is None else (math.sqrt(spread[0]), spread[1])
     found = Evidence(
         design="clustered" if grouped else "paired",
         n=n,
@@ -79,7 +75,7 @@ def compare_units(
         asked.warn("equivalence within the margin cannot be tested: the units show no spread")
     if asked.margin is not None and found.error and not found.too_few:
         e = equivalence(second - first, found.error, asked.margin, df)
-        found.equivalence = equivalence_words(e.p_lower, e.p_upper, asked.margin, asked, higher_is_better=metric.facts.higher_is_better)
+        found.equivalence = equivalence_words(e.p_lower, e.p_upper, asked.margin, asked, higher_is_better=metric.higher_is_better)
     if _equal(a, b):
         found.details["identical"] = True
         asked.warn("the two systems agree on every unit: identical runs, or one run compared with itself")
@@ -122,23 +118,24 @@ def units_interval(
 ) -> Interval | None:
     """The linearised interval with t, over items or groups, as for one system in groups."""
     method = asked.choose("interval", asked.interval, ("delta", "bca", "percentile"), f"{metric.name} over units")
-    try:
-        if method == "delta":
-            tally, difference = units_tally(a, b, statistic, sizes, single)
-            return asked.interval_of(*infer_sums.linearised(tally, difference, asked.level, asked.side), method, None, None)
-        low, high, undefined = infer.paired_resampled(
-            a, b, statistic, method, asked.level, asked.side, draws=asked.own.draws, seed=asked.own.seed
-        )
-    except Degenerate as reason:
-        low_end, high_end = metric.facts.low, metric.facts.high
-        if low_end is None or high_end is None:
-            return _unseen(a, b, statistic, asked, str(reason))
-        width = high_end - low_end
+
+    def ends() -> tuple[float, float, int]:
+        if method != "delta":
+            more = {"draws": asked.own.draws, "seed": asked.own.seed}
+            return infer.paired_resampled(a, b, statistic, method, asked.level, asked.side, **more)
+        return (*infer_sums.linearised(*units_tally(a, b, statistic, sizes, single), asked.level, asked.side), 0)
+
+    found = attempt(ends)
+    if isinstance(found, Degenerate):
+        width = metric.width
+        if width is None:
+            return _unseen(a, b, statistic, asked, str(found))
         gap = float(statistic.value(_totals(b)) - statistic.value(_totals(a)))
-        asked.warn(f"{method} has no interval for the difference here ({reason}); Wilson on its mean is given instead, which is wide")
+        asked.warn(given_instead(method, found, "Wilson on its mean", difference=True, wide=True))
         return asked.interval_of(*wilson_mean(gap, len(a), -width, width, asked.level, asked.side), "wilson-mean", -width, width)
+    low, high, undefined = found
     if undefined:
-        asked.warn(f"{metric.name} was undefined in {undefined} of {asked.own.draws} draws; they were left out")
+        asked.warn(left_out(metric.name, undefined, asked.own.draws))
     return asked.interval_of(low, high, method, None, None)
 
 
@@ -146,7 +143,7 @@ def _unseen(a: Rows, b: Rows, statistic: SumStatistic, asked: CompareOptions, re
     """Identical units of a metric without a range: a new unit may differ by as much as the units differ among themselves."""
     effects = len(a) * (a @ statistic.gradient(_totals(a)))
     if not _equal(a, b) or not float(np.ptp(effects)) > 0:
-        asked.warn(f"no interval for the difference can be given ({reason})")
+        asked.warn(none_given(reason, difference=True))
         return None
     asked.warn("no item differs: the interval allows a new item to differ by as much as the items differ among themselves")
     return asked.interval_of(*unseen_difference(effects, asked.level, asked.side), "wilson-mean", None, None)

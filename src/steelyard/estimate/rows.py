@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING
 from steelyard import signature
 from steelyard.errors import UsageError
 from steelyard.estimate.measure_options import OF_NUMBERS, RESAMPLING, MeasureOptions
-from steelyard.estimate.table_rows import TableTally, table_row
-from steelyard.metrics.catalogue import Metric
+from steelyard.estimate.table_rows import table_row
+from steelyard.estimate.table_tally import TableTally
+from steelyard.metrics.base import Metric
 from steelyard.results.measurement import Row
 from steelyard.tally.counts import Counts
 
@@ -34,9 +35,9 @@ def rows_of_sample(metrics: Sequence[Metric], sample: Sample, settings: MeasureO
             if in_strata(sample.items, metric):
                 rows.append(strata_row(metric, sample, settings))
                 continue
-        if metric.facts.family == "table" or (metric.base == "mean" and sample.binary_scores and settings.interval not in OF_NUMBERS):
+        if metric.family == "table" or (metric.mean_of_scores and sample.binary_scores and settings.interval not in OF_NUMBERS):
             rows.extend(rows_of_table(metric, table_for(metric, sample), settings))
-        elif metric.facts.family == "ranking":
+        elif metric.family == "ranking":
             from steelyard.estimate.ranking_rows import ranking_row
 
             rows.append(ranking_row(metric, sample, settings))
@@ -49,10 +50,10 @@ def rows_of_sample(metrics: Sequence[Metric], sample: Sample, settings: MeasureO
 
 def table_for(metric: Metric, sample: Sample) -> TableTally:
     """Scores of 0 and 1 decide right and wrong where there are any; labels decide the rest."""
-    if metric.facts.scored and sample.binary_scores:
+    if metric.scored and sample.binary_scores:
         return sample.outcomes
     if sample.items.truth is None or sample.items.prediction is None:
-        if sample.items.score is not None and metric.facts.scored:
+        if sample.items.score is not None and metric.scored:
             raise UsageError(
                 f"cannot compute {metric.name}",
                 got="scores other than 0 and 1"
@@ -106,7 +107,7 @@ def _each_class(metric: Metric, labels: Iterable[int], tally: TableTally, settin
 
 def class_of(metric: Metric, counts: Counts, settings: MeasureOptions) -> int | None:
     """The class a metric is about: none for a whole-table metric, else the one that was named."""
-    if not metric.facts.of_class or metric.average is not None or counts.kind == "outcomes":
+    if not metric.of_class or metric.average is not None or counts.kind == "outcomes":
         return None
     if settings.positive is not None:
         if counts.kind == "binary" and settings.positive not in counts.labels:

@@ -12,7 +12,7 @@ import numpy.typing as npt
 
 from steelyard.errors import DataError
 from steelyard.estimate.measure_options import MeasureOptions
-from steelyard.estimate.table_rows import TableTally
+from steelyard.estimate.table_tally import TableTally
 from steelyard.infer.rounding import without_rounding
 from steelyard.items import Items, Labels
 from steelyard.tally.counts import Counts

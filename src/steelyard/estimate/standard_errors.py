@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING
 
 from steelyard.errors import UsageError
 from steelyard.estimate.measure_options import MeasureOptions
-from steelyard.metrics.catalogue import Metric, parse
-from steelyard.metrics.proportions import Proportion, as_proportion
+from steelyard.metrics.base import Metric
+from steelyard.metrics.catalogue import parse
+from steelyard.metrics.proportions import Proportion
 from steelyard.results.measurement import Measurement, Row
 from steelyard.signature import parse as parse_signature
 from steelyard.tally.counts import Counts
@@ -39,21 +40,20 @@ def share_error(k: int, n: int, *, of_items: bool = True) -> float | None:
 
 def table_error(metric: Metric, label: int | None, counts: Counts, proportion: Proportion | None, settings: MeasureOptions) -> float | None:
     """Of a metric of independent items; closed forms load no NumPy. None where the table shows no spread."""
-    if proportion is not None and (label is not None or proportion.through == "itself"):
+    if proportion is not None and (label is not None or proportion.itself):
         k, n = proportion.of(counts)
-        error = share_error(k, n, of_items=metric.facts.mean_of_items)
+        error = share_error(k, n, of_items=metric.mean_of_items)
         return None if error is None else known(abs(slope(proportion, k / n)) * error)
-    from steelyard.estimate.table_rows import statistic_of
     from steelyard.infer.intervals.table import delta_error
 
-    return known(delta_error(counts, statistic_of(metric, label, settings)), ROUNDING)
+    return known(delta_error(counts, metric.of_table(label, settings.absent)), ROUNDING)
 
 
 def slope(proportion: Proportion, p: float) -> float:
     """How fast the metric moves with its proportion."""
-    if proportion.through == "itself":
+    if proportion.itself:
         return 1.0
-    if proportion.through == "jaccard":
+    if proportion.mapped_class:
         return 2 / (1 + p) ** 2
     step = 1e-6
     return (proportion.to_metric(p + step) - proportion.to_metric(p - step)) / (2 * step)
@@ -63,14 +63,11 @@ def sums_error(sums: Sums, statistic: SumStatistic) -> float | None:
     """The linearised standard error over the units, s / sqrt(n) for a mean of items; None without spread."""
     import numpy as np
 
+    from steelyard.estimate.fallback import or_none
     from steelyard.infer.intervals.sums import standard_error
-    from steelyard.infer.resampling.bootstrap import Degenerate
 
-    try:
-        with np.errstate(all="ignore"):  # beyond float64, or a gradient where there is none: no standard error
-            return known(standard_error(sums, statistic))
-    except Degenerate:
-        return None
+    with np.errstate(all="ignore"):  # beyond float64, or a gradient where there is none: no standard error
+        return or_none(lambda: known(standard_error(sums, statistic)))
 
 
 def with_standard_errors(m: Measurement) -> Measurement:
@@ -104,12 +101,11 @@ def _error(row: Row, table: Counts, settings: MeasureOptions) -> float | None:
         metric = parse(row.metric)
     except UsageError:
         return None  # a metric of a user's own has no table that we know of
-    facts = metric.facts
-    if facts.family != "table" and not facts.scored:
+    if metric.family != "table" and not metric.scored:
         return None
-    if (row.label is None and facts.of_class and metric.average in (None, "each")) or (
+    if (row.label is None and metric.of_class and metric.average in (None, "each")) or (
         row.label is not None and row.label not in table.labels
     ):
         return None
     label = None if row.label is None else table.labels.index(row.label)
-    return table_error(metric, label, table, as_proportion(metric, table, label), settings)
+    return table_error(metric, label, table, metric.proportion(table, label), settings)

@@ -19,21 +19,19 @@ from steelyard.infer.intervals.strata import StratifiedMean, item_weights, strat
 from steelyard.infer.paired.equivalence import equivalence
 from steelyard.infer.paired.signflip import sign_flip
 from steelyard.items import Items
-from steelyard.metrics.catalogue import Metric
+from steelyard.metrics.base import Metric
 from steelyard.read.logs.log import Log
 from steelyard.results.comparison import Test
 from steelyard.results.details import RowDetails, TestDetails
 from steelyard.results.measurement import Interval, Row
 from steelyard.tally.pairs import Pairs
 
-MEANS = ("accuracy", "error", "mean")
-
 
 def in_strata(items: Items, metric: Metric) -> bool:
     """Whether a metric of these items is a mean over strata. Where it is not, items of a group that weighs tasks alike have no number."""
     if items.stratum is None:
         return False
-    found = metric.base in MEANS and items.score is not None and items.group is None and items.repeat is None and items.weight is None
+    found = metric.scored and items.score is not None and items.group is None and items.repeat is None and items.weight is None
     if not found and items.alike:
         raise UsageError(
             f"cannot compute {metric.name} of a group whose tasks count alike",
@@ -49,14 +47,14 @@ def _codes(items: Items) -> Any:
 
 
 def _mean(metric: Metric, items: Items, x: Any) -> StratifiedMean:
-    return stratified_mean(1 - x if metric.base == "error" else x, _codes(items), alike=items.alike)
+    return stratified_mean(metric.of_right(x), _codes(items), alike=items.alike)
 
 
 def strata_row(metric: Metric, sample: Sample, settings: MeasureOptions) -> Row:
     """The row of a mean over strata: Wilson for right or wrong, Student for any other score."""
     found = _mean(metric, sample.items, sample.items.score)
     binary = sample.binary_scores
-    if metric.base != "mean" and not binary:
+    if metric.right_or_wrong and not binary:
         raise UsageError(
             f"cannot compute {metric.name}",
             got="scores other than 0 and 1",
@@ -79,7 +77,7 @@ def strata_row(metric: Metric, sample: Sample, settings: MeasureOptions) -> Row:
         n=found.n,
         interval=interval,
         standard_error=known(found.error),
-        higher_is_better=metric.facts.higher_is_better,
+        higher_is_better=metric.higher_is_better,
         details=RowDetails(strata=found.strata, weights="alike" if sample.items.alike else "size"),
     )
 
@@ -103,7 +101,7 @@ def with_strata(found: Evidence, pairs: Pairs, metric: Metric, asked: CompareOpt
     assert b is not None
     items = pairs.baseline
     one, other = (_mean(metric, items, x) for x in (a, b))
-    d = a - b if metric.base == "error" else b - a
+    d = metric.of_right(b) - metric.of_right(a)
     gap = stratified_mean(d, _codes(items), alike=items.alike)
     found.baseline, found.candidate, found.difference = one.estimate, other.estimate, gap.estimate
     found.own = None  # by `measure`, which knows the strata
@@ -136,7 +134,7 @@ def _alike(found: Evidence, d: Any, gap: StratifiedMean, items: Items, metric: M
         asked.warn("no interval for the difference can be given: the differences show no spread within the tasks")
     elif asked.margin is not None:
         e = equivalence(gap.estimate, gap.error, asked.margin, gap.df)
-        found.equivalence = equivalence_words(e.p_lower, e.p_upper, asked.margin, asked, higher_is_better=metric.facts.higher_is_better)
+        found.equivalence = equivalence_words(e.p_lower, e.p_upper, asked.margin, asked, higher_is_better=metric.higher_is_better)
 
 
 def as_one_sample(pairs: Pairs, asked: CompareOptions) -> tuple[Pairs, CompareOptions]:

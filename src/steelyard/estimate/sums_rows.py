@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from steelyard.errors import DataError, UsageError
+from steelyard.estimate.fallback import attempt, given_instead, left_out, none_given
 from steelyard.estimate.grouped_rows import enough_units
 from steelyard.estimate.measure_options import RESAMPLING, MeasureOptions
 from steelyard.estimate.sample import Sample
@@ -17,14 +18,14 @@ from steelyard.estimate.standard_errors import sums_error
 from steelyard.infer.intervals import mean as infer_mean
 from steelyard.infer.intervals import sums as infer_sums
 from steelyard.infer.resampling.bootstrap import Degenerate
-from steelyard.metrics.catalogue import Metric
-from steelyard.metrics.sums import QUOTIENT, STATISTICS, THROUGH, SumStatistic, item_rows, pass_at_k, pass_hat_k
+from steelyard.metrics.base import Metric
+from steelyard.metrics.repeats import RepeatsMetric
+from steelyard.metrics.sums import QUOTIENT, SumsMetric, SumStatistic
 from steelyard.results.details import RowDetails
 from steelyard.results.measurement import Interval, Row
 from steelyard.tally.sums import Sums, tally_groups, tally_items
 
 FloatArray = npt.NDArray[np.float64]
-STUDENTIZED = 1000  # items up to which RMSE is studentized; beyond, BCa is the same but for 1% of its width, and cheaper
 HEAVY = 4.5  # of n sum(e^4) / sum(e^2)^2: 3 for normal errors, above this in 3% of samples of 15 of them
 OFF_BOUNDARY = 25  # of unknown range: fewer items than this away from the commonest end value, and t is warned of
 KNOWN_RANGE = {"items": ["bounded-t", "wilson-mean", "betting"], "weights": ["bounded-t", "wilson-mean"], "repeats": ["bounded-t"]}
@@ -33,27 +34,28 @@ Ends = tuple[float, float, str]
 
 def sums_row(metric: Metric, sample: Sample, settings: MeasureOptions) -> Row:
     """The row of one metric of sums."""
-    if metric.facts.family == "repeats":
+    if isinstance(metric, RepeatsMetric):
         return _pass_row(metric, sample, settings)
-    rows = item_rows(metric.base, *columns_of(metric, sample))
+    assert isinstance(metric, SumsMetric)
+    rows = metric.adds(*columns_of(metric, sample))
     if not np.isfinite(rows).all():
         settings.warn(f"{metric.name} is infinite: a probability of exactly 0 or 1 was given to an item that turned out otherwise")
         return _row(metric, None, sample.n, None, settings, {})
-    return _row_of(metric, sample.sums(rows), STATISTICS[metric.base], sample, settings)
+    return _row_of(metric, sample.sums(rows), metric.statistic, sample, settings)
 
 
 def columns_of(metric: Metric, sample: Sample) -> tuple[FloatArray, ...]:
     """The columns a metric reads, as numbers."""
     items = sample.items
-    if metric.base == "mean":
+    if metric.needs == ("score",):
         assert items.score is not None
         return (items.score,)
-    if metric.base in ("ratio", "perplexity"):
+    if metric.of_ratio:
         assert items.ratio is not None
         if items.ratio[1].sum() == 0 or np.any(items.ratio[1] < 0):
             raise DataError("cannot divide", got="a negative or all-zero column below the line", need="sums of 0 or more, not all 0")
         return items.ratio
-    if metric.base in ("mae", "rmse", "r2"):
+    if metric.numeric:
         assert items.truth_value is not None
         assert items.prediction_value is not None
         return items.truth_value, items.prediction_value
@@ -104,7 +106,7 @@ def positive_label(sample: Sample) -> str:
     return wanted
 
 
-def _pass_row(metric: Metric, sample: Sample, settings: MeasureOptions) -> Row:
+def _pass_row(metric: RepeatsMetric, sample: Sample, settings: MeasureOptions) -> Row:
     """pass@k and pass^k: one unbiased number per problem, then a mean over problems (or groups of them)."""
     items = sample.items
     if items.id is None or items.score is None:
@@ -115,7 +117,7 @@ def _pass_row(metric: Metric, sample: Sample, settings: MeasureOptions) -> Row:
         raise DataError(f"cannot compute {metric.name}", got="scores other than 0 and 1", need="right or wrong for every try")
     codes, problem = np.unique(items.id.codes, return_inverse=True)
     value = pass_values(metric, items.score, problem, [items.id.names[code] for code in codes])
-    rows = item_rows("mean", value)
+    rows = metric.adds(value)
     if items.group is None:
         sums, kind = tally_items(rows), "items"
     else:
@@ -125,9 +127,9 @@ def _pass_row(metric: Metric, sample: Sample, settings: MeasureOptions) -> Row:
     return _row_of(metric, sums, QUOTIENT, sample, settings, kind=kind, bounds=(0.0, 1.0), n=len(value))
 
 
-def pass_values(metric: Metric, score: FloatArray, problem: npt.NDArray[np.integer], names: Sequence[str]) -> FloatArray:
+def pass_values(metric: RepeatsMetric, score: FloatArray, problem: npt.NDArray[np.integer], names: Sequence[str]) -> FloatArray:
     """One number per problem. `problem` says which problem a try is of; `names` are the problems' own."""
-    k = int(metric.parameter or 1)
+    k = metric.k
     tries = np.bincount(problem, minlength=len(names))
     if (short := tries < k).any():
         raise DataError(
@@ -137,11 +139,11 @@ def pass_values(metric: Metric, score: FloatArray, problem: npt.NDArray[np.integ
             hint=f"lower k, or run more repeats; name the id and repeat columns if {k} tries are there",
         )
     right = np.bincount(problem, weights=score, minlength=len(names)).astype(np.int64)
-    return (pass_at_k if metric.base == "pass@" else pass_hat_k)(right, tries, k)
+    return metric.of_tries(right, tries, k)
 
 
 def _row_of(
-    metric: Metric,
+    metric: SumsMetric,
     sums: Sums,
     statistic: SumStatistic,
     sample: Sample,
@@ -161,18 +163,18 @@ def _row_of(
     if not enough_units(kind, sums, settings, details):
         return _row(metric, value, n, None, settings, details)
     bounds = bounds or bounds_of(metric, sample, settings)
-    inner, outwards = THROUGH.get(metric.base, (statistic, None))
-    ends = sums_ends(metric, sums, inner, settings, bounds, kind, details)
-    if ends is not None and outwards is not None:
-        ends = outwards(ends[0]), outwards(ends[1]), ends[2]
+    through = metric.through
+    ends = sums_ends(metric, sums, through.statistic if through else statistic, settings, bounds, kind, details)
+    if ends is not None and through is not None:
+        ends = through.outwards(ends[0]), through.outwards(ends[1]), ends[2]
         if math.isinf(ends[1]):
-            settings.warn(f"{metric.name}: no interval can be given (its upper end is beyond float64); ask for --metric ratio")
+            settings.warn(f"{metric.name}: no interval can be given (its upper end is beyond float64); ask for --metric {through.name}")
             ends = None
     return _row(metric, value, n, ends, settings, details, bounds, sums_error(sums, statistic))
 
 
 def mean_row(
-    metric: Metric,
+    metric: SumsMetric,
     sums: Sums,
     settings: MeasureOptions,
     *,
@@ -191,25 +193,23 @@ def mean_row(
     return _row(metric, value, n, ends, settings, details, bounds, error or sums_error(sums, QUOTIENT))
 
 
-def _why_undefined(metric: Metric, value: float) -> str:
-    if metric.base == "r2":
-        return "the truths do not vary"
-    return "it is beyond float64; ask for --metric ratio, its logarithm" if math.isinf(value) else "there is nothing to divide by"
+def _why_undefined(metric: SumsMetric, value: float) -> str:
+    if math.isinf(value) and metric.through is not None:
+        return f"it is beyond float64; ask for --metric {metric.through.name}, its logarithm"
+    return metric.undefined
 
 
 def bounds_of(metric: Metric, sample: Sample, settings: MeasureOptions) -> tuple[float, float] | None:
     """The range of one item's number, if known: declared for scores, by definition for losses."""
-    if metric.base == "brier":
-        return 0.0, 1.0
-    if metric.base != "mean" or sample.items.score is None:
-        return None
+    if not metric.mean_of_scores or sample.items.score is None:
+        return metric.item_range
     if settings.range is not None:
         return settings.range
     return (0.0, 1.0) if sample.shares else None
 
 
 def sums_ends(
-    metric: Metric,
+    metric: SumsMetric,
     sums: Sums,
     statistic: SumStatistic,
     settings: MeasureOptions,
@@ -223,24 +223,28 @@ def sums_ends(
     if method not in allowed:
         raise UsageError(f"cannot use the interval {method!r} for {metric.name}", need=f"one of {', '.join(allowed)}")
     level, side = settings.confidence_level, settings.side
-    try:
+
+    def by_method() -> Ends:
         if method in ("t", "delta"):
             return (*infer_sums.linearised(sums, statistic, level, side), method)
         if method in RESAMPLING:
             low, high, undefined = infer_sums.resampled(sums, statistic, method, level, side, draws=settings.draws, seed=settings.seed)
             if undefined:
-                settings.warn(f"{metric.name} was undefined in {undefined} of {settings.draws} draws; they were left out")
+                settings.warn(left_out(metric.name, undefined, settings.draws))
             return low, high, method
         assert bounds is not None
         return _bounded(method, sums, statistic, bounds, settings)
-    except Degenerate as reason:
-        if bounds is None or kind not in ("items", "weights"):
-            advice = "; declare the range with --range if it is known" if metric.base == "mean" else ""
-            settings.warn(f"{metric.name}: no interval can be given ({reason}){advice}")
-            return None
-        settings.warn(f"{metric.name}: {method} has no interval here ({reason}); Wilson on the mean is given instead")
-        details["instead_of"] = method
-        return _bounded("wilson-mean", sums, statistic, bounds, settings)
+
+    ends = attempt(by_method)
+    if not isinstance(ends, Degenerate):
+        return ends
+    if bounds is None or kind not in ("items", "weights"):
+        advice = "; declare the range with --range if it is known" if metric.mean_of_scores else ""
+        settings.warn(none_given(ends, name=metric.name, advice=advice))
+        return None
+    settings.warn(given_instead(method, ends, "Wilson on the mean", name=metric.name))
+    details["instead_of"] = method
+    return _bounded("wilson-mean", sums, statistic, bounds, settings)
 
 
 def _bounded(method: str, sums: Sums, statistic: SumStatistic, bounds: tuple[float, float], settings: MeasureOptions) -> Ends:
@@ -258,30 +262,19 @@ def _bounded(method: str, sums: Sums, statistic: SumStatistic, bounds: tuple[flo
     return (*infer_mean.wilson_mean(centre, effective, *bounds, settings.confidence_level, settings.side), "wilson-mean")
 
 
-def offered_for_sums(metric: Metric, bounds: tuple[float, float] | None, kind: str) -> list[str]:
-    straight = metric.base in ("mean", "brier", "log_loss", "mae", "pass@", "pass^")
-    linear = "t" if straight else "delta"
-    return [linear, *RESAMPLING, *(KNOWN_RANGE.get(kind, []) if straight and bounds is not None else [])]
+def offered_for_sums(metric: SumsMetric, bounds: tuple[float, float] | None, kind: str) -> list[str]:
+    return [metric.linear, *RESAMPLING, *(KNOWN_RANGE.get(kind, []) if metric.mean_of_items and bounds is not None else [])]
 
 
-def _default(metric: Metric, sums: Sums, bounds: tuple[float, float] | None, settings: MeasureOptions, kind: str) -> str:
+def _default(metric: SumsMetric, sums: Sums, bounds: tuple[float, float] | None, settings: MeasureOptions, kind: str) -> str:
     """t for a mean, bounded-t if its range is known; the bootstrap for what is not a mean, delta in groups."""
-    if kind == "groups" and metric.base in ("ratio", "perplexity", "rmse", "r2"):
-        return "delta"
-    if metric.base in ("ratio", "perplexity"):
-        return "percentile"
-    if metric.base == "ece":  # a biased estimate with a spread that depends on it: the others cover next to nothing where it is small
-        return "studentized"
-    if metric.base == "rmse" and kind == "items":
-        _warn_of_large_errors(metric, sums, settings)
-        return "studentized" if sums.n <= STUDENTIZED else "bca"
-    if metric.base in ("rmse", "r2"):
-        return "bca"
     if "bounded-t" in offered_for_sums(metric, bounds, kind):
         return "bounded-t"
-    if kind in ("items", "weights"):
+    if metric.steadier is not None and kind == "items":
+        _warn_of_large_errors(metric, sums, settings)
+    if metric.mean_of_items and kind in ("items", "weights"):
         _warn_of_t(metric, sums, settings)
-    return "t"
+    return metric.default_interval(kind, sums.n)
 
 
 def _warn_of_t(metric: Metric, sums: Sums, settings: MeasureOptions) -> None:
@@ -289,11 +282,11 @@ def _warn_of_t(metric: Metric, sums: Sums, settings: MeasureOptions) -> None:
     values = sums.dense[:, 1] / sums.dense[:, 0]
     off = sums.n - max(int(sums.count[values == end].sum()) for end in (values.min(), values.max()))
     if off < OFF_BOUNDARY:
-        advice = "; declare the range of the scores with --range LO HI" if metric.base == "mean" else ""
+        advice = "; declare the range of the scores with --range LO HI" if metric.mean_of_scores else ""
         settings.warn(f"{metric.name}: only {off} of {sums.n} items differ from the commonest end value, too few for t to cover{advice}")
 
 
-def _warn_of_large_errors(metric: Metric, sums: Sums, settings: MeasureOptions) -> None:
+def _warn_of_large_errors(metric: SumsMetric, sums: Sums, settings: MeasureOptions) -> None:
     """A sum of squares that rests on a few items: how large the largest errors can become is not known from these."""
     squares = np.repeat(sums.dense[:, 1], sums.count)
     total = float(squares.sum())
@@ -303,7 +296,7 @@ def _warn_of_large_errors(metric: Metric, sums: Sums, settings: MeasureOptions) 
     few = "the largest error makes" if half == 1 else f"the {half} largest errors make"
     settings.warn(
         f"{metric.name}: {few} up half of the sum of squares of {len(squares)} items: with such tails the interval covers less than "
-        "it says, nearly always because it ends too low; mae depends less on single items"
+        f"it says, nearly always because it ends too low; {metric.steadier} depends less on single items"
     )
 
 
@@ -317,14 +310,13 @@ def _row(
     bounds: tuple[float, float] | None = None,
     error: float | None = None,
 ) -> Row:
-    facts = metric.facts
-    bottom, top = bounds if metric.base == "mean" and bounds else (facts.low, facts.high)
+    bottom, top = bounds if metric.mean_of_scores and bounds else (metric.low, metric.high)
     interval = None
     if ends is not None:
         low: float | None = bottom if settings.side == "upper" else ends[0] if bottom is None else max(bottom, ends[0])
         high: float | None = top if settings.side == "lower" else ends[1] if top is None else min(top, ends[1])
         interval = Interval(low=low, high=high, confidence_level=settings.confidence_level, side=settings.side, method=ends[2])  # type: ignore[arg-type]
-    better = facts.higher_is_better
+    better = metric.higher_is_better
     return Row(
         metric=metric.name,
         estimate=value,

@@ -13,7 +13,8 @@ from steelyard.estimate.compare_options import CompareOptions
 from steelyard.estimate.log_metric import own_metric
 from steelyard.estimate.opening import refuse_numeric_truth
 from steelyard.items import Items
-from steelyard.metrics.catalogue import Metric, parse
+from steelyard.metrics.base import Metric
+from steelyard.metrics.catalogue import parse
 from steelyard.read.logs.log import Log
 from steelyard.read.source import Source
 from steelyard.tally.design import take

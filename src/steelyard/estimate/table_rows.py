@@ -3,20 +3,22 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable
+from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from steelyard.errors import DataError, UsageError
 from steelyard.estimate.measure_options import MeasureOptions
 from steelyard.estimate.standard_errors import slope, table_error
+from steelyard.estimate.table_tally import TableTally, make_row, row_name
 from steelyard.infer.intervals.proportion import METHODS, proportion_interval
-from steelyard.infer.normal import clip, z_value
+from steelyard.infer.normal import z_value
 from steelyard.infer.resampling.work import within_reach
-from steelyard.metrics.catalogue import Metric
-from steelyard.metrics.proportions import Proportion, as_proportion, why_undefined
-from steelyard.results.details import RowDetails
-from steelyard.results.measurement import Interval, Row
+from steelyard.metrics.base import Metric
+from steelyard.metrics.labels import LabelMetric
+from steelyard.metrics.proportions import Proportion
+from steelyard.results.measurement import Row
 from steelyard.tally.counts import FEW, Counts
 
 CONVOLVED = 5_000  # classes whose recalls are convolved within seconds
@@ -24,25 +26,13 @@ CONVOLVED = 5_000  # classes whose recalls are convolved within seconds
 if TYPE_CHECKING:
     from steelyard.infer.posterior.metrics import Posterior
     from steelyard.metrics.table import TableStatistic
-    from steelyard.tally.sums import Sums
-
-
-@dataclass(frozen=True, slots=True)
-class TableTally:
-    """The table of all rows, and for items that belong together the margins of every unit."""
-
-    counts: Counts
-    units: Sums | None = None
-    kind: str = "items"
-    items: int = 0
-    details: Mapping[str, Any] = field(default_factory=dict)
 
 
 def table_row(metric: Metric, label: int | None, tally: TableTally, settings: MeasureOptions) -> Row:
     """The row of one metric (of one class, where it has one)."""
     counts = tally.counts
     refuse_unknown_negatives(metric, counts, label)
-    proportion = as_proportion(metric, counts, label)
+    proportion = metric.proportion(counts, label)
     if tally.units is not None:
         from steelyard.estimate.grouped_rows import grouped_row
 
@@ -51,60 +41,12 @@ def table_row(metric: Metric, label: int | None, tally: TableTally, settings: Me
         estimate, n = proportion.value(counts), proportion.of(counts)[1]
     else:
         n = counts.n
-        estimate = _value(statistic_of(metric, label, settings), counts) if n else None
+        estimate = _value(metric.of_table(label, settings.absent), counts) if n else None
     interval, details = (None, {}) if estimate is None else _interval(metric, label, counts, proportion, settings, estimate)
     if estimate is None:
-        settings.warn(f"{_name(metric, counts, label)} is undefined: {why_undefined(metric, None)}")
+        settings.warn(f"{row_name(metric, counts, label)} is undefined: {metric.why_undefined()}")
     error = None if estimate is None else table_error(metric, label, counts, proportion, settings)
     return make_row(metric, label, counts, estimate, n, interval, settings, details, error)
-
-
-def make_row(
-    metric: Metric,
-    label: int | None,
-    counts: Counts,
-    estimate: float | None,
-    n: int,
-    ends: tuple[float, float, str] | None,
-    settings: MeasureOptions,
-    details: dict[str, Any],
-    error: float | None = None,
-) -> Row:
-    """A Row, with the ends turned into an Interval inside the range of the metric."""
-    interval = None
-    if ends is not None:
-        facts = metric.facts
-        low, high = clip(
-            ends[0],
-            ends[1],
-            settings.side,
-            facts.low if facts.low is not None else -math.inf,
-            facts.high if facts.high is not None else math.inf,
-        )
-        interval = Interval(low=low, high=high, confidence_level=settings.confidence_level, side=settings.side, method=ends[2])  # type: ignore[arg-type]
-    support = None if label is None else counts.class_margins(label)[1]
-    average = metric.average if metric.average != "each" else None
-    name = metric.name.removeprefix("each_")
-    text = None if label is None else counts.labels[label]
-    return Row(
-        metric=name,
-        average=average,
-        label=text,
-        estimate=estimate,
-        n=n,
-        support=support,
-        interval=interval,
-        standard_error=error,
-        higher_is_better=metric.facts.higher_is_better,
-        details=RowDetails.of(details),
-    )
-
-
-def statistic_of(metric: Metric, label: int | None, settings: MeasureOptions) -> TableStatistic:
-    from steelyard.metrics.table import statistic
-
-    average = None if metric.average == "each" else metric.average
-    return statistic(metric.base, average_of=average, label=label, beta=metric.beta, absent=settings.absent)
 
 
 def _value(statistic: TableStatistic, counts: Counts) -> float | None:
@@ -130,7 +72,7 @@ def offered(metric: Metric, proportion: Proportion | None) -> list[str]:
     """The interval methods that make sense for the metric of independent items, the default first."""
     if proportion is None:
         return ["bca", "percentile", "delta", "bayes", "hdi"]
-    binomial = [m for m in METHODS if m not in ("percentile",) and (proportion.through == "itself" or m != "wald")]
+    binomial = [m for m in METHODS if m not in ("percentile",) and (proportion.itself or m != "wald")]
     return [*binomial, "bayes", "hdi", "percentile", "bca", "delta"]
 
 
@@ -139,7 +81,7 @@ def _interval(
 ) -> tuple[tuple[float, float, str] | None, dict[str, Any]]:
     """(ends, details): dispatch by the method's name, with the announced fall-back where the method has no answer."""
     method = settings.interval or default_method(proportion, settings.side, counts, settings.draws)
-    name = _name(metric, counts, label)
+    name = row_name(metric, counts, label)
     if method not in offered(metric, proportion):
         raise UsageError(
             f"cannot use the interval {method!r} for {metric.name}",
@@ -149,37 +91,39 @@ def _interval(
     level, side = settings.confidence_level, settings.side
     if method in ("bayes", "hdi"):
         return _bayes(metric, label, counts, settings, method)
-    if proportion is not None and (method in METHODS and (method != "percentile" or proportion.through != "jaccard")):
+    if proportion is not None and (method in METHODS and (method != "percentile" or not proportion.mapped_class)):
         ends = _binomial(method, counts, proportion, settings, name)
         return ends, {} if ends[2] == method else {"instead_of": method}
+    from steelyard.estimate.fallback import OF_CLASSES, attempt, given_instead, left_out, no_answer
     from steelyard.infer.intervals import table
     from steelyard.infer.resampling.bootstrap import Degenerate, Undefined
 
-    statistic = statistic_of(metric, label, settings)
+    statistic = metric.of_table(label, settings.absent)
     if settings.interval is None and method == "delta":
         return _first_order(metric, statistic, counts, settings, "", name, "")
-    try:
-        if method == "delta":
-            return (*table.delta(counts, statistic, level, side), "delta"), {}
-        low, high, undefined = table.table_bootstrap(counts, statistic, method, level, side, draws=settings.draws, seed=settings.seed)
-    except Degenerate as reason:
+    if method == "delta":
+        found = attempt(lambda: (*table.delta(counts, statistic, level, side), 0))
+    else:
+        found = attempt(lambda: table.table_bootstrap(counts, statistic, method, level, side, draws=settings.draws, seed=settings.seed))
+    if isinstance(found, Degenerate):
         if proportion is not None:
-            ends = _without_width(method, counts, proportion, settings, f"{name}: {method} has no interval here ({reason})", statistic)
+            ends = _without_width(method, counts, proportion, settings, no_answer(method, found, name=name), metric)
             return ends, {} if ends[2] == method else {"instead_of": method}
-        if (isinstance(reason, Undefined) and _small(metric, counts)) or not _drawn_soon(metric, counts, settings):
-            return _first_order(metric, statistic, counts, settings, method, name, str(reason))
-        settings.warn(f"{name}: {method} has no interval here ({reason}); the posterior's is given instead")
+        if (isinstance(found, Undefined) and _small(metric, counts)) or not _drawn_soon(metric, counts, settings):
+            return _first_order(metric, statistic, counts, settings, method, name, str(found))
+        settings.warn(given_instead(method, found, "the posterior's", name=name))
         (low, high, given), details = _bayes(metric, label, counts, settings, "bayes")
         # a perfect table lies on the end of its range, which equal tails exclude: the end belongs to what is possible
         return (min(low, estimate), max(high, estimate), given), {**details, "instead_of": method}
+    low, high, undefined = found
     if undefined:
-        settings.warn(f"{name} was undefined in {undefined} of {settings.draws} draws, where a class did not occur; they were left out")
+        settings.warn(left_out(name, undefined, settings.draws, OF_CLASSES))
     return (low, high, method), {}
 
 
 def _drawn_soon(metric: Metric, counts: Counts, settings: MeasureOptions) -> bool:
     """Whether the posterior of the whole table is a matter of seconds."""
-    if metric.base == "balanced_accuracy":
+    if isinstance(metric, LabelMetric) and metric.mean_recall:
         return counts.classes <= CONVOLVED
     from steelyard.infer.posterior.draws import posterior_numbers
 
@@ -188,7 +132,7 @@ def _drawn_soon(metric: Metric, counts: Counts, settings: MeasureOptions) -> boo
 
 def _small(metric: Metric, counts: Counts) -> int:
     """The classes too small for the interval of an average, if they are most of them: a prior would speak for them, not the data."""
-    if metric.average not in ("macro", "weighted") and metric.base != "balanced_accuracy":
+    if not isinstance(metric, LabelMetric) or metric.joined not in ("macro", "weighted"):
         return 0
     small = sum(counts.class_margins(k)[1] < FEW for k in range(counts.classes))
     return small if 2 * small > counts.classes else 0
@@ -198,20 +142,20 @@ def _first_order(
     metric: Metric, statistic: TableStatistic, counts: Counts, settings: MeasureOptions, instead_of: str, name: str, reason: str
 ) -> tuple[tuple[float, float, str] | None, dict[str, Any]]:
     """The delta method's interval where draws take minutes or say nothing; none for averages over classes that are mostly small."""
+    from steelyard.estimate.fallback import attempt, given_instead, none_given
     from steelyard.infer.intervals import table
     from steelyard.infer.resampling.bootstrap import Degenerate
 
     if small := _small(metric, counts):
         settings.warn(f"{name}: no interval can be given: {small:,} of {counts.classes:,} classes have fewer than {FEW} items")
         return None, {}
-    try:
-        ends = (*table.delta(counts, statistic, settings.confidence_level, settings.side), "delta")
-    except Degenerate as why:
-        settings.warn(f"{name}: no interval can be given for {counts.classes:,} classes ({why})")
+    ends = attempt(lambda: table.delta(counts, statistic, settings.confidence_level, settings.side))
+    if isinstance(ends, Degenerate):
+        settings.warn(none_given(ends, name=name, of=f"{counts.classes:,} classes"))
         return None, {}
     if instead_of:
-        settings.warn(f"{name}: {instead_of} has no interval here ({reason}); the delta method's is given instead")
-    return ends, {"instead_of": instead_of} if instead_of else {}
+        settings.warn(given_instead(instead_of, reason, "the delta method's", name=name))
+    return (*ends, "delta"), {"instead_of": instead_of} if instead_of else {}
 
 
 def _binomial(method: str, counts: Counts, proportion: Proportion, settings: MeasureOptions, name: str) -> tuple[float, float, str]:
@@ -228,7 +172,7 @@ def _binomial(method: str, counts: Counts, proportion: Proportion, settings: Mea
 
 
 def _without_width(
-    method: str, counts: Counts, proportion: Proportion, settings: MeasureOptions, said: str, statistic: TableStatistic | None = None
+    method: str, counts: Counts, proportion: Proportion, settings: MeasureOptions, said: str, redrawn: Metric | None = None
 ) -> tuple[float, float, str]:
     """Wilson's interval; at 0 and n of n the method's own end at one mistake (one success) where Wilson's would reach beyond it.
 
@@ -236,7 +180,7 @@ def _without_width(
     """
     k, n = proportion.of(counts)
     low, high, given = _binomial("wilson", counts, proportion, settings, "")
-    beside = _beside(method, k, n, counts, proportion, settings, statistic)
+    beside = _beside(method, k, n, counts, proportion, settings, redrawn)
     inner = (low, high) if beside is None else (max(low, beside[0]), high) if k else (low, min(high, beside[1]))
     if inner == (low, high):
         settings.warn(f"{said}; Wilson's is given instead")
@@ -247,7 +191,7 @@ def _without_width(
 
 
 def _beside(
-    method: str, k: int, n: int, counts: Counts, proportion: Proportion, settings: MeasureOptions, statistic: TableStatistic | None
+    method: str, k: int, n: int, counts: Counts, proportion: Proportion, settings: MeasureOptions, redrawn: Metric | None
 ) -> tuple[float, float] | None:
     """The method's ends one answer away from 0 or n of n; None if it has none there, or is nowhere narrower than Wilson (bca)."""
     if k not in (0, n) or n < 2 or method == "bca":
@@ -257,14 +201,14 @@ def _beside(
         p = other / n
         reach = z_value(level, side) * abs(slope(proportion, p)) * math.sqrt(p * (1 - p) / n)
         return proportion.to_metric(p) - reach, proportion.to_metric(p) + reach
-    if statistic is None:
+    if redrawn is None:
         ends = proportion_interval(other, n, method, level, side)
         return proportion.to_metric(ends[0]), proportion.to_metric(ends[1])
     from steelyard.infer.intervals.table import table_bootstrap
-    from steelyard.metrics.table import statistic as of_table
 
-    table = Counts.binary(tp=other, fp=0, fn=n - other, tn=max(0, counts.n - n))  # F1 asks for no more than hits and mistakes
-    return table_bootstrap(table, of_table("f1", label=1), method, level, side, draws=settings.draws, seed=settings.seed)[:2]
+    table = Counts.binary(tp=other, fp=0, fn=n - other, tn=max(0, counts.n - n))  # it asks for no more than hits and mistakes
+    of_class = replace(redrawn, average=None).of_table(1)
+    return table_bootstrap(table, of_class, method, level, side, draws=settings.draws, seed=settings.seed)[:2]
 
 
 def _bayes(
@@ -279,11 +223,11 @@ def _bayes(
 
     found = make(settings.prior)
     low, high = found.interval(settings.confidence_level, kind)
-    value = as_proportion(metric, counts, label)
+    value = metric.proportion(counts, label)
     at_the_end = value is not None and value.of(counts)[0] in (0, value.of(counts)[1])
     if at_the_end and settings.side == "two" and kind == "equal-tailed":
         settings.warn(
-            f"{_name(metric, counts, label)} lies on the end of its range, which equal tails exclude; "
+            f"{row_name(metric, counts, label)} lies on the end of its range, which equal tails exclude; "
             "--side lower or upper, or --interval hdi, says what can be claimed"
         )
     details: dict[str, Any] = {"prior": found.prior}
@@ -293,7 +237,7 @@ def _bayes(
         if round(moved, 2) > 0.1:
             other = "Jeffreys (0.5)" if settings.prior == 1 else "a uniform (1)"
             settings.warn(
-                f"{_name(metric, counts, label)}: the interval moves by {moved:.0%} of its width under {other} prior; "
+                f"{row_name(metric, counts, label)}: the interval moves by {moved:.0%} of its width under {other} prior; "
                 "the data are few, so the prior speaks"
             )
     else:
@@ -306,47 +250,47 @@ def posterior_of(metric: Metric, label: int | None, counts: Counts, prior: float
     from steelyard.infer.posterior import metrics as posterior
 
     refuse_unknown_negatives(metric, counts, label)
-    proportion = as_proportion(metric, counts, label)
-    if label is not None and metric.base in ("f1", "jaccard", "fbeta"):
+    proportion = metric.proportion(counts, label)
+    of_labels = metric if isinstance(metric, LabelMetric) else None
+    if label is not None and of_labels is not None and of_labels.posterior is not None:
         hit, truth, predicted, _ = counts.class_margins(label)
-        tp, fp, fn = hit, predicted - hit, truth - hit
-        if metric.base == "fbeta":
-            return posterior.f_beta_posterior(tp, fp, fn, beta=metric.beta, prior=prior)
-        make = posterior.f1_posterior if metric.base == "f1" else posterior.jaccard_posterior
-        return make(tp, fp, fn, prior=prior)
-    if proportion is not None and proportion.through == "itself":
+        make: dict[str, Callable[..., Posterior]] = {
+            "f-beta": partial(posterior.f_beta_posterior, beta=metric.parameter or 1.0),
+            "jaccard": posterior.jaccard_posterior,
+        }
+        return make[of_labels.posterior](hit, predicted - hit, truth - hit, prior=prior)
+    pooled = of_labels is not None and of_labels.ratio is not None and of_labels.ratio.pools_to_accuracy  # micro P = R = F = accuracy
+    if proportion is not None and (proportion.itself or pooled):
         k, n = proportion.of(counts)
         return posterior.proportion_posterior(k, n, prior=prior, metric=metric.name)
-    if proportion is not None and metric.base != "jaccard" and metric.base in ("precision", "recall", "f1", "fbeta"):
-        k, n = proportion.of(counts)  # micro P = R = F = accuracy
-        return posterior.proportion_posterior(k, n, prior=prior, metric=metric.name)
-    if metric.base == "balanced_accuracy" or (metric.base == "recall" and metric.average == "macro"):
+    if of_labels is not None and of_labels.mean_recall:
         margins = [counts.class_margins(k) for k in range(counts.classes)]
         return posterior.balanced_accuracy_posterior([(m[0], m[1]) for m in margins], prior=prior)
-    statistic = statistic_of(metric, label, settings)
-    return posterior.table_posterior(counts, statistic.value, metric=metric.name, prior=prior, draws=settings.draws, seed=settings.seed)
+    statistic = metric.of_table(label, settings.absent)
+    return posterior.table_posterior(
+        counts,
+        statistic.value,
+        metric=metric.name,
+        prior=prior,
+        draws=settings.draws,
+        seed=settings.seed,
+        bounds=(metric.low or 0.0, metric.high or 1.0),
+    )
 
 
 def refuse_unknown_negatives(metric: Metric, counts: Counts, label: int | None = None) -> None:
     """Without true negatives only precision, recall, F and Jaccard of the positive class are known."""
-    if counts.kind == "outcomes" and metric.base not in ("accuracy", "error", "mean"):
+    if counts.kind == "outcomes" and not metric.scored:
         raise DataError(
             f"cannot compute {metric.name} from k of n",
             got="only right and wrong",
             need="truths and predictions",
             hint="k of n gives accuracy and error",
         )
-    if not counts.negatives_known and (
-        label == 0 or metric.base not in ("precision", "recall", "f1", "fbeta", "jaccard") or metric.average not in (None, "each")
-    ):
+    if not counts.negatives_known and (label == 0 or metric.needs_negatives):
         raise DataError(
             f"cannot compute {metric.name} without the true negatives",
             got="tp, fp and fn only",
             need="tn as well",
             hint="give tn=, or ask for precision, recall, f1, fbeta:B or jaccard",
         )
-
-
-def _name(metric: Metric, counts: Counts, label: int | None) -> str:
-    name = metric.name.removeprefix("each_")
-    return name if label is None else f"{name}[{counts.labels[label]}]"

@@ -13,12 +13,12 @@ from steelyard.estimate.evidence import APART, DECLARE, Evidence, OwnEstimate
 from steelyard.estimate.label_warnings import warn_of_small_classes
 from steelyard.estimate.paired_right_or_wrong import equivalence_words, own_share
 from steelyard.estimate.standard_errors import ROUNDING, known
-from steelyard.estimate.table_rows import TableTally, table_row
+from steelyard.estimate.table_rows import table_row
+from steelyard.estimate.table_tally import TableTally
 from steelyard.infer import unpaired as infer
 from steelyard.infer.normal import lower_tail, z_value
 from steelyard.infer.paired.mcnemar import from_tails
-from steelyard.metrics.catalogue import Metric
-from steelyard.metrics.proportions import as_proportion
+from steelyard.metrics.base import Metric
 from steelyard.results.comparison import Test
 from steelyard.results.details import TestDetails
 from steelyard.results.measurement import Interval
@@ -40,8 +40,8 @@ PROPORTIONS = ("newcombe", "miettinen-nurminen", "agresti-caffo", "wald", "bayes
 def compare_counts(baseline: Counts, candidate: Counts, metric: Metric, label: str | None, asked: CompareOptions) -> Evidence:
     """Two tables from different items."""
     labels = [None if label is None else side.code(label) for side in (baseline, candidate)]
-    shares = [as_proportion(metric, side, code) for side, code in zip((baseline, candidate), labels, strict=True)]
-    if all(share is not None and share.through == "itself" for share in shares):
+    shares = [metric.proportion(side, code) for side, code in zip((baseline, candidate), labels, strict=True)]
+    if all(share is not None and share.itself for share in shares):
         parts = [share.of(side) for share, side in zip(shares, (baseline, candidate), strict=True) if share is not None]
         return compare_proportions(parts[0], parts[1], metric, asked)
     warn_of_small_classes((baseline, candidate), label, asked.own)
@@ -61,7 +61,7 @@ def compare_proportions(baseline: tuple[int, int], candidate: tuple[int, int], m
         asked.warn("the Wald interval has no width here; Newcombe's is given instead")
         method = "newcombe"
     low, high = proportion_ends(method, k1, n1, k2, n2, asked)
-    of_items = metric.facts.mean_of_items
+    of_items = metric.mean_of_items
     own = own_share(k2, n2, asked, of_items=of_items), own_share(k1, n1, asked, of_items=of_items)
     found = Evidence(
         design="unpaired",
@@ -77,7 +77,7 @@ def compare_proportions(baseline: tuple[int, int], candidate: tuple[int, int], m
         details={"n_baseline": n2, "n_candidate": n1},
     )
     better = _difference_posterior(k1, n1, k2, n2, asked).sf(0.0)
-    found.probability = better if metric.facts.higher_is_better else 1 - better
+    found.probability = better if metric.higher_is_better else 1 - better
     found.prior_sd = math.sqrt(0.5 / (2 * asked.own.prior + 1))
     found.equivalence = _equivalence_z(found, asked, metric)
     return found
@@ -106,14 +106,13 @@ def _difference_posterior(k1: int, n1: int, k2: int, n2: int, asked: CompareOpti
 
 def by_delta(baseline: Counts, candidate: Counts, metric: Metric, labels: list[int | None], asked: CompareOptions) -> Evidence:
     """Any other metric of two tables: the difference with the sum of both delta-method variances."""
-    from steelyard.estimate.table_rows import statistic_of
     from steelyard.infer.intervals.table import delta_error
 
     asked.choose("interval", asked.interval, ("delta",), f"{metric.name} of different items")
     asked.choose("test", asked.test, ("z",), f"{metric.name} of different items")
     sides = (baseline, candidate)
     rows = [table_row(metric, code, TableTally(side, items=side.n), asked.own) for side, code in zip(sides, labels, strict=True)]
-    errors = [delta_error(side, statistic_of(metric, code, asked.own)) for side, code in zip(sides, labels, strict=True)]
+    errors = [delta_error(side, metric.of_table(code, asked.own.absent)) for side, code in zip(sides, labels, strict=True)]
     return from_errors(
         "unpaired", [r.estimate for r in rows], [r.interval for r in rows], errors, baseline.n + candidate.n, metric, asked, "delta"
     )
@@ -167,7 +166,7 @@ def _equivalence_z(found: Evidence, asked: CompareOptions, metric: Metric) -> di
     if not found.error or found.difference is None or asked.margin is None:
         return None
     e = equivalence(found.difference, found.error, asked.margin)
-    return equivalence_words(e.p_lower, e.p_upper, asked.margin, asked, higher_is_better=metric.facts.higher_is_better)
+    return equivalence_words(e.p_lower, e.p_upper, asked.margin, asked, higher_is_better=metric.higher_is_better)
 
 
 class OfMeans:
@@ -257,4 +256,4 @@ def _judged(found: Evidence, judge: OfMeans, metric: Metric, asked: CompareOptio
         found.offset = abs(t.centre - found.pull * t.difference)
     if asked.margin is not None:
         above, below = t.p_value("greater", -asked.margin), t.p_value("less", asked.margin)
-        found.equivalence = equivalence_words(above, below, asked.margin, asked, higher_is_better=metric.facts.higher_is_better)
+        found.equivalence = equivalence_words(above, below, asked.margin, asked, higher_is_better=metric.higher_is_better)

@@ -7,6 +7,8 @@ rmse                         (1, e^2)             sqrt(total / total)
 r2                           (1, y, y^2, e^2)     1 - sum e^2 / sum (y - mean)^2
 ece                          (1, p - y by bin)    sum over bins |total| / n
 a metric of a table          its margins          for items in groups, with weights or repeats
+
+Each metric is one object, listed in SUMS. NumPy is loaded by the arithmetic, not by the objects.
 """
 
 from __future__ import annotations
@@ -14,14 +16,19 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import TYPE_CHECKING, ClassVar, NamedTuple
 
-import numpy as np
-import numpy.typing as npt
-
+from steelyard.metrics.base import Family, Metric
 from steelyard.metrics.table import Margins, TableStatistic
 
-FloatArray = npt.NDArray[np.float64]
+if TYPE_CHECKING:
+    import numpy as np
+    import numpy.typing as npt
+
+    FloatArray = npt.NDArray[np.float64]
+
 BINS = 10
+FEW = 1000  # items up to which RMSE is studentized; beyond, BCa is the same but for 1% of its width, and cheaper
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,16 +43,76 @@ class SumStatistic:
     classes: int = 0
 
 
+class Through(NamedTuple):
+    """An increasing function of another statistic. An interval is found for that one, where it is nearly symmetric, and its ends
+    are mapped: never below 0, and for percentile and BCa the same as without the detour. name: the metric that it is."""
+
+    statistic: SumStatistic
+    outwards: Callable[[float], float]
+    name: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SumsMetric(Metric):
+    """A number of sums over items.
+
+    adds: what each item adds, shape (items, k), from the columns it reads: score; above and below; truth and prediction as
+    numbers; or the probability of the positive class and 1 if the item is positive. straight: the mean of one number per item.
+    interval: the default one; in_groups, for items in groups; few_items, for so few items that stand alone. through: what an
+    interval is found for instead. steadier: a metric that depends less on single items.
+    """
+
+    adds: Callable[..., FloatArray]
+    statistic: SumStatistic
+    straight: bool = False
+    interval: str = "bca"
+    in_groups: str = "delta"
+    few_items: tuple[int, str] | None = None
+    through: Through | None = None
+    steadier: str | None = None
+
+    family: ClassVar[Family] = "sums"
+
+    @property
+    def mean_of_items(self) -> bool:
+        return self.straight
+
+    @property
+    def linear(self) -> str:
+        """What the linearised interval is called."""
+        return "t" if self.straight else "delta"
+
+    def default_interval(self, kind: str, n: int) -> str:
+        """The interval for units of this kind, where nothing is known of the range of their numbers."""
+        if kind == "groups":
+            return self.in_groups
+        return self.few_items[1] if kind == "items" and self.few_items is not None and n <= self.few_items[0] else self.interval
+
+    def of_columns(self, *columns: FloatArray) -> float:
+        """Its value, from columns of numbers."""
+        return float(self.statistic.value(self.adds(*columns).sum(0)))
+
+
+# ---- what totals mean ----------------------------------------------------------------------------------------------------
+
+
 def _quotient(s: FloatArray) -> FloatArray:
+    import numpy as np
+
     with np.errstate(invalid="ignore", divide="ignore"):
         return np.asarray(np.where(s[..., 0] != 0, s[..., 1] / s[..., 0], np.nan))
 
 
-QUOTIENT = SumStatistic(_quotient, lambda s: np.array([-s[1] / s[0] ** 2, 1 / s[0]]))
+def _quotient_gradient(s: FloatArray) -> FloatArray:
+    import numpy as np
+
+    return np.array([-s[1] / s[0] ** 2, 1 / s[0]])
 
 
 def _perplexity(s: FloatArray) -> FloatArray:
     """exp(sum of minus log likelihoods / sum of words): infinite beyond float64. Reference: Jelinek1977."""
+    import numpy as np
+
     with np.errstate(over="ignore"):
         return np.asarray(np.exp(_quotient(s)))
 
@@ -62,7 +129,21 @@ def exponential(exponent: float) -> float:
         return math.inf
 
 
+def _root(s: FloatArray) -> FloatArray:
+    import numpy as np
+
+    return np.asarray(np.sqrt(_quotient(s)))
+
+
+def _root_gradient(s: FloatArray) -> FloatArray:
+    import numpy as np
+
+    return np.asarray(_quotient_gradient(s) / (2 * np.sqrt(s[1] / s[0])))
+
+
 def _r2(s: FloatArray) -> FloatArray:
+    import numpy as np
+
     with np.errstate(invalid="ignore", divide="ignore"):
         around_mean = s[..., 2] - s[..., 1] ** 2 / s[..., 0]
         # A resample of one distinct value has only rounding left around its mean.
@@ -70,99 +151,33 @@ def _r2(s: FloatArray) -> FloatArray:
 
 
 def _r2_gradient(s: FloatArray) -> FloatArray:
+    import numpy as np
+
     around_mean = s[2] - s[1] ** 2 / s[0]
     slope = s[3] / around_mean**2
     return np.array([slope * s[1] ** 2 / s[0] ** 2, slope * -2 * s[1] / s[0], slope, -1 / around_mean])
 
 
 def _ece(s: FloatArray) -> FloatArray:
+    import numpy as np
+
     with np.errstate(invalid="ignore", divide="ignore"):
         return np.asarray(np.abs(s[..., 1:]).sum(-1) / s[..., 0])
 
 
 def _ece_gradient(s: FloatArray) -> FloatArray:
+    import numpy as np
+
     return np.concatenate([[-np.abs(s[1:]).sum() / s[0] ** 2], np.sign(s[1:]) / s[0]])
 
 
-STATISTICS: dict[str, SumStatistic] = {
-    **dict.fromkeys(("mean", "brier", "log_loss", "mae", "ratio", "pass@", "pass^"), QUOTIENT),
-    "rmse": SumStatistic(lambda s: np.sqrt(_quotient(s)), lambda s: QUOTIENT.gradient(s) / (2 * np.sqrt(s[1] / s[0]))),
-    "r2": SumStatistic(_r2, _r2_gradient),
-    "ece": SumStatistic(_ece, _ece_gradient),
-    "perplexity": SumStatistic(_perplexity, lambda s: QUOTIENT.gradient(s) * _perplexity(s)),
-}
-# An increasing function of another statistic. An interval is found for that one, where it is nearly symmetric, and its ends
-# are mapped: never below 0, and for percentile and BCa the same as without the detour.
-THROUGH: dict[str, tuple[SumStatistic, Callable[[float], float]]] = {"perplexity": (QUOTIENT, exponential)}
-
-
-def item_rows(base: str, *columns: FloatArray) -> FloatArray:
-    """What each item adds, shape (items, k). Reference: Brier1950; Good1952 (log loss); Naeini2015 (calibration error).
-
-    columns: mean (score); brier, log_loss, ece (probability of the positive class, 1 if it is positive);
-    mae, rmse, r2 (truth, prediction); ratio, perplexity (above, below).
-
-    >>> item_rows("brier", np.array([0.9]), np.array([1.0]))
-    array([[1.  , 0.01]])
-    """
-    first = columns[0]
-    ones = np.ones(len(first))
-    if base in ("mean", "pass@", "pass^"):
-        return np.stack([ones, first], axis=1)
-    second = columns[1]
-    if base in ("ratio", "perplexity"):
-        return np.stack([second, first], axis=1)
-    if base == "brier":
-        return np.stack([ones, (first - second) ** 2], axis=1)
-    if base == "log_loss":
-        with np.errstate(divide="ignore"):
-            return np.stack([ones, -np.log(np.where(second > 0, first, 1 - first))], axis=1)
-    if base == "ece":
-        # The last bin includes 1; bin edges as k/10, so that 0.3 lies in the bin that starts there.
-        bins = np.minimum((first * BINS).astype(np.int64), BINS - 1)
-        rows = np.zeros((len(first), 1 + BINS))
-        rows[:, 0] = 1
-        rows[np.arange(len(first)), 1 + bins] = first - second
-        return rows
-    error = second - first
-    if base == "mae":
-        return np.stack([ones, np.abs(error)], axis=1)
-    if base == "rmse":
-        return np.stack([ones, error**2], axis=1)
-    centred = first - first.mean()  # R^2 does not depend on where y starts; its sums of squares lose digits if it starts far
-    return np.stack([ones, centred, centred**2, error**2], axis=1)
-
-
-def pass_at_k(right: npt.NDArray[np.integer], tries: npt.NDArray[np.integer], k: int) -> FloatArray:
-    """Unbiased chance that at least one of k tries is right: 1 - C(tries - right, k) / C(tries, k), per problem.
-
-    Undefined: fewer than k tries. Reference: Chen2021, equation 1.
-
-    >>> pass_at_k(np.array([1]), np.array([2]), 1)
-    array([0.5])
-    """
-    return 1 - _none_of(tries - right, tries, k)
-
-
-def pass_hat_k(right: npt.NDArray[np.integer], tries: npt.NDArray[np.integer], k: int) -> FloatArray:
-    """Unbiased chance that all k tries are right: C(right, k) / C(tries, k), per problem. Reference: Yao2024.
-
-    >>> pass_hat_k(np.array([2]), np.array([4]), 2).round(6)
-    array([0.166667])
-    """
-    return _none_of(right, tries, k)
-
-
-def _none_of(some: npt.NDArray[np.integer], all_: npt.NDArray[np.integer], k: int) -> FloatArray:
-    """C(some, k) / C(all, k) as a product of k quotients: no factorial overflows."""
-    out = np.ones(len(some))
-    for i in range(k):
-        out *= np.maximum(some - i, 0) / (all_ - i)
-    return out
+QUOTIENT = SumStatistic(_quotient, _quotient_gradient)
 
 
 def of_margins(statistic: TableStatistic, classes: int) -> SumStatistic:
     """A metric of a table as a function of summed margins [hits, truths, predictions, n]."""
+
+    import numpy as np
 
     def margins(s: FloatArray) -> Margins:
         hit, truth, prediction = (s[..., i * classes : (i + 1) * classes] for i in range(3))
@@ -173,3 +188,172 @@ def of_margins(statistic: TableStatistic, classes: int) -> SumStatistic:
         return np.concatenate([g.hit, g.truth, g.prediction, [g.n]])
 
     return SumStatistic(lambda s: np.asarray(statistic.value(margins(s))), gradient, classes)
+
+
+# ---- what items add ------------------------------------------------------------------------------------------------------
+
+
+def one_number(x: FloatArray) -> FloatArray:
+    """(1, x): the numbers themselves.
+
+    >>> import numpy as np
+    >>> one_number(np.array([0.5]))
+    array([[1. , 0.5]])
+    """
+    import numpy as np
+
+    return np.stack([np.ones(len(x)), x], axis=1)
+
+
+def _above_below(above: FloatArray, below: FloatArray) -> FloatArray:
+    import numpy as np
+
+    return np.stack([below, above], axis=1)
+
+
+def _squared_probability_error(p: FloatArray, y: FloatArray) -> FloatArray:
+    """Reference: Brier1950."""
+    return one_number((p - y) ** 2)
+
+
+def _minus_log_likelihood(p: FloatArray, y: FloatArray) -> FloatArray:
+    """Reference: Good1952."""
+    import numpy as np
+
+    with np.errstate(divide="ignore"):
+        return one_number(-np.log(np.where(y > 0, p, 1 - p)))
+
+
+def _calibration_bins(p: FloatArray, y: FloatArray) -> FloatArray:
+    """Reference: Naeini2015."""
+    import numpy as np
+
+    # The last bin includes 1; bin edges as k/10, so that 0.3 lies in the bin that starts there.
+    bins = np.minimum((p * BINS).astype(np.int64), BINS - 1)
+    rows = np.zeros((len(p), 1 + BINS))
+    rows[:, 0] = 1
+    rows[np.arange(len(p)), 1 + bins] = p - y
+    return rows
+
+
+def _absolute_error(truth: FloatArray, prediction: FloatArray) -> FloatArray:
+    return one_number(abs(prediction - truth))
+
+
+def _squared_error(truth: FloatArray, prediction: FloatArray) -> FloatArray:
+    return one_number((prediction - truth) ** 2)
+
+
+def _variance_and_error(truth: FloatArray, prediction: FloatArray) -> FloatArray:
+    import numpy as np
+
+    centred = truth - truth.mean()  # R^2 does not depend on where y starts; its sums of squares lose digits if it starts far
+    return np.stack([np.ones(len(truth)), centred, centred**2, (prediction - truth) ** 2], axis=1)
+
+
+# ---- the metrics ---------------------------------------------------------------------------------------------------------
+
+MEAN = SumsMetric(
+    base="mean",
+    says="mean score",
+    low=None,
+    high=None,
+    needs=("score",),
+    direction_of_scores=True,
+    adds=one_number,
+    statistic=QUOTIENT,
+    straight=True,
+    interval="t",
+    in_groups="t",
+)
+BRIER = SumsMetric(
+    base="brier",
+    says="mean squared error of the probability",
+    higher_is_better=False,
+    needs=("truth", "probability"),
+    adds=_squared_probability_error,
+    statistic=QUOTIENT,
+    straight=True,
+    interval="t",
+    in_groups="t",
+)
+LOG_LOSS = SumsMetric(
+    base="log_loss",
+    aliases=("logloss",),
+    says="mean negative log likelihood",
+    high=None,
+    higher_is_better=False,
+    needs=("truth", "probability"),
+    adds=_minus_log_likelihood,
+    statistic=QUOTIENT,
+    straight=True,
+    interval="t",
+    in_groups="t",
+)
+ECE = SumsMetric(
+    base="ece",
+    says="expected calibration error, ten equal bins",
+    higher_is_better=False,
+    needs=("truth", "probability"),
+    adds=_calibration_bins,
+    statistic=SumStatistic(_ece, _ece_gradient),
+    # a biased estimate with a spread that depends on it: the others cover next to nothing where it is small
+    interval="studentized",
+    in_groups="studentized",
+)
+MAE = SumsMetric(
+    base="mae",
+    says="mean absolute error of numbers",
+    high=None,
+    higher_is_better=False,
+    numeric=True,
+    adds=_absolute_error,
+    statistic=QUOTIENT,
+    straight=True,
+    interval="t",
+    in_groups="t",
+)
+RMSE = SumsMetric(
+    base="rmse",
+    says="root mean squared error of numbers",
+    high=None,
+    higher_is_better=False,
+    numeric=True,
+    adds=_squared_error,
+    statistic=SumStatistic(_root, _root_gradient),
+    few_items=(FEW, "studentized"),
+    steadier="mae",
+)
+R2 = SumsMetric(
+    base="r2",
+    says="share of the variance of numbers explained",
+    low=None,
+    numeric=True,
+    adds=_variance_and_error,
+    statistic=SumStatistic(_r2, _r2_gradient),
+    undefined="the truths do not vary",
+)
+RATIO = SumsMetric(
+    base="ratio",
+    says="sum of one column over sum of another",
+    low=None,
+    high=None,
+    higher_is_better=False,
+    needs=("ratio",),
+    direction_of_scores=True,
+    adds=_above_below,
+    statistic=QUOTIENT,
+    interval="percentile",
+)
+PERPLEXITY = SumsMetric(
+    base="perplexity",
+    says="exp of one sum over another: minus log likelihood, words",
+    high=None,
+    higher_is_better=False,
+    needs=("ratio",),
+    adds=_above_below,
+    statistic=SumStatistic(_perplexity, lambda s: _quotient_gradient(s) * _perplexity(s)),
+    interval="percentile",
+    through=Through(QUOTIENT, exponential, "ratio"),
+)
+SUMS = (MEAN, BRIER, LOG_LOSS, ECE, MAE, RMSE, R2, RATIO, PERPLEXITY)

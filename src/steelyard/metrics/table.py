@@ -55,6 +55,18 @@ class Ratio:
         four = (hit, truth, prediction, n)
         return _form(self.numerator, four), _form(self.denominator, four)
 
+    @property
+    def counts_negatives(self) -> bool:
+        """Whether true negatives are among the items that it counts."""
+        return bool(self.numerator[3] or self.denominator[3])
+
+    @property
+    def pools_to_accuracy(self) -> bool:
+        """Whether its micro average over all classes of single-label items is the accuracy: truths and predictions both sum to n."""
+        hits, *others = self.numerator
+        of_hits, of_truths, of_predictions, of_n = self.denominator
+        return not any(others) and not of_hits and not of_n and of_truths + of_predictions == hits
+
 
 def _form(coefficients: Form, four: tuple[Any, Any, Any, Any]) -> Any:
     return sum(c * x for c, x in zip(coefficients, four, strict=True) if c)
@@ -272,37 +284,25 @@ class TableStatistic:
     gradient: Callable[[Margins], Margins]
 
 
-def statistic(
-    base: str, *, average_of: str | None = None, label: int | None = None, beta: float = 1.0, absent: str | None = None
-) -> TableStatistic:
-    """The statistic of a metric's base name, for one class, an average, or the whole table.
+def of_one_class(ratio: Ratio, label: int) -> TableStatistic:
+    """The ratio of one class.
 
     >>> import numpy as np
     >>> m = Margins(np.array([8.0, 9.0]), np.array([10.0, 10.0]), np.array([9.0, 11.0]), np.array(20.0))
-    >>> float(statistic("recall", label=1).value(m))
+    >>> float(of_one_class(RECALL, 1).value(m))
     0.9
     """
-    if base in WHOLE:
-        return WHOLE[base]
-    if base == "balanced_accuracy":
-        base, average_of = "recall", "macro"
-    ratio = f_beta_ratio(beta) if base == "fbeta" else RATIOS[base]
-    if average_of is None:
-        if label is None:
-            raise ValueError(f"{base} needs a class or an average")
-        return TableStatistic(lambda m: per_class(ratio, m)[..., label], lambda m: class_gradient(ratio, label, m))
-    return TableStatistic(lambda m: average(ratio, average_of, m, absent), lambda m: average_gradient(ratio, average_of, m, absent))
+    return TableStatistic(lambda m: per_class(ratio, m)[..., label], lambda m: class_gradient(ratio, label, m))
+
+
+def of_average(ratio: Ratio, how: str, absent: str | None = None) -> TableStatistic:
+    """The ratio of all classes, joined by an average: macro, micro or weighted."""
+    return TableStatistic(lambda m: average(ratio, how, m, absent), lambda m: average_gradient(ratio, how, m, absent))
 
 
 def _negated(m: Margins) -> Margins:
     return Margins(-m.hit, -m.truth, -m.prediction, -m.n)
 
 
-RATIOS: dict[str, Ratio] = {"precision": PRECISION, "recall": RECALL, "specificity": SPECIFICITY, "npv": NPV, "f1": F1, "jaccard": JACCARD}
-WHOLE: dict[str, TableStatistic] = {
-    "accuracy": TableStatistic(accuracy, accuracy_gradient),
-    "mean": TableStatistic(accuracy, accuracy_gradient),  # of scores that are 0 or 1
-    "error": TableStatistic(lambda m: 1 - accuracy(m), lambda m: _negated(accuracy_gradient(m))),
-    "mcc": TableStatistic(mcc, mcc_gradient),
-    "kappa": TableStatistic(kappa, kappa_gradient),
-}
+SHARE_RIGHT = TableStatistic(accuracy, accuracy_gradient)
+SHARE_WRONG = TableStatistic(lambda m: 1 - accuracy(m), lambda m: _negated(accuracy_gradient(m)))

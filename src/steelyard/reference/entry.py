@@ -36,6 +36,9 @@ RECORDED = (
 )
 
 
+PLAIN_KEY = "accuracy"  # what the original's files call every value, whatever its metric
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Entry:
     """An entry of `references/TASK.yaml`.
@@ -47,7 +50,7 @@ class Entry:
 
     model: str
     value: float | None
-    value_key: str = "accuracy"
+    value_key: str = PLAIN_KEY
     spec: Mapping[str, Any] = field(default_factory=dict)
     num_samples: int | None = None
     sigma: float | None = None

@@ -6,7 +6,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from steelyard.metrics.catalogue import AVERAGES, FACTS
+from steelyard.metrics.catalogue import find
 from steelyard.results.measurement import Row
 from steelyard.rounding import nearest, power_of_ten, steady
 
@@ -57,15 +57,9 @@ class Axis:
 
 def axis_key(row: Row) -> str:
     """Rows of one key share an axis: bounded metrics of one direction do; the rest have units of their own."""
-    facts = FACTS.get(_base(row.metric))
-    bounded = facts is not None and facts.low is not None and facts.high is not None
+    metric = find(row.metric)
+    bounded = metric is not None and metric.width is not None
     return f"bounded {row.higher_is_better}" if bounded else row.metric
-
-
-def _base(metric: str) -> str:
-    first, _, rest = metric.partition("_")
-    name = rest if first in AVERAGES else metric
-    return name[:5] if name.startswith(("pass@", "pass^")) else name.partition(":")[0]
 
 
 def axis_of(rows: Sequence[Row]) -> Axis | None:

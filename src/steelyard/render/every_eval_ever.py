@@ -13,7 +13,7 @@ from typing import Any
 
 from steelyard.errors import DataError, UsageError
 from steelyard.items import Items, Labels
-from steelyard.metrics.catalogue import Facts, parse
+from steelyard.metrics.catalogue import find
 from steelyard.results.measurement import Interval, Measurement, Row
 from steelyard.rounding import steady
 from steelyard.signature import parse as parse_signature
@@ -24,8 +24,6 @@ RELATIONSHIPS = ("first_party", "third_party", "collaborative", "other")
 DEPLOYMENTS = ("self_deployed", "externally_managed", "unknown")
 AVAILABILITIES = ("open_weights", "closed_weights", "unknown")
 _REDRAWN = ("percentile", "bca", "studentized")
-_RANGE_OF_DATA = ("mean", "ratio")  # their range is that of the scores, which nobody declared
-_OF_ITEMS = ("accuracy", "mean")  # metrics that are the mean of one number per item
 _UNSAFE = re.compile(r'[<>"\\|?*\x00-\x1f]|[. ]\Z')
 _NO_ANSWER = "no answer"
 _PARTS = ("task", "filter", "scorer", "prompt", "split")
@@ -163,7 +161,7 @@ def _chosen(part: Measurement) -> dict[str, str]:
 
 
 def _metric(row: Row) -> dict[str, Any]:
-    facts = _facts(row.metric)
+    metric = find(row.metric)
     given = {"average": row.average, "label": row.label}
     parameters = {name: value for name, value in given.items() if value is not None}
     config: dict[str, Any] = {
@@ -172,19 +170,12 @@ def _metric(row: Row) -> dict[str, Any]:
         "metric_parameters": parameters,
         "lower_is_better": not row.higher_is_better,
     }
-    if facts is not None:
-        config["evaluation_description"] = facts.says
-        if row.metric not in _RANGE_OF_DATA:
-            low, high = "-Infinity" if facts.low is None else facts.low, "Infinity" if facts.high is None else facts.high
+    if metric is not None:
+        config["evaluation_description"] = metric.says
+        if not metric.range_of_data:  # of scores, nobody declared it
+            low, high = "-Infinity" if metric.low is None else metric.low, "Infinity" if metric.high is None else metric.high
             config |= {"score_type": "continuous", "min_score": low, "max_score": high}
     return config
-
-
-def _facts(metric: str) -> Facts | None:
-    try:
-        return parse(metric).facts
-    except UsageError:
-        return None  # a metric of a user's own: the schema asks for no range without a type
 
 
 def _uncertainty(row: Row, signature: str) -> dict[str, Any]:
@@ -250,8 +241,8 @@ def _lines(measurement: Measurement, about: RecordDetails, items: Items) -> Iter
 
 
 def _mean_of_items(measurement: Measurement) -> str:
-    plain = {row.metric: row for row in measurement.rows if row.label is None and row.average is None}
-    found = next((plain[name] for name in _OF_ITEMS if name in plain), None)
+    rows = [(metric, row) for row in measurement.rows if (metric := find(row.metric)) is not None and metric.averages_scores]
+    found = next((row for _, row in sorted(rows, key=lambda each: not each[0].right_or_wrong)), None)
     if found is None or found.estimate is None:
         got = f"metrics {', '.join(row.name for row in measurement.rows)}"
         raise DataError("cannot tie the items to a result", got=got, need="accuracy or mean among them", hint="measure accuracy as well")

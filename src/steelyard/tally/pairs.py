@@ -227,3 +227,12 @@ def joint_of_codes(
         count=tuple(number.tolist()),
         classes=classes,
     )
+
+
+def units_of(pairs: Pairs) -> tuple[npt.NDArray[np.int64], int]:
+    """The unit of every item: itself, or its group."""
+    if pairs.baseline.group is None:
+        return np.arange(pairs.items), pairs.items
+    group = np.zeros(pairs.items, np.int64)
+    group[pairs.baseline_item] = np.unique(pairs.baseline.group.codes, return_inverse=True)[1]
+    return group, int(group.max()) + 1

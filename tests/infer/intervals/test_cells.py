@@ -13,11 +13,12 @@ from hypothesis import strategies as st
 from scipy import stats
 from sklearn.metrics import f1_score
 
+from by_name import statistic
 from oracles import exact_bootstrap, item_resamples
 from steelyard.infer.intervals import cells as module
 from steelyard.infer.intervals.cells import RARE, Cells, redraw
 from steelyard.infer.intervals.table import table_bootstrap
-from steelyard.metrics.table import Margins, statistic
+from steelyard.metrics.table import Margins
 from steelyard.tally.counts import Counts
 
 MACRO_F1 = statistic("f1", average_of="macro", absent="zero")

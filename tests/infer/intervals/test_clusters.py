@@ -11,9 +11,10 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from scipy import linalg
 
+from by_name import item_rows
 from steelyard.infer.intervals.clusters import Groups, alike, bell_mccaffrey, cluster_spread, cr2
 from steelyard.infer.intervals.sums import spread
-from steelyard.metrics.sums import QUOTIENT, item_rows
+from steelyard.metrics.sums import QUOTIENT
 from steelyard.tally.sums import tally_groups
 
 Grouped = list[list[float]]

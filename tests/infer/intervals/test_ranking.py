@@ -139,7 +139,7 @@ def test_bootstrap_is_resampling_items(name: str) -> None:
     score = np.round(rng.normal(positive * 1.2, 1), 1)
     table = tally_scores(score, positive)
     draws = 6000
-    low, high, undefined = bootstrap_scores(table, name, "percentile", draws=draws)
+    low, high, undefined = bootstrap_scores(table, getattr(ranking, name), "percentile", draws=draws)
     rows = item_resamples(70, draws, np.random.default_rng(9))
     measure = (
         (lambda r: pairs_matrix(score[r], positive[r]).mean())
@@ -157,8 +157,12 @@ def test_bootstrap_is_resampling_items(name: str) -> None:
 def test_bootstrap_repeats_itself(name: str, method: str) -> None:
     rng = np.random.default_rng(3)
     table = tally_scores(np.round(rng.normal(size=60), 1), rng.random(60) < 0.4)
-    assert bootstrap_scores(table, name, method, draws=400, seed=5) == bootstrap_scores(table, name, method, draws=400, seed=5)
-    assert bootstrap_scores(table, name, method, draws=400, seed=5) != bootstrap_scores(table, name, method, draws=400, seed=6)
+    assert bootstrap_scores(table, getattr(ranking, name), method, draws=400, seed=5) == bootstrap_scores(
+        table, getattr(ranking, name), method, draws=400, seed=5
+    )
+    assert bootstrap_scores(table, getattr(ranking, name), method, draws=400, seed=5) != bootstrap_scores(
+        table, getattr(ranking, name), method, draws=400, seed=6
+    )
 
 
 def test_logit_scale_by_hand() -> None:

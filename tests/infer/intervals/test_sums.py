@@ -12,11 +12,11 @@ from hypothesis import strategies as st
 from scipy import stats
 
 import steelyard as sy
+from by_name import STATISTICS, item_rows, statistic
 from oracles import central_differences
 from steelyard.infer.intervals.sums import BUCKETS, bucketed, linearised, resampled, standard_error, student
 from steelyard.infer.resampling.bootstrap import Degenerate
-from steelyard.metrics.sums import QUOTIENT, STATISTICS, item_rows, of_margins
-from steelyard.metrics.table import statistic
+from steelyard.metrics.sums import QUOTIENT, of_margins
 from steelyard.tally.counts import Counts
 from steelyard.tally.sums import Sums, tally_groups, tally_items
 

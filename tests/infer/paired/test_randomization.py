@@ -15,12 +15,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.metrics import f1_score
 
+from by_name import statistic
 from steelyard.errors import UsageError
 from steelyard.infer.paired import randomization as module
 from steelyard.infer.paired.mcnemar import mcnemar_exact
 from steelyard.infer.paired.randomization import Swaps, randomize, symmetric_p
 from steelyard.infer.resampling.bootstrap import Degenerate
-from steelyard.metrics.table import statistic
 from steelyard.tally.joint import JointCounts, joint_table
 
 ALTERNATIVES = ("two-sided", "less", "greater")

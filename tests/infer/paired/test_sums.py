@@ -12,13 +12,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
+from by_name import STATISTICS, item_rows
 from oracles import central_differences
 from steelyard.errors import DataError
 from steelyard.infer.paired import sums as module
 from steelyard.infer.paired.signflip import sign_flip
 from steelyard.infer.paired.sums import difference_statistic, paired_error, paired_linearised, paired_resampled, paired_swap
 from steelyard.infer.resampling.bootstrap import Degenerate
-from steelyard.metrics.sums import QUOTIENT, STATISTICS, item_rows
+from steelyard.metrics.sums import QUOTIENT
 
 ALTERNATIVES = ("two-sided", "less", "greater")
 OTHER = {"two-sided": "two-sided", "less": "greater", "greater": "less"}

@@ -15,6 +15,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.metrics import f1_score
 
+from by_name import statistic
 from oracles import central_differences, naive_bca
 from steelyard.infer.intervals.table import delta_error
 from steelyard.infer.paired.mcnemar import wald_paired
@@ -28,7 +29,7 @@ from steelyard.infer.paired.table import (
     paired_bootstrap_test,
 )
 from steelyard.infer.resampling.bootstrap import Degenerate
-from steelyard.metrics.table import TableStatistic, statistic
+from steelyard.metrics.table import TableStatistic
 from steelyard.tally.joint import JointCounts, joint_table
 
 ALTERNATIVES = ("two-sided", "less", "greater")

@@ -327,7 +327,7 @@ def test_predictions_outside_the_classes_are_errors() -> None:
 
 
 def test_bounds_refusals_and_the_printed_prior() -> None:
-    post = joint_table_posterior(TWO, mcc, metric="mcc")
+    post = joint_table_posterior(TWO, mcc, metric="mcc", bounds=(-2.0, 2.0))
     assert isinstance(post, JointPosterior)
     assert (post.bottom, post.top) == (-2.0, 2.0)
     assert post.interval(kind="lower")[1] == 2.0

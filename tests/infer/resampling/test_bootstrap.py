@@ -11,13 +11,13 @@ from hypothesis import strategies as st
 from scipy import stats
 
 import steelyard as sy
+from by_name import STATISTICS, item_rows, statistic
 from oracles import naive_bca
 from steelyard.infer.intervals.sums import resampled, standard_error
 from steelyard.infer.intervals.table import table_bootstrap
 from steelyard.infer.resampling import bootstrap
 from steelyard.infer.resampling.bootstrap import Degenerate
-from steelyard.metrics.sums import QUOTIENT, STATISTICS, item_rows
-from steelyard.metrics.table import statistic
+from steelyard.metrics.sums import QUOTIENT
 from steelyard.tally.counts import Counts
 from steelyard.tally.sums import Sums, tally_items
 

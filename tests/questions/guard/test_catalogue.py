@@ -15,7 +15,7 @@ from scipy import stats
 import steelyard as sy
 from answers import Command
 from steelyard.errors import SteelyardError
-from steelyard.metrics.catalogue import AVERAGES, FACTS, parse
+from steelyard.metrics.catalogue import AVERAGES, CATALOGUE, parse
 from steelyard.questions.suite.check_suite import check_suite
 
 Rows = list[dict[str, Any]]
@@ -30,10 +30,10 @@ def _here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 def metrics() -> list[str]:
     """Every name of the catalogue, with its averages and a parameter where it needs one."""
     out: list[str] = []
-    for base, facts in FACTS.items():
+    for base, metric in CATALOGUE.items():
         plain = [f"{base}{k}" for k in (1, 3, 5)] if base.startswith("pass") else ["fbeta:2"] if base == "fbeta" else [base]
         out += plain
-        if facts.of_class:
+        if metric.of_class:
             out += [f"{average}_{plain[0]}" for average in AVERAGES]
     return out
 
@@ -116,7 +116,7 @@ def true_reason(metric: str, design: str) -> str | None:
         return "a run without ids"
     if metric == "auc" and "repeats" in DESIGNS[design]:
         return "several probabilities per item"
-    return "no test item by item" if parse(metric).facts.family == "ranking" and metric != "auc" else None
+    return "no test item by item" if parse(metric).family == "ranking" and metric != "auc" else None
 
 
 @pytest.mark.parametrize(("maker", "design"), KINDS, ids=lambda x: x)
@@ -139,7 +139,7 @@ def test_what_can_be_measured_can_be_recorded_and_checked_or_is_refused_with_the
         assert recorded.value == pytest.approx(value, abs=1e-12), metric
         verdict = sy.check(rows, task=task, model="m", draws=200, **read)
         if verdict.verdict == "inconclusive":  # numbers as labels: next to none is right, so none can be lost
-            assert (maker, parse(metric).facts.family) == ("numbers", "table")
+            assert (maker, parse(metric).family) == ("numbers", "table")
             assert verdict.needed is not None
             assert verdict.needed["why"].startswith(("no outcome", "at least 5 groups")), metric  # or classes that lie in few groups
         else:

@@ -11,6 +11,7 @@ from steelyard.estimate.guard.rule import GuardRule
 from steelyard.estimate.guard.scale import refuse_impossible, span_of
 from steelyard.infer.paired.decision import agreeing_bounds, agreeing_threshold, decide, student_p, student_reach, two_sample_p
 from steelyard.infer.planning import power
+from steelyard.metrics.catalogue import is_share
 from steelyard.reference.entry import Entry
 
 ASSUMED_DISCORDANCE = 0.05  # of two healthy runs on the same items: ordinary churn; published figures run from 1 to 13%
@@ -198,7 +199,7 @@ def _sigma(new: CandidateScore, reference: float, n_new: int, n_ref: int, rule: 
         return rule.sigma
     unit = 100.0 if rule.scale == "percent" else 1.0
     effect = math.sqrt(new.design_effect)
-    if new.right_or_wrong or (new.sd is None and rule.scale in ("percent", "fraction") and rule.metric in ("accuracy", "error")):
+    if new.right_or_wrong or (new.sd is None and rule.scale in ("percent", "fraction") and is_share(rule.metric)):
         pooled = (new.value * n_new + reference * n_ref) / (n_new + n_ref) / unit
         if not 0 <= pooled <= 1:
             raise DataError(

@@ -17,7 +17,7 @@ from steelyard.estimate.measure_options import settle
 from steelyard.estimate.pair_evidence import pair_evidence
 from steelyard.estimate.systems import SystemItems, paired
 from steelyard.infer.paired.decision import agreeing_bounds, decide
-from steelyard.metrics.catalogue import Metric
+from steelyard.metrics.base import Metric
 from steelyard.tally.pairing import Sides
 
 WHOLE = 1e-9  # of a level 1 - 2 alpha that would be 0 at alpha = .5
@@ -40,7 +40,7 @@ def guard_items(
 ) -> GuardOutcome:
     """The verdict on matched items. `unit` turns the metric's own number into the scale of the reference."""
     level = max(1 - 2 * rule.alpha, WHOLE)
-    scored = metric.base == "mean"
+    scored = metric.mean_of_scores
     if rule.range is not None and not scored:
         rule.warnings.append(f"range was not used: {metric.name} is no mean of scores")
     asked = settle_comparison(
@@ -70,7 +70,7 @@ def guard_items(
             hint="target='items' asks about new items of this kind",
         )
     # Without a margin of its own the comparison would warn about spreads that the guard judges itself.
-    plain = replace(asked, margin=None) if metric.base not in ("accuracy", "error") and rule.margin else asked
+    plain = replace(asked, margin=None) if not metric.right_or_wrong and rule.margin else asked
     found = pair_evidence(pairs, metric, plain)
     rule.warnings.extend(asked.own.warnings)
     return _written(
@@ -143,6 +143,6 @@ def _warn_of_unseen(judged: PairedJudgement, verdict: str) -> None:
 def _telling(judged: PairedJudgement) -> tuple[dict[str, Any], ...]:
     """The items that changed most; lost and gained as this rule sees them, which may count a score of 1 as bad."""
     items = telling_items(judged.pairs, judged.metric, KEPT)
-    if judged.rule.higher_is_better == judged.metric.facts.higher_is_better:
+    if judged.rule.higher_is_better == judged.metric.higher_is_better:
         return tuple(items)
     return tuple({**item, "change": TURNED[item["change"]]} for item in items)

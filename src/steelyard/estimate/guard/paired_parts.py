@@ -29,10 +29,9 @@ from steelyard.infer.paired.mcnemar import mcnemar_midp, tango_z
 from steelyard.infer.planning import power
 from steelyard.infer.rounding import without_rounding
 from steelyard.items import Items
-from steelyard.metrics.catalogue import Metric
+from steelyard.metrics.base import Metric
 from steelyard.tally.pairs import Pairs
 
-MEANS = ("accuracy", "error", "mean", "brier", "log_loss", "mae", "pass@", "pass^")  # of one number per item
 NONE_FAILS = "no score could be a regression"
 
 
@@ -75,7 +74,7 @@ class PairedJudgement:
         if self._outcomes:
             lost, gained = self._lost_and_gained()
             return self._p_of_flips(lost, gained), "tango-score"
-        if self.metric.base not in MEANS:
+        if not self.metric.mean_of_items:
             raise UsageError(
                 f"cannot use a margin with {self.metric.name}", got=f"margin {rule.margin:g}", need="right or wrong, or a mean of scores"
             )
@@ -98,12 +97,12 @@ class PairedJudgement:
     @property
     def _right_is_good(self) -> bool:
         """Right to wrong is worse, unless scores of 1 are what the user counts as bad."""
-        return self.rule.higher_is_better != (self.metric.base == "error")
+        return self.rule.higher_is_better != self.metric.counts_wrong
 
     @property
     def _outcomes(self) -> bool:
         """Whether the metric is the share of items right or wrong, one answer each. A table metric has flips too, but is not about them."""
-        return self.found.flips is not None and self.metric.base in ("accuracy", "error", "mean")
+        return self.found.flips is not None and self.metric.scored
 
     @property
     def _right(self) -> int:
@@ -169,9 +168,9 @@ class PairedJudgement:
     @property
     def _farthest(self) -> float:
         """How large a difference can be at all, in the scale of the reference."""
-        facts, ends = self.metric.facts, self.rule.range if self.metric.base == "mean" else None
-        if ends is None and facts.low is not None and facts.high is not None:
-            ends = facts.low, facts.high
+        metric, ends = self.metric, self.rule.range if self.metric.mean_of_scores else None
+        if ends is None and metric.low is not None and metric.high is not None:
+            ends = metric.low, metric.high
         return math.inf if ends is None else (ends[1] - ends[0]) * self.unit
 
     def mde(self) -> float | None:
@@ -208,7 +207,7 @@ class PairedJudgement:
             self.threshold_note = NONE_FAILS
             return None
         self.threshold_note = f"at the {gained:,} item{'' if gained == 1 else 's'} gained here" if gained else ""
-        there = found.n - self._right if self.metric.base == "error" else self._right
+        there = found.n - self._right if self.metric.counts_wrong else self._right
         return (there - rule.sign * (most - gained)) / found.n * self.unit
 
     def _threshold_of_spread(self, p: float, upper: float | None) -> float | None:

@@ -11,7 +11,7 @@ from steelyard.errors import SourceError, SteelyardError, UsageError
 from steelyard.estimate.guard.scale import refuse_impossible_rule
 from steelyard.estimate.measure_options import settle
 from steelyard.metrics.catalogue import parse
-from steelyard.reference.entry import Entry, TaskDefaults
+from steelyard.reference.entry import PLAIN_KEY, Entry, TaskDefaults
 from steelyard.reference.lookup import ReferenceLocation
 
 SCALES = ("percent", "fraction", "raw")
@@ -59,7 +59,7 @@ def settle_rule(options: Mapping[str, Any], entry: Entry, task: TaskDefaults) ->
     _refuse_other("metric", _plain(options.get("metric")), _plain(entry.metric or entry.value_key))
     _refuse_other("scale", options.get("scale"), entry.scale or task.scale)
     _refuse_other("positive", options.get("positive"), getattr(entry, "positive", None))
-    metric = entry.metric or (task.metric if entry.value_key == "accuracy" else None) or entry.value_key
+    metric = entry.metric or (task.metric if entry.value_key == PLAIN_KEY else None) or entry.value_key
     margin = first("margin", 0.0)
     theta = first("theta")
     sigma, n = first("sigma"), first("num_samples")
@@ -118,7 +118,7 @@ def is_better_higher(metric: str) -> bool:
     if metric.lower() in LOWER_IS_BETTER:
         return False
     try:
-        return parse(metric).facts.higher_is_better
+        return parse(metric).higher_is_better
     except SteelyardError:
         return True
 

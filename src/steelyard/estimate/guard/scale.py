@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from steelyard.errors import DataError, SteelyardError, UsageError
-from steelyard.metrics.catalogue import Facts, parse
+from steelyard.errors import DataError, UsageError
+from steelyard.metrics.catalogue import find, is_share
 
 if TYPE_CHECKING:
     from steelyard.estimate.guard.rule import GuardRule
@@ -48,30 +48,23 @@ def span_of(rule: GuardRule, number: float | None) -> Span:
     `number` is the value on record, or its threshold. A share above 1 is a percentage. Nothing is known of raw scores, of
     names that only a suite knows where nobody declares their scale, and of 0, which is the same in every scale.
     """
-    facts = _facts(rule.metric)
+    metric = find(rule.metric)
     scale = rule.scale
-    if scale is None and facts is not None and facts.high == 1.0 and number:
+    if scale is None and metric is not None and metric.high == 1.0 and number:
         scale = "fraction" if abs(number) <= 1 else "percent" if abs(number) <= TOPS["percent"] else None
     top = TOPS.get(scale or "")
     if top is None:
         return Span(scale=scale, declared=rule.scale is not None)
     declared = rule.scale is not None
-    if facts is None or facts.high is None:
+    if metric is None or metric.high is None:
         # A mean of scores, a loss, or a name of another suite. Percentages of losses such as WER have no upper end, and means
         # of percentages may be negative.
         endless = not rule.higher_is_better and scale == "percent"
-        low = None if scale == "percent" and rule.metric == "mean" else 0.0
+        low = None if scale == "percent" and metric is not None and metric.mean_of_scores else 0.0
         return Span(low=low, high=None if endless else top, width=None if endless else top, scale=scale, declared=declared)
-    high = facts.high * top
-    low = None if facts.low is None else facts.low * top
+    high = metric.high * top
+    low = None if metric.low is None else metric.low * top
     return Span(low=low, high=high, width=None if low is None else high - low, scale=scale, declared=declared)
-
-
-def _facts(metric: str) -> Facts | None:
-    try:
-        return parse(metric).facts
-    except SteelyardError:
-        return None
 
 
 # ---- the numbers of the rule -----------------------------------------------------------------------------------------------
@@ -103,7 +96,7 @@ def _refuse_sigma(rule: GuardRule, span: Span, reference: float | None) -> None:
         raise _too_wide("sigma", rule.sigma, span, reference, f"at most {half:g}, the largest standard deviation of scores {span.words()}")
     if rule.sigma > half:
         rule.warnings.append(f"sigma {rule.sigma:g} is more than scores {span.words()} can vary by, which is {half:g}")
-    share = rule.metric in ("accuracy", "error") and reference is not None and 1 < abs(reference) < TOPS["percent"] - 1
+    share = is_share(rule.metric) and reference is not None and 1 < abs(reference) < TOPS["percent"] - 1
     if share and span.scale == "percent" and rule.sigma <= 0.5:
         raise _two_scales(f"sigma {rule.sigma:g} and a reference of {reference:g}", rule.sigma, "sigma")
 

@@ -21,7 +21,7 @@ from steelyard.infer.sequential.after_stopping import StoppedEstimate
 from steelyard.infer.sequential.exact_mcnemar import LOOKS
 from steelyard.infer.sequential.stopping import RULES, StoppingRule, choice, earlier_choice, rule_for
 from steelyard.items import Items, Labels
-from steelyard.metrics.catalogue import Metric
+from steelyard.metrics.base import Metric
 
 FloatArray = npt.NDArray[np.float64]
 OUTSIDE = "outside"  # a score beyond the range that the rule rests on: it can decide nothing any more
@@ -193,7 +193,7 @@ def means_of(items: Items, metric: Metric) -> dict[str, float]:
     codes = items.id.codes
     names, first, member = np.unique(codes, return_index=True, return_inverse=True)
     means = np.bincount(member, weights=values) / np.bincount(member)
-    means = 1 - means if metric.base == "error" else means  # outcomes are right or wrong; the metric counts what is wrong
+    means = metric.of_right(means)  # outcomes are right or wrong; the metric counts what is wrong
     order = np.argsort(first)
     return {items.id.names[names[i]]: float(means[i]) for i in order}
 

@@ -23,7 +23,8 @@ from steelyard.estimate.sample import Sample
 from steelyard.estimate.strata_rows import refuse_alike
 from steelyard.estimate.systems import SystemItems
 from steelyard.items import Items
-from steelyard.metrics.catalogue import Metric, known, parse
+from steelyard.metrics.base import Metric
+from steelyard.metrics.catalogue import find, parse
 from steelyard.read.open_source import open_source
 from steelyard.read.source import Source
 from steelyard.reference import outcomes
@@ -125,7 +126,7 @@ def read_run(source: Any, columns: Mapping[str, Any], metric: str, warnings: lis
     opened = source if isinstance(source, Source) else open_source(source, columns=given)
     warnings.extend(opened.warnings)
     name = opened.name or (os.path.basename(os.fspath(source)) if isinstance(source, (str, os.PathLike)) else "run")
-    return SystemItems(name, opened.items(numeric=(facts := known(metric)) is not None and facts.numeric), opened.log, opened)
+    return SystemItems(name, opened.items(numeric=(known := find(metric)) is not None and known.numeric), opened.log, opened)
 
 
 def metric_of(name: str, items: Items, ends: tuple[float, float] | None = None) -> Metric:
@@ -138,7 +139,7 @@ def metric_of(name: str, items: Items, ends: tuple[float, float] | None = None) 
         return parse("mean")
     right = items.score is None or items.truth is not None or bool(np.isin(items.score[~np.isnan(items.score)], (0.0, 1.0)).all())
     scored = items.score is not None and items.truth is None and ends not in (None, (0.0, 1.0))  # then 0 and 1 are scores as others
-    if metric.base == "accuracy" and (scored or not right):
+    if metric.counts_right and (scored or not right):
         return parse("mean")  # "accuracy" is also what the original calls any score
     return metric
 
@@ -188,10 +189,10 @@ def _largest(items: Items) -> float | None:
 
 def within_unit(metric: Metric, runs: list[Items]) -> bool:
     """Whether the metric's own numbers lie between 0 and 1 (or -1 and 1)."""
-    if metric.base == "mean":
+    if metric.mean_of_scores:
         scores = [run.score for run in runs if run.score is not None]
         return all(bool(((s >= 0) & (s <= 1) | np.isnan(s)).all()) for s in scores)
-    return metric.facts.high == 1.0
+    return metric.high == 1.0
 
 
 def keyed_alike(run: SystemItems, hashed: bool) -> SystemItems:
@@ -224,7 +225,7 @@ def _columns_of(items: Items) -> set[str]:
 def _only(items: Items, keep: set[str], metric: Metric) -> Items:
     """The run with only the columns that the reference has, so that both are read alike."""
     lacking = keep - _columns_of(items)
-    if lacking == {"score"} and metric.facts.right_or_wrong and items.truth is not None and items.prediction is not None:
+    if lacking == {"score"} and metric.right_or_wrong and items.truth is not None and items.prediction is not None:
         return replace(items, probability=None)  # labels against recorded right or wrong: accuracy needs no more
     if lacking:
         raise DataError(
@@ -255,8 +256,8 @@ def _number(run: SystemItems, metric: Metric, unit: float, missing: str, entry: 
     return CandidateScore(
         value=float(row.estimate or 0.0) * unit,
         n=sample.n,
-        sd=None if score is None or metric.base != "mean" or len(score) < 2 else float(np.std(score, ddof=1)) * unit,
-        right_or_wrong=metric.facts.right_or_wrong,
+        sd=None if score is None or not metric.mean_of_scores or len(score) < 2 else float(np.std(score, ddof=1)) * unit,
+        right_or_wrong=metric.right_or_wrong,
         design_effect=float(effect) if isinstance(effect, (int, float)) else 1.0,
         same_items=same,
         runs=row.details.repeats or 1,

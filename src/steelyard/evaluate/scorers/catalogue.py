@@ -15,6 +15,7 @@ from steelyard.evaluate.scorers.numeric import NumericScorer, Tolerance
 from steelyard.evaluate.scorers.text import Contains, Exact, Regex
 from steelyard.evaluate.scorers.user_code import Code, function_named
 from steelyard.evaluate.scorers.words import RougeL, TokenF1, WordErrorRate
+from steelyard.metrics.catalogue import is_share
 from steelyard.options import did_you_mean
 
 SCORERS: dict[str, type[Scoring]] = {
@@ -60,7 +61,7 @@ def scorer_named(
 
 def _code(function: Callable[..., Any], called: str, options: Mapping[str, Any], metric: str | None) -> Code:
     check_keys(options, ("right_or_wrong",), f"the options of the scorer {called}")
-    return Code(function=function, called=called, right=options.get("right_or_wrong", metric in ("accuracy", "error")))
+    return Code(function=function, called=called, right=options.get("right_or_wrong", metric is not None and is_share(metric)))
 
 
 def _with_schema(options: Mapping[str, Any], where: Path) -> Mapping[str, Any]:

@@ -69,8 +69,8 @@ class Task:
     @property
     def writes_labels(self) -> bool:
         """Whether truth and prediction are written as such: the scorer compares labels, or the metric is made of them."""
-        facts = parse(self.metric).facts
-        return self.scoring.labels or ("prediction" in facts.needs and not facts.right_or_wrong)
+        metric = parse(self.metric)
+        return self.scoring.labels or ("prediction" in metric.needs and not metric.right_or_wrong)
 
     @property
     def group(self) -> str | None:
@@ -242,14 +242,14 @@ def _metric(given: str | None, scoring: Scoring) -> str:
     if given is None:
         return "ratio" if scoring.sums else "accuracy" if scoring.right_or_wrong else "mean"
     metric = parse(given)
-    if scoring.sums and metric.base != "ratio":
+    if scoring.sums and not (metric.of_ratio and metric.range_of_data):
         need = f'"ratio", the sum of {scoring.sums[0]} over the sum of {scoring.sums[1]}'
         raise UsageError(f"cannot use the metric {given!r} with the scorer {scoring.name}", need=need)
-    if metric.base == "ratio" and not scoring.sums:
+    if metric.of_ratio and not scoring.sums:
         raise UsageError(
             f"cannot use the metric {given!r} with the scorer {scoring.name}", got="one score per item", need="accuracy or mean"
         )
-    if (metric.facts.right_or_wrong or metric.facts.family == "repeats") and not scoring.right_or_wrong:
+    if (metric.right_or_wrong or metric.family == "repeats") and not scoring.right_or_wrong:
         need = "a scorer that says right or wrong"
         raise UsageError(
             f"cannot use the metric {given!r} with the scorer {scoring.name}",

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -17,6 +19,7 @@ from steelyard.metrics import ranking
 from steelyard.tally.scores import ScoreTable
 
 FloatArray = npt.NDArray[np.float64]
+Measure = Callable[[npt.NDArray[Any], npt.NDArray[Any]], FloatArray]  # counts of positives and negatives by score to a number
 
 
 def placements(table: ScoreTable) -> tuple[FloatArray, FloatArray]:
@@ -210,11 +213,17 @@ def delta_wilson(table: ScoreTable, confidence_level: float = 0.95, side: str = 
 
 
 def bootstrap_scores(
-    table: ScoreTable, value: object, method: str, confidence_level: float = 0.95, side: str = "two", *, draws: int = 10_000, seed: int = 0
+    table: ScoreTable,
+    measure: Measure,
+    method: str,
+    confidence_level: float = 0.95,
+    side: str = "two",
+    *,
+    draws: int = 10_000,
+    seed: int = 0,
 ) -> tuple[float, float, int]:
     """BCa or percentile bootstrap over the cells of the score table. Reference: Efron1987."""
     draws = bootstrap.check_draws(draws, confidence_level, side)
-    measure = ranking.auc if value == "auc" else ranking.average_precision
     count = np.concatenate([table.positives, table.negatives])
     used = np.flatnonzero(count)
     m = len(table.score)

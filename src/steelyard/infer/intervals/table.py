@@ -30,8 +30,8 @@ def table_bootstrap(
     classes (Degenerate: the caller falls back).
     No method covers when a class has fewer than about 10 items. Reference: Efron1987; DavisonHinkley1997.
 
-    >>> from steelyard.metrics.table import statistic
-    >>> low, high, _ = table_bootstrap(Counts.table([[40, 5], [7, 48]]), statistic("f1", average_of="macro"), "bca")
+    >>> from steelyard.metrics.catalogue import parse
+    >>> low, high, _ = table_bootstrap(Counts.table([[40, 5], [7, 48]]), parse("macro_f1").of_table(), "bca")
     >>> 0.78 < low < 0.81 and 0.92 < high < 0.95
     True
     """
@@ -58,8 +58,8 @@ def delta_error(counts: Counts, statistic: TableStatistic) -> float:
     sqrt(F (1-F) (2-F) / (2 TP + FP + FN)), for macro-F1 Takahashi's closed form.
     Reference: Takahashi2022; Efron1982, chapter 6.
 
-    >>> from steelyard.metrics.table import statistic
-    >>> round(delta_error(Counts.binary(tp=31, fp=5, fn=2, tn=62), statistic("f1", label=1)), 6)
+    >>> from steelyard.metrics.catalogue import parse
+    >>> round(delta_error(Counts.binary(tp=31, fp=5, fn=2, tn=62), parse("f1").of_table(1)), 6)
     0.038146
     """
     cells = Cells(counts)
@@ -70,8 +70,8 @@ def delta_error(counts: Counts, statistic: TableStatistic) -> float:
 def delta(counts: Counts, statistic: TableStatistic, confidence_level: float = 0.95, side: str = "two") -> tuple[float, float]:
     """estimate +- z x delta-method standard error. Undefined: no spread. Reference: Takahashi2022.
 
-    >>> from steelyard.metrics.table import statistic
-    >>> [round(x, 4) for x in delta(Counts.binary(tp=31, fp=5, fn=2, tn=62), statistic("f1", label=1))]
+    >>> from steelyard.metrics.catalogue import parse
+    >>> [round(x, 4) for x in delta(Counts.binary(tp=31, fp=5, fn=2, tn=62), parse("f1").of_table(1))]
     [0.8238, 0.9733]
     """
     error = delta_error(counts, statistic)

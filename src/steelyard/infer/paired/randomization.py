@@ -62,8 +62,8 @@ def randomize(
     Undefined: the metric of one of the systems (Degenerate). Two identical systems: p = 1.
     Reference: Noreen1989; Yeh2000; Fisher1935; PhipsonSmyth2010 for the + 1.
 
-    >>> from steelyard.metrics.table import statistic
-    >>> found = randomize(JointCounts.flips(both=790, baseline_only=58, candidate_only=76, neither=76), statistic("accuracy"))
+    >>> from steelyard.metrics.catalogue import parse
+    >>> found = randomize(JointCounts.flips(both=790, baseline_only=58, candidate_only=76, neither=76), parse("accuracy").of_table())
     >>> round(found.p_value, 6), round(found.statistic, 6), found.exact
     (0.141662, 0.018, True)
     """

@@ -122,9 +122,9 @@ def joint_bootstrap(
     BCa has one term per joint cell. Assumes: independent items. Undefined: when all draws agree, as for two identical
     systems (Degenerate: the caller falls back). Reference: Efron1987; EfronTibshirani1993, chapters 8 and 14.
 
-    >>> from steelyard.metrics.table import statistic
+    >>> from steelyard.metrics.catalogue import parse
     >>> joint = JointCounts.flips(both=790, baseline_only=58, candidate_only=76, neither=76)
-    >>> low, high, _ = joint_bootstrap(joint, statistic("accuracy"), "bca")
+    >>> low, high, _ = joint_bootstrap(joint, parse("accuracy").of_table(), "bca")
     >>> -0.007 < low < -0.003 and 0.038 < high < 0.043
     True
     """
@@ -152,9 +152,9 @@ def joint_delta_error(joint: JointCounts, statistic: TableStatistic) -> float:
     For accuracy it is Wald's sqrt((share of disagreements - difference^2) / n). Assumes: independent items, a smooth
     metric. Reference: Efron1982, chapter 6.
 
-    >>> from steelyard.metrics.table import statistic
+    >>> from steelyard.metrics.catalogue import parse
     >>> joint = JointCounts.flips(both=790, baseline_only=58, candidate_only=76, neither=76)
-    >>> round(joint_delta_error(joint, statistic("accuracy")), 6)
+    >>> round(joint_delta_error(joint, parse("accuracy").of_table()), 6)
     0.011562
     """
     cells = JointCells(joint)
@@ -165,9 +165,9 @@ def joint_delta_error(joint: JointCounts, statistic: TableStatistic) -> float:
 def joint_delta(joint: JointCounts, statistic: TableStatistic, confidence_level: float = 0.95, side: str = "two") -> tuple[float, float]:
     """difference +- z x delta-method standard error. Undefined: no spread (Degenerate). Reference: Efron1982, chapter 6.
 
-    >>> from steelyard.metrics.table import statistic
+    >>> from steelyard.metrics.catalogue import parse
     >>> joint = JointCounts.flips(both=790, baseline_only=58, candidate_only=76, neither=76)
-    >>> [round(x, 4) for x in joint_delta(joint, statistic("accuracy"))]
+    >>> [round(x, 4) for x in joint_delta(joint, parse("accuracy").of_table())]
     [-0.0047, 0.0407]
     """
     error = joint_delta_error(joint, statistic)
@@ -203,9 +203,9 @@ def paired_bootstrap_test(
     systems (Degenerate). Two identical systems: 1. Strict inequalities reject up to .12 instead of .05 with ties.
     Reference: BergKirkpatrick2012, figure 1; Koehn2004; EfronTibshirani1993, section 16.4; PhipsonSmyth2010 for the + 1.
 
-    >>> from steelyard.metrics.table import statistic
+    >>> from steelyard.metrics.catalogue import parse
     >>> joint = JointCounts.flips(both=1, baseline_only=1, candidate_only=3, neither=0)
-    >>> found = paired_bootstrap_test(joint, statistic("accuracy"))
+    >>> found = paired_bootstrap_test(joint, parse("accuracy").of_table())
     >>> abs(found.share - 0.20736) < 4 * 0.0041, found.p_value == (found.count + 1) / 10_001
     (True, True)
     """

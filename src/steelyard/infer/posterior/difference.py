@@ -18,7 +18,7 @@ from scipy.special import betainc, betaincc, expit
 from steelyard.errors import DataError, UsageError
 from steelyard.infer.paired.equivalence import Loss, Rope, expected_loss, rope
 from steelyard.infer.posterior.beta import Array, BetaPosterior, Posterior, find_root, log_density, logit_nodes, prior_pair
-from steelyard.infer.posterior.draws import BATCHES, CELL_DRAWS, GENERATOR, POINTS, SIGNED, SampledPosterior, _lattice_gammas
+from steelyard.infer.posterior.draws import BATCHES, CELL_DRAWS, GENERATOR, POINTS, SampledPosterior, _lattice_gammas
 from steelyard.infer.posterior.lattice import _reach
 from steelyard.infer.posterior.metrics import F1Posterior
 from steelyard.metrics.table import Margins
@@ -252,7 +252,7 @@ def joint_table_posterior(
     prior: float | Array = 0.5,
     draws: int = 10_000,
     seed: int = 0,
-    bounds: tuple[float, float] | None = None,
+    bounds: tuple[float, float] = (-1.0, 1.0),
 ) -> JointPosterior:
     """Any statistic of the table (F1, macro F1, MCC ...) of two systems on the same items: candidate minus baseline.
 
@@ -293,7 +293,7 @@ def joint_table_posterior(
     if rule and mirrored == joint:
         values = np.hstack([values, -values])  # the law is symmetric, so the draws may be
     printed = f"Dirichlet({prior:g}/2 on both right, one right, the other, none)" if rule else "Dirichlet(given pseudo-counts)"
-    return JointPosterior(values, metric=metric, prior=printed, bounds=bounds or ((-2.0, 2.0) if metric in SIGNED else (-1.0, 1.0)))
+    return JointPosterior(values, metric=metric, prior=printed, bounds=bounds)
 
 
 def _order(joint: JointCounts) -> list[tuple[int, int, int, int]]:

@@ -35,7 +35,6 @@ MOST_DRAWN = 20_000_000_000  # random numbers of one posterior: minutes
 CELL_DRAWS = 2_000_000  # Gamma variates held at once
 MANY = 16  # classes from which drawing the empty cells of a row together is the faster way
 FEW_STICKS = 200
-SIGNED = frozenset({"mcc", "kappa"})
 
 
 class SampledPosterior(Posterior):
@@ -121,7 +120,7 @@ def table_posterior(
     prior: float | Array = 0.5,
     draws: int = 10_000,
     seed: int = 0,
-    bounds: tuple[float, float] | None = None,
+    bounds: tuple[float, float] = (0.0, 1.0),
 ) -> SampledPosterior:
     """Any statistic of the table of K classes: MCC, kappa, macro and weighted averages.
 
@@ -135,7 +134,7 @@ def table_posterior(
     Reference: Totsch2021 and Caelen2017 for the model; SloanJoe1994 for the lattice; Sethuraman1994 for the empty cells.
 
     >>> from steelyard.metrics.table import mcc
-    >>> post = table_posterior(Counts.table([[62, 5], [2, 31]]), mcc, metric="mcc")
+    >>> post = table_posterior(Counts.table([[62, 5], [2, 31]]), mcc, metric="mcc", bounds=(-1, 1))
     >>> [round(x, 2) for x in post.interval()], post.error < 0.002
     ([0.7, 0.92], True)
     """
@@ -169,7 +168,7 @@ def table_posterior(
         rows.append(value)
     values = np.concatenate(rows)
     values = values[: values.size // BATCHES * BATCHES].reshape(BATCHES, -1) if not _few(cells) else values.reshape(-1, POINTS)
-    return SampledPosterior(values, metric=metric, prior=printed, bounds=bounds or ((-1.0, 1.0) if metric in SIGNED else (0.0, 1.0)))
+    return SampledPosterior(values, metric=metric, prior=printed, bounds=bounds)
 
 
 def posterior_numbers(counts: Counts, prior: float | Array) -> int:

@@ -9,11 +9,12 @@ import numpy.typing as npt
 
 from steelyard.estimate.measure_options import MeasureOptions
 from steelyard.estimate.sums_rows import mean_row
-from steelyard.estimate.table_rows import TableTally, table_row
+from steelyard.estimate.table_rows import table_row
+from steelyard.estimate.table_tally import TableTally
 from steelyard.infer.intervals.proportion import proportion_interval
 from steelyard.items import Labels
 from steelyard.metrics.catalogue import parse
-from steelyard.metrics.sums import item_rows
+from steelyard.metrics.sums import MEAN
 from steelyard.proof.claims import LEVEL, Band, Claim, Said, Setting
 from steelyard.proof.coverage.tables import LAWS, truth
 from steelyard.proof.simulation import DRAWS, Study, default_of, runs_of, simulated
@@ -120,13 +121,13 @@ def numbers(setting: Setting, rng: np.random.Generator) -> Sums:
     own = rng.beta(0.8 * (1 - likeness) / likeness, 0.2 * (1 - likeness) / likeness, groups)
     mean = np.clip(np.repeat(own, items), 1e-9, 1 - 1e-9)
     scores = rng.beta(4 * mean, 4 * (1 - mean))
-    return tally_groups(item_rows("mean", scores), np.repeat(np.arange(groups), items), groups)
+    return tally_groups(MEAN.adds(scores), np.repeat(np.arange(groups), items), groups)
 
 
 def of_numbers(method: str, sums: Sums, seed: int, side: str = "two") -> Interval | None:
     n = sums.answers
     settings = MeasureOptions(interval=method or None, draws=DRAWS, seed=seed, side=side)
-    return mean_row(parse("mean"), sums, settings, kind="groups", n=n, bounds=(0.0, 1.0), details={}).interval
+    return mean_row(MEAN, sums, settings, kind="groups", n=n, bounds=(0.0, 1.0), details={}).interval
 
 
 def tables(setting: Setting, rng: np.random.Generator) -> npt.NDArray[np.int64]:

@@ -8,10 +8,10 @@ from functools import partial
 import numpy as np
 
 from steelyard.estimate.measure_options import MeasureOptions
-from steelyard.estimate.table_rows import TableTally, default_method, table_row
+from steelyard.estimate.table_rows import default_method, table_row
+from steelyard.estimate.table_tally import TableTally
 from steelyard.infer.planning.coverage import multinomial_coverage, tables_of
 from steelyard.metrics.catalogue import parse
-from steelyard.metrics.proportions import as_proportion
 from steelyard.proof.claims import Band, Claim, Point, Said, Setting, declared, words
 from steelyard.proof.simulation import DRAWS
 from steelyard.tally.counts import Counts
@@ -62,7 +62,7 @@ UPPER: dict[str, Said] = {
 
 
 def claims() -> Iterator[Claim]:
-    proportion = as_proportion(F1, table(1, 1, 2), 1)
+    proportion = F1.proportion(table(1, 1, 2), 1)
     for family, side, said in (
         ("F1 of one class", "two", TWO_SIDED),
         ("a lower bound of F1", "lower", LOWER),

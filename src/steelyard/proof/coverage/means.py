@@ -9,8 +9,7 @@ import numpy.typing as npt
 
 from steelyard.estimate.measure_options import MeasureOptions
 from steelyard.estimate.sums_rows import mean_row
-from steelyard.metrics.catalogue import parse
-from steelyard.metrics.sums import item_rows
+from steelyard.metrics.sums import MEAN
 from steelyard.proof.claims import Band, Claim, Said, Setting
 from steelyard.proof.coverage import sums
 from steelyard.proof.simulation import DRAWS, Study, default_of, runs_of, simulated
@@ -66,5 +65,5 @@ def draw(setting: Setting, rng: np.random.Generator) -> FloatArray:
 
 def of_mean(method: str, scores: FloatArray, seed: int, side: str = "two") -> Interval | None:
     settings = MeasureOptions(interval=method or None, draws=DRAWS, seed=seed, side=side)
-    tally = tally_items(item_rows("mean", scores))
-    return mean_row(parse("mean"), tally, settings, kind="items", n=len(scores), bounds=(0.0, 1.0), details={}).interval
+    tally = tally_items(MEAN.adds(scores))
+    return mean_row(MEAN, tally, settings, kind="items", n=len(scores), bounds=(0.0, 1.0), details={}).interval

@@ -15,7 +15,7 @@ from steelyard.estimate.paired_scores import scores_interval
 from steelyard.estimate.paired_units import units_interval
 from steelyard.infer.paired.delong import delong_pair
 from steelyard.metrics.catalogue import parse
-from steelyard.metrics.sums import QUOTIENT, item_rows
+from steelyard.metrics.sums import MEAN, QUOTIENT
 from steelyard.proof.claims import TWO_PAGE, Band, Claim, Said, Setting
 from steelyard.proof.simulation import DRAWS, Study, default_of, nothing_yet, runs_of, simulated
 from steelyard.results.measurement import Interval
@@ -94,7 +94,7 @@ def of_scores(method: str, d: FloatArray, seed: int, side: str = "two") -> Inter
     asked = CompareOptions(own=MeasureOptions(draws=DRAWS, seed=seed, side=side), interval=method or None)
     found = nothing_yet(len(d), float(d.mean()))
     found.judge = OfRange(d, np.zeros(len(d)), (0.0, 1.0), "two-sided")
-    return scores_interval(tally_items(item_rows("mean", d)), found, parse("mean"), asked, (0.0, 1.0), False, d)
+    return scores_interval(tally_items(MEAN.adds(d)), found, MEAN, asked, (0.0, 1.0), False, d)
 
 
 def ratios(setting: Setting, rng: np.random.Generator) -> tuple[FloatArray, FloatArray]:

@@ -10,8 +10,10 @@ import numpy as np
 from steelyard.estimate.compare_options import CompareOptions
 from steelyard.estimate.measure_options import MeasureOptions
 from steelyard.estimate.paired_table import table_interval
-from steelyard.estimate.table_rows import TableTally, statistic_of, table_row
-from steelyard.metrics.catalogue import Metric, parse
+from steelyard.estimate.table_rows import table_row
+from steelyard.estimate.table_tally import TableTally
+from steelyard.metrics.base import Metric
+from steelyard.metrics.catalogue import parse
 from steelyard.proof.claims import TWO_PAGE, Band, Claim, Said, Setting
 from steelyard.proof.coverage.tables import LAWS
 from steelyard.proof.simulation import DRAWS, Study, default_of, nothing_yet, runs_of, simulated
@@ -94,4 +96,4 @@ def label_of(metric: Metric) -> int | None:
 
 def interval(metric: Metric, method: str, joint: JointCounts, seed: int) -> Interval | None:
     asked = CompareOptions(own=MeasureOptions(draws=DRAWS, seed=seed, absent="zero"), interval=method or None)
-    return table_interval(joint, statistic_of(metric, label_of(metric), asked.own), metric, nothing_yet(joint.n), asked)
+    return table_interval(joint, metric.of_table(label_of(metric), asked.own.absent), metric, nothing_yet(joint.n), asked)

@@ -11,7 +11,6 @@ from steelyard.infer.intervals.proportion import METHODS, proportion_interval
 from steelyard.infer.planning.coverage import binomial_coverage
 from steelyard.infer.posterior.metrics import proportion_posterior
 from steelyard.metrics.catalogue import parse
-from steelyard.metrics.proportions import as_proportion
 from steelyard.proof.claims import LEVEL, Band, Claim, Point, Said, Setting, declared, words
 from steelyard.tally.counts import Counts
 
@@ -51,7 +50,7 @@ ONE_SIDED: dict[str, Said] = {
 
 
 def claims() -> Iterator[Claim]:
-    accuracy = as_proportion(parse("accuracy"), Counts.of(1, 2), None)
+    accuracy = parse("accuracy").proportion(Counts.of(1, 2), None)
     for family, side, said in (
         ("a proportion", "two", TWO_SIDED),
         ("a lower bound of a proportion", "lower", ONE_SIDED),

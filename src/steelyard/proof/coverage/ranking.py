@@ -13,7 +13,7 @@ from steelyard.estimate.measure_options import MeasureOptions
 from steelyard.estimate.ranking_rows import ranking_ends
 from steelyard.infer.intervals.ranking import spearman_interval
 from steelyard.metrics.catalogue import parse
-from steelyard.metrics.ranking import spearman
+from steelyard.metrics.ranking import RankingMetric, spearman
 from steelyard.proof.claims import LEVEL, Band, Claim, Said, Setting
 from steelyard.proof.simulation import DRAWS, Study, default_of, runs_of, simulated
 from steelyard.results.measurement import Interval, Side
@@ -82,7 +82,9 @@ def precision(setting: Setting) -> float:
 
 
 def interval(name: str, method: str, table: ScoreTable, seed: int, side: Side = "two") -> Interval | None:
-    ends = ranking_ends(parse(name), table, MeasureOptions(interval=method or None, draws=DRAWS, seed=seed, side=side), {})
+    metric = parse(name)
+    assert isinstance(metric, RankingMetric)
+    ends = ranking_ends(metric, table, MeasureOptions(interval=method or None, draws=DRAWS, seed=seed, side=side), {})
     if ends is None:
         return None
     return Interval(low=ends[0], high=ends[1], confidence_level=LEVEL, side=side, method=ends[2])

@@ -11,7 +11,7 @@ import numpy.typing as npt
 from steelyard.estimate.measure_options import MeasureOptions
 from steelyard.estimate.sums_rows import sums_ends
 from steelyard.metrics.catalogue import parse
-from steelyard.metrics.sums import STATISTICS, item_rows
+from steelyard.metrics.sums import SumsMetric
 from steelyard.proof.claims import LEVEL, Band, Claim, Said, Setting
 from steelyard.proof.simulation import DRAWS, Quantity, Study, default_of, runs_of, simulated
 from steelyard.results.measurement import Interval
@@ -101,6 +101,8 @@ def claims() -> Iterator[Claim]:
 
 
 def interval(name: str, method: str, columns: Columns, seed: int) -> Interval | None:
-    settings, tally = MeasureOptions(interval=method or None, draws=DRAWS, seed=seed), tally_items(item_rows(name, *columns))
-    ends = sums_ends(parse(name), tally, STATISTICS[name], settings, None, "items", {})
+    metric = parse(name)
+    assert isinstance(metric, SumsMetric)
+    settings, tally = MeasureOptions(interval=method or None, draws=DRAWS, seed=seed), tally_items(metric.adds(*columns))
+    ends = sums_ends(metric, tally, metric.statistic, settings, None, "items", {})
     return None if ends is None else Interval(low=ends[0], high=ends[1], confidence_level=LEVEL, side="two", method=ends[2])

@@ -8,8 +8,10 @@ from functools import cache, partial
 import numpy as np
 
 from steelyard.estimate.measure_options import MeasureOptions
-from steelyard.estimate.table_rows import TableTally, posterior_of, table_row
-from steelyard.metrics.catalogue import Metric, parse
+from steelyard.estimate.table_rows import posterior_of, table_row
+from steelyard.estimate.table_tally import TableTally
+from steelyard.metrics.base import Metric
+from steelyard.metrics.catalogue import parse
 from steelyard.proof.claims import LEVEL, Band, Claim, Said, Setting
 from steelyard.proof.simulation import DRAWS, Study, default_of, runs_of, simulated
 from steelyard.results.measurement import Interval
@@ -111,7 +113,7 @@ def draw(setting: Setting, rng: np.random.Generator) -> Counts:
 @cache
 def _true(name: str, law: str) -> float:
     metric = parse(name)
-    label = 1 if metric.facts.of_class and metric.average is None else None
+    label = 1 if metric.of_class and metric.average is None else None
     found = table_row(metric, label, TableTally(Counts.table(LAWS[law])), MeasureOptions(interval="delta")).estimate
     assert found is not None
     return found
@@ -122,7 +124,7 @@ def truth(name: str, setting: Setting) -> float:
 
 
 def row(metric: Metric, counts: Counts, settings: MeasureOptions) -> Interval | None:
-    label = 1 if metric.facts.of_class and metric.average is None else None
+    label = 1 if metric.of_class and metric.average is None else None
     return table_row(metric, label, TableTally(counts, items=counts.n), settings).interval
 
 
@@ -131,6 +133,6 @@ def interval(metric: Metric, method: str, counts: Counts, seed: int, side: str =
     settings = MeasureOptions(interval=method or None, draws=DRAWS, seed=seed, side=side, absent="zero")
     if method not in ("bayes", "hdi"):
         return row(metric, counts, settings)
-    label = 1 if metric.facts.of_class and metric.average is None else None
+    label = 1 if metric.of_class and metric.average is None else None
     low, high = posterior_of(metric, label, counts, settings.prior, settings).interval(LEVEL, "hdi" if method == "hdi" else "equal-tailed")
     return Interval(low=low, high=high, confidence_level=LEVEL, side="two", method=method)

@@ -10,14 +10,12 @@ from math import comb
 import numpy as np
 import numpy.typing as npt
 
-from steelyard.estimate.measure_options import MeasureOptions
-from steelyard.estimate.table_rows import statistic_of
+from steelyard.estimate.fallback import or_none
 from steelyard.infer.intervals import table
 from steelyard.infer.normal import z_value
 from steelyard.infer.paired.mcnemar import mcnemar_midp, wald_paired
 from steelyard.infer.planning.coverage import rejected_flips
 from steelyard.infer.posterior.metrics import f1_posterior
-from steelyard.infer.resampling.bootstrap import Degenerate
 from steelyard.metrics.catalogue import parse
 from steelyard.proof.claims import ALPHA, LEVEL, Band, Claim, Point, Said, Setting, declared, share_error, words
 from steelyard.proof.coverage import jaccard, paired
@@ -150,15 +148,12 @@ def bare_ends(method: str, tp: int, wrong: int, tn: int) -> tuple[float, float]:
     if method.startswith("posterior"):
         return f1_posterior(tp, wrong // 2, wrong - wrong // 2, prior=1.0).interval(LEVEL)
     counts = jaccard.table(tp, wrong, tn)
-    statistic = statistic_of(parse("f1"), 1, MeasureOptions())
-    try:
-        if method == "delta":
-            return table.delta(counts, statistic, LEVEL, "two")
-        low, high, _ = table.table_bootstrap(counts, statistic, method, LEVEL, "two", draws=DRAWS, seed=0)
-    except Degenerate:
-        value = 2 * tp / (2 * tp + wrong)
-        return value, value
-    return low, high
+    statistic = parse("f1").of_table(1)
+    value = 2 * tp / (2 * tp + wrong)
+    if method == "delta":
+        return or_none(lambda: table.delta(counts, statistic, LEVEL, "two")) or (value, value)
+    found = or_none(lambda: table.table_bootstrap(counts, statistic, method, LEVEL, "two", draws=DRAWS, seed=0))
+    return (value, value) if found is None else found[:2]
 
 
 def bare_pairs(method: str, setting: Setting, rng: np.random.Generator) -> Iterator[Point]:

@@ -10,15 +10,14 @@ import numpy as np
 import numpy.typing as npt
 
 from steelyard.estimate import paired_table
-from steelyard.estimate.table_rows import statistic_of
+from steelyard.estimate.fallback import or_none
 from steelyard.infer.paired.auc_difference import difference_test
 from steelyard.infer.paired.delong import delong_pair, delong_test
 from steelyard.infer.paired.randomization import randomize
 from steelyard.infer.paired.sums import paired_swap
 from steelyard.infer.paired.table import paired_bootstrap_test
-from steelyard.infer.resampling.bootstrap import Degenerate
 from steelyard.metrics.catalogue import parse
-from steelyard.metrics.sums import STATISTICS
+from steelyard.metrics.sums import QUOTIENT
 from steelyard.proof.claims import Claim, Setting
 from steelyard.proof.errors.tests import DRAWS, PAGE, plainly
 from steelyard.proof.trials import Trial, alike, significant
@@ -53,15 +52,14 @@ def _labels() -> Trial:
         return (labelled(rng, int(setting["n"]), float(setting.get("drop", 0.0))),)
 
     asked = plainly()
-    macro = statistic_of(parse("macro_f1"), None, asked.own)
+    macro = parse("macro_f1").of_table(absent=asked.own.absent)
 
     def calls(name: str, joint: JointCounts) -> bool:
-        try:
-            if name == "bootstrap":
-                return significant(paired_bootstrap_test(joint, macro, alternative="two-sided", draws=DRAWS).p_value)
-            return significant(randomize(joint, macro, draws=DRAWS).p_value)
-        except Degenerate:  # a class that neither truth nor prediction has: no value, and no call
-            return False
+        if name == "bootstrap":
+            p = or_none(lambda: paired_bootstrap_test(joint, macro, alternative="two-sided", draws=DRAWS).p_value)
+        else:
+            p = or_none(lambda: randomize(joint, macro, draws=DRAWS).p_value)
+        return p is not None and significant(p)  # a class that neither truth nor prediction has: no value, and no call
 
     names = paired_table.TESTS
     return Trial(
@@ -91,7 +89,7 @@ def _ratio() -> Trial:
         return tuple(np.add.reduceat(side, np.arange(0, n, group)) for side in sides)
 
     def calls(a: FloatArray, b: FloatArray) -> bool:
-        return significant(paired_swap(a, b, STATISTICS["ratio"], draws=DRAWS).p_value)
+        return significant(paired_swap(a, b, QUOTIENT, draws=DRAWS).p_value)
 
     return Trial(
         family="a ratio of sums on the same items",
@@ -117,11 +115,9 @@ def ranked(rng: np.random.Generator, n: int, drop: float) -> tuple[Any, ...]:
 
 def _auc() -> Trial:
     def calls(name: str, a: FloatArray, b: FloatArray, positive: npt.NDArray[np.bool_]) -> bool:
-        try:
-            pair = delong_pair(a, b, positive)
-            return significant((delong_test if name == "delong" else difference_test)(pair)[1])
-        except Degenerate:
-            return False
+        test = delong_test if name == "delong" else difference_test
+        p = or_none(lambda: test(delong_pair(a, b, positive))[1])
+        return p is not None and significant(p)
 
     names = ("delong-wilson", "delong")
 

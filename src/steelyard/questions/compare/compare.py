@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from steelyard.declared.compare import OPTIONS
@@ -11,7 +12,9 @@ from steelyard.estimate.compare_options import CompareOptions, settle_comparison
 from steelyard.estimate.comparison import class_label, finish, joint_evidence
 from steelyard.estimate.measure_options import settle
 from steelyard.estimate.systems import check_names
-from steelyard.metrics.catalogue import Metric, parse
+from steelyard.metrics.base import Metric
+from steelyard.metrics.catalogue import parse
+from steelyard.metrics.labels import ACCURACY
 from steelyard.options import documented, keywords_of, source_keywords
 from steelyard.outputs import refuse_overwriting
 from steelyard.results.comparison import Comparison, Leaderboard
@@ -19,7 +22,7 @@ from steelyard.results.measurement import Measurement
 from steelyard.tally.counts import Counts, whole
 from steelyard.tally.joint import Flips, JointCounts
 
-PREFERENCE = Metric(name="preference", base="accuracy")
+PREFERENCE = replace(ACCURACY, base="preference")
 
 
 @documented(

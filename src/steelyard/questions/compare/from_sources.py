@@ -19,7 +19,8 @@ from steelyard.estimate.pair_evidence import pair_evidence, unpaired_evidence
 from steelyard.estimate.systems import SystemItems, check_names, default_metric, paired, settled, subset
 from steelyard.infer.multiplicity import adjust
 from steelyard.items import Items
-from steelyard.metrics.catalogue import Metric, parse
+from steelyard.metrics.base import Metric
+from steelyard.metrics.catalogue import parse
 from steelyard.questions.compare.in_engine import compare_large, run_names
 from steelyard.questions.compare.log_systems import name_two, opened_systems, told_apart
 from steelyard.questions.compare.over_tasks import over_tasks
@@ -162,9 +163,9 @@ def _read(source: Source, metric: Metric | None) -> Items:
     """The items, with every column that the metric reads; without a metric, whatever there is."""
     if metric is None:
         return source.items()
-    numeric = metric.facts.numeric
-    missing = [need for need in metric.facts.needs if need not in source.roles and not (need == "ratio" and source.ratio)]
-    if missing and not (metric.facts.scored and "score" in source.roles):
+    numeric = metric.numeric
+    missing = [need for need in metric.needs if need not in source.roles and not (need == "ratio" and source.ratio)]
+    if missing and not (metric.scored and "score" in source.roles):
         raise DataError(
             f"cannot compare {metric.name}",
             got=f"columns {', '.join(map(repr, source.columns))}",

@@ -15,7 +15,8 @@ from steelyard.estimate.label_warnings import DEALT
 from steelyard.estimate.opening import refuse_numeric_truth
 from steelyard.estimate.paired_units import compare_units
 from steelyard.items import Items, Labels
-from steelyard.metrics.catalogue import Metric, parse
+from steelyard.metrics.base import Metric
+from steelyard.metrics.catalogue import parse
 from steelyard.metrics.sums import QUOTIENT
 from steelyard.read.engines.joining import meet
 from steelyard.read.engines.meeting import meet_tables, right_or_wrong
@@ -41,10 +42,10 @@ def compare_large(
     if not asked.own.right_or_wrong and all("score" in source.roles for source in sources):
         return _compare_units(baseline, candidate, wanted, asked, names) if there else None
     metric = wanted or parse("accuracy")
-    scored = metric.facts.scored and all("score" in source.roles for source in sources)
-    if not scored and (metric.facts.family != "table" or not _holds(sources, metric.facts.needs)):
+    scored = metric.scored and all("score" in source.roles for source in sources)
+    if not scored and (metric.family != "table" or not _holds(sources, metric.needs)):
         return None
-    met = (meet_tables if there else meet)(baseline, candidate, outcomes=metric.facts.scored)
+    met = (meet_tables if there else meet)(baseline, candidate, outcomes=metric.scored)
     if met is None:
         return _compare_units(baseline, candidate, wanted, asked, names) if there else None
     for sentence in (*baseline.warnings, *candidate.warnings):
@@ -73,7 +74,7 @@ def _compare_units(a: Source, b: Source, wanted: Metric | None, asked: CompareOp
         return None
     binary = asked.own.right_or_wrong and all(map(right_or_wrong, (a, b)))
     metric = wanted or parse("accuracy" if binary else "mean")
-    if metric.base != "mean" and not (metric.base == "accuracy" and binary):
+    if not metric.mean_of_scores and not (metric.counts_right and binary):
         return None
     if wanted is None and not binary and _holds((a, b), ("truth", "prediction")):
         return None  # labels would decide

@@ -13,7 +13,7 @@ from steelyard.estimate.compare_options import CompareOptions
 from steelyard.estimate.pair_evidence import pair_evidence
 from steelyard.infer.multiplicity import fisher_combined
 from steelyard.infer.paired.signflip import sign_flip
-from steelyard.metrics.catalogue import Metric
+from steelyard.metrics.base import Metric
 from steelyard.tally.pairs import Pairs
 
 
@@ -23,7 +23,7 @@ def over_tasks(tasks: list[Pairs], metric: Metric, asked: CompareOptions, by: st
     The pooled test flips the signs of items whose difference is divided by the size of their task, so that it tests the
     mean over tasks. Fisher combines the one-sided p-values of "the candidate is better", which must be independent.
     """
-    better = "greater" if metric.facts.higher_is_better else "less"
+    better = "greater" if metric.higher_is_better else "less"
     out: dict[str, Any] = {"by": by, "tasks": len(tasks), "alternative": better}
     p_values = [_one_sided(task, metric, asked, better) for task in tasks]
     known = [p for p in p_values if p is not None]
@@ -47,9 +47,9 @@ def _pooled(tasks: list[Pairs], metric: Metric) -> Any:
     if any(not task.plain or task.baseline.group is not None for task in tasks):
         return None
     sides = [(item_values(task.baseline, metric), item_values(task.candidate, metric)) for task in tasks]
-    if any(a is None or b is None for a, b in sides) or metric.base not in ("accuracy", "error", "mean", "mae"):
+    if any(a is None or b is None for a, b in sides) or not metric.mean_of_items:
         return None
-    of = metric.facts.of_right
+    of = metric.of_right
     return np.concatenate([(of(b) - of(a)) / task.items for (a, b), task in zip(sides, tasks, strict=True)])
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from steelyard.metrics.catalogue import find
 from steelyard.results.history import PastRun
 
 OWN, CHANGE = "own", "change"  # an interval of the value itself; bounds of the change, laid on the reference
@@ -44,7 +45,14 @@ def uncertainty(run: PastRun) -> tuple[float | None, float | None, str | None]:
     (0.1807, 0.4543, 'own')
     """
     unit = UNITS.get(run.scale)
-    if run.metric == "accuracy" and unit is not None and run.estimate is not None and run.n and _independent(run):
+    if (
+        (metric := find(run.metric)) is not None
+        and metric.counts_right
+        and unit is not None
+        and run.estimate is not None
+        and run.n
+        and _independent(run)
+    ):
         hits = run.estimate / unit * run.n
         if abs(hits - round(hits)) < max(_NEAR, _NEAR * run.n):  # a mean over repeats is no count of items
             from steelyard.infer.normal import wilson

@@ -14,6 +14,7 @@ from steelyard.history.store import History
 from steelyard.infer.series.change_point import LEAST, change_point, e_process_first, e_process_pooled
 from steelyard.infer.series.drift import cusum, cusum_run_length, deviation, self_starting, share_run_length, successive_deviation
 from steelyard.limits import within
+from steelyard.metrics.catalogue import is_share
 from steelyard.options import documented
 from steelyard.questions.history.export import every_run
 from steelyard.questions.history.history import opened
@@ -22,7 +23,6 @@ from steelyard.questions.history.unstable import flaky_items
 from steelyard.results.history import Drift
 
 MOST_WITH_ITEMS = 200
-SHARES = ("accuracy", "error")  # metrics whose runs are a share of right or wrong items
 TAU = 1.0  # the fall that is expected, in deviations, should there be one
 
 
@@ -183,7 +183,7 @@ def _run_lengths(s: RunSeries, chart: dict[str, Any]) -> tuple[str, float, float
     scale = 100.0 if last.scale == "percent" else 1.0
     share = sum(s.values) / len(s.values) / scale
     good = share if s.sign > 0 else 1 + share  # values are turned so that up is good
-    if last.metric in SHARES and last.n and 0 < good < 1:
+    if is_share(last.metric) and last.n and 0 < good < 1:
         return "binomial", share_run_length(k, h, last.n, good), share_run_length(k, h, last.n, good, fall)
     return "normal", chart["average_run_length"], cusum_run_length(k, h, shift=fall)
 

@@ -20,7 +20,8 @@ from steelyard.infer.learning import crossval
 from steelyard.infer.learning.crossval import SplitTest
 from steelyard.infer.paired.mcnemar import check_alternative
 from steelyard.limits import within
-from steelyard.metrics.catalogue import Metric, parse
+from steelyard.metrics.base import Metric
+from steelyard.metrics.catalogue import parse
 from steelyard.options import documented
 from steelyard.questions.learners.design import Scheme, ScoredPart, cut, group_codes, judge, make_splits, pieces_of, settle_scheme, strata
 from steelyard.questions.learners.scores import SplitScorer, scorer_of
@@ -139,8 +140,7 @@ def _comparison(
     n: int,
 ) -> Comparison:
     metric, scheme = words.metric, words.scheme
-    facts = metric.facts
-    span = None if facts.low is None or facts.high is None else facts.high - facts.low
+    span = metric.width
     interval = None
     if found.interval is not None:
         interval = asked.interval_of(*found.interval, scheme.interval, None if span is None else -span, span)
@@ -150,7 +150,7 @@ def _comparison(
         design="paired",
         metric=metric.name,
         n=n,
-        higher_is_better=facts.higher_is_better,
+        higher_is_better=metric.higher_is_better,
         baseline=System(name=words.names[0], estimate=float(first.mean()), interval=None),
         candidate=System(name=words.names[1], estimate=float(second.mean()), interval=None),
         difference=Difference(estimate=mean, interval=interval, standard_error=found.standard_error or None),
@@ -161,7 +161,7 @@ def _comparison(
             p_value=found.p_value,
             details=TestDetails(df=list(found.df), splits=len(delta), approximate=scheme.method != "disjoint-sets"),
         ),
-        probability_candidate_better=None if above is None else above if facts.higher_is_better else 1 - above,
+        probability_candidate_better=None if above is None else above if metric.higher_is_better else 1 - above,
         mde=asked.minimum_detectable(found.standard_error),
         conclusion=words.conclusion(found, mean, asked.alternative),
         details=ComparisonDetails.of(details),
@@ -191,8 +191,8 @@ def as_learner(learner: Any, metric: Metric, place: str) -> Any:
         hint = f"write {learner.__name__}()" if isinstance(learner, type) else "a scikit-learn estimator, or an object with both methods"
         got = f"the class {learner.__name__}" if isinstance(learner, type) else type(learner).__name__
         raise UsageError(f"cannot use the {place} learner", got=got, need="an object with fit and predict", hint=hint)
-    ways = ("predict_proba", "decision_function") if metric.facts.ranks else ("predict_proba",)
-    if metric.facts.of_probabilities and not any(hasattr(learner, way) for way in ways):
+    ways = ("predict_proba", "decision_function") if metric.ranks else ("predict_proba",)
+    if metric.of_probabilities and not any(hasattr(learner, way) for way in ways):
         raise UsageError(
             f"cannot compute {metric.name} of the {place} learner",
             got=f"{type(learner).__name__} without {' or '.join(ways)}",

@@ -12,7 +12,8 @@ from steelyard.estimate.curve_points import LEAST_SIZES
 from steelyard.estimate.measure_options import MeasureOptions, settle
 from steelyard.evaluate.learners.curves import curve_splits, default_sizes
 from steelyard.evaluate.learners.folds import Failure, Outcome, count_rows, evaluate, shuffle_splits
-from steelyard.metrics.catalogue import Metric, parse
+from steelyard.metrics.base import Metric
+from steelyard.metrics.catalogue import parse
 from steelyard.options import documented
 from steelyard.questions.learners.design import group_codes
 from steelyard.questions.learners.learners import as_learner, as_target
@@ -81,7 +82,7 @@ def learning_curve(
     _hear(outcomes, settings)
     return LearningCurve(
         metric=quantity.name,
-        higher_is_better=quantity.facts.higher_is_better,
+        higher_is_better=quantity.higher_is_better,
         learner=type(learner).__name__,
         points=points,
         warnings=tuple(settings.warnings),

@@ -12,14 +12,12 @@ import numpy.typing as npt
 from steelyard.errors import DataError, UsageError
 from steelyard.estimate.measure_options import MeasureOptions
 from steelyard.estimate.rows import class_of
-from steelyard.estimate.table_rows import statistic_of
 from steelyard.evaluate.learners.folds import LearnerAnswer
 from steelyard.infer.intervals.cells import Cells
 from steelyard.items import Labels
-from steelyard.metrics import ranking
-from steelyard.metrics.catalogue import Metric
-from steelyard.metrics.proportions import as_proportion
-from steelyard.metrics.sums import STATISTICS, item_rows
+from steelyard.metrics.base import Metric
+from steelyard.metrics.ranking import RankCorrelation, RankingMetric
+from steelyard.metrics.sums import SumsMetric
 from steelyard.read.columns import as_column
 from steelyard.read.encode import Distinct, check_matching, check_spelling, text_of
 from steelyard.tally.counts import Counts
@@ -45,17 +43,21 @@ class SplitScorer(Protocol):
 
 def scorer_of(metric: Metric, target: Any, settings: MeasureOptions) -> SplitScorer:
     """The scorer of a metric for this target, or an error that says why there is none."""
-    if metric.facts.numeric:
-        return NumberScorer(metric.base, target)
-    if metric.average == "each" or not (metric.facts.family == "table" or metric.facts.of_probabilities):
+    if not metric.learnable:
         raise UsageError(
             f"cannot compare learners by {metric.name}",
             got="several numbers" if metric.average == "each" else "a metric of other columns",
             need="one number of truths and predictions",
             hint="accuracy, macro_f1, mcc, f1 with positive=, auc, brier; mae, rmse, r2 for numbers",
         )
+    if metric.numeric:
+        assert isinstance(metric, SumsMetric | RankCorrelation)
+        return NumberScorer(metric, target)
     column = LabelColumn.of(target)
-    return TableScorer(metric, column, settings) if metric.facts.family == "table" else LikelihoodScorer(metric, column, settings)
+    if metric.family == "table":
+        return TableScorer(metric, column, settings)
+    assert isinstance(metric, SumsMetric | RankingMetric)
+    return LikelihoodScorer(metric, column, settings)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -117,10 +119,10 @@ class TableScorer:
 
     def score(self, rows: IntArray, answer: LearnerAnswer) -> float | None:
         counts = self.column.counts(rows, answer.prediction)
-        proportion = as_proportion(self.metric, counts, self.label)
+        proportion = self.metric.proportion(counts, self.label)
         if proportion is not None:
             return proportion.value(counts)
-        return _defined(statistic_of(self.metric, self.label, self.settings).value(Cells(counts).observed()))
+        return _defined(self.metric.of_table(self.label, self.settings.absent).value(Cells(counts).observed()))
 
     def table(self, rows: IntArray, answer: LearnerAnswer) -> Counts | None:
         return self.column.counts(rows, answer.prediction)
@@ -131,8 +133,8 @@ class LikelihoodScorer:
 
     likelihood = True
 
-    def __init__(self, metric: Metric, column: LabelColumn, settings: MeasureOptions) -> None:
-        self.base, self.ranks, self.column = metric.base, metric.facts.ranks, column
+    def __init__(self, metric: SumsMetric | RankingMetric, column: LabelColumn, settings: MeasureOptions) -> None:
+        self.metric, self.column = metric, column
         self.classes: IntArray | None = column.classes
         self.names = column.names
         self.positive = _positive(column.names, settings.positive)
@@ -145,14 +147,14 @@ class LikelihoodScorer:
         said, truth = answer.likelihood[:, known.index(self.positive)], self.truth[rows]
         if not np.isfinite(said).all():
             return None
-        if self.ranks:  # any score that ranks will do; the others need probabilities
+        if isinstance(self.metric, RankingMetric):  # any score that ranks will do; the others need probabilities
             table = tally_scores(said, truth)
-            return _defined((ranking.auc if self.base == "auc" else ranking.average_precision)(table.positives, table.negatives))
+            return _defined(self.metric.of_counts(table.positives, table.negatives))
         if ((said < 0) | (said > 1)).any():
             raise DataError(
-                f"cannot compute {self.base}", got="values outside 0 and 1", need="probabilities from predict_proba", hint="auc"
+                f"cannot compute {self.metric.name}", got="values outside 0 and 1", need="probabilities from predict_proba", hint="auc"
             )
-        return _of_sums(self.base, said, truth.astype(float))
+        return _defined(self.metric.of_columns(said, truth.astype(float)))
 
     def table(self, rows: IntArray, answer: LearnerAnswer) -> Counts | None:
         return self.column.counts(rows, answer.prediction)
@@ -165,8 +167,8 @@ class NumberScorer:
     names: tuple[str, ...] = ()
     likelihood = False
 
-    def __init__(self, base: str, target: Any) -> None:
-        self.base, self.truth = base, as_column("target", target).numbers()
+    def __init__(self, metric: SumsMetric | RankCorrelation, target: Any) -> None:
+        self.metric, self.truth = metric, as_column("target", target).numbers()
         if missing := int(np.isnan(self.truth).sum()):
             raise _missing(missing)
 
@@ -174,14 +176,10 @@ class NumberScorer:
         truth, said = self.truth[rows], np.asarray(answer.prediction, float)
         if not np.isfinite(said).all():
             return None
-        return _defined(ranking.spearman(truth, said)) if self.base == "spearman" else _of_sums(self.base, truth, said)
+        return _defined(self.metric.of_columns(truth, said))
 
     def table(self, rows: IntArray, answer: LearnerAnswer) -> Counts | None:
         return None
-
-
-def _of_sums(base: str, first: npt.NDArray[np.float64], second: npt.NDArray[np.float64]) -> float | None:
-    return _defined(STATISTICS[base].value(item_rows(base, first, second).sum(0)))
 
 
 def _defined(value: Any) -> float | None:

@@ -13,7 +13,7 @@ import numpy.typing as npt
 from steelyard.estimate.measure_options import MeasureOptions
 from steelyard.evaluate.learners.folds import LearnerAnswer, Outcome
 from steelyard.infer.learning.crossval import SplitTest
-from steelyard.metrics.catalogue import Metric
+from steelyard.metrics.base import Metric
 from steelyard.questions.learners.design import Scheme
 
 FEWEST = 30  # test items of a split, below which its score is far from normal
@@ -118,7 +118,7 @@ class Words:
                 claim = f"the {self.metric.name} of {candidate} is {alternative} than that of {baseline}"
                 return f"It was not shown that {claim} ({shown}, {about})."
             return f"The two {what} could not be told apart in {self.metric.name} ({shown}, {about}), which does not show them equal."
-        better = "better" if (mean > 0) == self.metric.facts.higher_is_better else "worse"
+        better = "better" if (mean > 0) == self.metric.higher_is_better else "worse"
         doubt = "; this test finds differences too often" if self.scheme.naive else ""
         by = f"by {abs(mean):.3g} in {self.metric.name} on data like these"
         return f"{candidate} did {better} than {baseline} {by} ({shown}, {about}){doubt}."

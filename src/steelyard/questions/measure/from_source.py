@@ -17,7 +17,8 @@ from steelyard.estimate.opening import opened, refuse_numeric_truth
 from steelyard.estimate.rows import rows_of_sample, sign
 from steelyard.estimate.sample import Sample
 from steelyard.items import Items, Labels
-from steelyard.metrics.catalogue import Metric, numeric_names, parse
+from steelyard.metrics.base import Metric
+from steelyard.metrics.catalogue import CATALOGUE, parse, usual
 from steelyard.questions.measure.in_engine import deal_groups, measure_units
 from steelyard.read.engines.tables import SqlTable
 from steelyard.read.source import Source
@@ -84,26 +85,17 @@ def measure_source(
 
 def default_metrics(source: Source) -> list[Metric]:
     """What is asked when nothing is: by what the source holds."""
-    roles = source.roles
-    names: list[str] = []
     if (own := own_metric([source.log])) is not None:
         return [own]
-    if source.ratio is not None:
-        return [parse("ratio")]
-    if "truth" in roles and "prediction" in roles:
-        names += ["accuracy", "macro_f1", "each_precision", "each_recall", "each_f1"]
-    elif "score" in roles:
-        names += ["mean"]
-    if "truth" in roles and "probability" in roles:
-        names += ["auc", "brier"]
-    if not names:
+    metrics = usual({*source.roles, *(["ratio"] if source.ratio is not None else [])})
+    if not metrics:
         raise DataError(
             "cannot tell what to measure",
             got=f"columns {', '.join(map(repr, source.columns))}",
             need="truth and prediction, or score, or truth and probability",
             hint="name them with truth=, prediction=, score=, probability=, or two columns of sums with ratio=ABOVE/BELOW",
         )
-    return [parse(name) for name in names]
+    return metrics
 
 
 def _headline(items: Items, metrics: list[Metric], settings: MeasureOptions) -> tuple[list[Metric], list[str]]:
@@ -112,10 +104,10 @@ def _headline(items: Items, metrics: list[Metric], settings: MeasureOptions) -> 
     A score of 0 and 1 beside the labels says what is right, so accuracy is its share; labels that are mostly singletons are
     free text, where accuracy (or the mean score) is what there is. Labels that were declared are classes.
     """
-    labelled = items.truth is not None and items.prediction is not None and metrics[0].base == "accuracy"
+    labelled = items.truth is not None and items.prediction is not None and metrics[0].counts_right
     if not labelled or settings.labels is not None or settings.positive is not None:
         return metrics, []
-    others = [metric for metric in metrics if metric.facts.family != "table"]
+    others = [metric for metric in metrics if metric.family != "table"]
     known = items.score[~np.isnan(items.score)] if items.score is not None else np.zeros(0)
     if settings.right_or_wrong and len(known) and bool(np.isin(known, (0.0, 1.0)).all()):
         said = "accuracy is the share of items with score 1; label metrics, such as macro_f1, are computed if named with --metric"
@@ -141,8 +133,8 @@ def _supports(items: Items) -> list[int]:
 
 def _used(metrics: Sequence[Metric], source: Source) -> set[str]:
     """The roles that the metrics read, with those that make the design."""
-    used = {need for metric in metrics for need in metric.facts.needs} | {"id", "group", "repeat", "weight", "model"}
-    if any(metric.facts.right_or_wrong for metric in metrics):
+    used = {need for metric in metrics for need in metric.needs} | {"id", "group", "repeat", "weight", "model"}
+    if any(metric.right_or_wrong for metric in metrics):
         used |= {"score"}
     return used & {*source.roles, "ratio"}
 
@@ -162,18 +154,18 @@ def _read_roles(metrics: Sequence[Metric], source: Source) -> set[str]:
 def _items(source: Source, metrics: Sequence[Metric], by: tuple[str, ...]) -> Items:
     """The items: counted inside the engine where only distinct rows matter, read row by row where order or units do."""
     _require(source, metrics)
-    numeric = any(metric.facts.numeric for metric in metrics)
-    if numeric and not all(metric.facts.numeric for metric in metrics):
+    numeric = any(metric.numeric for metric in metrics)
+    if numeric and not all(metric.numeric for metric in metrics):
         raise UsageError(
             "cannot mix metrics of numbers and of labels",
             got=", ".join(metric.name for metric in metrics),
             need="one kind at a time",
-            hint=f"{', '.join(numeric_names())} read the truth as numbers",
+            hint=f"{', '.join(metric.base for metric in CATALOGUE.values() if metric.numeric)} read the truth as numbers",
         )
     units = {"group", "repeat"} & set(source.roles)
-    if units == {"group"} and isinstance(source.table, SqlTable) and all(m.facts.family == "table" or m.base == "mean" for m in metrics):
+    if units == {"group"} and isinstance(source.table, SqlTable) and all(m.family == "table" or m.mean_of_scores for m in metrics):
         units = set()  # a group is one more column of the cells
-    by_row = numeric or "ratio" in _used(metrics, source) or bool(units) or any(m.facts.family == "repeats" for m in metrics)
+    by_row = numeric or any(m.of_ratio for m in metrics) or bool(units) or any(m.family == "repeats" for m in metrics)
     if by_row or len(by) > 1 or isinstance(source.table, MemoryTable) or ("weight" in source.roles and not source.weights_are_whole()):
         return source.items(numeric=numeric, roles=_read_roles(metrics, source))
     roles = sorted(_read_roles(metrics, source) & {"truth", "prediction", "score", "probability", "group"})
@@ -183,8 +175,8 @@ def _items(source: Source, metrics: Sequence[Metric], by: tuple[str, ...]) -> It
 def _require(source: Source, metrics: Sequence[Metric]) -> None:
     """Every column that a metric reads is there; right-or-wrong metrics take a score instead of labels."""
     for metric in metrics:
-        missing = [need for need in metric.facts.needs if need not in source.roles and not (need == "ratio" and source.ratio is not None)]
-        if missing and not (metric.facts.right_or_wrong and "score" in source.roles):
+        missing = [need for need in metric.needs if need not in source.roles and not (need == "ratio" and source.ratio is not None)]
+        if missing and not (metric.right_or_wrong and "score" in source.roles):
             raise DataError(
                 f"cannot compute {metric.name}",
                 got=f"columns {', '.join(map(repr, source.columns))}",
@@ -218,12 +210,12 @@ def _measured(sample: Sample, metrics: Sequence[Metric], settings: MeasureOption
     """The rows and the table they rest on."""
     rows = tuple(rows_of_sample(metrics, sample, settings))
     table = None
-    if any(metric.facts.family == "table" for metric in metrics):
+    if any(metric.family == "table" for metric in metrics):
         labelled = sample.items.truth is not None and sample.items.prediction is not None
         table = sample.table.counts if labelled else sample.outcomes.counts
         if labelled:
             warn_about_labels(table, metrics, settings, whole)
-        if labelled and disagreements(sample) and any(metric.facts.scored for metric in metrics):
+        if labelled and disagreements(sample) and any(metric.scored for metric in metrics):
             return rows, None  # the score decided accuracy: the table of labels would answer otherwise
     return rows, table if sample.design.plain and sample.items.stratum is None else None
 

@@ -15,11 +15,13 @@ from steelyard.estimate.measure_options import OF_NUMBERS, MeasureOptions
 from steelyard.estimate.rows import rows_of_table, sign
 from steelyard.estimate.sample import refuse_beyond
 from steelyard.estimate.sums_rows import mean_row
-from steelyard.estimate.table_rows import TableTally
+from steelyard.estimate.table_tally import TableTally
 from steelyard.infer.intervals.mean import bounded_t
 from steelyard.infer.intervals.sums import student_mean
 from steelyard.infer.rounding import rounding
-from steelyard.metrics.catalogue import Metric, parse
+from steelyard.metrics.base import Metric
+from steelyard.metrics.catalogue import parse
+from steelyard.metrics.sums import SumsMetric
 from steelyard.read.engines.dialects import most_buckets
 from steelyard.read.engines.moments import moments
 from steelyard.read.engines.tables import TRAVELLERS, SqlTable
@@ -45,7 +47,7 @@ def deal_groups(source: Source, roles: Sequence[str], settings: MeasureOptions) 
 def measure_units(source: Source, metrics: Sequence[Metric], settings: MeasureOptions, *, asked: bool) -> Measurement | None:
     """The mean of scores too many to travel; None if they may, or if it is another question."""
     table = source.table
-    if not isinstance(table, SqlTable) or [metric.base for metric in metrics] != ["mean"] or "score" not in source.roles:
+    if not isinstance(table, SqlTable) or len(metrics) != 1 or not metrics[0].mean_of_scores or "score" not in source.roles:
         return None
     if source.by or source.ratio or "weight" in source.roles or table.n <= TRAVELLERS:
         return None
@@ -60,7 +62,7 @@ def measure_units(source: Source, metrics: Sequence[Metric], settings: MeasureOp
     binary = settings.right_or_wrong and _right_or_wrong(source, units)
     metric = parse("accuracy") if binary and not asked else metrics[0]
     details = _details(source, units)
-    if binary and settings.interval not in OF_NUMBERS:
+    if not isinstance(metric, SumsMetric) or (binary and settings.interval not in OF_NUMBERS):
         if units.kind == "repeats" and units.items > TRAVELLERS:
             units = unit_sums(source, dealt=True)
             settings.warn(_in_buckets(units))
@@ -81,7 +83,7 @@ def measure_units(source: Source, metrics: Sequence[Metric], settings: MeasureOp
     )
 
 
-def _mean(metric: Metric, source: Source, units: Units, settings: MeasureOptions, details: dict[str, Any]) -> Row:
+def _mean(metric: SumsMetric, source: Source, units: Units, settings: MeasureOptions, details: dict[str, Any]) -> Row:
     bounds = settings.range or ((0.0, 1.0) if units.bounds[0] >= 0 and units.bounds[1] <= 1 else None)
     dealt, ends, error = units.kind == "buckets", None, None
     if dealt and "group" in source.roles:

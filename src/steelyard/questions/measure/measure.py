@@ -10,8 +10,9 @@ from steelyard.errors import UsageError
 from steelyard.estimate.label_warnings import SINGLETONS, mostly_singletons, warn_about_labels
 from steelyard.estimate.measure_options import MeasureOptions, refuse_item_options, settle, slice_names
 from steelyard.estimate.rows import rows_of_table, sign
-from steelyard.estimate.table_rows import TableTally
-from steelyard.metrics.catalogue import Metric, parse
+from steelyard.estimate.table_tally import TableTally
+from steelyard.metrics.base import Metric
+from steelyard.metrics.catalogue import parse, usual_of_counts
 from steelyard.options import documented, source_keywords
 from steelyard.results.measurement import Measurement
 from steelyard.tally.counts import Counts
@@ -116,7 +117,7 @@ def measure_counts(counts: Counts, metrics: list[Metric] | None, settings: Measu
         raise UsageError("cannot measure no items", got="0 items", need="at least one", hint="n must be 1 or more")
     hints: tuple[str, ...] = ()
     if metrics is None:
-        metrics = [parse(name) for name in default_table_metrics(counts)]
+        metrics = [parse(name) for name in usual_of_counts(counts)]
         supports = [counts.class_margins(label)[1] for label in range(counts.classes)]
         if counts.kind == "labels" and settings.positive is None and mostly_singletons(supports):
             once = sum(many <= 1 for many in supports)
@@ -134,12 +135,3 @@ def measure_counts(counts: Counts, metrics: list[Metric] | None, settings: Measu
         hints=hints,
         signature=sign(metrics, rows, settings, facts),
     )
-
-
-def default_table_metrics(counts: Counts) -> list[str]:
-    """Right/wrong: accuracy. Two-class counts: precision, recall, f1 of the positive. Labels: the classes too."""
-    if counts.kind == "outcomes":
-        return ["accuracy"]
-    if counts.kind == "binary":
-        return [*(["accuracy"] if counts.negatives_known else []), "precision", "recall", "f1"]
-    return ["accuracy", "macro_f1", "each_precision", "each_recall", "each_f1"]

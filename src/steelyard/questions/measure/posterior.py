@@ -43,7 +43,7 @@ def posterior(
     if not isinstance(table, Counts):
         raise UsageError("cannot find counts", got=type(counts).__name__, need="Counts, or a measurement that keeps its table")
     asked = parse(metric)
-    if asked.facts.family != "table" and asked.base != "mean":
+    if asked.family != "table" and not asked.scored:
         raise UsageError(f"cannot give a posterior of {metric}", need="a metric of a table of counts")
     if asked.average == "each":
         raise UsageError(

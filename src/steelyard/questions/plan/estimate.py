@@ -104,13 +104,15 @@ def _goal(width: float | None, half_width: float | None, threshold: float | None
 
 def _rule(known: Expectation, goal: dict[str, float], interval: str, level: float, prior: float) -> PrecisionGoal:
     one_of("interval", interval, METHODS, optional=False)
-    f1 = known.metric == "f1"
+    f1 = known.metric.mapped is not None  # through J
     if f1 and interval == "wald":
-        raise UsageError("cannot use the interval 'wald' for f1", need=f"one of {', '.join(m for m in METHODS if m != 'wald')}")
+        raise UsageError(
+            f"cannot use the interval 'wald' for {known.metric.name}", need=f"one of {', '.join(m for m in METHODS if m != 'wald')}"
+        )
     if isinstance(prior, bool) or not isinstance(prior, (int, float)) or not 0 < prior < math.inf:
         raise UsageError("cannot use the prior", got=repr(prior), need="a positive number", hint="0.5 is Jeffreys, 1 is uniform")
     bar = goal.get("threshold")
-    if bar is not None and known.metric == "error":
+    if bar is not None and known.metric.counts_wrong:
         bar = 1 - bar
     pair = (float(prior), float(prior) * (2 if f1 else 1))  # F1: one share of the prior for each of TP, FP, FN
     return PrecisionGoal(method=interval, level=level, prior=pair, width=goal.get("width"), threshold=bar, f1=f1)
@@ -129,17 +131,17 @@ def _refuse_hopeless(wanted: PrecisionQuestion) -> None:
     rule, known = wanted.rule, wanted.known
     if rule.threshold is None or wanted.reached():
         return
-    side = "below" if known.metric == "error" else "above"
+    side = "below" if known.metric.counts_wrong else "above"
     if wanted.anticipated is None:
         raise UsageError(
-            f"cannot plan to show that {known.metric} is {side} {wanted.bound:g}",
+            f"cannot plan to show that {known.metric.name} is {side} {wanted.bound:g}",
             got="nothing about the value that is expected",
-            need=f"an expected {known.metric}, a pilot, labels there are (have), or a design prior",
+            need=f"an expected {known.metric.name}, a pilot, labels there are (have), or a design prior",
             hint="expected=0.95",
         )
     if known.success is not None and known.success <= rule.bar:
         raise UsageError(
-            f"cannot plan to show that {known.metric} is {side} {wanted.bound:g}",
+            f"cannot plan to show that {known.metric.name} is {side} {wanted.bound:g}",
             got=f"an expected value of {known.value:g}",
             need=f"one {side} the threshold",
             hint="no amount of data shows what is not so",
@@ -182,16 +184,16 @@ def _plan(wanted: PrecisionQuestion, *, batch_given: bool, pilot: Any) -> Plan:
 
 def _sign(wanted: PrecisionQuestion, batch_given: bool, pilot: Any) -> str:
     rule, known = wanted.rule, wanted.known
-    by_parts = known.metric == "f1" and "precision" in known.told
+    told = {name: rate for name, rate in known.told.items() if name != known.metric.name}
     believed = rule.method == CREDIBLE or (known.have[1] and known.value is None and known.law is None)
     return signature.write(
         {
             "goal": "width" if rule.width is not None else "threshold",
-            "metric": known.metric,
-            "expected": None if by_parts else known.value,
-            "precision": known.told.get("precision") if by_parts else None,
-            "recall": known.told.get("recall") if known.metric != "recall" else None,
-            "prevalence": known.told.get("prevalence"),
+            "metric": known.metric.name,
+            "expected": None if known.by_parts else known.value,
+            "precision": told.get("precision"),
+            "recall": told.get("recall"),
+            "prevalence": told.get("prevalence"),
             "width": rule.width,
             "threshold": wanted.bound,
             "interval": rule.method,

@@ -71,7 +71,7 @@ def details_of(wanted: PrecisionQuestion, n: int, warnings: list[str]) -> dict[s
     """What else a statistician asks: the success rate, the older criteria, the cost of stopping early."""
     rule, known, anticipated, have = wanted.rule, wanted.known, wanted.anticipated, wanted.known.counted
     details: dict[str, Any] = {
-        "metric": known.metric,
+        "metric": known.metric.name,
         "interval": rule.method,
         "confidence_level": rule.level,
         "prior": list(rule.prior) if rule.method == CREDIBLE else None,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from steelyard.infer.planning.precision_goal import CREDIBLE, PrecisionGoal
-from steelyard.questions.plan.expectations import RELEVANT, Expectation
+from steelyard.questions.plan.expectations import Expectation
 
 NO_MORE = "Already reached: 0 more."
 
@@ -13,11 +13,11 @@ NO_MORE = "Already reached: 0 more."
 def goal_words(rule: PrecisionGoal, known: Expectation, bound: float | None, *, named: bool) -> str:
     """What is wanted, as a clause: "the 95% interval of the accuracy is at most 0.1 wide"; `named`: the metric was just named."""
     sure = f"{100 * rule.level:g}%"
-    it = "it" if named else f"the {known.metric}"
+    it = "it" if named else f"the {known.metric.name}"
     if rule.width is not None:
         whose = f"its {sure} {_kind(rule)}" if named else f"the {sure} {_kind(rule)} of {it}"
         return f"{whose} is at most {rule.width:g} wide"
-    side = "below" if known.metric == "error" else "above"
+    side = "below" if known.metric.counts_wrong else "above"
     if rule.method == CREDIBLE:
         return f"the data put {it} {side} {bound:g} with {sure} probability"
     return f"the one-sided {sure} {rule.method} bound puts {it} {side} {bound:g}"
@@ -28,17 +28,17 @@ def conclude(rule: PrecisionGoal, known: Expectation, bound: float | None, n: in
     goal = goal_words(rule, known, bound, named=n > 0 and (chance is None or known.value is not None))
     if n == 0:
         k, there = known.have
-        return f"{NO_MORE} With {k:,} of {there:,}{'' if known.relevant == 1.0 else f' {RELEVANT[known.metric]}'}, {goal}."
+        return f"{NO_MORE} With {k:,} of {there:,}{'' if known.relevant == 1.0 else f' {known.items}'}, {goal}."
     more = " more" if known.have[1] else ""
     if known.relevant == 1.0:
         start = f"Label {n:,}{more} items"
     elif labels is None:
-        start = f"It takes {n:,}{more} {RELEVANT[known.metric]}"
+        start = f"It takes {n:,}{more} {known.items}"
     else:
         start = f"Label {labels:,}{more} items, about {labels * (known.relevant or 0):,.0f} of them {_subset(known)}"
     if chance is None:
         sure = "" if known.relevant == 1.0 or labels is None else f" (once {n:,} of them are)"
-        return f"{start}: whatever the {known.metric} turns out to be{sure}, {goal}."
+        return f"{start}: whatever the {known.metric.name} turns out to be{sure}, {goal}."
     return f"{start}: {_if(known)}, the chance is {_percent(chance)} that {goal}."
 
 
@@ -46,18 +46,18 @@ def assume(rule: PrecisionGoal, known: Expectation) -> str:
     """What the answer rests on, in one sentence."""
     parts = ["independent items"]
     if known.value is not None:
-        told = {name: known.told[name] for name in ("precision", "recall") if known.metric == "f1" and name in known.told}
+        told = {name: known.told[name] for name in ("precision", "recall") if known.by_parts}
         parts.append(
-            " and ".join(f"{name} {value:g}" for name, value in told.items()) if told else f"{_a(known.metric)} of {known.value:g}"
+            " and ".join(f"{name} {value:g}" for name, value in told.items()) if told else f"{_a(known.metric.name)} of {known.value:g}"
         )
-        if known.metric == "f1" and not told:
+        if known.metric.mapped is not None and not told:
             parts[-1] += " (precision and recall both so)"
     elif known.law is not None:
         parts.append(f"a success rate drawn from Beta({known.law[0]:g}, {known.law[1]:g})")
     elif known.have[1]:
         parts.append(f"a success rate as {known.have[0]:,} of {known.have[1]:,} suggest")
     if known.relevant is not None and known.relevant < 1:
-        parts.append(f"{_percent(known.relevant)} of the labels fall on {RELEVANT[known.metric]}")
+        parts.append(f"{_percent(known.relevant)} of the labels fall on {known.items}")
     parts.append(f"prior Beta({rule.prior[0]:g}, {rule.prior[1]:g})" if rule.method == CREDIBLE else f"a {rule.method} interval")
     return f"{'; '.join(parts)}."
 
@@ -65,27 +65,27 @@ def assume(rule: PrecisionGoal, known: Expectation) -> str:
 def no_labels(known: Expectation) -> str:
     """Why the number of labels is not known, and what to give."""
     needed = {"prevalence": "prevalence" not in known.told}
-    needed["recall"] = known.metric == "precision" and "recall" not in known.told
-    needed["the expected value"] = known.metric in ("precision", "f1") and known.value is None
+    needed["recall"] = known.of_predictions and known.metric.mapped is None and "recall" not in known.told
+    needed["the expected value"] = known.of_predictions and known.value is None
     return (
-        f"{known.metric} rests on {RELEVANT[known.metric]} only, and how many labels hold that many depends on their share: "
+        f"{known.metric.name} rests on {known.items} only, and how many labels hold that many depends on their share: "
         f"give {' and '.join(name for name, is_missing in needed.items() if is_missing)} to get the number of labels"
     )
 
 
 def moved(known: Expectation) -> str:
     """The first cell of a row of the sensitivity table."""
-    if known.metric == "f1" and "precision" in known.told:
+    if known.by_parts:
         return f"precision is {known.told['precision']:g} and recall {known.told['recall']:g}"
-    return f"{known.metric} is {known.value:g}"
+    return f"{known.metric.name} is {known.value:g}"
 
 
 def _if(known: Expectation) -> str:
     if known.value is not None:
-        return f"if the {known.metric} is {known.value:.4g}"
+        return f"if the {known.metric.name} is {known.value:.4g}"
     if known.have[1]:
         return f"after {known.have[0]:,} of {known.have[1]:,}"
-    return f"over the design prior of the {known.metric}"
+    return f"over the design prior of the {known.metric.name}"
 
 
 def _a(metric: str) -> str:
@@ -97,9 +97,7 @@ def _kind(rule: PrecisionGoal) -> str:
 
 
 def _subset(known: Expectation) -> str:
-    return {"precision": "predicted positive", "recall": "positive", "specificity": "negative", "f1": "positive or predicted so"}[
-        known.metric
-    ]
+    return "" if known.metric.relevant is None else known.metric.relevant[1]
 
 
 def _percent(share: float) -> str:

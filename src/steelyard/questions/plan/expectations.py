@@ -10,26 +10,13 @@ from typing import Any
 from steelyard.errors import DataError, UsageError
 from steelyard.estimate.measure_options import settle
 from steelyard.infer.planning.anticipated import Anticipated
-from steelyard.metrics.catalogue import parse
-from steelyard.metrics.proportions import as_proportion
+from steelyard.metrics.catalogue import CATALOGUE
+from steelyard.metrics.labels import LabelMetric
 
-# Which of the items a metric is about, and which values it can be told by.
-RELEVANT = {
-    "accuracy": "all items",
-    "error": "all items",
-    "precision": "items predicted positive",
-    "recall": "items that are positive",
-    "specificity": "items that are negative",
-    "f1": "items that are positive or predicted so (TP + FP + FN)",
-}
-TOLD_BY = {
-    "accuracy": (),
-    "error": (),
-    "precision": ("precision", "recall", "prevalence"),
-    "recall": ("recall", "prevalence"),
-    "specificity": ("specificity", "prevalence"),
-    "f1": ("precision", "recall", "prevalence"),
-}
+
+def plannable() -> tuple[LabelMetric, ...]:
+    """The metrics that labels can be planned for: each is a proportion of items that it names."""
+    return tuple(metric for metric in CATALOGUE.values() if isinstance(metric, LabelMetric) and metric.relevant is not None)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -40,7 +27,7 @@ class Expectation:
     `law` a Beta design prior of the success rate; `told` the precision, recall and prevalence that were given.
     """
 
-    metric: str
+    metric: LabelMetric
     value: float | None = None
     told: Mapping[str, float] = field(default_factory=dict)
     law: tuple[float, float] | None = None
@@ -56,32 +43,53 @@ class Expectation:
 
     def scaled(self, value: float) -> float:
         """A value of the metric as a success rate."""
-        if self.metric == "error":
+        if self.metric.counts_wrong:
             return 1 - value
-        return value / (2 - value) if self.metric == "f1" else value
+        return value if self.metric.mapped is None else self.metric.mapped.inwards(value)
+
+    @property
+    def items(self) -> str:
+        """The items that the metric is about, in words."""
+        return "" if self.metric.relevant is None else self.metric.relevant[0]
+
+    @property
+    def by_parts(self) -> bool:
+        """Whether it was told by precision and recall, which it is made of."""
+        return self.metric.mapped is not None and "precision" in self.told
+
+    @property
+    def below(self) -> tuple[float, float, float, float]:
+        """The items that are relevant, in hits, truths, predictions and all items."""
+        ratio = self.metric.share or (self.metric.ratio if self.metric.mapped is None else self.metric.mapped.ratio)
+        assert ratio is not None
+        return ratio.denominator
+
+    @property
+    def of_predictions(self) -> bool:
+        """Whether predictions decide which items are relevant."""
+        return bool(self.below[2])
 
     @property
     def counted(self) -> tuple[int, int]:
         """(successes, relevant items) there are."""
         k, n = self.have
-        return (n - k, n) if self.metric == "error" else (k, n)
+        return (n - k, n) if self.metric.counts_wrong else (k, n)
 
     @property
     def relevant(self) -> float | None:
         """The share of labels that fall on a relevant item; None if it cannot be known from what was given."""
-        if self.metric in ("accuracy", "error"):
+        if self.metric.right_or_wrong:
             return 1.0
         if self.seen_share is not None:
             return self.seen_share
         prevalence = self.told.get("prevalence")
         if prevalence is None:
             return None
-        if self.metric == "recall":
-            return prevalence
-        if self.metric == "specificity":
-            return 1 - prevalence
-        precision = self.value if self.metric == "precision" else self.told.get("precision", self.value)
-        recall = self.told.get("recall", self.value if self.metric == "f1" else None)
+        of_hits, of_truths, of_predictions, of_all = self.below
+        if not self.of_predictions:
+            return of_truths * prevalence + of_all
+        precision = self.told.get("precision", self.value)
+        recall = self.told.get("recall", None if self.metric.mapped is None else self.value)
         if precision is None or recall is None:
             return None
         hits = prevalence * recall
@@ -93,7 +101,7 @@ class Expectation:
                 f"{false_alarms:.3g} of the items would be false positives, and only {1 - prevalence:.3g} are negative",
                 need="a higher precision, or a lower recall or prevalence",
             )
-        return hits + false_alarms if self.metric == "precision" else prevalence + false_alarms
+        return (of_hits + of_predictions) * hits + of_truths * prevalence + of_predictions * false_alarms
 
     def anticipated(self, prior: tuple[float, float]) -> Anticipated | None:
         """The law of the items to come: the value that was given, else what is believed after what there is, else unknown."""
@@ -107,7 +115,7 @@ class Expectation:
 
     def shifted(self, by: float) -> Expectation | None:
         """The same with the value a little off (precision and recall together, where f1 was given by them); None outside (0, 1)."""
-        if self.metric == "f1" and "precision" in self.told:
+        if self.by_parts:
             moved = {name: round(self.told[name] + by, 12) for name in ("precision", "recall")}
             if not all(0 < x < 1 for x in moved.values()):
                 return None
@@ -143,18 +151,19 @@ def expect(
     columns: Mapping[str, Any],
 ) -> Expectation:
     """What was given about the metric, checked; a pilot is counted."""
-    if metric not in RELEVANT:
+    wanted = {each.name: each for each in plannable()}
+    if metric not in wanted:
         raise UsageError(
             f"cannot plan for the metric {metric!r}",
-            need=f"one of {', '.join(RELEVANT)}",
+            need=f"one of {', '.join(wanted)}",
             hint="other metrics are no proportion of items; plan for the one of these that is closest",
         )
     given = {name: probability(name, value) for name, value in told.items() if value is not None}
     for name in given:
-        if name not in TOLD_BY[metric]:
-            allowed = ", ".join(("expected", *TOLD_BY[metric]))
+        if name not in wanted[metric].told_by:
+            allowed = ", ".join(("expected", *wanted[metric].told_by))
             raise UsageError(f"cannot use {name} for {metric}", got=f"{name} {given[name]:g}", need=f"only {allowed}")
-    value = _value(metric, expected, given)
+    value = _value(wanted[metric], expected, given)
     law = None if design_prior is None else _pair("design prior", design_prior)
     if law is not None and value is not None:
         raise UsageError(
@@ -163,7 +172,7 @@ def expect(
             need="one of them",
             hint="a design prior replaces the value",
         )
-    found = Expectation(metric=metric, value=value, told=given, law=law)
+    found = Expectation(metric=wanted[metric], value=value, told=given, law=law)
     if pilot is None:
         if columns:
             raise UsageError("cannot use columns without a pilot", got=", ".join(map(repr, columns)), need="a pilot that holds them")
@@ -174,19 +183,19 @@ def expect(
     return _from_pilot(found, pilot, columns)
 
 
-def _value(metric: str, expected: float | None, given: Mapping[str, float]) -> float | None:
+def _value(metric: LabelMetric, expected: float | None, given: Mapping[str, float]) -> float | None:
     """The anticipated value, from the one way in which it was told."""
     value = None if expected is None else probability("expected value", expected)
-    if metric == "f1":
+    if metric.mapped is not None:
         parts = [name for name in ("precision", "recall") if name in given]
         if len(parts) == 1:
             other = "recall" if parts == ["precision"] else "precision"
-            raise UsageError("cannot tell the f1", got=f"{parts[0]} alone", need=f"{other} as well", hint=f"{other}=0.8")
+            raise UsageError(f"cannot tell the {metric.name}", got=f"{parts[0]} alone", need=f"{other} as well", hint=f"{other}=0.8")
         told = harmonic(given["precision"], given["recall"]) if parts else None
     else:
-        told = given.get(metric)
+        told = given.get(metric.name)
     if told is not None and value is not None and not math.isclose(told, value, abs_tol=1e-9):
-        raise UsageError(f"cannot anticipate two values of {metric}", got=f"{value:g} and {told:g}", need="one of them")
+        raise UsageError(f"cannot anticipate two values of {metric.name}", got=f"{value:g} and {told:g}", need="one of them")
     return value if told is None else told
 
 
@@ -217,7 +226,7 @@ def _from_pilot(found: Expectation, pilot: Any, columns: Mapping[str, Any]) -> E
     from steelyard.estimate.rows import class_of
     from steelyard.questions.measure.measure import measure
 
-    measured = measure(pilot, metric=found.metric, **columns)
+    measured = measure(pilot, metric=found.metric.name, **columns)
     table = measured.table
     design = [part.removeprefix("design:") for part in measured.signature.split("|") if part.startswith("design:")]
     if table is None or design != ["items"]:
@@ -227,10 +236,10 @@ def _from_pilot(found: Expectation, pilot: Any, columns: Mapping[str, Any]) -> E
             need="one independent answer per item",
             hint="give have=(K, N) with an effective number of items, or leave the groups out with group='none'",
         )
-    metric = parse(found.metric)
-    proportion = as_proportion(metric, table, class_of(metric, table, settle(positive=columns.get("positive"))))
+    metric = found.metric
+    proportion = metric.proportion(table, class_of(metric, table, settle(positive=columns.get("positive"))))
     k, n = (0, 0) if proportion is None else proportion.of(table)
     if n == 0:
-        raise DataError("cannot plan from this pilot", got=f"no relevant items: {RELEVANT[found.metric]}", need="at least one")
-    whole = table.n if table.negatives_known or found.metric in ("accuracy", "error") else None
+        raise DataError("cannot plan from this pilot", got=f"no relevant items: {found.items}", need="at least one")
+    whole = table.n if table.negatives_known or metric.right_or_wrong else None
     return replace(found, have=(int(k), int(n)), seen_share=None if whole is None else n / whole)

@@ -59,12 +59,12 @@ def _one(run: SystemItems, more: Mapping[str, Any]) -> ItemVariance:
     settings = settle()
     sample = Sample(run.items, settings, needed={"score", "truth", "prediction", "id", "group", "repeat"})
     metric = default_metric([run])
-    if metric.base not in ("accuracy", "mean"):
+    if not metric.averages_scores:
         raise DataError("cannot estimate sigma", got=f"a pilot of {metric.name}", need="right or wrong, or a score, per item")
     row = rows_of_sample([metric], sample, settings)[0]
     if row.estimate is None or sample.n < 2:
         raise DataError("cannot estimate sigma", got=f"a pilot of {sample.n} item(s)", need="at least two items")
-    right_or_wrong = metric.base == "accuracy"
+    right_or_wrong = metric.right_or_wrong
     within, between = row.details.variance_within, row.details.variance_between
     answers = _answers(more, within)
     if isinstance(within, float) and isinstance(between, float):
@@ -145,7 +145,7 @@ def _two(first: SystemItems, second: SystemItems, more: Mapping[str, Any], theta
         settle(), interval=None, test=None, alternative="two-sided", margin=None, design=None, unmatched="error", correction="holm"
     )
     metric = default_metric([first, second])
-    if metric.base not in ("accuracy", "mean"):
+    if not metric.averages_scores:
         raise DataError("cannot plan from these pilots", got=f"pilots of {metric.name}", need="right or wrong, or a score, per item")
     pairs, _ = paired(first, second, asked)
     found = pair_evidence(pairs, parse(metric.name), asked)
@@ -162,7 +162,7 @@ def _two(first: SystemItems, second: SystemItems, more: Mapping[str, Any], theta
     words = f"the same items; the differences of the two pilot runs have standard deviation {sd:.4g}"
     grouped = " (design effect of the groups included)" if found.design == "clustered" else ""
     scores = [side.score for side in (pairs.baseline, pairs.candidate) if side.score is not None]
-    unit = metric.base == "accuracy" or all(bool(((s >= 0) & (s <= 1)).all()) for s in scores)
+    unit = metric.right_or_wrong or all(bool(((s >= 0) & (s <= 1)).all()) for s in scores)
     most = 1.0 if unit else math.inf
     return ItemVariance(kind="sd", value=sd, words=words + grouped, most=most, details=facts, warnings=_small(found.n), **_plain(more))
 

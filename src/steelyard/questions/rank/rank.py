@@ -15,7 +15,7 @@ from steelyard.estimate.comparison import finish, sign
 from steelyard.estimate.evidence import concluded_again
 from steelyard.estimate.pair_evidence import pair_evidence
 from steelyard.infer import multiplicity as many
-from steelyard.metrics.catalogue import Metric
+from steelyard.metrics.base import Metric
 from steelyard.results.comparison import Comparison, Leaderboard, Ranked, System
 from steelyard.tally.order import label_order
 from steelyard.tally.pairs import Pairs
@@ -95,7 +95,7 @@ def _system(pairs: dict[tuple[int, int], Comparison], place: int) -> System:
 
 def _ranked(runs: Sequence[SystemItems], pairs: dict[tuple[int, int], Comparison], metric: Metric) -> list[int]:
     """From best to worst; equal estimates by name, so that the order of the arguments does not matter."""
-    sign = -1 if metric.facts.higher_is_better else 1
+    sign = -1 if metric.higher_is_better else 1
     return sorted(range(len(runs)), key=lambda i: (sign * (_system(pairs, i).estimate or 0.0), runs[i].name))
 
 
@@ -118,7 +118,7 @@ def _cochran(runs: Sequence[SystemItems], matched: dict[tuple[int, int], Pairs],
     from steelyard.estimate.changed_items import item_values
 
     grouped = any(pair.baseline.group is not None for pair in matched.values())
-    if grouped or not metric.facts.right_or_wrong or not all(pair.plain and pair.names == matched[0, 1].names for pair in matched.values()):
+    if grouped or not metric.right_or_wrong or not all(pair.plain and pair.names == matched[0, 1].names for pair in matched.values()):
         return None
     sides = [item_values(matched[0, 1].baseline, metric)] + [item_values(matched[0, j].candidate, metric) for j in range(1, len(runs))]
     if any(side is None for side in sides):
@@ -149,7 +149,7 @@ def _friedman(
             quiet = replace(asked, own=asked.own.quietly(), margin=None)
             part = pair_evidence(subset(pair, items), metric, quiet)
             scores[row, 0], scores[row, j] = part.baseline or 0.0, part.candidate or 0.0
-    out = many.friedman(scores, metric.facts.higher_is_better)
+    out = many.friedman(scores, metric.higher_is_better)
     if len(values) < FEW_DATASETS:
         asked.warn(f"ranks rest on {len(values)} datasets; Friedman's and Nemenyi's approximations want 10 or more")
     critical = many.nemenyi_critical_difference(len(runs), len(values), 1 - asked.level)
@@ -165,7 +165,7 @@ def _pair_p(pair: Pairs, metric: Metric, asked: CompareOptions, by: str, values:
     p_values = []
     for value in values:
         items = np.unique(pair.baseline_item[own.codes == own.names.index(value)])
-        ask = replace(asked, own=asked.own.quietly(), alternative="greater" if metric.facts.higher_is_better else "less", margin=None)
+        ask = replace(asked, own=asked.own.quietly(), alternative="greater" if metric.higher_is_better else "less", margin=None)
         p = pair_evidence(subset(pair, items), metric, ask).test.p_value
         p_values.append(1.0 if p is None else p)
     statistic, p = many.fisher_combined(p_values)

@@ -13,9 +13,10 @@ from steelyard.estimate.guard.rule import settle_rule
 from steelyard.estimate.guard.scale import unit_of
 from steelyard.estimate.guard.source import within_unit
 from steelyard.items import Items
-from steelyard.metrics.catalogue import Metric, parse
+from steelyard.metrics.base import Metric
+from steelyard.metrics.catalogue import parse
 from steelyard.reference.changes import commit_of, now, who
-from steelyard.reference.entry import Entry
+from steelyard.reference.entry import PLAIN_KEY, Entry
 from steelyard.reference.lookup import ReferenceLocation
 from steelyard.reference.names import check_spec
 from steelyard.reference.outcomes import Outcomes
@@ -113,9 +114,9 @@ def scale_of(wish: EntryRequest, found: Measured) -> tuple[str, float]:
 def _refuse_above(scale: str, unit: float, found: Measured) -> None:
     """A fraction ends at 1, a percentage of scores or of right answers at 100."""
     highest = HIGHEST.get(scale)
-    if highest is None or (scale == "percent" and not found.metric.facts.scored):
+    if highest is None or (scale == "percent" and not found.metric.scored):
         return
-    score = found.items.score if found.metric.base == "mean" else None
+    score = found.items.score if found.metric.mean_of_scores else None
     top = unit * float(abs(found.value) if score is None else np.abs(score).max())
     if top > highest:
         raise DataError(
@@ -144,7 +145,7 @@ def entry_of(wish: EntryRequest, found: Measured, place: ReferenceLocation, warn
         spec=wish.spec,
         num_samples=found.n,
         scale=scale,
-        metric=None if name == "accuracy" else name,
+        metric=None if name == PLAIN_KEY else name,
         positive=wish.positive if of_a_class(found.metric) else None,
         runs=max(1, len(found.by_run)),
         sigma_run=unit * float(np.std(found.by_run, ddof=1)) if len(found.by_run) > 1 else None,
@@ -163,7 +164,7 @@ def entry_of(wish: EntryRequest, found: Measured, place: ReferenceLocation, warn
 
 def of_a_class(metric: Metric) -> bool:
     """Whether a metric is about one class, so that the positive label is a part of its name."""
-    return (metric.facts.of_class and metric.average is None) or "probability" in metric.facts.needs
+    return (metric.of_class and metric.average is None) or "probability" in metric.needs
 
 
 def with_limits(entry: Entry, wish: EntryRequest, place: ReferenceLocation, warnings: list[str]) -> Entry:

@@ -25,7 +25,7 @@ from steelyard.estimate.sample import Sample
 from steelyard.estimate.strata_rows import refuse_alike
 from steelyard.estimate.systems import SystemItems, default_metric
 from steelyard.items import Items
-from steelyard.metrics.catalogue import Metric
+from steelyard.metrics.base import Metric
 from steelyard.options import documented, source_keywords
 from steelyard.questions.record.entry import Measured, entry_of, refuse_unasked, wish_of
 from steelyard.questions.record.store import stored
@@ -168,7 +168,7 @@ def _measured(runs: Sequence[SystemItems], name: str | None, settings: MeasureOp
     sample = Sample(together, settings)
     quiet = settings.quietly(draws=100)  # only the estimate is wanted, and nothing that is to be said of its interval
     value = _estimate(sample, metric, quiet)
-    runs_apart = [] if metric.facts.family == "repeats" else _each_run(together)  # tries make one number together
+    runs_apart = [] if metric.family == "repeats" else _each_run(together)  # tries make one number together
     by_run = tuple(_estimate(Sample(one, quiet), metric, quiet) for one in runs_apart)
     return Measured(metric=metric, value=value, by_run=by_run, n=sample.n, items=together, kept=kept)
 
@@ -184,23 +184,23 @@ def _settled(items: Items, metric: Metric, settings: MeasureOptions, name: str) 
 
 def _needed(items: Items, metric: Metric) -> tuple[str, ...]:
     """The columns that matter: scores of 0 and 1 decide right and wrong where there are any, labels elsewhere."""
-    if not metric.facts.right_or_wrong:
-        return (*metric.facts.needs, "group")
+    if not metric.right_or_wrong:
+        return (*metric.needs, "group")
     scored = items.score is not None and bool(np.isin(items.score[~np.isnan(items.score)], (0.0, 1.0)).all())
     return ("score", "group") if scored or items.truth is None else ("truth", "prediction", "group")
 
 
 def _kept_columns(items: Items, metric: Metric) -> Items:
     """What the metric needs of a run: right or wrong as a bit, else its columns."""
-    if metric.facts.right_or_wrong and (items.score is None or items.truth is not None):
+    if metric.right_or_wrong and (items.score is None or items.truth is not None):
         return replace(items, score=right_or_wrong(items))
     return items
 
 
 def _roles(metric: Metric) -> tuple[str, ...]:
-    if metric.facts.scored:
+    if metric.scored:
         return ("score",)
-    return metric.facts.needs
+    return metric.needs
 
 
 def _require_ids(runs: Sequence[SystemItems]) -> None:
@@ -223,11 +223,14 @@ def _require_ids(runs: Sequence[SystemItems]) -> None:
 
 def _refuse_without_test(metric: Metric, *, repeated: bool) -> None:
     """A metric that no later run could be held against item by item is refused now, not then."""
-    if metric.base == "auc" and repeated:
+    if metric.ranks and metric.comparable and repeated:
         raise UsageError(
-            "cannot record auc with repeats", got="several probabilities per item", need="one run", hint="average the probabilities first"
+            f"cannot record {metric.name} with repeats",
+            got="several probabilities per item",
+            need="one run",
+            hint="average the probabilities first",
         )
-    if not metric.facts.pairable:
+    if not metric.comparable:
         raise UsageError(
             f"cannot record the items for {metric.name}",
             got="a metric of ranks, which has no test item by item here",

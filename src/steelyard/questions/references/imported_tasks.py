@@ -11,11 +11,11 @@ from typing import Any
 from steelyard.errors import SteelyardError
 from steelyard.estimate.guard.rule import ALPHA, LOWER_IS_BETTER
 from steelyard.locking import update_file
-from steelyard.metrics.catalogue import parse
+from steelyard.metrics.catalogue import is_share, parse
 from steelyard.questions.references.listing import Where, shown_path
 from steelyard.reference.config import find_config
 from steelyard.reference.config_text import WithTables, with_tables
-from steelyard.reference.entry import Entry
+from steelyard.reference.entry import PLAIN_KEY, Entry
 from steelyard.reference.importing import Imported
 from steelyard.reference.lookup import ReferenceLocation
 from steelyard.reference.strict_yaml import decode
@@ -23,7 +23,6 @@ from steelyard.reference.suite_tasks import TRTLLM
 
 SHOWN = 3
 FILE, PROJECT = "steelyard.toml", "pyproject.toml"
-COUNTED = ("accuracy", "error")  # their spread follows from the value
 WORDS = {"higher_is_better": "direction", "sigma": "sigma", "num_samples": "num_samples", "alpha": "alpha"}
 TAKEN = {"direction": "higher is taken as better", "alpha": f"{ALPHA:g} is taken"}
 
@@ -87,13 +86,13 @@ def _open(entries: list[Entry], place: ReferenceLocation, dialect: str) -> list[
 
 def _follows(name: str, entry: Entry, place: ReferenceLocation, dialect: str) -> bool:
     """Whether the metric says it. TensorRT-LLM calls any metric accuracy, so its name says nothing there; alpha is the gate's."""
-    metric = entry.metric or place.defaults.metric or (None if dialect == "trtllm" and entry.value_key == "accuracy" else entry.value_key)
+    metric = entry.metric or place.defaults.metric or (None if dialect == "trtllm" and entry.value_key == PLAIN_KEY else entry.value_key)
     if name == "alpha":
         return dialect == "vllm"  # a relative tolerance there, which is told
     if metric is None or name == "num_samples":
         return False
     if name == "sigma":
-        return metric in COUNTED
+        return is_share(metric)
     try:
         parse(metric)
     except SteelyardError:

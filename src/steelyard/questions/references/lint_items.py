@@ -8,7 +8,8 @@ from pathlib import Path
 from typing import Any
 
 from steelyard.errors import SteelyardError
-from steelyard.metrics.catalogue import Facts, known, parse
+from steelyard.metrics.base import Metric
+from steelyard.metrics.catalogue import find, parse
 from steelyard.questions.references.lint_values import LintedFile, half_digit, raw_values
 from steelyard.questions.references.listing import shown_path
 from steelyard.reference.entry import Entry
@@ -45,10 +46,10 @@ def _outcomes(desk: LintedFile, entry: Entry, raw: str) -> None:
 def _value(desk: LintedFile, entry: Entry, raw: str, kept: Any) -> None:
     """The value against what its own items give: a value that was lifted or lowered by hand no longer fits."""
     metric = entry.metric or desk.place.defaults.metric or entry.value_key
-    if entry.value is None or (facts := known(metric)) is None or not facts.scored or kept.runs[0].score is None:
+    if entry.value is None or (known := find(metric)) is None or not known.scored or kept.runs[0].score is None:
         return
     unit = 100.0 if (entry.scale or desk.place.defaults.scale) == "percent" else 1.0
-    pooled, by_run = _estimates(kept, facts)
+    pooled, by_run = _estimates(kept, known)
     slack = half_digit(raw, entry.value) + 1e-9 * max(unit, abs(entry.value))
     if math.isclose(entry.value, unit * pooled, abs_tol=slack):
         return
@@ -65,7 +66,7 @@ def _lowest(by_run: list[float]) -> int:
     return 1 + by_run.index(min(by_run))
 
 
-def _estimates(kept: Any, facts: Facts) -> tuple[float, list[float]]:
+def _estimates(kept: Any, metric: Metric) -> tuple[float, list[float]]:
     """The pooled value as `record` computes it, and that of each run."""
     import numpy as np
 
@@ -76,7 +77,7 @@ def _estimates(kept: Any, facts: Facts) -> tuple[float, list[float]]:
 
     settings = settle()
     (row,) = rows_of_sample([parse("mean")], Sample(to_items(kept), settings), settings)
-    of = facts.of_right
+    of = metric.of_right
     return of(float(row.estimate or 0.0)), [of(float(np.nanmean(run.score))) for run in kept.runs]
 
 

@@ -11,10 +11,11 @@ from typing import Any
 
 from steelyard.errors import SteelyardError
 from steelyard.estimate.guard.rule import GuardRule, is_better_higher
-from steelyard.metrics.catalogue import Facts, parse
+from steelyard.metrics.base import Metric
+from steelyard.metrics.catalogue import is_share, parse
 from steelyard.questions.references.detectable import Detectable, gate_of
 from steelyard.reference.config import Policy
-from steelyard.reference.entry import ENOUGH_RUNS, Entry
+from steelyard.reference.entry import ENOUGH_RUNS, PLAIN_KEY, Entry
 from steelyard.reference.lookup import ReferenceLocation
 from steelyard.reference.suite_tasks import TRTLLM
 from steelyard.reference.task_file import TaskFile
@@ -23,7 +24,7 @@ from steelyard.results.references import Finding
 
 PROVENANCE = ("recorded", "by", "commit", "reason")
 # Shares of right answers, here and elsewhere: k of n.
-COUNTED = ("accuracy", "error", "acc", "acc_norm", "exact_match")
+COUNTED = ("acc_norm", "exact_match")  # shares of right items that other suites have names of their own for
 # Words in a comment with which people promise to measure later.
 _PROMISED = re.compile(
     r"\b(to-?do|fixme|xxx|tbd|placeholder|dummy|guess(ed)?|update (me|after|later|once)|not (yet )?measured)\b", re.IGNORECASE
@@ -52,15 +53,15 @@ def check_values(desk: LintedFile) -> None:
     for entry, raw in zip(desk.file.entries, written, strict=True):
         rule, gate = gate_of(entry, desk.place.defaults)
         if not _placeholder(desk, entry, raw):
-            facts = _facts(entry, desk)
-            outside = _range(desk, entry, facts)
+            metric = _known(entry, desk)
+            outside = _range(desk, entry, metric)
             if not outside:
                 _counts(desk, entry, raw)
             if rule is None:
-                if not _floor(desk, entry, facts):
+                if not _floor(desk, entry, metric):
                     desk.say("error", "rule", f"no rule can be made of it: {gate.note}", entry)
             elif not outside:
-                _gate(desk, entry, rule, gate, facts)
+                _gate(desk, entry, rule, gate, metric)
             if rule is not None and gate.bare_score_threshold is None:
                 ungated.setdefault(gate.note, []).append(entry)
         _runs(desk, entry)
@@ -77,8 +78,8 @@ def check_values(desk: LintedFile) -> None:
 def _suite(desk: LintedFile) -> None:
     """TensorRT-LLM's files call every metric accuracy: without its table a perplexity that rises would be an improvement."""
     facts, own = TRTLLM.get(desk.place.task, {}), desk.place.defaults
-    plain = any(entry.metric is None and entry.higher_is_better is None and entry.value_key == "accuracy" for entry in desk.file.entries)
-    if not facts or facts["metric"] == "accuracy" or own.metric is not None or own.higher_is_better is not None or not plain:
+    plain = any(entry.metric is None and entry.higher_is_better is None and entry.value_key == PLAIN_KEY for entry in desk.file.entries)
+    if not facts or facts["metric"] == PLAIN_KEY or own.metric is not None or own.higher_is_better is not None or not plain:
         return
     word = "higher" if facts["higher_is_better"] else "lower"
     sentence = (
@@ -153,10 +154,10 @@ def _metric(desk: LintedFile, entry: Entry) -> str:
     return entry.metric or desk.place.defaults.metric or entry.value_key
 
 
-def _facts(entry: Entry, desk: LintedFile) -> Facts | None:
+def _known(entry: Entry, desk: LintedFile) -> Metric | None:
     """What the catalogue knows of the metric; None for a name of another suite."""
     try:
-        return parse(_metric(desk, entry)).facts
+        return parse(_metric(desk, entry))
     except SteelyardError:
         return None
 
@@ -165,16 +166,16 @@ def _scale(desk: LintedFile, entry: Entry) -> str | None:
     return entry.scale or desk.place.defaults.scale
 
 
-def _ends(desk: LintedFile, entry: Entry, facts: Facts | None) -> tuple[float, float]:
+def _ends(desk: LintedFile, entry: Entry, metric: Metric | None) -> tuple[float, float]:
     """The range of the metric in the scale of the entry; an undeclared scale may be percent."""
-    if facts is None or facts.high != 1.0 or facts.low is None or _scale(desk, entry) == "raw":
+    if metric is None or metric.high != 1.0 or metric.low is None or _scale(desk, entry) == "raw":
         return -math.inf, math.inf
     unit = 1.0 if _scale(desk, entry) == "fraction" else 100.0
-    return facts.low * unit, facts.high * unit
+    return metric.low * unit, metric.high * unit
 
 
-def _range(desk: LintedFile, entry: Entry, facts: Facts | None) -> bool:
-    low, high = _ends(desk, entry, facts)
+def _range(desk: LintedFile, entry: Entry, metric: Metric | None) -> bool:
+    low, high = _ends(desk, entry, metric)
     if entry.value is None or low <= entry.value <= high:
         return False
     scale = _scale(desk, entry) or "undeclared"
@@ -182,12 +183,16 @@ def _range(desk: LintedFile, entry: Entry, facts: Facts | None) -> bool:
     return True
 
 
+def _counted(metric: str) -> bool:
+    return metric in COUNTED or is_share(metric)
+
+
 def _counts(desk: LintedFile, entry: Entry, raw: str) -> None:
     """A share of n items is k/n. What no k gives was rounded, averaged or guessed."""
     n = entry.num_samples if entry.num_samples is not None else desk.place.defaults.num_samples
-    if entry.value is None or n is None or entry.items is not None or _metric(desk, entry) not in COUNTED:
+    if entry.value is None or n is None or entry.items is not None or not _counted(_metric(desk, entry)):
         return
-    if desk.place.defaults.metric is None and TRTLLM.get(desk.place.task, {}).get("metric", "accuracy") not in COUNTED:
+    if desk.place.defaults.metric is None and not _counted(TRTLLM.get(desk.place.task, {}).get("metric", PLAIN_KEY)):
         return  # that suite calls ROUGE and perplexity accuracy, too
     answers = n * (entry.runs or 1)
     scale = _scale(desk, entry)
@@ -215,13 +220,13 @@ def nearest_counts(value: float, unit: float, n: int) -> tuple[tuple[int, float]
 # ---- the gate --------------------------------------------------------------------------------------------------------
 
 
-def _gate(desk: LintedFile, entry: Entry, rule: GuardRule, gate: Detectable, facts: Facts | None) -> None:
+def _gate(desk: LintedFile, entry: Entry, rule: GuardRule, gate: Detectable, metric: Metric | None) -> None:
     if rule.alpha >= 0.5:
         desk.say("warning", "alpha", f"alpha {rule.alpha:g}: half of all healthy runs are called worse", entry)
     if rule.sigma == 0 and gate.design != "paired":
         desk.say("warning", "sigma", "sigma 0: the threshold is the reference itself, and any drop is a regression", entry)
     _against_chance(desk, entry, rule, gate)
-    _threshold_range(desk, entry, facts, gate.threshold)
+    _threshold_range(desk, entry, metric, gate.threshold)
     most = desk.policy.max_theta
     for name, drop in (("theta", rule.theta), ("the minimum detectable effect", gate.finds)):
         if most is not None and drop is not None and drop > most:
@@ -230,14 +235,14 @@ def _gate(desk: LintedFile, entry: Entry, rule: GuardRule, gate: Detectable, fac
             break
 
 
-def _floor(desk: LintedFile, entry: Entry, facts: Facts | None) -> bool:
+def _floor(desk: LintedFile, entry: Entry, metric: Metric | None) -> bool:
     """Whether it is the explicit threshold that no rule can be made of."""
-    return entry.threshold is not None and _threshold_range(desk, entry, facts, entry.threshold)
+    return entry.threshold is not None and _threshold_range(desk, entry, metric, entry.threshold)
 
 
-def _threshold_range(desk: LintedFile, entry: Entry, facts: Facts | None, threshold: float | None) -> bool:
+def _threshold_range(desk: LintedFile, entry: Entry, metric: Metric | None, threshold: float | None) -> bool:
     """Whether a threshold lies outside the range of its scores, which is told."""
-    low, high = _ends(desk, entry, facts)
+    low, high = _ends(desk, entry, metric)
     if threshold is None or low <= threshold <= high:
         return False
     unfailing = threshold < low if _better_higher(desk, entry) else threshold > high

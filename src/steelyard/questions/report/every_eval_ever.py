@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from steelyard.errors import DataError, UsageError
 from steelyard.estimate.measure_options import slice_names
 from steelyard.estimate.standard_errors import with_standard_errors
-from steelyard.metrics.catalogue import known
+from steelyard.metrics.catalogue import is_share
 from steelyard.options import documented, nearest
 from steelyard.questions.measure.measure import measure
 from steelyard.render.every_eval_ever import RecordDetails
@@ -95,7 +95,7 @@ def _items(source: Source, found: Measurement) -> Items:
     if source.log is None and "id" not in source.roles:
         raise DataError("cannot write the items for Every Eval Ever", got="items without ids", need="an id column", hint="id=COLUMN")
     items = source.items(roles=[role for role in WRITTEN if role in source.roles])
-    outcome = any((facts := known(row.metric)) is not None and facts.right_or_wrong for row in found.rows)
+    outcome = any(is_share(row.metric) for row in found.rows)
     if items.score is not None and items.truth is not None and outcome and not np.isin(items.score, (0.0, 1.0)).all():
         return dataclasses.replace(items, score=None)
     return items

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from steelyard.declared.report import OPTIONS
 from steelyard.errors import DataError, SourceError, SteelyardError, UsageError
+from steelyard.metrics.catalogue import find
 from steelyard.options import documented
 from steelyard.results.catalogue import result_of
 from steelyard.results.comparison import Comparison
@@ -160,8 +161,9 @@ def densities(result: Any) -> dict[str, Curve]:
         made = ((row.name, _row_posterior(result, row), row.interval) for row in rows[:MOST])
         return {name: _density(law, name, interval) for name, law, interval in made if law is not None}
     if isinstance(result, Comparison):
-        interval = result.difference.interval
-        if interval is not None and interval.method == "bayes" and result.flips is not None and result.metric == "accuracy":
+        interval, metric = result.difference.interval, find(result.metric)
+        shares = metric is not None and metric.counts_right
+        if interval is not None and interval.method == "bayes" and result.flips is not None and shares:
             from steelyard.infer.posterior.difference import difference_posterior
 
             return {"difference": _density(difference_posterior(**result.flips, prior=_prior(result.signature)), "difference", interval)}

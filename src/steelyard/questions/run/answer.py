@@ -211,7 +211,7 @@ def _by_item(rows: Sequence[Mapping[str, Any]], missing: str) -> list[float]:
 
 def _range(held: RunSession) -> tuple[float, float] | None:
     """Of the scores, where the task or its scorer says it and the metric is their mean."""
-    return held.prepared.span if held.prepared.base == "mean" else None
+    return held.prepared.span if held.prepared.quantity.mean_of_scores else None
 
 
 def _verdict(

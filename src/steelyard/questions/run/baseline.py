@@ -20,7 +20,8 @@ from steelyard.estimate.systems import SystemItems
 from steelyard.evaluate.asking.summary import jsonable
 from steelyard.infer.sequential.stopping import RULES, small_pool
 from steelyard.items import Items
-from steelyard.metrics.catalogue import Metric, parse
+from steelyard.metrics.base import Metric
+from steelyard.metrics.catalogue import find, parse
 from steelyard.questions.run.options import RunOptions
 from steelyard.questions.run.task import Prepared
 from steelyard.read.columns import as_column
@@ -114,7 +115,7 @@ def _asked(prepared: Prepared) -> SystemItems:
     """The items as the rows of the run will have them: a truth that has changed since is another item."""
     ids = as_column("id", [case.id for case in prepared.cases]).encode()[0]
     truths = as_column("truth", [jsonable(prepared.scorer.truth(case)) for case in prepared.cases])
-    if parse(prepared.metric).facts.numeric:
+    if prepared.quantity.numeric:
         return SystemItems("run", Items(n=len(ids), id=ids, truth_value=truths.numbers()))
     return SystemItems("run", Items(n=len(ids), id=ids, truth=truths.encode()[0]))
 
@@ -133,13 +134,18 @@ def _ends(items: Items, metric: Metric) -> tuple[float, float] | None:
 
 
 def _refuse_other_metric(rule: GuardRule, prepared: Prepared) -> None:
-    if rule.metric != prepared.metric and not {rule.metric, prepared.metric} <= {"accuracy", "mean"}:
+    if rule.metric != prepared.metric and not all(map(_averages_scores, (rule.metric, prepared.metric))):
         raise UsageError(
             "cannot judge the run",
             got=f"the metric {prepared.metric!r}, where the reference has {rule.metric!r}",
             need="the metric on record",
             hint=f'metric = "{rule.metric}" in the task, or a reference of its own',
         )
+
+
+def _averages_scores(name: str) -> bool:
+    metric = find(name)
+    return metric is not None and metric.averages_scores
 
 
 def _refuse_strangers(ids: Sequence[str], known: set[str], unmatched: str) -> None:
@@ -164,7 +170,7 @@ def beside(prepared: Prepared, names: Sequence[str], wish: RunOptions, config: s
     entry = Entry(model=names[0], value=None, value_key=prepared.metric)
     rule = settle_rule(wish.rule, entry, place.defaults)
     metric = parse(prepared.metric)
-    within = metric.base != "mean" or (prepared.span is not None and prepared.span[0] >= 0 and prepared.span[1] <= 1)
+    within = not metric.mean_of_scores or (prepared.span is not None and prepared.span[0] >= 0 and prepared.span[1] <= 1)
     return Baseline(
         place=place,
         model=names[1],
@@ -187,7 +193,7 @@ def plan_of(bench: Baseline, prepared: Prepared, wish: RunOptions) -> StoppingPl
             need="the drop that matters, which a pass must rule out",
             hint="theta=.02, or theta in the reference or in [tasks.NAME] of steelyard.toml",
         )
-    if bench.metric.base not in ("accuracy", "error", "mean"):
+    if not bench.metric.stoppable:
         raise UsageError(
             f"cannot stop early by {bench.metric.name}", got="a metric of the whole table", need="right or wrong, or the mean of a score"
         )

@@ -178,7 +178,7 @@ def _watch(wish: RunOptions, bench: Baseline | None, prepared: Prepared) -> Watc
         return UntilDecided(plan_of(bench, prepared, wish), bench.rule.sign)
     if wish.width is None:
         return None
-    if prepared.base not in ("accuracy", "error", "mean"):
+    if not prepared.quantity.stoppable:
         raise UsageError(
             f"cannot stop at a width of {prepared.metric}", got="a metric of the whole table", need="right or wrong, or the mean of a score"
         )

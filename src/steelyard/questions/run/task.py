@@ -19,13 +19,12 @@ from steelyard.evaluate.models.opening import load
 from steelyard.evaluate.scorers.base import Scoring
 from steelyard.evaluate.scorers.catalogue import scorer_of
 from steelyard.evaluate.task.task import Task, task_of
+from steelyard.metrics.base import Metric
 from steelyard.metrics.catalogue import parse
 from steelyard.read.rows import rows_of
 from steelyard.reference import strict_yaml, yaml_tree
 from steelyard.reference.names import check_task
 
-NUMERIC = ("perplexity",)
-OF_NUMBERS = ("mae", "rmse", "r2", "spearman")
 ENDINGS = (".toml", ".yaml", ".yml")
 
 
@@ -43,9 +42,9 @@ class Prepared:
         return self.task.metric
 
     @property
-    def base(self) -> str:
-        """The metric without its average."""
-        return parse(self.task.metric).base
+    def quantity(self) -> Metric:
+        """The metric itself."""
+        return parse(self.task.metric)
 
     @property
     def span(self) -> tuple[float, float] | None:
@@ -59,7 +58,7 @@ class Prepared:
 
     def worth(self, score: float) -> float:
         """What a score counts in the metric: an error counts what is wrong."""
-        return 1 - score if self.base == "error" else score
+        return float(self.quantity.of_right(score))
 
     @property
     def seed(self) -> int:
@@ -98,15 +97,15 @@ def prepare(given: Any, *, n: int | None = None, seed: int | None = None) -> Pre
             hint="seed = 0 in [task]",
         )
     metric = parse(task.metric)
-    lacking = [need for need in metric.facts.needs if need not in ("truth", "prediction", "score")]
-    if (lacking and task.scoring.sums is None) or metric.base in NUMERIC:
+    lacking = [need for need in metric.needs if need not in ("truth", "prediction", "score")]
+    if lacking and task.scoring.sums is None:
         raise UsageError(
             f"cannot run for the metric {task.metric}",
             got="answers that are scored one by one",
             need="accuracy, error, mean, or a metric of labels",
             hint="run, and measure the rows",
         )
-    if metric.facts.of_class and metric.average is None and "prediction" in metric.facts.needs and metric.base not in ("accuracy", "error"):
+    if metric.of_class and metric.average is None:
         raise UsageError(
             f"cannot tell which class {task.metric} is about",
             got="a task, which has no positive class",
@@ -117,7 +116,7 @@ def prepare(given: Any, *, n: int | None = None, seed: int | None = None) -> Pre
     shots, more = (None, []) if task.shots_data is None else rows_of(_beside(task, task.shots_data))
     task = replace(task, n=task.n if n is None else whole("n", n), seed=task.seed if seed is None else seed)
     cases = task.cases(rows, shots)
-    if metric.base in OF_NUMBERS:
+    if metric.numeric:
         _refuse_words(task, cases)
     if task.n is not None and task.n > len(cases):
         raise UsageError(

@@ -12,7 +12,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from steelyard.errors import SteelyardError
-from steelyard.metrics.catalogue import Metric, parse
+from steelyard.metrics.base import Metric
+from steelyard.metrics.catalogue import parse
 
 CLOSE = 1e-6  # tools write their numbers in full; beyond this they are other numbers
 OF_ITS_OWN = "a function of the task's own"
@@ -107,9 +108,9 @@ def _offered(score: str, labels: set[Any]) -> list[tuple[str, str | None]]:
         metric = parse(score)
     except SteelyardError:
         return []
-    if metric.facts.family != "table" or metric.average == "each":
+    if metric.family != "table" or metric.average == "each":
         return []
-    if not metric.facts.of_class or metric.average is not None:
+    if not metric.of_class or metric.average is not None:
         return [(metric.name, None)]
     if labels <= {0, 1}:
         return [(metric.name, "1")]
@@ -119,7 +120,7 @@ def _offered(score: str, labels: set[Any]) -> list[tuple[str, str | None]]:
 def _value(metric: Metric, positive: str | None, pairs: Sequence[tuple[Any, Any]]) -> float | None:
     import numpy as np
 
-    from steelyard.metrics.table import Margins, statistic
+    from steelyard.metrics.table import Margins
 
     labels = sorted({each for pair in pairs for each in pair} | ({1} if positive is not None else set()))
     place = {label: i for i, label in enumerate(labels)}
@@ -129,7 +130,7 @@ def _value(metric: Metric, positive: str | None, pairs: Sequence[tuple[Any, Any]
         np.bincount(one, minlength=size).astype(float) for one in (codes[codes[:, 0] == codes[:, 1], 0], codes[:, 0], codes[:, 1])
     )
     label = None if positive is None else place[int(positive)]
-    found = statistic(metric.base, average_of=metric.average, label=label, beta=metric.beta)
+    found = metric.of_table(label)
     with np.errstate(all="ignore"):
         value = float(found.value(Margins(hit, truth, prediction, np.array(float(len(pairs))))))
     return None if math.isnan(value) else value

@@ -1,0 +1,68 @@
+"""Where a method has no answer: the one place that catches that, and the sentences that say what is given instead."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TypeVar
+
+from steelyard.infer.resampling.bootstrap import Degenerate
+
+T = TypeVar("T")
+OF_CLASSES = ", where a class did not occur"
+
+
+def attempt(make: Callable[[], T]) -> T | Degenerate:
+    """What is made, or why it cannot be: the reason comes back as a value, so that whoever asked must say what follows from it.
+
+    >>> from steelyard.infer.intervals.sums import standard_error
+    >>> from steelyard.metrics.sums import MEAN
+    >>> from steelyard.tally.sums import tally_items
+    >>> import numpy as np
+    >>> round(attempt(lambda: standard_error(tally_items(MEAN.adds(np.array([1.0, 2.0, 4.0]))), MEAN.statistic)), 4)
+    0.8819
+    >>> isinstance(attempt(lambda: standard_error(tally_items(MEAN.adds(np.ones(3))), MEAN.statistic)), Degenerate)
+    True
+    """
+    try:
+        return make()
+    except Degenerate as reason:
+        return reason
+
+
+def or_none(make: Callable[[], T]) -> T | None:
+    """What is made, or None where it cannot be: for a number that is left out without a word, as a standard error without spread."""
+    found = attempt(make)
+    return None if isinstance(found, Degenerate) else found
+
+
+def no_answer(method: str, reason: object, *, name: str = "", difference: bool = False) -> str:
+    """That a method has no interval: of the metric of this name, or of a difference."""
+    return f"{_whose(name)}{method} has no interval {'for the difference ' if difference else ''}here ({reason})"
+
+
+def given_instead(method: str, reason: object, given: str, *, name: str = "", difference: bool = False, wide: bool = False) -> str:
+    """The same, and whose interval is given instead.
+
+    >>> given_instead("bca", "no spread", "Wilson's", name="f1")
+    "f1: bca has no interval here (no spread); Wilson's is given instead"
+    """
+    return f"{no_answer(method, reason, name=name, difference=difference)}; {given} is given instead{', which is wide' if wide else ''}"
+
+
+def none_given(reason: object, *, name: str = "", difference: bool = False, of: str = "", advice: str = "") -> str:
+    """That there is no interval at all.
+
+    >>> none_given("no spread", difference=True)
+    'no interval for the difference can be given (no spread)'
+    """
+    what = "no interval for the difference can be given" if difference else "no interval can be given"
+    return f"{_whose(name)}{what}{f' for {of}' if of else ''} ({reason}){advice}"
+
+
+def left_out(name: str, undefined: int, draws: int, why: str = "") -> str:
+    """That a metric had no value in some of the draws."""
+    return f"{name} was undefined in {undefined} of {draws} draws{why}; they were left out"
+
+
+def _whose(name: str) -> str:
+    return f"{name}: " if name else ""

@@ -1,0 +1,254 @@
+"""Metrics of labels, or of right and wrong: functions of a table of counts. Each is one object, listed in LABELS."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import ClassVar, NamedTuple, Self
+
+from steelyard.errors import UsageError
+from steelyard.metrics import table
+from steelyard.metrics.base import EACH, Family, Metric, positive_number
+from steelyard.metrics.proportions import RIGHT, WRONG, Proportion, f1_of_jaccard
+from steelyard.metrics.table import Ratio, TableStatistic
+from steelyard.tally.counts import Counts
+
+NEITHER = "the class occurs neither in the truth nor in the predictions (TP + FP + FN = 0)"
+
+
+class Mapped(NamedTuple):
+    """An increasing function of a ratio that is a proportion: J and back, for F1."""
+
+    ratio: Ratio
+    outwards: Callable[[float], float]
+    inwards: Callable[[float], float]
+    name: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LabelMetric(Metric):
+    """A number of a table truth x prediction.
+
+    ratio: of one class, numerator over denominator. always: the average that it always is. whole: a number of the whole table.
+    share: the whole table's k of n. mapped: the proportion that the ratio is a function of, where it is none itself. posterior:
+    the law of the ratio of one class, where it has one of its own. relevant: the items that it is about, in words and short;
+    told_by: the rates that a plan can be told about it.
+    """
+
+    ratio: Ratio | None = None
+    always: str | None = None
+    whole: TableStatistic | None = None
+    share: Ratio | None = None
+    mapped: Mapped | None = None
+    posterior: str | None = None
+    relevant: tuple[str, str] | None = None
+    told_by: tuple[str, ...] = ()
+
+    family: ClassVar[Family] = "table"
+
+    @property
+    def of_class(self) -> bool:
+        return self.ratio is not None and self.always is None
+
+    @property
+    def right_or_wrong(self) -> bool:
+        return self.share is not None
+
+    @property
+    def mean_of_items(self) -> bool:
+        return self.share is not None
+
+    @property
+    def joined(self) -> str | None:
+        """How classes are joined, whether asked for or always: macro, micro, weighted; None for one class or the whole table."""
+        return self.always or (None if self.average == EACH else self.average)
+
+    @property
+    def over_classes(self) -> bool:
+        # a mean over classes, or a correlation of the whole table
+        return self.joined in ("macro", "weighted") or (self.whole is not None and self.share is None)
+
+    @property
+    def mean_recall(self) -> bool:
+        """The simple mean of the recalls of all classes."""
+        return self.joined == "macro" and self.ratio == table.RECALL
+
+    @property
+    def needs_negatives(self) -> bool:
+        return self.joined is not None or self.ratio is None or self.ratio.counts_negatives
+
+    def proportion(self, counts: Counts, label: int | None) -> Proportion | None:
+        """How it is k of n of this table, or None if it is not.
+
+        >>> F1.proportion(Counts.binary(tp=31, fp=5, fn=2), 1).of(Counts.binary(tp=31, fp=5, fn=2))
+        (31, 38)
+        """
+        if self.share is not None:
+            return Proportion(self.share, None)
+        if self.ratio is None:
+            return None
+        of_hits = not self.ratio.counts_negatives  # the others have nothing below the line when there is one class
+        if counts.classes == 1 and of_hits and self.joined in ("macro", "weighted"):
+            label = 0  # an average over one class is that class
+        elif self.joined == "weighted" and self.ratio == table.RECALL:
+            return Proportion(RIGHT, None)
+        if label is not None and self.mapped is not None:
+            return Proportion(self.mapped.ratio, label, self.mapped.outwards, self.mapped.name, self.ratio)
+        if label is not None and self.ratio.binomial:
+            return Proportion(self.ratio, label)
+        if self.joined == "micro" and counts.classes == len(counts.labels) and (counts.classes > 1 or of_hits):
+            ratio, classes = self.ratio, counts.classes
+
+            def pooled(accuracy: float) -> float:
+                # Over all classes of single-label items the truths and the predictions both sum to n.
+                top, bottom = ratio.parts(accuracy, 1, 1, classes)
+                return float(top / bottom)
+
+            return Proportion(RIGHT, None, pooled, "accuracy")
+        return None
+
+    def of_table(self, label: int | None = None, absent: str | None = None) -> TableStatistic:
+        """The number of a table with its gradient: of one class, of an average, or of the whole table."""
+        if self.whole is not None:
+            return self.whole
+        assert self.ratio is not None
+        if self.joined is not None:
+            return table.of_average(self.ratio, self.joined, absent)
+        if label is None:
+            raise ValueError(f"{self.base} needs a class or an average")
+        return table.of_one_class(self.ratio, label)
+
+    def why_undefined(self) -> str:
+        if self.average in ("macro", "weighted"):
+            return f"{self.base} is undefined for at least one class; say what to do with --absent skip or --absent zero"
+        return self.undefined
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FBeta(LabelMetric):
+    """F-beta, by its number."""
+
+    number_pattern: ClassVar[str | None] = r":([0-9.eE+-]+)"
+
+    def _own_name(self) -> str:
+        if self.parameter is None:
+            return self.base
+        return f"{self.base}:{self.parameter:g}" if float(f"{self.parameter:g}") == self.parameter else f"{self.base}:{self.parameter!r}"
+
+    def with_number(self, digits: str, text: str) -> Self:
+        beta = positive_number(digits, text)
+        return replace(self, parameter=beta, ratio=table.f_beta_ratio(beta))
+
+    def without_number(self, text: str) -> UsageError | None:
+        hint = "fbeta:2 weighs recall twice as much as precision"
+        return UsageError("cannot use the metric 'fbeta'", got="no beta", need="fbeta:BETA", hint=hint)
+
+
+def jaccard_of_f1(f1: float) -> float:
+    """J = F1 / (2 - F1), the inverse of `f1_of_jaccard`.
+
+    >>> round(jaccard_of_f1(2 / 3), 6)
+    0.5
+    """
+    return f1 / (2 - f1)
+
+
+ACCURACY = LabelMetric(
+    base="accuracy",
+    aliases=("acc",),
+    says="share of items that are right",
+    share=RIGHT,
+    whole=table.SHARE_RIGHT,
+    direction_of_scores=True,
+    relevant=("all items", ""),
+)
+ERROR = LabelMetric(
+    base="error",
+    aliases=("error_rate",),
+    says="share of items that are wrong",
+    higher_is_better=False,
+    share=WRONG,
+    whole=table.SHARE_WRONG,
+    relevant=("all items", ""),
+)
+PRECISION = LabelMetric(
+    base="precision",
+    aliases=("ppv",),
+    says="right among those predicted as the class",
+    ratio=table.PRECISION,
+    undefined="the class was never predicted (TP + FP = 0)",
+    relevant=("items predicted positive", "predicted positive"),
+    told_by=("precision", "recall", "prevalence"),
+)
+RECALL = LabelMetric(
+    base="recall",
+    aliases=("sensitivity",),
+    says="found among those of the class",
+    ratio=table.RECALL,
+    undefined="no item has the class as its truth (TP + FN = 0)",
+    relevant=("items that are positive", "positive"),
+    told_by=("recall", "prevalence"),
+)
+SPECIFICITY = LabelMetric(
+    base="specificity",
+    says="rejected among those not of the class",
+    ratio=table.SPECIFICITY,
+    undefined="every item has the class as its truth (TN + FP = 0)",
+    relevant=("items that are negative", "negative"),
+    told_by=("specificity", "prevalence"),
+)
+NPV = LabelMetric(
+    base="npv",
+    says="right among those predicted as not the class",
+    ratio=table.NPV,
+    undefined="every item was predicted as the class (TN + FN = 0)",
+)
+F1 = LabelMetric(
+    base="f1",
+    says="harmonic mean of precision and recall",
+    ratio=table.F1,
+    mapped=Mapped(table.JACCARD, f1_of_jaccard, jaccard_of_f1, "jaccard"),
+    posterior="f-beta",
+    undefined=NEITHER,
+    relevant=("items that are positive or predicted so (TP + FP + FN)", "positive or predicted so"),
+    told_by=("precision", "recall", "prevalence"),
+)
+FBETA = FBeta(
+    base="fbeta",
+    example="fbeta:2",
+    says="F-measure that weighs recall beta times, as in fbeta:2",
+    ratio=table.F1,
+    posterior="f-beta",
+    undefined=NEITHER,
+)
+JACCARD = LabelMetric(
+    base="jaccard",
+    says="hits among items that are or were called the class",
+    ratio=table.JACCARD,
+    posterior="jaccard",
+    undefined=NEITHER,
+)
+BALANCED_ACCURACY = LabelMetric(
+    base="balanced_accuracy",
+    says="mean recall over the classes",
+    ratio=table.RECALL,
+    always="macro",
+    undefined="a class has no items",
+)
+MCC = LabelMetric(
+    base="mcc",
+    aliases=("matthews",),
+    says="Matthews correlation, any number of classes",
+    low=-1.0,
+    whole=TableStatistic(table.mcc, table.mcc_gradient),
+    undefined="all truths or all predictions are of one class",
+)
+KAPPA = LabelMetric(
+    base="kappa",
+    aliases=("cohen_kappa",),
+    says="Cohen's kappa: agreement beyond chance",
+    low=-1.0,
+    whole=TableStatistic(table.kappa, table.kappa_gradient),
+    undefined="all truths and all predictions are of one class",
+)
+LABELS = (ACCURACY, ERROR, PRECISION, RECALL, SPECIFICITY, NPV, F1, FBETA, JACCARD, BALANCED_ACCURACY, MCC, KAPPA)

@@ -1,0 +1,169 @@
+"""A metric is one object: registered here and nowhere else, it is measured, compared, guarded, learnt by, completed and documented."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from click.testing import CliRunner
+
+import steelyard as sy
+import structure
+from steelyard.cli.completion import NAMES
+from steelyard.cli.main import steelyard
+from steelyard.metrics.base import Metric
+from steelyard.metrics.catalogue import CATALOGUE
+from steelyard.metrics.labels import LabelMetric
+from steelyard.metrics.sums import QUOTIENT, SumsMetric, one_number
+from steelyard.metrics.table import Ratio
+
+ROOT = Path(__file__).parents[2]
+MISSED = LabelMetric(
+    base="miss_rate",
+    aliases=("fnr",),
+    says="missed among those of the class",
+    higher_is_better=False,
+    ratio=Ratio((-1, 1, 0, 0), (0, 1, 0, 0)),
+    undefined="no item has the class as its truth",
+)
+CUBES = SumsMetric(
+    base="cubed_error",
+    says="mean cubed absolute error of numbers",
+    high=None,
+    higher_is_better=False,
+    numeric=True,
+    adds=lambda truth, prediction: one_number(abs(truth - prediction) ** 3),
+    statistic=QUOTIENT,
+    straight=True,
+    interval="t",
+    in_groups="t",
+)
+RNG = np.random.default_rng(5)
+TRUTH = np.where(RNG.random(120) < 0.4, "yes", "no")
+NUMBERS = RNG.normal(10, 3, 120)
+
+
+def said(wrong: float) -> list[str]:
+    luck = np.random.default_rng(11).random(120)
+    return [("no" if t == "yes" else "yes") if u < wrong else str(t) for t, u in zip(TRUTH, luck, strict=True)]
+
+
+def guessed(noise: float) -> list[float]:
+    return list(NUMBERS + np.random.default_rng(11).normal(0, noise, 120))
+
+
+@pytest.fixture(params=["labels", "sums"])
+def case(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> dict[str, Any]:
+    """The metric, two runs of it, what it is asked with, and its value by hand."""
+    metric: Metric = MISSED if request.param == "labels" else CUBES
+    monkeypatch.setitem(CATALOGUE, metric.base, metric)
+    monkeypatch.chdir(tmp_path)
+    truth: list[Any] = TRUTH.tolist() if metric is MISSED else NUMBERS.tolist()
+    make: Callable[[float], list[Any]] = said if metric is MISSED else guessed
+    runs = [{"id": [f"i{i}" for i in range(120)], "truth": truth, "prediction": make(size)} for size in (0.1, 0.4)]
+    return {"metric": metric, "runs": runs, "more": {"positive": "yes"} if metric is MISSED else {}}
+
+
+def by_hand(run: dict[str, list[Any]], metric: Metric) -> float:
+    pairs = list(zip(run["truth"], run["prediction"], strict=True))
+    if metric is MISSED:
+        return sum(t == "yes" and p == "no" for t, p in pairs) / sum(t == "yes" for t, _ in pairs)
+    return sum(abs(t - p) ** 3 for t, p in pairs) / len(pairs)
+
+
+def test_it_is_measured(case: dict[str, Any]) -> None:
+    row = sy.measure(case["runs"][0], metric=case["metric"].name, **case["more"]).row
+    assert row.estimate == pytest.approx(by_hand(case["runs"][0], case["metric"]))
+    assert row.interval is not None
+    assert row.interval.low < row.estimate < row.interval.high
+    assert row.interval.method == ("wilson" if case["metric"] is MISSED else "t")
+    assert row.standard_error > 0
+    assert not row.higher_is_better
+
+
+def test_it_is_measured_in_groups(case: dict[str, Any]) -> None:
+    run = {**case["runs"][0], "group": [f"g{i % 24}" for i in range(120)]}
+    row = sy.measure(run, metric=case["metric"].name, **case["more"]).row
+    assert row.estimate == pytest.approx(by_hand(run, case["metric"]))
+    assert row.interval is not None
+
+
+def test_it_is_compared(case: dict[str, Any]) -> None:
+    a, b = case["runs"]
+    found = sy.compare(a, b, metric=case["metric"].name, **case["more"])
+    assert found.difference.estimate == pytest.approx(by_hand(b, case["metric"]) - by_hand(a, case["metric"]))
+    assert "worse" in found.conclusion
+    assert sy.compare(a, b, metric=case["metric"].name, design="unpaired", **case["more"]).difference.interval is not None
+
+
+def test_it_is_recorded_and_guarded(case: dict[str, Any]) -> None:
+    rows = [[dict(zip(run, values, strict=True)) for values in zip(*run.values(), strict=True)] for run in case["runs"]]
+    sy.record(rows[0], task="t", model="m", metric=case["metric"].name, **case["more"])
+    assert sy.check(rows[0], task="t", model="m").verdict == "pass"
+    assert sy.check(rows[1], task="t", model="m").verdict == "regression"
+
+
+def test_learners_are_compared_by_it(case: dict[str, Any]) -> None:
+    class Always:
+        def __init__(self, answer: Any) -> None:
+            self.answer = answer
+
+        def fit(self, x: Any, y: Any) -> Always:
+            return self
+
+        def predict(self, x: Any) -> Any:
+            return np.full(len(x), self.answer)
+
+    one, other = (Always("yes"), Always("no")) if case["metric"] is MISSED else (Always(10.0), Always(20.0))
+    found = sy.compare_learners(
+        one, other, np.zeros((120, 1)), np.array(case["runs"][0]["truth"]), metric=case["metric"].name, **case["more"]
+    )
+    assert (found.difference.estimate or 0) > 0
+    assert found.baseline.estimate == (0.0 if case["metric"] is MISSED else pytest.approx(np.mean(abs(NUMBERS - 10) ** 3)))
+
+
+def test_the_command_and_its_json_know_it(case: dict[str, Any]) -> None:
+    run, metric = case["runs"][0], case["metric"]
+    lines = [f"{i},{t},{p}" for i, t, p in zip(run["id"], run["truth"], run["prediction"], strict=True)]
+    Path("a.csv").write_text("\n".join(["id,truth,prediction", *lines]) + "\n", encoding="utf-8")
+    positive = ["--positive", "yes"] if case["more"] else []
+    answer = CliRunner().invoke(steelyard, ["measure", "a.csv", "--metric", metric.name, *positive, "--format", "json"])
+    assert answer.exit_code == 0, answer.output
+    (row,) = json.loads(answer.stdout)["metrics"]
+    assert (row["metric"], row["estimate"]) == (metric.name, pytest.approx(by_hand(run, metric)))
+    wrong = CliRunner().invoke(steelyard, ["measure", "a.csv", "--metric", metric.name[:-1]])
+    assert f"did you mean {metric.name}?" in str(wrong.exception)
+
+
+def test_the_shell_completes_it_and_the_page_of_names_has_it(case: dict[str, Any], monkeypatch: pytest.MonkeyPatch) -> None:
+    metric = case["metric"]
+    offered = dict(NAMES["--metric"]("measure"))
+    assert offered[metric.name] == metric.says
+    assert (f"macro_{metric.name}" in offered) == (metric is MISSED)
+    pytest.importorskip("sphinx", reason="needs sphinx: pip install 'steelyard[docs]'")
+    monkeypatch.syspath_prepend(str(ROOT / "docs" / "_extensions"))
+    import textbook
+
+    assert textbook.catalogues()["Metrics"][metric.name] == f"{metric.says}."
+
+
+def test_averages_and_aliases_of_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(CATALOGUE, MISSED.base, MISSED)
+    run = {"truth": ["yes", "yes", "no", "no", "no"], "prediction": ["yes", "no", "no", "yes", "no"]}
+    assert sy.measure(run, metric="macro_miss_rate").row.estimate == pytest.approx((1 / 2 + 1 / 3) / 2)
+    assert sy.measure(run, metric="fnr", positive="no").row.estimate == pytest.approx(1 / 3)
+
+
+def test_nobody_outside_asks_a_metric_for_its_name() -> None:
+    tree = structure.Tree(structure.SOURCE)
+    assert structure.asked_by_name(tree, set(CATALOGUE)) == []
+    assert structure.base_asked(tree) == []
+
+
+def test_one_place_catches_an_interval_that_cannot_be_given() -> None:
+    places = structure.handlers_of_degenerate(structure.Tree(structure.SOURCE))
+    assert [place.partition(":")[0] for place in places] == ["steelyard.estimate.fallback"]
