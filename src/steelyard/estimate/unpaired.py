@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from steelyard.errors import DataError
 from steelyard.estimate.compare_options import CompareOptions
 from steelyard.estimate.evidence import APART, DECLARE, Evidence, OwnEstimate
+from steelyard.estimate.fallback import attempt, none_given
 from steelyard.estimate.label_warnings import warn_of_small_classes
 from steelyard.estimate.paired_right_or_wrong import equivalence_words, own_share
 from steelyard.estimate.standard_errors import ROUNDING, known
@@ -18,6 +19,7 @@ from steelyard.estimate.table_tally import TableTally
 from steelyard.infer import unpaired as infer
 from steelyard.infer.normal import lower_tail, z_value
 from steelyard.infer.paired.mcnemar import from_tails
+from steelyard.infer.resampling.bootstrap import Degenerate
 from steelyard.metrics.base import Metric
 from steelyard.results.comparison import Test
 from steelyard.results.details import TestDetails
@@ -193,8 +195,6 @@ def compare_means(
     baseline: FloatArray, candidate: FloatArray, metric: Metric, asked: CompareOptions, *, bounds: tuple[float, float] | None = None
 ) -> Evidence:
     """Two means from different items: Welch, with the ends of the range counted in where it is known."""
-    from steelyard.infer.resampling.bootstrap import Degenerate
-
     known_range = () if bounds is None else ("bounded-t",)
     test = asked.choose("test", asked.test, (*known_range, "welch-t"), f"{metric.name} of different items")
     method = asked.choose("interval", asked.interval, (*known_range, "t"), f"{metric.name} of different items")
@@ -211,16 +211,16 @@ def compare_means(
         test=Test(name=test, alternative=asked.alternative, statistic=None, p_value=None),
         details={"n_baseline": len(baseline), "n_candidate": len(candidate)},
     )
-    try:
-        judge = OfMeans(moments[0], moments[1], bounds if test == "bounded-t" else None, asked.alternative)
-        of_interval = OfMeans(moments[0], moments[1], bounds if method == "bounded-t" else None, asked.alternative)
-    except Degenerate as reason:
-        asked.warn(f"no interval for the difference can be given ({reason}); declare the range of the scores with --range if it is known")
+    counted = [bounds if chosen == "bounded-t" else None for chosen in (test, method)]
+    judges = attempt(lambda: [OfMeans(moments[0], moments[1], each, asked.alternative) for each in counted])
+    if isinstance(judges, Degenerate):
+        asked.warn(none_given(judges, difference=True, advice="; declare the range of the scores with range= if it is known"))
         if asked.margin is not None:
             asked.warn("equivalence within the margin cannot be tested: neither run shows any spread")
         if found.difference == 0:
             found.test = replace(found.test, p_value=1.0)
         return found
+    judge, of_interval = judges
     _judged(found, judge, metric, asked)
     reach = (None, None) if bounds is None else (bounds[0] - bounds[1], bounds[1] - bounds[0])
     found.interval = asked.interval_of(*of_interval.interval(asked.level, asked.side), method, *reach)
