@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from steelyard.questions.references.init import init
     from steelyard.questions.references.lint import lint_references
     from steelyard.questions.references.listing import list_references, show_reference
-    from steelyard.questions.report.card import model_card
+    from steelyard.questions.report.card import Written, model_card
     from steelyard.questions.report.every_eval_ever import every_eval_ever
     from steelyard.questions.report.report import report
     from steelyard.questions.run.run import run
@@ -113,6 +113,7 @@ _HOME = {
     "Posterior": "infer.posterior.beta",
     "Slice": "results.measurement",
     "System": "results.comparison",
+    "Written": "questions.report.card",
     "Test": "results.comparison",
     "Counts": "tally.counts",
     "JointCounts": "tally.joint",
@@ -167,6 +168,7 @@ __all__ = [
     "Test",
     "UsageError",
     "Verdict",
+    "Written",
     "__version__",
     "approve_reference",
     "certify",
