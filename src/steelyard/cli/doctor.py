@@ -12,9 +12,10 @@ from steelyard.cli.command import command
 from steelyard.version import __version__
 
 # Package and the lowest version that is allowed, as in pyproject.toml; a test compares the two.
-CORE = {"click": "8.2.1", "duckdb": "1.5", "jinja2": "3.1", "numpy": "1.26", "PyYAML": "6", "scipy": "1.13"}
+CORE = {"click": "8.2.1", "duckdb": "1.5", "filelock": "3.30", "jinja2": "3.1", "numpy": "1.26", "PyYAML": "6", "scipy": "1.13"}
 EXTRAS = {
     "arrow": ("Arrow and Feather files, every text packed by zstd, quicker Inspect logs", {"pyarrow": "16"}),
+    "json-schema": ("the scorer json-schema with a schema", {"jsonschema": "4.20"}),
     "learners": ("scikit-learn's estimators, and fitting them on several cores", {"scikit-learn": "1.5"}),
     "pandas": ("pandas frames", {"pandas": "2.1.1"}),
     "plots": ("result.plot() as a matplotlib figure; without it, as SVG", {"matplotlib": "3.9"}),

@@ -297,7 +297,7 @@ FULL = """
 def test_a_full_disk_ends_the_run_and_leaves_a_sound_journal(tmp_path: Path) -> None:
     """The limit lies inside a line: the kernel takes a part of it, then refuses."""
     path = tmp_path / "j"
-    argv = [sys.executable, "-c", textwrap.dedent(FULL), str(path), "2000", str(Path(__file__).parents[1])]
+    argv = [sys.executable, "-c", textwrap.dedent(FULL), str(path), "2000", str(Path(__file__).parent)]
     found = subprocess.run(argv, capture_output=True, text=True, check=True).stdout
     kept = int(found.split()[0])
     assert f"File too large, after {kept} answers, need room on the disk. Hint: the answers so far are kept" in found
