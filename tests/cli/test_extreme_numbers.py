@@ -41,6 +41,7 @@ OPTIONS = [(path, option.opts[0], option.nargs) for path, option in _numeric(_ro
 ASKED: dict[tuple[str, ...], list[str]] = {
     ("measure",): ["a.csv", "--metric", "macro_f1", "--interval", "bayes", "--draws", "1000"],
     ("compare",): ["a.csv", "b.csv", "--metric", "macro_f1", "--draws", "1000"],
+    ("rank",): ["a.csv", "b.csv", "a.csv", "--names", "x,y,z"],
     ("learners",): [*["sklearn.dummy:DummyClassifier"] * 2, "--data", "a.csv", "--target", "truth", "--features", "id"],
     ("plan", "detect"): ["--theta", ".02", "--expected", ".8", "--alpha", ".05", "--beta", ".2"],
     ("plan", "estimate"): ["--expected", ".8", "--width", ".1"],
@@ -64,7 +65,7 @@ ALONE = {"--tp", "--fp", "--fn", "--tn"}
 
 # Numbers that are allowed, and take the time that such a number of draws, fits or answers takes.
 PATIENT = {
-    *((path, "--draws", "10000000") for path in (("measure",), ("compare",), ("check",), ("history",), ("plan", "train"))),
+    *((path, "--draws", "10000000") for path in (("measure",), ("compare",), ("rank",), ("check",), ("history",), ("plan", "train"))),
     *((path, "--repeats", "100000") for path in (("learners",), ("run",), ("plan", "train"))),
     (("learners",), "--workers", "1024"),
     (("plan", "train"), "--workers", "1024"),
