@@ -12,7 +12,7 @@ from steelyard.render import safe
 from steelyard.render.curve_text import curve_text
 from steelyard.render.digits import count_text
 from steelyard.render.layout import GAP, wrap
-from steelyard.render.page import ALWAYS, DETAIL, FLIPPED, MARKDOWN, NOWHERE, SAMPLES, WARNING, Page, Table
+from steelyard.render.page import ALWAYS, DETAIL, FLIPPED, MARKDOWN, NOWHERE, SAMPLES, WARNING, Page, PageTable
 from steelyard.render.safe import LONG, LONGEST, short
 from steelyard.render.text import CURVE_ROWS, folded
 
@@ -120,7 +120,7 @@ def _size(text: str) -> int:
 # ---- blocks ----------------------------------------------------------------------------------------------------------
 
 
-def _table(block: Table) -> list[Piece]:
+def _table(block: PageTable) -> list[Piece]:
     """A table whose last rows may be left out of a page that grows too long."""
     if not block.rows:
         return []
@@ -144,7 +144,7 @@ def _number(cell: str) -> str:
     return cell.replace("<", "&lt;").replace(">", "&gt;")
 
 
-def _facts(block: of.Facts) -> list[Piece]:
+def _facts(block: of.FactList) -> list[Piece]:
     rows = [
         [name if name == SAMPLES else word(name.strip()), _cell(value), word(meaning) if meaning else ""]
         for group in block.groups
@@ -175,7 +175,7 @@ def _heading(block: of.Heading) -> list[Piece]:
     return [Piece(head=f"**{word(block.name)}**" if block.strong else f"{'#' * block.level} {word(block.name)}")]
 
 
-def _code(block: of.Code) -> list[Piece]:
+def _code(block: of.CodeLines) -> list[Piece]:
     if block.quoted:
         return [Piece(head=f"The {block.label}:\n\n" + "\n".join(f"> {word(line, LONG)}" for line in block.lines))]
     return [Piece(head=fenced([safe.terminal(line) for line in block.lines]))]

@@ -43,7 +43,7 @@ Cell = str | Marked
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Block:
+class PageBlock:
     """What all blocks have: where they are seen, and what their rows are called where some must be left out.
 
     tight: in text, right below the block before it. detail: in text, only where details were asked for.
@@ -58,7 +58,7 @@ class Block:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Table(Block):
+class PageTable(PageBlock):
     """Rows under heads. `numbers` are the columns that stand on their decimal points; the first column names the row.
 
     ours: columns of numbers with brackets and signs that we wrote ourselves, which need no escape. label: the line above, in
@@ -86,7 +86,7 @@ class Table(Block):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Picture(Block):
+class Picture(PageBlock):
     """A drawing, and the numbers behind it. curve: where text can draw it too.
 
     In Markdown it is a link to its file, or else its signs.
@@ -94,7 +94,7 @@ class Picture(Block):
 
     shape: ClassVar[str] = "picture"
     drawing: Forest | Plane | None = None
-    table: Table | None = None
+    table: PageTable | None = None
     note: str = ""
     curve: Curve | None = None
     signs: Sequence[str] = ()
@@ -107,7 +107,7 @@ class Picture(Block):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Beside(Block):
+class Beside(PageBlock):
     """Pictures side by side where the page is wide enough."""
 
     shape: ClassVar[str] = "beside"
@@ -116,7 +116,7 @@ class Beside(Block):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Estimates(Block):
+class Estimates(PageBlock):
     """Estimates with their intervals, each drawn beside its numbers in signs: rows under heads, or one breakdown of them."""
 
     shape: ClassVar[str] = "estimates"
@@ -126,7 +126,7 @@ class Estimates(Block):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Facts(Block):
+class FactList(PageBlock):
     """Names, numbers and what they mean, in groups. plain: in text, as they are, not on their decimal points."""
 
     shape: ClassVar[str] = "facts"
@@ -136,7 +136,7 @@ class Facts(Block):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Notes(Block):
+class Notes(PageBlock):
     """Labels, each with a sentence. label: the line above them, in text and Markdown, where they are then a list of their own."""
 
     shape: ClassVar[str] = "notes"
@@ -145,7 +145,7 @@ class Notes(Block):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Sentences(Block):
+class Sentences(PageBlock):
     """Sentences: a list, or (listed = False) lines.
 
     In text: hang is what the further lines of one begin with, bulleted makes a list there too, paint is the code of a colour.
@@ -162,7 +162,7 @@ class Sentences(Block):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Findings(Block):
+class Findings(PageBlock):
     """A place, a level, a sentence and a code each, as compilers write them, so that editors jump to it."""
 
     shape: ClassVar[str] = "findings"
@@ -171,7 +171,7 @@ class Findings(Block):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Heading(Block):
+class Heading(PageBlock):
     """A name above blocks, words beside it, and a picture in signs; a page of HTML has the section's title instead.
 
     In Markdown a heading of its level, or (strong) only bold.
@@ -187,7 +187,7 @@ class Heading(Block):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Signs(Block):
+class Signs(PageBlock):
     """A small picture in signs; a terminal that shows no more than ASCII shows none."""
 
     shape: ClassVar[str] = "signs"
@@ -196,7 +196,7 @@ class Signs(Block):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Code(Block):
+class CodeLines(PageBlock):
     """Lines as they are. quoted: a text that somebody wrote, and no command."""
 
     shape: ClassVar[str] = "code"
@@ -207,7 +207,7 @@ class Code(Block):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Lead(Block):
+class Lead(PageBlock):
     """Where the page's sentence stands in text, if not at its top: below a list, it is what the eye meets. beside: words after it."""
 
     shape: ClassVar[str] = "lead"
@@ -216,7 +216,7 @@ class Lead(Block):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Matrix(Block):
+class Matrix(PageBlock):
     """Truth in rows, prediction in columns; `heat` from 0 to 5 shades a cell by its share of the row."""
 
     shape: ClassVar[str] = "matrix"
@@ -228,7 +228,7 @@ class Matrix(Block):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Inside(Block):
+class Inside(PageBlock):
     """Other pages: in HTML each folded behind its first line, in text in brief, in Markdown under a heading of their own."""
 
     shape: ClassVar[str] = "inside"
@@ -241,7 +241,7 @@ class Section:
     """Blocks under a title, which only HTML shows."""
 
     title: str
-    blocks: Sequence[Block]
+    blocks: Sequence[PageBlock]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -275,17 +275,17 @@ class Page:
     signs: Pair = ("", "")
     before: Sequence[Page] = ()
 
-    def blocks(self, seen: str) -> list[Block]:
+    def blocks(self, seen: str) -> list[PageBlock]:
         """The blocks of one format, in their order."""
         return [block for section in self.sections for block in section.blocks if seen in block.seen]
 
 
-def capped(caption: str, heads: Sequence[str], rows: Sequence[Sequence[Cell]], *, folded: str = "", **more: object) -> Table:
+def capped(caption: str, heads: Sequence[str], rows: Sequence[Sequence[Cell]], *, folded: str = "", **more: object) -> PageTable:
     """A table of at most CAP rows on a page of HTML, with a note about the rest; long ones can be searched."""
     over = len(rows) - CAP
     note = f"The first {count_text(CAP)} of {count_text(len(rows))} rows; --format json has them all." if over > 0 else ""
     search = len(rows) > 12 and not folded
-    return Table(caption=caption, heads=heads, rows=rows, note=note, search=search, folded=folded, **more)  # type: ignore[arg-type]
+    return PageTable(caption=caption, heads=heads, rows=rows, note=note, search=search, folded=folded, **more)  # type: ignore[arg-type]
 
 
 def filled(*sections: Section | None) -> list[Section]:

@@ -9,7 +9,7 @@ from steelyard.render import page as of
 from steelyard.render.curve_text import curve_text
 from steelyard.render.estimates import breakdown_lines, table_lines
 from steelyard.render.layout import GAP, display_width, left, on_point, right, widest, wrap
-from steelyard.render.page import FIRST, LAST, TEXT, Page, Table
+from steelyard.render.page import FIRST, LAST, TEXT, Page, PageTable
 from steelyard.render.terminal import BOLD, DIM, RED, VERDICTS, YELLOW, Terminal, warning_lines
 from steelyard.render.text_tables import guard_lines, wrapped_lines
 
@@ -104,7 +104,7 @@ def defused(line: str) -> str:
 # ---- blocks ----------------------------------------------------------------------------------------------------------
 
 
-def _table(block: Table, look: Terminal) -> list[Lines]:
+def _table(block: PageTable, look: Terminal) -> list[Lines]:
     if not block.rows:
         return []
     lines = COLUMNS[block.columns](block, look)
@@ -112,7 +112,7 @@ def _table(block: Table, look: Terminal) -> list[Lines]:
     return [[*label, *lines, *([look.paint(GAP + look.name(block.rest), DIM)] if block.rest else [])]]
 
 
-def cut_columns(block: Table, look: Terminal) -> Lines:
+def cut_columns(block: PageTable, look: Terminal) -> Lines:
     """Numbers on their points, words cut where the width is short, the longest first."""
     shown = [[look.name(str(cell)) if cell else "" for cell in row] for row in block.rows]
     columns = [[head, *cells] for head, cells in zip(block.heads, zip(*shown, strict=True), strict=True)]
@@ -136,15 +136,15 @@ def cut_columns(block: Table, look: Terminal) -> Lines:
     return [look.paint(lines[0], DIM), *lines[1:]]
 
 
-def dated_columns(block: Table, look: Terminal) -> Lines:
+def dated_columns(block: PageTable, look: Terminal) -> Lines:
     """The first two columns, a time and an id or a number, are never cut."""
     first = [[left(str(row[0]), 16), left(str(row[1]), 8)] for row in (block.heads, *block.rows)]
     narrow = Terminal(width=max(look.width - 28, 20), color=look.color, ascii_only=look.ascii_only)
-    rest = Table(heads=block.heads[2:], rows=[row[2:] for row in block.rows], numbers=[i - 2 for i in block.numbers])
+    rest = PageTable(heads=block.heads[2:], rows=[row[2:] for row in block.rows], numbers=[i - 2 for i in block.numbers])
     return [GAP + GAP.join(cells) + line for cells, line in zip(first, cut_columns(rest, narrow), strict=True)]
 
 
-def given_columns(block: Table, look: Terminal) -> Lines:
+def given_columns(block: PageTable, look: Terminal) -> Lines:
     """Where the width is short, the columns to `cut` give way in their order."""
     columns = [[look.name(str(cell)) if cell else "" for cell in column] for column in zip(block.heads, *block.rows, strict=True)]
     widths = [widest(column) for column in columns]
@@ -158,7 +158,7 @@ def given_columns(block: Table, look: Terminal) -> Lines:
     return [look.paint(lines[0], DIM), *lines[1:]]
 
 
-def left_columns(block: Table, look: Terminal) -> Lines:
+def left_columns(block: PageTable, look: Terminal) -> Lines:
     """Everything to the left, words cut to `narrow`."""
     drawn = str.maketrans({"━": "="}) if look.ascii_only else {}
     lines = [list(block.heads)]
@@ -174,7 +174,7 @@ def left_columns(block: Table, look: Terminal) -> Lines:
     return [GAP + GAP.join(left(cell, width) for cell, width in zip(line, widths, strict=True)).rstrip() for line in lines]
 
 
-def right_columns(block: Table, look: Terminal) -> Lines:
+def right_columns(block: PageTable, look: Terminal) -> Lines:
     """All but the first to the right; nothing where that does not fit the width."""
     grid = [[look.name(str(cell)) for cell in row] for row in (block.heads, *block.rows)]
     widths = [widest(column) for column in zip(*grid, strict=True)]
@@ -185,7 +185,7 @@ def right_columns(block: Table, look: Terminal) -> Lines:
     return [] if widest(lines) > look.width else lines
 
 
-def _facts(block: of.Facts, look: Terminal) -> list[Lines]:
+def _facts(block: of.FactList, look: Terminal) -> list[Lines]:
     return [_plain_facts(block.groups[0], look)] if block.plain else fact_lines(block.groups, look)
 
 
@@ -259,7 +259,7 @@ def _signs(block: of.Signs, look: Terminal) -> list[Lines]:
     return [] if look.ascii_only or not block.signs else [[GAP + block.signs[-look.width + 4 :]]]
 
 
-def _code(block: of.Code, look: Terminal) -> list[Lines]:
+def _code(block: of.CodeLines, look: Terminal) -> list[Lines]:
     return [[*([block.label] if block.label else []), *(GAP + look.name(line) for line in block.lines)]]
 
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from steelyard.render.digits import NONE
 from steelyard.render.layout import GAP, left, right, widest, wrap
-from steelyard.render.page import OWN, Table
+from steelyard.render.page import OWN, PageTable
 from steelyard.render.terminal import BOLD, DIM, GUARDS, Terminal
 
 NOTE = 24  # columns from which the words at the end of a row may go below it
@@ -35,7 +35,7 @@ class TextColumn:
         return max(min(widest(self.cells), LEAST_TEXT), min(word, MOST_WORD), widest(self.head.split(" ")))
 
 
-def _columns(table: Table, look: Terminal) -> list[TextColumn]:
+def _columns(table: PageTable, look: Terminal) -> list[TextColumn]:
     out = []
     for i, head in enumerate(table.heads):
         cells = [look.name(str(row[i])) if row[i] else "" for row in table.rows]
@@ -56,7 +56,7 @@ def on_first_point(texts: Sequence[str]) -> list[str]:
 # ---- words that wrap -------------------------------------------------------------------------------------------------
 
 
-def wrapped_lines(table: Table, look: Terminal) -> list[str]:
+def wrapped_lines(table: PageTable, look: Terminal) -> list[str]:
     """The table in the width: a long note goes below its row, heads wrap, then words; where even that does not fit, row by row."""
     columns = _columns(table, look)
     room = look.width - len(GAP) * len(columns)
@@ -132,7 +132,7 @@ def _told_by_row(columns: Sequence[TextColumn], notes: Sequence[str], look: Term
 # ---- guards ----------------------------------------------------------------------------------------------------------
 
 
-def guard_lines(table: Table, look: Terminal) -> list[str]:
+def guard_lines(table: PageTable, look: Terminal) -> list[str]:
     """A line per row if its names fit whole beside its numbers, else its names above its numbers. The first column is the verdict."""
     columns = _columns(table, look)
     words, labels = [columns[0].head, *columns[0].cells], [column for column in columns[1:] if not column.numeric]

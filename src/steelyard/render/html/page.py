@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 from steelyard.errors import UsageError
 from steelyard.render import safe
-from steelyard.render.page import CAP, HTML, Cell, Fact, Facts, Inside, Marked, Page, Section, Table
+from steelyard.render.page import CAP, HTML, Cell, Fact, FactList, Inside, Marked, Page, PageTable, Section
 from steelyard.render.pages.registry import NOTHING, Extra, page_of
 from steelyard.render.safe import LONG, short
 from steelyard.version import __version__
@@ -102,7 +102,8 @@ def _headline(parts: Sequence[Page]) -> str:
 def _searched(part: Page) -> bool:
     blocks = [block for section in part.sections for block in section.blocks]
     return any(
-        (isinstance(block, Table) and block.search) or (isinstance(block, Inside) and any(map(_searched, block.parts))) for block in blocks
+        (isinstance(block, PageTable) and block.search) or (isinstance(block, Inside) and any(map(_searched, block.parts)))
+        for block in blocks
     )
 
 
@@ -154,7 +155,7 @@ def environment() -> jinja2.Environment:
     return made
 
 
-def _columns(table: Table) -> list[list[Cell]]:
+def _columns(table: PageTable) -> list[list[Cell]]:
     """The rows of a table, its numbers on their decimal points."""
     columns: list[list[Cell]] = [list(column) for column in zip(*table.rows[:CAP], strict=True)]
     for i in table.numbers:
@@ -163,7 +164,7 @@ def _columns(table: Table) -> list[list[Cell]]:
     return [list(row) for row in zip(*columns, strict=True)]
 
 
-def _placed(facts: Facts) -> list[list[Fact]]:
+def _placed(facts: FactList) -> list[list[Fact]]:
     """The groups of facts, their numbers on their decimal points."""
     texts = iter(aligned([value for group in facts.groups for _, value, _ in group]))
     return [[(name.strip(), next(texts), meaning) for name, _, meaning in group] for group in facts.groups]

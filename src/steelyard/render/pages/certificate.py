@@ -15,13 +15,13 @@ from steelyard.render.page import (
     MARKDOWN,
     TEXT,
     WRITTEN,
-    Block,
     Heading,
     Page,
+    PageBlock,
+    PageTable,
     Picture,
     Section,
     Sentences,
-    Table,
     capped,
     filled,
 )
@@ -127,15 +127,15 @@ def certificate_page(c: Certificate, _: object, files: Mapping[str, str] | None 
     """Everything that was claimed and found; files: those of the figures, by family, for a page of Markdown."""
     made = ", ".join(f"{name} {version}" for name, version in c.versions.items())
     fails = [f"FAILS: {fault}" for fault in c.faults]
-    top: list[Block] = [
+    top: list[PageBlock] = [
         Sentences(said=[opening(c)], hang="", seen=(TEXT,)),
         Sentences(said=[opening(c) + "."], listed=False, seen=(MARKDOWN,)),
     ]
-    foot: list[Block] = [
+    foot: list[PageBlock] = [
         *([Sentences(said=fails, hang=" " * 7, paint=RED, seen=(TEXT,))] if fails else []),
         *([Sentences(said=[f"Worked out with {made}."], listed=False, seen=(MARKDOWN,))] if made else []),
     ]
-    faults: list[Block] = [Sentences(said=fails, columns=COLUMNS, seen=(MARKDOWN,)), Sentences(said=c.faults, seen=(HTML,))]
+    faults: list[PageBlock] = [Sentences(said=fails, columns=COLUMNS, seen=(MARKDOWN,)), Sentences(said=c.faults, seen=(HTML,))]
     return Page(
         word="certificate",
         about=opening(c),
@@ -169,7 +169,7 @@ def _family(c: Certificate, family: str, claims: Sequence[Held], file: str) -> S
             Heading(name=f"{family}: {nominal_text(claims)}", seen=(TEXT,)),
             Heading(name=family, level=2, seen=(MARKDOWN,)),
             _text_table(claims),
-            Table(heads=heads, rows=cells, numbers=NUMBERS, ours=OURS, noun="claims", seen=(MARKDOWN,)),
+            PageTable(heads=heads, rows=cells, numbers=NUMBERS, ours=OURS, noun="claims", seen=(MARKDOWN,)),
             Sentences(said=[f"What is said of them (guide: {guides}):"], listed=False, seen=(MARKDOWN,)),
             Sentences(said=told, columns=COLUMNS, seen=(MARKDOWN,)),
             Picture(signs=bars(claims), file=file, note=f"{kinds_text(claims)} of each method", seen=(MARKDOWN,)),
@@ -180,14 +180,14 @@ def _family(c: Certificate, family: str, claims: Sequence[Held], file: str) -> S
     )
 
 
-def _text_table(claims: Sequence[Held]) -> Table:
+def _text_table(claims: Sequence[Held]) -> PageTable:
     """The table of a family; a column for the kind only where there are several."""
     rows = [[f"{claim.method}{'*' if claim.default else ''}", *claim_cells(claim)[1:]] for claim in claims]
     if len({claim.kind for claim in claims}) > 1:
-        return Table(heads=HEADS, rows=rows, numbers=NUMBERS, columns="given", cut=(5, 3), tight=True, seen=(TEXT,))
+        return PageTable(heads=HEADS, rows=rows, numbers=NUMBERS, columns="given", cut=(5, 3), tight=True, seen=(TEXT,))
     without = [[row[0], *row[2:]] for row in rows]
     numbers = [i - 1 for i in NUMBERS]
-    return Table(heads=[HEADS[0], *HEADS[2:]], rows=without, numbers=numbers, columns="given", cut=(4, 2), tight=True, seen=(TEXT,))
+    return PageTable(heads=[HEADS[0], *HEADS[2:]], rows=without, numbers=numbers, columns="given", cut=(4, 2), tight=True, seen=(TEXT,))
 
 
 def _exact(c: Certificate) -> Section | None:
@@ -198,8 +198,8 @@ def _exact(c: Certificate) -> Section | None:
         title=title.capitalize(),
         blocks=[
             Heading(name=title, level=2),
-            Table(heads=EXACT_HEADS, rows=rows, numbers=EXACT_NUMBERS, columns="given", cut=(3, 0), tight=True, seen=(TEXT,)),
-            Table(heads=heads, rows=rows, numbers=EXACT_NUMBERS, ours=EXACT_OURS, noun="forms", seen=(MARKDOWN,)),
+            PageTable(heads=EXACT_HEADS, rows=rows, numbers=EXACT_NUMBERS, columns="given", cut=(3, 0), tight=True, seen=(TEXT,)),
+            PageTable(heads=heads, rows=rows, numbers=EXACT_NUMBERS, ours=EXACT_OURS, noun="forms", seen=(MARKDOWN,)),
             capped("Worst error of closed forms", heads, rows, numbers=EXACT_NUMBERS, seen=(HTML,)),
         ],
     )

@@ -15,14 +15,14 @@ from steelyard.render.page import (
     TELLING,
     TEXT,
     WRITTEN,
-    Block,
     Estimates,
     Heading,
     Page,
+    PageBlock,
+    PageTable,
     Picture,
     Section,
     Sentences,
-    Table,
     capped,
     filled,
 )
@@ -92,7 +92,7 @@ def _difference(c: Comparison) -> Section | None:
 
 
 def _believed(c: Comparison, density: Curve | None) -> Section | None:
-    blocks: list[Block] = []
+    blocks: list[PageBlock] = []
     if density is not None:
         blocks.append(Picture(drawing=curve_plane(density, "What is believed about the difference")))
     if c.probability_candidate_better is not None:
@@ -102,7 +102,7 @@ def _believed(c: Comparison, density: Curve | None) -> Section | None:
             named = (("worse by more than the margin", "worse"), ("within the margin", "equivalent"), ("better by more", "better"))
             shares += [[name, _chance(rope[key])] for name, key in named]
         blocks.append(
-            Table(caption=f"Probabilities{prior_words(c)}", heads=["that the", "probability"], rows=shares, numbers=(1,), seen=(HTML,))
+            PageTable(caption=f"Probabilities{prior_words(c)}", heads=["that the", "probability"], rows=shares, numbers=(1,), seen=(HTML,))
         )
     return Section(title="What is believed", blocks=blocks) if blocks else None
 
@@ -118,15 +118,15 @@ def _systems(c: Comparison) -> Section:
     drawing = Forest(title="Both systems", bars=[bar(name, row) for name, row in zip(names, systems, strict=True)], axis=metric_name(c))
     rows = [[name, *row_texts(row), count_text(row.n)] for name, row in zip((*names, GAP_NAME), (*systems, gap), strict=True)]
     heads = ["system", "estimate", "interval", "n"]
-    table = Table(caption="Both systems and their difference", heads=heads, rows=rows, numbers=(1, 3), seen=(HTML,))
-    written = Table(heads=heads[:-1], rows=[row[:-1] for row in rows], numbers=(1,), ours=(1, 2), noun="rows", seen=(MARKDOWN,))
+    table = PageTable(caption="Both systems and their difference", heads=heads, rows=rows, numbers=(1, 3), seen=(HTML,))
+    written = PageTable(heads=heads[:-1], rows=[row[:-1] for row in rows], numbers=(1,), ours=(1, 2), noun="rows", seen=(MARKDOWN,))
     own = RowBlock(head="system", names=names, rows=systems, scale=systems)
     signs = Estimates(sections=[own, RowBlock(head=MINUS, names=[GAP_NAME], rows=[gap], scale=[gap])])
     drawn = [Picture(drawing=drawing)] if drawing.scale is not None else []
     return Section(title="Both systems", blocks=[signs, written, *drawn, table])
 
 
-def _telling(c: Comparison) -> list[Block]:
+def _telling(c: Comparison) -> list[PageBlock]:
     """The most telling items as text and Markdown have them; without truths, text has no column for them."""
     items = c.telling[:TELLING]
     if not items:
@@ -135,15 +135,15 @@ def _telling(c: Comparison) -> list[Block]:
     keys = ["id", *(["truth"] if truths else []), "baseline", "candidate"]
     heads = ["item" if key == "id" else key for key in keys]
     rows = [[item["change"], *(_cell(item[key]) for key in keys)] for item in items]
-    text = Table(heads=["", *heads], rows=rows, label=TELLING_FIRST, columns="left", ours=(0,), narrow=24, seen=(TEXT,))
-    return [text, Table(heads=["change", *heads], rows=rows, ours=(0,), noun="items", seen=(MARKDOWN,))]
+    text = PageTable(heads=["", *heads], rows=rows, label=TELLING_FIRST, columns="left", ours=(0,), narrow=24, seen=(TEXT,))
+    return [text, PageTable(heads=["change", *heads], rows=rows, ours=(0,), noun="items", seen=(MARKDOWN,))]
 
 
 def _cell(value: Any) -> str:
     return "" if value is None else f"{value:g}" if isinstance(value, float) else str(value)
 
 
-def _pooled(c: Comparison) -> list[Block]:
+def _pooled(c: Comparison) -> list[PageBlock]:
     """The pooled tables side by side: truth in rows, prediction in columns, baseline / candidate in each cell."""
     grid = pooled_grid(c)
     if grid is None:
@@ -151,12 +151,12 @@ def _pooled(c: Comparison) -> list[Block]:
     title, numbers = pooled_title(c), range(1, len(grid[0]))
     return [
         Heading(name=title, strong=True, seen=(MARKDOWN,)),
-        Table(heads=grid[0], rows=grid[1:], numbers=numbers, ours=numbers, label=title, columns="right", noun="classes", seen=WRITTEN),
+        PageTable(heads=grid[0], rows=grid[1:], numbers=numbers, ours=numbers, label=title, columns="right", noun="classes", seen=WRITTEN),
     ]
 
 
 def _items(c: Comparison, flips: Flips | None) -> Section | None:
-    blocks: list[Block] = [flip_table(c.flips, c.baseline.name, c.candidate.name)] if c.flips is not None else []
+    blocks: list[PageBlock] = [flip_table(c.flips, c.baseline.name, c.candidate.name)] if c.flips is not None else []
     told, note = (c.telling, "") if flips is None else flips
     if flips is None and c.flips is not None and (all_of := c.flips["baseline_only"] + c.flips["candidate_only"]) > len(told):
         note = f"The {count_text(len(told))} most telling of {count_text(all_of)}; --flips-out FILE writes them all, and "
@@ -181,7 +181,7 @@ def _slices(c: Comparison) -> Section | None:
         rows.append([name, count_text(inner.n), *row_texts(gap), p_text(inner.p_value), p_text(part["p_adjusted"])])
     heads = ["slice", "n", MINUS, "interval", "p", "p corrected"]
     table = capped("Difference by slice", heads, rows, numbers=(1, 2, 4, 5), folded="The numbers", seen=(HTML,))
-    written = Table(heads=heads, rows=rows, columns="left", ours=range(1, 6), narrow=32, noun="slices", seen=WRITTEN)
+    written = PageTable(heads=heads, rows=rows, columns="left", ours=range(1, 6), narrow=32, noun="slices", seen=WRITTEN)
     drawing = Forest(title="Difference by slice", bars=bars[:DRAWN], rules=[ZERO], axis="candidate minus baseline")
     note = f"The first {DRAWN} of {count_text(len(bars))} are drawn." if len(bars) > DRAWN else ""
     drawn = Picture(drawing=drawing, table=table, note=note) if drawing.scale is not None else table
@@ -190,7 +190,7 @@ def _slices(c: Comparison) -> Section | None:
 
 def _splits(c: Comparison) -> Section | None:
     """Split by split, where learners were compared by cross-validation, and the pooled predictions."""
-    blocks: list[Block] = []
+    blocks: list[PageBlock] = []
     splits: Sequence[Mapping[str, Any]] = c.details.get("splits") or ()
     known = [(i, one) for i, one in enumerate(splits, 1) if one.get("baseline") is not None and one.get("candidate") is not None]
     if known:
@@ -203,7 +203,7 @@ def _splits(c: Comparison) -> Section | None:
         blocks.append(Picture(drawing=plane_of("Scores split by split", "split", metric_name(c), lines), table=table))
     grid = pooled_grid(c)
     if grid is not None:
-        blocks.append(Table(caption=pooled_title(c), heads=grid[0], rows=grid[1:], numbers=range(1, len(grid[0])), seen=(HTML,)))
+        blocks.append(PageTable(caption=pooled_title(c), heads=grid[0], rows=grid[1:], numbers=range(1, len(grid[0])), seen=(HTML,)))
     return Section(title="Split by split", blocks=blocks) if blocks else None
 
 

@@ -11,16 +11,16 @@ from steelyard.render.page import (
     HTML,
     MARKDOWN,
     TEXT,
-    Block,
     Heading,
     Lead,
     Notes,
     Page,
+    PageBlock,
+    PageTable,
     Picture,
     Section,
     Sentences,
     Signs,
-    Table,
     capped,
     filled,
 )
@@ -54,9 +54,9 @@ def run_list_page(r: RunList, _: object) -> Page:
     """Runs, newest first, time and id never cut. In text, what all of them share is said once, above."""
     heads, rows, numbers, shared = _narrowed(r.runs)
     every = [_run_cells(run) for run in r.runs]
-    blocks: list[Block] = [
+    blocks: list[PageBlock] = [
         *(Heading(name=f"{name}: {value}", tight=i > 0, seen=(TEXT,)) for i, (name, value) in enumerate(shared)),
-        Table(heads=heads, rows=rows, numbers=numbers, columns="dated", seen=(TEXT,)),
+        PageTable(heads=heads, rows=rows, numbers=numbers, columns="dated", seen=(TEXT,)),
         capped("Runs, newest first", RUN_HEADS, every, numbers=RUN_NUMBERS, noun="runs", seen=(MARKDOWN, HTML)),
     ]
     after = [Sentences(said=[f"the page that follows: --after {r.next[:8]}"], hang="", seen=(TEXT,))] if r.next else []
@@ -89,7 +89,7 @@ def drift_page(r: Drift, _: object) -> Page:
     named = f"{r.task}, {about(r.model, r.spec)}, {r.metric}"
     facts, found = drift_facts(r), _flaky_cells(r)
     more = len(found) - SHOWN_ITEMS
-    brief = Table(
+    brief = PageTable(
         heads=FLAKY_HEADS,
         rows=found[:SHOWN_ITEMS],
         numbers=FLAKY_NUMBERS,
@@ -122,7 +122,7 @@ def _headword(r: Drift) -> str:
     return {True: "DRIFT", False: "NO DRIFT SHOWN", None: "CANNOT TELL"}[r.drifting]
 
 
-def _run_by_run(r: Drift) -> list[Block]:
+def _run_by_run(r: Drift) -> list[PageBlock]:
     drawing = drift_plane(r)
     if drawing is None:
         return []
@@ -130,14 +130,14 @@ def _run_by_run(r: Drift) -> list[Block]:
     return [Signs(signs=spark([float(row["estimate"]) for row in r.runs])), Picture(drawing=drawing, table=table)]
 
 
-def _newest(r: Drift) -> list[Block]:
+def _newest(r: Drift) -> list[PageBlock]:
     """The newest runs in text, all of them in Markdown."""
     rows = _series_cells(r)
     shown = rows[-SHOWN_RUNS:]
     label = f"the newest {len(shown)} of {len(rows)} runs" if len(shown) < len(rows) else "the runs"
     return [
-        Table(heads=SERIES_HEADS, rows=shown, numbers=SERIES_NUMBERS, columns="dated", label=label, seen=(TEXT,)),
-        Table(heads=SERIES_HEADS, rows=rows, numbers=SERIES_NUMBERS, noun="runs", seen=(MARKDOWN,)),
+        PageTable(heads=SERIES_HEADS, rows=shown, numbers=SERIES_NUMBERS, columns="dated", label=label, seen=(TEXT,)),
+        PageTable(heads=SERIES_HEADS, rows=rows, numbers=SERIES_NUMBERS, noun="runs", seen=(MARKDOWN,)),
     ]
 
 

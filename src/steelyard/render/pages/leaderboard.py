@@ -15,13 +15,13 @@ from steelyard.render.page import (
     NOWHERE,
     TEXT,
     WRITTEN,
-    Block,
     Estimates,
     Page,
+    PageBlock,
+    PageTable,
     Picture,
     Section,
     Sentences,
-    Table,
     capped,
     filled,
 )
@@ -48,7 +48,7 @@ def leaderboard_page(board: Leaderboard, _: object) -> Page:
     """The leaderboard as a page."""
     first = [r["name"] for r in board.rows if r["tier"] == board.rows[0]["tier"]] if board.rows else []
     counted = f"{count_text(board.n)} items"
-    top: list[Block] = [
+    top: list[PageBlock] = [
         Sentences(said=[f"{counted}; {board.metric}; {TIERS}"], hang="", seen=(TEXT,)),
         Sentences(said=[f"{counted}; {board.metric}; correction: {board.correction}"], listed=False, seen=(MARKDOWN,)),
     ]
@@ -83,7 +83,7 @@ def _systems(board: Leaderboard) -> Section:
         blocks=[
             Estimates(sections=[RowBlock(head="tier. system", names=tiered, rows=rows, scale=rows)]),
             Sentences(said=[standard_errors(list(zip(names, rows, strict=True)))], detail=True, seen=(TEXT,)),
-            Table(heads=heads[:-1], rows=[row[:-1] for row in cells], numbers=(0, 2), ours=(0, 2, 3), noun="systems", seen=(MARKDOWN,)),
+            PageTable(heads=heads[:-1], rows=[row[:-1] for row in cells], numbers=(0, 2), ours=(0, 2, 3), noun="systems", seen=(MARKDOWN,)),
             *([Picture(drawing=drawing)] if drawing.scale is not None else []),
             capped("Systems by tier", heads, cells, numbers=(0, 2, 4), seen=(HTML,)),
         ],
@@ -104,7 +104,7 @@ def _pairs(board: Leaderboard) -> Section | None:
         adjusted = p_text(pair.details.get("p_adjusted"))
         rows.append([pair.baseline.name, pair.candidate.name, *row_texts(gap), p_text(pair.p_value), adjusted])
     heads = ["baseline", "candidate", "difference", "interval", "p", f"p ({board.correction})"]
-    written = Table(heads=heads, rows=rows, label="all pairs", columns="left", ours=range(2, 6), narrow=20, noun="pairs", seen=WRITTEN)
+    written = PageTable(heads=heads, rows=rows, label="all pairs", columns="left", ours=range(2, 6), narrow=20, noun="pairs", seen=WRITTEN)
     return Section(
         title="All pairs", blocks=[written, capped("All pairs, candidate minus baseline", heads, rows, numbers=(2, 4, 5), seen=(HTML,))]
     )
@@ -138,7 +138,7 @@ def _ranks(board: Leaderboard) -> Section | None:
         title="Ranks",
         blocks=[
             Sentences(said=[f"{head}; {tests}; critical difference {reach:.3g} (Nemenyi)"], hang="", seen=(TEXT,)),
-            Table(
+            PageTable(
                 heads=["rank", "system", ""], rows=_signs(order, reach), columns="left", ours=(0, 2), narrow=24, tight=True, seen=(TEXT,)
             ),
             Sentences(said=[foot], hang="", tight=True, seen=(TEXT,)),

@@ -17,14 +17,14 @@ from steelyard.render.page import (
     TEXT,
     WRITTEN,
     Beside,
-    Block,
     Estimates,
     Matrix,
     Page,
+    PageBlock,
+    PageTable,
     Picture,
     Section,
     Sentences,
-    Table,
     capped,
     filled,
 )
@@ -65,7 +65,7 @@ def measurement_page(m: Measurement, extra: Extra) -> Page:
     if first is not None and first.interval is not None:
         lead += f", {summary.interval_word([first])}"
     facts = [summary.methods(summary.all_rows(m), _named), summary.design(m.rows), summary.lower_is_better(m.rows, _named)]
-    footer: list[Block] = [
+    footer: list[PageBlock] = [
         Sentences(said=list(filter(None, facts)), listed=False, seen=WRITTEN),
         Sentences(said=[standard_errors([(row.name, row) for row in m.rows])], detail=True, seen=(TEXT,)),
     ]
@@ -115,7 +115,7 @@ def _headline(rows: Sequence[Row]) -> Section | None:
     """Every metric on its own axis: a share and a number of errors have none in common."""
     if not rows:
         return None
-    table = Table(
+    table = PageTable(
         caption="Metrics with their intervals",
         heads=["metric", "estimate", summary.interval_word(rows), "n"],
         rows=_lines(rows[:DRAWN]),
@@ -126,7 +126,7 @@ def _headline(rows: Sequence[Row]) -> Section | None:
     shared = [row for row in rows[:DRAWN] if _within_unit(row)]
     others = [row for row in rows[:DRAWN] if not _within_unit(row)]
     groups = [*([shared] if shared else []), *([row] for row in others)]
-    drawn: list[Block] = [
+    drawn: list[PageBlock] = [
         Picture(
             drawing=Forest(title="Metrics with their intervals" if len(some) > 1 else some[0].name, bars=[bar(r.name, r) for r in some]),
             table=table if i == len(groups) - 1 else None,
@@ -241,7 +241,7 @@ def _mixed_up(counts: Counts, cells: Mapping[tuple[int, int], int]) -> Section |
     wrong = sorted(((n, t, p) for (t, p), n in cells.items() if t != p), key=lambda each: (-each[0], each[1], each[2]))
     if not wrong:
         return None
-    table = Table(
+    table = PageTable(
         caption="The pairs that are mixed up most",
         heads=["truth", "prediction", "items"],
         rows=[[counts.labels[t], counts.labels[p], count_text(n)] for n, t, p in wrong[:PAIRS]],

@@ -14,12 +14,12 @@ from steelyard.render.page import (
     MARKDOWN,
     TEXT,
     WRITTEN,
-    Block,
     Fact,
-    Facts,
+    FactList,
     Heading,
     Notes,
     Page,
+    PageBlock,
     Picture,
     Section,
     Sentences,
@@ -39,9 +39,9 @@ Row = Mapping[str, Any]
 def plan_page(plan: Plan, _: object) -> Page:
     """The plan as a page."""
     found = facts(plan)
-    numbers: list[Block] = [Facts(caption="The plan in numbers", groups=[found], plain=True, seen=WRITTEN)] if found else []
-    shown: list[Block] = [Facts(caption="The plan in numbers", groups=[found], seen=(HTML,))] if found else []
-    assumed: list[Block] = [
+    numbers: list[PageBlock] = [FactList(caption="The plan in numbers", groups=[found], plain=True, seen=WRITTEN)] if found else []
+    shown: list[PageBlock] = [FactList(caption="The plan in numbers", groups=[found], seen=(HTML,))] if found else []
+    assumed: list[PageBlock] = [
         Notes(pairs=[("assumed", plan.assumed)], seen=(TEXT,)),
         Sentences(said=[f"assumed: {plan.assumed}"], listed=False, seen=(MARKDOWN,)),
     ]
@@ -60,7 +60,7 @@ def plan_page(plan: Plan, _: object) -> Page:
     )
 
 
-def _curve(plan: Plan) -> list[Block]:
+def _curve(plan: Plan) -> list[PageBlock]:
     curve = plan.curve
     if curve is None:
         return []

@@ -29,16 +29,16 @@ from steelyard.render.page import (
     MARKDOWN,
     TEXT,
     WRITTEN,
-    Block,
-    Code,
+    CodeLines,
     Findings,
     Heading,
     Lead,
     Notes,
     Page,
+    PageBlock,
+    PageTable,
     Section,
     Sentences,
-    Table,
     capped,
     filled,
 )
@@ -104,9 +104,9 @@ def lint_page(r: Lint, _: object) -> Page:
         [each.level, _place(each, ":"), "" if each.model is None else about(each.model, each.spec), each.sentence] for each in r.findings
     ]
     more = [f"{some[0].level}: {_more(some)}" for some in hidden]
-    blocks: list[Block] = [
+    blocks: list[PageBlock] = [
         Findings(entries=lines),
-        Table(heads=("level", "where", "what", "code"), rows=cells, noun="findings", seen=(MARKDOWN,)),
+        PageTable(heads=("level", "where", "what", "code"), rows=cells, noun="findings", seen=(MARKDOWN,)),
         *([Sentences(said=more, seen=WRITTEN), Sentences(said=["--all lists every finding."], tight=True, seen=(TEXT,))] if more else []),
         capped("Findings", ["level", "where", "model", "what"], every, seen=(HTML,)),
     ]
@@ -142,7 +142,7 @@ def history_page(r: ReferenceHistory, _: object) -> Page:
     for series in r.series:
         name, in_all = about(series["model"], series["spec"]), story_sum(series)
         rows = [story_cells(change) for change in series["changes"]]
-        blocks: list[Block] = [
+        blocks: list[PageBlock] = [
             Heading(name=name),
             Sentences(said=[in_all], listed=False, seen=(MARKDOWN,)),
             *([capped(f"Changes of {name}", STORY_HEADS, rows, numbers=STORY_NUMBERS, noun="changes", tight=True)] if rows else []),
@@ -159,7 +159,7 @@ def change_page(r: ReferenceChange, _: object) -> Page:
     heads, rows = changed_cells(r)
     table = capped("What was changed", heads, rows, numbers=(2, 3, 4) if r.action == "import" else (2,), noun="rows")
     reason = [("reason", r.reason)] if r.reason else []
-    blocks: list[Block] = [*([table] if rows else []), *([Notes(pairs=reason, seen=WRITTEN)] if reason else [])]
+    blocks: list[PageBlock] = [*([table] if rows else []), *([Notes(pairs=reason, seen=WRITTEN)] if reason else [])]
     sections = filled(Section(title="What was changed", blocks=blocks))
     return _page(r, word=r.action, about=r.directory, title=r.action.capitalize(), sections=sections, methods=reason)
 
@@ -167,10 +167,10 @@ def change_page(r: ReferenceChange, _: object) -> Page:
 def init_page(r: ProjectInit, _: object) -> Page:
     """What `init` wrote, and what to do next."""
     files = [*(("written", path) for path in r.written), *(("left as it is", path) for path in r.kept)]
-    blocks: list[Block] = [
+    blocks: list[PageBlock] = [
         Notes(pairs=files, seen=WRITTEN),
-        Code(lines=r.next, label="next:"),
-        *([Table(caption="Files", heads=["file", "what"], rows=[[path, what] for what, path in files], seen=(HTML,))] if files else []),
+        CodeLines(lines=r.next, label="next:"),
+        *([PageTable(caption="Files", heads=["file", "what"], rows=[[path, what] for what, path in files], seen=(HTML,))] if files else []),
     ]
     command = [line.split(" ") for line in r.next]
     return _page(r, word="started", about="references", command=command, sections=[Section(title="Files", blocks=blocks)])

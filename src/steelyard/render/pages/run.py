@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from steelyard.render.digits import count_text
-from steelyard.render.page import ALL, Block, Code, Fact, Facts, Page, Section, filled
+from steelyard.render.page import ALL, CodeLines, Fact, FactList, Page, PageBlock, Section, filled
 from steelyard.render.pages.registry import NOTHING, Extra, builder_of
 from steelyard.render.pages.verdict import path_section
 from steelyard.results.evaluation import Answered, DryRun, Evaluation
@@ -32,10 +32,10 @@ def evaluation_page(e: Evaluation, extra: Extra) -> Page:
     about = f"{e.task}, {' and '.join(model.name for model in e.models)}"
     before = [builder_of(type(each).__name__)(each, NOTHING if i else extra) for i, each in enumerate(answers)]
     path = path_section(e.stopping, judged=False) if answers and e.verdict is None and e.stopping is not None else None
-    blocks: list[Block] = []
+    blocks: list[PageBlock] = []
     for model in e.models:
         found = run_facts(e, model)
-        blocks.append(Facts(caption=f"What {model.name} did", groups=[[("Model", "", model.name), *found] if several else found]))
+        blocks.append(FactList(caption=f"What {model.name} did", groups=[[("Model", "", model.name), *found] if several else found]))
     return Page(
         word="run",
         about=about,
@@ -99,9 +99,9 @@ def run_facts(e: Evaluation, model: Answered) -> list[Fact]:
 def dry_run_page(d: DryRun, _: object) -> Page:
     """What a run would do."""
     about = f"{d.task}, {' and '.join(str(model['name']) for model in d.models)}"
-    blocks: list[Block] = [
-        Code(lines=d.prompt.splitlines(), label="first prompt", quoted=True, seen=ALL),
-        Facts(caption="What would be asked", groups=[dry_run_facts(d)]),
+    blocks: list[PageBlock] = [
+        CodeLines(lines=d.prompt.splitlines(), label="first prompt", quoted=True, seen=ALL),
+        FactList(caption="What would be asked", groups=[dry_run_facts(d)]),
     ]
     return Page(
         word="dry run",

@@ -15,15 +15,15 @@ from steelyard.render.page import (
     TEXT,
     WARNING,
     WRITTEN,
-    Block,
     Inside,
     Lead,
     Notes,
     Page,
+    PageBlock,
+    PageTable,
     Picture,
     Section,
     Sentences,
-    Table,
     capped,
     filled,
 )
@@ -165,7 +165,7 @@ def suite_page(s: Suite, _: object) -> Page:
     )
 
 
-def _drawn(drawing: Forest | None) -> list[Block]:
+def _drawn(drawing: Forest | None) -> list[PageBlock]:
     return [Picture(drawing=drawing)] if drawing is not None and drawing.scale is not None else []
 
 
@@ -173,7 +173,7 @@ def _every(found: Sequence[GuardLine], s: Suite) -> list[list[str]]:
     return [[g.word, who(g.verdict), *figures(g, s.alpha)] for g in found]
 
 
-def _table(found: Sequence[GuardLine], s: Suite) -> list[Block]:
+def _table(found: Sequence[GuardLine], s: Suite) -> list[PageBlock]:
     """A line for each guard, its names in columns of their own."""
     if not found:
         return []
@@ -183,8 +183,8 @@ def _table(found: Sequence[GuardLine], s: Suite) -> list[Block]:
     rows = [[g.word, *(cells[i] for _, cells in named), *figures(g, s.alpha)] for i, g in enumerate(found)]
     strong = [[f"**{g.word}**" if g.word.isupper() else g.word, *row[1:]] for g, row in zip(found, rows, strict=True)]
     return [
-        Table(heads=heads, rows=rows, numbers=numbers, columns="guards", seen=(TEXT,)),
-        Table(heads=heads, rows=strong, numbers=numbers, ours=(0, *numbers), noun="guards", seen=(MARKDOWN,)),
+        PageTable(heads=heads, rows=rows, numbers=numbers, columns="guards", seen=(TEXT,)),
+        PageTable(heads=heads, rows=strong, numbers=numbers, ours=(0, *numbers), noun="guards", seen=(MARKDOWN,)),
         Sentences(said=[legend(s)], listed=False, tight=True, paint=DIM, seen=WRITTEN),
     ]
 
@@ -210,7 +210,7 @@ def _listed(title: str, entries: Sequence[tuple[GuardLine, str]], seen: Sequence
     return Section(title=title, blocks=[block])
 
 
-def _behind(found: Sequence[GuardLine]) -> list[Block]:
+def _behind(found: Sequence[GuardLine]) -> list[PageBlock]:
     """What is behind each verdict: in text in brief, its numbers are in its line; in Markdown the report of what did not simply pass."""
     made = [(g, judged_page(g.verdict, g.counts_as)) for g in found]
     doubtful = [page for g, page in made if not g.clean]

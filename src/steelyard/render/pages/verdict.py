@@ -15,14 +15,14 @@ from steelyard.render.page import (
     SAMPLES,
     TEXT,
     WRITTEN,
-    Block,
     Fact,
-    Facts,
+    FactList,
     Notes,
     Page,
+    PageBlock,
+    PageTable,
     Picture,
     Section,
-    Table,
     capped,
     filled,
 )
@@ -59,7 +59,9 @@ def judged_page(v: Verdict, counted: str | None = None, *, flips: Flips | None =
         sections=filled(
             _difference(v),
             path_section(v.details.get("stopping")),
-            Section(title="The numbers", blocks=[Facts(caption="Scores and rule", groups=facts(v)), Notes(pairs=notes(v), seen=WRITTEN)]),
+            Section(
+                title="The numbers", blocks=[FactList(caption="Scores and rule", groups=facts(v)), Notes(pairs=notes(v), seen=WRITTEN)]
+            ),
             changed_items(v, flips),
         ),
         warnings=v.warnings,
@@ -101,7 +103,7 @@ def _difference(v: Verdict) -> Section | None:
         [f"{end} bound, one-sided {percent(1 - v.alpha)}", shown(v.difference[end])] for end in ("lower", "upper") if end in v.difference
     ]
     rows += [[rule.name, shown(rule.at)] for rule in drawing.rules]
-    table = Table(caption="The difference and its lines", heads=["what", "value"], rows=rows, numbers=(1,), folded="The numbers")
+    table = PageTable(caption="The difference and its lines", heads=["what", "value"], rows=rows, numbers=(1,), folded="The numbers")
     note = f"Bounds: one-sided, {percent(1 - v.alpha)} each." if v.difference.get("lower") is not None else ""
     return Section(
         title="How bad" if v.verdict == "regression" else "The change", blocks=[Picture(drawing=drawing, table=table, note=note)]
@@ -148,12 +150,12 @@ def _cell(value: Any) -> str:
 
 def changed_items(v: Verdict, flips: Flips | None) -> Section | None:
     """How many items went which way, and the most telling of them; all of them, if they were given."""
-    blocks: list[Block] = [flip_table(v.flips, "the reference", "the run")] if v.flips is not None else []
+    blocks: list[PageBlock] = [flip_table(v.flips, "the reference", "the run")] if v.flips is not None else []
     heads, rows = telling_cells(v)
-    blocks += [Table(heads=heads, rows=rows, label=TELLING_FIRST, seen=(TEXT,))] if rows else []
+    blocks += [PageTable(heads=heads, rows=rows, label=TELLING_FIRST, seen=(TEXT,))] if rows else []
     heads, rows = telling_cells(v, most=None)
     shown = TELLING_FIRST.capitalize()
-    blocks += [Table(heads=heads, rows=rows, folded=shown, worth=FLIPPED, noun="flipped items", seen=(MARKDOWN,))] if rows else []
+    blocks += [PageTable(heads=heads, rows=rows, folded=shown, worth=FLIPPED, noun="flipped items", seen=(MARKDOWN,))] if rows else []
     told: Sequence[Mapping[str, Any]] = v.telling
     if v.verdict == "regression":
         told = sorted(v.telling, key=lambda item: item.get("change") == "gained")
@@ -166,23 +168,23 @@ def changed_items(v: Verdict, flips: Flips | None) -> Section | None:
     return Section(title=CHANGED, blocks=blocks) if blocks else None
 
 
-def item_tables(items: Sequence[Mapping[str, Any]], names: tuple[str, str], note: str = "") -> list[Block]:
+def item_tables(items: Sequence[Mapping[str, Any]], names: tuple[str, str], note: str = "") -> list[PageBlock]:
     """Flipped items: the first twenty, and the others behind a line to click on. Many can be searched."""
     heads, rows = item_rows(items, names)
     made = capped(TELLING_FIRST.capitalize(), heads, rows)
     first, rest = made.rows[:OPEN], made.rows[OPEN:CAP]
-    blocks: list[Block] = [Table(caption=made.caption, heads=heads, rows=first, note=note, search=len(first) > 5, seen=(HTML,))]
+    blocks: list[PageBlock] = [PageTable(caption=made.caption, heads=heads, rows=first, note=note, search=len(first) > 5, seen=(HTML,))]
     if rest:
         folded = f"{count_text(len(rest))} more items that changed"
-        more = Table(caption="More items that changed", heads=heads, rows=rest, note=made.note, folded=folded, more=True, seen=(HTML,))
+        more = PageTable(caption="More items that changed", heads=heads, rows=rest, note=made.note, folded=folded, more=True, seen=(HTML,))
         blocks.append(more)
     return blocks if rows else []
 
 
-def flip_table(flips: Mapping[str, int], first: str, second: str) -> Table:
+def flip_table(flips: Mapping[str, int], first: str, second: str) -> PageTable:
     """Right and wrong of two systems, crossed."""
     shown = {key: count_text(flips.get(key, 0)) for key in ("both", "baseline_only", "candidate_only", "neither")}
-    return Table(
+    return PageTable(
         caption=f"Items by whether {first} and {second} have them right",
         heads=["", f"{second}: right", f"{second}: wrong"],
         rows=[
@@ -211,7 +213,7 @@ def recorded_page(r: Recorded, _: object) -> Page:
         sections=[
             Section(
                 title="The reference",
-                blocks=[Facts(caption="What is on record", groups=[_recorded_facts(r)]), Notes(pairs=notes, seen=WRITTEN)],
+                blocks=[FactList(caption="What is on record", groups=[_recorded_facts(r)]), Notes(pairs=notes, seen=WRITTEN)],
             )
         ],
         warnings=r.warnings,
