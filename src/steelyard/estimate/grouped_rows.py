@@ -12,10 +12,10 @@ import numpy.typing as npt
 from steelyard.errors import UsageError
 from steelyard.estimate.fallback import OF_CLASSES, attempt, left_out, no_answer
 from steelyard.estimate.measure_options import MeasureOptions
-from steelyard.estimate.standard_errors import slope, sums_error
+from steelyard.estimate.standard_errors import known, slope, sums_spread
 from steelyard.estimate.table_tally import TableTally, make_row, row_name
 from steelyard.infer.intervals import sums as infer_sums
-from steelyard.infer.intervals.clusters import ENOUGH, FEWEST, LEAST, Groups, cluster_spread
+from steelyard.infer.intervals.clusters import ENOUGH, FEWEST, LEAST, ClusterVariance, Groups, cluster_spread
 from steelyard.infer.intervals.grouped import ROUNDING, GroupedProportion, grouped_proportion, intraclass_correlation
 from steelyard.infer.resampling.bootstrap import Degenerate
 from steelyard.metrics.base import Metric
@@ -56,24 +56,24 @@ def grouped_row(metric: Metric, label: int | None, tally: TableTally, proportion
         enough = _enough_of(proportion, units, classes, name, settings)
     if not enough:
         return make_row(metric, label, counts, value, n, None, settings, details)
-    error = _error(proportion, units, statistic, classes)
+    found = None if proportion is not None else sums_spread(units, statistic)
+    error = None if found is None else known(math.sqrt(found.variance))
     if proportion is not None:
+        error = _error(proportion, units, classes)
         grouped = _grouped(proportion, units.rows, units.answers, classes, details, tally.kind)
         if method == "wilson":
             low, high = grouped.wilson(settings.confidence_level, settings.side)
-            ends = (proportion.to_metric(low), proportion.to_metric(high), "wilson")
-            return make_row(metric, label, counts, value, n, ends, settings, details, error)
-    found = attempt(lambda: _of_units(method, units, statistic, settings, name))
-    if isinstance(found, Degenerate):
-        settings.warn(no_answer(method, found, name=name))
+            wilson = (proportion.to_metric(low), proportion.to_metric(high), "wilson")
+            return make_row(metric, label, counts, value, n, wilson, settings, details, error)
+    ends = attempt(lambda: _of_units(method, units, statistic, settings, name, found))
+    if isinstance(ends, Degenerate):
+        settings.warn(no_answer(method, ends, name=name))
         return make_row(metric, label, counts, value, n, None, settings, details)
-    return make_row(metric, label, counts, value, n, found, settings, details, error)
+    return make_row(metric, label, counts, value, n, ends, settings, details, error)
 
 
-def _error(proportion: Proportion | None, units: Sums, statistic: SumStatistic, classes: int) -> float | None:
-    """The standard error over whole units, robust to groups of any sizes. None without spread."""
-    if proportion is None:
-        return sums_error(units, statistic)
+def _error(proportion: Proportion, units: Sums, classes: int) -> float | None:
+    """The standard error of a proportion over whole units, robust to groups of any sizes. None without spread."""
     successes, trials = proportion.of_rows(units.rows, classes)
     total = float(trials.sum())
     p = float(successes.sum()) / total
@@ -111,10 +111,12 @@ def _inside(value: float, metric: Metric) -> float:
     return next((end for end in ends if abs(value - end) <= ROUNDING), value)
 
 
-def _of_units(method: str, units: Any, statistic: Any, settings: MeasureOptions, name: str) -> tuple[float, float, str]:
+def _of_units(
+    method: str, units: Any, statistic: Any, settings: MeasureOptions, name: str, found: ClusterVariance | None
+) -> tuple[float, float, str]:
     level, side = settings.confidence_level, settings.side
     if method == "delta":
-        return (*infer_sums.linearised(units, statistic, level, side), "delta")
+        return (*infer_sums.linearised(units, statistic, level, side, found=found), "delta")
     low, high, undefined = infer_sums.resampled(units, statistic, method, level, side, draws=settings.draws, seed=settings.seed)
     if undefined:
         settings.warn(left_out(name, undefined, settings.draws, OF_CLASSES))

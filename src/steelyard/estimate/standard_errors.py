@@ -16,6 +16,7 @@ from steelyard.signature import parse as parse_signature
 from steelyard.tally.counts import Counts
 
 if TYPE_CHECKING:
+    from steelyard.infer.intervals.clusters import ClusterVariance
     from steelyard.metrics.sums import SumStatistic
     from steelyard.tally.sums import Sums
 
@@ -61,13 +62,19 @@ def slope(proportion: Proportion, p: float) -> float:
 
 def sums_error(sums: Sums, statistic: SumStatistic) -> float | None:
     """The linearised standard error over the units, s / sqrt(n) for a mean of items; None without spread."""
+    found = sums_spread(sums, statistic)
+    return None if found is None else known(math.sqrt(found.variance))
+
+
+def sums_spread(sums: Sums, statistic: SumStatistic) -> ClusterVariance | None:
+    """The linearised variance over the units with its degrees of freedom; None where there is none."""
     import numpy as np
 
     from steelyard.estimate.fallback import or_none
-    from steelyard.infer.intervals.sums import standard_error
+    from steelyard.infer.intervals.sums import spread
 
     with np.errstate(all="ignore"):  # beyond float64, or a gradient where there is none: no standard error
-        return or_none(lambda: known(standard_error(sums, statistic)))
+        return or_none(lambda: spread(sums, statistic))
 
 
 def with_standard_errors(m: Measurement) -> Measurement:

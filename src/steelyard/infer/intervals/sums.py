@@ -95,11 +95,13 @@ def standard_error(sums: Sums, statistic: SumStatistic) -> float:
     return math.sqrt(spread(sums, statistic).variance)
 
 
-def linearised(sums: Sums, statistic: SumStatistic, confidence_level: float = 0.95, side: str = "two") -> tuple[float, float]:
+def linearised(
+    sums: Sums, statistic: SumStatistic, confidence_level: float = 0.95, side: str = "two", *, found: ClusterVariance | None = None
+) -> tuple[float, float]:
     """estimate +- t x standard error: Student's interval for a mean, the delta method for the rest.
 
     t has G - 1 degrees of freedom for G units of one size, and those of Bell and McCaffrey for groups of different sizes.
-    Assumes: enough units (`Groups.too_few`). Undefined: no spread.
+    `found` is `spread`, where it is known already. Assumes: enough units (`Groups.too_few`). Undefined: no spread.
     Reference: Student1908; CameronMiller2015, section VI.A (t with G - 1).
 
     >>> rows = np.array([[1.0, 2.0], [1.0, 4.0], [1.0, 9.0]])
@@ -107,7 +109,7 @@ def linearised(sums: Sums, statistic: SumStatistic, confidence_level: float = 0.
     >>> [round(x, 4) for x in linearised(Sums(rows=rows, count=np.ones(3, int), answers=3), mean)]
     [-3.9567, 13.9567]
     """
-    variance, df = spread(sums, statistic)
+    variance, df = found or spread(sums, statistic)
     if not variance > 0:
         raise bootstrap.Degenerate("the units do not vary")
     estimate = float(statistic.value(sums.totals()))
