@@ -60,7 +60,7 @@ def test_what_was_tested_is_allowed() -> None:
 
 def test_the_page_on_installing_names_every_extra_with_its_packages() -> None:
     page = (ROOT / "docs" / "installing.md").read_text()
-    table = re.findall(r"^\| `(\w+)` \| (.+) \| ([\w, -]+) \|$", page, re.MULTILINE)
+    table = re.findall(r"^\| `([\w-]+)` \| (.+) \| ([\w, -]+) \|$", page, re.MULTILINE)
     for_users = {name: lines for name, lines in PROJECT["optional-dependencies"].items() if name not in ("test", "dev", "docs", "bench")}
     wanted = {name: {re.match(r"[\w-]+", line)[0] for line in lines} for name, lines in for_users.items()}  # type: ignore[index]
     assert {name: set(packages.split(", ")) for name, _, packages in table} == wanted

@@ -1,13 +1,17 @@
-"""The part of JSON Schema that is checked, against jsonschema; the rest is refused."""
+"""Schemas by jsonschema, with patterns that end in time; what would not be checked is refused, and nothing is fetched."""
 
 from __future__ import annotations
 
+import sys
 from typing import Any
 
 import pytest
 
 from steelyard.errors import UsageError
+from steelyard.evaluate.scorers import schema
 from steelyard.evaluate.scorers.schema import schema_of
+
+pytest.importorskip("jsonschema")
 
 NODE = {"type": "object", "properties": {"next": {"$ref": "#/$defs/n"}, "v": {"type": "integer"}}, "required": ["v"]}
 VALUES: list[Any] = [
@@ -54,10 +58,13 @@ def test_multiples_as_they_are_written() -> None:
 @pytest.mark.parametrize(
     "schema",
     [
-        {"format": "date"}, {"typ": "string"}, {"properties": {"a": {"if": True}}}, {"items": [{"type": "string"}]}, {"type": "text"},
-        {"type": []}, {"minLength": -1}, {"minLength": 1.5}, {"pattern": "("}, {"$ref": "#/$defs/a"}, {"$ref": "http://x/y"}, {"enum": []},
+        {"format": "date-time"}, {"typ": "string"}, {"contentEncoding": "base64"}, {"items": [{"type": "string"}]}, {"type": "text"},
+        {"type": []}, {"minLength": -1}, {"minLength": 1.5}, {"pattern": "("}, {"$ref": "#/$defs/a"}, {"$ref": "http://x/y"},
+        {"$ref": "other.json"}, {"$dynamicRef": "#a"},
         {"required": "a"}, {"anyOf": []}, {"multipleOf": 0}, {"$ref": "#"}, {"allOf": [{"$ref": "#"}]}, "no JSON", [], {"minimum": "1"},
         {"$defs": {"a": {"$ref": "#/$defs/b"}, "b": {"$ref": "#/$defs/a"}}, "$ref": "#/$defs/a"}, {"uniqueItems": 1}, {"properties": []},
+        {"definitions": {"a": {"typ": 1}}}, {"patternProperties": {"(": True}},
+        {"patternProperties": {"a": True}, "allOf": [{"unevaluatedProperties": False}]}, {"dependentSchemas": {"a": {"$ref": "#"}}},
     ],
     ids=str,
 )  # fmt: skip
@@ -74,3 +81,46 @@ def test_the_nearest_keyword_is_named() -> None:
 def test_notes_are_no_rules() -> None:
     assert schema_of({"title": "T", "description": "d", "$schema": "x", "default": 3}).allows("anything")
     assert schema_of('{"type": "string"}').allows("x")
+
+
+MORE: list[tuple[dict[str, Any], Any, Any]] = [
+    ({"format": "date"}, "2026-02-28", "2026-02-30"),
+    ({"prefixItems": [{"type": "string"}], "items": {"type": "integer"}}, ["a", 1], [1, "a"]),
+    ({"contains": {"const": 1}, "minContains": 2}, [1, 1], [1, 2]),
+    ({"if": {"required": ["a"]}, "then": {"required": ["b"]}, "else": {"required": ["c"]}}, {"a": 1, "b": 1}, {"a": 1, "c": 1}),
+    ({"dependentRequired": {"a": ["b"]}}, {"b": 1}, {"a": 1}),
+    ({"propertyNames": {"maxLength": 1}}, {"a": 1}, {"ab": 1}),
+    ({"patternProperties": {"^n": {"type": "number"}}, "additionalProperties": False}, {"n1": 1}, {"x": 1}),
+    ({"patternProperties": {"^n": {"type": "number"}}}, {"x": "x"}, {"n1": "x"}),
+    ({"allOf": [{"properties": {"a": True}}], "unevaluatedProperties": False}, {"a": 1}, {"b": 1}),
+    ({"$id": "https://example.org/s", "$ref": "#/definitions/a", "definitions": {"a": {"type": "null"}}}, None, 1),
+    ({"$id": "https://example.org/s", "items": {"$ref": "part"}, "$defs": {"p": {"$id": "part", "type": "null"}}}, [None], [1]),
+    ({"$anchor": "n", "properties": {"next": {"$ref": "#n"}}, "required": ["v"]}, {"v": 1, "next": {"v": 1}}, {"v": 1, "next": {}}),
+    ({"$ref": "https://json-schema.org/draft/2020-12/schema"}, {"type": "object"}, {"type": 1}),
+]
+
+
+@pytest.mark.parametrize(("schema", "right", "wrong"), MORE, ids=lambda x: str(x)[:40])
+def test_every_keyword_counts(schema: dict[str, Any], right: Any, wrong: Any) -> None:
+    checked = schema_of(schema)
+    assert (checked.allows(right), checked.allows(wrong)) == (True, False)
+
+
+def test_nothing_is_fetched(monkeypatch: pytest.MonkeyPatch) -> None:
+    import socket
+
+    def refused(*given: object, **options: object) -> None:
+        raise AssertionError("a connection")
+
+    monkeypatch.setattr(socket, "socket", refused)
+    monkeypatch.setattr(socket, "create_connection", refused)
+    for ref in ("https://example.org/s", "https://json-schema.org/draft/2020-12/nothing", "file:///etc/passwd"):
+        with pytest.raises(UsageError, match="nothing is fetched"):
+            schema_of({"$ref": ref})
+
+
+def test_without_the_package_a_hint_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
+    schema._validator.cache_clear()
+    monkeypatch.setitem(sys.modules, "jsonschema", None)
+    with pytest.raises(UsageError, match=r'no package jsonschema.*pip install "steelyard\[json-schema\]"'):
+        schema_of({"type": "string"})

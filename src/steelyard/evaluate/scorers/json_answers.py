@@ -21,7 +21,7 @@ class JsonSchema(Scoring):
 
     An answer that is no JSON (nor a repeated key, NaN or Infinity) is not extracted; one that does not fit is wrong.
     fences = true allows a code fence ```json around it. The schema is a table, JSON text, or in a task file the name of a
-    .json file beside it; known keywords: `scorer_schema.CHECKED`. Patterns are Python's.
+    .json file beside it; it is JSON Schema 2020-12, needs the package jsonschema, and its patterns are Python's.
     schema = {type = "object", required = ["name"]}, answer '{"name": "Ada"}': right.
     """
 

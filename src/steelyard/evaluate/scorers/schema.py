@@ -1,130 +1,43 @@
-"""The part of JSON Schema that answers are checked against; a keyword that is not checked is refused, never ignored."""
+"""JSON Schema 2020-12, by the library jsonschema: every keyword is checked or the schema is refused, and nothing is ever fetched."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Mapping
+from functools import cache
 from typing import Any
 
 from steelyard.errors import UsageError
-from steelyard.evaluate.scorers.base import check_keys, is_number
+from steelyard.evaluate.scorers.base import check_keys
 from steelyard.evaluate.scorers.matching import compiled, is_in
 
 NOTES = ("title", "description", "default", "examples", "$schema", "$comment", "$id", "deprecated", "readOnly", "writeOnly")
-KINDS = ("null", "boolean", "object", "array", "number", "integer", "string")
-_COUNTS = {
-    "minLength": (str, 1),
-    "maxLength": (str, -1),
-    "minItems": (list, 1),
-    "maxItems": (list, -1),
-    "minProperties": (dict, 1),
-    "maxProperties": (dict, -1),
-}
-_BOUNDS = ("minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "multipleOf")
-_INSIDE = ("allOf", "anyOf", "oneOf")
-CHECKED = (
-    "type", "enum", "const", "required", "properties", "additionalProperties", "items", "pattern", "uniqueItems",
-    "not", "$ref", *_COUNTS, *_BOUNDS, *_INSIDE,
+FORMATS = ("date", "email", "ipv4", "ipv6", "uuid")  # those that every installation checks alike; email only looks for an @
+_LISTS = ("allOf", "anyOf", "oneOf", "prefixItems")
+_TABLES = ("properties", "patternProperties", "dependentSchemas", "$defs", "definitions")
+_PARTS = (
+    "items", "contains", "additionalProperties", "propertyNames", "not", "if", "then", "else", "unevaluatedItems", "unevaluatedProperties",
 )  # fmt: skip
+_OTHER = ("minContains", "maxContains", "$anchor", "$dynamicAnchor")  # known, beside those that jsonschema has a check of its own for
+_IN_PLACE = ("allOf", "anyOf", "oneOf", "not", "if", "then", "else", "dependentSchemas")  # these check the same value again
+_REFERENCES = ("$ref", "$dynamicRef")
 
 
-def kind_of(value: Any) -> str:
-    """The JSON type of a value; 1.0 is an integer too, and true is no number."""
-    for kind, types in (("boolean", bool), ("number", (int, float)), ("string", str), ("array", list), ("object", dict)):
-        if isinstance(value, types):
-            return kind
-    return "null"
-
-
-def same(one: Any, other: Any) -> bool:
-    """Equality of JSON: 1 is 1.0 and is not true."""
-    kind = kind_of(one)
-    if kind != kind_of(other):
-        return False
-    if kind == "array":
-        return len(one) == len(other) and all(map(same, one, other))
-    if kind == "object":
-        return one.keys() == other.keys() and all(same(value, other[key]) for key, value in one.items())
-    return bool(one == other)
-
-
-@dataclass(frozen=True, slots=True)
 class Schema:
-    """A checked schema: `allows(value)` says whether a value fits."""
+    """A checked schema: `allows(value)` says whether a value fits.
 
-    root: Mapping[str, Any] | bool
-    definitions: Mapping[str, Any] = field(default_factory=dict)
+    >>> schema_of({"type": "object", "required": ["name"], "properties": {"name": {"type": "string"}}}).allows({"name": 1})
+    False
+    """
+
+    def __init__(self, raw: Mapping[str, Any]) -> None:
+        from jsonschema import FormatChecker
+        from jsonschema_specifications import REGISTRY  # the drafts themselves, as they come with the package: no URL is opened
+
+        self._validator = _validator()(raw, format_checker=FormatChecker(FORMATS), registry=REGISTRY)
 
     def allows(self, value: Any) -> bool:
-        """Whether a value fits the schema.
-
-        >>> schema_of({"type": "object", "required": ["name"], "properties": {"name": {"type": "string"}}}).allows({"name": 1})
-        False
-        """
-        return self._fits(value, self.root)
-
-    def _fits(self, value: Any, schema: Any) -> bool:
-        if isinstance(schema, bool):
-            return schema
-        return all(self._one(key, rule, value, schema) for key, rule in schema.items() if key in CHECKED)
-
-    def _one(self, key: str, rule: Any, value: Any, schema: Mapping[str, Any]) -> bool:
-        if key in _COUNTS:
-            kind, sign = _COUNTS[key]
-            return not isinstance(value, kind) or sign * len(value) >= sign * rule
-        if key in _BOUNDS:
-            return kind_of(value) != "number" or _within(key, value, rule)
-        if key in _INSIDE:
-            fitting = sum(self._fits(value, part) for part in rule)
-            return fitting == len(rule) if key == "allOf" else fitting == 1 if key == "oneOf" else fitting > 0
-        if isinstance(value, dict) and key in ("required", "properties", "additionalProperties"):
-            return self._object(key, rule, value, schema)
-        if isinstance(value, list) and key in ("items", "uniqueItems"):
-            return self._array(key, rule, value)
-        if key == "type":
-            kinds = [rule] if isinstance(rule, str) else rule
-            whole = kind_of(value) == "number" and (isinstance(value, int) or value.is_integer())
-            return kind_of(value) in kinds or ("integer" in kinds and whole)
-        if key == "enum":
-            return any(same(value, each) for each in rule)
-        if key == "const":
-            return same(value, rule)
-        if key == "pattern":
-            return not isinstance(value, str) or is_in(rule, value)
-        if key == "not":
-            return not self._fits(value, rule)
-        if key == "$ref":
-            return self._fits(value, self.root if rule == "#" else self.definitions[rule])
-        return True
-
-    def _object(self, key: str, rule: Any, value: Mapping[str, Any], schema: Mapping[str, Any]) -> bool:
-        if key == "required":
-            return all(name in value for name in rule)
-        if key == "properties":
-            return all(self._fits(value[name], part) for name, part in rule.items() if name in value)
-        return all(self._fits(each, rule) for name, each in value.items() if name not in schema.get("properties", {}))
-
-    def _array(self, key: str, rule: Any, value: Sequence[Any]) -> bool:
-        if key == "items":
-            return all(self._fits(each, rule) for each in value)
-        return not rule or not any(same(one, other) for place, one in enumerate(value) for other in value[:place])
-
-
-def _within(key: str, value: float, rule: float) -> bool:
-    if key == "multipleOf":
-        from fractions import Fraction
-
-        return Fraction(str(value)) % Fraction(str(rule)) == 0  # as written: 0.3 is a multiple of 0.1
-    return {
-        "minimum": value >= rule,
-        "maximum": value <= rule,
-        "exclusiveMinimum": value > rule,
-        "exclusiveMaximum": value < rule,
-    }[key]
-
-
-# ---- reading a schema --------------------------------------------------------------------------------------------------
+        return bool(self._validator.is_valid(value))
 
 
 def schema_of(raw: Any) -> Schema:
@@ -136,79 +49,139 @@ def schema_of(raw: Any) -> Schema:
             raise UsageError("cannot read the schema", got=f"a text that is no JSON: {fault}", need="a table, or JSON") from fault
     if not isinstance(raw, Mapping):
         raise UsageError("cannot read the schema", got=f"a {type(raw).__name__}", need="a table of keywords")
-    homes = {home: raw[home] for home in ("$defs", "definitions") if home in raw}
-    definitions = {f"#/{home}/{name}": part for home, parts in homes.items() for name, part in _table(parts, home).items()}
-    root = {key: rule for key, rule in raw.items() if key not in homes}
-    for place, part in {"schema": root, **definitions}.items():
-        _check(part, place, definitions)
-    found = Schema(root, definitions)
-    _refuse_circles(found)
-    return found
+    kind = _validator()
+    from jsonschema.exceptions import SchemaError
+
+    try:
+        kind.check_schema(raw)
+    except SchemaError as fault:
+        place = ".".join(["schema", *map(str, fault.absolute_path)])
+        need = "a value that JSON Schema 2020-12 allows there"
+        raise UsageError("cannot read the schema", got=f"{fault.message[:120]} at {place}", need=need) from None
+    known = (*kind.VALIDATORS, *_TABLES, *_PARTS, *_OTHER, *NOTES)
+    parts, sound = list(_walk(raw, "schema", _resolver(raw))), set[int]()
+    for place, part, resolver in parts:
+        _check(part, place, known)
+        _refuse_circles(part, resolver, (), sound)
+    if {"patternProperties", "unevaluatedProperties"} <= {key for _, part, _ in parts for key in part}:
+        got, need = "patternProperties and unevaluatedProperties", "one of them: patterns have a time limit, which the other cannot keep"
+        raise UsageError("cannot read the schema", got=got, need=need, hint="additionalProperties can be beside patterns")
+    return Schema(raw)
 
 
-def _check(schema: Any, place: str, definitions: Mapping[str, Any]) -> None:
-    if isinstance(schema, bool) and place != "schema":
-        return
-    check_keys(_table(schema, place), (*CHECKED, *NOTES), f"{place} of the scorer json-schema")
-    for key, rule in schema.items():
-        if key in CHECKED and not _usable(key, rule, definitions):
-            raise UsageError(
-                "cannot read the schema", got=f"{key} = {str(rule)[:80]!r} at {place}", need="a value that JSON Schema allows there"
-            )
-        for name, part in _parts(key, rule):
-            _check(part, f"{place}.{key}{name}", definitions)
-
-
-def _parts(key: str, rule: Any) -> list[tuple[str, Any]]:
-    """The schemas inside a keyword."""
-    if key == "properties":
+def _inside(key: str, rule: Any) -> list[tuple[str, Any]]:
+    """The schemas inside a keyword, with their names there."""
+    if key in _TABLES:
         return [(f".{name}", part) for name, part in rule.items()]
-    if key in _INSIDE:
-        return [(f"[{place}]", part) for place, part in enumerate(rule)]
-    return [("", rule)] if key in ("items", "additionalProperties", "not") else []
+    if key in _LISTS:
+        return [(f"[{number}]", part) for number, part in enumerate(rule)]
+    return [("", rule)] if key in _PARTS else []
 
 
-def _usable(key: str, rule: Any, definitions: Mapping[str, Any]) -> bool:
-    if key == "type":
-        kinds = rule if isinstance(rule, list) else [rule]
-        return bool(kinds) and all(kind in KINDS for kind in kinds)
-    if key in _COUNTS:
-        return is_number(rule) and rule >= 0 and float(rule).is_integer()
-    if key in _BOUNDS:
-        return is_number(rule) and (key != "multipleOf" or rule > 0)
-    if key in ("enum", *_INSIDE):
-        return isinstance(rule, list) and bool(rule)
-    if key == "required":
-        return isinstance(rule, list) and all(isinstance(name, str) for name in rule)
-    if key == "pattern":
-        try:
-            return compiled(rule) is not None
-        except UsageError:
-            return False
-    if key == "$ref":
-        return rule == "#" or rule in definitions
-    return isinstance(rule, {"properties": Mapping, "uniqueItems": bool}.get(key, object))
+def _resolver(raw: Mapping[str, Any]) -> Any:
+    from jsonschema_specifications import REGISTRY
+    from referencing.jsonschema import DRAFT202012
+
+    root = DRAFT202012.create_resource(raw)
+    return REGISTRY.with_resource(root.id() or "", root).resolver(root.id() or "")
 
 
-def _table(schema: Any, place: str) -> Mapping[str, Any]:
+def _walk(schema: Any, place: str, resolver: Any) -> Iterator[tuple[str, Mapping[str, Any], Any]]:
+    """Every schema inside a schema, where it is, and what finds its references."""
     if not isinstance(schema, Mapping):
-        raise UsageError("cannot read the schema", got=f"a {type(schema).__name__} at {place}", need="a table of keywords")
-    return schema
+        return
+    resolver = _within(schema, resolver)
+    yield place, schema, resolver
+    for key, rule in schema.items():
+        for name, part in _inside(key, rule):
+            yield from _walk(part, f"{place}.{key}{name}", resolver)
 
 
-def _refuse_circles(schema: Schema) -> None:
-    """A reference that leads back to itself without going into the value would never end."""
+def _within(schema: Mapping[str, Any], resolver: Any) -> Any:
+    from referencing.jsonschema import DRAFT202012
 
-    def walk(part: Any, seen: tuple[str, ...]) -> None:
-        if not isinstance(part, Mapping):
-            return
-        ref = part.get("$ref")
-        if ref in seen:
-            raise UsageError("cannot read the schema", got=f"{ref!r}, which leads back to itself", need="references that end")
-        if ref is not None:
-            walk(schema.root if ref == "#" else schema.definitions[ref], (*seen, ref))
-        for inner in [each for key in _INSIDE for each in part.get(key, ())] + [part.get("not")]:
-            walk(inner, seen)
+    return resolver.in_subresource(DRAFT202012.create_resource(schema))
 
-    for start, part in {"#": schema.root, **schema.definitions}.items():
-        walk(part, (start,))
+
+def _check(schema: Mapping[str, Any], place: str, known: tuple[str, ...]) -> None:
+    check_keys(schema, known, f"{place} of the scorer json-schema")
+    if (asked := schema.get("format", FORMATS[0])) not in FORMATS:
+        got, need = f"format = {asked!r} at {place}", f"one of {', '.join(FORMATS)}"
+        raise UsageError("cannot read the schema", got=got, need=need, hint="a pattern can say more")
+    for pattern in (*schema.get("patternProperties", ()), *([schema["pattern"]] if "pattern" in schema else [])):
+        compiled(pattern)
+
+
+def _refuse_circles(part: Any, resolver: Any, way: tuple[int, ...], sound: set[int]) -> None:
+    """References must be there, and none may lead back to itself without going into the value: it would never end."""
+    from referencing.exceptions import Unresolvable
+
+    if not isinstance(part, Mapping) or id(part) in sound:
+        return
+    if id(part) in way:
+        raise UsageError("cannot read the schema", got="a reference that leads back to itself", need="references that end")
+    way = (*way, id(part))
+    for key in part.keys() & set(_REFERENCES):
+        try:
+            found = resolver.lookup(part[key])
+        except Unresolvable:
+            need = "a reference to a part of the schema; nothing is fetched"
+            raise UsageError("cannot read the schema", got=f"{key} = {str(part[key])[:80]!r}", need=need) from None
+        _refuse_circles(found.contents, found.resolver, way, sound)
+    for key in part.keys() & set(_IN_PLACE):
+        for _, inner in _inside(key, part[key]):
+            if isinstance(inner, Mapping):
+                _refuse_circles(inner, _within(inner, resolver), way, sound)
+    sound.add(id(part))
+
+
+# ---- the library -------------------------------------------------------------------------------------------------------
+
+
+@cache
+def _validator() -> Any:
+    """jsonschema's validator of 2020-12, with patterns that end in time, and multiples as they are written."""
+    try:
+        import jsonschema
+    except ImportError:
+        raise UsageError(
+            "cannot check answers against a schema",
+            got="no package jsonschema",
+            need="it",
+            hint='pip install "steelyard[json-schema]", or leave schema out: then any JSON is right',
+        ) from None
+
+    def fault(said: str) -> Iterator[Any]:
+        yield jsonschema.ValidationError(said)
+
+    def pattern(validator: Any, rule: str, value: Any, schema: Any) -> Iterator[Any]:
+        if isinstance(value, str) and not is_in(rule, value):
+            yield from fault("pattern")
+
+    def pattern_properties(validator: Any, rule: Mapping[str, Any], value: Any, schema: Any) -> Iterator[Any]:
+        if isinstance(value, dict):
+            for each, part in rule.items():
+                for name in value:
+                    if is_in(each, name):
+                        yield from validator.descend(value[name], part)
+
+    def additional_properties(validator: Any, rule: Any, value: Any, schema: Mapping[str, Any]) -> Iterator[Any]:
+        if isinstance(value, dict):
+            for name in value.keys() - schema.get("properties", {}).keys():
+                if not any(is_in(each, name) for each in schema.get("patternProperties", ())):
+                    yield from validator.descend(value[name], rule)
+
+    def multiple_of(validator: Any, rule: float, value: Any, schema: Any) -> Iterator[Any]:
+        if validator.is_type(value, "number"):
+            from fractions import Fraction
+
+            if Fraction(str(value)) % Fraction(str(rule)):  # as written: 0.3 is a multiple of 0.1
+                yield from fault("multipleOf")
+
+    own = {
+        "pattern": pattern,
+        "patternProperties": pattern_properties,
+        "additionalProperties": additional_properties,
+        "multipleOf": multiple_of,
+    }
+    return jsonschema.validators.extend(jsonschema.Draft202012Validator, own)
