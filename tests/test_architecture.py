@@ -12,6 +12,8 @@ from pathlib import Path
 
 import pytest
 
+import structure
+
 ROOT = Path(__file__).parents[1]
 SRC = ROOT / "src" / "steelyard"
 MODULES = sorted(path for path in SRC.rglob("*.py"))
@@ -225,15 +227,34 @@ def test_every_reference_is_cited_once_in_the_bibliography() -> None:
 
 
 def test_the_map_has_one_line_per_file() -> None:
-    text = (ROOT / "ARCHITECTURE.md").read_text(encoding="utf-8")
+    text = (ROOT / "MAP.md").read_text(encoding="utf-8")
     for path in MODULES:
         name = str(path.relative_to(SRC)).replace("\\", "/")
-        assert len(re.findall(rf"^\s*`?{re.escape(name)}`?\s", text, re.M)) == 1, f"ARCHITECTURE.md needs exactly one line for {name}"
+        assert len(re.findall(rf"^\s*`?{re.escape(name)}`?\s", text, re.M)) == 1, (
+            f"MAP.md needs exactly one line for {name}: python tests/write_map.py"
+        )
     for name in re.findall(r"^\s*`?([\w/]+\.py)`?\s", text, re.M):
-        assert (SRC / name).exists(), f"ARCHITECTURE.md names {name}, which does not exist"
+        assert (SRC / name).exists(), f"MAP.md names {name}, which does not exist"
 
 
 def test_no_path_of_a_machine() -> None:
     for path in [*MODULES, *(ROOT / "tests").rglob("*.py"), *ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")]:
         if path != Path(__file__):
             assert not re.search(r"(?<![\w.])/(work|root|home/\w+)/", path.read_text(encoding="utf-8")), path
+
+
+# ---- what a newcomer must know, counted ----------------------------------------------------------------------------------
+
+
+@cache
+def tree() -> structure.Tree:
+    return structure.Tree(ROOT / "src")
+
+
+@pytest.mark.parametrize("count", sorted(structure.GOALS))
+def test_the_counts_of_the_house(count: str) -> None:
+    assert structure.counts(tree())[count] <= structure.GOALS[count], f"python tests/structure.py: {count}"
+
+
+def test_a_verb_imports_only_public_functions_of_another() -> None:
+    assert structure.private_between_verbs(tree()) == []

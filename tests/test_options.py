@@ -13,8 +13,8 @@ from click.testing import CliRunner
 import steelyard as sy
 from steelyard.cli.command import command, in_flags
 from steelyard.cli.options import flags, given
+from steelyard.declared.run import OF_MODELS
 from steelyard.options import SOURCE_KEYWORDS, Option, documented, refuse_unknown
-from steelyard.questions.run.options import OF_MODELS
 
 VERBS = {
     **{name: name for name in ("measure", "compare", "rank", "check", "record", "run", "certify", "report")},

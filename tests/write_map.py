@@ -1,4 +1,4 @@
-"""Writes the map in ARCHITECTURE.md: one line per file, from the first sentence of its docstring.
+"""Writes MAP.md: one line per file, from the first sentence of its docstring.
 
 Run from the root of the repository after adding or renaming a file:  python tests/write_map.py
 """
@@ -28,7 +28,7 @@ def the_map() -> str:
 
 
 def main() -> None:
-    page = ROOT / "ARCHITECTURE.md"
+    page = ROOT / "MAP.md"
     before, rest = page.read_text(encoding="utf-8").split(START)
     page.write_text(f"{before}{START}\n\n{the_map()}\n\n{END}{rest.split(END)[1]}", encoding="utf-8")
 

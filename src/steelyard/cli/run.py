@@ -56,9 +56,9 @@ def _one(task: str | None, options: dict[str, Any]) -> Any:
     lacking = [what for what, there in (("a task", task is not None), ("--model", bool(options["model"]))) if not there]
     if lacking:
         raise UsageError("cannot run", got=f"no {' and no '.join(lacking)}", need="a task and a model", hint="steelyard run --help")
+    from steelyard.declared.run import HOW, OF_MODELS, RULE
     from steelyard.evaluate.asking.progress import Progress
     from steelyard.outputs import refuse_overwriting
-    from steelyard.questions.run.options import HOW, OF_MODELS, RULE
     from steelyard.questions.run.run import run as ask
     from steelyard.reference.run_notes import rows_paths
 

@@ -94,3 +94,25 @@ OPTIONS = (
     Option(name="config", kind="file", help="A steelyard.toml.  [default: the nearest upward]"),
     HISTORY,
 )
+
+
+HOW = (
+    "until",
+    "stopping",
+    "looks",
+    "every",
+    "discordance",
+    "n",
+    "seed",
+    "repeats",
+    "missing",
+    "unmatched",
+    "max_error_rate",
+    "concurrency",
+)
+
+
+RULE = ("theta", "margin", "alpha", "beta", "scale")
+
+
+OF_MODELS = ("base_url", "api", "key", "key_env", "batch", "timeout", "seeds")

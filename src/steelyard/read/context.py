@@ -9,7 +9,7 @@ from typing import Any
 from steelyard.errors import SteelyardError
 from steelyard.read.engines.duckdb_table import EngineTable
 from steelyard.read.source import Source
-from steelyard.read.table import MemoryTable, Table
+from steelyard.read.table import MemoryTable, SourceTable
 
 # Columns by name, the first that is there; in a log behind the prefix of its tool (doc.question).
 NAMES: Mapping[str, tuple[str, ...]] = {
@@ -77,13 +77,13 @@ def _column(source: Source, what: str) -> str | None:
     return next((known[name] for name in NAMES[what] if name in known and known[name] not in taken), None)
 
 
-def _readable(source: Source, names: Sequence[str]) -> Table:
+def _readable(source: Source, names: Sequence[str]) -> SourceTable:
     """The table, if it kept these columns; else it is read once more with them."""
     kept = isinstance(source.table, EngineTable) and all(map(source.table.keeps, names))
     return source.table if kept or source.again is None else source.again(names)
 
 
-def _rows(table: Table, key: str, names: Sequence[str], ids: Collection[str]) -> list[tuple[str, Sequence[Any]]]:
+def _rows(table: SourceTable, key: str, names: Sequence[str], ids: Collection[str]) -> list[tuple[str, Sequence[Any]]]:
     if isinstance(table, MemoryTable):
         import numpy as np
 

@@ -9,7 +9,7 @@ from typing import Any
 from steelyard.errors import DataError, SourceError
 from steelyard.read.engines.duckdb_table import EngineTable, connect, quoted, useful_line
 from steelyard.read.roles import refuse_duplicates
-from steelyard.read.table import MemoryTable, Table
+from steelyard.read.table import MemoryTable, SourceTable
 
 
 class ArrowStream:
@@ -29,7 +29,7 @@ def is_frame(data: object) -> bool:
     return hasattr(data, "__arrow_c_stream__") or _is(data, "pandas", "DataFrame") or _is(data, "polars", "LazyFrame")
 
 
-def frame_table(data: Any, wanted: Callable[[str], bool]) -> Table:
+def frame_table(data: Any, wanted: Callable[[str], bool]) -> SourceTable:
     """The table behind a frame."""
     if _is(data, "pandas", "DataFrame"):
         return MemoryTable([str(name) for name in data.columns], lambda place: data.iloc[:, place], len(data))

@@ -14,7 +14,7 @@ from steelyard.read.frames import columns_table, frame_table, is_frame, rows_tab
 from steelyard.read.indexes import ID, aligned, index_of, labels_of, names_items
 from steelyard.read.roles import LOG_CHOICES, assign, may_use, option, whole_name
 from steelyard.read.source import Source
-from steelyard.read.table import MemoryTable, Table
+from steelyard.read.table import MemoryTable, SourceTable
 
 if TYPE_CHECKING:
     from steelyard.read.files.opened import Opened
@@ -68,7 +68,7 @@ def open_source(data: Any, second: Any = None, *, columns: Mapping[str, object])
     return array_source(data, second, columns)
 
 
-def _table_of(data: Any, columns: Mapping[str, object]) -> tuple[Table | None, Any, list[str]]:
+def _table_of(data: Any, columns: Mapping[str, object]) -> tuple[SourceTable | None, Any, list[str]]:
     """The table of a frame, of rows or of a dict of columns, with its index and what was done; no table if data is one array."""
     if isinstance(data, (bytes, bytearray)):
         raise UsageError("cannot open bytes", got=f"{len(data)} bytes", need="a path, a frame or arrays", hint="write them to a file first")
@@ -82,7 +82,7 @@ def _table_of(data: Any, columns: Mapping[str, object]) -> tuple[Table | None, A
     return None, None, []
 
 
-def _known_by_index(table: Table, index: Any, columns: Mapping[str, object], said: Sequence[str]) -> Source:
+def _known_by_index(table: SourceTable, index: Any, columns: Mapping[str, object], said: Sequence[str]) -> Source:
     """A table of pandas. Without an id column, an index that names the items is their id; rows of repeats or models are not items."""
     chosen = assign(table.names, columns)
     if (
@@ -237,7 +237,7 @@ def _refuse_choices(columns: Mapping[str, object], shown: str) -> None:
         )
 
 
-def _read(files: Sequence[Any], columns: Mapping[str, object]) -> tuple[Table, list[str]]:
+def _read(files: Sequence[Any], columns: Mapping[str, object]) -> tuple[SourceTable, list[str]]:
     wanted = may_use(columns)
     kind = files[0].format
     if kind in ("csv", "tsv"):

@@ -11,7 +11,7 @@ from steelyard.read.engines.duckdb_table import EngineTable
 from steelyard.read.files.opened import Opened, open_file
 from steelyard.read.files.paths import resolve, split_name, spool_stdin
 from steelyard.read.frames import columns_table, frame_table, is_frame, rows_table
-from steelyard.read.table import MemoryTable, Table
+from steelyard.read.table import MemoryTable, SourceTable
 
 
 def rows_of(data: Any) -> tuple[list[dict[str, Any]], list[str]]:
@@ -31,7 +31,7 @@ def rows_of(data: Any) -> tuple[list[dict[str, Any]], list[str]]:
     raise UsageError("cannot read rows", got=f"a {type(data).__name__}", need="a path, a frame, rows as dicts, or a dict of columns")
 
 
-def _from_path(text: str) -> tuple[Table, list[str]]:
+def _from_path(text: str) -> tuple[SourceTable, list[str]]:
     if "://" in text:
         raise UsageError("cannot read rows from an address", got=repr(text.partition("://")[0] + "://..."), need="a file")
     _, path = split_name(text)
@@ -47,7 +47,7 @@ def _from_path(text: str) -> tuple[Table, list[str]]:
     return _read(files)
 
 
-def _read(files: Sequence[Opened]) -> tuple[Table, list[str]]:
+def _read(files: Sequence[Opened]) -> tuple[SourceTable, list[str]]:
     kind = files[0].format
     if kind in ("csv", "tsv"):
         from steelyard.read.files.delimited import read_delimited
@@ -66,7 +66,7 @@ def _all(name: str) -> bool:
     return True
 
 
-def _rows(table: Table) -> list[dict[str, Any]]:
+def _rows(table: SourceTable) -> list[dict[str, Any]]:
     if isinstance(table, EngineTable):
         values = table.ask(", ".join(table.identifier(name) for name in table.names))
         return [dict(zip(table.names, row, strict=True)) for row in values]

@@ -11,7 +11,7 @@ from steelyard.items import Items, Labels
 from steelyard.read.encode import Distinct, check_matching, check_spelling, text_of
 from steelyard.read.quantities import NotANumber, not_a_number, number_of
 from steelyard.read.roles import NUMBER_ROLES, Assignment, listed, option
-from steelyard.read.table import Table, distinct_of
+from steelyard.read.table import SourceTable, distinct_of
 
 if TYPE_CHECKING:
     from steelyard.read.logs.log import Log
@@ -32,7 +32,7 @@ class Source:
 
     def __init__(
         self,
-        table: Table,
+        table: SourceTable,
         chosen: Assignment,
         *,
         name: str | None = None,
@@ -57,7 +57,7 @@ class Source:
         self.columns: tuple[str, ...] = table.names if shown is None else tuple(self.roles)
         self.log = log
         self._same = tuple(same)
-        self.again: Callable[[Sequence[str]], Table] | None = None  # reads the same files once more, with more columns
+        self.again: Callable[[Sequence[str]], SourceTable] | None = None  # reads the same files once more, with more columns
         self._held = tuple(held)  # unpacked copies of files live as long as the source
         self.ids_checked = False  # a join that found them present and unique says so
         self._whole: bool | None = None

@@ -11,7 +11,7 @@ from steelyard.read.columns import Column, as_column
 from steelyard.read.encode import Distinct, plain
 
 
-class Table(Protocol):
+class SourceTable(Protocol):
     """Columns somewhere: in an engine, or in memory."""
 
     names: tuple[str, ...]

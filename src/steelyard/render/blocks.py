@@ -20,7 +20,7 @@ class BlockLine:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Block:
+class RowGroup:
     """Entries of one sort: the classes, or the values of one slice column. `hidden` entries are left to the JSON."""
 
     by: str
@@ -56,7 +56,7 @@ def _split(rows: Sequence[Row]) -> set[str]:
     return {metric for metric, found in labels.items() if len(found) > 1}
 
 
-def class_block(m: Measurement) -> Block | None:
+def class_block(m: Measurement) -> RowGroup | None:
     """The rows per class, as entries in the order in which the classes come."""
     split = _split(m.rows)
     found: dict[str, list[Row]] = {}
@@ -70,7 +70,7 @@ def class_block(m: Measurement) -> Block | None:
     return _block("class", "support", entries) if entries else None
 
 
-def slice_blocks(m: Measurement) -> list[Block]:
+def slice_blocks(m: Measurement) -> list[RowGroup]:
     """One block per slice column, with the headline of each slice."""
     found: dict[str, list[BlockLine]] = {}
     for part in m.slices:
@@ -79,5 +79,5 @@ def slice_blocks(m: Measurement) -> list[Block]:
     return [_block(by, "n", entries) for by, entries in found.items()]
 
 
-def _block(by: str, count: str, entries: Sequence[BlockLine]) -> Block:
-    return Block(by=by, count=count, entries=tuple(entries[:MOST]), hidden=max(0, len(entries) - MOST))
+def _block(by: str, count: str, entries: Sequence[BlockLine]) -> RowGroup:
+    return RowGroup(by=by, count=count, entries=tuple(entries[:MOST]), hidden=max(0, len(entries) - MOST))

@@ -26,7 +26,7 @@ class RowBlock:
     scale: Sequence[Row]
 
 
-def breakdown_lines(block: blocks.Block, look: Terminal) -> list[str]:
+def breakdown_lines(block: blocks.RowGroup, look: Terminal) -> list[str]:
     """A block on one line per name if that is long and fits, else a section per metric, each row with its drawing."""
     lines = grid_lines(block, look) if len(block.rows) > LONG and len(block.metrics) > 1 else []
     if not lines:
@@ -36,7 +36,7 @@ def breakdown_lines(block: blocks.Block, look: Terminal) -> list[str]:
     return [*lines, hidden] if block.hidden else lines
 
 
-def _section(block: blocks.Block, metric: str, look: Terminal) -> RowBlock:
+def _section(block: blocks.RowGroup, metric: str, look: Terminal) -> RowBlock:
     named = block.of(metric)
     key = axis_key(named[0][1])
     scale = [row for row in block.rows if axis_key(row) == key]
@@ -102,7 +102,7 @@ def _join(cells: Sequence[str], drawing: str, look: Terminal, head: bool = False
 # ---- a grid: metrics side by side ------------------------------------------------------------------------------------
 
 
-def grid_lines(block: blocks.Block, look: Terminal) -> list[str]:
+def grid_lines(block: blocks.RowGroup, look: Terminal) -> list[str]:
     """One line per name, per metric its estimate and interval; nothing if that does not fit the width."""
     counts = _column(block.count, ["" if entry.n is None else count_text(entry.n) for entry in block.entries], right)
     columns = [counts, *(_cells(block, metric, look) for metric in block.metrics)]
@@ -116,7 +116,7 @@ def grid_lines(block: blocks.Block, look: Terminal) -> list[str]:
     return [GAP.join(look.paint(cell, DIM) for cell in (cut[0], *(column[0] for column in columns))), *lines[1:]]
 
 
-def _cells(block: blocks.Block, metric: str, look: Terminal) -> list[str]:
+def _cells(block: blocks.RowGroup, metric: str, look: Terminal) -> list[str]:
     """The column of one metric: estimate and interval, each on its decimal point."""
     texts = [row_texts(entry.rows[metric]) if metric in entry.rows else ("", "") for entry in block.entries]
     pairs = zip(on_point([e for e, _ in texts]), on_point([i for _, i in texts], left), strict=True)

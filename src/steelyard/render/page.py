@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, ClassVar
 from steelyard.render.digits import count_text
 
 if TYPE_CHECKING:
-    from steelyard.render.blocks import Block as Breakdown
+    from steelyard.render.blocks import RowGroup as Breakdown
     from steelyard.render.estimates import RowBlock
     from steelyard.render.pictures.forest import Forest
     from steelyard.render.pictures.plane import Plane

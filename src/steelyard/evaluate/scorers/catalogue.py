@@ -13,7 +13,7 @@ from steelyard.evaluate.scorers.json_answers import JsonSchema
 from steelyard.evaluate.scorers.judge import Judge
 from steelyard.evaluate.scorers.numeric import NumericScorer, Tolerance
 from steelyard.evaluate.scorers.text import Contains, Exact, Regex
-from steelyard.evaluate.scorers.user_code import Code, function_named
+from steelyard.evaluate.scorers.user_code import CodeScorer, function_named
 from steelyard.evaluate.scorers.words import RougeL, TokenF1, WordErrorRate
 from steelyard.metrics.catalogue import is_share
 from steelyard.options import did_you_mean
@@ -59,9 +59,9 @@ def scorer_named(
     return made(SCORERS[name], _with_schema(options, where) if name == "json-schema" else options)
 
 
-def _code(function: Callable[..., Any], called: str, options: Mapping[str, Any], metric: str | None) -> Code:
+def _code(function: Callable[..., Any], called: str, options: Mapping[str, Any], metric: str | None) -> CodeScorer:
     check_keys(options, ("right_or_wrong",), f"the options of the scorer {called}")
-    return Code(function=function, called=called, right=options.get("right_or_wrong", metric is not None and is_share(metric)))
+    return CodeScorer(function=function, called=called, right=options.get("right_or_wrong", metric is not None and is_share(metric)))
 
 
 def _with_schema(options: Mapping[str, Any], where: Path) -> Mapping[str, Any]:

@@ -22,7 +22,7 @@ NEED = "True or False, a number, or a table with score (and prediction, truth, e
 
 
 @dataclass(frozen=True, kw_only=True)
-class Code(Scoring):
+class CodeScorer(Scoring):
     """A function of (answer, row) or (answer, truth, row) that says what an answer is worth.
 
     It returns True or False, a finite number, or a table {score, prediction, truth, extracted}. right_or_wrong = true (the

@@ -73,7 +73,7 @@ def compare_sources(
     if flips_out is not None and (len(runs) > 2 or asked.design == "unpaired"):
         raise UsageError("cannot list the flipped items", got="flips_out=", need="two systems on the same items")
     if len(runs) > 2:
-        from steelyard.questions.rank.rank import leaderboard
+        from steelyard.estimate.board import leaderboard
 
         return leaderboard(runs, chosen, asked, by)
     return compare_runs(runs[0], runs[1], chosen, asked, by, flips_out)

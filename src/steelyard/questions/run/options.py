@@ -19,22 +19,6 @@ from steelyard.outputs import refuse_overwriting
 from steelyard.reference.run_notes import ENDING, JOURNAL, rows_paths
 
 # The options of a run by what they are about: the command, the plugin and suites pass on what these lists name.
-HOW = (
-    "until",
-    "stopping",
-    "looks",
-    "every",
-    "discordance",
-    "n",
-    "seed",
-    "repeats",
-    "missing",
-    "unmatched",
-    "max_error_rate",
-    "concurrency",
-)
-RULE = ("theta", "margin", "alpha", "beta", "scale")
-OF_MODELS = ("base_url", "api", "key", "key_env", "batch", "timeout", "seeds")
 
 MISSING, UNMATCHED, SCALES = ("error", "wrong", "drop"), ("error", "drop"), ("percent", "fraction", "raw")
 

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any, Literal, overload
 
 from steelyard.checks import whole
-from steelyard.declared.run import OPTIONS
+from steelyard.declared.run import OF_MODELS, OPTIONS
 from steelyard.errors import UsageError
 from steelyard.evaluate.asking.asking import Watcher
 from steelyard.evaluate.asking.deadline import seconds_of
@@ -20,7 +20,7 @@ from steelyard.questions.run.baseline import Baseline, bench_of, beside, plan_of
 from steelyard.questions.run.dry_run import dry_run_of
 from steelyard.questions.run.models import for_each, judging, named, opened
 from steelyard.questions.run.monitor import LEVEL, UntilDecided, UntilNarrow, Watch
-from steelyard.questions.run.options import OF_MODELS, RunOptions, check_output, wish_of
+from steelyard.questions.run.options import RunOptions, check_output, wish_of
 from steelyard.questions.run.session import RunSession
 from steelyard.questions.run.task import Prepared, prepare
 from steelyard.reference.config import find_config

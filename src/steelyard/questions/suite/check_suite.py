@@ -13,12 +13,12 @@ from typing import Any
 
 from steelyard import signature
 from steelyard.checks import error_rate
+from steelyard.declared.run import HOW, OF_MODELS
 from steelyard.errors import AmbiguityError, SourceError, UsageError
 from steelyard.infer.multiplicity import adjust
 from steelyard.infer.planning.power import minimum_detectable
 from steelyard.options import LOG_CHOICES, did_you_mean, documented
 from steelyard.questions.guard.check import check
-from steelyard.questions.run.options import HOW, OF_MODELS
 from steelyard.results.verdict import Suite, Verdict
 
 TIERS = ("critical", "supporting", "advisory")

@@ -23,7 +23,7 @@ from steelyard.read.engines.duckdb_table import (
 from steelyard.read.files.opened import Opened
 from steelyard.read.files.partitions import partition_keys
 from steelyard.read.frames import frame_table
-from steelyard.read.table import Table
+from steelyard.read.table import SourceTable
 
 _END = b"\xff\xff\xff\xff\0\0\0\0"  # of an Arrow stream
 NUMBER = re.compile(r"U?(TINY|SMALL|BIG|HUGE)?INT(EGER)?\Z|FLOAT\Z|DOUBLE\Z|DECIMAL")
@@ -135,7 +135,7 @@ def _refuse_twins(file: Opened, header: Sequence[str], *, several: bool) -> None
         raise _twice(file, twice)
 
 
-def read_arrow(files: Sequence[Opened], wanted: Callable[[str], bool]) -> Table:
+def read_arrow(files: Sequence[Opened], wanted: Callable[[str], bool]) -> SourceTable:
     """The table of one or several Arrow or Feather files."""
     try:
         import pyarrow as pa

@@ -23,7 +23,7 @@ from steelyard.read.engines.memory import watched
 from steelyard.read.files.opened import Opened
 from steelyard.read.files.partitions import partition_keys
 from steelyard.read.files.utf8 import check_text
-from steelyard.read.table import MemoryTable, Table
+from steelyard.read.table import MemoryTable, SourceTable
 
 MAX_FIELD = 64 << 20  # characters in one field
 _CHUNK = 256 << 10  # what the cache of a core holds
@@ -42,7 +42,7 @@ class Shape:
     mixed: bool
 
 
-def read_delimited(files: Sequence[Opened], wanted: Callable[[str], bool]) -> tuple[Table, list[str]]:
+def read_delimited(files: Sequence[Opened], wanted: Callable[[str], bool]) -> tuple[SourceTable, list[str]]:
     """The table of one or several files, united by column name, and warnings."""
     shapes = [_shape(file) for file in files]
     warnings = [f"{shape.file.shown!r} mixes line ends (CRLF, LF or CR); read as they are" for shape in shapes if shape.mixed]

@@ -14,14 +14,14 @@ from steelyard.read.files.opened import Opened
 from steelyard.read.files.partitions import partition_keys
 from steelyard.read.files.strict_json import bad_value, one_value, strict_decoder
 from steelyard.read.files.utf8 import check_text
-from steelyard.read.table import MemoryTable, Table
+from steelyard.read.table import MemoryTable, SourceTable
 
 
-def read_json(files: Sequence[Opened], wanted: Callable[[str], bool]) -> Table:
+def read_json(files: Sequence[Opened], wanted: Callable[[str], bool]) -> SourceTable:
     """The table of one or several files, with the keys of their partitions; only columns that could be asked for are kept."""
     for file in files:
         check_text(file.plain, file.shown)
-    table: Table | None = engine_table(files, wanted)
+    table: SourceTable | None = engine_table(files, wanted)
     return table if table is not None else _by_python(files, wanted)
 
 

@@ -85,7 +85,7 @@ def _slices(about: CardDetails) -> list[str]:
     return out
 
 
-def _block(block: blocks.Block, each: Evaluated) -> str:
+def _block(block: blocks.RowGroup, each: Evaluated) -> str:
     heads = [(markdown(block.by), "---"), (block.count, "---:"), *((markdown(metric), "---") for metric in block.metrics)]
     lines = [
         (markdown(entry.name), NONE if entry.n is None else count_text(entry.n), *(_cell(entry.rows.get(m)) for m in block.metrics))

@@ -151,7 +151,7 @@ def _within_unit(row: Row) -> bool:
     return bool(known) and all(-1 <= x <= 1 for x in known)
 
 
-def _by(block: blocks.Block) -> Section:
+def _by(block: blocks.RowGroup) -> Section:
     """A small picture per metric, and one table of all."""
     names = block.metrics
     pictures = [

@@ -1,1 +1,0 @@
-"""Many systems: which are better than which?"""
