@@ -75,8 +75,8 @@ class Progress:
 def line(asked: AskingState, seconds: float, name: str = "") -> str:
     """What the line says.
 
-    >>> from steelyard.evaluate.asking.asking import Asked
-    >>> line(Asked(total=600, asked=100, from_journal=20, tokens_in=9000, tokens_out=3210), 20.0, "gsm8k")
+    >>> from steelyard.evaluate.asking.asking import AskingState
+    >>> line(AskingState(total=600, asked=100, from_journal=20, tokens_in=9000, tokens_out=3210), 20.0, "gsm8k")
     'gsm8k: 120/600, 5.0/s, 0 errors, 1:36 left, 12.2k tokens'
     """
     there = asked.asked + asked.from_journal

@@ -91,7 +91,7 @@ class RetryPolicy:
     def bound(self, failed: int) -> float:
         """The longest wait after so many failures.
 
-        >>> [Patience().bound(failed) for failed in (1, 2, 3, 4, 5, 5000)]
+        >>> [RetryPolicy().bound(failed) for failed in (1, 2, 3, 4, 5, 5000)]
         [0.25, 1.0, 4.0, 16.0, 60.0, 60.0]
         """
         return min(self.first * self.factor ** min(failed - 1, 60), self.longest)

@@ -30,7 +30,7 @@ def assurance(rule: PrecisionGoal, anticipated: Anticipated, more: Any, have: tu
     edge and -1 one fewer: the envelopes of the saw-tooth.
     Assumes: independent items of one success rate. Reference: OHaganStevensCampbell2005; JosephWolfsonDuBerger1995.
 
-    >>> [round(float(p), 3) for p in assurance(Rule(width=0.1), Anticipated(0.9), [135, 161, 182])]
+    >>> [round(float(p), 3) for p in assurance(PrecisionGoal(width=0.1), Anticipated(0.9), [135, 161, 182])]
     [0.515, 0.816, 0.959]
     """
     return _chances(rule, anticipated, np.atleast_1d(np.asarray(more, np.int64)), have, (slack,))[0].reshape(np.shape(more))
@@ -69,7 +69,7 @@ def items_for_assurance(rule: PrecisionGoal, anticipated: Anticipated, target: f
     Undefined: a threshold that the anticipated law does not exceed with probability `target`: an error.
     Reference: ChernickLiu2002 on the saw-tooth.
 
-    >>> items_for_assurance(Rule(threshold=0.9), Anticipated(0.95), 0.8)
+    >>> items_for_assurance(PrecisionGoal(threshold=0.9), Anticipated(0.95), 0.8)
     (160, 185)
     """
     if have[1] and bool(rule.meets(*have)):
@@ -160,7 +160,7 @@ def labels_for_assurance(
     `found` is the (first, stable) number of relevant items. Far below the first one no mixture reaches the target, and far
     above the stable one all do, so the assurance is computed only between. Reference: OHaganStevensCampbell2005.
 
-    >>> rule = Rule(threshold=0.75, f1=True, prior=(0.5, 1.0))
+    >>> rule = PrecisionGoal(threshold=0.75, f1=True, prior=(0.5, 1.0))
     >>> labels_for_assurance(rule, Anticipated(2 / 3), 0.8, 0.24, (322, 341))[0]
     1387
     """

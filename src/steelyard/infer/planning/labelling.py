@@ -59,7 +59,7 @@ def stop_when_narrow(rule: PrecisionGoal, anticipated: Anticipated, batch: int =
     The batch is enlarged where there would be more than 2,000 looks (500 under a law); `batch` in the answer says so.
     Reference: JosephWolfsonDuBerger1995 for the criterion; Wald1947 for stopping; GolubWelsch1969 for the mean.
 
-    >>> found = stop_when_narrow(Rule(width=0.1), Anticipated(0.9))
+    >>> found = stop_when_narrow(PrecisionGoal(width=0.1), Anticipated(0.9))
     >>> round(found.expected, 1), round(found.coverage, 3), round(found.bias, 4)
     (132.5, 0.92, 0.01)
     """

@@ -21,7 +21,7 @@ def worst_outcome(rule: PrecisionGoal, have: tuple[int, int] = (0, 0)) -> int:
     Formula: the widest interval still possible; it is unimodal in the number of items, so bisection is safe.
     Reference: JosephWolfsonDuBerger1995 (worst outcome criterion).
 
-    >>> worst_outcome(Rule(width=0.1)), worst_outcome(Rule(width=0.05))
+    >>> worst_outcome(PrecisionGoal(width=0.1)), worst_outcome(PrecisionGoal(width=0.05))
     (382, 1535)
     """
     n = have[1]
@@ -45,7 +45,7 @@ def worst_outcome(rule: PrecisionGoal, have: tuple[int, int] = (0, 0)) -> int:
 def widest(rule: PrecisionGoal, more: int, have: tuple[int, int] = (0, 0)) -> float:
     """The widest interval that can still come out after `more` more items. Reference: JosephWolfsonDuBerger1995.
 
-    >>> round(widest(Rule(width=0.1), 382), 5)
+    >>> round(widest(PrecisionGoal(width=0.1), 382), 5)
     0.09996
     """
     k, n = have
@@ -61,7 +61,7 @@ def plug_in(rule: PrecisionGoal, share: float) -> tuple[int, int, int]:
     one from which all are. What textbooks compute; it reaches the width about every second time.
     Reference: ChernickLiu2002 on the saw-tooth.
 
-    >>> plug_in(Rule(width=0.1), 0.9)
+    >>> plug_in(PrecisionGoal(width=0.1), 0.9)
     (139, 135, 140)
     """
     width, exact = float(rule.width or 0.0), Fraction(share).limit_denominator(10**9)
@@ -89,7 +89,7 @@ def plug_in(rule: PrecisionGoal, share: float) -> tuple[int, int, int]:
 def expected_width(rule: PrecisionGoal, anticipated: Anticipated, more: int, have: tuple[int, int] = (0, 0)) -> float:
     """The mean width of the interval after `more` more items. Reference: JosephWolfsonDuBerger1995.
 
-    >>> round(expected_width(Rule(width=0.1), Anticipated(0.9), 136), 5)
+    >>> round(expected_width(PrecisionGoal(width=0.1), Anticipated(0.9), 136), 5)
     0.09979
     """
     x, weight = anticipated.window(more)
@@ -102,7 +102,7 @@ def average_length(rule: PrecisionGoal, anticipated: Anticipated, have: tuple[in
     Formula: E[width(X, n)] <= width; the mean is smooth and falls, so bisection is safe.
     Reference: JosephWolfsonDuBerger1995 (average length criterion).
 
-    >>> average_length(Rule(width=0.1), Anticipated(0.9)), average_length(Rule(width=0.1), Anticipated(law=(45, 5)))
+    >>> average_length(PrecisionGoal(width=0.1), Anticipated(0.9)), average_length(PrecisionGoal(width=0.1), Anticipated(law=(45, 5)))
     (136, 129)
     """
     width = float(rule.width or 0.0)

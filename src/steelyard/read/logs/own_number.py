@@ -56,7 +56,7 @@ def own_mean(tool: str, score: str, scores: Iterable[float | None], theirs: Any,
 
     aggregation: what the tool calls its own way of putting items together, if the log tells.
 
-    >>> own_mean("HELM", "f1", [1, 0], 0.5) == own_mean("HELM", "f1", [1, None], 0.5) == Own()
+    >>> own_mean("HELM", "f1", [1, 0], 0.5) == own_mean("HELM", "f1", [1, None], 0.5) == OwnNumber()
     True
     >>> own_mean("lm-eval", "len", [3, 3, 4.5], 3.0, "median").not_a_mean
     "lm-eval puts 'len' together by median (3), and the mean of the items is 3.5"
