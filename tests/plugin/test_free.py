@@ -22,7 +22,7 @@ def test_nothing_is_loaded_or_printed(project: Any) -> None:
         def test_it():
             assert "steelyard.pytest_plugin" in sys.modules
             ours = sorted(name for name in sys.modules if name.split(".")[0] == "steelyard")
-            assert ours == ["steelyard", "steelyard.pytest_plugin", "steelyard.version"]
+            assert ours == ["steelyard", "steelyard.pytest_plugin", "steelyard.results", "steelyard.results.display", "steelyard.version"]
             assert not [name for name in {HEAVY!r} if name in sys.modules]
         """,
     )
