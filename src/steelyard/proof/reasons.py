@@ -53,7 +53,15 @@ BELIEFS = "answers with P(candidate better) or P(worse) of 0.9 or more, small di
 WIDTHS = "a proportion, stopped at a width"
 CLIFFS = "a mean of bounded scores, around 25 items"
 
+KNOWN_RANGE = "scores of a known range on different items"
+
 REASONS: dict[tuple[str, str], str] = {
+    ("an unpaired difference of means of a known range", "t"): LESS,
+    (KNOWN_RANGE, "welch-t"): "it finds as much where nothing is: equal systems are told apart in most runs with few items against many",
+    (
+        "macro F1 of rare classes on different items",
+        "z without a warning",
+    ): "the same test, counted only where no warning of small classes is given",
     **{
         (WIDTHS, method): "a plan is about the number of labels; who stops early may ask for it" for method in ("wilson", "clopper-pearson")
     },

@@ -554,7 +554,7 @@ def test_without_true_negatives_the_negative_class_is_not_known() -> None:
 
 
 def test_truths_that_are_numbers_need_a_named_metric() -> None:
-    with pytest.raises(sy.DataError, match="mae, rmse, r2 or spearman"):
+    with pytest.raises(sy.DataError, match="metric='mae', rmse, r2 or spearman"):
         sy.measure([1.5, 2.5, 3.0], [1.5, 2.0, 3.0])
 
 
