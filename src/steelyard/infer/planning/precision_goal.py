@@ -50,7 +50,8 @@ class PrecisionGoal:
     if that is nearer, as in a measurement.
     Reference: JosephWolfsonDuBerger1995 for the criteria; BrownCaiDasGupta2001 for the intervals.
 
-    >>> bool(PrecisionGoal(width=0.1).meets(349, 382)), bool(PrecisionGoal(width=0.1).meets(190, 381)), bool(PrecisionGoal(threshold=0.9).meets(152, 160))
+    >>> narrow = PrecisionGoal(width=0.1)
+    >>> bool(narrow.meets(349, 382)), bool(narrow.meets(190, 381)), bool(PrecisionGoal(threshold=0.9).meets(152, 160))
     (True, False, True)
     """
 
