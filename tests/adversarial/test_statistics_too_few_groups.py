@@ -87,7 +87,7 @@ def test_a_comparison_judges_no_p_of_too_few_groups(metric: str) -> None:
 
 def test_nor_does_a_board() -> None:
     """Three systems of 31 groups worth 1.7: no tier of its own for any of them."""
-    board = sy.compare(giant(True), giant(True), giant(False))
+    board = sy.rank(giant(True), giant(True), giant(False))
     assert {row["tier"] for row in board.rows} == {board.rows[0]["tier"]}
     assert all("not judged" in pair.conclusion for pair in board.pairs)
 

@@ -57,7 +57,7 @@ def test_through_the_public_door(data: list[tuple[int, float]]) -> None:
     assert m.interval is not None
     assert (m.interval.low, m.interval.high) == pytest.approx(wanted.wilson(), abs=1e-12)
     assert m.row.details["groups"] == len(data)
-    assert m.row.details["design_effect"] == (None if wanted.design_effect is None else pytest.approx(wanted.design_effect))
+    assert m.row.details.design_effect == (None if wanted.design_effect is None else pytest.approx(wanted.design_effect))
     assert m.interval.high > m.interval.low
 
 
