@@ -9,8 +9,8 @@ import steelyard as sy
 from steelyard.infer.intervals.class_groups import class_groups
 from steelyard.infer.intervals.clusters import bell_mccaffrey, bell_mccaffrey_of
 from steelyard.infer.intervals.sums import groups_of
+from steelyard.metrics.catalogue import parse
 from steelyard.metrics.sums import of_margins
-from steelyard.metrics.table import statistic
 from steelyard.tally.sums import SparseRows, Sums
 
 
@@ -26,18 +26,18 @@ LUMPED = margins([40, *[1] * 29], [10] * 30, [28, *[1, 1, 0] * 9, 1, 1], [9] * 3
 
 
 def test_recall_is_worth_the_groups_of_its_positives() -> None:
-    recall = of_margins(statistic("recall", label=1), 2)
+    recall = of_margins(parse("recall").of_table(1), 2)
     found = class_groups(LUMPED, recall.gradient(LUMPED.totals()), 2)
     share = LUMPED.dense[:, 3]
     assert found.worth == pytest.approx(share.sum() ** 2 / (share @ share))
     assert found.df == pytest.approx(bell_mccaffrey(share))
     assert found.leverage == pytest.approx(share / share.sum())
     assert groups_of(LUMPED, recall).too_few
-    assert not groups_of(LUMPED, of_margins(statistic("specificity", label=1), 2)).too_few
+    assert not groups_of(LUMPED, of_margins(parse("specificity").of_table(1), 2)).too_few
 
 
 def test_balanced_accuracy_is_worth_what_its_worse_class_is() -> None:
-    balanced = of_margins(statistic("balanced_accuracy"), 2)
+    balanced = of_margins(parse("balanced_accuracy").of_table(None), 2)
     groups = groups_of(LUMPED, balanced)
     assert groups.number == 30
     assert groups.effective < 5
@@ -48,7 +48,7 @@ def test_balanced_accuracy_is_worth_what_its_worse_class_is() -> None:
 def test_two_systems_side_by_side_and_sparse_rows_give_the_same() -> None:
     from steelyard.infer.paired.sums import difference_statistic, side_by_side
 
-    balanced = of_margins(statistic("balanced_accuracy"), 2)
+    balanced = of_margins(parse("balanced_accuracy").of_table(None), 2)
     other = margins([40, *[1] * 29], [10] * 30, [30, *[1, 0, 1] * 9, 1, 1], [10, *[9] * 29])
     both, difference = side_by_side(LUMPED.dense, other.dense), difference_statistic(balanced, 7)
     dense = class_groups(both, difference.gradient(both.totals()), 2)
