@@ -11,6 +11,7 @@ from __future__ import annotations
 import os
 import re
 import shutil
+import sys
 from collections.abc import Callable, Generator, Iterable, Iterator
 from pathlib import Path
 from typing import Any
@@ -19,6 +20,10 @@ import pytest
 from hypothesis import settings
 
 from stand_ins import mark, skip_for_want_of, standing_in
+
+# Hundreds of short programs are started: each would compile the package again, and every worker all files of the tests.
+os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+sys.dont_write_bytecode = False
 
 settings.register_profile("steady", derandomize=True, deadline=None)
 settings.register_profile("search", deadline=None)
@@ -94,9 +99,14 @@ def pytest_runtest_call() -> Generator[None, Any, Any]:
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_cmdline_main(config: pytest.Config) -> None:
-    """Tests of one group stay in one process; said here, because `--dist` is an error without pytest-xdist."""
+    """Tests of one group stay in one process; said here, because `--dist` is an error without pytest-xdist.
+
+    The workers read the command line themselves, where it does not stand: they are told as well, and so name the groups of their tests.
+    """
     if config.getoption("numprocesses", None) and config.getoption("dist", None) == "no":
         config.option.dist = "loadgroup"
+    if hasattr(config, "workerinput"):
+        config.option.loadgroup = True
 
 
 @pytest.fixture
@@ -105,6 +115,19 @@ def steelyard(capsys: pytest.CaptureFixture[str]) -> Callable[..., Any]:
     from answers import command
 
     return command(capsys)
+
+
+@pytest.fixture(scope="session")
+def asked_in(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("outside")
+
+
+@pytest.fixture(scope="session")
+def answered(asked_in: Path) -> dict[str, Any]:
+    """The questions of `outside/asked.py`, asked once: the tests that look at the answers are in the group "outside"."""
+    from outside.asked import answers
+
+    return answers(asked_in)
 
 
 @pytest.fixture(scope="module")  # not longer: its event loop runs as long as it does, and other tests have loops of their own

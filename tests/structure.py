@@ -111,7 +111,8 @@ def asked_by_name(tree: Tree, names: set[str]) -> list[str]:
             compared |= {id(inside) for inside in ast.walk(node)}
             if _asks_a_metric(node, names):
                 found.append(f"{module}:{node.lineno}")
-        loose = (node for node in whole if id(node) not in compared | passed)
+        compared |= passed
+        loose = (node for node in whole if id(node) not in compared)
         found += [f"{module}:{node.lineno}" for node in loose if _lists_metrics(_members(node), names)]
     return sorted(set(found))
 

@@ -12,7 +12,6 @@ import pytest
 from click.testing import CliRunner
 
 import steelyard as sy
-import structure
 from steelyard.cli.completion import NAMES
 from steelyard.cli.main import steelyard
 from steelyard.metrics.base import Metric
@@ -156,14 +155,3 @@ def test_averages_and_aliases_of_it(monkeypatch: pytest.MonkeyPatch) -> None:
     run = {"truth": ["yes", "yes", "no", "no", "no"], "prediction": ["yes", "no", "no", "yes", "no"]}
     assert sy.measure(run, metric="macro_miss_rate").row.estimate == pytest.approx((1 / 2 + 1 / 3) / 2)
     assert sy.measure(run, metric="fnr", positive="no").row.estimate == pytest.approx(1 / 3)
-
-
-def test_nobody_outside_asks_a_metric_for_its_name() -> None:
-    tree = structure.Tree(structure.SOURCE)
-    assert structure.asked_by_name(tree, set(CATALOGUE)) == []
-    assert structure.base_asked(tree) == []
-
-
-def test_one_place_catches_an_interval_that_cannot_be_given() -> None:
-    places = structure.handlers_of_degenerate(structure.Tree(structure.SOURCE))
-    assert [place.partition(":")[0] for place in places] == ["steelyard.estimate.fallback"]

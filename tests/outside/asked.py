@@ -17,6 +17,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from steelyard.cli.main import main
+from steelyard.render.formats import FORMATS as FORMATS_OF_RESULTS
+from steelyard.results.base import Result
 
 SAMPLES = Path(__file__).parents[1] / "samples" / "0.1.0"
 INPUTS = ("data", "trtllm", "models.py", "nightly.py", "steelyard.toml", "suite.toml", "sums.toml", "speech.toml")
@@ -59,11 +61,15 @@ class Asked:
 
 @dataclass(frozen=True)
 class Answered:
-    """What came back: the exit code, the answer by its format, and what was said on standard output and standard error."""
+    """What came back: the exit code, the answer by its format, what was said on standard output and standard error.
+
+    results: the very objects that were written as JSON.
+    """
 
     code: int
     said: str
     pages: dict[str, str] = field(default_factory=dict)
+    results: tuple[Result, ...] = ()
 
 
 def _asked() -> Iterator[tuple[str, Asked]]:
@@ -265,10 +271,27 @@ def files(folder: Path) -> dict[str, str]:
 def _answer(name: str, asked: Asked) -> Answered:
     places = {format_: Path("..") / "answers" / f"{name}.{ENDINGS[format_]}" for format_ in asked.formats}
     words = [*asked.words, *(word for place in places.values() for word in (asked.to, place.as_posix()))]
-    with contextlib.chdir(f"../{asked.where}"):
+    with contextlib.chdir(f"../{asked.where}"), _kept_results() as results:
         code, said = _pytest(words) if asked.program == "pytest" else _command(words, SCREENS[asked.screen]())
     written = {format_: place.read_text(encoding="utf-8") for format_, place in places.items() if place.exists()}
-    return Answered(code, said, written)
+    return Answered(code, said, written, tuple(results))
+
+
+@contextlib.contextmanager
+def _kept_results() -> Iterator[list[Result]]:
+    """What is written as JSON meanwhile."""
+    kept: list[Result] = []
+    write = FORMATS_OF_RESULTS["json"]
+
+    def keep(result: Result) -> str:
+        kept.append(result)
+        return write(result)
+
+    FORMATS_OF_RESULTS["json"] = keep
+    try:
+        yield kept
+    finally:
+        FORMATS_OF_RESULTS["json"] = write
 
 
 def _command(words: list[str], screen: Screen) -> tuple[int, str]:

@@ -1,4 +1,4 @@
-"""The questions of `asked.py`, asked once for all tests of this folder."""
+"""What the questions of `asked.py` left behind; the answers themselves are in `tests/conftest.py`, for other folders too."""
 
 from __future__ import annotations
 
@@ -6,17 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from outside.asked import Answered, answers, files
-
-
-@pytest.fixture(scope="session")
-def asked_in(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return tmp_path_factory.mktemp("outside")
-
-
-@pytest.fixture(scope="session")
-def answered(asked_in: Path) -> dict[str, Answered]:
-    return answers(asked_in)
+from outside.asked import Answered, files
 
 
 @pytest.fixture(scope="session")

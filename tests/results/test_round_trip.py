@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, fields, is_dataclass, replace
+from dataclasses import dataclass, fields, is_dataclass
 from pathlib import Path
 from typing import Any
 
@@ -17,29 +17,21 @@ from steelyard.render.formats import FORMATS
 from steelyard.results.base import CLASSES, KINDS, Plain, Result, ResultPart, said_as
 from steelyard.results.catalogue import result_of
 
-pytestmark = pytest.mark.xdist_group("round trip")
-QUESTIONS = {
-    name: replace(each, formats=("json",))
+pytestmark = pytest.mark.xdist_group("outside")
+QUESTIONS = [
+    name
     for name, each in asked.ASKED.items()
     if "json" in each.formats and each.program == "steelyard" and name not in ("card", "every_eval_ever")
-}
+]
 LAST = ["warnings", "hints", "signature"]
 
 
 @pytest.fixture(scope="session")
-def results(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Result]:
+def results(answered: dict[str, asked.Answered]) -> dict[str, Result]:
     """The very objects that the command had, by the name of the question."""
-    kept: list[Result] = []
-
-    def keep(result: Result) -> str:
-        kept.append(result)
-        return result_json(result)
-
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setitem(FORMATS, "json", keep)
-        patch.setattr(asked, "ASKED", QUESTIONS)
-        asked.answers(tmp_path_factory.mktemp("round_trip"))
-    return dict(zip([*QUESTIONS, "measured_curve"], [*kept, _learning_curve()], strict=True))
+    found = {name: answered[name].results for name in QUESTIONS}
+    assert [name for name, each in found.items() if len(each) != 1] == []
+    return {name: each for name, (each,) in found.items()} | {"measured_curve": _learning_curve()}
 
 
 def _learning_curve() -> Result:
