@@ -105,7 +105,7 @@ def test_the_mover_moves() -> None:
     assert (moved(values, 1) == there).all()
     assert not (moved(values, 2) == there).all()
     assert moved(3.0) == 3.0
-    code = "import last_bits; from steelyard.infer.learning.power_law import _GRID; print(_GRID.tobytes().hex())"
+    code = "import last_bits; from steelyard.infer.learning.learning_curve import _GRID; print(_GRID.tobytes().hex())"
     path = os.pathsep.join([str(ROOT / "src"), str(ROOT / "tests")])
     env = {**os.environ, "LAST_BITS": "1", "PYTHONPATH": path}
     assert (

@@ -7,8 +7,7 @@ import math
 import numpy as np
 import pytest
 
-from steelyard.infer.learning.learning_curve import Fit, fit_curves, fit_points
-from steelyard.infer.learning.power_law import fit_power_law
+from steelyard.infer.learning.learning_curve import Fit, fit_curves, fit_points, fit_power_law
 
 SIZES = np.array([50, 85, 143, 243, 412, 699, 1182, 2000.0])
 AHEAD = 4000.0

@@ -15,7 +15,7 @@ import pytest
 from steelyard.cli import main as program
 from steelyard.infer.intervals import proportion
 from steelyard.infer.normal import wilson
-from steelyard.proof import catalogue, kept, running
+from steelyard.proof import catalogue, running
 from steelyard.proof.coverage import proportions
 
 TINY = ["certify", "--only", "a proportion: *", "--jobs", "1"]
@@ -27,7 +27,7 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setattr(proportions, "QUICK", ({"n": 5}, {"n": 20}))
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("COLUMNS", "80")
-    monkeypatch.setattr(kept, "code_digest", lambda module: "this code")  # reading it takes a second
+    monkeypatch.setattr(running, "code_digest", lambda module: "this code")  # reading it takes a second
     return tmp_path
 
 
@@ -136,7 +136,7 @@ def test_interrupted_and_resumed_is_uninterrupted(here: Path, capsys: pytest.Cap
 
 def test_state_of_another_claim_is_not_used(here: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
     _, whole, _ = ask(capsys, "--format", "json", "--state", "kept")
-    monkeypatch.setattr(kept, "code_digest", lambda module: "other code")
+    monkeypatch.setattr(running, "code_digest", lambda module: "other code")
     spoil(monkeypatch)
     code, out, _ = ask(capsys, "--format", "json", "--state", "kept")
     assert code == 1

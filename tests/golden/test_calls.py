@@ -12,9 +12,8 @@ import pytest
 
 from steelyard.infer.normal import STANDARD
 from steelyard.infer.sequential.empirical_likelihood import evidence_against, log_ratio, lower_end
-from steelyard.infer.sequential.profile_courses import profiles
 from steelyard.infer.sequential.profile_mcnemar import ProfileCourse, ProfileMcNemar, overshoot, pass_bound, profile
-from steelyard.infer.sequential.sequential_cost import expected_items
+from steelyard.infer.sequential.sequential_cost import expected_items, profiles
 
 ENTRIES = json.loads((Path(__file__).parent / "calls.json").read_text(encoding="utf-8"))["entries"]
 

@@ -12,10 +12,9 @@ import numpy as np
 import pytest
 
 from steelyard.errors import SourceError
-from steelyard.proof import catalogue, kept, running
+from steelyard.proof import catalogue, running
 from steelyard.proof.claims import Band, Claim, Point, Setting, generator, share_error, words
-from steelyard.proof.kept import key_of, read_state
-from steelyard.proof.running import summary, tried, work_out
+from steelyard.proof.running import key_of, read_state, summary, tried, work_out
 
 
 def coin(sides: int, setting: Setting, rng: np.random.Generator) -> Iterator[Point]:
@@ -148,10 +147,10 @@ def test_key_changes_with_what_matters_and_with_nothing_else(monkeypatch: pytest
         key_of(one, SETTINGS[0], 1),
         key_of(one, {"runs": 10.0}, 0),
     ]
-    monkeypatch.setattr(kept, "__version__", "9.9.9")
+    monkeypatch.setattr(running, "__version__", "9.9.9")
     changed.append(key_of(one, SETTINGS[0], 0))
     monkeypatch.undo()
-    monkeypatch.setattr(kept, "code_digest", lambda module: "other code")
+    monkeypatch.setattr(running, "code_digest", lambda module: "other code")
     changed.append(key_of(one, SETTINGS[0], 0))
     assert len({base, *changed}) == len(changed) + 1
 
@@ -164,7 +163,7 @@ def test_digest_knows_code_from_comments_and_from_what_is_said(tmp_path: Path) -
     }
     for name, text in texts.items():
         (tmp_path / name).write_text(text, encoding="utf-8")
-    a, b, c = (kept._digest_of(tmp_path / name) for name in texts)
+    a, b, c = (running._digest_of(tmp_path / name) for name in texts)
     assert a == b
     assert a != c
 
@@ -183,19 +182,19 @@ def small_tree(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     for name, text in texts.items():
         (tmp_path / name).parent.mkdir(exist_ok=True)
         (tmp_path / name).write_text(text, encoding="utf-8")
-    monkeypatch.setattr(kept, "TREE", tmp_path)
-    kept.code_digest.cache_clear()
+    monkeypatch.setattr(running, "TREE", tmp_path)
+    running.code_digest.cache_clear()
     return tmp_path
 
 
 def test_a_family_rests_on_what_it_imports_early_or_late(small_tree: Path) -> None:
-    assert kept.modules_of("steelyard.proof.first") == {"steelyard.proof.first", "steelyard.infer.one", "steelyard.infer.two"}
-    assert kept.modules_of("steelyard.proof.second") == {"steelyard.proof.second", "steelyard.infer.three"}
+    assert running.modules_of("steelyard.proof.first") == {"steelyard.proof.first", "steelyard.infer.one", "steelyard.infer.two"}
+    assert running.modules_of("steelyard.proof.second") == {"steelyard.proof.second", "steelyard.infer.three"}
 
 
 def test_an_edit_costs_the_families_that_import_it_and_no_others(small_tree: Path) -> None:
     def keys() -> tuple[str, str]:
-        for cached in (kept.code_digest, kept._imports, kept._digest_of):
+        for cached in (running.code_digest, running._imports, running._digest_of):
             cached.cache_clear()
         first, second = (key_of(replace(claim(), module=f"steelyard.proof.{name}"), SETTINGS[0], 0) for name in ("first", "second"))
         return first, second
@@ -210,7 +209,7 @@ def test_an_edit_costs_the_families_that_import_it_and_no_others(small_tree: Pat
 def test_every_claim_names_the_module_that_declares_it() -> None:
     places = {claim.module for claim in catalogue.every_claim()}
     assert places == {f"steelyard.proof.{family}" for family in catalogue.FAMILIES}
-    assert all(kept._file(place).exists() for place in places)
+    assert all(running._file(place).exists() for place in places)
 
 
 def test_state_that_cannot_be_written_is_told(tmp_path: Path) -> None:

@@ -6,9 +6,8 @@ import numpy as np
 import pytest
 
 import steelyard as sy
-from steelyard.infer.intervals.class_groups import class_groups
 from steelyard.infer.intervals.clusters import bell_mccaffrey, bell_mccaffrey_of
-from steelyard.infer.intervals.sums import groups_of
+from steelyard.infer.intervals.sums import class_groups, groups_of
 from steelyard.metrics.catalogue import parse
 from steelyard.metrics.sums import of_margins
 from steelyard.tally.sums import SparseRows, Sums

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.optimize import curve_fit
 
-from steelyard.infer.learning.power_law import FLATTEST, STEEPEST, fit_power_law
+from steelyard.infer.learning.learning_curve import FLATTEST, STEEPEST, fit_power_law
 
 SIZES = np.array([40, 60, 90, 130, 200, 300, 440, 640.0])
 

@@ -12,9 +12,8 @@ import numpy as np
 import pytest
 
 from steelyard.errors import DataError, UsageError
-from steelyard.infer.sequential.profile_courses import along_courses, profiles, spent_by
 from steelyard.infer.sequential.profile_mcnemar import KAPPA, ProfileCourse, ProfileMcNemar, information_needed, pass_bound, profile
-from steelyard.infer.sequential.sequential_cost import expected_items
+from steelyard.infer.sequential.sequential_cost import along_courses, expected_items, profiles, spent_by
 from steelyard.infer.sequential.spending import spent
 
 BATCHES = (1, 7, 32, 64)

@@ -1,4 +1,4 @@
-"""How much may be drawn by default: beyond it, the delta method answers in one pass over the cells."""
+"""How much may be drawn by default: beyond it, the delta method answers in one pass over the cells. Apart from `bootstrap`: no NumPy."""
 
 from __future__ import annotations
 
