@@ -337,3 +337,44 @@ def test_impossible_questions_are_advice() -> None:
 
 def test_ten_million_items_are_the_default_cap() -> None:
     assert search.CAP == 10_000_000
+
+
+# ---- few looks ---------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("n", [40, 1000, 30_000])
+@pytest.mark.parametrize(("module", "function"), [(power, "mcnemar_power"), (rule_out, "rule_out_power")])
+def test_an_alpha_takes_few_looks_at_the_power(module: object, function: str, n: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    looks, ask = [], getattr(module, function)
+
+    def counted(*args: object) -> object:
+        looks.append(args)
+        return ask(*args)
+
+    monkeypatch.setattr(module, function, counted)
+    theta = 2 * math.sqrt(0.1 / n)
+    found = power.mcnemar_alpha(n, 0.1, theta, 0.2) if module is power else rule_out.rule_out_alpha(n, 0.1, theta, 0.2)
+    assert 0 < found < 1
+    assert len(looks) <= 10
+
+
+def test_drops_of_many_sizes_work_out_who_may_disagree_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    looks, ask = [], power.critical_losses
+    monkeypatch.setattr(power, "critical_losses", lambda *args: (looks.append(args), ask(*args))[1])
+    alone = [float(power.mcnemar_thetas([n], 0.1, 0.05, 0.2)[0]) for n in (100, 1000, 20_000)]
+    looks.clear()
+    assert power.mcnemar_thetas([100, 1000, 20_000], 0.1, 0.05, 0.2).tolist() == pytest.approx(alone, rel=1e-12)
+    assert len(looks) == 1
+
+
+def test_a_size_that_rules_out_is_found_by_few_looks(monkeypatch: pytest.MonkeyPatch) -> None:
+    looks, ask = [], rule_out._rule_out_along
+
+    def counted(discordance: float, theta: float, z: float, first: int, count: int) -> search.FloatArray:
+        looks.append(count)
+        return ask(discordance, theta, z, first, count)
+
+    monkeypatch.setattr(rule_out, "_rule_out_along", counted)
+    rule_out.rule_out_items(0.05, 0.005, 0.05, 0.2)
+    assert sum(count == 1 for count in looks) <= 10
+    assert sum(looks) <= 10 + 2 * 400 + 1  # and one stretch of two teeth to either side

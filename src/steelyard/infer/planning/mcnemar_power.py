@@ -9,23 +9,26 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
+from typing import NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 
 from steelyard.errors import UsageError
 from steelyard.infer.normal import STANDARD
 from steelyard.infer.planning.search import (
     CAP,
+    LEVELS,
     ROUNDING,
     FloatArray,
     IntArray,
     SizeFound,
+    alpha_bracket,
     binomial_stretches,
     binomial_weights,
     first_jump,
     mixture_search,
     mixture_value,
-    narrowed,
     running_sums,
     whole_between,
 )
@@ -166,9 +169,12 @@ def mcnemar_thetas(
     theta = _by_formula(n, discordance, healthy, -STANDARD.inv_cdf(level), STANDARD.inv_cdf(target), most)
     low, high = np.zeros(n.size), np.full(n.size, np.inf)
     left = np.arange(n.size)
+    counts = None
     while left.size:
         here = theta[left]
-        power, slope = _power_and_slope(n[left], discordance, here, alpha, test, alternative, healthy)
+        if counts is None or healthy:  # else the drop does not move how many items disagree
+            counts = _disagreeing(n[left], discordance + here if healthy else np.full(n.size, discordance), alpha, test, alternative)
+        power, slope = _power_and_slope(counts, n[left], discordance, here, alternative, healthy)
         enough = power >= target
         theta[left[~enough & (here >= most)]] = np.nan
         high[left[enough]], low[left[~enough]] = here[enough], here[~enough]
@@ -179,15 +185,17 @@ def mcnemar_thetas(
         there = np.where(inside, here + step, np.where(high[left] < np.inf, (low[left] + high[left]) / 2, most))
         going = ~np.isnan(theta[left])
         theta[left[going]] = there[going]
-        left = left[going & ~(abs(there - here) <= NEAR * here)]
+        going &= ~(abs(there - here) <= NEAR * here)
+        left = left[going]
+        counts = counts if going.all() else counts.of(going)
     return theta
 
 
 def mcnemar_alpha(n: int, discordance: float, theta: float, beta: float, test: str = "mcnemar-midp", alternative: str = "less") -> float:
     """The smallest alpha at which n items find a drop of theta with power 1 - beta.
 
-    Power is a step function of alpha, rising: it jumps where a number of losses begins to be rejected. Bisection of the logarithm
-    leaves few jumps to sort out. The power at that alpha may exceed 1 - beta. Undefined: alpha below 1 is not enough, or 1e-300
+    Power is a step function of alpha, rising: it jumps where a number of losses begins to be rejected. A narrow bracket leaves few
+    jumps to sort out. The power at that alpha may exceed 1 - beta. Undefined: alpha below 1 is not enough, or 1e-300
     is more than enough (error).
     Reference: Connor1987.
 
@@ -195,27 +203,32 @@ def mcnemar_alpha(n: int, discordance: float, theta: float, beta: float, test: s
     0.0491
     """
     target = 1 - a_probability("beta", beta) - ROUNDING
-    low, high = math.log(1e-300), math.log(1 - 1e-9)
-    if mcnemar_power(n, discordance, theta, math.exp(high), test, alternative) < target:
+    two = alternative == "two-sided"
+
+    def power(alpha: float) -> float:
+        return mcnemar_power(n, discordance, theta, alpha, test, alternative)
+
+    own = math.sqrt(max(1 - theta**2 / discordance, 0.0))  # the standard error under the drop beside that without it
+    z = theta * math.sqrt(n / discordance) - STANDARD.inv_cdf(target) * own
+    low, high = alpha_bracket(power, target, z, own, 2 if two else 1)
+    if high >= math.exp(LEVELS[1]) and power(high) < target:
         raise UsageError(f"cannot reach power {1 - beta:.4g} with {n:,} items", need="more items, whatever the alpha")
-    if mcnemar_power(n, discordance, theta, math.exp(low), test, alternative) >= target:
+    base = power(low)
+    if base >= target:
         raise UsageError(
             "cannot name the smallest alpha",
             got=f"power {1 - beta:.4g} even at 1e-300 with {n:,} items",
             need="fewer items or a smaller theta",
         )
-    low, high = narrowed(lambda level: mcnemar_power(n, discordance, theta, math.exp(level), test, alternative) >= target, low, high)
-    base = np.array([mcnemar_power(n, discordance, theta, math.exp(low), test, alternative)])
     start, weights = binomial_weights(n, discordance)
     d = np.arange(start, start + weights.size)
-    most, least = (critical_losses(d, math.exp(level), test, alternative) for level in (low, high))
+    most, least = (critical_losses(d, alpha, test, alternative) for alpha in (low, high))
     cells, above = whole_between(least, most)
     among, lost, share = d[cells], above - 1, (discordance + theta) / (2 * discordance)
     tails = at_least(among, lost, 0.5) - (coin(among, lost) / 2 if test == "mcnemar-midp" else 0)
-    two = alternative == "two-sided"
     gains = sum(at_least(among, lost, s) - at_least(among, lost + 1, s) for s in ((share, 1 - share) if two else (share,)))
     levels = tails * (2 if two else 1)
-    return float(first_jump(np.zeros_like(cells), levels, weights[cells] * gains, base, target, np.array([math.exp(high)]))[0])
+    return float(first_jump(np.zeros_like(cells), levels, weights[cells] * gains, np.array([base]), target, np.array([high]))[0])
 
 
 def _conditional_power(discordance: float, theta: float, alpha: float, test: str, alternative: str) -> Callable[[IntArray], FloatArray]:
@@ -224,43 +237,42 @@ def _conditional_power(discordance: float, theta: float, alpha: float, test: str
     _level(alpha, test, alternative)
     share = (discordance + theta) / (2 * discordance)
 
-    return lambda d: _rejected(d, critical_losses(d, alpha, test, alternative), np.full(d.size, share), alternative)[0]
+    def power(d: IntArray) -> FloatArray:
+        critical = critical_losses(d, alpha, test, alternative)
+        found = neighbouring_tails(d, critical, share)[0]
+        return found + neighbouring_tails(d, critical, 1 - share)[0] if alternative == "two-sided" else found
+
+    return power
 
 
-def _rejected(d: IntArray, k: IntArray, share: FloatArray, alternative: str) -> tuple[FloatArray, FloatArray]:
-    """The chance of at least k losses among D, of as few if there are two sides too; and its slope in the share of losses."""
-    found, rises = neighbouring_tails(d, k, share)
-    if alternative != "two-sided":
-        return found, rises
-    other, falls = neighbouring_tails(d, k, 1 - share)
-    return found + other, rises - falls
-
-
-def neighbouring_tails(d: IntArray, k: IntArray, share: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """P(X >= k) for X ~ Binomial(D, share), and its slope in the share: `at_least`, at a tenth of its cost where neighbours follow.
+def neighbouring_tails(d: IntArray, k: IntArray, share: float | FloatArray) -> tuple[FloatArray, FloatArray]:
+    """P(X >= k) for X ~ Binomial(D, share), and P(X = k - 1): `at_least`, at a tenth of its cost where neighbours follow.
 
     Neighbours are D and D + 1 of one share with k that stays or grows by 1, as critical losses do. Formula: with p = P(X = k - 1),
     the tail grows by share p (1 - up (D + 1) / k), up = 0 or 1, and p becomes p (D + 1) share / k where k grows, p (D + 1)
-    (1 - share) / (D + 2 - k) where not. One incomplete Beta begins each stretch of neighbours.
+    (1 - share) / (D + 2 - k) where not. One incomplete Beta begins each stretch of neighbours. The tail's slope in the share
+    is p (D + 1 - k) / (1 - share).
 
-    >>> neighbouring_tails(np.array([4, 5, 6]), np.array([3, 3, 4]), np.full(3, 0.5))[0].tolist()
+    >>> neighbouring_tails(np.array([4, 5, 6]), np.array([3, 3, 4]), 0.5)[0].tolist()
     [0.3125, 0.5, 0.34375]
     """
     if not d.size:
         return np.empty(0), np.empty(0)
-    up = np.append(k[1:] - k[:-1], 0)
-    follows = (d[1:] == d[:-1] + 1) & ((up[:-1] == 0) | (up[:-1] == 1)) & (share[1:] == share[:-1]) & (k[:-1] > 0) & (k[1:] > 0)
-    follows[ANCHORED - 1 :: ANCHORED] = False
-    starts = np.append(0, np.flatnonzero(~follows) + 1)
+    up = np.diff(k, append=k[-1])
     grows = up == 1
+    follows = (np.diff(d) == 1) & (grows | (up == 0))[:-1] & (k[:-1] > 0)
+    follows[ANCHORED - 1 :: ANCHORED] = False
+    if isinstance(share, np.ndarray):
+        follows &= share[1:] == share[:-1]
+    starts = np.append(0, np.flatnonzero(~follows) + 1)
     s, q = np.maximum(share, NEVER), np.maximum(1 - share, NEVER)
-    more = (d + 1) / np.where(grows, np.maximum(k, 1), np.maximum(d + 2 - k, 1))
-    tail = at_least(d[starts], k[starts], share[starts])
+    more = (d + 1) / np.maximum(np.where(grows, k, d + 2 - k), 1)
+    first = share[starts] if isinstance(share, np.ndarray) else share
+    tail = at_least(d[starts], k[starts], first)
     with np.errstate(divide="ignore"):
-        log_point = np.log(at_least(d[starts], k[starts] - 1, share[starts]) - tail)
-    log_step = np.log(more * np.where(grows, s, q))
-    points = np.exp(running_sums(log_point, log_step, starts))
-    return running_sums(tail, s * points * np.where(grows, 1 - more, 1.0), starts), points * (d + 1 - k) / q
+        log_point = np.log(at_least(d[starts], k[starts] - 1, first) - tail)
+    points = np.exp(running_sums(log_point, np.log(more * np.where(grows, s, q)), starts))
+    return running_sums(tail, s * points * np.where(grows, 1 - more, 1.0), starts), points
 
 
 def _by_formula(n: IntArray, discordance: float, healthy: bool, z_alpha: float, z_power: float, most: float) -> FloatArray:
@@ -273,20 +285,42 @@ def _by_formula(n: IntArray, discordance: float, healthy: bool, z_alpha: float, 
     return theta
 
 
-def _power_and_slope(
-    n: IntArray, discordance: float, theta: FloatArray, alpha: float, test: str, alternative: str, healthy: bool
-) -> tuple[FloatArray, FloatArray]:
-    """The power of each n to find its theta, and how fast it rises with theta."""
-    psi = discordance + theta if healthy else np.full(n.size, discordance)
+class _Counts(NamedTuple):
+    """Of several n, one after the other: how many items may disagree, their chances, the critical losses; and how many belong to each n."""
+
+    d: IntArray
+    weights: FloatArray
+    critical: IntArray
+    lengths: IntArray
+
+    def of(self, kept: npt.NDArray[np.bool_]) -> _Counts:
+        cells = np.repeat(kept, self.lengths)
+        return _Counts(self.d[cells], self.weights[cells], self.critical[cells], self.lengths[kept])
+
+
+def _disagreeing(n: IntArray, psi: FloatArray, alpha: float, test: str, alternative: str) -> _Counts:
     d, weights, starts = binomial_stretches(n, psi)
     low, high = int(d.min()), int(d.max())
     table = np.arange(low, high + 1) if high - low < d.size else d  # what several stretches share is looked up once
     k = critical_losses(table, alpha, test, alternative)
-    k = k if table is d else k[d - low]
-    share = np.minimum((psi + theta) / (2 * psi), 1.0)
+    return _Counts(d, weights, k if table is d else k[d - low], np.diff([*starts.tolist(), d.size]))
+
+
+def _power_and_slope(
+    counts: _Counts, n: IntArray, discordance: float, theta: FloatArray, alternative: str, healthy: bool
+) -> tuple[FloatArray, FloatArray]:
+    """The power of each n to find its theta, and how fast it rises with theta."""
+    d, weights, k, lengths = counts
+    starts = np.cumsum(lengths) - lengths
+    psi = discordance + theta if healthy else np.full(n.size, discordance)
+    share = np.repeat(np.minimum((psi + theta) / (2 * psi), 1.0), lengths)
     of_share = (discordance / (2 * psi * psi)) if healthy else 1 / (2 * psi)
-    lengths = np.diff([*starts.tolist(), d.size])
-    tail, slope = _rejected(d, k, np.repeat(share, lengths), alternative)
+    tail, point = neighbouring_tails(d, k, share)
+    slope = point / np.maximum(1 - share, NEVER)
+    if alternative == "two-sided":
+        other, point = neighbouring_tails(d, k, 1 - share)
+        tail, slope = tail + other, slope - point / share
+    slope *= d + 1 - k
     power = np.add.reduceat(weights * tail, starts)
     rises = np.add.reduceat(weights * slope, starts) * of_share
     if healthy:  # the more items disagree, the more of them there are to tell from

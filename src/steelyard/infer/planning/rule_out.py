@@ -16,15 +16,16 @@ from steelyard.infer.planning.mcnemar_power import a_probability, at_least, chec
 from steelyard.infer.planning.search import (
     BLOCK,
     CAP,
+    LEVELS,
     ROUNDING,
     FloatArray,
     IntArray,
     SizeFound,
+    alpha_bracket,
     binomial_stretches,
     binomial_weights,
     counts_that_matter,
     first_jump,
-    narrowed,
     rising_roots,
     rough_search,
     whole_between,
@@ -106,12 +107,14 @@ def rule_out_thetas(sizes: Sequence[int], discordance: float, alpha: float, beta
 
     def chance(theta: FloatArray) -> tuple[IntArray, FloatArray]:
         losses = passing_losses(n[owner], d, theta[owner], z)
-        return losses, np.add.reduceat(weights * (1 - neighbouring_tails(d, losses + 1, np.full(d.size, 0.5))[0]), starts)
+        return losses, np.add.reduceat(weights * (1 - neighbouring_tails(d, losses + 1, 0.5)[0]), starts)
 
     one, power_z = np.sqrt(discordance / n), STANDARD.inv_cdf(target)
     about = np.clip((z + power_z) * one, SMALLEST, 0.5)
-    about = np.clip(about + (power_z - ndtri(np.clip(chance(about)[1], 1e-3, 1 - 1e-3))) * one, SMALLEST, 0.5)
-    low, high = np.maximum(about * 0.99 - 1 / n, SMALLEST), np.minimum(about * 1.01 + 1 / n, LARGEST)
+    for _ in range(2):
+        about = np.clip(about + (power_z - ndtri(np.clip(chance(about)[1], 1e-3, 1 - 1e-3))) * one, SMALLEST, 0.5)
+    reach = 0.001 * about + 1 / n / (1 + np.sqrt(n * discordance * (1 - discordance)) / 4)  # the more counts, the smaller the jumps
+    low, high = np.maximum(about - reach, SMALLEST), np.minimum(about + reach, LARGEST)
     while True:
         (least, missed), (most, met) = chance(low), chance(high)
         down, up = (missed >= target) & (low > SMALLEST), (met < target) & (high < LARGEST)
@@ -138,18 +141,20 @@ def rule_out_alpha(n: int, discordance: float, theta: float, beta: float) -> flo
     from scipy.special import ndtr
 
     target = 1 - a_probability("beta", beta) - ROUNDING
-    low, high = math.log(1e-300), math.log(1 - 1e-9)
-    if rule_out_power(n, discordance, theta, math.exp(high)) < target:
+
+    def power(alpha: float) -> float:
+        return rule_out_power(n, discordance, theta, alpha)
+
+    low, high = alpha_bracket(power, target, theta * math.sqrt(n / discordance) - STANDARD.inv_cdf(target), 1.0, 1)
+    if high >= math.exp(LEVELS[1]) and power(high) < target:
         raise UsageError(f"cannot rule out {theta:g} with {n:,} items", need="more items, whatever the alpha")
-    low, high = narrowed(lambda level: rule_out_power(n, discordance, theta, math.exp(level)) >= target, low, high)
     start, weights = binomial_weights(n, discordance)
     d = np.arange(start, start + weights.size)
-    least, most = (passing_losses(n, d, theta, -STANDARD.inv_cdf(math.exp(level))) for level in (low, high))
+    least, most = (passing_losses(n, d, theta, -STANDARD.inv_cdf(alpha)) for alpha in (low, high))
     cells, lost = whole_between(least, most)
-    base = np.array([rule_out_power(n, discordance, theta, math.exp(low))])
     levels = ndtr(-_tango_z(n, d[cells], lost, theta)) * (1 + ROUNDING)
     gains = weights[cells] * coin(d[cells], lost)
-    return float(first_jump(np.zeros_like(cells), levels, gains, base, target, np.array([math.exp(high)]))[0])
+    return float(first_jump(np.zeros_like(cells), levels, gains, np.array([power(low)]), target, np.array([high]))[0])
 
 
 def passing_losses(n: int | IntArray, discordant: IntArray, theta: float | FloatArray, z: float) -> IntArray:
@@ -163,9 +168,14 @@ def passing_losses(n: int | IntArray, discordant: IntArray, theta: float | Float
     d = np.asarray(discordant, dtype=np.int64)
     gap = z * np.sqrt(np.maximum(d, 1)) - n * theta
     for _ in range(3):  # gains minus losses at which z is met: a fixed point that contracts fast
-        losses = np.clip((d - gap) / 2, 0, d)
+        before, losses = gap, np.clip((d - gap) / 2, 0, d)
         gap = z * np.sqrt(_variance(n, d, losses, theta)) - n * theta
-    return _settle(n, d, np.clip(np.floor((d - gap) / 2), -1, d).astype(np.int64), theta, z)
+    start = (d - gap) / 2
+    out: IntArray = np.clip(np.floor(start), -1, d).astype(np.int64)
+    moving = np.flatnonzero(abs(start - np.rint(start)) < 1e-6 + 4 * abs(gap - before))  # the last step, and four more like it
+    n, theta = n[moving] if isinstance(n, np.ndarray) else n, theta[moving] if isinstance(theta, np.ndarray) else theta
+    out[moving] = _settle(n, d[moving], out[moving], theta, z)
+    return out
 
 
 def _settle(n: int | IntArray, d: IntArray, losses: IntArray, theta: float | FloatArray, z: float) -> IntArray:
@@ -205,7 +215,7 @@ def _rule_out_block(discordance: float, theta: float, z: float, first: int, coun
     d = np.arange(start, counts_that_matter(first + count - 1, discordance)[1] + 1)
     weights = np.concatenate([weights, np.zeros(len(d) - len(weights))])
     losses = passing_losses(np.maximum(d, first), d, theta, z)  # more disagreements than items wait until there are items
-    passing = 1 - at_least(d, losses + 1, 0.5)
+    passing = 1 - neighbouring_tails(d, losses + 1, 0.5)[0]
     places, whens, chances = _changes(d, losses, theta, z, first, count)
     out = np.empty(count)
     done = 0

@@ -25,6 +25,7 @@ CAP = 10_000_000  # beyond this many items a plan is not a plan
 ROUNDING = 1e-12  # sums of thousands of weights: less than this below the target is the target
 BLOCK = 256
 FIRST_COUNTS = 512
+LEVELS = math.log(1e-300), math.log(1 - 1e-9)  # of the alphas that are looked at
 LOOK_AHEAD = 65_536  # so many counts without success: ask at the cap before going on
 
 
@@ -168,7 +169,9 @@ def rising_roots(f: Callable[[FloatArray], FloatArray], low: FloatArray, high: F
     return high
 
 
-def rising_root(f: Callable[[float], float], low: float, high: float, *, at_low: float, relative: float) -> float:
+def rising_root(
+    f: Callable[[float], float], low: float, high: float, *, at_low: float, relative: float, at_high: float | None = None
+) -> float:
     """Where a smooth f rises through 0 between low, where it is `at_low` < 0, and high; high itself if f is below 0 there too.
 
     Formula: false position, an end that stays put counting half (Illinois), every third step a bisection. The answer is
@@ -177,7 +180,7 @@ def rising_root(f: Callable[[float], float], low: float, high: float, *, at_low:
     >>> round(rising_root(lambda x: x * x - 2, 0.0, 2.0, at_low=-2.0, relative=1e-12), 10)
     1.4142135624
     """
-    at_high = f(high)
+    at_high = f(high) if at_high is None else at_high
     stayed = 0
     for turn in itertools.count(1):
         width = high - low
@@ -212,7 +215,7 @@ def mixture_search(g: PerCount, share: float, target: float, *, cap: int = CAP) 
     """The first and the stable n for E[g(M)] >= target, M ~ Binomial(n, share).
 
     Formula: the running maximum of g lies above it, the running minimum from the right below, and both rise; so do
-    their expectations in n, because Binomials are stochastically ordered. Bisection on each gives a bracket outside
+    their expectations in n, because Binomials are stochastically ordered. Where each crosses the target gives a bracket outside
     which the answer is known; inside, E[g(M)] goes from n to n + 1 by g(m) <- (1 - share) g(m) + share g(m + 1).
     Assumes: g lies in [0, 1] and, beyond the counts looked at, does not fall below its minimum over their last third,
     which exceeds the target by a quarter of what is left to 1. Undefined: no n up to `cap` meets the target for good; an error.
@@ -225,8 +228,9 @@ def mixture_search(g: PerCount, share: float, target: float, *, cap: int = CAP) 
     roof = np.maximum.accumulate(values)
     floor = np.minimum.accumulate(np.minimum(values, values[_last_third(values)].min())[::-1])[::-1]
     about = math.ceil(int((values >= target - ROUNDING).argmax()) / share)
-    low = _first_met(lambda n: _expectation(roof, 1.0, n, share) >= target - ROUNDING, about, cap)
-    high = _first_met(lambda n: _expectation(floor, float(floor[-1]), n, share) >= target, low, cap)
+    step = math.isqrt(about) // 4
+    low = _crossing(lambda n: _expectation(roof, 1.0, n, share) - (target - ROUNDING), about, cap, step)
+    high = _crossing(lambda n: _expectation(floor, float(floor[-1]), n, share) - target, low, cap, step)
     missing = counts_that_matter(high, share)[1] + BLOCK + 1 - len(values)
     if missing > 0:
         values = np.concatenate([values, g(np.arange(len(values), len(values) + missing))])
@@ -238,7 +242,7 @@ def mixture_search(g: PerCount, share: float, target: float, *, cap: int = CAP) 
 def rough_search(values: Stretch, target: float, *, guess: int, period: int, cap: int = CAP) -> SizeFound:
     """The first and the stable n of a criterion that rises but for small teeth, where no envelope is at hand.
 
-    A crossing is bisected, then a stretch around it is evaluated, at least `period` to either side, all smaller n while
+    A crossing is found by false position, then a stretch around it is evaluated, at least `period` to either side, all smaller n while
     they are few. It is doubled until its outer halves clear the target by their deepest fall, the largest drop from a
     value to a later one. Assumes: further out no fall is deeper. Undefined: not met up to `cap`; an error.
 
@@ -247,18 +251,12 @@ def rough_search(values: Stretch, target: float, *, guess: int, period: int, cap
     (62, 64)
     """
 
-    def met(n: int) -> bool:
-        return bool(values(n, 1)[0] >= target - ROUNDING)
+    def short(n: int) -> float:
+        return float(values(n, 1)[0]) - target + ROUNDING
 
-    top = min(max(guess, 1), cap)
-    while not met(top):
-        if top == cap:
-            raise _out_of_reach(target, cap, float(values(cap, 1)[0]))
-        top = min(2 * top, cap)
-    bottom = top // 2
-    while bottom >= 1 and met(bottom):
-        top, bottom = bottom, bottom // 2
-    crossing = _bisect(met, top, bottom + 1)
+    crossing = _crossing(short, guess, cap, step=guess // 32, near=max(1, period // 16))  # the stretch around it is looked at anyway
+    if crossing == cap and short(cap) < 0:
+        raise _out_of_reach(target, cap, short(cap) + target)
     reach = max(period, crossing if crossing < 4 * BLOCK else 32)  # among small numbers teeth are deep: see them all
     while True:
         low, high = max(1, crossing - reach), min(cap, crossing + reach)
@@ -334,33 +332,54 @@ def _along(values: FloatArray, share: float, first: int, count: int) -> FloatArr
     return np.add.reduceat(np.stack(columns)[:, jumps] * chances, starts, axis=1).T.reshape(-1)[:count]
 
 
-def _first_met(met: Callable[[int], bool], about: int, cap: int) -> int:
-    """The smallest n up to cap for which a rising criterion is met, looked for around `about`; `cap` if none is."""
-    low = high = min(max(about, 1), cap)
-    step = max(1, math.isqrt(low) // 4)
+def _crossing(short: Callable[[int], float], guess: int, cap: int, step: int, near: int = 1) -> int:
+    """The smallest n up to cap at which a rising criterion is no longer below 0, give or take `near` - 1; `cap` if there is none.
+
+    Steps that double, outwards from the guess, then false position: few looks, because each costs a sum over all counts.
+    """
+    low = high = min(max(guess, 1), cap)
+    at_low = at_high = short(low)
+    step = max(step, 1)
+    while at_high < 0 and high < cap:
+        low, at_low, high, step = high, at_high, min(high + step, cap), 2 * step
+        at_high = short(high)
+    while at_low >= 0 and low > 1:
+        low, high, at_high, step = max(low - step, 1), low, at_low, 2 * step
+        at_low = short(low)
+    if at_low >= 0 or at_high < 0:
+        return low if at_low >= 0 else cap
+    return round(rising_root(lambda n: short(round(n)), low, high, at_low=at_low, at_high=at_high, relative=0.9 * near / high))
+
+
+def alpha_bracket(power: Callable[[float], float], target: float, z: float, slope: float, sides: int) -> tuple[float, float]:
+    """Two alphas, 5% apart at most, between which the power reaches the target: not yet at the first, at the second.
+
+    Begins where the normal formula puts it, `z` standard errors out, corrected by the power found there (`slope`: how far z moves
+    for a unit of the power's own z), and steps outwards. The ends are 1e-300 and 1: the first if the power is enough even there,
+    the second if it is enough nowhere else.
+
+    >>> low, high = alpha_bracket(lambda alpha: alpha**0.1, 0.75, 1.6, 1.0, 1)
+    >>> low < 0.75**10 <= high <= 1.06 * low
+    True
+    """
+    from scipy.special import log_ndtr, ndtri
+
+    def level(z: float) -> float:
+        return min(max(float(log_ndtr(-z)) + math.log(sides), LEVELS[0]), LEVELS[1])
+
+    def met(log_alpha: float) -> bool:
+        return power(math.exp(log_alpha)) >= target
+
+    z += slope * float(ndtri(min(max(power(math.exp(level(z))), 1e-9), 1 - 1e-9)) - ndtri(target))
+    low = high = level(z)
+    step = 0.02
     if met(low):
-        while low > 1 and met(max(1, low - step)):
-            low, high, step = max(1, low - step), max(1, low - step), 2 * step
-        return _bisect(met, high, max(1, low - step) + (low > 1))
-    while high < cap and not met(min(cap, high + step)):
-        high, step = min(cap, high + step), 2 * step
-    return _bisect(met, min(cap, high + step), min(cap, high + 1))
-
-
-def narrowed(met: Callable[[float], bool], low: float, high: float) -> tuple[float, float]:
-    """A bracket of where a rising criterion begins to be met, not met at low and met at high, halved until it is 0.05 wide."""
+        while low > LEVELS[0] and (low == high or met(low)):
+            low, high, step = max(low - step, LEVELS[0]), low, 2 * step
+    else:
+        while high < LEVELS[1] and (low == high or not met(high)):
+            low, high, step = high, min(high + step, LEVELS[1]), 2 * step
     while high - low > 0.05:
         middle = (low + high) / 2
         low, high = (low, middle) if met(middle) else (middle, high)
-    return low, high
-
-
-def _bisect(met: Callable[[int], bool], high: int, low: int = 1) -> int:
-    """The smallest n from low to high for which a rising criterion is met; `high` if none is."""
-    while low < high:
-        middle = (low + high) // 2
-        if met(middle):
-            high = middle
-        else:
-            low = middle + 1
-    return high
+    return math.exp(low), math.exp(high)
