@@ -204,3 +204,13 @@ def test_a_hundred_classes_stay_below_64_megabytes(method: str, each: int) -> No
     tracemalloc.stop()
     assert many < 64e6
     assert many < 1.1 * few
+
+
+def test_dealing_rare_cells_takes_little_room_beside_the_answer() -> None:
+    count = np.ones(1000, np.int64)
+    tracemalloc.start()
+    drawn = redraw(count, 500, np.random.default_rng(0))
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert drawn.sum(axis=1).tolist() == [1000] * 500
+    assert peak < 1.3 * drawn.nbytes

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import tracemalloc
 from dataclasses import replace
 
 import numpy as np
@@ -14,6 +15,7 @@ from scipy import stats
 import steelyard as sy
 from by_name import STATISTICS, item_rows, statistic
 from oracles import central_differences
+from steelyard.infer.intervals import sums as sums_module
 from steelyard.infer.intervals.sums import BUCKETS, bucketed, linearised, resampled, standard_error, student
 from steelyard.infer.resampling.bootstrap import Degenerate
 from steelyard.metrics.sums import QUOTIENT, of_margins
@@ -129,3 +131,14 @@ def test_degenerate() -> None:
 def test_student(df: float) -> None:
     for p in (0.6, 0.975, 0.9999):
         assert student(p, df) == pytest.approx(stats.t.ppf(p, df), rel=1e-9)
+
+
+def test_picking_units_holds_the_picks_and_little_else() -> None:
+    units = tally_items(np.random.default_rng(0).normal(size=(1000, 2)))
+    tracemalloc.start()
+    totals = sums_module._redrawn(units, 500, np.random.Generator(np.random.PCG64(1)))
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    picked = np.random.Generator(np.random.PCG64(1)).integers(0, 1000, size=(500, 1000), dtype=np.uint16)
+    assert np.array_equal(totals, np.stack([units.dense[:, column][picked].sum(axis=1) for column in range(2)], 1))
+    assert peak < 1.5 * picked.nbytes  # not a number for every pick

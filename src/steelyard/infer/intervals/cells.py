@@ -19,6 +19,7 @@ FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.int64]
 
 BLOCK = 500_000  # numbers in one block: 4 MB, a handful of temporaries stay under 64 MB
+CACHED = 16_384  # numbers that are worked on at once where the next ones need the same room: fresh memory costs more than the work
 RARE = 16  # cells below this count are drawn together, as items: a conditional binomial each would cost more
 
 
@@ -121,14 +122,17 @@ def redraw(count: IntArray, draws: int, rng: np.random.Generator) -> IntArray:
     out = np.zeros((draws, len(count)), np.int64)
     out[:, common] = drawn[:, :-1]
     cell_of_item = np.repeat(np.arange(len(rare)), count[rare])
-    rows = max(1, BLOCK // pool)  # callers bound the cells of a block; here a row costs a number per item, up to RARE - 1 times more
+    rows = max(1, CACHED // pool)  # callers bound the cells of a block; here a row costs a number per item, up to RARE - 1 times more
+    cells = rare if len(common) else slice(None)
     for start in range(0, draws, rows):
-        out[start : start + rows, rare] = _dealt(drawn[start : start + rows, -1], cell_of_item, len(rare), rng)
+        out[start : start + rows, cells] = _dealt(drawn[start : start + rows, -1], cell_of_item, len(rare), rng)
     return out
 
 
 def _dealt(items: IntArray, cell_of_item: IntArray, cells: int, rng: np.random.Generator) -> IntArray:
     """Row i: items[i] items drawn with replacement, counted by cell. By rows, so that memory follows the rows and not the draws."""
-    place = cell_of_item[rng.integers(0, len(cell_of_item), size=int(items.sum()))]
+    place = rng.integers(0, len(cell_of_item), size=int(items.sum()))
+    if cells < len(cell_of_item):
+        place = cell_of_item[place]
     place += np.repeat(np.arange(len(items)) * cells, items)
     return np.bincount(place, minlength=len(items) * cells).reshape(len(items), cells)

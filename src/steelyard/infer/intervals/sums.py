@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from steelyard.infer.intervals.cells import BLOCK, redraw
+from steelyard.infer.intervals.cells import BLOCK, CACHED, redraw
 from steelyard.infer.intervals.clusters import ClusterVariance, Groups, bell_mccaffrey_of, cluster_spread
 from steelyard.infer.normal import tail
 from steelyard.infer.resampling import bootstrap
@@ -205,8 +205,15 @@ def _redrawn(units: Sums, draws: int, rng: np.random.Generator) -> FloatArray:
         return redraw(units.count, draws, rng) @ rows
     picked = rng.integers(0, n, size=(draws, n), dtype=np.uint16)
     totals = np.tile(rows[0] * n, (draws, 1))
-    for column in varying:
-        totals[:, column] = np.repeat(rows[:, column], units.count)[picked].sum(axis=1)
+    of_unit = [np.repeat(rows[:, column], units.count) for column in varying]
+    step = max(1, CACHED // n)
+    place, number = np.empty((step, n), np.intp), np.empty((step, n))  # the same room again and again
+    for start in range(0, draws, step):
+        some = slice(start, min(start + step, draws))
+        here = place[: some.stop - start]
+        here[...] = picked[some]
+        for column, each in zip(varying, of_unit, strict=True):
+            np.take(each, here, out=number[: len(here)], mode="clip").sum(axis=1, out=totals[some, column])
     return totals
 
 
