@@ -1,4 +1,4 @@
-"""Every ratio that the issues name, with its target, met or not, and why not; beside peers, in one run.
+"""Every goal of speed and size with its target, met or not, and why not; beside peers, in one run.
 
     python -m benchmarks [PART ...] [--quick] [--list] [-o FILE.json] [--write]
 
@@ -88,7 +88,7 @@ def as_json(told: list[Told], facts: dict[str, Any]) -> dict[str, Any]:
         "goals": [
             {
                 "key": o.goal.key,
-                "issue": o.goal.issue,
+                "part": o.goal.part,
                 "name": o.goal.name,
                 "target": o.goal.target,
                 "met": o.met,

@@ -3,33 +3,34 @@
 from __future__ import annotations
 
 CAUSES = {
-    "2.macro-numpy-1e4": "four fifths of the time is NumPy's Generator.multinomial, 70 ns per cell and draw; another bit generator "
+    "measure.macro-numpy-1e4": "four fifths of the time is NumPy's Generator.multinomial, 70 ns per cell and draw; another bit generator "
     "does not change it, only compiled code would",
-    "2.macro-numpy-1e6": "the gather by hand takes 8 s here and took 18 s on the machine where the goal was set; ours costs the same",
-    "2.bca": "SciPy's jackknife fills an array of N x N: 3 to 7 s in the first call of a process, 1.2 to 2.3 s later, 11 s on the machine "
-    "where the goal was set",
-    "2.counting-sklearn": "int8 labels lie at the goal itself and fall to either side from run to run",
-    "2.posterior-time": "30 us in quiet runs; a busy machine slows ours and the peer alike",
-    "2.file-group-by": "ids must be unique, and sorted hashes prove it in about 0.75 s, where a GROUP BY over the ids took 2.8 s; "
+    "measure.macro-numpy-1e6": "the gather by hand takes 8 s here and took 18 s on the machine where the goal was set; ours costs the same",
+    "measure.bca": "SciPy's jackknife fills an array of N x N: 3 to 7 s in the first call of a process, 1.2 to 2.3 s later, 11 s on the "
+    "machine where the goal was set",
+    "measure.counting-sklearn": "int8 labels lie at the goal itself and fall to either side from run to run",
+    "measure.posterior-time": "30 us in quiet runs; a busy machine slows ours and the peer alike",
+    "files.group-by": "ids must be unique, and sorted hashes prove it in about 0.75 s, where a GROUP BY over the ids took 2.8 s; "
     "without an id column the ratio is 1",
-    "3.redraw-sklearn-1e4": "multinomial draws over some 270 joint cells are 90% of the time; the goal came from compiled code",
-    "3.redraw-sklearn-1e5": "the same: the loop takes 31 s on a quiet machine and 44 s on a busy one, ours 40 ms on both",
-    "3.sign-flip": "one matrix product of packed signs; the goal came from compiled code",
-    "4.search": "the exact size of Tango's interval is enumerated near 100,000 items; searches by McNemar's test stay below the goal",
-    "6.join-csv-memory": "DuckDB's join fills the memory it may use: with --memory 800MB, the default, the goal is met on a quiet machine",
-    "6.join-jsonl-cpu": "the file is parsed twice: once to prove that the strict reader would agree, once to join",
-    "7.throughput": "the only goal on the clock besides pages and reports: on a busy machine the threads wait for a core",
-    "8.first-paint": "server time on the clock: the overview groups over the whole table, and a busy machine doubles it",
-    "9.errorbars": "`sy.compare` matches ids, checks, warns and computes what the report needs; errorbars takes two arrays as they come; "
-    "the functions inside `sy.compare` are faster than errorbars' (the row without a target)",
-    "9.scipy-bootstrap": "real scores have as many cells as items, so counting first buys nothing: both pick units by index",
-    "9.statgate": "for a few hundred real scores both pick units by index, and ours also matches ids and checks",
-    "9.importance": "ours solves for both ends to 1e-12; the sampler's draws are worth a thousand, an error in the second digit",
-    "own.accuracy-scipy": "ours is a whole `sy.measure` (roles, checks, warnings, signature) of 0.3 to 0.7 ms with a flat profile; "
+    "compare.redraw-sklearn-1e4": "multinomial draws over some 270 joint cells are 90% of the time; the goal came from compiled code",
+    "compare.redraw-sklearn-1e5": "the same: the loop takes 31 s on a quiet machine and 44 s on a busy one, ours 40 ms on both",
+    "compare.sign-flip": "one matrix product of packed signs; the goal came from compiled code",
+    "plan.search": "the exact size of Tango's interval is enumerated near 100,000 items; searches by McNemar's test stay below the goal",
+    "huge.join-csv-memory": "DuckDB's join fills the memory it may use: with --memory 800MB, the default, the goal is met on a "
+    "quiet machine",
+    "huge.join-jsonl-cpu": "the file is parsed twice: once to prove that the strict reader would agree, once to join",
+    "endpoint.throughput": "the only goal on the clock besides pages and reports: on a busy machine the threads wait for a core",
+    "serve.first-paint": "server time on the clock: the overview groups over the whole table, and a busy machine doubles it",
+    "peers.errorbars": "`sy.compare` matches ids, checks, warns and computes what the report needs; errorbars takes two arrays as they "
+    "come; the functions inside `sy.compare` are faster than errorbars' (the row without a target)",
+    "peers.scipy-bootstrap": "real scores have as many cells as items, so counting first buys nothing: both pick units by index",
+    "peers.statgate": "for a few hundred real scores both pick units by index, and ours also matches ids and checks",
+    "peers.importance": "ours solves for both ends to 1e-12; the sampler's draws are worth a thousand, an error in the second digit",
+    "measure.accuracy-scipy": "ours is a whole `sy.measure` (roles, checks, warnings, signature) of 0.3 to 0.7 ms with a flat profile; "
     "SciPy's time jumps between 80 and 200 ms with the state of the memory allocator",
-    "own.labels-time": "macro-F1 of 10,000 labels in 10,000 items: the bootstrap of each system's own interval is drawn, has no answer "
+    "labels.time": "macro-F1 of 10,000 labels in 10,000 items: the bootstrap of each system's own interval is drawn, has no answer "
     "for classes of so few items, and is drawn once more: 4 x 10,000 draws over 10,000 cells, nine tenths of the time, for no interval; "
     "beyond 10,000 cells it is not drawn, so that 100,000 labels cost less",
-    "own.labels-rows": "the calls of functions grow 11 to 14 times for 10 times the items, because 100,000 different integers are sorted "
+    "labels.rows": "the calls of functions grow 11 to 14 times for 10 times the items, because 100,000 different integers are sorted "
     "and encoded where 10,000 are taken as they are; the garbage collector adds to it: without it, N^1.14 in measure and N^1.25 in compare",
 }

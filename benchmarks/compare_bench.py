@@ -1,7 +1,8 @@
 """Two systems on the same items: tests and intervals beside scikit-learn, SciPy and NumPy by hand, and two files beside DuckDB's join.
 
-Ours is timed from the label arrays: one counting pass, then the test on the joint table. Every duel also checks the answer: p-values
-and ends of intervals within Monte Carlo error of the peer's, joint tables equal cell by cell.
+Ours are the functions inside `sy.compare` that do what the peer does: from label arrays one counting pass, then the test on the
+joint table. Every duel also checks the answer: p-values and ends of intervals within Monte Carlo error of the peer's, joint tables
+equal cell by cell.
 """
 
 from __future__ import annotations
@@ -129,9 +130,9 @@ def resampled(data: Three, f1: Callable[[Ints, Ints], float]) -> Callable[[np.ra
 def macro_f1(*, quick: bool) -> Iterator[Row]:
     rounds = 2 if quick else 5
     plan = {  # N: draws of sklearn, of NumPy by hand; goals of the randomization against both, of the bootstrap against sklearn
-        10_000: (30, 300, "3.swap-sklearn-1e4", "3.swap-numpy-1e4", "3.redraw-sklearn-1e4"),
-        100_000: (12, 60, "3.swap-sklearn-1e5", "3.swap-numpy-1e5", "3.redraw-sklearn-1e5"),
-        1_000_000: (3, 12, "3.swap-sklearn-1e6", "3.swap-numpy-1e6", "3.redraw-sklearn-1e6"),
+        10_000: (30, 300, "compare.swap-sklearn-1e4", "compare.swap-numpy-1e4", "compare.redraw-sklearn-1e4"),
+        100_000: (12, 60, "compare.swap-sklearn-1e5", "compare.swap-numpy-1e5", "compare.redraw-sklearn-1e5"),
+        1_000_000: (3, 12, "compare.swap-sklearn-1e6", "compare.swap-numpy-1e6", "compare.redraw-sklearn-1e6"),
     }
     for n, (of_sklearn, of_hand, goal, goal_hand, goal_boot) in plan.items():
         data = two(n)
@@ -191,7 +192,7 @@ def accuracy(*, quick: bool) -> Iterator[Row]:
     for p in answers:
         same_share("accuracy", ours(), p, 9999, math.inf)
     note = "exact p of McNemar beside the peer's default 9,999 permutations, in batches of 500 (unbatched it needs 1.6 GB)"
-    yield at_least("3.exact-scipy", "accuracy of two systems, N=10,000, exact test: scipy.stats.permutation_test", fight, note)
+    yield at_least("compare.exact-scipy", "accuracy of two systems, N=10,000, exact test: scipy.stats.permutation_test", fight, note)
 
 
 def signs(*, quick: bool) -> Iterator[Row]:
@@ -208,12 +209,12 @@ def signs(*, quick: bool) -> Iterator[Row]:
         peer = Peer(one, draws)
         fight = duel(ours, peer, 2 if quick else 5, scale=peer.scale)
         same_share("sign flip", ours().p_value, float(np.mean(np.abs(peer.drawn) >= abs(gap.mean()))), len(peer.drawn), DRAWS)
-        yield at_least("3.sign-flip", f"sign flip of real scores, N={n:,}, B=1,000: naive NumPy", fight, peer.note)
+        yield at_least("compare.sign-flip", f"sign flip of real scores, N={n:,}, B=1,000: naive NumPy", fight, peer.note)
 
 
 def groups(*, quick: bool) -> Iterator[Row]:
     """The peer draws groups and puts their items one after the other."""
-    for n, units, draws, goal in ((1_000_000, 1000, 10, "3.groups"), (100_000, 5000, 50, None)):
+    for n, units, draws, goal in ((1_000_000, 1000, 10, "compare.groups"), (100_000, 5000, 50, None)):
         rng = np.random.default_rng(4)
         unit = np.arange(n) // (n // units)
         base = rng.normal(size=units)[unit]
@@ -250,7 +251,7 @@ def counting(*, quick: bool) -> Iterator[Row]:
 
         fight = duel(ours, bare, 3 if quick else 5, repeats=3, peer_repeats=3)
         title = f"McNemar and Tango, N=10,000,000 {np.dtype(kind).name}: one counting pass (bincount of a joint code)"
-        yield at_most("3.mcnemar-counting", title, fight)
+        yield at_most("compare.mcnemar-counting", title, fight)
 
 
 # ---- files ---------------------------------------------------------------------------------------------------------
@@ -283,7 +284,7 @@ def files(*, quick: bool) -> Iterator[Row | Unmeasured]:
             text: min(run([sys.executable, "-c", text, str(path["few_a"]), str(path["few_same"])], env).cpu for _ in range(3))
             for text in (OURS, BARE)
         }
-        for order, goal in (("shuffled", "3.join-shuffled"), ("same", "3.join-same")):
+        for order, goal in (("shuffled", "compare.join-shuffled"), ("same", "compare.join-same")):
             both = [str(path["a"]), str(path[order])]
             taken: dict[str, list[Child]] = {OURS: [], BARE: []}
             for _ in range(rounds):
@@ -295,12 +296,13 @@ def files(*, quick: bool) -> Iterator[Row | Unmeasured]:
             note = "ids checked to be present, unique and matched, truths compared; the peer's hash join checks nothing"
             beside = at_most(goal, f"{title}: beside DuckDB's bare join and GROUP BY", Duel(cpu[OURS], cpu[BARE]), note)
             free = run([sys.executable, "-c", OURS, *both], env, one_core=False)
-            memory = below("3.join-memory", f"{title}: peak resident memory", max(free.rss, *(c.rss for c in taken[OURS])), megabytes)
+            memory = below("compare.join-memory", f"{title}: peak resident memory", max(free.rss, *(c.rss for c in taken[OURS])), megabytes)
             for row in (beside, memory):
                 yield unjudged(row) if quick else row
     if quick:
         yield Unmeasured(
-            ("3.join-shuffled", "3.join-same", "3.join-memory"), f"{n:,} rows were joined: ten million take too long for --quick"
+            ("compare.join-shuffled", "compare.join-same", "compare.join-memory"),
+            f"{n:,} rows were joined: ten million take too long for --quick",
         )
 
 

@@ -43,7 +43,7 @@ def rows(*, quick: bool) -> Iterator[Row | Unmeasured]:
     for row in asked(quick=quick):
         yield unjudged(row) if quick else row
     if quick:
-        yield Unmeasured(("7.throughput", "7.overhead"), "640 requests were made, where the start weighs more than in 2,000")
+        yield Unmeasured(("endpoint.throughput", "endpoint.overhead"), "640 requests were made, where the start weighs more than in 2,000")
 
 
 def asked(*, quick: bool) -> Iterator[Row]:
@@ -63,7 +63,7 @@ def asked(*, quick: bool) -> Iterator[Row]:
     title = f"{n:,} requests of {LATENCY * 1e3:g} ms, {AT_ONCE} at once"
     best, theirs = max(n / wall for wall, _ in ours), max((n / wall for wall, _ in peer), default=0.0)
     yield Row(
-        key="7.throughput",
+        key="endpoint.throughput",
         value=best / ALLOWED,
         what=f"{title}: share of the {ALLOWED:g} requests/s that this allows",
         ours=f"{best / ALLOWED:.0%}",
@@ -73,7 +73,7 @@ def asked(*, quick: bool) -> Iterator[Row]:
     )
     cost = min(cpu for _, cpu in ours) / n
     yield Row(
-        key="7.overhead",
+        key="endpoint.overhead",
         value=cost,
         what=f"{title}: CPU time of the runner per request",
         ours=seconds(cost),

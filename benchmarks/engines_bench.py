@@ -46,7 +46,7 @@ def rows(*, quick: bool) -> Iterator[Row | Unmeasured]:
         if engine in engines and find_spec(package) is None:
             engines = tuple(each for each in engines if each != engine)
     if "spark" not in engines:
-        yield Unmeasured(("6.spark",), "Spark was left out, or pyspark is not installed (extra `spark`)")
+        yield Unmeasured(("engines.spark",), "Spark was left out, or pyspark is not installed (extra `spark`)")
     with scratch() as folder:
         home = Path(folder)
         home.chmod(0o755)  # the PostgreSQL server, which runs as another user, reads nothing here, but stat() must work
@@ -111,7 +111,7 @@ def timed(
     if counted["bare"] != counted["ours"]:
         raise Wrong(f"{engine}: our cells are not those of the bare join")
     title = f"{engine}, {n:,} rows"
-    goal = {"key": "6.spark", "value": taken["ours"] - taken["same"]} if engine == "spark" else {}
+    goal = {"key": "engines.spark", "value": taken["ours"] - taken["same"]} if engine == "spark" else {}
     words = {"ours": seconds(taken["ours"])}
     yield (
         Row(what=f"{title}: beside bare join + GROUP BY", peer=seconds(taken["bare"]), times=(taken["ours"] / taken["bare"],), **words),

@@ -30,7 +30,7 @@ def rows(*, quick: bool) -> Iterator[Row | Unmeasured]:
             for row in beside(f"{n:,} rows, {name}", large, small, env, rounds):
                 yield unjudged(row) if quick else row
     if quick:
-        yield Unmeasured(("2.file-group-by", "2.file-memory"), f"{n:,} rows were counted: ten million take too long for --quick")
+        yield Unmeasured(("files.group-by", "files.memory"), f"{n:,} rows were counted: ten million take too long for --quick")
 
 
 def beside(title: str, large: Path, small: Path, env: dict[str, str], rounds: int) -> Iterator[Row]:
@@ -46,11 +46,11 @@ def beside(title: str, large: Path, small: Path, env: dict[str, str], rounds: in
     start, empty = min(cpu["start"]), min(cpu["empty"])
     whole = Duel(tuple(cpu["ours"]), tuple(group - empty + start for group in cpu["group"]))
     note = f"GROUP BY alone {median(cpu['group']) - empty:.2f} s, our start-up with intervals (same command, 1,000 rows) {start:.2f} s"
-    yield at_most("2.file-group-by", f"{title}: beside GROUP BY + our start-up", whole, note)
+    yield at_most("files.group-by", f"{title}: beside GROUP BY + our start-up", whole, note)
     bare = Duel(tuple(cpu["ours"]), tuple(cpu["group"]))
     yield at_most(None, f"{title}: beside a process that only imports DuckDB and groups", bare)
     free = run([*ours, str(large)], env, one_core=False)
-    yield below("2.file-memory", f"{title}: peak resident memory", max(free.rss, *(child.rss for child in taken["ours"])), megabytes)
+    yield below("files.memory", f"{title}: peak resident memory", max(free.rss, *(child.rss for child in taken["ours"])), megabytes)
 
 
 def group_by(path: Path) -> list[str]:

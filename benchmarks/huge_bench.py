@@ -59,10 +59,10 @@ met.groupby(["truth_a", "prediction_a", "prediction_b"]).size()
 print(len(met), int((right[0] & ~right[1]).sum()), int((~right[0] & right[1]).sum()))
 """
 CASES = (  # what, ending, second file, goals: times less CPU, times less memory
-    ("CSV", "csv", "shuffled", "6.join-csv-cpu", "6.join-csv-memory"),
-    ("Parquet", "parquet", "shuffled", "6.join-parquet-cpu", "6.join-parquet-memory"),
-    ("JSON Lines", "jsonl", "shuffled", "6.join-jsonl-cpu", "6.join-jsonl-memory"),
-    ("Parquet, ids in the same order", "parquet", "same", "6.join-order-cpu", "6.join-order-memory"),
+    ("CSV", "csv", "shuffled", "huge.join-csv-cpu", "huge.join-csv-memory"),
+    ("Parquet", "parquet", "shuffled", "huge.join-parquet-cpu", "huge.join-parquet-memory"),
+    ("JSON Lines", "jsonl", "shuffled", "huge.join-jsonl-cpu", "huge.join-jsonl-memory"),
+    ("Parquet, ids in the same order", "parquet", "same", "huge.join-order-cpu", "huge.join-order-memory"),
 )
 
 
@@ -133,15 +133,15 @@ def huge(*, quick: bool) -> Iterator[Row]:
         verify(found, large)
         peer = run([sys.executable, "-c", counts, str(large)], env, one_core=False)
         title = f"{n:,} rows of Parquet, counted"
-        yield at_least("6.count-cpu", f"{title}, beside pandas: CPU", Duel((found.cpu,), (peer.cpu,)))
-        yield _smaller("6.count-memory", f"{title}, beside pandas: peak resident memory", found, peer)
+        yield at_least("huge.count-cpu", f"{title}, beside pandas: CPU", Duel((found.cpu,), (peer.cpu,)))
+        yield _smaller("huge.count-memory", f"{title}, beside pandas: peak resident memory", found, peer)
         whole = Duel((found.cpu,), (bare.cpu - empty.cpu + start.cpu,))
-        yield at_most("6.count-group-by", f"{title}, beside GROUP BY + our start-up", whole)
-        yield below("6.count-resident", f"{title}: peak resident memory", found.rss, megabytes)
+        yield at_most("huge.count-group-by", f"{title}, beside GROUP BY + our start-up", whole)
+        yield below("huge.count-resident", f"{title}: peak resident memory", found.rss, megabytes)
         large.unlink()
         a, b = _write_two(Path(folder), "parquet", "same", n, ids="i")
         pair = run([*command(), "compare", str(a), str(b), "--format", "json"], env, one_core=False)
-        yield below("6.order-resident", f"{n:,} rows twice, ids in the same order, compared: peak resident memory", pair.rss, megabytes)
+        yield below("huge.order-resident", f"{n:,} rows twice, ids in the same order, compared: peak resident memory", pair.rss, megabytes)
         yield below(None, f"{n:,} rows twice, ids in the same order, compared: CPU", pair.cpu, seconds)
 
 
@@ -171,6 +171,6 @@ def fifty(*, quick: bool) -> Iterator[Row]:
         if json.loads(found.out)["n"] != n:
             raise Wrong(f"{json.loads(found.out)['n']} items of {n} met")
         title = f"{n:,} rows twice, joined by id, --memory {limit}"
-        yield below("6.fifty-resident", f"{title}: peak resident memory", found.rss, megabytes, f"{found.wall:.0f} s on the clock")
+        yield below("huge.fifty-resident", f"{title}: peak resident memory", found.rss, megabytes, f"{found.wall:.0f} s on the clock")
         whole = Duel((found.cpu,), (bare.cpu,))
-        yield at_most("6.fifty-join", f"{title}, beside DuckDB's bare join", whole, f"start-up alone {start.cpu:.2f} s")
+        yield at_most("huge.fifty-join", f"{title}, beside DuckDB's bare join", whole, f"start-up alone {start.cpu:.2f} s")

@@ -26,7 +26,7 @@ ITEMS, LABELS = 20_000, (10, 100, 1_000, 10_000)
 SIZES = (1_000, 10_000, 100_000)
 CHECKED = 200  # exchanges by hand, to check p
 SLOW = 1.0  # seconds: what takes longer is timed once
-KEYS = ("own.labels-time", "own.labels-growth", "own.labels-rows", "own.labels-sklearn")
+KEYS = ("labels.time", "labels.growth", "labels.rows", "labels.sklearn")
 Ints = npt.NDArray[np.integer[Any]]
 Three = tuple[Ints, Ints, Ints]
 
@@ -55,7 +55,7 @@ def fixed_items(*, quick: bool) -> Iterator[Row]:
     taken = Taken()
     for k in LABELS[:3] if quick else LABELS:
         yield from taken.kept(k, asked(f"N={ITEMS:,}, {k:,} labels", data(ITEMS, k)))
-    yield from taken.growth("own.labels-growth", f"N={ITEMS:,}, growth with the labels K", power_of_labels)
+    yield from taken.growth("labels.growth", f"N={ITEMS:,}, growth with the labels K", power_of_labels)
 
 
 def own_labels(*, quick: bool) -> Iterator[Row]:
@@ -64,8 +64,8 @@ def own_labels(*, quick: bool) -> Iterator[Row]:
         made = asked(f"N={n:,}, {n:,} labels", data(n, n))
         for name, row, fight in taken.noted(n, made):
             yield row
-            yield below("own.labels-time", f"N={n:,}, {n:,} labels, {name}: CPU time", median(fight.ours), seconds)
-    yield from taken.growth("own.labels-rows", "as many labels as items, growth with N", power)
+            yield below("labels.time", f"N={n:,}, {n:,} labels, {name}: CPU time", median(fight.ours), seconds)
+    yield from taken.growth("labels.rows", "as many labels as items, growth with N", power)
 
 
 Made = tuple[str, Row, Duel]  # the call, its row, its times
@@ -164,9 +164,7 @@ def measured(title: str, three: Three) -> tuple[Row, Duel]:
             macro(truth[rows], a[rows])
 
     note = f"intervals of every number; the peer drew {few} resamples a round for macro-F1 alone, scaled linearly to our {draws:,}"
-    return told(
-        "own.labels-sklearn", title, "classification_report and a loop over f1_score", fight_of(ours, loop, draws / few, report), note
-    )
+    return told("labels.sklearn", title, "classification_report and a loop over f1_score", fight_of(ours, loop, draws / few, report), note)
 
 
 def same_report(title: str, found: dict[str, Any], report: dict[str, Any]) -> None:
@@ -209,7 +207,7 @@ def compared(title: str, three: Three) -> tuple[Row, Duel]:
     draws, few = 10_000, 20
     note = f"exact p; the peer drew {few} times a round, scaled linearly to {draws:,}"
     fight = fight_of(ours, lambda: swaps(three, accuracy_score, few, 2), draws / few)
-    return told("own.labels-sklearn", title, "randomization by a loop over accuracy_score", fight, note)
+    return told("labels.sklearn", title, "randomization by a loop over accuracy_score", fight, note)
 
 
 def compared_macro(title: str, three: Three) -> tuple[Row, Duel]:
@@ -244,7 +242,7 @@ def compared_macro(title: str, three: Three) -> tuple[Row, Duel]:
         return swaps(three, macro, few, 2)
 
     fight = Duel((first,), (draws / few * cpu(loop),)) if first > SLOW else fight_of(ours, loop, draws / few)
-    return told("own.labels-sklearn", title, "randomization by a loop over f1_score", fight, note)
+    return told("labels.sklearn", title, "randomization by a loop over f1_score", fight, note)
 
 
 # ---- check -----------------------------------------------------------------------------------------------------------
@@ -265,4 +263,4 @@ def checked(n: int) -> Row:
 
         found = ours()
         same("sy.check, difference", (found.difference["estimate"],), (accuracy_score(truth, b) - accuracy_score(truth, a),))
-        return below("own.labels-time", f"N={n:,}, {n:,} labels as texts, sy.check: CPU time", cpu(ours, 3), seconds)
+        return below("labels.time", f"N={n:,}, {n:,} labels as texts, sy.check: CPU time", cpu(ours, 3), seconds)

@@ -17,7 +17,7 @@ SAMPLES = 1000
 
 def rows(*, quick: bool) -> Iterator[Row | Unmeasured]:
     if find_spec("inspect_ai") is None:
-        yield Unmeasured(("6.inspect",), "inspect-ai is not installed")
+        yield Unmeasured(("logs.inspect",), "inspect-ai is not installed")
         return
     from inspect_ai.log import read_eval_log, read_eval_log_sample_summaries
 
@@ -42,7 +42,7 @@ def rows(*, quick: bool) -> Iterator[Row | Unmeasured]:
         if not sorted(ours()) == sorted(whole()) == sorted(summaries()) or len(ours()) != SAMPLES:
             raise Wrong("the scores of the log differ from inspect_ai's")
         title = f"Inspect .eval of {SAMPLES:,} samples to scores: beside"
-        yield at_least("6.inspect", f"{title} read_eval_log", duel(ours, whole, rounds))
+        yield at_least("logs.inspect", f"{title} read_eval_log", duel(ours, whole, rounds))
         yield at_least(None, f"{title} its header and sample summaries", duel(ours, summaries, rounds))
 
 

@@ -99,10 +99,10 @@ def by_sklearn(truth: Ints, prediction: Ints, k: int, draws: int) -> Peer:
 def macro_f1(*, quick: bool) -> Iterator[Row]:
     rounds = 2 if quick else 5
     plan = {  # (N, K): draws of sklearn, of NumPy by hand, goals
-        (10_000, 10): (100, 1000, "2.macro-sklearn-1e4", "2.macro-numpy-1e4"),
-        (100_000, 10): (40, 250, "2.macro-sklearn-1e5", "2.macro-numpy-1e5"),
-        (1_000_000, 10): (6, 40, "2.macro-sklearn-1e6", "2.macro-numpy-1e6"),
-        (1_000_000, 100): (5, 40, "own.macro-k100-sklearn", "own.macro-k100-numpy"),
+        (10_000, 10): (100, 1000, "measure.macro-sklearn-1e4", "measure.macro-numpy-1e4"),
+        (100_000, 10): (40, 250, "measure.macro-sklearn-1e5", "measure.macro-numpy-1e5"),
+        (1_000_000, 10): (6, 40, "measure.macro-sklearn-1e6", "measure.macro-numpy-1e6"),
+        (1_000_000, 100): (5, 40, "measure.macro-k100-sklearn", "measure.macro-k100-numpy"),
     }
     taken: dict[str, dict[int, float]] = {"ours": {}, "sklearn": {}, "hand": {}}
     for (n, k), (of_sklearn, of_hand, goal, goal_hand) in plan.items():
@@ -124,7 +124,7 @@ def macro_f1(*, quick: bool) -> Iterator[Row]:
 def _growth(rounds: int) -> Row:
     small, large = labels(100_000, 10), labels(1_000_000, 10)
     fight = duel(lambda: ours(*large), lambda: ours(*small), 2 * rounds, peer_repeats=5)
-    return at_most("2.macro-growth", "macro-F1, K=10: N=1,000,000 beside N=100,000, both ours", fight)
+    return at_most("measure.macro-growth", "macro-F1, K=10: N=1,000,000 beside N=100,000, both ours", fight)
 
 
 def _exponents(taken: dict[str, dict[int, float]], *, quick: bool) -> Iterator[Row]:
@@ -146,7 +146,7 @@ def _exponents(taken: dict[str, dict[int, float]], *, quick: bool) -> Iterator[R
     ):
         slope = float(np.polyfit(np.log(list(spent)), np.log(list(spent.values())), 1)[0])
         shown = ", ".join(f"{n:.0e}: {seconds(t)}" for n, t in spent.items())
-        key = "own.exponent" if name.startswith("resampling") else None
+        key = "measure.exponent" if name.startswith("resampling") else None
         yield below(key, f"macro-F1, K=10, growth with N: {name}", slope, power, shown)
 
 
@@ -179,7 +179,7 @@ def memory() -> Iterator[Row]:
             ours(truth, prediction, interval, draws=10_000)
             extra = tracemalloc.get_traced_memory()[1] - before
             tracemalloc.stop()
-            yield below("2.extra-memory", f"peak extra memory, {title}, B=10,000, {interval}", extra, megabytes)
+            yield below("measure.extra-memory", f"peak extra memory, {title}, B=10,000, {interval}", extra, megabytes)
 
 
 # ---- BCa -----------------------------------------------------------------------------------------------------------
@@ -196,7 +196,7 @@ def bca(*, quick: bool) -> Iterator[Row]:
         return macro_of_table(np.bincount(drawn, minlength=k * k).reshape(k, k))
 
     found = ours(truth, prediction, "bca").interval
-    for name, batch, key, rounds in (("its defaults", None, "2.bca", 1 if quick else 3), ("batch=100", 100, None, 3 if quick else 5)):
+    for name, batch, key, rounds in (("its defaults", None, "measure.bca", 1 if quick else 3), ("batch=100", 100, None, 3 if quick else 5)):
         answers: list[Any] = []
 
         def peer(batch: int | None = batch, answers: list[Any] = answers) -> None:
@@ -236,12 +236,12 @@ def counting(*, quick: bool) -> Iterator[Row]:
         for found in (kernel(), door()):
             if not np.array_equal(dense(found), expected):
                 raise Wrong(f"{title}: another table than scikit-learn's")
-        key = "own.counting-int64" if kind is np.int64 else "2.counting-sums"
+        key = "measure.counting-int64" if kind is np.int64 else "measure.counting-sums"
         yield at_most(key, f"{title}: codes to table, beside the two sums", duel(kernel, summed, rounds, repeats=3, peer_repeats=3))
         yield at_most(key, f"{title}: arrays to table, beside the two sums", duel(door, summed, rounds, repeats=3, peer_repeats=3))
         if kind is not np.int64:
             against = duel(door, lambda t=truth, p=prediction: confusion_matrix(t, p), 2 if quick else 3, repeats=3)
-            yield at_least("2.counting-sklearn", f"{title}: arrays to table, sklearn confusion_matrix", against)
+            yield at_least("measure.counting-sklearn", f"{title}: arrays to table, sklearn confusion_matrix", against)
     yield from _texts(rounds=1 if quick else 3)
 
 
@@ -295,7 +295,7 @@ def accuracy(*, quick: bool) -> Iterator[Row]:
             # Wilson's ends are not the bootstrap's, but at this N they differ by far less than its Monte Carlo error
             near(how, (found.interval.low, found.interval.high), (ends.low, ends.high), float(answer.standard_error), DRAWS, math.inf)
         note = "the peer's default is 9,999 resamples; 1,000 were timed" if interval == "wilson" else ""
-        yield at_least("own.accuracy-scipy", f"accuracy, N=10,000, {how}: scipy.stats.bootstrap(mean), B=1,000", fight, note)
+        yield at_least("measure.accuracy-scipy", f"accuracy, N=10,000, {how}: scipy.stats.bootstrap(mean), B=1,000", fight, note)
 
 
 # ---- the posterior of F1 -------------------------------------------------------------------------------------------
@@ -303,7 +303,7 @@ def accuracy(*, quick: bool) -> Iterator[Row]:
 
 def f1_interval(*, quick: bool) -> Iterator[Row | Unmeasured]:
     if find_spec("prob_conf_mat") is None:
-        yield Unmeasured(("2.posterior-time", "2.posterior-peer"), "prob-conf-mat is not installed (extra `bench`)")
+        yield Unmeasured(("measure.posterior-time", "measure.posterior-peer"), "prob-conf-mat is not installed (extra `bench`)")
         return
     from prob_conf_mat import Study
 
@@ -332,8 +332,8 @@ def f1_interval(*, quick: bool) -> Iterator[Row | Unmeasured]:
     for name, call in (("sy.posterior(counts, 'f1').interval()", public), ("f1_posterior(31, 5, 2).interval()", inner)):
         fight = duel(call, peer, rounds, loops=500)
         note = "bit-equal in 100 calls each; the peer samples 10,000 values, its default"
-        yield below("2.posterior-time", f"{name}", median(fight.ours), seconds, note)
-        yield at_least("2.posterior-peer", f"{name}: prob-conf-mat", fight)
+        yield below("measure.posterior-time", f"{name}", median(fight.ours), seconds, note)
+        yield at_least("measure.posterior-peer", f"{name}: prob-conf-mat", fight)
     pool = np.concatenate(drawn)
     ends = np.quantile(pool, [(1 - LEVEL) / 2, (1 + LEVEL) / 2])
     near("F1 posterior", public(), ends, 1.5 * float(pool.std()), len(pool), math.inf)  # a skew law: its far tail is thinner

@@ -66,12 +66,12 @@ def _outcome(goal: Goal, part: Told | None) -> Outcome:
 
 
 def goals_of(told: list[Told]) -> str:
-    """Every goal by issue, met or missed and why; then what was not measured in this run, by reason; and the sum of it."""
+    """Every goal by part, met or missed and why; then what was not measured in this run, by reason; and the sum of it."""
     found = list(outcomes(told))
     lines: list[str] = []
-    for issue in dict.fromkeys(each.goal.issue for each in found if each.met is not None):
-        lines.append("not named by an issue" if issue == "own" else f"issue {issue}")
-        lines += [str(each) for each in found if each.goal.issue == issue and each.met is not None]
+    for part in dict.fromkeys(each.goal.part for each in found if each.met is not None):
+        lines.append(part)
+        lines += [str(each) for each in found if each.goal.part == part and each.met is not None]
     for why in dict.fromkeys(each.why for each in found if each.met is None):
         left = [f"{each.goal.key} ({each.goal.target})" for each in found if each.met is None and each.why == why]
         lines.append(f"not measured, because {why}: {', '.join(left)}")

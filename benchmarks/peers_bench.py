@@ -17,15 +17,15 @@ from benchmarks.timing import Row, Unmeasured, at_least, duel
 def rows(*, quick: bool) -> Iterator[Row | Unmeasured]:
     rounds = 2 if quick else 5
     for name, key, package, part in (
-        ("evalstats", "9.evalstats", "evalstats", evalstats),
-        ("statgate", "9.statgate", "statgate", statgate),
-        ("errorbars", "9.errorbars", "errorbars", errorbars),
-        ("MLstatkit", "9.mlstatkit", "MLstatkit", mlstatkit),
-        ("SciPy", "9.scipy-bootstrap", "scipy", scipy_bootstrap),
-        ("statsmodels", "9.statsmodels", "statsmodels", statsmodels),
-        ("sacrebleu", "9.sacrebleu", "sacrebleu", sacrebleu),
-        ("baycomp", "9.baycomp", "baycomp", baycomp),
-        ("importance sampling", "9.importance", "numpy", importance),
+        ("evalstats", "peers.evalstats", "evalstats", evalstats),
+        ("statgate", "peers.statgate", "statgate", statgate),
+        ("errorbars", "peers.errorbars", "errorbars", errorbars),
+        ("MLstatkit", "peers.mlstatkit", "MLstatkit", mlstatkit),
+        ("SciPy", "peers.scipy-bootstrap", "scipy", scipy_bootstrap),
+        ("statsmodels", "peers.statsmodels", "statsmodels", statsmodels),
+        ("sacrebleu", "peers.sacrebleu", "sacrebleu", sacrebleu),
+        ("baycomp", "peers.baycomp", "baycomp", baycomp),
+        ("importance sampling", "peers.importance", "numpy", importance),
     ):
         if find_spec(package) is None:
             yield Unmeasured((key,), f"{name} is not installed (extra `bench`)")

@@ -15,7 +15,7 @@ def rows(*, quick: bool) -> Iterator[Row]:
     repeats = 2 if quick else 5
     for name, call in searches().items():
         call()  # imports and tables
-        yield below("4.search", name, cpu(call, repeats=repeats), milliseconds)
+        yield below("plan.search", name, cpu(call, repeats=repeats), milliseconds)
     yield scanned(quick)
     yield from started(quick)
 
@@ -24,14 +24,14 @@ def searches() -> dict[str, Callable[[], object]]:
     """Searches whose answer lies near 100,000 items."""
     from steelyard.infer.planning.anticipated import Anticipated
     from steelyard.infer.planning.assurance import items_for_assurance
-    from steelyard.infer.planning.mcnemar_power import mcnemar_items, mcnemar_theta
+    from steelyard.infer.planning.mcnemar_power import mcnemar_items, mcnemar_thetas
     from steelyard.infer.planning.precision_goal import PrecisionGoal
     from steelyard.infer.planning.rule_out import rule_out_items
 
     return {
         "McNemar, n for psi .05, theta .0018": lambda: mcnemar_items(0.05, 0.0018, 0.05, 0.2),
         "McNemar, n for psi .3, theta .0043": lambda: mcnemar_items(0.3, 0.0043, 0.05, 0.2),
-        "McNemar, theta at n = 100,000": lambda: mcnemar_theta(100_000, 0.05, 0.05, 0.2),
+        "McNemar, theta at n = 100,000": lambda: mcnemar_thetas([100_000], 0.05, 0.05, 0.2),
         "Tango, n to rule out .0018 at psi .05": lambda: rule_out_items(0.05, 0.0018, 0.05, 0.2),
         "accuracy .9, credible width .0037": lambda: items_for_assurance(PrecisionGoal(width=0.0037), Anticipated(0.9), 0.8),
         "accuracy .9 above .8976": lambda: items_for_assurance(PrecisionGoal(threshold=0.8976), Anticipated(0.9), 0.8),
@@ -67,7 +67,7 @@ def scanned(quick: bool) -> Row:
     if scan() != ours():
         raise Wrong(f"plan: first and stable n {ours()}, by scanning {scan()}")
     fight = duel(ours, scan, 3 if quick else 7)
-    return at_least("own.scan", "accuracy .9, width .1, assurance .8 (n = 161), beside scanning to the worst outcome", fight)
+    return at_least("plan.scan", "accuracy .9, width .1, assurance .8 (n = 161), beside scanning to the worst outcome", fight)
 
 
 def started(quick: bool) -> Iterator[Row]:
@@ -80,4 +80,4 @@ def started(quick: bool) -> Iterator[Row]:
             if turn:  # the first turn writes the byte code
                 bare.append(first)
                 plan.append(cost)
-        yield below("4.start", "start-up of plan detect --sigma 50 --theta 3, over bare Python", min(plan) - min(bare), milliseconds)
+        yield below("plan.start", "start-up of plan detect --sigma 50 --theta 3, over bare Python", min(plan) - min(bare), milliseconds)

@@ -19,7 +19,7 @@ RUNS, TASKS, MODELS, ITEMS = 10_000, 20, 10, 1000
 
 def rows(*, quick: bool) -> Iterator[Row | Unmeasured]:
     if find_spec("starlette") is None:
-        yield Unmeasured(("8.first-paint",), "starlette is not installed (extra `serve`)")
+        yield Unmeasured(("serve.first-paint",), "starlette is not installed (extra `serve`)")
         return
     from steelyard.web.app import make_app
     from steelyard.web.pages import plain_link
@@ -41,7 +41,7 @@ def rows(*, quick: bool) -> Iterator[Row | Unmeasured]:
         for name, path in pages.items():
             taken = [asked(app, path) for _ in range(3 if quick else 15)]
             note = f"median of {len(taken)}; first {milliseconds(taken[0])}"
-            yield below("8.first-paint", f"{name}, {RUNS:,} runs in SQLite, server time", median(taken), milliseconds, note)
+            yield below("serve.first-paint", f"{name}, {RUNS:,} runs in SQLite, server time", median(taken), milliseconds, note)
 
 
 def filled(url: str) -> Any:

@@ -21,15 +21,15 @@ def rows(*, quick: bool) -> Iterator[Row]:
         ours, python = command(), sys.executable
         counts = ["measure", "--counts", "85/100"]
         commands = {
-            "--help": ([*ours, "--help"], "2.start-light"),
-            "measure --help": ([*ours, "measure", "--help"], "2.start-light"),
-            "measure --counts 85/100 (Wilson)": ([*ours, *counts], "2.start-light"),
-            "measure --counts 85/100 --interval clopper-pearson": ([*ours, *counts, "--interval", "clopper-pearson"], "2.start-special"),
+            "--help": ([*ours, "--help"], "startup.light"),
+            "measure --help": ([*ours, "measure", "--help"], "startup.light"),
+            "measure --counts 85/100 (Wilson)": ([*ours, *counts], "startup.light"),
+            "measure --counts 85/100 --interval clopper-pearson": ([*ours, *counts, "--interval", "clopper-pearson"], "startup.special"),
             "measure --tp 31 --fp 5 --fn 2 --interval bayes": (
                 [*ours, "measure", "--tp", "31", "--fp", "5", "--fn", "2", "--metric", "f1", "--interval", "bayes"],
-                "2.start-special",
+                "startup.special",
             ),
-            "measure thousand.csv (1,000 rows, all default metrics)": ([*ours, "measure", str(table)], "2.start-csv"),
+            "measure thousand.csv (1,000 rows, all default metrics)": ([*ours, "measure", str(table)], "startup.csv"),
             "import steelyard": ([python, "-c", "import steelyard"], None),
             "for comparison: import click": ([python, "-c", "import click"], None),
             "for comparison: import numpy": ([python, "-c", "import numpy"], None),

@@ -13,10 +13,10 @@ from benchmarks.timing import Row, Wrong
 THETA = 0.02
 SEED_N = 3.0913 / THETA**2
 GOALS = {  # discordance: fewer if nothing changed, if it dropped
-    0.02: ("7.calls-same-2", "7.calls-drop-2"),
-    0.05: ("7.calls-same-5", "7.calls-drop-5"),
-    0.1: ("7.calls-same-10", "7.calls-drop-10"),
-    0.2: ("7.calls-same-20", "7.calls-drop-20"),
+    0.02: ("stopping.calls-same-2", "stopping.calls-drop-2"),
+    0.05: ("stopping.calls-same-5", "stopping.calls-drop-5"),
+    0.1: ("stopping.calls-same-10", "stopping.calls-drop-10"),
+    0.2: ("stopping.calls-same-20", "stopping.calls-drop-20"),
 }
 FloatArray = npt.NDArray[np.float64]
 Answers = Callable[[np.random.Generator, int, int, float], tuple[FloatArray, FloatArray]]

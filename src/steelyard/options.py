@@ -7,6 +7,7 @@ import re
 import textwrap
 from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, replace
+from functools import cache
 from typing import Any, TypeVar
 
 from steelyard.errors import UsageError
@@ -259,11 +260,12 @@ def refuse_unknown(given: Collection[str], known: Iterable[str], call: str) -> N
             raise UsageError(f"unknown argument {word!r} of {call}", hint=hint)
 
 
-def keywords_of(verb: Callable[..., Any]) -> list[str]:
-    """The keywords that a function declares."""
+@cache
+def keywords_of(verb: Callable[..., Any]) -> tuple[str, ...]:
+    """The keywords that a function declares; looked up once, because every call asks."""
     import inspect
 
-    return [name for name, one in inspect.signature(verb).parameters.items() if one.kind is inspect.Parameter.KEYWORD_ONLY]
+    return tuple(name for name, one in inspect.signature(verb).parameters.items() if one.kind is inspect.Parameter.KEYWORD_ONLY)
 
 
 Verb = TypeVar("Verb", bound=Callable[..., Any])

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import ast
+import importlib
 import json
 import re
 import subprocess
@@ -29,25 +31,34 @@ README = (ROOT / "benchmarks" / "README.md").read_text(encoding="utf-8")
 def test_list_names_every_goal_and_finds_no_fault() -> None:
     done = subprocess.run([sys.executable, "-m", "benchmarks", "--list"], cwd=ROOT, capture_output=True, text=True, check=True)
     for goal in goals.GOALS:
-        assert re.search(rf"^  {re.escape(goal.key)} +{re.escape(goal.target)} +{goal.part} ", done.stdout, re.MULTILINE), goal.key
+        assert re.search(rf"^  {re.escape(goal.key)} +{re.escape(goal.target)} +{re.escape(goal.name)}$", done.stdout, re.MULTILINE), (
+            goal.key
+        )
     assert "NO ROW" not in done.stdout
     assert "NO SUCH GOAL" not in done.stdout
 
 
 def test_list_shows_a_goal_without_a_row_and_a_row_without_a_goal(monkeypatch: pytest.MonkeyPatch) -> None:
-    lonely = goals.Goal("plan", "4.never-measured", "a promise", ">=", 3, "times")
-    monkeypatch.setattr(goals, "GOALS", (*(goal for goal in goals.GOALS if goal.key != "4.start"), lonely))
+    lonely = goals.Goal("plan.never-measured", "a promise", ">=", 3, "times")
+    monkeypatch.setattr(goals, "GOALS", (*(goal for goal in goals.GOALS if goal.key != "plan.start"), lonely))
     monkeypatch.setattr(goals, "BY_KEY", {goal.key: goal for goal in goals.GOALS})
     told = "\n".join(goals.listed())
-    assert re.search(r"4\.never-measured .*NO ROW NAMES IT", told)
-    assert "NO SUCH GOAL: 4.start, named by a row of the part plan" in told
+    assert re.search(r"plan\.never-measured .*NO ROW NAMES IT", told)
+    assert "NO SUCH GOAL: plan.start, named by a row of the part plan" in told
 
 
 def test_goals_are_told_apart() -> None:
     assert len(goals.BY_KEY) == len(goals.GOALS)
     assert {goal.part for goal in goals.GOALS} == {*goals.PARTS, *goals.APART}
     assert all(goals.KEY.fullmatch(goal.key) for goal in goals.GOALS)
-    assert {goal.issue for goal in goals.GOALS} == {*"2346789", "own"}  # issue 5 names no ratio
+
+
+@pytest.mark.parametrize("path", sorted((ROOT / "benchmarks").glob("*.py")), ids=lambda path: path.stem)
+def test_what_a_part_takes_from_the_package_is_there(path: Path) -> None:
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.ImportFrom) and (node.module or "").partition(".")[0] == "steelyard":
+            module = importlib.import_module(str(node.module))
+            assert all(hasattr(module, name.name) or importlib.import_module(f"{node.module}.{name.name}") for name in node.names)
 
 
 def test_causes_belong_to_goals() -> None:
@@ -73,17 +84,17 @@ def test_no_table_stands_outside_the_marks() -> None:
 
 
 def test_a_goal_is_judged_by_its_worst_row_and_a_miss_is_explained() -> None:
-    rows = [Row(what=what, ours="", key="2.bca", value=value) for what, value in (("well", 2000.0), ("ill", 900.0))]
-    told = page.Told("measure", [*rows, Row(what="fast", ours="", key="2.macro-growth", value=1.2)])
-    told.unmeasured.append(Unmeasured(("2.posterior-peer",), "the peer is absent"))
+    rows = [Row(what=what, ours="", key="measure.bca", value=value) for what, value in (("well", 2000.0), ("ill", 900.0))]
+    told = page.Told("measure", [*rows, Row(what="fast", ours="", key="measure.macro-growth", value=1.2)])
+    told.unmeasured.append(Unmeasured(("measure.posterior-peer",), "the peer is absent"))
     found = {each.goal.key: each for each in page.outcomes([told])}
-    assert (found["2.bca"].met, found["2.bca"].row, found["2.bca"].why) == (False, "ill", CAUSES["2.bca"])
-    assert (found["2.macro-growth"].met, found["2.macro-growth"].why) == (True, "")
-    assert (found["2.posterior-peer"].met, found["2.posterior-peer"].why) == (None, "the peer is absent")
-    assert found["2.counting-sums"].why.startswith("NO ROW")
-    assert found["6.spark"].why == "the part engines was not run"
+    assert (found["measure.bca"].met, found["measure.bca"].row, found["measure.bca"].why) == (False, "ill", CAUSES["measure.bca"])
+    assert (found["measure.macro-growth"].met, found["measure.macro-growth"].why) == (True, "")
+    assert (found["measure.posterior-peer"].met, found["measure.posterior-peer"].why) == (None, "the peer is absent")
+    assert found["measure.counting-sums"].why.startswith("NO ROW")
+    assert found["engines.spark"].why == "the part engines was not run"
     text = page.goals_of([told])
-    assert CAUSES["2.bca"] in text
+    assert CAUSES["measure.bca"] in text
     assert text.endswith(f"1 goals met, 1 missed, {len(goals.GOALS) - 2} not measured in this run")
 
 
@@ -94,7 +105,7 @@ def test_exit_code_is_1_only_when_an_answer_was_wrong(
     class Part:
         @staticmethod
         def rows(*, quick: bool) -> Iterator[Row]:
-            yield Row(what="slow", ours="3 s", key="4.start", value=3.0)  # far from its goal: that is no error
+            yield Row(what="slow", ours="3 s", key="plan.start", value=3.0)  # far from its goal: that is no error
             if fault is not None:
                 raise fault
 
@@ -107,4 +118,4 @@ def test_exit_code_is_1_only_when_an_answer_was_wrong(
     assert command.main() == code
     assert ("| slow" in place.read_text(encoding="utf-8")) is (fault is None)  # a wrong part is not written
     assert json.loads((tmp_path / "rows.json").read_text())["wrong"].keys() == ({"plan"} if fault else set())
-    assert re.search(r"MISSED +4\.start +<= 150 ms +3 s", capsys.readouterr().out)
+    assert re.search(r"MISSED +plan\.start +<= 150 ms +3 s", capsys.readouterr().out)

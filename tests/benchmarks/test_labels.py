@@ -41,9 +41,9 @@ def test_growth_is_the_steepest_step_so_that_a_constant_part_cannot_hide_it() ->
     for size, spent in ((10, 1.0), (100, 1.0), (1000, 100.0), (10_000, 1.0)):
         fight = Duel((spent,), (spent,))
         list(taken.kept(size, iter([("call", Row(what="", ours=""), fight)])))
-    ours, peer = taken.growth("own.labels-rows", "growth", power)
+    ours, peer = taken.growth("labels.rows", "growth", power)
     assert ours.value == pytest.approx(2.0)
-    assert (ours.key, ours.reached, peer.key) == ("own.labels-rows", False, None)
+    assert (ours.key, ours.reached, peer.key) == ("labels.rows", False, None)
 
 
 @pytest.mark.usefixtures("few")

@@ -76,10 +76,11 @@ def difference_p(pair: AucPair, at: float = 0.0) -> tuple[float, float]:
         low, high = _bounds(pair, z)
         return at - low if gap > 0 else high - at
 
-    far = 1.0
-    while far < FARTHEST and beyond(far) < 0:
+    far, at_far = 1.0, beyond(1.0)
+    while far < FARTHEST and at_far < 0:
         far = min(FARTHEST, 1.7 * far)
-    p = lower_tail(-rising_root(beyond, 0.0, far, at_low=-abs(gap), relative=1e-12))
+        at_far = beyond(far)
+    p = lower_tail(-rising_root(beyond, 0.0, far, at_low=-abs(gap), at_high=at_far, relative=1e-12))
     return (1 - p, p) if gap > 0 else (p, 1 - p)
 
 
