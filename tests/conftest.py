@@ -1,6 +1,6 @@
 """For all tests: hypothesis draws the same examples every time, so that a red run is about the change and not about luck.
 
-`HYPOTHESIS_PROFILE=search python -m pytest` looks for new ones.
+`HYPOTHESIS_PROFILE=search python -m pytest` looks for new ones, ten times as many. A test that says how many has slow ones.
 
 The core dependencies, pytest and hypothesis are enough to run the tests: those that need a package of an extra are skipped with
 its name where it is missing (`stand_ins.py`). With STEELYARD_REQUIRE_ALL=1 they fail.
@@ -25,8 +25,17 @@ from stand_ins import mark, skip_for_want_of, standing_in
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 sys.dont_write_bytecode = False
 
-settings.register_profile("steady", derandomize=True, deadline=None)
-settings.register_profile("search", deadline=None)
+
+def _in_memory(handle: Any) -> None:
+    os.fstat(handle)
+
+
+# What was flushed survives a power cut, which no test makes: waiting for the disk proves nothing. Tests that look whether it is asked for
+# put in a function of their own.
+os.fsync = _in_memory
+
+settings.register_profile("steady", derandomize=True, deadline=None, max_examples=30)
+settings.register_profile("search", deadline=None, max_examples=300)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "steady"))
 
 # Variants of tests whose siblings run always, and calibrations that `steelyard certify` repeats: with the long ones (`-m long`), so that a

@@ -10,9 +10,8 @@ from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
 
-import pytest
-
 import structure
+from cases import every
 
 ROOT = Path(__file__).parents[1]
 SRC = ROOT / "src" / "steelyard"
@@ -132,7 +131,7 @@ LIGHT = {
 }
 
 
-@pytest.mark.parametrize("name", LIGHT)
+@every("name", LIGHT)
 def test_loads_no_numpy(name: str) -> None:
     assert not {"numpy", "scipy", "duckdb", "pandas"} & loaded_by(LIGHT[name])
 

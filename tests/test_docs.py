@@ -31,6 +31,7 @@ from pathlib import Path
 import click
 import pytest
 
+from cases import every
 from stand_ins import as_printed
 from steelyard.rounding import steadied
 
@@ -174,7 +175,7 @@ def _anchors(page: Path) -> set[str]:
     return {re.sub(r"[^\w\- ]", "", head.lower()).replace(" ", "-") for head in heads}
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+@every("page", PAGES, ids=lambda page: page.name)
 def test_links_lead_somewhere(page: Path) -> None:
     for target, anchor in re.findall(r"\]\(([^)#\s]*)(?:#([^)\s]*))?\)", page.read_text(encoding="utf-8")):
         if target.startswith(("http:", "https:", "mailto:")):
@@ -185,7 +186,7 @@ def test_links_lead_somewhere(page: Path) -> None:
             assert anchor in _anchors(there), f"{page.name} links to {target}#{anchor}"
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+@every("page", PAGES, ids=lambda page: page.name)
 def test_page_is_fit_to_print(page: Path) -> None:
     """No path of somebody's machine; lines that fit a window, apart from commands, messages and signatures: one line each."""
     for number, line in enumerate(page.read_text(encoding="utf-8").splitlines(), 1):

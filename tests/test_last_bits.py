@@ -20,6 +20,7 @@ import numpy as np
 import pytest
 
 import steelyard as sy
+from cases import every
 from last_bits import moved
 from stand_ins import as_printed
 from steelyard.render.formats import result_markdown, result_svg, result_text
@@ -41,8 +42,8 @@ def moved_in(plain: Any, seed: int) -> Any:
     return moved(plain, seed)
 
 
-@pytest.mark.parametrize("seed", SEEDS)
-@pytest.mark.parametrize("path", ANSWERS, ids=lambda path: path.stem)
+@every("seed", SEEDS)
+@every("path", ANSWERS, ids=lambda path: path.stem)
 def test_a_result_looks_the_same(path: Path, seed: int) -> None:
     """As text, Markdown, a page with its pictures, and a picture alone."""
     plain = json.loads(path.read_text(encoding="utf-8"))
@@ -61,7 +62,7 @@ def _has_numbers(plain: Any) -> bool:
     return isinstance(plain, float) and not plain.is_integer()
 
 
-@pytest.mark.parametrize("seed", range(6))
+@every("seed", range(6))
 def test_a_learning_curve_is_drawn_the_same(seed: int) -> None:
     """The points themselves moved: the fit has more digits than are shown, and dots are not decided by what is left."""
     with (ROOT / "docs" / "data" / "curve.csv").open(newline="", encoding="utf-8") as file:

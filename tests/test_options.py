@@ -11,6 +11,7 @@ import pytest
 from click.testing import CliRunner
 
 import steelyard as sy
+from cases import every
 from steelyard.cli.command import command, in_flags
 from steelyard.cli.options import flags, given
 from steelyard.declared.run import OF_MODELS
@@ -46,7 +47,7 @@ def test_an_option_that_is_added_is_a_flag_a_keyword_and_a_line_of_the_docstring
         refuse_unknown(["halflife"], [added.name], "weigh")
 
 
-@pytest.mark.parametrize(("declared", "verb"), VERBS.items())
+@every(("declared", "verb"), VERBS.items())
 def test_the_command_and_python_know_the_same_options(declared: str, verb: str) -> None:
     options = import_module(f"steelyard.declared.{declared}").OPTIONS
     parameters = inspect.signature(getattr(sy, verb)).parameters
@@ -57,7 +58,7 @@ def test_the_command_and_python_know_the_same_options(declared: str, verb: str) 
     assert sorted(keywords - names - PYTHON_ALONE) == [], "parameters without an option"
 
 
-@pytest.mark.parametrize(
+@every(
     ("said", "typed"),
     [
         ("cannot use theta=: got theta=.5", "cannot use --theta: got --theta .5"),

@@ -11,10 +11,11 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import steelyard as sy
+from cases import every
 from steelyard import signature
 from steelyard.version import __version__
 
@@ -96,7 +97,7 @@ LABEL_OPTIONS: list[dict[str, Any]] = [
 ]
 
 
-@pytest.mark.parametrize("options", LABEL_OPTIONS, ids=str)
+@every("options", LABEL_OPTIONS, ids=str)
 def test_labels(options: dict[str, Any]) -> None:
     repeats_itself(*labels(), **options)
 
@@ -115,7 +116,7 @@ SCORE_OPTIONS: list[dict[str, Any]] = [
 ]
 
 
-@pytest.mark.parametrize("options", SCORE_OPTIONS, ids=str)
+@every("options", SCORE_OPTIONS, ids=str)
 def test_scores(options: dict[str, Any]) -> None:
     repeats_itself(scores(), **options)
 
@@ -147,7 +148,7 @@ FALL_BACKS: list[tuple[Any, dict[str, Any]]] = [
 ]
 
 
-@pytest.mark.parametrize(("data", "options"), FALL_BACKS, ids=[f"{type(d).__name__}-{o}" for d, o in FALL_BACKS])
+@every(("data", "options"), FALL_BACKS, ids=[f"{type(d).__name__}-{o}" for d, o in FALL_BACKS])
 def test_where_another_interval_was_given_instead(data: Any, options: dict[str, Any]) -> None:
     repeats_itself(data, **options)
 
@@ -188,7 +189,7 @@ DESIGNS: dict[str, tuple[list[str], dict[str, Any], dict[str, Any]]] = {
 }
 
 
-@pytest.mark.parametrize("name", DESIGNS)
+@every("name", DESIGNS)
 def test_designs(name: str) -> None:
     kept, columns, options = DESIGNS[name]
     repeats_itself(everything()[kept], columns=columns, **options)
@@ -225,7 +226,7 @@ def test_a_slice_has_its_own() -> None:
         assert [(r.name, r.estimate, r.interval) for r in again] == [(r.name, r.estimate, r.interval) for r in part.measurement]
 
 
-@pytest.mark.parametrize("name", ["a|b", "a,b", "a:b", "100%", "%7C", "tab\there", "line\nfeed", "ü", "", " ", "a\u2028b", "\x85"])
+@every("name", ["a|b", "a,b", "a:b", "100%", "%7C", "tab\there", "line\nfeed", "ü", "", " ", "a\u2028b", "\x85"])
 def test_labels_that_hold_the_separators(name: str) -> None:
     truth, prediction = [name, "other"] * 12, [name, name] * 12
     m = sy.measure(truth, prediction, metric="f1", positive=name, labels=[name, "other"])
@@ -236,7 +237,6 @@ def test_labels_that_hold_the_separators(name: str) -> None:
     repeats_itself(truth, prediction, metric="f1", positive=name, labels=[name, "other"])
 
 
-@settings(max_examples=200, deadline=None, derandomize=True)
 @given(st.lists(st.text(alphabet=st.characters(exclude_categories=["Cs"])), min_size=1, max_size=4))
 def test_any_texts_survive(texts: list[str]) -> None:
     line = signature.write({"labels": texts, "n": 3})
@@ -244,7 +244,6 @@ def test_any_texts_survive(texts: list[str]) -> None:
     assert len(line.splitlines()) == 1
 
 
-@settings(max_examples=200, deadline=None, derandomize=True)
 @given(st.floats(min_value=1e-9, max_value=1 - 1e-9))
 def test_any_level_survives(level: float) -> None:
     assert float(signature.parse(signature.write({"level": level}))["level"][0]) == level

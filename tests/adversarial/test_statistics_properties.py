@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import steelyard as sy
+from cases import every
 
 Rows = list[dict[str, Any]]
 SHAPES = ["plain", "repeats", "one item a hundred times", "groups", "groups of unequal size"]
@@ -47,8 +48,8 @@ def renamed(rows: Rows) -> Rows:
     return [row | {"id": "x" + row["id"]} | ({"group": row["group"][::-1]} if "group" in row else {}) for row in rows]
 
 
-@pytest.mark.parametrize("shape", SHAPES)
-@pytest.mark.parametrize("binary", [True, False], ids=["right or wrong", "scores"])
+@every("shape", SHAPES)
+@every("binary", [True, False], ids=["right or wrong", "scores"])
 def test_swapped_systems_shuffled_rows_and_other_names(shape: str, binary: bool) -> None:
     rng = np.random.default_rng([len(shape), binary])
     for _ in range(12):
@@ -97,8 +98,8 @@ def test_other_units(factor: float, shift: float) -> None:
         assert sy.compare(factor * scores + shift, factor * others + shift, range=bounds).p_value == pytest.approx(p, rel=1e-6)
 
 
-@pytest.mark.parametrize("kind", ["spread", "ties", "perfect"])
-@pytest.mark.parametrize("positives", [2, 5, 12])
+@every("kind", ["spread", "ties", "perfect"])
+@every("positives", [2, 5, 12])
 def test_an_area_knows_ranks_only(kind: str, positives: int) -> None:
     rng = np.random.default_rng(positives)
     truth = np.arange(40) < positives

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from cases import every
 from steelyard.infer.sequential.stopping import rule_for
 
 
@@ -32,7 +33,7 @@ def at_most(level: float, number: int) -> float:
     return float(level + 4 * (level * (1 - level) / number) ** 0.5)
 
 
-@pytest.mark.parametrize(
+@every(
     ("alpha", "beta", "theta", "step"),
     [(0.05, 0.2, 0.3, 1), (0.2, 0.2, 0.3, 1), (0.1, 0.3, 0.3, 1), (0.05, 0.4, 0.5, 1), (0.2, 0.4, 0.3, 7), (0.1, 0.5, 0.3, 7)],
 )

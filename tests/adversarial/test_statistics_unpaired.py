@@ -10,6 +10,7 @@ import pandas as pd
 import pytest
 
 import steelyard as sy
+from cases import every
 from steelyard.errors import UsageError
 
 
@@ -82,8 +83,8 @@ def test_methods_without_the_range_can_be_asked_for_and_those_of_a_range_need_on
         apart(a, b, test="bounded-t")
 
 
-@pytest.mark.parametrize(("m", "n"), [(3, 3), (10, 10), (10, 7)])
-@pytest.mark.parametrize(("a", "b"), [(0.1, 0.3), (0.95, 0.5), (0.7, 0.7), (1e6 + 0.1, 1e6 + 0.3), (1e-9, 3e-9)])
+@every(("m", "n"), [(3, 3), (10, 10), (10, 7)])
+@every(("a", "b"), [(0.1, 0.3), (0.95, 0.5), (0.7, 0.7), (1e6 + 0.1, 1e6 + 0.3), (1e-9, 3e-9)])
 def test_constant_scores_have_no_interval_and_no_p_from_rounding(a: float, b: float, m: int, n: int) -> None:
     c = apart([a] * m, [b] * n)
     assert c.difference.interval is None

@@ -13,6 +13,8 @@ from pathlib import Path
 
 import pytest
 
+from cases import every
+
 ROOT = Path(__file__).parents[2]
 sys.path.insert(0, str(ROOT))  # `benchmarks` is a package of the repository, not of the installation
 
@@ -65,7 +67,7 @@ def test_causes_belong_to_goals() -> None:
     assert set(CAUSES) <= set(goals.BY_KEY)
 
 
-@pytest.mark.parametrize("part", [*goals.PARTS, *goals.APART])
+@every("part", [*goals.PARTS, *goals.APART])
 def test_every_table_stands_between_the_marks_of_its_command(part: str) -> None:
     begin, end = page.marks(part)
     assert f"python -m benchmarks {part} --write" in begin

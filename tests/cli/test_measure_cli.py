@@ -20,6 +20,7 @@ from typing import Any
 import pytest
 
 from answers import Answer, Command
+from cases import every
 from steelyard.cli.main import main
 from steelyard.version import __version__
 
@@ -72,7 +73,7 @@ SHOWN = [
 ]
 
 
-@pytest.mark.parametrize(("words", "estimate", "ends", "method"), SHOWN, ids=[case[0] for case in SHOWN])
+@every(("words", "estimate", "ends", "method"), SHOWN, ids=[case[0] for case in SHOWN])
 def test_the_numbers_of_the_issue(steelyard: Command, words: str, estimate: float, ends: tuple[float, float], method: str) -> None:
     answer = steelyard("measure", *words.split(), "--format", "json")
     assert answer.code == 0

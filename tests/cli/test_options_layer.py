@@ -13,6 +13,7 @@ import click
 import pytest
 
 import steelyard as sy
+from cases import every
 from steelyard.cli.command import Command, OutputFile
 from steelyard.cli.main import main
 from steelyard.cli.main import steelyard as top
@@ -114,7 +115,7 @@ VERBS: dict[Any, tuple[Any, ...]] = {
 }
 
 
-@pytest.mark.parametrize("verb", VERBS, ids=lambda verb: verb.__name__)
+@every("verb", VERBS, ids=lambda verb: verb.__name__)
 def test_an_unknown_keyword_is_refused_with_the_nearest(verb: Any) -> None:
     for name, one in inspect.signature(verb).parameters.items():
         if one.kind is not inspect.Parameter.KEYWORD_ONLY or len(name) < 4:

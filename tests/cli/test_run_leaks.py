@@ -137,7 +137,10 @@ def spotless(home: Path, *texts: str) -> None:
 @pytest.mark.parametrize("how", HOW)
 def test_a_server_that_repeats_the_key_does_not_get_it_out(steelyard: Command, echo: Any, home: Path, how: str) -> None:
     echo.how = how
+    turn = HOW.index(how)
     for number, encode in enumerate(ENCODINGS.values()):
+        if how != "200" and number not in (turn % len(ENCODINGS), (turn + 2) % len(ENCODINGS)):
+            continue  # what is said goes one way from here on, whatever the reply was: all of them in one kind, two in the others
         echo.encode = staticmethod(encode)
         words = ("run", "sums.toml", "--n", "2", "--model", "openai:m", "--base-url", echo.url, "--debug", "--max-error-rate", "1")
         more = ("-o", f"out{number}.jsonl", "--answer", f"answer{number}.json", "--answer", f"answer{number}.html", "--missing", "wrong")

@@ -164,7 +164,7 @@ def test_the_timeout_holds_for_a_judge_in_python() -> None:
         assert (row["error"] is not None) == (row["id"] == "q7"), row
 
 
-@pytest.mark.parametrize("name", ["score_busy", "score_asleep"])
+@pytest.mark.parametrize("name", ["score_busy", pytest.param("score_asleep", marks=pytest.mark.long)])
 def test_the_timeout_holds_for_a_scorer_that_is_code(name: str) -> None:
     Path("coded.toml").write_text(TASK.replace('"number"', f'"talk:{name}"'))
     row = the_one_that_hangs(("--model", "python:talk:right"), task="coded.toml")
@@ -179,7 +179,7 @@ PATTERNS = {
 }
 
 
-@pytest.mark.parametrize("scorer", PATTERNS)
+@pytest.mark.parametrize("scorer", ["regex", *(pytest.param(each, marks=pytest.mark.long) for each in ("json-schema", "judge"))])
 def test_the_timeout_holds_for_a_pattern_that_takes_exponential_time(scorer: str) -> None:
     Path("task.toml").write_text(PATTERNS[scorer])
     quoted = "import json, talk\ndef letters(q): return json.dumps(talk.letters(q))\n"
@@ -212,8 +212,11 @@ def test_calls_that_pile_up_end_the_run() -> None:
 @pytest.mark.parametrize(
     ("kind", "number"),
     [
-        *((kind, signal.SIGTERM) for kind in ("blocks", "pooled")),
-        *(pytest.param(kind, signal.SIGTERM, marks=pytest.mark.long) for kind in ("asleep", "busy", "stubborn", "Estimates", "command")),
+        ("blocks", signal.SIGTERM),
+        *(
+            pytest.param(kind, signal.SIGTERM, marks=pytest.mark.long)
+            for kind in ("asleep", "busy", "stubborn", "Estimates", "command", "pooled")
+        ),
         ("command", signal.SIGINT),
         pytest.param("pooled", signal.SIGINT, marks=pytest.mark.long),
     ],

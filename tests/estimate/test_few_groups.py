@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import steelyard as sy
+from cases import every
 
 GIANT = np.repeat(np.arange(31), [200] + [2] * 30)  # 31 groups that are worth 1.7
 ZIPF = np.repeat(np.arange(25), [79, 39, 26, 20, 16, 13, 11, 10, 9, 8, 7, 7, 6, 6, 5, 5, 5, 4, 4, 4, 4, 4, 3, 3, 3])  # worth 9
@@ -59,7 +60,7 @@ def compared(group: Any, metric: str, **more: Any) -> Any:
     return sy.compare(a[kind], b[kind], metric=metric, draws=999, **positive, **more)
 
 
-@pytest.mark.parametrize("metric", [*LABELS, *NUMBERS, *PROBABILITIES, "mean", "ratio"])
+@every("metric", [*LABELS, *NUMBERS, *PROBABILITIES, "mean", "ratio"])
 def test_no_interval_where_groups_are_worth_too_few(metric: str) -> None:
     found = measured(GIANT, metric)
     assert found.interval is None
@@ -70,7 +71,7 @@ def test_no_interval_where_groups_are_worth_too_few(metric: str) -> None:
         assert found.row.details["groups_effective"] == pytest.approx(260**2 / 40120, rel=0.02)  # of a ratio, what is divided by weighs
 
 
-@pytest.mark.parametrize("metric", [*LABELS, *NUMBERS, *PROBABILITIES, "mean", "ratio"])
+@every("metric", [*LABELS, *NUMBERS, *PROBABILITIES, "mean", "ratio"])
 def test_a_warning_between_and_none_above(metric: str) -> None:
     some, enough = measured(ZIPF, metric), measured(EQUAL, metric)
     assert some.interval is not None
@@ -79,7 +80,7 @@ def test_a_warning_between_and_none_above(metric: str) -> None:
     assert not any("groups" in said for said in enough.warnings)
 
 
-@pytest.mark.parametrize("metric", ["accuracy", "macro_f1", "rmse", "auc", "brier", "mean"])
+@every("metric", ["accuracy", "macro_f1", "rmse", "auc", "brier", "mean"])
 def test_a_comparison_has_no_interval_and_shows_no_margin_by_too_few(metric: str) -> None:
     found = compared(GIANT, metric, **({} if metric == "auc" else {"margin": 0.9}))
     assert found.difference.interval is None

@@ -6,10 +6,11 @@ from collections.abc import Iterator
 from itertools import pairwise
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import steelyard as sy
+from cases import every
 from steelyard.estimate.table_rows import offered
 from steelyard.infer.normal import wald, wilson
 from steelyard.metrics.catalogue import parse
@@ -40,17 +41,16 @@ def near_the_ends(n: int) -> list[int]:
     return sorted({k for k in (0, 1, 2, 3, n // 2, n - 3, n - 2, n - 1, n) if 0 <= k <= n})
 
 
-@pytest.mark.parametrize("side", SIDES)
-@pytest.mark.parametrize("method", CLOSED)
-def test_every_count_up_to_sixty(method: str, side: str) -> None:
-    for n in range(1, 61):
+@every("side", SIDES)
+@every("method", CLOSED)
+def test_every_count_up_to_twenty_and_of_sixty(method: str, side: str) -> None:
+    for n in (*range(1, 21), 30, 60):
         for level in LEVELS if n % 10 == 0 else (0.95,):
             assert in_order(ends(sy.Counts.of(k, n), "accuracy", method, side, level) for k in range(n + 1)), (n, level)
 
 
 @pytest.mark.parametrize("method", CLOSED)
 @given(n=st.integers(61, 10**6), side=st.sampled_from(SIDES), level=st.sampled_from((*LEVELS, 0.999)))
-@settings(max_examples=40, deadline=None)
 def test_larger_n(method: str, n: int, side: str, level: float) -> None:
     assert in_order(ends(sy.Counts.of(k, n), "accuracy", method, side, level) for k in near_the_ends(n))
 
@@ -62,8 +62,8 @@ def test_drawn(method: str, n: int) -> None:
         assert in_order(ends(sy.Counts.of(k, n), "accuracy", method, side, 0.95) for k in range(n + 1)), side
 
 
-@pytest.mark.parametrize("method", [method for method in CLOSED if method != "wald"])
-@pytest.mark.parametrize("n", [1, 2, 3, 13, 40, 60])
+@every("method", [method for method in CLOSED if method != "wald"])
+@every("n", [1, 2, 3, 13, 40, 60])
 def test_f1(method: str, n: int) -> None:
     tables = [sy.Counts.binary(tp=k, fp=0, fn=n - k, tn=25) for k in range(n + 1)]
     for side in SIDES:

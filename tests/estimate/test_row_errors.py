@@ -11,6 +11,7 @@ import pytest
 from scipy import stats
 
 import steelyard as sy
+from cases import every
 from steelyard.questions.compare.compare import compare_preferences
 
 LOGS = Path(__file__).parents[1] / "read" / "logs"
@@ -166,7 +167,7 @@ ALONE = [
 TOGETHER = [("mean", *GROUPED[:2]), ("macro_f1", *GROUPED[2:]), ("recall", *GROUPED[2:]), ("pass@2", *TRIES)]
 
 
-@pytest.mark.parametrize(
+@every(
     ("design", "metric", "a", "b"),
     [*(("paired", *each) for each in (*ALONE, *TOGETHER)), *(("unpaired", *each) for each in ALONE)],
 )

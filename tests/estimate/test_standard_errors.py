@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import steelyard as sy
+from cases import every
 from steelyard.estimate.standard_errors import with_standard_errors
 from steelyard.results.measurement import Measurement, Row
 
@@ -95,8 +96,8 @@ def test_none_where_none_is_known(m: Measurement) -> None:
     assert [row.standard_error for row in found.rows] == [None] * len(m.rows)
 
 
-@pytest.mark.parametrize("metric", ["accuracy", "each_f1", "macro_f1", "micro_fbeta:2", "weighted_recall", "mcc", "balanced_accuracy"])
-@pytest.mark.parametrize("absent", [None, "zero"])
+@every("metric", ["accuracy", "each_f1", "macro_f1", "micro_fbeta:2", "weighted_recall", "mcc", "balanced_accuracy"])
+@every("absent", [None, "zero"])
 def test_an_old_measurement_gets_the_number_of_a_new_one(metric: str, absent: str | None) -> None:
     m = sy.measure(data(60), metric=metric, absent=absent, labels=["a", "b", "c", "d"])
     assert with_standard_errors(old(m)) == m

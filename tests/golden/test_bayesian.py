@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from cases import every
 from steelyard.infer.posterior.metrics import (
     BetaPosterior,
     Posterior,
@@ -114,7 +115,7 @@ def question(name: str) -> Callable[[Inputs], Any]:
     return QUESTIONS[max((start for start in QUESTIONS if name.startswith(start)), key=len)]
 
 
-@pytest.mark.parametrize("name", ENTRIES)
+@every("name", ENTRIES)
 def test_agrees(name: str) -> None:
     entry = ENTRIES[name]
     ours = OUR_ERROR if question(name).__name__ == "values" else 0.0

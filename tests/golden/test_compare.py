@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 
 from by_name import item_rows
+from cases import every
 from steelyard.infer import multiplicity as many
 from steelyard.infer import unpaired
 from steelyard.infer.intervals.sums import linearised
@@ -252,7 +253,7 @@ def close(found: Any, wanted: Any, tol: float) -> None:
             assert found[key] == pytest.approx(wanted[key], abs=tol, rel=0), key
 
 
-@pytest.mark.parametrize("name", ENTRIES)
+@every("name", ENTRIES)
 def test_agrees(name: str) -> None:
     entry = ENTRIES[name]
     found = QUESTIONS[question(entry)](entry["input"])

@@ -14,6 +14,7 @@ from scipy import optimize, stats
 
 import steelyard as sy
 from by_name import item_rows
+from cases import every
 from oracles import coverage, pairs_matrix
 from steelyard.infer.intervals.proportion import proportion_interval
 from steelyard.infer.intervals.sums import standard_error
@@ -245,7 +246,7 @@ def close(found: Any, wanted: Any, tol: float) -> None:
         assert found == pytest.approx(wanted, abs=tol, rel=0)
 
 
-@pytest.mark.parametrize("name", ENTRIES)
+@every("name", ENTRIES)
 def test_agrees(name: str) -> None:
     entry = ENTRIES[name]
     found = question(entry)(entry["input"])

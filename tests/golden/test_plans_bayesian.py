@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from cases import every
 from steelyard.infer.planning.anticipated import Anticipated
 from steelyard.infer.planning.assurance import items_for_assurance, labels_for_assurance
 from steelyard.infer.planning.labelling import stop_when_narrow
@@ -58,7 +59,7 @@ def answer(name: str, i: dict[str, Any]) -> Any:
     return [average_length(rule, law) for law, rule in rules]
 
 
-@pytest.mark.parametrize("name", ENTRIES)
+@every("name", ENTRIES)
 def test_the_numbers_of_another_program(name: str) -> None:
     assert answer(name, ENTRIES[name]["inputs"]) == ENTRIES[name]["value"]
 

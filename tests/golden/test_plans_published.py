@@ -10,11 +10,12 @@ from typing import Any
 import pytest
 
 import steelyard as sy
+from cases import every
 
 ENTRIES: list[dict[str, Any]] = json.loads(Path(__file__).with_name("plans_published.json").read_text())["entries"]
 
 
-@pytest.mark.parametrize("entry", ENTRIES, ids=lambda entry: entry["id"])
+@every("entry", ENTRIES, ids=lambda entry: entry["id"])
 def test_published(entry: dict[str, Any]) -> None:
     plan = sy.plan_detect(**entry["call"])
     for name, wanted in entry["expected"].items():
@@ -22,7 +23,7 @@ def test_published(entry: dict[str, Any]) -> None:
         assert got == pytest.approx(wanted, rel=0, abs=entry["tol"]), name
 
 
-@pytest.mark.parametrize("entry", [e for e in ENTRIES if e["id"].startswith("trtllm-")], ids=lambda entry: entry["id"])
+@every("entry", [e for e in ENTRIES if e["id"].startswith("trtllm-")], ids=lambda entry: entry["id"])
 def test_each_row_of_the_original_table_is_printed_beside_the_answer(entry: dict[str, Any]) -> None:
     """Steps of the suite: find your theta in the table. The table of the answer must hold the same digits."""
     n = entry["call"]["n"]

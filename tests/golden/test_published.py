@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 
 import steelyard as sy
+from cases import every
 from oracles import coverage
 from steelyard.infer.intervals.mean import log_capital, predictable_bets
 from steelyard.infer.intervals.proportion import proportion_interval
@@ -96,7 +97,7 @@ QUESTIONS: dict[str, Callable[[Inputs], Any]] = {
 }
 
 
-@pytest.mark.parametrize("name", ENTRIES)
+@every("name", ENTRIES)
 def test_agrees(name: str) -> None:
     entry = ENTRIES[name]
     found = QUESTIONS[name if name in QUESTIONS else entry["method"]](entry["inputs"])

@@ -14,6 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import steelyard as sy
+from cases import every
 from steelyard.errors import DataError, SourceError, UsageError
 from steelyard.history.address import parse_address
 from steelyard.history.packing import pack, unpack
@@ -422,7 +423,7 @@ def test_faults_of_a_server_without_the_password(postgres_url: str) -> None:
 # ---- addresses and packing -----------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
+@every(
     "address",
     [
         "runs.db",

@@ -8,10 +8,11 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
+from cases import every
 from steelyard.errors import UsageError
 from steelyard.infer import multiplicity as many
 from steelyard.infer.paired import mcnemar as flips
@@ -92,7 +93,6 @@ scores = st.integers(3, 5).flatmap(
 
 
 @given(table=scores)
-@settings(deadline=None)
 def test_friedman_is_scipys_with_ties(table: Any) -> None:
     found = many.friedman(table)
     if all(len(set(row)) == 1 for row in table.tolist()):
@@ -108,7 +108,6 @@ def test_friedman_is_scipys_with_ties(table: Any) -> None:
 
 
 @given(table=scores)
-@settings(deadline=None)
 def test_ranks_start_with_the_best(table: Any) -> None:
     up, down = many.friedman(table), many.friedman(-table, higher_is_better=False)
     assert up == down
@@ -116,8 +115,8 @@ def test_ranks_start_with_the_best(table: Any) -> None:
     assert up["mean_ranks"] == pytest.approx(list(ranks), abs=1e-12)
 
 
-@pytest.mark.parametrize("k", [2, 3, 4, 10, 50])
-@pytest.mark.parametrize("level", [0.9, 0.95, 0.99])
+@every("k", [2, 3, 4, 10, 50])
+@every("level", [0.9, 0.95, 0.99])
 def test_the_studentized_range_is_scipys(k: int, level: float) -> None:
     assert many.studentized_range_quantile(k, level) == pytest.approx(stats.studentized_range.ppf(level, k, np.inf), abs=1e-9)
 

@@ -13,6 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
+from cases import every
 from steelyard.infer import unpaired
 from steelyard.infer.normal import z_value
 
@@ -33,7 +34,6 @@ def samples(draw: Any) -> tuple[int, int, int, int]:
 
 @pytest.mark.parametrize("name", INTERVALS)
 @given(sample=samples(), level=st.sampled_from([0.8, 0.95, 0.99]))
-@settings(max_examples=60, deadline=None)
 def test_swapping_the_systems_mirrors_the_interval(name: str, sample: tuple[int, int, int, int], level: float) -> None:
     k1, n1, k2, n2 = sample
     low, high = INTERVALS[name](*sample, level)
@@ -58,7 +58,6 @@ def test_one_side_is_two_sides_of_twice_the_tail(name: str, sample: tuple[int, i
 
 @pytest.mark.parametrize("name", INTERVALS)
 @given(sample=samples())
-@settings(max_examples=40, deadline=None)
 def test_one_more_right_answer_raises_both_ends(name: str, sample: tuple[int, int, int, int]) -> None:
     k1, n1, k2, n2 = sample
     if k1 < n1 and not (name == "wald" and min(k1, n1 - k1 - 1) == 0):  # Wald shrinks to nothing at the ends
@@ -69,7 +68,6 @@ def test_one_more_right_answer_raises_both_ends(name: str, sample: tuple[int, in
 
 
 @given(sample=samples(), difference=st.floats(-0.98, 0.98))
-@settings(max_examples=150, deadline=None)
 def test_the_constrained_shares_maximise_the_likelihood(sample: tuple[int, int, int, int], difference: float) -> None:
     k1, n1, k2, n2 = sample
 
@@ -86,7 +84,6 @@ def test_the_constrained_shares_maximise_the_likelihood(sample: tuple[int, int, 
 
 
 @given(sample=samples())
-@settings(max_examples=60, deadline=None)
 def test_miettinen_nurminen_is_the_set_its_score_does_not_reject(sample: tuple[int, int, int, int]) -> None:
     k1, n1, k2, n2 = sample
     for end in unpaired.miettinen_nurminen(*sample):
@@ -132,8 +129,8 @@ def coverage(name: str, n1: int, p1: float, n2: int, p2: float) -> float:
     return float(chance[inside].sum())
 
 
-@pytest.mark.parametrize(("n1", "p1", "n2", "p2"), [(20, 0.9, 20, 0.9), (20, 0.95, 30, 0.8), (30, 0.6, 20, 0.5), (25, 0.99, 25, 0.97)])
-@pytest.mark.parametrize("name", ["newcombe", "miettinen-nurminen", "agresti-caffo"])
+@every(("n1", "p1", "n2", "p2"), [(20, 0.9, 20, 0.9), (20, 0.95, 30, 0.8), (30, 0.6, 20, 0.5), (25, 0.99, 25, 0.97)])
+@every("name", ["newcombe", "miettinen-nurminen", "agresti-caffo"])
 def test_covers_what_it_says(name: str, n1: int, p1: float, n2: int, p2: float) -> None:
     assert coverage(name, n1, p1, n2, p2) >= 0.93
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 import steelyard as sy
+from cases import every
 from oracles import EVERY_SET, OF_A_CLASS, WHOLE_TABLE
 from steelyard.metrics.catalogue import AVERAGES, CATALOGUE, parse
 from steelyard.metrics.sums import SumsMetric
@@ -12,7 +13,7 @@ from steelyard.metrics.sums import SumsMetric
 ALIASES = {alias: metric.base for metric in CATALOGUE.values() for alias in metric.aliases}
 
 
-@pytest.mark.parametrize("name", CATALOGUE)
+@every("name", CATALOGUE)
 def test_every_metric_is_in_exactly_one_tested_set(name: str) -> None:
     assert sum(name in some for some in EVERY_SET) == 1
 
@@ -29,20 +30,20 @@ def test_the_objects_agree_with_the_sets() -> None:
     }
 
 
-@pytest.mark.parametrize("base", sorted(OF_A_CLASS))
-@pytest.mark.parametrize("average", [*AVERAGES, "each"])
+@every("base", sorted(OF_A_CLASS))
+@every("average", [*AVERAGES, "each"])
 def test_averages_are_prefixes(average: str, base: str) -> None:
     name = f"{average}_{base}:2" if base == "fbeta" else f"{average}_{base}"
     found = parse(name)
     assert (found.name, found.base, found.average) == (name, base, average)
 
 
-@pytest.mark.parametrize("alias", ALIASES)
+@every("alias", ALIASES)
 def test_aliases(alias: str) -> None:
     assert parse(alias).name == ALIASES[alias]
 
 
-@pytest.mark.parametrize(
+@every(
     "name",
     ["", "f2", "macro_accuracy", "fbeta", "fbeta:0", "fbeta:-1", "fbeta:nan", "fbeta:x", "pass@0", "pass@", "macro_pass@2", "macro_", "F1"],
 )

@@ -15,6 +15,7 @@ from sklearn import metrics as sk
 
 import steelyard as sy
 from by_name import STATISTICS
+from cases import every
 from oracles import (
     OF_AN_ORDER,
     OF_NUMBERS,
@@ -62,7 +63,6 @@ def test_sets_are_all_here() -> None:
     assert {"pass@", "pass^"} == OF_REPEATS
 
 
-@settings(max_examples=60, deadline=None)
 @given(data=probabilities())
 def test_brier(data: Pair) -> None:
     y, p = data
@@ -70,7 +70,6 @@ def test_brier(data: Pair) -> None:
     assert ask(y, probability=p, metric="brier").estimate == pytest.approx(expected, abs=1e-12)
 
 
-@settings(max_examples=60, deadline=None)
 @given(data=probabilities())
 def test_log_loss(data: Pair) -> None:
     """A sure and wrong probability costs infinitely much: undefined with a warning, where scikit-learn clips it."""
@@ -83,7 +82,6 @@ def test_log_loss(data: Pair) -> None:
         assert m.estimate == pytest.approx(sk.log_loss(y, p, labels=[0, 1]), abs=1e-9)
 
 
-@settings(max_examples=60, deadline=None)
 @given(data=probabilities())
 def test_calibration_error(data: Pair) -> None:
     y, p = data
@@ -91,7 +89,6 @@ def test_calibration_error(data: Pair) -> None:
     assert ask(y, probability=p, metric="ece").estimate == pytest.approx(naive_ece(p, y == 1), abs=1e-12)
 
 
-@settings(max_examples=60, deadline=None)
 @given(data=probabilities())
 def test_auc(data: Pair) -> None:
     y, p = data
@@ -104,7 +101,6 @@ def test_auc(data: Pair) -> None:
         assert m.estimate == pytest.approx(pairs_matrix(p, y == 1).mean(), abs=1e-12)
 
 
-@settings(max_examples=60, deadline=None)
 @given(data=probabilities())
 def test_average_precision(data: Pair) -> None:
     y, p = data
@@ -127,7 +123,6 @@ def test_order_metrics_do_not_see_the_scale(data: Pair, shift: float, scale: flo
     assert [row.estimate for row in here] == pytest.approx([row.estimate for row in there], abs=1e-12)
 
 
-@settings(max_examples=60, deadline=None)
 @given(data=numbers())
 def test_errors_of_numbers(data: Pair) -> None:
     t, p = data
@@ -136,7 +131,6 @@ def test_errors_of_numbers(data: Pair) -> None:
     assert m["rmse"].estimate == pytest.approx(sk.root_mean_squared_error(t, p), abs=1e-9)
 
 
-@settings(max_examples=60, deadline=None)
 @given(data=numbers(), start=st.sampled_from([0.0, 1e6]))
 def test_r2(data: Pair, start: float) -> None:
     """Undefined where the truths do not vary (scikit-learn: 0 or 1); far from 0 no digits are lost."""
@@ -148,7 +142,6 @@ def test_r2(data: Pair, start: float) -> None:
         assert m.estimate == pytest.approx(sk.r2_score(t, p), rel=1e-7, abs=1e-9)
 
 
-@settings(max_examples=60, deadline=None)
 @given(data=numbers())
 def test_spearman(data: Pair) -> None:
     t, p = data
@@ -160,14 +153,12 @@ def test_spearman(data: Pair) -> None:
     assert midranks(t) == pytest.approx(stats.rankdata(t))
 
 
-@settings(max_examples=40, deadline=None)
 @given(data=numbers())
 def test_mean(data: Pair) -> None:
     score = data[0]
     assert ask(score, metric="mean").estimate == pytest.approx(math.fsum(score) / len(score), abs=1e-9)
 
 
-@settings(max_examples=40, deadline=None)
 @given(rows=st.lists(st.tuples(st.integers(0, 30), st.integers(1, 50)), min_size=2, max_size=40))
 def test_a_ratio_is_of_sums(rows: list[tuple[int, int]]) -> None:
     above, below = (np.array(column, float) for column in zip(*rows, strict=True))
@@ -175,7 +166,6 @@ def test_a_ratio_is_of_sums(rows: list[tuple[int, int]]) -> None:
     assert m.estimate == pytest.approx(above.sum() / below.sum(), abs=1e-12)
 
 
-@settings(max_examples=40, deadline=None)
 @given(problems=st.lists(st.lists(st.integers(0, 1), min_size=3, max_size=6), min_size=5, max_size=9), k=st.integers(1, 3))
 def test_pass_at_k(problems: list[list[int]], k: int) -> None:
     ids = [f"p{i}" for i, tries in enumerate(problems) for _ in tries]
@@ -205,13 +195,13 @@ def test_pass_at_k_needs_k_tries() -> None:
 TOTALS = {name: [40.0, 13.0] for name in STATISTICS} | {"r2": [40.0, 6.0, 300.0, 90.0], "ece": [40.0, *np.linspace(-3.3, 4, 10)]}
 
 
-@pytest.mark.parametrize("name", STATISTICS)
+@every("name", STATISTICS)
 def test_gradients(name: str) -> None:
     statistic, at = STATISTICS[name], np.array(TOTALS[name])
     assert statistic.gradient(at) == pytest.approx(central_differences(lambda s: float(statistic.value(s)), at), abs=1e-8)
 
 
-@pytest.mark.parametrize("name", ["brier", "log_loss", "ece", "mae", "rmse", "r2", "spearman", "auc", "average_precision", "mean"])
+@every("name", ["brier", "log_loss", "ece", "mae", "rmse", "r2", "spearman", "auc", "average_precision", "mean"])
 def test_item_order_changes_nothing(name: str) -> None:
     rng = np.random.default_rng(1)
     y, p = rng.integers(0, 2, 50), np.round(rng.uniform(0.01, 0.99, 50), 2)

@@ -10,10 +10,11 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import steelyard as sy
+from cases import every
 from steelyard.errors import DataError
 from steelyard.metrics.sums import exponential
 
@@ -26,7 +27,6 @@ def ask(loss: Any, words: Any, **options: Any) -> sy.Row:
     ).row
 
 
-@settings(max_examples=60, deadline=None, derandomize=True)
 @given(documents=DOCUMENTS)
 def test_it_is_the_geometric_mean_of_one_over_the_chance_of_a_word(documents: list[tuple[float, int]]) -> None:
     """Word by word, with no sum of logarithms: each word of a document has the chance exp(-loss/words)."""
@@ -52,8 +52,8 @@ WORDS = RNG.integers(20, 200, 60)
 LOSS = WORDS * RNG.normal(3.0, 0.4, 60)
 
 
-@pytest.mark.parametrize("method", ["delta", "percentile", "bca", "studentized"])
-@pytest.mark.parametrize("side", ["two", "lower", "upper"])
+@every("method", ["delta", "percentile", "bca", "studentized"])
+@every("side", ["two", "lower", "upper"])
 def test_its_interval_is_that_of_its_logarithm(method: str, side: str) -> None:
     here, there = (ask(LOSS, WORDS, metric=metric, interval=method, side=side, draws=500).interval for metric in ("perplexity", "ratio"))
     assert here is not None
@@ -125,8 +125,8 @@ def test_beyond_float64_it_is_undefined_and_said() -> None:
     assert exponential(1e6) == math.inf
 
 
-@pytest.mark.parametrize("metric", ["mean", "ratio", "rmse", "r2", "mae"])
-@pytest.mark.parametrize("size", [1e76, 1e154, 1e200, 1e308, -1e308])
+@every("metric", ["mean", "ratio", "rmse", "r2", "mae"])
+@every("size", [1e76, 1e154, 1e200, 1e308, -1e308])
 def test_numbers_whose_powers_cannot_be_added_are_refused_with_their_row(metric: str, size: float) -> None:
     data = {
         "mean": ({"score": [1.0, size, 2.0]}, {}), "ratio": ({"a": [1.0, size, 2.0], "b": [1, 1, 1]}, {"ratio": "a/b"}),
@@ -135,8 +135,8 @@ def test_numbers_whose_powers_cannot_be_added_are_refused_with_their_row(metric:
         sy.measure(data[0], metric=metric, **data[1])
 
 
-@pytest.mark.parametrize("metric", ["mean", "ratio", "rmse", "r2", "mae"])
-@pytest.mark.parametrize("method", [None, "percentile", "bca", "studentized"])
+@every("metric", ["mean", "ratio", "rmse", "r2", "mae"])
+@every("method", [None, "percentile", "bca", "studentized"])
 def test_numbers_just_below_are_computed(metric: str, method: str | None) -> None:
     """No overflow on the way: pytest turns a RuntimeWarning into an error."""
     size = 9e74

@@ -134,7 +134,6 @@ def test_averages(base: str, average: str, data: tuple[Labels, Labels], absent: 
         same(m.estimate, wanted)
 
 
-@settings(max_examples=60, deadline=None)
 @given(data=labelled())
 def test_whole_table(data: tuple[Labels, Labels]) -> None:
     truth, prediction = data
@@ -155,7 +154,6 @@ def test_whole_table(data: tuple[Labels, Labels]) -> None:
         assert found["kappa"] == pytest.approx(quiet(lambda: sk.cohen_kappa_score(truth, prediction)), abs=1e-12)
 
 
-@settings(max_examples=40, deadline=None)
 @given(data=labelled())
 def test_balanced_accuracy_needs_every_class(data: tuple[Labels, Labels]) -> None:
     """A label that only occurs in predictions is a class without recall: undefined unless `absent` decides."""
@@ -263,7 +261,6 @@ def test_copies_of_every_item_change_no_estimate(data: tuple[Labels, Labels], ti
         same(a.estimate, math.nan if b.estimate is None else b.estimate)
 
 
-@settings(max_examples=60, deadline=None)
 @given(tp=st.integers(0, 200), fp=st.integers(0, 200), fn=st.integers(0, 200), tn=st.integers(0, 200))
 def test_f1_is_a_function_of_jaccard(tp: int, fp: int, fn: int, tn: int) -> None:
     assume(tp + fp + fn > 0)
@@ -279,7 +276,6 @@ def test_f1_is_a_function_of_jaccard(tp: int, fp: int, fn: int, tn: int) -> None
     assert f1.n == jaccard.n == tp + fp + fn
 
 
-@settings(max_examples=40, deadline=None)
 @given(data=labelled(smallest=2))
 def test_a_proportion_is_its_statistic(data: tuple[Labels, Labels]) -> None:
     """The whole-number door (k of n) and the array door (margins) give the same number."""

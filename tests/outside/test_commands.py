@@ -10,8 +10,8 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 import click
-import pytest
 
+from cases import every
 from outside.snapshot import MEANT, kept
 from steelyard.cli.main import steelyard
 
@@ -150,7 +150,7 @@ def _new(required: bool) -> Plain:
     return {**_format(kept("commands")), "flags": ["--new"], "required": required}
 
 
-@pytest.mark.parametrize(
+@every(
     ("change", "told"),
     [
         (lambda new: new.pop("steelyard plan detect"), "steelyard plan detect is gone"),

@@ -12,6 +12,7 @@ from typing import Any
 
 import pytest
 
+from cases import every
 from outside.asked import ASKED, Answered
 from outside.snapshot import MEANT, kept
 
@@ -115,7 +116,7 @@ def test_what_is_refused_answers_nothing(answered: dict[str, Answered]) -> None:
         assert answered[name].said.count("\n") == 1
 
 
-@pytest.mark.parametrize(
+@every(
     ("change", "told"),
     [
         (lambda new: new.pop("threshold"), ["answer.threshold is gone"]),

@@ -18,6 +18,7 @@ import re
 
 import pytest
 
+from cases import every
 from outside.asked import ASKED, ENDINGS, FILES, Answered
 from outside.snapshot import MEANT, PAGES
 from steelyard.version import __version__
@@ -116,7 +117,7 @@ def test_no_page_names_a_place_a_day_or_a_machine() -> None:
         assert not re.search(r"(?<![\w.])/(work|root|home|tmp|Users|usr|private)/|\b20[2-9]\d-", path.read_text(encoding="utf-8")), path
 
 
-@pytest.mark.parametrize(
+@every(
     ("page", "format_", "left"),
     [
         ("accuracy 0.838 [0.742, 0.903], 95%", "text", "accuracy #.### [#.###, #.###], ##%"),

@@ -11,9 +11,8 @@ import inspect
 from collections.abc import Callable, Iterator
 from typing import Any
 
-import pytest
-
 import steelyard as sy
+from cases import every
 from outside.snapshot import MEANT, kept
 
 Plain = dict[str, Any]
@@ -158,7 +157,7 @@ def _of(new: Plain, name: str) -> Plain:
     return found
 
 
-@pytest.mark.parametrize(
+@every(
     ("change", "told"),
     [
         (lambda new: new["names"].remove("measure"), "measure is gone"),

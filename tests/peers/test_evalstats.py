@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 import steelyard as sy
+from cases import every
 from peers.make import recorded
 from steelyard.infer.unpaired import agresti_caffo
 
@@ -12,8 +13,8 @@ ENTRIES = recorded("evalstats")
 FLIPS = [name for name in ENTRIES if name.startswith("flips_")]
 
 
-@pytest.mark.parametrize("name", [name for name in ENTRIES if name.startswith("share_")])
-@pytest.mark.parametrize("method", ["wilson", "jeffreys", "clopper-pearson"])
+@every("name", [name for name in ENTRIES if name.startswith("share_")])
+@every("method", ["wilson", "jeffreys", "clopper-pearson"])
 def test_one_share(name: str, method: str) -> None:
     ours = sy.measure(sy.Counts.of(*ENTRIES[name]["input"]), interval=method).interval
     assert ours is not None
@@ -28,8 +29,8 @@ def compared(name: str, **options: str) -> sy.Comparison:
     return found
 
 
-@pytest.mark.parametrize("name", FLIPS)
-@pytest.mark.parametrize("method", ["tango", "newcombe", "bonett-price"])
+@every("name", FLIPS)
+@every("method", ["tango", "newcombe", "bonett-price"])
 def test_paired_shares(name: str, method: str) -> None:
     """Its Tango solves a quartic, ours brackets the score: the same to the twelfth digit."""
     ours = compared(name, interval=method).difference.interval
@@ -37,13 +38,13 @@ def test_paired_shares(name: str, method: str) -> None:
     assert [ours.low, ours.high] == pytest.approx(ENTRIES[name]["answer"][method], abs=1e-11)
 
 
-@pytest.mark.parametrize("name", FLIPS)
+@every("name", FLIPS)
 def test_mid_p(name: str) -> None:
     """5 gained and 5 lost: 1, by both. Fagerland's convention would print .877."""
     assert compared(name, test="mcnemar-midp").p_value == pytest.approx(ENTRIES[name]["answer"]["mid_p"], rel=1e-12)
 
 
-@pytest.mark.parametrize("name", FLIPS)
+@every("name", FLIPS)
 def test_without_a_continuity_correction(name: str) -> None:
     """By default its Tango adds 1/8 to the difference of the counts, as Chang et al. (2024) propose; ours adds nothing.
 

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 import steelyard as sy
+from cases import every
 from peers.make import recorded
 from steelyard.infer import multiplicity as many
 from steelyard.infer import unpaired
@@ -122,7 +123,7 @@ def test_paired_permutation() -> None:
     assert found.p_value == pytest.approx(4 / 128, rel=1e-12)
 
 
-@pytest.mark.parametrize("name", [name for name in ENTRIES if name.startswith(tuple(SPLITS))])
+@every("name", [name for name in ENTRIES if name.startswith(tuple(SPLITS))])
 def test_splits(name: str) -> None:
     test = next(test for prefix, test in SPLITS.items() if name.startswith(prefix))
     found = test(ENTRIES[name]["input"])

@@ -28,6 +28,7 @@ from statsmodels.stats.proportion import (
 )
 
 import steelyard as sy
+from cases import every
 from steelyard.infer.intervals.ranking import delong_error
 from steelyard.infer.paired.equivalence import equivalence
 from steelyard.infer.unpaired import miettinen_nurminen, wald_difference
@@ -61,8 +62,8 @@ def test_ztest_of_its_docstring() -> None:
     assert found.p_value == pytest.approx(0.159, abs=5e-4)
 
 
-@pytest.mark.parametrize("pair", PAIRS)
-@pytest.mark.parametrize("method", NAMES)
+@every("pair", PAIRS)
+@every("method", NAMES)
 def test_two_proportions(pair: tuple[int, int, int, int], method: str) -> None:
     theirs = confint_proportions_2indep(*pair, method=method, compare="diff")
     assert ends(compared(*pair, interval=NAMES[method]).difference.interval) == pytest.approx(theirs, abs=1e-12)

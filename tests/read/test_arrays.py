@@ -12,6 +12,7 @@ import polars as pl
 import pyarrow as pa
 import pytest
 
+from cases import every
 from steelyard.errors import DataError, SourceError, UsageError
 from steelyard.read.open_source import open_source
 
@@ -21,7 +22,7 @@ def labels(values: object) -> list[str | None]:
     return [None if code < 0 else items.truth.names[code] for code in items.truth.codes]
 
 
-@pytest.mark.parametrize(
+@every(
     ("values", "texts"),
     [
         ([1, 2, 1], ["1", "2", "1"]),
@@ -98,7 +99,7 @@ def test_codes_do_not_wrap_around() -> None:
     assert open_source(values, values, columns={}).items().truth.codes.tolist() == [0, 255, 128]
 
 
-@pytest.mark.parametrize(
+@every(
     ("truth", "prediction", "message"),
     [
         ([1, "1"], [1, 1], "in truth: got 1 and '1', need one spelling for one value. Hint: convert the column to one type"),

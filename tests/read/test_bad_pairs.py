@@ -17,6 +17,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from cases import every
 from damage import Outcome, command
 
 TESTS = Path(__file__).parent.parent
@@ -50,7 +51,7 @@ COVERED: dict[str, Sequence[str]] = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("entries", COVERED)
+@every("entries", COVERED)
 def test_every_entry_has_the_tests_that_are_named_here(entries: str) -> None:
     for named in COVERED[entries]:
         file, _, test = named.partition("::")

@@ -10,14 +10,15 @@ import pandas as pd
 import polars as pl
 import pyarrow as pa
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
+from cases import every
 from steelyard.errors import AmbiguityError, DataError, SourceError
 from steelyard.read.open_source import open_source
 
 
-@pytest.mark.parametrize(
+@every(
     ("column", "texts"),
     [
         (pa.array([1, 2], pa.int8()), ["1", "2"]),
@@ -121,7 +122,6 @@ def test_rows_may_lack_keys() -> None:
 cells = st.one_of(st.none(), st.sampled_from(["a", "b", "", "ü", "1x", "A"]))
 
 
-@settings(max_examples=40, deadline=None)
 @given(st.lists(st.tuples(cells, cells, st.one_of(st.none(), st.floats(-2, 2, width=16))), min_size=1, max_size=30))
 def test_engine_and_memory_agree(rows: list[tuple[object, object, object]]) -> None:
     truth, prediction, score = (list(column) for column in zip(*rows, strict=True))

@@ -137,7 +137,7 @@ def test_any_value_in_any_column(tmp_path: Path, column: str, value: Any) -> Non
             assert loose.warnings
 
 
-@settings(max_examples=60, suppress_health_check=quietly)
+@settings(suppress_health_check=quietly)
 @given(node=st.integers(0, 10**6), new=st.sampled_from(STRANGE))
 def test_any_node_of_a_document_of_columns(tmp_path: Path, node: int, new: Any) -> None:
     whole = {name: [row[name] for row in ROWS] for name in ROWS[0]}

@@ -10,6 +10,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from cases import every
 from steelyard.errors import DataError, SourceError, UsageError
 from steelyard.read.columns import as_column
 from steelyard.read.engines import duckdb_table as engine
@@ -182,8 +183,8 @@ def test_numeric_truth_and_ratio(tmp_path: Path) -> None:
 # ---- integer labels as they came -----------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("kind", [np.int8, np.int16, np.int32, np.int64, np.uint8, np.uint16, np.uint32, np.uint64])
-@pytest.mark.parametrize("n", [1, 65_536, 65_537, 200_001])
+@every("kind", [np.int8, np.int16, np.int32, np.int64, np.uint8, np.uint16, np.uint32, np.uint64])
+@every("n", [1, 65_536, 65_537, 200_001])
 def test_least_and_largest_label_in_different_blocks(kind: type[np.integer], n: int) -> None:
     """Both ends at the limit of the type: the first row has the largest value, the last row the least."""
     top = int(np.iinfo(kind).max)

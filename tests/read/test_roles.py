@@ -5,6 +5,7 @@ from __future__ import annotations
 import pandas as pd
 import pytest
 
+from cases import every
 from steelyard.errors import AmbiguityError, DataError, SourceError, UsageError
 from steelyard.read.open_source import open_source
 from steelyard.read.roles import RECOGNISED, assign, may_use
@@ -12,8 +13,8 @@ from steelyard.read.roles import RECOGNISED, assign, may_use
 ALL = [(role, name) for role, names in RECOGNISED.items() for name in names]
 
 
-@pytest.mark.parametrize(("role", "name"), ALL)
-@pytest.mark.parametrize("change", [str, str.upper, str.title])
+@every(("role", "name"), ALL)
+@every("change", [str, str.upper, str.title])
 def test_every_recognised_name_in_any_case(role: str, name: str, change: object) -> None:
     assert assign([change(name), "other"], {}).roles == {role: change(name)}
 

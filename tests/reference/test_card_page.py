@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from cases import every
 from steelyard.errors import SourceError
 from steelyard.reference.card_page import front_of, newline_of, part_between, unwritten
 
@@ -47,7 +48,7 @@ def test_the_same_front_as_the_hub() -> None:
         assert hub is None or found.text.rstrip("\r\n") == hub[2]
 
 
-@pytest.mark.parametrize(
+@every(
     ("page", "after"),
     [
         ("", f"{BEGIN}\nx\n{END}\n"),
@@ -96,7 +97,7 @@ def test_newline() -> None:
     assert [newline_of(page) for page in ("", "a", "a\nb\r\n", "a\r\nb\n", "\n")] == ["\n", "\n", "\n", "\r\n", "\n"]
 
 
-@pytest.mark.parametrize(
+@every(
     ("body", "missing"),
     [
         ("", ["intended use", "limits", "harms"]),

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 import yaml
 
+from cases import every
 from steelyard.errors import SourceError
 from steelyard.reference.front_matter import Results, names, with_results
 
@@ -84,10 +85,8 @@ def _own_lines(text: str) -> list[str]:
     return [line for i in places for line in lines[i - 1 : i + 6]]
 
 
-@pytest.mark.parametrize(
-    "index", ["", "model-index:\n", "model-index: ~\n", "model-index: null # to do\n", "model-index: []\n", "model-index: # soon\n"]
-)
-@pytest.mark.parametrize("below", ["", "license: mit\n", "# a last word\n"])
+@every("index", ["", "model-index:\n", "model-index: ~\n", "model-index: null # to do\n", "model-index: []\n", "model-index: # soon\n"])
+@every("below", ["", "license: mit\n", "# a last word\n"])
 def test_an_index_that_is_not_there_yet(index: str, below: str) -> None:
     front = "language: no\n" + index + below
     after = changed(front, ours(0.5))
@@ -122,7 +121,7 @@ def test_a_metric_of_ours_that_a_tool_put_among_others() -> None:
     assert results[1] == plain(0.25)
 
 
-@pytest.mark.parametrize(
+@every(
     ("front", "got"),
     [
         ("license: [mit\n", "line 3"),
@@ -180,7 +179,7 @@ def _front(draw: random.Random) -> tuple[str, list[str]]:
     return "\n".join(lines).replace("\x00", "") + "\n", "\n".join(others).splitlines()
 
 
-@pytest.mark.parametrize("seed", range(200))
+@every("seed", range(200))
 def test_against_a_plain_merge(seed: int) -> None:
     """An oracle that loads, filters and appends; and every line of others in its order, in both kinds of line ends."""
     draw = random.Random(seed)

@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from cases import every
 from steelyard.errors import AmbiguityError, UsageError
 from steelyard.reference.entry import SPEC_DEFAULTS, Entry
 from steelyard.reference.matching import NoReferenceError, duplicates, explain, find_entry, same_value
@@ -43,7 +44,7 @@ class Algorithm(StrEnum):
     FP8 = "FP8"
 
 
-@pytest.mark.parametrize(
+@every(
     ("recorded", "asked", "equal"),
     [
         ("FP8", "FP8", True),

@@ -12,9 +12,10 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
+from cases import every
 from steelyard.errors import DataError, SourceError, UsageError
 from steelyard.items import Items, Labels
 from steelyard.reference.outcomes import Outcomes, discard, hash_id, hash_ids, load, outcomes_of, save, sweep_items, to_items
@@ -99,7 +100,6 @@ def some_runs(draw: st.DrawFn) -> tuple[list[Items], set[str]]:
     return runs, set().union(*(role.get(kind, {kind}) for kind in kinds))
 
 
-@settings(max_examples=150)
 @given(some_runs(), st.booleans())
 def test_save_then_load_is_identity(
     tmp_path_factory: pytest.TempPathFactory, given_runs: tuple[list[Items], set[str]], hashed: bool
@@ -119,7 +119,6 @@ def test_save_then_load_is_identity(
     assert (back.repeat is None) == (len(runs) == 1)
 
 
-@settings(max_examples=60)
 @given(some_runs(), st.randoms(use_true_random=False))
 def test_the_bytes_do_not_depend_on_the_order_of_rows(
     tmp_path_factory: pytest.TempPathFactory, given_runs: tuple[list[Items], set[str]], random: Any
@@ -304,7 +303,7 @@ REFUSED: dict[str, tuple[list[Items], set[str], str]] = {
 }
 
 
-@pytest.mark.parametrize("name", REFUSED)
+@every("name", REFUSED)
 def test_what_cannot_be_kept_is_refused(name: str) -> None:
     runs, roles, match_ = REFUSED[name]
     with pytest.raises(DataError, match=match_):

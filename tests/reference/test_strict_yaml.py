@@ -7,9 +7,10 @@ from pathlib import Path
 
 import pytest
 import yaml
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
+from cases import every
 from steelyard.errors import SourceError
 from steelyard.reference import strict_yaml
 from steelyard.reference.strict_yaml import DEPTH, decode, parse, typed
@@ -31,7 +32,7 @@ def load(text: str) -> object:
     return plain(parse(text, "t.yaml"))
 
 
-@pytest.mark.parametrize(
+@every(
     ("text", "value"),
     [
         ("", None),
@@ -71,7 +72,7 @@ def test_a_scalar_means(text: str, value: object) -> None:
     assert type(found["a"]) is type(value)  # type: ignore[index]
 
 
-@pytest.mark.parametrize(
+@every(
     ("text", "advice"),
     [
         ("012", "write 12, or '012'"),
@@ -129,7 +130,7 @@ REFUSED = {
 }
 
 
-@pytest.mark.parametrize("name", REFUSED)
+@every("name", REFUSED)
 def test_refused_with_its_line(name: str) -> None:
     text, line, words = REFUSED[name]
     with pytest.raises(SourceError, match=f"line {line}\\b") as caught:
@@ -189,7 +190,7 @@ def test_nothing_is_a_null_at_the_end() -> None:
         assert tree.value is None
 
 
-@pytest.mark.parametrize("path", sorted(REAL.glob("*.yaml")), ids=lambda path: path.stem)
+@every("path", sorted(REAL.glob("*.yaml")), ids=lambda path: path.stem)
 def test_real_files_read_as_pyyaml_reads_them(path: Path) -> None:
     """Golden: PyYAML's safe loader, which agrees with us on everything that these files hold."""
     text = decode(path.read_bytes(), path.name)
@@ -208,7 +209,6 @@ WORDS = ["a", "b", "012", "no", "1.5", ": ", "- ", "\n", "  ", "    ", "[", "]",
 WORDS += ["? ", "---", "...", "%", "<<", "\\", "\\U", "\\x4", "\r\n", "\ufeff", "~", "@", "`", "\x85", "\t", "é", "\U0001f600", "|+", ">-2"]
 
 
-@settings(max_examples=400, deadline=None)
 @given(st.one_of(st.text(), st.lists(st.sampled_from(WORDS), max_size=40).map("".join)))
 def test_any_text_loads_or_names_a_line(text: str) -> None:
     if error := fault(lambda: parse(text, "t.yaml")):
@@ -222,7 +222,6 @@ def test_any_text_loads_or_names_a_line(text: str) -> None:
         assert comment in text
 
 
-@settings(max_examples=150, deadline=None)
 @given(st.binary(max_size=60))
 def test_any_bytes_load_or_name_a_line(data: bytes) -> None:
     error = fault(lambda: parse(decode(data, "t.yaml"), "t.yaml"))
@@ -236,7 +235,6 @@ PLAIN = st.recursive(
 )
 
 
-@settings(max_examples=150, deadline=None)
 @given(PLAIN, st.booleans())
 def test_what_pyyaml_writes_we_read(value: object, flow: bool) -> None:
     """Oracle: PyYAML's own writer, forced to quote texts; a float may come back as the whole number it is."""

@@ -12,6 +12,7 @@ import yaml
 from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
+from cases import every
 from steelyard.errors import SourceError, SteelyardError, UsageError
 from steelyard.reference.entry import RECORDED, SETTINGS, SPEC_DEFAULTS, Entry
 from steelyard.reference.entry_schema import is_metric, same
@@ -29,7 +30,7 @@ def read(text: str, **options: Any) -> TaskFile:
 # The real files
 
 
-@pytest.mark.parametrize("path", TASKS, ids=lambda path: path.stem)
+@every("path", TASKS, ids=lambda path: path.stem)
 def test_real_files_hold_what_pyyaml_says(path: Path) -> None:
     found = load_task_file(path)
     rows = [(model, row) for model, listed in yaml.safe_load(path.read_text(encoding="utf-8")).items() for row in listed]
@@ -58,7 +59,7 @@ def test_acceptance_lengths_are_imported_not_read() -> None:
 # The schema
 
 
-@pytest.mark.parametrize("text", ["", "{}", "{}\n", "# nothing yet\n", "null\n", "---\n", "m: []\n"])
+@every("text", ["", "{}", "{}\n", "# nothing yet\n", "null\n", "---\n", "m: []\n"])
 def test_a_file_without_entries(text: str) -> None:
     assert read(text).entries == ()
 
@@ -135,7 +136,7 @@ WRONG = {
 }
 
 
-@pytest.mark.parametrize("name", WRONG)
+@every("name", WRONG)
 def test_mistakes_have_a_line(name: str) -> None:
     text, line, words = WRONG[name]
     with pytest.raises(SourceError, match=f"line {line}\\b") as caught:
@@ -220,7 +221,7 @@ def test_rename() -> None:
         renamed(old, "x", "y")
 
 
-@pytest.mark.parametrize(
+@every(
     ("text", "expected"),
     [
         ("", "m:\n  - accuracy: 1.0\n"),
@@ -248,7 +249,7 @@ def test_append_to_files_of_all_shapes(text: str, expected: str) -> None:
     assert with_entry(read(text), Entry(model="m", value=1.0)) == expected
 
 
-@pytest.mark.parametrize(
+@every(
     ("text", "expected"),
     [
         ("m:\n  - {accuracy: 9} # c\n  - threshold: 3\n", "m:\n  - accuracy: 1.0\n    sigma: 2.0 # c\n  - threshold: 3\n"),
@@ -287,7 +288,7 @@ def test_what_cannot_be_changed_is_said() -> None:
         without_entry(old, Entry(model="c", value=1.0))
 
 
-@pytest.mark.parametrize(
+@every(
     ("entry", "words"),
     [
         (Entry(model="m\x07", value=1.0), "U+0007"),
@@ -385,7 +386,7 @@ def other_models(found: TaskFile, model: str) -> tuple[str, str]:
     return found.text[: keys[place].start], found.text[keys[place + 1].start :] if place + 1 < len(keys) else ""
 
 
-QUICK = settings(max_examples=120, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+QUICK = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
 
 
 @QUICK
@@ -458,7 +459,7 @@ def test_a_renamed_model_changes_its_name_only(text: str, name: str) -> None:
     assert [replace(found, model=first) if found.model == name else found for found in new.entries] == list(old.entries)
 
 
-@pytest.mark.parametrize("path", TASKS, ids=lambda path: path.stem)
+@every("path", TASKS, ids=lambda path: path.stem)
 def test_every_row_of_the_real_files_can_be_rewritten(path: Path) -> None:
     """One row in forty: a new value touches one line; what is written back as it was is the same bytes."""
     old = load_task_file(path)

@@ -8,9 +8,10 @@ import subprocess
 import sys
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
+from cases import every
 from steelyard.render.curve_text import curve_text, figure, x_scale, y_scale
 from steelyard.render.layout import display_width
 from steelyard.results.plan import Curve
@@ -95,8 +96,8 @@ def drawing(lines: list[str], height: int) -> list[str]:
     return [row[edge + 1 :] for row in rows]
 
 
-@pytest.mark.parametrize("width", [30, 61, 80, 120])
-@pytest.mark.parametrize("height", [5, 10, 17])
+@every("width", [30, 61, 80, 120])
+@every("height", [5, 10, 17])
 def test_each_column_of_the_line_is_where_the_formula_is(width: int, height: int) -> None:
     """An oracle that knows no scales: the formula at the x of each column, against the rows of its stars."""
     curve = falling()
@@ -153,7 +154,7 @@ def test_a_wild_band_does_not_flatten_the_line() -> None:
     assert curve_text(wild, 60)
 
 
-@pytest.mark.parametrize(
+@every(
     "curve",
     [
         Curve(x_label="n", y_label="assurance", x=(10, 20, 30), y=(1.0, 1.0, 1.0), goal=1.0),
@@ -169,7 +170,7 @@ def test_a_wild_band_does_not_flatten_the_line() -> None:
         Curve(x_label="n", y_label="y", x=(1, 2), y=(-3.0, -1.0), low=(-4, -2), high=(-2, 0)),
     ],
 )
-@pytest.mark.parametrize("plain", [False, True])
+@every("plain", [False, True])
 def test_odd_curves_are_drawn(curve: Curve, plain: bool) -> None:
     lines = curve_text(curve, 60, 8, plain)
     assert len(lines) >= 11
@@ -194,8 +195,8 @@ def test_no_places_is_nothing() -> None:
     assert curve_text(falling(x=(), y=()), 80) == []
 
 
-@pytest.mark.parametrize("label", HOSTILE)
-@pytest.mark.parametrize("plain", [False, True])
+@every("label", HOSTILE)
+@every("plain", [False, True])
 def test_labels_are_harmless(label: str, plain: bool) -> None:
     lines = curve_text(falling(x_label=label, y_label=label, goal=3.0, mark=(3435, 3.0)), 60, 8, plain)
     text = "\n".join(lines)
@@ -204,7 +205,6 @@ def test_labels_are_harmless(label: str, plain: bool) -> None:
     assert text.isascii() or not plain
 
 
-@settings(max_examples=300, deadline=None)
 @given(
     st.floats(-1e6, 1e6),
     st.floats(-5, 8).map(lambda power: 10**power),
@@ -223,7 +223,6 @@ def test_even_ticks_are_round_and_inside(low: float, span: float, most: int) -> 
         assert float(text.replace(",", "")) == pytest.approx(tick, rel=1e-3, abs=span * 1e-3)
 
 
-@settings(max_examples=300, deadline=None)
 @given(st.floats(-6, 9), st.floats(0.02, 12), st.integers(3, 12))
 def test_log_ticks_are_round_and_inside(power: float, decades: float, most: int) -> None:
     low, high = 10**power, 10 ** (power + decades)
@@ -238,7 +237,6 @@ def test_log_ticks_are_round_and_inside(power: float, decades: float, most: int)
     assert scale.share(math.sqrt(low) * math.sqrt(high)) == pytest.approx(0.5)
 
 
-@settings(max_examples=100, deadline=None)
 @given(st.floats(0, 7), st.floats(0.1, 5), st.integers(30, 100))
 def test_numbers_below_are_whole(power: float, decades: float, width: int) -> None:
     """None runs into the next: each word below the axis is a tick, or the name of the axis."""
@@ -258,7 +256,6 @@ def test_large_numbers_that_differ_look_different() -> None:
 finite = (st.floats(-1e6, 1e6, allow_nan=False)).map(lambda v: round(v, 9))  # a difference of 1e-155 has no ticks that fit
 
 
-@settings(max_examples=150, deadline=None)
 @given(st.data())
 def test_any_curve_fits(data: st.DataObject) -> None:
     n = data.draw(st.integers(1, 12))
@@ -285,7 +282,7 @@ def test_any_curve_fits(data: st.DataObject) -> None:
     assert not plain or "".join(lines).isascii()
 
 
-@pytest.mark.parametrize(
+@every(
     ("x", "digits", "text"),
     [
         (2.7471934, 7, "2.747193"),

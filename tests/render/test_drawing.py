@@ -6,6 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from cases import every
 from steelyard.render.drawing import ASCII, Axis, axis_key, axis_of, draw
 from steelyard.results.measurement import Interval, Row
 
@@ -18,7 +19,7 @@ def row(estimate: float | None, low: float | None, high: float | None, side: str
 UNIT = Axis(0.0, 1.0, 1)
 
 
-@pytest.mark.parametrize(
+@every(
     ("of", "drawn"),
     [
         (row(0.5, 0.2, 0.9), "  |--o---| "),

@@ -7,6 +7,7 @@ from dataclasses import replace
 
 import pytest
 
+from cases import every
 from render.verdict_samples import (
     FLOOR,
     HOSTILE,
@@ -100,7 +101,7 @@ def test_at_most_ten_of_a_kind_and_the_rest_in_one(how_many: int, shown: int) ->
     assert len(max((line for line in verdict_github(s).split("\n")), key=len)) < 20_000
 
 
-@pytest.mark.parametrize("word", HOSTILE)
+@every("word", HOSTILE)
 def test_hostile_words_stay_inside_their_command(word: str) -> None:
     assert [kind for kind, _, _ in commands(hostile(word))] == ["error", "warning"]
     assert not obeyed(verdict_github(hostile(word)))

@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from cases import every
 from render.verdict_samples import BARE, HOSTILE, LEGACY, LEGACY_PASS, NIGHTLY, PAIRED, UNSURE, hostile, hostile_suite
 from steelyard.errors import UsageError
 from steelyard.render.junit import verdict_junit
@@ -102,7 +103,7 @@ def test_unconfirmed_with_theta_counts_as_inconclusive() -> None:
     assert suite_of(s, inconclusive="failure").attrib["failures"] == "1"
 
 
-@pytest.mark.parametrize("word", HOSTILE)
+@every("word", HOSTILE)
 def test_hostile_words_stay_words(word: str) -> None:
     suite = suite_of(hostile(word))
     assert [child.tag for child in suite] == ["testcase"]

@@ -5,8 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-import pytest
-
+from cases import every
 from steelyard.render.as_json import result_json
 from steelyard.render.formats import result_markdown, result_text
 from steelyard.render.layout import display_width
@@ -111,7 +110,7 @@ def test_every_kind_of_listing_has_its_looks() -> None:
     assert kinds == KINDS == {type(sample) for sample in samples()}
 
 
-@pytest.mark.parametrize("sample", samples(), ids=lambda sample: type(sample).__name__)
+@every("sample", samples(), ids=lambda sample: type(sample).__name__)
 def test_str_is_the_text_and_json_has_the_stable_keys(sample: Any) -> None:
     assert str(sample) == result_text(sample)
     said = sample.to_dict()
@@ -119,8 +118,8 @@ def test_str_is_the_text_and_json_has_the_stable_keys(sample: Any) -> None:
     assert result_json(sample)
 
 
-@pytest.mark.parametrize("width", [60, 80, 120])
-@pytest.mark.parametrize("sample", samples(), ids=lambda sample: type(sample).__name__)
+@every("width", [60, 80, 120])
+@every("sample", samples(), ids=lambda sample: type(sample).__name__)
 def test_text_has_the_facts_within_the_width(sample: Any, width: int) -> None:
     text = result_text(sample, width=width)
     assert "about llama" in text
@@ -130,8 +129,8 @@ def test_text_has_the_facts_within_the_width(sample: Any, width: int) -> None:
         assert max(map(display_width, text.splitlines())) <= width
 
 
-@pytest.mark.parametrize("sample", samples(EVIL), ids=lambda sample: type(sample).__name__)
-@pytest.mark.parametrize("look", [result_text, result_markdown])
+@every("sample", samples(EVIL), ids=lambda sample: type(sample).__name__)
+@every("look", [result_text, result_markdown])
 def test_names_do_no_harm(sample: Any, look: Any) -> None:
     shown = look(sample)
     assert "\x1b" not in shown
@@ -144,7 +143,7 @@ def test_names_do_no_harm(sample: Any, look: Any) -> None:
         assert len(columns) <= (2 if isinstance(sample, ReferenceDetail) else 1)
 
 
-@pytest.mark.parametrize("sample", samples("größe 猫"), ids=lambda sample: type(sample).__name__)
+@every("sample", samples("größe 猫"), ids=lambda sample: type(sample).__name__)
 def test_a_terminal_of_ascii_gets_ascii(sample: Any) -> None:
     assert result_text(sample, ascii_only=True).isascii()
 

@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from cases import every
 from steelyard.render.formats import result_markdown, result_text
 from steelyard.render.layout import display_width
 from steelyard.render.pages.plan import columns_of, facts
@@ -175,9 +176,9 @@ def test_the_numbers_of_the_seed_are_shown_whole() -> None:
     assert "threshold  reference + 0.5" in result_text(replace(DETECT, threshold_offset=0.5))
 
 
-@pytest.mark.parametrize("name", ALL)
-@pytest.mark.parametrize("width", [60, 80, 120])
-@pytest.mark.parametrize("plain", [False, True])
+@every("name", ALL)
+@every("width", [60, 80, 120])
+@every("plain", [False, True])
 def test_it_fits(name: str, width: int, plain: bool) -> None:
     plan = replace(ALL[name], signature="")  # a signature is copied, so it is never wrapped
     text = result_text(plan, width=width, ascii_only=plain)
@@ -328,15 +329,15 @@ def hostile(words: str) -> Plan:
     )
 
 
-@pytest.mark.parametrize("words", HOSTILE)
-@pytest.mark.parametrize("plain", [False, True])
+@every("words", HOSTILE)
+@every("plain", [False, True])
 def test_a_terminal_obeys_nothing(words: str, plain: bool) -> None:
     text = result_text(hostile(words), ascii_only=plain)
     assert not re.search(r"[\x00-\x09\x0b-\x1f\x7f-\x9f\u202e\ud800]", text)
     assert text.isascii() or not plain
 
 
-@pytest.mark.parametrize("words", HOSTILE)
+@every("words", HOSTILE)
 def test_markdown_is_not_broken(words: str) -> None:
     text = result_markdown(hostile(words))
     assert not re.search(r"[\x00-\x09\x0b-\x1f\x7f-\x9f\u202e\ud800]", text)

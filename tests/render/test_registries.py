@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from cases import every
 from render.html.page_samples import samples
 from steelyard.render.formats import FORMATS
 from steelyard.render.page import Page, Section, Sentences
@@ -54,7 +55,7 @@ def test_a_format_is_one_writer_of_pages(name: str, monkeypatch: pytest.MonkeyPa
     assert said == said.upper() != ""
 
 
-@pytest.mark.parametrize("name", ["regression", "inconclusive", "legacy", "floor", "recorded", "reference", "references", "drift"])
+@every("name", ["regression", "inconclusive", "legacy", "floor", "recorded", "reference", "references", "drift"])
 def test_what_is_said_has_the_same_numbers_everywhere(name: str) -> None:
     shown = {each: {*re.findall(r"\d+\.\d+", re.sub(r"[\u2007\u2008\\]", "", text))} for each, text in written(samples()[name]).items()}
     assert shown["text"] == shown["markdown"]

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import unicodedata
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from cases import every
 from steelyard.render.safe import ascii_text, code_span, label, markdown, terminal
 
 
-@pytest.mark.parametrize(
+@every(
     ("text", "shown"),
     [
         ("cat", "cat"),
@@ -36,7 +36,7 @@ def test_ascii_text() -> None:
     assert ascii_text("猫\x1b") == "\\u732b\\x1b"
 
 
-@pytest.mark.parametrize(
+@every(
     ("text", "shown"),
     [
         ("a|b", "a\\|b"),

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from cases import every
 from render.verdict_samples import (
     BARE,
     FLOOR,
@@ -173,7 +174,7 @@ def test_ascii_only() -> None:
     assert result_text(many(3, model="模型", verdict="regression"), ascii_only=True).isascii()
 
 
-@pytest.mark.parametrize("word", HOSTILE)
+@every("word", HOSTILE)
 def test_hostile_words(word: str) -> None:
     s = hostile_suite(word)
     harmless_page(result_markdown(s))

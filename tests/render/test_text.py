@@ -7,8 +7,7 @@ import subprocess
 import sys
 from typing import Any
 
-import pytest
-
+from cases import every
 from steelyard.render import blocks
 from steelyard.render.estimates import RowBlock, grid_lines, table_lines
 from steelyard.render.formats import FORMATS, result_text
@@ -97,8 +96,8 @@ def tables(m: Measurement, look: Terminal) -> list[list[str]]:
     return found
 
 
-@pytest.mark.parametrize("width", [20, 40, 60, 80, 100, 140])
-@pytest.mark.parametrize("ascii_only", [False, True])
+@every("width", [20, 40, 60, 80, 100, 140])
+@every("ascii_only", [False, True])
 def test_every_table_line_is_equally_wide(width: int, ascii_only: bool) -> None:
     m = Measurement(n=9, rows=(*SMALL.rows[:2], *per_class(HOSTILE)), slices=sliced(HOSTILE), signature=SIGNATURE)
     look = Terminal(width=width, color=False, ascii_only=ascii_only)

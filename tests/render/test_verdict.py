@@ -11,6 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from cases import every
 from render.verdict_samples import (
     BARE,
     FLOOR,
@@ -228,8 +229,8 @@ def test_long_items_are_cut_in_the_width() -> None:
     assert max(map(display_width, lines)) <= 80
 
 
-@pytest.mark.parametrize("width", [40, 80, 200])
-@pytest.mark.parametrize("name", ["plain", "two words", "it's", "x; rm -rf ~ $(id)", '"quoted"', "a\\b", "*"])
+@every("width", [40, 80, 200])
+@every("name", ["plain", "two words", "it's", "x; rm -rf ~ $(id)", '"quoted"', "a\\b", "*"])
 def test_the_folded_command_is_read_by_a_shell_as_it_was_meant(name: str, width: int) -> None:
     v = replace(PAIRED, task=name, model=name, spec={"quant_algo": name})
     command = "\n".join(folded(accept_command(v), width))
@@ -249,7 +250,7 @@ def test_no_numpy() -> None:
 # ---- nothing is obeyed -----------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("word", HOSTILE)
+@every("word", HOSTILE)
 def test_hostile_words_in_text(word: str) -> None:
     for v in (hostile(word), replace(hostile(word), verdict="inconclusive", needed={"why": word})):
         text = result_text(v)
@@ -258,7 +259,7 @@ def test_hostile_words_in_text(word: str) -> None:
         assert "##[" not in text
 
 
-@pytest.mark.parametrize("word", HOSTILE)
+@every("word", HOSTILE)
 def test_hostile_words_in_markdown(word: str) -> None:
     harmless_page(result_markdown(hostile(word)))
     harmless_page(
@@ -322,7 +323,7 @@ def test_recorded_says_what_it_replaced() -> None:
     assert "reason" not in first
 
 
-@pytest.mark.parametrize("word", HOSTILE)
+@every("word", HOSTILE)
 def test_hostile_words_on_record(word: str) -> None:
     text = result_text(
         replace(RECORDED, task=word, model=word, spec={word: word}, reason=word, file=word, conclusion=word, warnings=(word,))

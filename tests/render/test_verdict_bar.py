@@ -6,8 +6,7 @@ import math
 import random
 from dataclasses import replace
 
-import pytest
-
+from cases import every
 from render.verdict_samples import LEGACY, gap
 from steelyard.render.formats import result_markdown
 from steelyard.render.verdict_bar import difference_bar
@@ -46,7 +45,7 @@ def test_all_in_one_place() -> None:
     assert "no change" not in legend
 
 
-@pytest.mark.parametrize("seed", range(100))
+@every("seed", range(100))
 def test_marks_stand_in_the_order_of_their_numbers(seed: int) -> None:
     draw = random.Random(seed)
     unit = 10.0 ** draw.randint(-6, 6)

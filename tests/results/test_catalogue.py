@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from cases import every
 from render.html.page_samples import samples
 from steelyard.errors import DataError
 from steelyard.render.as_json import result_json
@@ -16,7 +17,7 @@ from steelyard.results.catalogue import result_of
 NAMES = sorted(samples())
 
 
-@pytest.mark.parametrize("name", NAMES)
+@every("name", NAMES)
 def test_round_trip_through_json(name: str) -> None:
     plain = json.loads(result_json(samples()[name]))
     again = result_of(plain)
@@ -29,7 +30,7 @@ def test_every_kind_is_tried() -> None:
     assert kinds | {"run", "dry_run", "learning-curve"} == set(KINDS)  # those are tried with results of real questions
 
 
-@pytest.mark.parametrize(
+@every(
     ("plain", "said"),
     [
         ([1], "a JSON list"),

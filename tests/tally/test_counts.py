@@ -7,10 +7,11 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import steelyard as sy
+from cases import every
 from oracles import cells_of, one_against_rest
 from steelyard.tally.counts import Counts, whole
 
@@ -62,7 +63,7 @@ def test_declared_labels_put_strays_last() -> None:
     assert counts.strays == {"y": 1, "z": 2}
 
 
-@pytest.mark.parametrize(
+@every(
     ("make", "message"),
     [
         (lambda: Counts.of(6, 5), "right <= n"),
@@ -107,7 +108,6 @@ def test_no_items_cannot_be_measured() -> None:
 # ---- what it knows -------------------------------------------------------------------------------------------------------
 
 
-@settings(max_examples=60, deadline=None)
 @given(rows=pairs)
 def test_cells_and_margins(rows: list[tuple[str, str]]) -> None:
     counts = of(rows)
@@ -122,7 +122,6 @@ def test_cells_and_margins(rows: list[tuple[str, str]]) -> None:
     assert list(zip(truth.tolist(), prediction.tolist(), count.tolist(), strict=True)) == list(counts.cells()) == sorted(counts.cells())
 
 
-@settings(max_examples=40, deadline=None)
 @given(rows=pairs)
 def test_plain_values_and_back(rows: list[tuple[str, str]]) -> None:
     counts = of(rows)
@@ -139,7 +138,6 @@ def test_an_unknown_class_lists_the_known_ones() -> None:
 # ---- addition ------------------------------------------------------------------------------------------------------------
 
 
-@settings(max_examples=80, deadline=None)
 @given(a=pairs, b=pairs, c=pairs)
 def test_addition_is_counting_both_samples(a: list[tuple[str, str]], b: list[tuple[str, str]], c: list[tuple[str, str]]) -> None:
     x, y, z = of(a), of(b), of(c)
@@ -149,7 +147,6 @@ def test_addition_is_counting_both_samples(a: list[tuple[str, str]], b: list[tup
     assert (x + of([])) == x
 
 
-@settings(max_examples=40, deadline=None)
 @given(a=pairs, b=pairs)
 def test_addition_under_declared_labels(a: list[tuple[str, str]], b: list[tuple[str, str]]) -> None:
     """The declared order stays, strays gather behind it."""

@@ -41,7 +41,6 @@ def named(counts: sy.Counts) -> Counter[tuple[str, str]]:
 # ---- counting ------------------------------------------------------------------------------------------------------------
 
 
-@settings(max_examples=80, deadline=None)
 @given(rows=codes, kind=st.sampled_from(TYPES), base=st.integers(0, 100), other=st.integers(0, 9), chunk=st.sampled_from([1, 7, 65_536]))
 def test_count_labels_is_a_counter(rows: list[tuple[int, int]], kind: Any, base: int, other: int, chunk: int) -> None:
     truth, prediction = labels_of([t for t, _ in rows], kind, base), labels_of([p for _, p in rows], kind, other)
@@ -52,7 +51,6 @@ def test_count_labels_is_a_counter(rows: list[tuple[int, int]], kind: Any, base:
     assert set(found.labels) == {*texts(truth), *texts(prediction)}
 
 
-@settings(max_examples=40, deadline=None)
 @given(rows=codes.filter(bool), count=st.lists(st.integers(1, 9), min_size=60, max_size=60))
 def test_counts_repeat_rows(rows: list[tuple[int, int]], count: list[int]) -> None:
     many = np.array(count[: len(rows)])
@@ -70,7 +68,6 @@ def drawn_labels(rng: np.random.Generator, n: int, kind: Any, names: int, where:
     return Labels(raw[::2], tuple(f"n{i}" for i in range(names)), base)
 
 
-@settings(max_examples=150, deadline=None)
 @given(
     seed=st.integers(0, 2**32),
     n=st.integers(0, 41),
@@ -134,7 +131,6 @@ def test_declared_labels() -> None:
         count_labels(truth, prediction, labels=["n0"])
 
 
-@settings(max_examples=40, deadline=None)
 @given(rows=codes.filter(bool), seed=st.integers(0, 99))
 def test_item_order_and_names_order_change_nothing(rows: list[tuple[int, int]], seed: int) -> None:
     rng = np.random.default_rng(seed)
@@ -273,7 +269,6 @@ def test_designs() -> None:
         design_of(items(repeat=labels_of([0, 1])))
 
 
-@settings(max_examples=40, deadline=None)
 @given(rows=st.lists(st.tuples(st.integers(0, 3), st.integers(0, 5), st.integers(0, 4)), min_size=1, max_size=50))
 def test_group_margins_add_up_to_the_table(rows: list[tuple[int, int, int]]) -> None:
     t, p, g = (list(column) for column in zip(*rows, strict=True))
@@ -293,7 +288,6 @@ def test_group_margins_add_up_to_the_table(rows: list[tuple[int, int, int]]) -> 
     assert sums.rows[0, :4].tolist() == [sum(a == b == k for a, b in inside) for k in range(4)]
 
 
-@settings(max_examples=40, deadline=None)
 @given(values=st.lists(st.tuples(st.integers(0, 3), st.integers(-9, 9)), min_size=1, max_size=40))
 def test_sums_of_groups(values: list[tuple[int, int]]) -> None:
     unit, x = (np.array(column) for column in zip(*values, strict=True))
@@ -313,7 +307,6 @@ def test_rows_of_plain_items_are_merged() -> None:
     assert row_sums(rows, design_of(items(score=rows[:, 1]))).n == 4
 
 
-@settings(max_examples=40, deadline=None)
 @given(rows=st.lists(st.tuples(st.integers(0, 5), st.booleans(), st.integers(1, 4)), min_size=1, max_size=40), cut=st.integers(0, 40))
 def test_score_tables(rows: list[tuple[int, bool, int]], cut: int) -> None:
     score, positive, count = (np.array(column) for column in zip(*rows, strict=True))

@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from cases import every
 from steelyard.errors import DataError, SteelyardError
 from steelyard.tally.joint import JointCounts, joint_table
 from steelyard.tally.pairs import joint_of_codes
@@ -60,7 +61,7 @@ def test_tables_of_other_labels_do_not_add() -> None:
         of({}) + joint_table({}, ("a", "b"))
 
 
-@pytest.mark.parametrize("bad", [-1, 1.5, "2", None, float("nan"), True])
+@every("bad", [-1, 1.5, "2", None, float("nan"), True])
 def test_flips_are_whole_numbers(bad: object) -> None:
     with pytest.raises(SteelyardError):
         JointCounts.flips(both=bad, baseline_only=1, candidate_only=1, neither=1)  # type: ignore[arg-type]

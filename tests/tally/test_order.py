@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from steelyard.tally.order import label_order, same_number
 
 
-@settings(max_examples=100, deadline=None)
 @given(numbers=st.lists(st.integers(-500, 500)))
 def test_whole_numbers_are_in_their_order(numbers: list[int]) -> None:
     assert label_order(map(str, numbers)) == tuple(map(str, sorted(set(numbers))))
 
 
-@settings(max_examples=100, deadline=None)
 @given(texts=st.lists(st.text(max_size=4)))
 def test_is_an_order_of_the_distinct_labels(texts: list[str]) -> None:
     found = label_order(texts)

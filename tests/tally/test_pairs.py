@@ -6,7 +6,7 @@ from random import Random
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from steelyard.errors import DataError
@@ -30,7 +30,6 @@ def run(ids: list[str] | None, score: list[float], truth: list[str] | None = Non
     )
 
 
-@settings(max_examples=100, deadline=None)
 @given(st.permutations(list(range(8))), st.permutations(list(range(8))), st.integers(0, 8), st.integers(0, 8))
 def test_every_row_meets_its_own_partner(p: list[int], q: list[int], a: int, b: int) -> None:
     first, second = p[: 8 - a // 2], q[: 8 - b // 2]

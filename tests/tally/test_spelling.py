@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from cases import every
 from steelyard.errors import DataError
 from steelyard.questions.compare.compare import compare
 from steelyard.questions.measure.measure import measure
@@ -39,7 +40,7 @@ def test_look_alikes_in_one_source_are_told_once_with_a_pair_that_shows_the_diff
     assert record(data, task="t", model="m", directory=tmp_path).warnings.count(said) == 1
 
 
-@pytest.mark.parametrize(("one", "other", "shown"), ALIKE)
+@every(("one", "other", "shown"), ALIKE)
 def test_unmatched_look_alikes_are_shown_so_that_one_can_see_the_difference(one: str, other: str, shown: str) -> None:
     said = f"; 1 of them only differ by case, blanks or Unicode form, such as {shown}"
     with pytest.raises(DataError, match=f"3 ids in both.*{said}.*the ids differ only"):
@@ -56,7 +57,7 @@ def test_a_pair_among_many_is_found_though_no_example_has_it() -> None:
         compare(rows(*ours, "ZZ"), rows(*theirs, "zz"))
 
 
-@pytest.mark.parametrize("names", [["a1", "a2"], ["1", "10", "1.0"], ["caf\u00e9", "cafe"], ["A", "B"], ["a b", "a c"], []])
+@every("names", [["a1", "a2"], ["1", "10", "1.0"], ["caf\u00e9", "cafe"], ["A", "B"], ["a b", "a c"], []])
 def test_different_ids_are_no_look_alikes(names: list[str]) -> None:
     assert look_alikes(names) is None
 

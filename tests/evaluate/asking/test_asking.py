@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from steelyard.errors import DataError, SourceError, UsageError
@@ -91,7 +91,6 @@ def fails(ask: Ask) -> Answer:
     two=st.booleans(),
     data=st.data(),
 )
-@settings(max_examples=60, deadline=None)
 def test_answers_come_in_the_order_of_the_asks(
     n: int, concurrency: int, batch: int, ahead: int | None, two: bool, data: st.DataObject
 ) -> None:

@@ -12,6 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import steelyard as sy
+from cases import every
 from steelyard.errors import DataError, UsageError
 from steelyard.evaluate.asking.asks import Answer, Ask, Case
 from steelyard.evaluate.asking.summary import OUTCOMES, AnswerSummary, Price, jsonable, outcome_of, percentile, row_of
@@ -53,7 +54,7 @@ def test_an_error_is_no_wrong_answer() -> None:
         row_of(Ask(case=Case(id="1", input="", truth="1", row={})), Answer(said="1"), None, task())
 
 
-@pytest.mark.parametrize(
+@every(
     ("answer", "want"),
     [
         (Answer(said="42"), "answered"), (Answer(said="41"), "answered"), (Answer(said="no idea"), "unextracted"),

@@ -36,7 +36,6 @@ def dealt(n: int, folds: int, seed: int, classes: Ints | None = None, groups: In
 # ---- splits --------------------------------------------------------------------------------------------------------------
 
 
-@settings(deadline=None, max_examples=60)
 @given(st.integers(2, 60), st.integers(2, 12), st.integers(0, 1000))
 def test_a_partition_with_sizes_within_one(n: int, folds: int, seed: int) -> None:
     sizes = np.bincount(dealt(n, folds, seed), minlength=folds)
@@ -44,7 +43,6 @@ def test_a_partition_with_sizes_within_one(n: int, folds: int, seed: int) -> Non
     assert sizes.max() - sizes.min() <= 1
 
 
-@settings(deadline=None, max_examples=60)
 @given(st.lists(st.integers(0, 3), min_size=8, max_size=60), st.integers(2, 5), st.integers(0, 1000))
 def test_stratified_folds_keep_proportions(labels: list[int], folds: int, seed: int) -> None:
     classes = np.array(labels)
@@ -55,7 +53,6 @@ def test_stratified_folds_keep_proportions(labels: list[int], folds: int, seed: 
     assert np.ptp(np.bincount(fold, minlength=folds)) <= 1
 
 
-@settings(deadline=None, max_examples=60)
 @given(st.lists(st.integers(0, 11), min_size=20, max_size=80), st.integers(2, 4), st.integers(0, 100))
 def test_groups_stay_whole_and_no_fold_is_empty(given_groups: list[int], folds: int, seed: int) -> None:
     groups = np.unique(given_groups, return_inverse=True)[1].astype(np.int64)
@@ -96,7 +93,6 @@ def test_the_seed_decides() -> None:
     assert all((a.test == b.test).all() for a, b in zip(one, more, strict=False))
 
 
-@settings(deadline=None, max_examples=60)
 @given(st.lists(st.integers(0, 2), min_size=10, max_size=60), st.floats(0.05, 0.9), st.integers(0, 100))
 def test_shuffle_splits_keep_proportions(labels: list[int], share: float, seed: int) -> None:
     classes = np.array(labels)

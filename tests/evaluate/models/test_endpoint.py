@@ -18,6 +18,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from cases import every
 from evaluate.openai_server import Server, spawned
 from steelyard.errors import DataError, SourceError, UsageError
 from steelyard.evaluate.asking.asks import Answer, Ask, Case, Model
@@ -95,7 +96,7 @@ def test_what_is_sent() -> None:
     assert sent == [first, {**first, "messages": chat, "seed": 0}, {"model": "m", "prompt": "1 + 2 =", "n": 1}]
 
 
-@pytest.mark.parametrize(
+@every(
     ("sampling", "chat", "completions"),
     [
         ({"logprobs": True}, (True, 0), (0, None)),
@@ -161,7 +162,7 @@ def test_a_key_without_encryption_is_warned_of_unless_it_stays_here() -> None:
 # ---- answers that are answers ----------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
+@every(
     ("shape", "want"),
     [
         ("length", {"said": "1", "finish": "length"}),
@@ -203,7 +204,7 @@ RETRIED = {
 }
 
 
-@pytest.mark.parametrize("fault", RETRIED)
+@every("fault", RETRIED)
 def test_a_fault_and_then_the_right_answer(fault: str) -> None:
     with Server(first=[fault, fault]) as server, endpoint(server) as model:
         answer = one(model)
@@ -223,7 +224,7 @@ WORDS = {
 }
 
 
-@pytest.mark.parametrize("fault", WORDS)
+@every("fault", WORDS)
 def test_a_fault_that_stays_is_an_error_of_the_item_after_six_attempts(fault: str) -> None:
     with Server(shares={fault: 1.0}) as server, endpoint(server) as model:
         answer = one(model)
@@ -262,7 +263,7 @@ def test_an_answer_that_is_too_large_is_not_asked_for_again() -> None:
         assert len(server.seen) == 1
 
 
-@pytest.mark.parametrize(
+@every(
     ("fault", "words"),
     [
         ("401", "OPENAI_API_KEY"),
@@ -371,7 +372,7 @@ def test_tls_that_is_none_ends_the_run() -> None:
 # ---- mistakes of ours ------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
+@every(
     ("options", "words"),
     [
         ({"api": "responses"}, "chat or completions"),
@@ -554,7 +555,7 @@ def test_bytes_that_are_no_json_are_unreadable(body: bytes) -> None:
     assert words == words.strip()
 
 
-@pytest.mark.parametrize(
+@every(
     ("body", "words"),
     [
         (b'{"error": "model is loading"}', "model is loading"),

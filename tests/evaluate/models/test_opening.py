@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 
+from cases import every
 from steelyard.errors import UsageError
 from steelyard.evaluate.asking.asks import Answer, Ask, Case
 from steelyard.evaluate.models.callables import Called
@@ -111,7 +112,7 @@ def test_endpoints() -> None:
         model_of("openai:m")
 
 
-@pytest.mark.parametrize(
+@every(
     ("text", "hint"),
     [
         ("gpt-4", "openai:gpt-4"),

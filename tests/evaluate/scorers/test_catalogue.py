@@ -12,6 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from cases import every
 from steelyard.errors import DataError, UsageError
 from steelyard.evaluate.asking.asks import Case, Scored
 from steelyard.evaluate.scorers.base import Scoring
@@ -43,7 +44,7 @@ def scored(name: str, said: Any, truth: Any, **options: Any) -> Scored:
 # ---- all of them -----------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("name", SCORERS)
+@every("name", SCORERS)
 def test_every_scorer_has_a_page_and_a_protocol_of_texts(name: str) -> None:
     made = scorer(name, **NEEDED.get(name, {}))
     assert made.__doc__
@@ -52,21 +53,21 @@ def test_every_scorer_has_a_page_and_a_protocol_of_texts(name: str) -> None:
     assert made.protocol == scorer(name, **NEEDED.get(name, {})).protocol
 
 
-@pytest.mark.parametrize("name", SCORERS)
+@every("name", SCORERS)
 def test_unknown_options_are_refused(name: str) -> None:
     with pytest.raises(UsageError, match="'ignore_cas'"):
         scorer(name, **NEEDED.get(name, {}), ignore_cas=True)
 
 
-@pytest.mark.parametrize("name", [name for name in SCORERS if name != "wer"])
-@pytest.mark.parametrize("said", [None, "", " \n", float("nan"), float("inf")])
+@every("name", [name for name in SCORERS if name != "wer"])
+@every("said", [None, "", " \n", float("nan"), float("inf")])
 def test_nothing_said_is_not_extracted(name: str, said: Any) -> None:
     truth = {"choice": "A", "number": 1, "tolerance": 1}.get(name, "x")
     found = scorer(name, **NEEDED.get(name, {})).score(said, case(truth))
     assert (found.score, found.extracted, found.prediction) == (0.0, False, None)
 
 
-@pytest.mark.parametrize("name", ["exact", "choice", "number", "regex", "contains", "tolerance", "token-f1", "rouge-l", "wer"])
+@every("name", ["exact", "choice", "number", "regex", "contains", "tolerance", "token-f1", "rouge-l", "wer"])
 def test_a_missing_truth_is_found_before_any_request(name: str) -> None:
     with pytest.raises(DataError, match="item '7'"):
         scorer(name, **NEEDED.get(name, {})).check(case(None))
@@ -84,7 +85,7 @@ def test_names() -> None:
 # ---- texts -------------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
+@every(
     ("said", "truth", "options", "want"),
     [
         (" PARIS\n", "Paris", {}, 1), ("Paris.", "Paris", {}, 0), ("Paris.", "Paris", {"ignore_punctuation": True}, 1),
@@ -115,7 +116,7 @@ def test_exact_wants_a_truth_with_something_in_it() -> None:
         scorer("exact", ignore_case="no")
 
 
-@pytest.mark.parametrize(
+@every(
     ("said", "truth", "options", "want"),
     [
         ("It is PARIS, I think", "Paris", {}, 1), ("London", "Paris", {}, 0), ("a party", "art", {}, 1),
@@ -150,7 +151,7 @@ def test_regex() -> None:
     assert [scored("regex", said, None, pattern=p, presence=True).score for p in ("YES", "PERHAPS")] == [1, 0]
 
 
-@pytest.mark.parametrize(
+@every(
     "options", [{"pattern": "("}, {"pattern": "a", "group": 1}, {"pattern": "(a)", "group": "x"}, {"pattern": "a", "flags": ["verbose"]},
                 {"pattern": "a", "pick": "middle"}, {"pattern": 3}, {"pattern": "a", "against": "x"}]
 )  # fmt: skip
@@ -168,7 +169,7 @@ def test_regex_reads_a_million_characters() -> None:
 # ---- choices -----------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
+@every(
     ("text", "want"),
     [
         ("B", "B"), ("(B)", "B"), ("b", "B"), ("B.", "B"), ("**B**", "B"), (r"$\boxed{B}$", "B"), ("\n\nC\n", "C"), ("B) Paris", "B"),
@@ -219,7 +220,7 @@ def test_choice_truths() -> None:
 # ---- numbers -----------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
+@every(
     ("text", "want"),
     [
         ("72", [72]), ("$1,234.50.", ["1234.5"]), ("-3", [-3]), ("−3", [-3]), ("-$5", [-5]), ("$-5", [-5]), ("12%", [12]),
@@ -250,7 +251,7 @@ def test_a_number_is_found_however_it_is_written(number: Any) -> None:
 GSM8K = "Natalia sold 48/2 = <<48/2=24>>24 clips in May.\nAltogether 48+24 = <<48+24=72>>72 clips.\n#### 72"  # its form, the first item
 
 
-@pytest.mark.parametrize(
+@every(
     ("said", "truth", "want"),
     [
         ("48 / 2 = 24, so 72.", GSM8K, 1), ("#### 72\nI used 5 steps", GSM8K, 1), (r"\boxed{72}, not 71", GSM8K, 1), ("71", GSM8K, 0),
@@ -274,7 +275,7 @@ def test_number_not_extracted_and_bad_truths() -> None:
     assert boxed(r"\boxed{unclosed") is None
 
 
-@pytest.mark.parametrize(
+@every(
     ("said", "options", "want"),
     [("3.15", {"absolute": 0.01}, 1), ("3.16", {"absolute": 0.01}, 0), ("3.2", {"relative": 0.05}, 1), (3.1416, {"absolute": 0}, 1),
      ("about 3.1516", {"absolute": 0.01}, 1), ("3.2", {"absolute": 0.001, "relative": 0.05}, 1)],
@@ -351,7 +352,7 @@ def test_code() -> None:
     assert coded(by_row).protocol["source"] != coded(by_truth).protocol["source"]
 
 
-@pytest.mark.parametrize("worth", [None, "right", float("nan"), float("inf"), {}, {"score": 1, "why": "x"}, [1]])
+@every("worth", [None, "right", float("nan"), float("inf"), {}, {"score": 1, "why": "x"}, [1]])
 def test_code_that_returns_no_score(worth: Any) -> None:
     with pytest.raises(DataError, match="score of item '7'"):
         coded(lambda answer, row: worth).score("x", case())

@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from cases import every
 from steelyard.errors import DataError, UsageError
 from steelyard.evaluate.asking.asks import Case
 from steelyard.evaluate.scorers.base import made
@@ -42,7 +43,7 @@ def test_the_fence_is_never_in_the_answer(answer: str) -> None:
     assert user.count(fence_for(posing)) == 2, "an old fence does not close the new one"
 
 
-@pytest.mark.parametrize(
+@every(
     ("judgement", "want"),
     [
         ("SCORE: 1", 0.0), ("Good.\nScore: 10", 1.0), ("**SCORE: 5.5**", 0.5), ("SCORE: 3\nOn reflection\nSCORE: 10", 1.0),
@@ -77,7 +78,7 @@ def test_what_is_not_judged() -> None:
     judge(rubric="{answer}").check(Case(id="7", input="", truth=None, row={}))
 
 
-@pytest.mark.parametrize(
+@every(
     "options",
     [
         {"rubric": "Is it good?"}, {"rubric": ""}, {"model": ""}, {"model": 3}, {"scale": [1]}, {"scale": [2, 1]}, {"scale": ["a", "b"]},

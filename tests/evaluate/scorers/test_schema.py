@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from cases import every
 from steelyard.errors import UsageError
 from steelyard.evaluate.scorers import schema
 from steelyard.evaluate.scorers.schema import schema_of
@@ -43,7 +44,7 @@ GOLDEN: list[tuple[dict[str, Any], str]] = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize(("schema", "want"), GOLDEN, ids=lambda x: str(x)[:40])
+@every(("schema", "want"), GOLDEN, ids=lambda x: str(x)[:40])
 def test_golden(schema: dict[str, Any], want: str) -> None:
     checked = schema_of(schema)
     assert {str(value): str(int(checked.allows(value))) for value in VALUES} == dict(zip(map(str, VALUES), want, strict=True))
@@ -55,7 +56,7 @@ def test_multiples_as_they_are_written() -> None:
     assert not schema_of({"multipleOf": 0.1}).allows(0.35)
 
 
-@pytest.mark.parametrize(
+@every(
     "schema",
     [
         {"format": "date-time"}, {"typ": "string"}, {"contentEncoding": "base64"}, {"items": [{"type": "string"}]}, {"type": "text"},
@@ -100,7 +101,7 @@ MORE: list[tuple[dict[str, Any], Any, Any]] = [
 ]
 
 
-@pytest.mark.parametrize(("schema", "right", "wrong"), MORE, ids=lambda x: str(x)[:40])
+@every(("schema", "right", "wrong"), MORE, ids=lambda x: str(x)[:40])
 def test_every_keyword_counts(schema: dict[str, Any], right: Any, wrong: Any) -> None:
     checked = schema_of(schema)
     assert (checked.allows(right), checked.allows(wrong)) == (True, False)

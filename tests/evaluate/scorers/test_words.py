@@ -8,9 +8,10 @@ from collections import Counter
 from functools import cache
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
+from cases import every
 from steelyard.errors import DataError
 from steelyard.evaluate.asking.asks import Case
 from steelyard.evaluate.scorers.words import RougeL, TokenF1, WordErrorRate, common_subsequence, edit_distance
@@ -43,14 +44,12 @@ def slow_edits(one: list[str], other: list[str]) -> int:
 
 
 @given(WORDS, WORDS)
-@settings(max_examples=300, deadline=None)
 def test_bits_agree_with_the_recursion(one: list[str], other: list[str]) -> None:
     assert common_subsequence(one, other) == slow_lcs(one, other)
     assert edit_distance(one, other) == slow_edits(one, other)
 
 
 @given(st.lists(st.integers(0, 5), max_size=200), st.lists(st.integers(0, 5), max_size=200))
-@settings(max_examples=50, deadline=None)
 def test_laws(one: list[int], other: list[int]) -> None:
     common, edits = common_subsequence(one, other), edit_distance(one, other)
     assert common == common_subsequence(other, one) == common_subsequence(one[::-1], other[::-1])
@@ -73,7 +72,7 @@ ROUGE = [
 ]
 
 
-@pytest.mark.parametrize(("truth", "said", "want"), ROUGE)
+@every(("truth", "said", "want"), ROUGE)
 def test_rouge_l_golden(truth: str, said: str, want: float) -> None:
     assert RougeL().score(said, case(truth)).score == pytest.approx(want, abs=1e-9)
 
@@ -141,7 +140,6 @@ TEXT = st.lists(st.sampled_from(["the", "a", "Paris", "paris.", "an", "x-ray", "
 
 
 @given(TEXT, TEXT)
-@settings(deadline=None)
 def test_token_f1_is_squads(said: str, true: str) -> None:
     assert TokenF1().score(said, case(true)).score == pytest.approx(squad_f1(said, true))
 

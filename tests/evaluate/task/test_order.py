@@ -6,7 +6,7 @@ import random
 from collections import Counter
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from steelyard.errors import DataError, UsageError
@@ -31,7 +31,6 @@ def test_golden_order() -> None:
 
 
 @given(IDS, st.integers(), st.randoms())
-@settings(deadline=None, max_examples=50)
 def test_file_order_changes_nothing(ids: list[str], seed: int, rng: random.Random) -> None:
     cases = [case(name) for name in ids]
     shuffled = rng.sample(cases, len(cases))
@@ -39,7 +38,6 @@ def test_file_order_changes_nothing(ids: list[str], seed: int, rng: random.Rando
 
 
 @given(IDS, st.integers(min_value=1, max_value=40), st.integers(min_value=1, max_value=40))
-@settings(deadline=None, max_examples=50)
 def test_nested_and_stable_under_growth(ids: list[str], first: int, n: int) -> None:
     cases = [case(name) for name in ids]
     assert subset(cases, n, 0)[: min(first, n)] == subset(cases, min(first, n), 0)

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from cases import every
 from steelyard.errors import AmbiguityError, DataError, SteelyardError, UsageError
 from steelyard.evaluate.task.task import Task, task_of
 
@@ -56,7 +57,7 @@ def test_the_task_of_the_contract() -> None:
     assert found.scoring.score("It is 42.", case).score == 1
 
 
-@pytest.mark.parametrize(
+@every(
     ("table", "words"),
     [
         ({"task": {**BASE, "inptu": "x"}}, "did you mean 'input'"),
@@ -116,7 +117,7 @@ def test_metrics_and_ranges_that_go_without_saying() -> None:
 # ---- rows ------------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
+@every(
     ("keys", "rows", "kind", "words"),
     [
         ({"input": "{qestion}"}, ROWS, UsageError, "did you mean 'question'"),

@@ -11,6 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from cases import every
 from steelyard.errors import DataError, UsageError
 from steelyard.evaluate.task.template import check_columns, is_missing, template_of, value_text
 
@@ -26,14 +27,14 @@ def test_a_text_with_its_braces_doubled_is_itself(text: str) -> None:
     assert template_of(text.replace("{", "{{").replace("}", "}}"), "input").render({}) == text
 
 
-@pytest.mark.parametrize(
+@every(
     ("text", "want"), [("{{{a}}}", "{1}"), ("{{}}", "{}"), ("{a}{a}", "11"), ('{{"x": {a}}}', '{"x": 1}'), ("{a b}", "2"), ("{d.e}", "3")]
 )
 def test_braces(text: str, want: str) -> None:
     assert template_of(text, "input").render({"a": 1, "a b": 2, "d.e": 3}) == want
 
 
-@pytest.mark.parametrize("text", ["{a!r}", "{a:>9}", "{a[0]}", "{ a }", "{}", "{ }", "{a", "a}", "{a}}", "{{a}", "", "  ", None, 3])
+@every("text", ["{a!r}", "{a:>9}", "{a[0]}", "{ a }", "{}", "{ }", "{a", "a}", "{a}}", "{{a}", "", "  ", None, 3])
 def test_what_is_no_template(text: object) -> None:
     with pytest.raises(UsageError, match="input"):
         template_of(text, "input")
@@ -65,7 +66,7 @@ def test_the_nearest_column_is_named() -> None:
         check_columns(["qestion"], ["id", "question"], "input")
 
 
-@pytest.mark.parametrize(
+@every(
     ("value", "want"),
     [
         (3, "3"), (3.0, "3"), (-0.5, "-0.5"), (1e300, "1e+300"), (0.1, "0.1"), (True, "true"), (False, "false"), ("", ""),
@@ -78,7 +79,7 @@ def test_values_as_text(value: object, want: str) -> None:
     assert value_text(value, "x") == want
 
 
-@pytest.mark.parametrize("value", [b"x", object(), float("inf"), float("nan"), None, [float("nan")], Decimal("NaN"), {"a": object()}])
+@every("value", [b"x", object(), float("inf"), float("nan"), None, [float("nan")], Decimal("NaN"), {"a": object()}])
 def test_values_without_a_text(value: object) -> None:
     with pytest.raises(DataError, match="cannot write 'x' into a text"):
         value_text(value, "x")

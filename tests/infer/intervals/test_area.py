@@ -8,10 +8,11 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
+from cases import every
 from oracles import naive_average_precision, naive_delong, pairs_matrix, standard_errors
 from steelyard.infer.intervals.area import Area
 from steelyard.infer.intervals.ranking import auc_area, delong, delong_wilson, delta_wilson, precision_area
@@ -77,7 +78,6 @@ def test_five_positives_by_hand() -> None:
     assert delong_wilson(tally_scores(score, positive)) == pytest.approx((min(low, wide[0]), max(high, wide[1])), abs=1e-4)
 
 
-@settings(max_examples=80, deadline=None)
 @given(data=few())
 def test_is_the_rule_on_all_pairs(data: Labelled) -> None:
     table = tally_scores(*data)
@@ -85,7 +85,6 @@ def test_is_the_rule_on_all_pairs(data: Labelled) -> None:
     assert auc_area(table).variance == pytest.approx(naive_delong(*data)[1], abs=1e-12)
 
 
-@settings(max_examples=60, deadline=None)
 @given(data=few())
 def test_turning_the_scores_round_or_swapping_the_classes_mirrors_the_interval(data: Labelled) -> None:
     score, positive = data
@@ -95,7 +94,6 @@ def test_turning_the_scores_round_or_swapping_the_classes_mirrors_the_interval(d
     assert delong_wilson(tally_scores(-score, ~positive)) == pytest.approx((low, high), abs=1e-9)
 
 
-@settings(max_examples=60, deadline=None)
 @given(data=few(), interval=st.sampled_from([delong_wilson, delta_wilson]))
 def test_the_ends_hold_the_value_and_widen_with_the_level(data: Labelled, interval: Any) -> None:
     table = tally_scores(*data)
@@ -110,7 +108,6 @@ def test_the_ends_hold_the_value_and_widen_with_the_level(data: Labelled, interv
     assert interval(table, 0.95, "upper") == (0.0, pytest.approx(interval(table, 0.9)[1], abs=1e-12))
 
 
-@settings(max_examples=80, deadline=None)
 @given(data=few())
 def test_no_order_has_a_higher_lower_end_than_the_perfect_one(data: Labelled) -> None:
     """Where DeLong's error vanishes with the last mistake, its lower end jumps down when that mistake goes."""
@@ -133,8 +130,8 @@ def test_a_positive_that_falls_never_raises_an_end() -> None:
     assert (np.diff(np.array(ends), axis=0) <= 1e-12).all()
 
 
-@pytest.mark.parametrize("shift", [0.5, 1.2, 2.0, 3.0])
-@pytest.mark.parametrize(("interval", "grows"), [(delong_wilson, "positives"), (delong_wilson, "both"), (delta_wilson, "positives")])
+@every("shift", [0.5, 1.2, 2.0, 3.0])
+@every(("interval", "grows"), [(delong_wilson, "positives"), (delong_wilson, "both"), (delta_wilson, "positives")])
 def test_one_item_more_never_changes_the_width_by_half(interval: Any, grows: str, shift: float) -> None:
     """Classes that keep their law (its quantiles) while one of them, or both, gain an item at a time: through every limit of the rule."""
     widths = []
@@ -149,7 +146,6 @@ def test_one_item_more_never_changes_the_width_by_half(interval: Any, grows: str
     assert steps.min() > 0.75
 
 
-@settings(max_examples=40, deadline=None)
 @given(value=st.floats(0.01, 0.99), error=st.floats(0.001, 0.2), trials=st.integers(2, 3000))
 def test_the_widening_fades_in_a_straight_line(value: float, error: float, trials: int) -> None:
     area = Area(value=value, variance=error**2, df=20.0, trials=trials)
@@ -170,7 +166,6 @@ def test_many_items_give_delong_alone() -> None:
     assert delong_wilson(table) == delong(table)
 
 
-@settings(max_examples=60, deadline=None)
 @given(data=few())
 def test_average_precision_is_the_mean_of_the_precisions_of_its_positives(data: Labelled) -> None:
     table = tally_scores(*data)

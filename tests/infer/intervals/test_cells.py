@@ -45,7 +45,6 @@ def macro_f1_of_items(truth: np.ndarray, prediction: np.ndarray, classes: int = 
 # ---- margins -------------------------------------------------------------------------------------------------------------
 
 
-@settings(max_examples=40, deadline=None)
 @given(pairs=st.lists(st.tuples(st.integers(0, 4), st.integers(0, 6)), min_size=1, max_size=50))
 def test_margins(pairs: list[tuple[int, int]]) -> None:
     """Hits, truths and predictions of the declared classes; 5 and 6 are strays."""

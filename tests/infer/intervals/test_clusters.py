@@ -7,7 +7,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 import statsmodels.api as sm
-from hypothesis import assume, given, settings
+from hypothesis import assume, given
 from hypothesis import strategies as st
 from scipy import linalg
 
@@ -66,7 +66,6 @@ def test_a_case_worked_out_in_fractions() -> None:
     assert by_matrices(groups) == pytest.approx((1 / 45, 5 / 3), rel=1e-9)
 
 
-@settings(max_examples=60, deadline=None)
 @given(groups=grouped)
 def test_the_closed_form_is_that_of_the_matrices(groups: Grouped) -> None:
     effects, sizes, _ = effects_of(groups)
@@ -76,7 +75,6 @@ def test_the_closed_form_is_that_of_the_matrices(groups: Grouped) -> None:
     assert bell_mccaffrey(sizes) <= len(sizes) - 1 + 1e-9
 
 
-@settings(max_examples=40, deadline=None)
 @given(groups=grouped)
 def test_the_second_variance_is_that_of_a_common_intraclass_correlation(groups: Grouped) -> None:
     """By items: every pair of a group has covariance rho s^2, with the ANOVA estimate of rho, and s^2 the variance of all."""
@@ -96,7 +94,6 @@ def test_the_second_variance_is_that_of_a_common_intraclass_correlation(groups: 
     assert found.variance == pytest.approx(max(model, by_matrices(groups)[0]), rel=1e-7)
 
 
-@settings(max_examples=40, deadline=None)
 @given(values=st.lists(st.lists(st.integers(0, 4).map(float), min_size=3, max_size=3), min_size=3, max_size=12))
 def test_equal_groups_have_the_usual_sandwich_and_one_degree_less_than_groups(values: Grouped) -> None:
     """CR1 of statsmodels: its factor G/(G-1) (n-1)/(n-k) with k = 1 is G/(G-1)."""
@@ -108,7 +105,6 @@ def test_equal_groups_have_the_usual_sandwich_and_one_degree_less_than_groups(va
     assert cluster_spread(effects, sizes, squares=squares) == pytest.approx((fit.bse[0] ** 2, len(values) - 1), rel=1e-9)
 
 
-@settings(max_examples=40, deadline=None)
 @given(groups=grouped, seed=st.integers(0, 99))
 def test_through_the_tally_in_any_order(groups: Grouped, seed: int) -> None:
     y = np.concatenate(groups)
@@ -132,7 +128,6 @@ def test_large_groups_that_agree_do_not_hide_how_alike_items_are() -> None:
     assert found.variance == pytest.approx(p * (1 - p) / Groups.of(sizes).effective)
 
 
-@settings(max_examples=60, deadline=None)
 @given(sizes=st.lists(st.integers(1, 300), min_size=1, max_size=40), factor=st.floats(0.01, 100))
 def test_the_effective_number(sizes: list[int], factor: float) -> None:
     groups = Groups.of(sizes)

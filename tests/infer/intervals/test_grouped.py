@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 import pytest
-from hypothesis import assume, given, settings
+from hypothesis import assume, given
 from hypothesis import strategies as st
 from scipy import stats
 
@@ -18,7 +18,6 @@ from steelyard.infer.normal import wilson
 groups_of = st.lists(st.tuples(st.integers(1, 12), st.floats(0, 1)), min_size=5, max_size=25)
 
 
-@settings(max_examples=60, deadline=None)
 @given(data=groups_of, level=st.sampled_from([0.8, 0.95, 0.99]))
 def test_by_hand(data: list[tuple[int, float]], level: float) -> None:
     trials = np.array([n for n, _ in data], float)
@@ -37,7 +36,6 @@ def test_by_hand(data: list[tuple[int, float]], level: float) -> None:
     assert g.wilson(level) == pytest.approx((centre - reach, centre + reach), abs=1e-9)
 
 
-@settings(max_examples=40, deadline=None)
 @given(data=groups_of)
 def test_through_the_public_door(data: list[tuple[int, float]]) -> None:
     """Scores with their groups, in any order, give the formula on group sums; F1 takes it on Jaccard."""
@@ -109,7 +107,6 @@ def test_underdispersion_is_not_rewarded() -> None:
 # ---- more mistakes, lower bounds --------------------------------------------------------------------------------------------
 
 
-@settings(max_examples=100, deadline=None)
 @given(sizes=st.lists(st.integers(1, 30), min_size=5, max_size=40), where=st.integers(0, 39), level=st.sampled_from([0.8, 0.95, 0.99]))
 def test_one_mistake_never_raises_the_lower_bound_above_that_of_none(sizes: list[int], where: int, level: float) -> None:
     """And mirrored: one right answer never lowers the upper bound below that of none."""
@@ -126,7 +123,6 @@ def test_one_mistake_never_raises_the_lower_bound_above_that_of_none(sizes: list
     assert hardly.wilson(level) == pytest.approx(tuple(1 - x for x in reversed(nearly.wilson(level))), abs=1e-9)
 
 
-@settings(max_examples=60, deadline=None)
 @given(n=st.floats(1, 500), df=st.floats(1, 200), level=st.sampled_from([0.8, 0.95, 0.99]))
 def test_at_a_fixed_design_effect_both_bounds_rise_with_the_share(n: float, df: float, level: float) -> None:
     ends = [
@@ -155,7 +151,6 @@ def test_too_few_groups() -> None:
     assert any("4 groups" in sentence for sentence in m.warnings)
 
 
-@settings(max_examples=40, deadline=None)
 @given(data=groups_of)
 def test_intraclass_correlation_is_anova(data: list[tuple[int, float]]) -> None:
     trials = np.array([n for n, _ in data], float)

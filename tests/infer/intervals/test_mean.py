@@ -12,13 +12,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import steelyard as sy
+from cases import every
 from steelyard.infer.intervals.mean import betting, bounded_t, log_capital, predictable_bets, wilson_mean
 from steelyard.infer.normal import wilson
 
 unit_scores = st.lists(st.floats(0, 1).map(lambda x: round(x, 3)), min_size=1, max_size=60).map(np.array)
 
 
-@settings(max_examples=40, deadline=None)
 @given(k=st.integers(0, 40), n=st.integers(40, 80), low=st.floats(-5, 5), width=st.floats(0.5, 100))
 def test_wilson_of_right_and_wrong(k: int, n: int, low: float, width: float) -> None:
     """Scores at the two ends of any range are a proportion in other units."""
@@ -73,7 +73,6 @@ def test_a_bet_looks_only_back() -> None:
             assert predictable_bets(changed, 0.05, horizon)[: i + 1].tolist() == bets[: i + 1].tolist()
 
 
-@settings(max_examples=40, deadline=None)
 @given(m=st.floats(0.02, 0.98), past=st.lists(st.floats(0, 1), max_size=20))
 def test_the_capital_is_fair_against_the_true_mean(m: float, past: list[float]) -> None:
     """One more item of mean m multiplies the stake by 1 on average, whatever came before; and no item ruins the bettor."""
@@ -97,8 +96,8 @@ LAWS = {
 MEANS = {"95% ones": 0.95 + 0.05 / 2, "Beta(2,6)": 0.25, "99% ones": 0.99, "U-shaped": 5 / 6}
 
 
-@pytest.mark.parametrize("law", LAWS)
-@pytest.mark.parametrize("n", [5, 20, 100])
+@every("law", LAWS)
+@every("n", [5, 20, 100])
 def test_betting_is_valid(law: str, n: int) -> None:
     """At level 0.8, where it has a chance to fail: misses at most 20% + 4 errors of 250 runs."""
     rng = np.random.default_rng(n)
@@ -152,7 +151,6 @@ ENDS = st.sampled_from([0.0, 0.45, 0.5, 0.95, 1.0])
 
 
 @pytest.mark.parametrize("design", LIKE)
-@settings(max_examples=40, deadline=None)
 @given(first=st.lists(st.one_of(ENDS, st.floats(0, 1).map(lambda x: round(x, 4))), min_size=10, max_size=60), more=st.integers(0, 340))
 def test_one_item_more_at_the_mean_never_changes_the_width_by_half(design: str, first: list[float], more: int) -> None:
     x = np.r_[first, np.full(more, np.mean(first))]
@@ -169,7 +167,6 @@ def test_no_cliff_at_25_items() -> None:
     assert widths[-1] < 1.15 * width_of(x, metric="mean", interval="t")  # little is paid where there are items enough
 
 
-@settings(max_examples=40, deadline=None)
 @given(x=unit_scores, low=st.floats(-5, 5), width=st.floats(0.5, 100), level=st.sampled_from([0.8, 0.95, 0.99]))
 def test_bounded_t_in_other_units_mirrored_and_one_sided(x: np.ndarray, low: float, width: float, level: float) -> None:
     def ends(y: np.ndarray, *rest: object) -> tuple[float, float]:

@@ -12,6 +12,7 @@ from scipy import stats
 from statsmodels.stats.proportion import proportion_confint
 
 import steelyard as sy
+from cases import every
 from steelyard.infer.intervals.proportion import METHODS, binomial_quantile, proportion_interval
 from steelyard.infer.normal import SIDES, check_level, clip, tail, wald, wilson, z_value
 
@@ -39,16 +40,16 @@ def test_every_method_has_a_witness() -> None:
     assert set(METHODS) >= NO_WIDTH_AT_THE_ENDS | LEAVES_THE_ENDS_OUT | EXACT | set(AGAINST_SCIPY)
 
 
-@pytest.mark.parametrize("level", LEVELS)
-@pytest.mark.parametrize("method", AGAINST_STATSMODELS)
+@every("level", LEVELS)
+@every("method", AGAINST_STATSMODELS)
 def test_statsmodels(method: str, level: float) -> None:
     for k, n in GRID:
         wanted = proportion_confint(k, n, alpha=1 - level, method=AGAINST_STATSMODELS[method])
         assert proportion_interval(k, n, method, level) == pytest.approx(wanted, rel=1e-8, abs=1e-13), (k, n)
 
 
-@pytest.mark.parametrize("side", SIDES)
-@pytest.mark.parametrize("method", AGAINST_SCIPY)
+@every("side", SIDES)
+@every("method", AGAINST_SCIPY)
 def test_scipy(method: str, side: str) -> None:
     """scipy finds the exact interval by a root search that stops at 2e-12."""
     alternative = {"two": "two-sided", "lower": "greater", "upper": "less"}[side]
@@ -92,7 +93,6 @@ def test_percentile_is_the_limit_of_the_bootstrap() -> None:
         assert proportion_interval(k, n, "percentile") == pytest.approx(wanted, abs=1e-15)
 
 
-@settings(max_examples=100, deadline=None)
 @given(n=st.integers(1, 5000), q=st.floats(0.001, 0.999), p=st.floats(0, 1))
 def test_binomial_quantile(n: int, q: float, p: float) -> None:
     x = binomial_quantile(q, n, p)
@@ -113,7 +113,6 @@ def some(draw: st.DrawFn) -> tuple[int, int]:
 
 
 @method_names
-@settings(max_examples=60, deadline=None)
 @given(kn=some(), level=level_of, side=st.sampled_from(SIDES))
 def test_mirror(method: str, kn: tuple[int, int], level: float, side: str) -> None:
     """Counting failures instead of successes turns the interval round."""
@@ -124,7 +123,6 @@ def test_mirror(method: str, kn: tuple[int, int], level: float, side: str) -> No
 
 
 @method_names
-@settings(max_examples=60, deadline=None)
 @given(kn=some(), level=level_of)
 def test_contains_the_estimate_inside_the_range_with_width(method: str, kn: tuple[int, int], level: float) -> None:
     k, n = kn
@@ -137,7 +135,6 @@ def test_contains_the_estimate_inside_the_range_with_width(method: str, kn: tupl
 
 
 @method_names
-@settings(max_examples=60, deadline=None)
 @given(kn=some(), level=level_of, side=st.sampled_from(SIDES))
 def test_more_successes_move_it_up(method: str, kn: tuple[int, int], level: float, side: str) -> None:
     k, n = kn
@@ -148,7 +145,6 @@ def test_more_successes_move_it_up(method: str, kn: tuple[int, int], level: floa
 
 
 @method_names
-@settings(max_examples=60, deadline=None)
 @given(kn=some(), levels=st.lists(st.sampled_from([0.6, 0.8, 0.9, 0.95, 0.99, 0.9999]), min_size=2, max_size=2, unique=True))
 def test_a_higher_level_is_wider(method: str, kn: tuple[int, int], levels: list[float]) -> None:
     narrow, wide = (proportion_interval(*kn, method, level) for level in sorted(levels))
@@ -157,7 +153,6 @@ def test_a_higher_level_is_wider(method: str, kn: tuple[int, int], levels: list[
 
 
 @method_names
-@settings(max_examples=60, deadline=None)
 @given(kn=some(), level=level_of)
 def test_one_sided_end_is_the_two_sided_end_of_twice_the_tail(method: str, kn: tuple[int, int], level: float) -> None:
     two = proportion_interval(*kn, method, 2 * level - 1)
@@ -165,8 +160,8 @@ def test_one_sided_end_is_the_two_sided_end_of_twice_the_tail(method: str, kn: t
     assert proportion_interval(*kn, method, level, "upper") == (0.0, pytest.approx(two[1], abs=1e-9))
 
 
-@pytest.mark.parametrize("side", SIDES)
-@pytest.mark.parametrize("method", METHODS)
+@every("side", SIDES)
+@every("method", METHODS)
 def test_the_public_answer_always_has_width(method: str, side: str) -> None:
     for k, n in GRID:
         m = sy.measure(sy.Counts.of(k, n), interval=method, side=side)
@@ -201,7 +196,7 @@ def test_z_values() -> None:
     assert [round(z_value(level), 2) for level in (0.5, 0.8, 0.9, 0.95, 0.98, 0.99)] == [0.67, 1.28, 1.64, 1.96, 2.33, 2.58]
 
 
-@pytest.mark.parametrize("level", [0, 1, -0.1, 95, math.nan, math.inf])
+@every("level", [0, 1, -0.1, 95, math.nan, math.inf])
 def test_levels_are_strictly_between_0_and_1(level: float) -> None:
     with pytest.raises(sy.UsageError, match="strictly between 0 and 1"):
         check_level(level)
@@ -234,7 +229,6 @@ def test_clopper_pearson_at_the_ends_is_closed_form() -> None:
             assert proportion_interval(n, n, "clopper-pearson", level)[0] == pytest.approx(rest ** (1 / n), rel=1e-9)
 
 
-@settings(max_examples=60, deadline=None)
 @given(
     n=st.integers(1, 300),
     method=st.sampled_from(sorted(set(METHODS) - NO_WIDTH_AT_THE_ENDS)),
@@ -255,8 +249,8 @@ def test_wald_and_percentile_keep_the_order_where_they_answer_themselves(n: int,
     assert (np.diff(ends, axis=0) >= -1e-12).all()
 
 
-@pytest.mark.parametrize("n", [1, 2, 7, 40])
-@pytest.mark.parametrize("side", ["two", "lower", "upper"])
+@every("n", [1, 2, 7, 40])
+@every("side", ["two", "lower", "upper"])
 def test_one_more_mistake_never_raises_a_bound_of_the_answer_that_is_given(n: int, side: str) -> None:
     ends = []
     for k in range(n + 1):

@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
@@ -41,7 +41,6 @@ def labelled(draw: st.DrawFn) -> Labelled:
     return np.array(score, float), np.array(positive)
 
 
-@settings(max_examples=80, deadline=None)
 @given(data=labelled())
 def test_delong_from_all_pairs(data: Labelled) -> None:
     score, positive = data
@@ -51,7 +50,6 @@ def test_delong_from_all_pairs(data: Labelled) -> None:
     assert delong_error(table) == pytest.approx(math.sqrt(variance), abs=1e-12)
 
 
-@settings(max_examples=40, deadline=None)
 @given(data=labelled())
 def test_placements_are_row_and_column_means(data: Labelled) -> None:
     score, positive = data
@@ -63,7 +61,6 @@ def test_placements_are_row_and_column_means(data: Labelled) -> None:
     assert v01[place[~positive]] == pytest.approx(psi.mean(0))
 
 
-@settings(max_examples=40, deadline=None)
 @given(data=labelled())
 def test_turning_the_scores_round(data: Labelled) -> None:
     score, positive = data
@@ -76,7 +73,6 @@ def test_turning_the_scores_round(data: Labelled) -> None:
         assert 0 < low < area < high < 1
 
 
-@settings(max_examples=40, deadline=None)
 @given(data=labelled(), groups=st.integers(2, 20))
 def test_groups(data: Labelled, groups: int) -> None:
     """Placement values by group, their leverage by hand."""
@@ -103,7 +99,6 @@ def test_groups(data: Labelled, groups: int) -> None:
     assert grouped_auc_spread(table, score, positive, group, many) == pytest.approx(wanted, abs=1e-12)
 
 
-@settings(max_examples=60, deadline=None)
 @given(data=labelled())
 def test_groups_of_one_item_give_delongs_error(data: Labelled) -> None:
     score, positive = data
@@ -112,7 +107,6 @@ def test_groups_of_one_item_give_delongs_error(data: Labelled) -> None:
     assert found.variance == pytest.approx(delong_error(table) ** 2, abs=1e-12)
 
 
-@settings(max_examples=60, deadline=None)
 @given(data=labelled())
 def test_average_precision_error_with_numeric_derivatives(data: Labelled) -> None:
     """The infinitesimal jackknife: derivative of AP by the weight of each item, sqrt of the sum of squares."""
@@ -193,7 +187,6 @@ def test_one_of_a_class_is_too_few() -> None:
         delong_error(ScoreTable(score=np.arange(3.0), positives=np.array([0, 1, 0]), negatives=np.array([1, 1, 1])))
 
 
-@settings(max_examples=40, deadline=None)
 @given(rho=st.floats(-0.99, 0.99), n=st.integers(4, 500))
 def test_spearman_by_hand(rho: float, n: int) -> None:
     """Fisher's z with Bonett and Wright's standard error, and its mirror."""

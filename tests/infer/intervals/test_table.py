@@ -63,7 +63,6 @@ def test_multinomial_covariance_with_numeric_gradient(name: str, table: list[lis
     assert delta_error(Counts.table(table), one) == pytest.approx(wanted, rel=1e-5, abs=1e-9)
 
 
-@settings(max_examples=60, deadline=None)
 @given(tp=st.integers(1, 300), fp=st.integers(0, 300), fn=st.integers(1, 300), tn=st.integers(0, 300))
 def test_f1_closed_form(tp: int, fp: int, fn: int, tn: int) -> None:
     """Var(F1) = F (1-F) (2-F) / (2 TP + FP + FN), whatever TN is."""
@@ -72,7 +71,6 @@ def test_f1_closed_form(tp: int, fp: int, fn: int, tn: int) -> None:
     assert found == pytest.approx(math.sqrt(f * (1 - f) * (2 - f) / (2 * tp + fp + fn)), abs=1e-12)
 
 
-@settings(max_examples=60, deadline=None)
 @given(k=st.integers(1, 99), rest=st.integers(1, 99))
 def test_delta_of_accuracy_is_wald(k: int, rest: int) -> None:
     m = sy.measure(Counts.of(k, k + rest), interval="delta")

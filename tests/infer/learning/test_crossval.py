@@ -8,10 +8,11 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
+from cases import every
 from steelyard.errors import DataError, UsageError
 from steelyard.infer.learning import crossval
 from steelyard.infer.learning.crossval import SplitTest
@@ -118,7 +119,6 @@ def test_scikit_learn_gallery() -> None:
 # ---- against scipy, and invariants ---------------------------------------------------------------------------------------
 
 
-@settings(deadline=None, max_examples=60)
 @given(TEN, st.sampled_from(["two-sided", "less", "greater"]))
 def test_kfold_is_scipys_one_sample_t(d: list[float], alternative: str) -> None:
     if np.ptp(d) == 0:
@@ -129,7 +129,6 @@ def test_kfold_is_scipys_one_sample_t(d: list[float], alternative: str) -> None:
     assert found.p_value == pytest.approx(expected.pvalue, rel=1e-9, abs=1e-12)
 
 
-@settings(deadline=None, max_examples=60)
 @given(TEN)
 def test_corrected_is_naive_with_more_variance(d: list[float]) -> None:
     naive, corrected = crossval.kfold_t(d), TESTS["corrected-repeated-kfold"](d)
@@ -141,7 +140,6 @@ def test_corrected_is_naive_with_more_variance(d: list[float]) -> None:
 
 
 @pytest.mark.parametrize("name", TESTS)
-@settings(deadline=None, max_examples=60)
 @given(d=TEN)
 def test_swapping_the_learners_negates(name: str, d: list[float]) -> None:
     one, other = TESTS[name](d), TESTS[name]([-x for x in d])
@@ -158,7 +156,6 @@ def test_swapping_the_learners_negates(name: str, d: list[float]) -> None:
 
 
 @pytest.mark.parametrize("name", T_TESTS)
-@settings(deadline=None, max_examples=60)
 @given(d=TEN)
 def test_the_interval_is_the_test_turned_round(name: str, d: list[float]) -> None:
     found = TESTS[name](d)
@@ -192,21 +189,21 @@ def test_one_sided_halves_of_the_5x2cv_t() -> None:
 # ---- where nothing can be said -------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("name", TESTS)
+@every("name", TESTS)
 def test_equal_learners_give_p_of_one(name: str) -> None:
     found = TESTS[name]([0.0] * 10)
     assert (found.statistic, found.p_value, found.interval) == (0.0, 1.0, None)
     assert "the same in every split" in found.note
 
 
-@pytest.mark.parametrize("name", [n for n in TESTS if n != "5x2cv-f"])
-@pytest.mark.parametrize("alternative", ["less", "greater"])
+@every("name", [n for n in TESTS if n != "5x2cv-f"])
+@every("alternative", ["less", "greater"])
 def test_equal_learners_give_p_of_one_on_one_side(name: str, alternative: str) -> None:
     assert TESTS[name]([0.0] * 10, alternative=alternative).p_value == 1
 
 
-@pytest.mark.parametrize("name", TESTS)
-@pytest.mark.parametrize("constant", [0.1, -0.3, 1e-5])
+@every("name", TESTS)
+@every("constant", [0.1, -0.3, 1e-5])
 def test_a_constant_difference_gives_no_p(name: str, constant: float) -> None:
     scores = np.linspace(0.5, 0.69, 10)
     found = TESTS[name](crossval.differences(scores, scores + constant))  # rounding leaves a spread of 1e-16
@@ -224,7 +221,7 @@ def test_rounding_is_no_difference() -> None:
     assert crossval.differences([], []).tolist() == []
 
 
-@pytest.mark.parametrize(("call", "words"), [
+@every(("call", "words"), [
     (lambda: crossval.kfold_t([0.1]), "at least 2"),
     (lambda: crossval.kfold_t([0.1, math.nan]), "not finite"),
     (lambda: crossval.five_by_two_t([0.1] * 9), "9 differences"),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy.optimize import curve_fit
 
@@ -13,7 +13,6 @@ from steelyard.infer.learning.learning_curve import FLATTEST, STEEPEST, fit_powe
 SIZES = np.array([40, 60, 90, 130, 200, 300, 440, 640.0])
 
 
-@settings(max_examples=60, deadline=None)
 @given(st.floats(0.0, 0.4), st.floats(0.05, 20.0), st.floats(0.1, 3.0), st.sampled_from([1.0, 1e-3, 1e5]))
 def test_an_exact_curve_is_recovered(a: float, b: float, c: float, unit: float) -> None:
     law = fit_power_law(SIZES * unit, a + b * (SIZES / 100) ** -c)

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
@@ -29,7 +29,6 @@ def curves(draw: Any) -> tuple[Any, Any, Any]:
     return np.array(draw(values), float), np.array(draw(values), float), np.array(positive)
 
 
-@settings(max_examples=80, deadline=None)
 @given(case=curves())
 def test_ends_from_all_pairs(case: tuple[Any, Any, Any]) -> None:
     """Where misses are few in either: each AUC's own ends, and the correlation of the placements with numpy's covariance."""
@@ -51,7 +50,6 @@ def test_ends_from_all_pairs(case: tuple[Any, Any, Any]) -> None:
             assert sign * end == pytest.approx(min(1.0, sign * (b - a) + reach), abs=1e-7)
 
 
-@settings(max_examples=80, deadline=None)
 @given(case=curves())
 def test_swapping_the_systems_or_turning_both_round_mirrors_everything(case: tuple[Any, Any, Any]) -> None:
     baseline, candidate, positive = case
@@ -65,7 +63,6 @@ def test_swapping_the_systems_or_turning_both_round_mirrors_everything(case: tup
         assert difference_test(other)[1] == pytest.approx(difference_test(pair)[1], abs=1e-7)
 
 
-@settings(max_examples=80, deadline=None)
 @given(case=curves(), at=st.sampled_from([0.0, -0.1, 0.2]), alpha=st.sampled_from([0.01, 0.05, 0.2]))
 def test_p_is_at_most_alpha_exactly_where_the_bound_excludes(case: tuple[Any, Any, Any], at: float, alpha: float) -> None:
     pair = delong_pair(*case)
@@ -85,7 +82,6 @@ def test_p_is_at_most_alpha_exactly_where_the_bound_excludes(case: tuple[Any, An
     assert wider[1] >= two[1] - 1e-6
 
 
-@settings(max_examples=40, deadline=None)
 @given(case=curves())
 def test_the_same_on_different_items_without_the_correlation(case: tuple[Any, Any, Any]) -> None:
     baseline, candidate, positive = case

@@ -8,6 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
+from cases import every
 from steelyard.errors import DataError
 from steelyard.infer.paired.bounded_t import bounded_t
 
@@ -15,8 +16,8 @@ ENDS = st.integers(-1000, 1000).map(lambda thousandths: thousandths / 1000)
 SOME = st.lists(ENDS, min_size=1, max_size=40)
 
 
-@pytest.mark.parametrize("alternative", ["two-sided", "less", "greater"])
-@pytest.mark.parametrize("reach", [1.0, 5.0])
+@every("alternative", ["two-sided", "less", "greater"])
+@every("reach", [1.0, 5.0])
 def test_it_is_scipys_t_of_the_items_and_the_two_ends(alternative: str, reach: float) -> None:
     d = np.random.default_rng(3).uniform(-1, 0.7, 23)
     longer = np.concatenate([d, [-reach, reach]])

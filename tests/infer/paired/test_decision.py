@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from cases import every
 from steelyard.infer.normal import lower_tail
 from steelyard.infer.paired.decision import agreeing_bounds, decide, most_losses, run_excess, satterthwaite, smallest_p, two_sample_p
 from steelyard.infer.paired.mcnemar import mcnemar_midp, tango, tango_z
@@ -85,7 +86,7 @@ def test_nothing_attainable_is_inconclusive_theta_or_not(theta: float | None) ->
     assert decide(0.2, 0.0625, theta=theta, lower=0.0, attainable=0.0625) == "pass"
 
 
-@pytest.mark.parametrize("alpha", ALPHAS)
+@every("alpha", ALPHAS)
 def test_equality_is_a_regression(alpha: float) -> None:
     assert decide(alpha, alpha) == "regression"
     assert decide(math.nextafter(alpha, 1), alpha) == "pass"
@@ -166,7 +167,7 @@ def test_without_noise_any_fall_is_certain() -> None:
 # What could have been found
 
 
-@pytest.mark.parametrize("units", range(1, 12))
+@every("units", range(1, 12))
 def test_smallest_p_is_the_smallest_over_all_outcomes(units: int) -> None:
     assert smallest_p(units, "mcnemar-midp") == min(float(midp(g, w)) for w in range(units + 1) for g in range(units + 1 - w) if w + g)
     signs = list(itertools.product((-1, 1), repeat=units))
@@ -178,7 +179,7 @@ def test_smallest_p_of_many_items_is_below_every_alpha() -> None:
     assert 0 < smallest_p(1000, "sign-flip") < 1e-300
 
 
-@pytest.mark.parametrize("alpha", ALPHAS)
+@every("alpha", ALPHAS)
 def test_most_losses_is_the_last_count_that_is_not_significant(alpha: float) -> None:
     """Against the exact law in fractions, at every number of gains up to 30, and none where even all losses do not do."""
     for gained in range(31):
@@ -195,8 +196,8 @@ def test_most_losses_of_many() -> None:
         assert lost - gained == pytest.approx(1.6449 * math.sqrt(lost + gained), abs=3)
 
 
-@pytest.mark.parametrize("n", [50, 90])
-@pytest.mark.parametrize("margin", [0.003, 0.05, 0.2])
+@every("n", [50, 90])
+@every("margin", [0.003, 0.05, 0.2])
 def test_more_losses_never_raise_the_p_value(n: int, margin: float) -> None:
     """What `most_losses` rests on: beside fixed gains, p falls as losses rise, by McNemar and by Tango's score."""
     for gained in range(0, n // 2, 3):

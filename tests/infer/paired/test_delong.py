@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
@@ -36,7 +36,6 @@ def naive(baseline: Any, candidate: Any, positive: Any) -> tuple[Any, Any]:
 
 
 @given(case=curves())
-@settings(deadline=None)
 def test_is_the_table_of_all_pairs(case: tuple[Any, Any, Any]) -> None:
     pair, (areas, spread) = delong_pair(*case), naive(*case)
     assert [pair.baseline, pair.candidate] == pytest.approx(areas, abs=1e-12)
@@ -49,7 +48,6 @@ def test_is_the_table_of_all_pairs(case: tuple[Any, Any, Any]) -> None:
 
 
 @given(case=curves())
-@settings(deadline=None)
 def test_swapping_the_systems_mirrors_everything(case: tuple[Any, Any, Any]) -> None:
     baseline, candidate, positive = case
     pair, other = delong_pair(*case), delong_pair(candidate, baseline, positive)
@@ -68,7 +66,6 @@ def test_swapping_the_systems_mirrors_everything(case: tuple[Any, Any, Any]) -> 
 
 
 @given(case=curves(), order=st.randoms(use_true_random=False))
-@settings(deadline=None)
 def test_item_order_and_monotone_maps_of_scores_change_nothing(case: tuple[Any, Any, Any], order: Any) -> None:
     baseline, candidate, positive = case
     place = list(range(len(positive)))
@@ -79,7 +76,6 @@ def test_item_order_and_monotone_maps_of_scores_change_nothing(case: tuple[Any, 
 
 
 @given(case=curves())
-@settings(deadline=None)
 def test_systems_that_rank_alike_give_p_1_and_no_interval(case: tuple[Any, Any, Any]) -> None:
     score, _, positive = case
     pair = delong_pair(score, np.exp(score), positive)
@@ -99,7 +95,6 @@ def test_a_difference_without_spread_is_not_certainty() -> None:
 
 
 @given(case=curves())
-@settings(deadline=None)
 def test_one_curve_has_the_error_of_the_single_interval(case: tuple[Any, Any, Any]) -> None:
     pair = delong_pair(*case)
     tables = [tally_scores(score, case[2]) for score in case[:2]]
@@ -114,7 +109,6 @@ def test_one_curve_has_the_error_of_the_single_interval(case: tuple[Any, Any, An
 
 
 @given(case=curves(), groups=st.integers(2, 6), seed=st.integers(0, 99))
-@settings(deadline=None)
 def test_groups_sum_their_placements(case: tuple[Any, Any, Any], groups: int, seed: int) -> None:
     baseline, candidate, positive = case
     group = np.random.default_rng(seed).permutation(np.arange(len(positive)) % min(groups, len(positive)))

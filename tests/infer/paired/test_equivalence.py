@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
@@ -41,7 +41,6 @@ def test_the_sign_convention() -> None:
 
 
 @given(gained=counts, lost=counts, agree=counts, margin=margins)
-@settings(deadline=None)
 def test_swapping_the_systems_exchanges_the_two_tests(gained: int, lost: int, agree: int, margin: float) -> None:
     n = gained + lost + agree + 1
     one, other = equivalence_of_flips(gained, lost, n, margin), equivalence_of_flips(lost, gained, n, margin)
@@ -50,7 +49,6 @@ def test_swapping_the_systems_exchanges_the_two_tests(gained: int, lost: int, ag
 
 
 @given(gained=counts, lost=counts, agree=counts, margin=margins)
-@settings(deadline=None)
 def test_equivalent_means_that_tangos_90_interval_lies_inside(gained: int, lost: int, agree: int, margin: float) -> None:
     n = gained + lost + agree + 1
     low, high = tango(gained, lost, n, 0.90)
@@ -61,7 +59,6 @@ def test_equivalent_means_that_tangos_90_interval_lies_inside(gained: int, lost:
 
 
 @given(gained=counts, lost=counts, agree=counts, margin=st.floats(0.01, 0.4))
-@settings(deadline=None)
 def test_a_wider_margin_is_easier(gained: int, lost: int, agree: int, margin: float) -> None:
     n = gained + lost + agree + 1
     assert equivalence_of_flips(gained, lost, n, margin + 0.05).p <= equivalence_of_flips(gained, lost, n, margin).p + 1e-12

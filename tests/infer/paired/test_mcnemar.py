@@ -9,10 +9,11 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
+from cases import every
 from steelyard.errors import UsageError
 from steelyard.infer.normal import z_value
 from steelyard.infer.paired import mcnemar as flips
@@ -40,7 +41,6 @@ levels = st.sampled_from([0.8, 0.95, 0.99])
 
 @pytest.mark.parametrize("name", INTERVALS)
 @given(table=tables, level=levels)
-@settings(max_examples=60, deadline=None)
 def test_swapping_the_systems_mirrors_the_interval(name: str, table: tuple[int, int, int, int], level: float) -> None:
     both, gained, lost, neither = table
     low, high = INTERVALS[name](*table, level)
@@ -56,7 +56,6 @@ def test_swapping_the_systems_mirrors_the_interval(name: str, table: tuple[int, 
 
 @pytest.mark.parametrize("name", INTERVALS)
 @given(table=tables)
-@settings(max_examples=40, deadline=None)
 def test_levels_nest_and_one_side_is_two_sides_of_twice_the_tail(name: str, table: tuple[int, int, int, int]) -> None:
     inner, outer = INTERVALS[name](*table, 0.9), INTERVALS[name](*table, 0.95)
     assert outer[0] <= inner[0] + 1e-12
@@ -66,7 +65,6 @@ def test_levels_nest_and_one_side_is_two_sides_of_twice_the_tail(name: str, tabl
 
 
 @given(gained=counts, lost=counts, agree=counts)
-@settings(max_examples=60, deadline=None)
 def test_one_more_gain_raises_both_ends_of_tango(gained: int, lost: int, agree: int) -> None:
     n = gained + lost + agree + 1
     low, high = flips.tango(gained, lost, n)
@@ -76,7 +74,6 @@ def test_one_more_gain_raises_both_ends_of_tango(gained: int, lost: int, agree: 
 
 
 @given(gained=counts, lost=counts, agree=counts, difference=st.floats(-0.99, 0.99), level=levels)
-@settings(max_examples=100, deadline=None)
 def test_tango_is_the_set_its_statistic_does_not_reject(gained: int, lost: int, agree: int, difference: float, level: float) -> None:
     n = max(gained + lost + agree, 1)
     low, high = flips.tango(gained, lost, n, level)
@@ -107,8 +104,8 @@ def test_swapping_the_systems_mirrors_the_p_value(name: str, gained: int, lost: 
     assert test(gained + 1, lost, "greater") <= test(gained, lost, "greater") + 1e-12
 
 
-@pytest.mark.parametrize("name", TESTS)
-@pytest.mark.parametrize("same", [0, 1, 5, 40])
+@every("name", TESTS)
+@every("same", [0, 1, 5, 40])
 def test_no_difference_is_p_1(name: str, same: int) -> None:
     assert TESTS[name](same, same) == pytest.approx(1, abs=1e-12)
 
@@ -171,9 +168,9 @@ def coverage(name: str, n: int, cells: tuple[float, ...]) -> float:
     return float(stats.multinomial.pmf(every_table(n), n, cells)[inside].sum())
 
 
-@pytest.mark.parametrize("cells", SETTINGS)
-@pytest.mark.parametrize("n", [10, 20, 40])
-@pytest.mark.parametrize("name", ["tango", "newcombe", "bonett-price"])
+@every("cells", SETTINGS)
+@every("n", [10, 20, 40])
+@every("name", ["tango", "newcombe", "bonett-price"])
 def test_covers_what_it_says(name: str, n: int, cells: tuple[float, ...]) -> None:
     assert coverage(name, n, cells) >= 0.93
 
@@ -217,7 +214,7 @@ def rejected(name: str, disagreements: int) -> float:
     return float(np.sum(stats.binom.pmf(gained, disagreements, 0.5)))
 
 
-@pytest.mark.parametrize(("name", "n"), TYPE_I)
+@every(("name", "n"), TYPE_I)
 def test_type_i_error(name: str, n: int) -> None:
     most = int(stats.binom.isf(1e-9, n, max(DISCORDANCE)))
     given = np.array([rejected(name, d) for d in range(most + 1)])

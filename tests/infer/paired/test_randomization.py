@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 from sklearn.metrics import f1_score
 
 from by_name import statistic
+from cases import every
 from steelyard.errors import UsageError
 from steelyard.infer.paired import randomization as module
 from steelyard.infer.paired.mcnemar import mcnemar_exact
@@ -142,7 +143,7 @@ def test_long_kinds_are_binomial() -> None:
     assert np.abs(heads.var(1) / (many / 4) - 1).max() < 4 * math.sqrt(2 / 20_000) * 1.2
 
 
-@pytest.mark.parametrize("m", [1, 2, 3, 10, 63, 1000])
+@every("m", [1, 2, 3, 10, 63, 1000])
 def test_fair_binomial(m: int) -> None:
     exact = [math.comb(m, k) / 2**m for k in range(m + 1)]
     assert module._fair_binomial(m) == pytest.approx(exact, rel=1e-12)

@@ -9,10 +9,11 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
+from cases import every
 from steelyard.errors import DataError, UsageError
 from steelyard.infer.paired import signflip
 from steelyard.infer.paired.mcnemar import mcnemar_exact
@@ -54,7 +55,6 @@ def test_agrees_with_scipy() -> None:
 # ---- oracles -------------------------------------------------------------------------------------------------------
 
 
-@settings(max_examples=60, deadline=None)
 @given(st.lists(st.integers(-4, 4), min_size=0, max_size=9), st.sampled_from(ALTERNATIVES), st.sampled_from([1, 10, 3]))
 def test_equals_all_signs(whole: list[int], alternative: str, parts: int) -> None:
     """Tenths and thirds tie only in fractions; the floats must tie too."""
@@ -63,7 +63,6 @@ def test_equals_all_signs(whole: list[int], alternative: str, parts: int) -> Non
     assert sign_flip([float(x) for x in d], alternative=alternative).p_value == pytest.approx(expected, abs=1e-12)
 
 
-@settings(max_examples=40, deadline=None)
 @given(st.lists(st.integers(-6, 6), min_size=1, max_size=11), st.sampled_from(ALTERNATIVES))
 def test_the_lattice_equals_all_signs(whole: list[int], alternative: str) -> None:
     few, signflip.FEW = signflip.FEW, 0
@@ -143,7 +142,7 @@ def test_drawn_signs_columns_and_identity() -> None:
     assert np.abs(found).max() < 6 * np.sqrt(5000)
 
 
-@pytest.mark.parametrize("asked", [1, 2, 3, 99, 999, 1000, 9999, 10_000])
+@every("asked", [1, 2, 3, 99, 999, 1000, 9999, 10_000])
 def test_at_least_the_draws_asked_for_and_the_same_again(asked: int) -> None:
     d = np.random.default_rng(0).normal(size=60)
     found = sign_flip(d, draws=asked)
@@ -154,7 +153,6 @@ def test_at_least_the_draws_asked_for_and_the_same_again(asked: int) -> None:
 # ---- invariants ----------------------------------------------------------------------------------------------------
 
 
-@settings(max_examples=40, deadline=None)
 @given(
     st.lists(st.floats(-3, 3, allow_subnormal=False).map(lambda x: round(x, 7)), min_size=1, max_size=60),
     st.sampled_from(ALTERNATIVES),

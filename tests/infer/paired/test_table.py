@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 from sklearn.metrics import f1_score
 
 from by_name import statistic
+from cases import every
 from oracles import central_differences, naive_bca
 from steelyard.infer.intervals.table import delta_error
 from steelyard.infer.paired.mcnemar import wald_paired
@@ -71,8 +72,8 @@ def test_course_example() -> None:
     assert found.p_value == (found.count + 1) / (found.draws + 1)
 
 
-@pytest.mark.parametrize("alternative", ALTERNATIVES)
-@pytest.mark.parametrize(("gained", "lost", "n"), [(3, 1, 5), (1, 3, 6), (2, 2, 6), (0, 2, 5), (4, 0, 4), (1, 0, 6), (3, 2, 5)])
+@every("alternative", ALTERNATIVES)
+@every(("gained", "lost", "n"), [(3, 1, 5), (1, 3, 6), (2, 2, 6), (0, 2, 5), (4, 0, 4), (1, 0, 6), (3, 2, 5)])
 def test_accuracy_equals_all_resamples(gained: int, lost: int, n: int, alternative: str) -> None:
     """All n^n resamples in whole numbers."""
     d = [1] * gained + [-1] * lost + [0] * (n - gained - lost)

@@ -8,7 +8,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from steelyard.errors import DataError
@@ -45,7 +45,6 @@ outcome = st.integers(0, 1)
 items = st.lists(st.tuples(st.lists(outcome, min_size=1, max_size=3), st.lists(outcome, min_size=1, max_size=2)), min_size=1, max_size=4)
 
 
-@settings(max_examples=80, deadline=None)
 @given(items, st.sampled_from(ALTERNATIVES), st.booleans())
 def test_equals_all_labelings(runs: Runs, alternative: str, mid: bool) -> None:
     found = ask(runs, alternative=alternative, mid=mid)
@@ -90,7 +89,6 @@ def test_unequal_designs_and_the_drawn_answer(monkeypatch: pytest.MonkeyPatch) -
     assert abs(drawn.p_value - exact.p_value) < 4 * math.sqrt(exact.p_value * (1 - exact.p_value) / 20_000) + 1e-4
 
 
-@settings(max_examples=40, deadline=None)
 @given(items, st.sampled_from(ALTERNATIVES), st.randoms())
 def test_swapping_the_systems_and_order(runs: Runs, alternative: str, random: object) -> None:
     found = ask(runs, alternative=alternative)
@@ -169,7 +167,6 @@ def test_scores_of_zero_and_one_are_the_counts() -> None:
 # ---- the convolution -------------------------------------------------------------------------------------------------
 
 
-@settings(max_examples=80, deadline=None)
 @given(
     st.lists(st.tuples(st.integers(0, 7), st.integers(1, 9), st.integers(1, 5), st.integers(1, 4)), min_size=1, max_size=4),
     st.floats(0, 1),

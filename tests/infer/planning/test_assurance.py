@@ -11,6 +11,7 @@ from scipy import stats
 from statsmodels.stats.proportion import proportion_confint
 
 import steelyard as sy
+from cases import every
 from steelyard.errors import UsageError
 from steelyard.infer.intervals.proportion import proportion_interval
 from steelyard.infer.planning.anticipated import Anticipated
@@ -96,7 +97,7 @@ def test_equal_to_brute_force_on_random_problems(goal: str, method: str) -> None
         assert found == brute_search(rule, law, target, have, max(top, found[1])), (rule, law, target, have)
 
 
-@pytest.mark.parametrize("method", METHODS[1:])
+@every("method", METHODS[1:])
 def test_the_vector_forms_are_the_intervals_of_a_measurement(method: str) -> None:
     rng = np.random.default_rng(5)
     n = rng.integers(2, 3000, 120)
@@ -227,8 +228,8 @@ CELLS: dict[str, Any] = {  # the items a metric is about, and its successes, fro
 }
 
 
-@pytest.mark.parametrize("goal", ["width", "threshold"])
-@pytest.mark.parametrize("metric", CELLS)
+@every("goal", ["width", "threshold"])
+@every("metric", CELLS)
 def test_simulated_test_sets_reach_the_goal_as_often_as_promised(metric: str, goal: str) -> None:
     """Whole tables are drawn, of as many labels as the plan says; the goal is judged on each by SciPy's Beta law."""
     precision, recall, prevalence, draws = 0.8, 0.9, 0.3, 4000

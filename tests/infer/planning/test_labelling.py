@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
+from cases import every
 from steelyard.errors import UsageError
 from steelyard.infer.planning.anticipated import Anticipated
 from steelyard.infer.planning.assurance import items_for_assurance
@@ -39,7 +40,7 @@ def plain(rule: PrecisionGoal, law: Anticipated, batch: int, have: tuple[int, in
     return expected
 
 
-@pytest.mark.parametrize(
+@every(
     ("rule", "law", "batch", "have"),
     [
         (PrecisionGoal(width=0.3), Anticipated(0.9), 5, (0, 0)),

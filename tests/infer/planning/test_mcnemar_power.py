@@ -11,6 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
+from cases import every
 from steelyard.errors import UsageError
 from steelyard.infer.normal import STANDARD
 from steelyard.infer.paired import mcnemar as flips
@@ -56,9 +57,9 @@ def test_the_normal_formula_is_close_for_mid_p_and_short_for_the_exact_test(psi:
 # ---- critical losses ---------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("test", power.TESTS)
-@pytest.mark.parametrize("alternative", power.ALTERNATIVES)
-@pytest.mark.parametrize("alpha", [0.05, 0.013])
+@every("test", power.TESTS)
+@every("alternative", power.ALTERNATIVES)
+@every("alpha", [0.05, 0.013])
 def test_critical_losses_are_those_of_the_test_for_every_count_up_to_400(test: str, alternative: str, alpha: float) -> None:
     critical = power.critical_losses(np.arange(401), alpha, test, alternative)
     for d, c in enumerate(critical.tolist()):
@@ -66,8 +67,8 @@ def test_critical_losses_are_those_of_the_test_for_every_count_up_to_400(test: s
         assert c == 0 or P_VALUES[test](d - c + 1, c - 1, alternative) > alpha
 
 
-@pytest.mark.parametrize("test", power.TESTS)
-@pytest.mark.parametrize("alpha", [0.5, 0.25, 0.0625, 1 / 512, 93 / 256, 0.05, 1e-9, 0.9])
+@every("test", power.TESTS)
+@every("alpha", [0.5, 0.25, 0.0625, 1 / 512, 93 / 256, 0.05, 1e-9, 0.9])
 def test_critical_losses_are_exact_in_whole_numbers_ties_included(test: str, alpha: float) -> None:
     for d in [*range(1, 41), 99, 100]:
         tails = [Fraction(sum(math.comb(d, j) for j in range(k, d + 1)), 2**d) for k in range(d + 2)]
@@ -96,7 +97,6 @@ def test_no_disagreement_never_rejects_and_shapes_are_kept() -> None:
 
 
 @given(n=st.integers(1, 30), world=worlds, alpha=alphas, test=tests, alternative=alternatives)
-@settings(max_examples=60, deadline=None)
 def test_power_is_the_trinomial_sum_over_all_tables(n: int, world: tuple[float, float], alpha: float, test: str, alternative: str) -> None:
     psi, theta = world
     b, c = (psi + theta) / 2, (psi - theta) / 2
@@ -110,7 +110,6 @@ def test_power_is_the_trinomial_sum_over_all_tables(n: int, world: tuple[float, 
 
 
 @given(n=st.integers(1, 400), psi=st.floats(0.02, 1), alpha=alphas)
-@settings(max_examples=60, deadline=None)
 def test_the_exact_test_keeps_its_level_and_mid_p_has_more_power(n: int, psi: float, alpha: float) -> None:
     assert power.mcnemar_power(n, psi, 0.0, alpha, "mcnemar-exact") <= alpha + 1e-12
     assert power.mcnemar_power(n, psi, 0.0, alpha, "mcnemar-exact", "two-sided") <= alpha + 1e-12
@@ -118,7 +117,6 @@ def test_the_exact_test_keeps_its_level_and_mid_p_has_more_power(n: int, psi: fl
 
 
 @given(n=st.integers(5, 3000), world=worlds, alpha=alphas, test=tests, alternative=alternatives)
-@settings(max_examples=60, deadline=None)
 def test_power_rises_with_the_drop_and_with_alpha(n: int, world: tuple[float, float], alpha: float, test: str, alternative: str) -> None:
     psi, theta = world
     here = power.mcnemar_power(n, psi, theta, alpha, test, alternative)
@@ -139,7 +137,7 @@ def test_simulated_runs_reject_as_often_as_computed(test: str) -> None:
 # ---- the searches ------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("seed", range(25))
+@every("seed", range(25))
 def test_items_are_those_of_a_brute_scan(seed: int) -> None:
     draw = np.random.default_rng(seed)
     psi = float(draw.choice([0.05, 0.3, 0.8, 1.0]))
@@ -205,7 +203,6 @@ def test_the_smallest_drop_ruled_out_is_and_a_smaller_one_is_not(n: int, psi: fl
 
 
 @given(d=st.integers(0, 5000), share=st.floats(0, 1), alpha=st.sampled_from([1e-9, 0.001, 0.05, 0.4, 0.9]), test=tests)
-@settings(max_examples=40, deadline=None)
 def test_tails_carried_from_neighbour_to_neighbour_are_the_tails(d: int, share: float, alpha: float, test: str) -> None:
     among = np.arange(d, d + 600)
     critical = power.critical_losses(among, alpha, test)
@@ -245,7 +242,6 @@ def test_the_smallest_alpha_is_enough_and_a_smaller_one_is_not(
 
 
 @given(n=st.integers(1, 300), theta=st.floats(0.005, 0.6), alpha=alphas)
-@settings(max_examples=60, deadline=None)
 def test_passing_losses_are_those_of_tango(n: int, theta: float, alpha: float) -> None:
     z = -STANDARD.inv_cdf(alpha)
     for d, most in enumerate(rule_out.passing_losses(n, np.arange(n + 1), theta, z).tolist()):
@@ -255,7 +251,6 @@ def test_passing_losses_are_those_of_tango(n: int, theta: float, alpha: float) -
 
 
 @given(n=st.integers(1, 22), psi=st.floats(0.02, 1), theta=st.floats(0.02, 0.6), alpha=alphas)
-@settings(max_examples=40, deadline=None)
 def test_ruling_out_is_the_trinomial_sum_over_all_tables(n: int, psi: float, theta: float, alpha: float) -> None:
     z, total = -STANDARD.inv_cdf(alpha), 0.0
     for lost in range(n + 1):
@@ -274,7 +269,7 @@ def test_simulated_runs_rule_out_as_often_as_computed() -> None:
     assert abs(passed / runs - exact) < 4 * math.sqrt(exact * (1 - exact) / runs)
 
 
-@pytest.mark.parametrize("seed", range(12))
+@every("seed", range(12))
 def test_items_to_rule_out_are_those_of_a_brute_scan(seed: int) -> None:
     draw = np.random.default_rng(seed)
     psi, theta = float(draw.choice([0.002, 0.05, 0.3, 1.0])), float(draw.uniform(0.08, 0.3))

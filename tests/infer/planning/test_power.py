@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from scipy.optimize import brentq
 from statsmodels.stats.power import NormalIndPower, normal_sample_size_one_tail
 
+from cases import every
 from steelyard.errors import UsageError
 from steelyard.infer.planning import power as normal
 
@@ -50,7 +51,6 @@ def designs(draw: st.DrawFn) -> tuple[normal.PowerDesign, float]:
 # ---- oracles -------------------------------------------------------------------------------------------------------------
 
 
-@settings(max_examples=40)
 @given(sigma=st.floats(0.1, 50), effect=st.floats(0.02, 1.5), alpha=ALPHAS, beta=BETAS, ratio=st.floats(0.2, 10))
 def test_two_samples_as_statsmodels(sigma: float, effect: float, alpha: float, beta: float, ratio: float) -> None:
     wanted = normal_sample_size_one_tail(effect, 1 - beta, alpha, std_null=math.sqrt(1 + 1 / ratio))
@@ -97,8 +97,8 @@ def test_unequal_proportions_as_r_power_prop_test() -> None:
     assert normal.power(design, 50, 0.25, 0.05, two_sided=True) == pytest.approx(0.7401659013, abs=1e-9)
 
 
-@pytest.mark.parametrize("psi", [0.02, 0.05, 0.1, 0.2])
-@pytest.mark.parametrize("part", [0.1, 0.25, 0.5])
+@every("psi", [0.02, 0.05, 0.1, 0.2])
+@every("part", [0.1, 0.25, 0.5])
 def test_variance_at_the_edge_is_near_that_of_the_whole_likelihood(psi: float, part: float) -> None:
     """The formula lets the agreements stand still; the whole trinomial likelihood, maximised under the drop, moves them."""
     theta = part * psi

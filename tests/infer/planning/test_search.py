@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
+from cases import every
 from steelyard.errors import UsageError
 from steelyard.infer.planning import search
 from steelyard.infer.planning.search import FloatArray, IntArray
@@ -35,7 +36,6 @@ def toothed(seed: int, scale: float, depth: float) -> search.PerCount:
 
 
 @given(n=st.integers(1, 3000), share=st.floats(0.001, 0.999))
-@settings(max_examples=60, deadline=None)
 def test_the_weights_are_binomial(n: int, share: float) -> None:
     start, weights = search.binomial_weights(n, share)
     counts = np.arange(start, start + len(weights))
@@ -57,14 +57,13 @@ def test_a_share_of_1_is_no_mixture() -> None:
 
 
 @given(n=st.integers(1, 400), share=st.floats(0.01, 1), seed=st.integers(0, 10**6))
-@settings(max_examples=60, deadline=None)
 def test_the_value_is_the_expectation(n: int, share: float, seed: int) -> None:
     g = toothed(seed, 20, 0.5)
     oracle = stats.binom.pmf(np.arange(n + 1), n, share) @ g(np.arange(n + 1))
     assert search.mixture_value(g, n, share) == pytest.approx(oracle, abs=1e-12)
 
 
-@pytest.mark.parametrize("seed", range(60))
+@every("seed", range(60))
 def test_the_mixture_search_is_a_brute_scan(seed: int) -> None:
     draw = np.random.default_rng(seed)
     share = float(draw.choice([1.0, 0.9, 0.5, 0.2, 0.05]))
@@ -84,7 +83,6 @@ def test_teeth_are_seen_in_these_problems_so_that_the_scan_is_not_idle() -> None
 
 
 @given(seed=st.integers(0, 10**6), share=st.floats(0.05, 1), targets=st.lists(st.floats(0.2, 0.95), min_size=2, max_size=2))
-@settings(max_examples=40, deadline=None)
 def test_a_higher_target_takes_no_fewer_items(seed: int, share: float, targets: list[float]) -> None:
     g = toothed(seed, 25, 0.4)
     low, high = (search.mixture_search(g, share, target) for target in sorted(targets))
@@ -120,7 +118,7 @@ def test_impossible_questions_are_advice(share: float, target: float) -> None:
 # ---- the scans ---------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("seed", range(20))
+@every("seed", range(20))
 def test_the_scan_of_a_bracket_is_a_brute_scan(seed: int) -> None:
     draw = np.random.default_rng(seed)
     high = int(draw.integers(2, 1500))
@@ -131,7 +129,7 @@ def test_the_scan_of_a_bracket_is_a_brute_scan(seed: int) -> None:
     assert found.achieved == curve[found.n_stable - 1]
 
 
-@pytest.mark.parametrize("seed", range(30))
+@every("seed", range(30))
 def test_the_rough_search_is_a_brute_scan(seed: int) -> None:
     draw = np.random.default_rng(seed)
     scale, period, depth = float(draw.choice([20, 300, 3000])), int(draw.integers(2, 60)), float(draw.choice([0, 0.01, 0.05]))

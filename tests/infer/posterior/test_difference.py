@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from scipy import stats
 from scipy.special import betainc, betaln
 
+from cases import every
 from steelyard.errors import DataError, UsageError
 from steelyard.infer.paired.mcnemar import probability_better
 from steelyard.infer.posterior.beta import BetaPosterior
@@ -122,15 +123,14 @@ def by_shares(c: float, b: float, r: float, x: float) -> float:
     return float(mpmath.quad(integrand, mpmath.linspace(-60, 60, 31)))
 
 
-@pytest.mark.parametrize("cells", [(36, 5, 4, 5), (80, 0, 0, 20), (0, 0, 3, 0), (10, 0, 30, 0), (0, 20, 1, 0), (0, 0, 0, 0)])
-@pytest.mark.parametrize("x", [0.003, 0.3])
+@every("cells", [(36, 5, 4, 5), (80, 0, 0, 20), (0, 0, 3, 0), (10, 0, 30, 0), (0, 20, 1, 0), (0, 0, 0, 0)])
+@every("x", [0.003, 0.3])
 def test_the_mixture_is_exact(cells: tuple[int, int, int, int], x: float) -> None:
     post = difference_posterior(*cells)
     assert post.sf(x) == pytest.approx(by_shares(post.candidate, post.baseline, post.agree, x), rel=1e-10, abs=1e-15)
 
 
 @given(a=counts, b=counts, c=counts, d=counts, prior=st.sampled_from([0.5, 1.0, 0.1]))
-@settings(max_examples=40, deadline=None)
 def test_above_zero_it_is_the_closed_form(a: int, b: int, c: int, d: int, prior: float) -> None:
     post = difference_posterior(a, b, c, d, prior=prior)
     assert post.sf(0) == pytest.approx(probability_better(c, b, prior), abs=1e-14)
@@ -191,7 +191,6 @@ def test_coverage_by_enumeration() -> None:
 
 
 @given(a=counts, b=counts, c=counts, d=counts, x=st.floats(-0.99, 0.99))
-@settings(max_examples=40, deadline=None)
 def test_two_accuracies_are_a_mean_of_two_betas(a: int, b: int, c: int, d: int, x: float) -> None:
     """p - q = 2 M - 1, M the mean of p and 1 - q: the posterior of balanced accuracy, integrated elsewhere."""
     post = FAMILIES["unpaired accuracy"](a, b, c, d)

@@ -12,6 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.special import betaln, gammaln, xlog1py, xlogy
 
+from cases import every
 from steelyard.errors import DataError, UsageError
 from steelyard.infer.posterior.beta import BetaPosterior, find_root, log_density
 from steelyard.infer.posterior.draws import GENERATOR, POINTS, SampledPosterior, table_posterior
@@ -79,7 +80,7 @@ def test_the_hdi_holds_its_probability_and_is_never_wider(family: str, x: int, y
     assert post.interval(level, "upper") == (0.0, post.ppf(level))
 
 
-@pytest.mark.parametrize("family", FAMILIES)
+@every("family", FAMILIES)
 def test_moments_mode_and_density_belong_to_the_cdf(family: str) -> None:
     post = FAMILIES[family](31, 5, 2)
     q = (np.arange(20_000) + 0.5) / 20_000 if family in ("proportion", "error", "jaccard", "f1") else (np.arange(400) + 0.5) / 400
@@ -310,8 +311,8 @@ def binomial(m: int, p: np.ndarray) -> np.ndarray:
     return np.exp(ways + xlogy(k, p[:, None]) + xlog1py(m - k, -p[:, None]))
 
 
-@pytest.mark.parametrize("m", [10, 20, 50])
-@pytest.mark.parametrize("prior", PRINTED)
+@every("m", [10, 20, 50])
+@every("prior", PRINTED)
 def test_frequentist_coverage_of_f1_is_the_documented_one(prior: float | tuple[float, float], m: int) -> None:
     """Every outcome enumerated. Note the minimum .000 of prior 1: at m = 10 its interval never reaches F1 = .99."""
     f1 = np.linspace(0.5, 0.99, 981)[:, None]
@@ -320,8 +321,8 @@ def test_frequentist_coverage_of_f1_is_the_documented_one(prior: float | tuple[f
     assert (round(coverage.mean(), 3), round(coverage.min(), 3)) == PRINTED[prior][m]
 
 
-@pytest.mark.parametrize("kind", ["equal-tailed", "hdi", "lower", "upper"])
-@pytest.mark.parametrize("prior", [0.5, 1.0, (2.0, 5.0)])
+@every("kind", ["equal-tailed", "hdi", "lower", "upper"])
+@every("prior", [0.5, 1.0, (2.0, 5.0)])
 def test_coverage_averaged_over_the_prior_is_the_level(prior: float | tuple[float, float], kind: str) -> None:
     """The frequentist coverage, enumerated over k and integrated over the parameter under the prior, is exactly the level.
 

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
+from cases import every
 from steelyard.infer.sequential.after_stopping import combined_difference, difference_after, drift_after, share_after
 from steelyard.infer.sequential.exact_mcnemar import ExactMcNemar
 
@@ -28,7 +29,7 @@ def farther_by_hand(course: list[tuple[int, int, int]], lost: int, share: Fracti
     return beyond, same
 
 
-@pytest.mark.parametrize("lost", range(5, 12))
+@every("lost", range(5, 12))
 def test_shares_against_every_sequence(lost: int) -> None:
     found = share_after(COURSE, lost, 0.1)
     beyond, same = farther_by_hand(COURSE, lost, Fraction(1, 2))

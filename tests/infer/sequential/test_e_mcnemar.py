@@ -9,12 +9,13 @@ import numpy as np
 import pytest
 from scipy import integrate, stats
 
+from cases import every
 from steelyard.errors import DataError, UsageError
 from steelyard.infer.sequential.e_mcnemar import EMcNemar, log_e_mcnemar
 
 
-@pytest.mark.parametrize(("lost", "gained"), [(0, 0), (3, 1), (12, 2), (5, 20)])
-@pytest.mark.parametrize(("prior", "share"), [(0.5, 0.5), (2.0, 0.5), (2.0, 0.7)])
+@every(("lost", "gained"), [(0, 0), (3, 1), (12, 2), (5, 20)])
+@every(("prior", "share"), [(0.5, 0.5), (2.0, 0.5), (2.0, 0.7)])
 def test_the_average_likelihood_ratio(lost: int, gained: int, prior: float, share: float) -> None:
     """SciPy's quadrature of the definition: the prior cut off at the share, times the likelihood ratio."""
 

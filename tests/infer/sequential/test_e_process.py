@@ -7,9 +7,10 @@ import math
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
+from cases import every
 from steelyard.errors import DataError, UsageError
 from steelyard.infer.sequential.e_process import EProcess
 
@@ -28,7 +29,6 @@ def by_hand(x: list[float], theta: float, margin: float) -> tuple[list[float], l
     return ups, downs
 
 
-@settings(max_examples=60, deadline=None)
 @given(st.lists(st.sampled_from([-1.0, -0.5, 0.0, 0.25, 1.0]), min_size=1, max_size=120), st.sampled_from([0.0, 0.05]))
 def test_capitals_by_hand(x: list[float], margin: float) -> None:
     rule = EProcess(theta=0.2, margin=margin, score_range=(0, 1))
@@ -69,8 +69,8 @@ def test_bets_are_fair(theta: float | None) -> None:
     assert total == pytest.approx(1)
 
 
-@pytest.mark.parametrize("shift", [0.0, -0.1, 0.1])
-@pytest.mark.parametrize("theta", [0.1, None])
+@every("shift", [0.0, -0.1, 0.1])
+@every("theta", [0.1, None])
 def test_decision_and_interval_agree(shift: float, theta: float | None) -> None:
     rng = np.random.default_rng(11)
     for _ in range(40):

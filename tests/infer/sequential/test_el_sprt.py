@@ -11,6 +11,7 @@ import pytest
 from scipy.optimize import minimize_scalar
 from scipy.stats import binom
 
+from cases import every
 from steelyard.errors import DataError, UsageError
 from steelyard.infer.sequential.el_cost import averaged_law, evidence_rows, expected_ends
 from steelyard.infer.sequential.el_sprt import EmpiricalLikelihoodSprt
@@ -23,7 +24,7 @@ FloatArray = np.ndarray[Any, np.dtype[np.float64]]
 # ---- the likelihood --------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("seed", range(25))
+@every("seed", range(25))
 def test_the_maximum_is_that_of_another_optimiser(seed: int) -> None:
     rng = np.random.default_rng(seed)
     low, high = (-1.0, 1.0) if seed % 2 else (-float(rng.uniform(1, 2)), float(rng.uniform(1, 2)))
@@ -57,7 +58,7 @@ def test_much_noise_is_half_a_squared_z() -> None:
     assert evidence_against(*counted(x), drop) == pytest.approx(z * z / 2, rel=0.02)
 
 
-@pytest.mark.parametrize("seed", range(8))
+@every("seed", range(8))
 def test_order_mirror_and_ends(seed: int) -> None:
     rng = np.random.default_rng(seed)
     x = rng.choice([-1.0, -0.3, 0.0, 0.1, 0.5], size=150, p=[0.02, 0.1, 0.7, 0.1, 0.08])
@@ -108,8 +109,8 @@ def exact_ends(theta: float, step: int, low: float, high: float, share: float, m
     return alarms, passes
 
 
-@pytest.mark.parametrize("step", [7, 16, 32, 64])
-@pytest.mark.parametrize("theta", [0.05, 0.1])
+@every("step", [7, 16, 32, 64])
+@every("theta", [0.05, 0.1])
 def test_gains_that_have_not_come_yet_do_not_alarm(theta: float, step: int) -> None:
     """The worst law that was found: -theta, or +1 so rarely that the mean is 0. Every outcome; alpha is no theorem, but holds."""
     assert exact_ends(theta, step, -theta, 1.0, theta / (1 + theta))[0] <= 0.05
@@ -207,7 +208,7 @@ def test_items_that_run_out_and_passes_that_do_not_bind() -> None:
         bound.look([0.0] * 150)
 
 
-@pytest.mark.parametrize(
+@every(
     ("options", "words"),
     [
         ({"score_range": (1, 1)}, "a rising range"),

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from cases import every
 from steelyard.errors import DataError, UsageError
 from steelyard.infer.sequential.profile_mcnemar import KAPPA, ProfileCourse, ProfileMcNemar, information_needed, pass_bound, profile
 from steelyard.infer.sequential.sequential_cost import along_courses, expected_items, profiles, spent_by
@@ -42,7 +43,7 @@ def by_search(n: int, lost: int, gained: int, theta: float) -> float:
     return best(0.0) - best(theta)
 
 
-@pytest.mark.parametrize("seed", range(20))
+@every("seed", range(20))
 def test_the_closed_form_is_the_maximum(seed: int) -> None:
     rng = np.random.default_rng(seed)
     n = int(rng.integers(20, 2000))
@@ -101,8 +102,8 @@ def bounds_by_hand(
     return looks
 
 
-@pytest.mark.parametrize("binding", [True, False])
-@pytest.mark.parametrize("seed", range(10))
+@every("binding", [True, False])
+@every("seed", range(10))
 def test_bounds_are_those_of_a_table_of_fractions(seed: int, binding: bool) -> None:
     rng = np.random.default_rng(seed)
     theta, alpha, beta = float(rng.choice([0.03, 0.05, 0.1])), float(rng.choice([0.01, 0.05, 0.1])), float(rng.choice([0.05, 0.2]))
@@ -156,8 +157,8 @@ class Drawn:
         return np.full(courses, next(self.steps, 0))
 
 
-@pytest.mark.parametrize(("binding", "available"), [(True, None), (False, None), (True, 300)])
-@pytest.mark.parametrize("step", [1, 7, 32])
+@every(("binding", "available"), [(True, None), (False, None), (True, 300)])
+@every("step", [1, 7, 32])
 def test_many_courses_at_once_are_those_one_by_one(step: int, binding: bool, available: int | None) -> None:
     """The law of the losses along a fixed course, against that of a run which is asked after every batch."""
     theta, share, rng = 0.05, 0.7, np.random.default_rng(step)
@@ -197,8 +198,8 @@ def test_many_courses_at_once_are_those_one_by_one(step: int, binding: bool, ava
 # ---- both error rates ------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(("theta", "churn"), [(0.1, 0.02), (0.1, 0.2), (0.05, 0.05)])
-@pytest.mark.parametrize("every", BATCHES)
+@every(("theta", "churn"), [(0.1, 0.02), (0.1, 0.2), (0.05, 0.05)])
+@every("every", BATCHES)
 def test_both_error_rates_hold_however_often_one_looks(theta: float, churn: float, every: int) -> None:
     """0.1.0 let a drop of theta pass in .333 of the runs at theta .1, churn .02, looked at after every item; .2 was promised."""
     healthy, dropped = (expected_items(theta, churn, drop, batch=every, paths=400, every_look=True) for drop in (0.0, theta))
@@ -277,7 +278,7 @@ def test_a_look_is_cheap() -> None:
 # ---- what cannot be asked --------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
+@every(
     ("options", "words"),
     [
         ({"theta": 0}, "theta"),

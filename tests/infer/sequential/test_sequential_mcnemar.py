@@ -10,6 +10,7 @@ from functools import partial
 import numpy as np
 import pytest
 
+from cases import every
 from steelyard.errors import UsageError
 from steelyard.infer.sequential.sequential_cost import expected_items as expected_of
 from steelyard.infer.sequential.sequential_mcnemar import Look, SequentialMcNemar
@@ -33,7 +34,7 @@ RUNS = 10_000
 SPREAD = 0.65  # standard deviation of the items of one run, relative to their mean: about what was simulated
 
 
-@pytest.mark.parametrize("row", TABLE, ids=lambda row: f"theta {row[0]}, discordance {row[1]}")
+@every("row", TABLE, ids=lambda row: f"theta {row[0]}, discordance {row[1]}")
 def test_the_table_of_the_prototype(row: tuple[float, float, float, float, float, float]) -> None:
     theta, discordance, healthy_items, dropped_items, alarms, power = row
     healthy, dropped = (expected_items(theta, discordance, drop, paths=250) for drop in (0.0, theta))
@@ -95,8 +96,8 @@ def looks_of(test: SequentialMcNemar, course: list[tuple[int, int]], last: bool)
     return found
 
 
-@pytest.mark.parametrize("binding", [True, False])
-@pytest.mark.parametrize("seed", range(12))
+@every("binding", [True, False])
+@every("seed", range(12))
 def test_bounds_are_those_of_a_table_of_fractions(seed: int, binding: bool) -> None:
     rng = np.random.default_rng(seed)
     theta, alpha, beta = rng.choice([0.03, 0.05, 0.1]), rng.choice([0.01, 0.05, 0.1]), rng.choice([0.05, 0.2])
@@ -162,8 +163,8 @@ def test_simulated_runs_end_as_foreseen(drop: float) -> None:
     assert np.mean(np.array(items) > foreseen.at_most) < 0.004  # 0.001 was asked for
 
 
-@pytest.mark.parametrize("discordance", [0.0, 0.01, 0.1, 0.5])
-@pytest.mark.parametrize("binding", [True, False])
+@every("discordance", [0.0, 0.01, 0.1, 0.5])
+@every("binding", [True, False])
 def test_alpha_holds_at_every_discordance(discordance: float, binding: bool) -> None:
     found = expected_items(0.05, discordance, 0.0, binding=binding, paths=100)
     assert found.regression <= 0.05
@@ -254,7 +255,7 @@ def test_the_history_shows_each_look() -> None:
 # ---- what cannot be asked ----------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
+@every(
     ("counts", "words"),
     [
         ((0, 0, 0), "lost \\+ gained <= n"),
@@ -273,13 +274,13 @@ def test_counts_that_cannot_be(counts: tuple[int, int, int], words: str) -> None
         test.look(*counts)
 
 
-@pytest.mark.parametrize("theta", [0, 1, -0.1, 2, math.nan, True, "0.02"])
+@every("theta", [0, 1, -0.1, 2, math.nan, True, "0.02"])
 def test_theta_that_cannot_be(theta: object) -> None:
     with pytest.raises(UsageError, match="theta"):
         SequentialMcNemar(theta)  # type: ignore[arg-type]
 
 
-@pytest.mark.parametrize(
+@every(
     ("arguments", "words"),
     [
         ({"discordance": -0.1, "drop": 0.2}, "together at most 1"),

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
+from cases import every
 from steelyard.errors import UsageError
 from steelyard.infer.sequential.spending import Boundaries, crossing, design, spent, upper_bounds
 
@@ -27,7 +28,7 @@ RPACT_UPPER = [
 ]
 
 
-@pytest.mark.parametrize(("spending", "alpha", "times", "expected"), RPACT_UPPER)
+@every(("spending", "alpha", "times", "expected"), RPACT_UPPER)
 def test_upper_bounds_of_rpact(spending: str, alpha: float, times: tuple[float, ...], expected: tuple[float, ...]) -> None:
     assert upper_bounds(times, alpha, spending) == pytest.approx(expected, abs=2e-7)
 
@@ -86,7 +87,7 @@ def test_the_prototype() -> None:
 # ---- an oracle: integrals of the multivariate normal law ---------------------------------------------------------------
 
 
-@pytest.mark.parametrize("seed", range(6))
+@every("seed", range(6))
 def test_crossing_is_a_multivariate_normal_integral(seed: int) -> None:
     rng = np.random.default_rng(seed)
     looks = int(rng.integers(2, 5))
@@ -120,7 +121,7 @@ DESIGNS = [
 ]
 
 
-@pytest.mark.parametrize("arguments", DESIGNS, ids=str)
+@every("arguments", DESIGNS, ids=str)
 def test_a_design_spends_what_it_may(arguments: tuple[int, float, float, str, str, bool, tuple[float, ...] | None]) -> None:
     plan = design(*arguments)
     _, alpha, beta, alpha_spending, beta_spending, binding, _ = arguments
@@ -158,7 +159,7 @@ def test_futility_that_may_be_ignored_costs_more() -> None:
     assert sum(ignored.up) > 0.052  # binding bounds that are not obeyed alarm too often
 
 
-@pytest.mark.parametrize("spending", ["hsd:-1", "hsd:0", "hsd:3", "obrien-fleming", "pocock", "power:2"])
+@every("spending", ["hsd:-1", "hsd:0", "hsd:3", "obrien-fleming", "pocock", "power:2"])
 def test_spending_rises_from_nothing_to_all(spending: str) -> None:
     values = [spent(spending, 0.05, t) for t in np.linspace(0, 1, 41)]
     assert values[0] == 0
@@ -193,7 +194,7 @@ def test_simulated_paths(plan: Boundaries) -> None:
 # ---- what cannot be asked ----------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
+@every(
     ("arguments", "words"),
     [
         ({"looks": 0}, "number of looks"),

@@ -7,6 +7,7 @@ import math
 import numpy as np
 import pytest
 
+from cases import every
 from steelyard.errors import DataError, UsageError
 from steelyard.infer.sequential.sprt import Sprt
 
@@ -16,7 +17,7 @@ def test_bounds_of_wald() -> None:
     assert Sprt(theta=0.02, discordance=0.05).bounds == pytest.approx((2.772588722239781, -1.5581446180465497), abs=1e-12)
 
 
-@pytest.mark.parametrize("seed", range(6))
+@every("seed", range(6))
 def test_the_ratio_item_by_item(seed: int) -> None:
     rng = np.random.default_rng(seed)
     theta, discordance = float(rng.choice([0.02, 0.05])), float(rng.uniform(0.02, 0.2))

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from cases import every
 from steelyard.errors import UsageError
 from steelyard.infer.sequential.exact_mcnemar import ExactMcNemar
 from steelyard.infer.sequential.sequential_mcnemar import SequentialMcNemar
@@ -17,7 +18,7 @@ PLAIN: dict[str, Any] = {"right_or_wrong": True, "one_answer": True, "margin": 0
 NEEDS: dict[str, dict[str, Any]] = {"sprt": {"discordance": 0.05}}
 
 
-@pytest.mark.parametrize(
+@every(
     ("change", "kind", "words"),
     [
         ({}, "profile-mcnemar", "exact test on disagreements applies"),
@@ -37,7 +38,7 @@ def test_the_default_and_why(change: dict[str, Any], kind: str, words: str) -> N
     assert rule_for(**(PLAIN | change)).plan()["rule"] == kind
 
 
-@pytest.mark.parametrize("kind", RULES)
+@every("kind", RULES)
 def test_rules_speak_alike(kind: str) -> None:
     rule: StoppingRule = rule_for(kind, **PLAIN, **NEEDS.get(kind, {}))
     assert json.loads(json.dumps(rule.plan()))["rule"] == kind
@@ -62,7 +63,7 @@ def test_rules_speak_alike(kind: str) -> None:
         rule.look(values)
 
 
-@pytest.mark.parametrize("kind", RULES)
+@every("kind", RULES)
 def test_items_that_run_out_are_no_pass(kind: str) -> None:
     rule = rule_for(kind, **PLAIN, **NEEDS.get(kind, {}))
     assert rule.look([1.0, -1.0, 1.0, -1.0] + [0.0] * 30, last=True) == "exhausted"
@@ -71,7 +72,7 @@ def test_items_that_run_out_are_no_pass(kind: str) -> None:
     assert found.p_value > 0.05
 
 
-@pytest.mark.parametrize("kind", RULES)
+@every("kind", RULES)
 def test_no_estimate_before_the_end(kind: str) -> None:
     rule = rule_for(kind, **PLAIN, **NEEDS.get(kind, {}))
     rule.look([0.0, 1.0, 0.0])
@@ -89,8 +90,8 @@ def test_the_exact_rule_is_the_exact_test() -> None:
     assert rule.alpha_spent == test.alpha_spent
 
 
-@pytest.mark.parametrize("kind", ["profile-mcnemar", "mcnemar", "e-mcnemar", "sprt"])
-@pytest.mark.parametrize(
+@every("kind", ["profile-mcnemar", "mcnemar", "e-mcnemar", "sprt"])
+@every(
     ("change", "words"),
     [
         ({"right_or_wrong": False}, "not right or wrong"),
@@ -104,7 +105,7 @@ def test_what_does_not_fit_is_refused(kind: str, change: dict[str, Any], words: 
         rule_for(kind, **(PLAIN | change), **NEEDS.get(kind, {}))
 
 
-@pytest.mark.parametrize(
+@every(
     ("kind", "change", "words"),
     [
         ("triangular", {}, "one of profile-mcnemar, empirical-likelihood, mcnemar, lan-demets"),
@@ -127,7 +128,7 @@ def test_what_is_missing_is_named(kind: str, change: dict[str, Any], words: str)
         rule_for(kind, **(PLAIN | change))
 
 
-@pytest.mark.parametrize("kind", ["profile-mcnemar", "empirical-likelihood", "e-process", "e-mcnemar", "sprt", None])
+@every("kind", ["profile-mcnemar", "empirical-likelihood", "e-process", "e-mcnemar", "sprt", None])
 def test_looks_are_refused_by_rules_that_plan_none(kind: str | None) -> None:
     with pytest.raises(UsageError, match=r"cannot plan looks with.*mcnemar or lan-demets.*every="):
         rule_for(kind, **PLAIN, **NEEDS.get(kind or "", {}), looks=20)

@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from cases import every
 from steelyard.errors import DataError, UsageError
 from steelyard.infer.series.change_point import change_point, e_process_first, e_process_pooled, t_e_value
 from steelyard.infer.series.drift import Start
@@ -22,8 +23,8 @@ def start_of(values: np.ndarray) -> Start:
 # ---- the e-value -------------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(("before", "after", "t"), [(5, 10, -2.5), (5, 10, 1.0), (3, 2, -4.0), (20, 40, -0.3), (1, 6, -2.0)])
-@pytest.mark.parametrize("tau", [0.5, 1.0, 2.0])
+@every(("before", "after", "t"), [(5, 10, -2.5), (5, 10, 1.0), (3, 2, -4.0), (20, 40, -0.3), (1, 6, -2.0)])
+@every("tau", [0.5, 1.0, 2.0])
 def test_e_value_is_the_integral_of_noncentral_t_densities(before: int, after: int, t: float, tau: float) -> None:
     """2 x integral over falls d of the half-normal prior x (noncentral t density / central t density), by scipy.stats and quad."""
     from scipy import integrate, stats

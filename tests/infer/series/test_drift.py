@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from cases import every
 from steelyard.errors import DataError, UsageError
 from steelyard.infer.series.drift import Start, cusum, cusum_run_length, deviation, self_starting, share_run_length, successive_deviation
 
@@ -20,7 +21,7 @@ VANCE = {-0.25: 2071.51, -0.125: 400.28, 0.0: 124.66, 0.125: 59.30, 0.25: 36.71,
 LUCAS_CROSIER = {0.0: 168.0, 0.25: 74.2, 0.5: 26.6, 0.75: 13.3, 1.0: 8.38, 1.5: 4.75, 2.0: 3.34, 2.5: 2.62, 3.0: 2.19, 4.0: 1.71, 5.0: 1.31}
 
 
-@pytest.mark.parametrize("shift", VANCE)
+@every("shift", VANCE)
 def test_run_length_of_vance(shift: float) -> None:
     assert cusum_run_length(0.0, 10.0, shift) == pytest.approx(VANCE[shift], rel=4e-5, abs=0.006)
 
@@ -31,7 +32,7 @@ def test_run_lengths_of_waldmann_brook_evans_and_sas() -> None:
     assert cusum_run_length(0.25, 8.0, 2.5) == pytest.approx(4.1500836225, rel=1e-7)
 
 
-@pytest.mark.parametrize("shift", LUCAS_CROSIER)
+@every("shift", LUCAS_CROSIER)
 def test_run_length_of_lucas_and_crosier(shift: float) -> None:
     both = 1 / (1 / cusum_run_length(0.5, 4.0, shift) + 1 / cusum_run_length(0.5, 4.0, -shift))
     # Their Markov chain is coarse in the last digit for the largest shifts, as R's own example shows.

@@ -17,6 +17,7 @@ from hypothesis import strategies as st
 from scipy import stats
 
 import steelyard as sy
+from cases import every
 from steelyard.errors import AmbiguityError, DataError, UsageError
 
 N = 120
@@ -122,7 +123,7 @@ def identical(c: sy.Comparison) -> None:
     assert low == pytest.approx(-high, rel=0.2)
 
 
-@pytest.mark.parametrize("name", CASES)
+@every("name", CASES)
 def test_two_copies_have_p_1_and_an_interval_around_0(name: str) -> None:
     frame, _, options = CASES[name]
     c = sy.compare(plain(frame), plain(frame), **options)
@@ -130,13 +131,13 @@ def test_two_copies_have_p_1_and_an_interval_around_0(name: str) -> None:
     assert said(c, "identical")
 
 
-@pytest.mark.parametrize("name", CASES)
+@every("name", CASES)
 def test_two_copies_with_groups(name: str) -> None:
     frame, _, options = CASES[name]
     identical(sy.compare(frame, frame, **options))
 
 
-@pytest.mark.parametrize("name", [name for name in CASES if name != "auc"])
+@every("name", [name for name in CASES if name != "auc"])
 def test_two_copies_with_repeats_in_another_order(name: str) -> None:
     frame, _, options = CASES[name]
     runs = repeated(frame, 5)
@@ -154,9 +155,9 @@ def test_a_shuffled_copy_with_repeats_differs_by_nothing_at_all() -> None:
         assert c.difference.interval.high > 1e-6
 
 
-@pytest.mark.parametrize("test", ["mcnemar-midp", "mcnemar-exact", "mcnemar", "bootstrap", "randomization", "sign-flip"])
-@pytest.mark.parametrize("interval", ["tango", "newcombe", "bonett-price", "wald", "bayes"])
-@pytest.mark.parametrize("alternative", ["two-sided", "less", "greater"])
+@every("test", ["mcnemar-midp", "mcnemar-exact", "mcnemar", "bootstrap", "randomization", "sign-flip"])
+@every("interval", ["tango", "newcombe", "bonett-price", "wald", "bayes"])
+@every("alternative", ["two-sided", "less", "greater"])
 def test_identical_flips_by_every_name(test: str, interval: str, alternative: str) -> None:
     c = sy.compare(
         sy.JointCounts.flips(both=50, baseline_only=0, candidate_only=0, neither=10), test=test, interval=interval, alternative=alternative
@@ -164,8 +165,8 @@ def test_identical_flips_by_every_name(test: str, interval: str, alternative: st
     identical(c)
 
 
-@pytest.mark.parametrize("interval", ["bca", "percentile", "delta", "bayes"])
-@pytest.mark.parametrize("test", ["randomization", "bootstrap"])
+@every("interval", ["bca", "percentile", "delta", "bayes"])
+@every("test", ["randomization", "bootstrap"])
 def test_identical_tables_by_every_name(interval: str, test: str) -> None:
     identical(sy.compare(plain(LABELS_A), plain(LABELS_A), metric="macro_f1", interval=interval, test=test))
 
@@ -190,8 +191,8 @@ def test_identical_systems_are_equivalent_within_a_margin() -> None:
 DRAWN = ("macro_f1", "mcc", "balanced_accuracy", "f1", "ece", "rmse", "r2", "ratio")
 
 
-@pytest.mark.parametrize("alternative", ["two-sided", "less", "greater"])
-@pytest.mark.parametrize("name", CASES)
+@every("alternative", ["two-sided", "less", "greater"])
+@every("name", CASES)
 def test_a_swap_negates(name: str, alternative: str) -> None:
     a, b, options = CASES[name]
     there = sy.compare(plain(a), plain(b), alternative=alternative, **options)
@@ -207,7 +208,7 @@ def test_a_swap_negates(name: str, alternative: str) -> None:
         assert there.probability_candidate_better + back.probability_candidate_better == pytest.approx(1, abs=1e-9)
 
 
-@settings(max_examples=40, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(suppress_health_check=list(HealthCheck))
 @given(st.lists(st.tuples(*[st.sampled_from("ab")] * 3), min_size=2, max_size=25), st.sampled_from(list(MIRROR)))
 def test_a_swap_negates_any_labels(rows: list[tuple[str, str, str]], alternative: str) -> None:
     a = pd.DataFrame({"id": range(len(rows)), "truth": [r[0] for r in rows], "prediction": [r[1] for r in rows]})
@@ -222,7 +223,7 @@ def test_a_swap_negates_any_labels(rows: list[tuple[str, str, str]], alternative
             assert there.difference.interval.low == pytest.approx(-back.difference.interval.high, abs=1e-9)
 
 
-@settings(max_examples=40, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(suppress_health_check=list(HealthCheck))
 @given(st.lists(st.tuples(*[st.floats(-100, 100).map(lambda x: round(x, 2))] * 2), min_size=2, max_size=14), st.sampled_from(list(MIRROR)))
 def test_a_swap_negates_any_scores(rows: list[tuple[float, float]], alternative: str) -> None:
     a = pd.DataFrame({"id": range(len(rows)), "score": [r[0] for r in rows]})
@@ -236,8 +237,8 @@ def test_a_swap_negates_any_scores(rows: list[tuple[float, float]], alternative:
     assert twice == pytest.approx(min(1, 2 * min(tails)), abs=1e-9)
 
 
-@pytest.mark.parametrize("name", CASES)
-@pytest.mark.parametrize("grouped", [False, True])
+@every("name", CASES)
+@every("grouped", [False, True])
 def test_the_order_of_the_items_changes_nothing(name: str, grouped: bool) -> None:
     a, b, options = CASES[name]
     if not grouped:
@@ -476,8 +477,8 @@ def test_a_source_of_one_model_says_what_is_missing() -> None:
     assert "by=" not in str(refusal.value), "the user gave no by="
 
 
-@pytest.mark.parametrize("names", [["x"], ["x", "y", "z"]])
-@pytest.mark.parametrize("sources", [(plain(LABELS_A), plain(LABELS_B)), (FLIPS,), (LONG,)], ids=["two", "flips", "long"])
+@every("names", [["x"], ["x", "y", "z"]])
+@every("sources", [(plain(LABELS_A), plain(LABELS_B)), (FLIPS,), (LONG,)], ids=["two", "flips", "long"])
 def test_names_that_do_not_fit_are_refused(names: list[str], sources: tuple[Any, ...]) -> None:
     with pytest.raises(UsageError):
         sy.compare(*sources, names=names)
@@ -491,8 +492,8 @@ def test_one_model_named_twice_is_refused() -> None:
 # ---- real scores against SciPy ---------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("alternative", MIRROR)
-@pytest.mark.parametrize("n", [6, 12])
+@every("alternative", MIRROR)
+@every("n", [6, 12])
 def test_scores_agree_with_scipy(n: int, alternative: str) -> None:
     a, b = plain(SCORES_A).iloc[:n], plain(SCORES_B).iloc[:n]
     d = (b.score - a.score).to_numpy()
@@ -538,7 +539,7 @@ def test_delong_by_all_pairs() -> None:
     assert (c.difference.interval.low, c.difference.interval.high) == pytest.approx((k.mean() - reach, k.mean() + reach), rel=1e-7)
 
 
-@pytest.mark.parametrize("name", CASES)
+@every("name", CASES)
 def test_both_systems_have_their_own_interval(name: str) -> None:
     """The contract: baseline and candidate have name, estimate, interval; null only with a sentence."""
     a, b, options = CASES[name]
@@ -604,8 +605,8 @@ OFFERED = {
 }
 
 
-@pytest.mark.parametrize(("name", "interval", "test"), [(n, i, t) for n, (ii, tt) in OFFERED.items() for i in ii for t in tt])
-@pytest.mark.parametrize("side", ["two", "lower", "upper"])
+@every(("name", "interval", "test"), [(n, i, t) for n, (ii, tt) in OFFERED.items() for i in ii for t in tt])
+@every("side", ["two", "lower", "upper"])
 def test_every_method_by_its_name(name: str, interval: str, test: str, side: str) -> None:
     a, b, options = CASES[name]
     c = sy.compare(plain(a), plain(b), interval=interval, test=test, side=side, draws=400, **options)
@@ -615,8 +616,8 @@ def test_every_method_by_its_name(name: str, interval: str, test: str, side: str
     assert f"test:{test}" in c.signature
 
 
-@pytest.mark.parametrize("interval", ["bca", "percentile", "delta"])
-@pytest.mark.parametrize("name", ["accuracy", "right"])
+@every("interval", ["bca", "percentile", "delta"])
+@every("name", ["accuracy", "right"])
 def test_resampled_intervals_of_accuracy(name: str, interval: str) -> None:
     """Offered for labels, so also for scores of right and wrong: they are the same numbers."""
     a, b, options = CASES[name]
@@ -642,7 +643,7 @@ def test_the_interval_does_not_decide_the_test() -> None:
         assert sy.compare(a, b, interval=interval, test="mcnemar-midp").p_value == want.p_value
 
 
-@pytest.mark.parametrize(
+@every(
     ("name", "options", "offered"),
     [
         ("right", {"interval": "t"}, "tango"),

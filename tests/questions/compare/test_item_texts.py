@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 import steelyard as sy
+from cases import every
 from steelyard.estimate.changed_items import EXPLAINED
 from steelyard.read.context import END, START, context_of, excerpt
 from steelyard.read.open_source import open_source
@@ -86,7 +87,7 @@ def test_a_source_without_prompts_has_none() -> None:
     assert [set(item) for item in sy.compare(*plain).telling] == [{"id", "change", "truth", "baseline", "candidate"}] * 3
 
 
-@pytest.mark.parametrize("strange", [None, float("nan"), ["a", {"role": "user"}], 7, "", "\x00\ud800"])
+@every("strange", [None, float("nan"), ["a", {"role": "user"}], 7, "", "\x00\ud800"])
 def test_whatever_is_in_the_column_is_no_error(strange: Any) -> None:
     odd = [[{**row, "prompt": strange} for row in rows(wrong)] for wrong in (0, 3)]
     c = sy.compare(*odd)

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 from statsmodels.stats.proportion import proportion_confint
 
+from cases import every
 from steelyard.questions.history.chart import CHANGE, OWN, changed_items, chart_points, uncertainty, what_changed
 from steelyard.results.history import PastRun
 
@@ -16,8 +17,8 @@ def past(**facts: Any) -> PastRun:
     return PastRun(**{"id": "a" * 32, "time": "2026-01-01T00:00:00.000000Z", "command": "check", "task": "t", "model": "m", **facts})
 
 
-@pytest.mark.parametrize(("hits", "n"), [(0, 10), (10, 10), (33, 40), (1055, 1319), (7, 100_003)])
-@pytest.mark.parametrize(("scale", "unit"), [("fraction", 1.0), ("percent", 100.0)])
+@every(("hits", "n"), [(0, 10), (10, 10), (33, 40), (1055, 1319), (7, 100_003)])
+@every(("scale", "unit"), [("fraction", 1.0), ("percent", 100.0)])
 def test_a_share_of_items_has_the_interval_of_wilson(hits: int, n: int, scale: str, unit: float) -> None:
     low, high, band = uncertainty(past(n=n, estimate=hits / n * unit, scale=scale))
     expected = proportion_confint(hits, n, method="wilson")  # statsmodels 0.15

@@ -28,6 +28,7 @@ from sklearn.neighbors import KNeighborsClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.svm import SVC
 
+from cases import every
 from steelyard.errors import DataError, SteelyardError, UsageError
 from steelyard.evaluate.learners.folds import repeated_kfold
 from steelyard.infer.learning import crossval
@@ -65,7 +66,7 @@ def test_every_method_is_tried() -> None:
 # ---- the numbers ---------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
+@every(
     ("metric", "more", "scorer"),
     [
         ("accuracy", {}, lambda e, x, y: accuracy_score(y, e.predict(x))),
@@ -161,8 +162,8 @@ def test_swapping_negates(method: str) -> None:
     assert one.baseline.estimate == other.candidate.estimate
 
 
-@pytest.mark.parametrize("method", QUICK)
-@pytest.mark.parametrize("metric", ["accuracy", "macro_f1", "auc"])
+@every("method", QUICK)
+@every("metric", ["accuracy", "macro_f1", "auc"])
 def test_the_same_learner_twice(method: str, metric: str) -> None:
     c = compare_learners(GaussianNB(), GaussianNB(), *MOONS, method=method, metric=metric, **QUICK[method])
     assert (c.difference.estimate, c.test.statistic, c.p_value, c.difference.interval) == (0.0, 0.0, 1.0, None)
@@ -318,7 +319,7 @@ def test_undefined_splits_are_left_out_and_counted() -> None:
     )
 
 
-@pytest.mark.parametrize(
+@every(
     ("method", "more", "words"),
     [
         ("corrected-repeated-kfold", {}, rf"approximate.*{FALSE_ALARMS['corrected-repeated-kfold']}"),
@@ -391,7 +392,7 @@ def test_a_float_label_for_an_integer_one_is_refused() -> None:
 NB = GaussianNB()
 
 
-@pytest.mark.parametrize(
+@every(
     ("call", "words"),
     [
         (lambda: compare_learners(GaussianNB, NB, *IRIS), r"the class GaussianNB.*Hint: write GaussianNB\(\)"),

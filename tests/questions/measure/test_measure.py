@@ -25,6 +25,7 @@ from sklearn.datasets import load_digits
 from sklearn.naive_bayes import GaussianNB
 
 import steelyard as sy
+from cases import every
 from steelyard.infer.intervals.mean import bounded_t
 
 # ---- helpers ---------------------------------------------------------------------------------------------------------
@@ -218,7 +219,7 @@ def test_every_file_gives_the_same(tmp_path: Path, name: str) -> None:
     same(sy.measure(y, p), sy.measure(tmp_path / name))
 
 
-@pytest.mark.parametrize("name", FRAMES)
+@every("name", FRAMES)
 def test_every_frame_gives_the_same(name: str) -> None:
     y, p, _ = digits()
     same(sy.measure(y, p), sy.measure(FRAMES[name](digits_frame())))
@@ -241,7 +242,7 @@ ARRAYS: dict[str, Callable[[np.ndarray], Any]] = {
 }
 
 
-@pytest.mark.parametrize("name", ARRAYS)
+@every("name", ARRAYS)
 def test_every_array_gives_the_same(name: str) -> None:
     y, p, _ = digits()
     same(sy.measure(y, p), sy.measure(ARRAYS[name](y), ARRAYS[name](p)))
@@ -346,7 +347,7 @@ def test_disagreement_of_score_and_labels_is_counted_through_every_door(tmp_path
 # ---- labels ----------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
+@every(
     ("y", "p", "labels"),
     [
         ([1, 2, 5, 5], [1, 5, 5, 2], ("1", "2", "5")),
@@ -496,7 +497,7 @@ ORDERED: dict[str, dict[str, Any]] = {
 }
 
 
-@pytest.mark.parametrize("question", ORDERED)
+@every("question", ORDERED)
 def test_the_order_of_the_file_changes_nothing(question: str) -> None:
     """product.md: random draws run over cells in label order, so file order changes nothing; validity.md 36."""
     frame = many_columns()
@@ -597,7 +598,7 @@ EVERYTHING = [
 ]
 
 
-@pytest.mark.parametrize("options", EVERYTHING, ids=str)
+@every("options", EVERYTHING, ids=str)
 def test_a_measurement_survives_json(options: dict[str, Any]) -> None:
     m = sy.measure(many_columns(), **options)
     back = sy.Measurement.from_dict(json.loads(json.dumps(m.to_dict(), allow_nan=False)))
@@ -666,7 +667,7 @@ SHAPELESS: list[dict[str, Any]] = [
 ]
 
 
-@pytest.mark.parametrize("options", SHAPELESS, ids=str)
+@every("options", SHAPELESS, ids=str)
 def test_an_option_of_the_wrong_shape_is_a_usage_error(options: dict[str, Any]) -> None:
     with pytest.raises(sy.UsageError):
         sy.measure([0.5, 0.7, 0.9], **options)
@@ -721,8 +722,8 @@ def test_groups_of_one_item_are_nearly_items() -> None:
     assert m.interval.low == pytest.approx(flat.interval.low, abs=2e-4)
 
 
-@pytest.mark.parametrize("metric", ["accuracy", "error", "macro_f1", "mcc", "kappa", "balanced_accuracy"])
-@pytest.mark.parametrize("method", [None, "delta", "percentile", "bca", "studentized"])
+@every("metric", ["accuracy", "error", "macro_f1", "mcc", "kappa", "balanced_accuracy"])
+@every("method", [None, "delta", "percentile", "bca", "studentized"])
 def test_grouped_intervals(metric: str, method: str | None) -> None:
     for side in ("two", "lower", "upper"):
         m = sy.measure(many_columns(), metric=metric, interval=method, side=side, draws=400)
@@ -851,7 +852,7 @@ def expanded(frame: pd.DataFrame, weight: str) -> pd.DataFrame:
     return frame.loc[frame.index.repeat(frame[weight])].reset_index(drop=True)
 
 
-@pytest.mark.parametrize(
+@every(
     "options",
     [
         {},
@@ -1026,8 +1027,8 @@ def test_means_of_bounded_scores_stay_in_their_range() -> None:
     assert free.interval.high is None
 
 
-@pytest.mark.parametrize(("value", "bounds"), [(0.5, None), (0.0, None), (1.0, None), (7.0, (0, 10)), (0.0, (0, 10))])
-@pytest.mark.parametrize("method", [None, "t", "bounded-t", "percentile", "bca", "studentized", "wilson-mean", "betting"])
+@every(("value", "bounds"), [(0.5, None), (0.0, None), (1.0, None), (7.0, (0, 10)), (0.0, (0, 10))])
+@every("method", [None, "t", "bounded-t", "percentile", "bca", "studentized", "wilson-mean", "betting"])
 def test_equal_scores_have_an_interval_with_width(value: float, bounds: tuple[float, float] | None, method: str | None) -> None:
     m = sy.measure([value] * 30, metric="mean", range=bounds, interval=method)
     assert m.estimate == value
@@ -1075,8 +1076,8 @@ def test_an_auc_of_one_has_a_wide_interval() -> None:
     assert said(sy.measure([0] * 10 + [1] * 10, probability=[0.1] * 10 + [0.9] * 10, metric="auc", interval="delong"), "auc", "instead")
 
 
-@pytest.mark.parametrize("metric", ["auc", "average_precision"])
-@pytest.mark.parametrize("interval", [None, "percentile", "bca"])
+@every("metric", ["auc", "average_precision"])
+@every("interval", [None, "percentile", "bca"])
 def test_one_positive_has_no_interval_and_says_why(metric: str, interval: str | None) -> None:
     m = sy.measure([1] + [0] * 30, probability=[0.7] + [k / 31 for k in range(30)], metric=metric, interval=interval)
     assert m.estimate is not None
@@ -1144,8 +1145,8 @@ def ask(metric: str, **options: Any) -> sy.Measurement:
     return sy.measure(frame, metric=metric, **({"positive": 1} if needs_class else {}), **options)
 
 
-@pytest.mark.parametrize("side", ["two", "lower", "upper"])
-@pytest.mark.parametrize(("metric", "method"), [(metric, method) for metric, methods in METHODS.items() for method in methods])
+@every("side", ["two", "lower", "upper"])
+@every(("metric", "method"), [(metric, method) for metric, methods in METHODS.items() for method in methods])
 def test_every_method_of_every_metric(metric: str, method: str, side: str) -> None:
     m = ask(metric, interval=method, side=side, draws=500, confidence_level=0.9)
     assert m.interval is not None, m.warnings
@@ -1160,7 +1161,7 @@ def test_every_method_of_every_metric(metric: str, method: str, side: str) -> No
         assert one == pytest.approx(other, abs=1e-9)  # a one-sided bound at 90% is the end of the two-sided 80%
 
 
-@pytest.mark.parametrize("metric", METHODS)
+@every("metric", METHODS)
 def test_a_wider_level_is_a_wider_interval(metric: str) -> None:
     widths = []
     for level in (0.5, 0.9, 0.99):
@@ -1173,7 +1174,7 @@ def test_a_wider_level_is_a_wider_interval(metric: str) -> None:
     assert len(set(widths)) == 3
 
 
-@pytest.mark.parametrize("metric", METHODS)
+@every("metric", METHODS)
 def test_a_method_that_a_metric_does_not_offer_lists_those_it_does(metric: str) -> None:
     others = [name for name in ALL_METHODS if name not in METHODS[metric]]
     for method in others:
@@ -1185,8 +1186,8 @@ def test_a_method_that_a_metric_does_not_offer_lists_those_it_does(metric: str) 
         ask(metric, interval="wilsonn")
 
 
-@pytest.mark.parametrize("method", BINOMIAL)
-@pytest.mark.parametrize(("right", "n"), [(0, 20), (20, 20), (1, 1), (0, 1)])
+@every("method", BINOMIAL)
+@every(("right", "n"), [(0, 20), (20, 20), (1, 1), (0, 1)])
 def test_proportions_at_the_ends(method: str, right: int, n: int) -> None:
     for metric in ("accuracy", "error", "mean"):
         m = sy.measure(sy.Counts.of(right, n), interval=method, metric=metric)
@@ -1199,8 +1200,8 @@ def test_proportions_at_the_ends(method: str, right: int, n: int) -> None:
         assert said(m, "Wald", "is given instead")
 
 
-@pytest.mark.parametrize("metric", ["accuracy", "error", "mean"])
-@pytest.mark.parametrize("method", BINOMIAL)
+@every("metric", ["accuracy", "error", "mean"])
+@every("method", BINOMIAL)
 def test_bare_counts_offer_what_items_offer(metric: str, method: str) -> None:
     """Counts.of serves accuracy, error and mean (product.md); 12 right of 40 are the same as the items they stand for."""
     right = [1] * 12 + [0] * 28

@@ -11,6 +11,7 @@ from scipy import stats
 from scipy.integrate import trapezoid
 
 import steelyard as sy
+from cases import every
 
 BINARY = sy.Counts.binary(tp=31, fp=5, fn=2, tn=62)
 LABELS = sy.Counts.table([[30, 4, 1], [3, 20, 2], [0, 2, 18]], labels=["cat", "dog", "owl"])
@@ -42,7 +43,7 @@ ALL: list[tuple[sy.Counts, str, dict[str, Any]]] = [
 IDS = [f"{metric}-{i}" for i, (_, metric, _) in enumerate(ALL)]
 
 
-@pytest.mark.parametrize(("counts", "metric", "options"), ALL, ids=IDS)
+@every(("counts", "metric", "options"), ALL, ids=IDS)
 def test_it_answers_like_a_distribution(counts: sy.Counts, metric: str, options: dict[str, Any]) -> None:
     law = sy.posterior(counts, metric, **options)
     assert isinstance(law.cdf(0.5), float)
@@ -62,7 +63,7 @@ def test_it_answers_like_a_distribution(counts: sy.Counts, metric: str, options:
     assert law.interval(0.95) == pytest.approx((quantiles[0], quantiles[2]), abs=1e-9 if law.exact else 1e-3)
 
 
-@pytest.mark.parametrize(("counts", "metric", "options"), ALL, ids=IDS)
+@every(("counts", "metric", "options"), ALL, ids=IDS)
 def test_the_kinds_of_intervals(counts: sy.Counts, metric: str, options: dict[str, Any]) -> None:
     law = sy.posterior(counts, metric, **options)
     for level in (0.5, 0.9, 0.99):

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 from click.testing import CliRunner
 
+from cases import every
 from steelyard import signature
 from steelyard.cli.plan_designs import designs
 from steelyard.errors import UsageError
@@ -208,7 +209,7 @@ def test_a_ratio_near_one_is_told_in_words() -> None:
 # ---- what cannot be asked ----------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
+@every(
     ("arguments", "words"),
     [
         ({"theta": 2, "expected": 0.8}, "write 0.02 for 2 points"),

@@ -12,6 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import steelyard as sy
+from cases import every
 from steelyard import signature
 from steelyard.errors import UsageError
 from steelyard.infer.planning.mcnemar_power import mcnemar_power
@@ -63,7 +64,7 @@ def without(given: dict[str, Any], *names: str) -> dict[str, Any]:
 # ---- round trips -----------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("name", DESIGNS)
+@every("name", DESIGNS)
 def test_n_is_the_smallest(name: str) -> None:
     given = DESIGNS[name]
     found = plan(**given)
@@ -78,7 +79,7 @@ def test_n_is_the_smallest(name: str) -> None:
             assert plan(**given, n=found.n_stable - 1).power < 0.8  # type: ignore[operator]
 
 
-@pytest.mark.parametrize("name", DESIGNS)
+@every("name", DESIGNS)
 def test_theta_at_n_is_what_was_asked_for(name: str) -> None:
     """theta at the n found is at most the theta asked for, and at n - 1 (first n) it is more."""
     given = DESIGNS[name]
@@ -90,8 +91,8 @@ def test_theta_at_n_is_what_was_asked_for(name: str) -> None:
     assert plan(**rest, n=first - 1).theta > given["theta"]
 
 
-@pytest.mark.parametrize("name", DESIGNS)
-@pytest.mark.parametrize("n", [150, 500])
+@every("name", DESIGNS)
+@every("n", [150, 500])
 def test_power_at_theta_is_what_was_asked_for(name: str, n: int) -> None:
     rest = without(DESIGNS[name], "theta")
     theta = plan(**rest, n=n, beta=0.1).theta
@@ -105,7 +106,7 @@ def test_power_at_theta_is_what_was_asked_for(name: str, n: int) -> None:
     assert plan(**rest, n=n, theta=theta * (1 - 1e-6)).power < 0.9  # type: ignore[operator]
 
 
-@pytest.mark.parametrize("name", DESIGNS)
+@every("name", DESIGNS)
 def test_alpha_at_n_is_what_was_asked_for(name: str) -> None:
     found = plan(**DESIGNS[name])
     assert found.n is not None
@@ -199,8 +200,8 @@ def numbers_in(value: Any) -> list[float]:
     return [value] if isinstance(value, int | float) and not isinstance(value, bool) else []
 
 
-@pytest.mark.parametrize("name", DESIGNS)
-@pytest.mark.parametrize("ask", [{}, {"n": 500}, {"n": 500, "theta": None}, {"n": 500, "beta": 0.2}])
+@every("name", DESIGNS)
+@every("ask", [{}, {"n": 500}, {"n": 500, "theta": None}, {"n": 500, "beta": 0.2}])
 def test_every_number_is_finite_and_every_format_writes_it(name: str, ask: dict[str, Any]) -> None:
     found = plan(**{**DESIGNS[name], **ask})
     told = json.loads(FORMATS["json"](found))
@@ -212,7 +213,7 @@ def test_every_number_is_finite_and_every_format_writes_it(name: str, ask: dict[
     assert all(row.keys() == found.steps[0].keys() for row in found.steps)
 
 
-@pytest.mark.parametrize("name", DESIGNS)
+@every("name", DESIGNS)
 def test_no_drop_beyond_what_can_be_is_shown(name: str) -> None:
     """A drop cannot exceed the share of items that change, nor the accuracy there is; None is right where n is too small."""
     most = DESIGNS[name].get("discordance" if DESIGNS[name].get("goal") != "rule-out" else "", DESIGNS[name].get("expected", math.inf))
@@ -254,8 +255,8 @@ def test_too_few_items_fail_alike_with_and_without_groups() -> None:
     assert outcome() == outcome(design_effect=1.0001)
 
 
-@pytest.mark.parametrize("name", DESIGNS)
-@pytest.mark.parametrize("ask", [{}, {"n": 900, "theta": None}, {"n": 900}, {"n": 900, "beta": 0.3}])
+@every("name", DESIGNS)
+@every("ask", [{}, {"n": 900, "theta": None}, {"n": 900}, {"n": 900, "beta": 0.3}])
 def test_the_signature_replays(name: str, ask: dict[str, Any]) -> None:
     found = plan(**{**DESIGNS[name], **ask})
     again = replayed(found.signature)
@@ -373,7 +374,7 @@ def test_out_of_reach_speaks_of_what_was_asked(more: dict[str, Any], word: str) 
 # ---- extremes --------------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
+@every(
     "given",
     [
         {"sigma": 50, "theta": 30, "n": 100_000},  # power 1 to the last bit
@@ -481,7 +482,7 @@ REFUSED: dict[str, tuple[dict[str, Any], tuple[str, ...]]] = {
 }
 
 
-@pytest.mark.parametrize("name", REFUSED)
+@every("name", REFUSED)
 def test_refused(name: str) -> None:
     given, says = REFUSED[name]
     with pytest.raises(UsageError) as told:
@@ -507,8 +508,8 @@ def test_no_drop_below_nothing_and_no_rise_above_all(given: dict[str, Any]) -> N
         plan(**given)
 
 
-@pytest.mark.parametrize("name", ["alpha", "beta"])
-@pytest.mark.parametrize("value", [95, 80, 60])
+@every("name", ["alpha", "beta"])
+@every("value", [95, 80, 60])
 def test_what_the_hint_says_to_write_is_accepted(name: str, value: float) -> None:
     with pytest.raises(UsageError) as told:
         plan(sigma=50, theta=3, **{name: value})
@@ -594,7 +595,7 @@ def as_summed(numbers: tuple[float | None, ...]) -> tuple[Any, ...]:
     return tuple(None if x is None else pytest.approx(x, rel=1e-11) for x in numbers)
 
 
-@pytest.mark.parametrize("name", SPREADS_TRIED)
+@every("name", SPREADS_TRIED)
 def test_a_row_of_the_table_is_what_a_plan_with_that_n_says(name: str) -> None:
     options = SPREADS_TRIED[name]
     plan = plan_detect(**options)
@@ -607,7 +608,7 @@ def test_a_row_of_the_table_is_what_a_plan_with_that_n_says(name: str) -> None:
         assert (y,) == as_summed(alone(int(x), options)[:1])
 
 
-@pytest.mark.parametrize("name", [name for name, options in SPREADS_TRIED.items() if "n" not in options])
+@every("name", [name for name, options in SPREADS_TRIED.items() if "n" not in options])
 def test_the_row_of_the_answer_does_not_ask_for_more_than_theta(name: str) -> None:
     plan = plan_detect(**SPREADS_TRIED[name])
     row = next(row for row in plan.steps if row["n"] == plan.n)

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from cases import every
 from steelyard import signature
 from steelyard.errors import DataError, UsageError
 from steelyard.infer.planning.precision_goal import METHODS
@@ -197,7 +198,7 @@ REFUSED: dict[str, tuple[dict[str, Any], str]] = {
 }
 
 
-@pytest.mark.parametrize("case", REFUSED)
+@every("case", REFUSED)
 def test_refusals_say_what_to_write(case: str) -> None:
     options, words = REFUSED[case]
     with pytest.raises(UsageError) as caught:

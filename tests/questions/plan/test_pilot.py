@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 
 import steelyard as sy
+from cases import every
 from steelyard import signature
 from steelyard.errors import DataError, SourceError, UsageError
 from steelyard.results.plan import Plan
@@ -106,8 +107,8 @@ def test_groups_cost_their_design_effect() -> None:
     assert found.n / alone.n == pytest.approx(effect, rel=0.01)  # type: ignore[operator]
 
 
-@pytest.mark.parametrize("groups", [1, 2, 3, 4])
-@pytest.mark.parametrize("runs", [1, 2])
+@every("groups", [1, 2, 3, 4])
+@every("runs", [1, 2])
 def test_too_few_groups_are_refused_or_told(groups: int, runs: int) -> None:
     """Fewer than 5 groups show no design effect (statistics.md section 1): never a silent 1, as if items were independent."""
     a = [dict(row, group=row["id"] % groups) for row in right_or_wrong()]
@@ -294,8 +295,8 @@ def replayed(line: str) -> Plan:
     return sy.plan_detect(**given)
 
 
-@pytest.mark.parametrize("ask", [{"theta": 0.02}, {"n": 900}, {"theta": 0.02, "goal": "rule-out"}], ids=str)
-@pytest.mark.parametrize("runs", [1, 2])
+@every("ask", [{"theta": 0.02}, {"n": 900}, {"theta": 0.02, "goal": "rule-out"}], ids=str)
+@every("runs", [1, 2])
 def test_the_signature_replays_without_the_pilot(runs: int, ask: dict[str, Any]) -> None:
     """Everything needed to repeat the number is in the line: the spread as it was used."""
     a = right_or_wrong()

@@ -19,6 +19,7 @@ from sklearn.neighbors import KNeighborsClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
+from cases import every
 from steelyard.cli.plan_train import train
 from steelyard.errors import AmbiguityError, DataError, SourceError, UsageError
 from steelyard.questions.learners.learning_curve import learning_curve
@@ -271,7 +272,7 @@ def test_names_of_seeds_change_nothing() -> None:
     assert plan_train(renamed, target=0.92).to_dict() == plan_train(rows(), target=0.92).to_dict()
 
 
-@pytest.mark.parametrize(
+@every(
     ("curve", "options", "error", "words"),
     [
         (rows(sizes=SIZES[:4]), {}, DataError, "at least 5"),
@@ -363,7 +364,7 @@ def test_groups_and_positive_classes_are_respected() -> None:
     assert len(curve.points) == 16
 
 
-@pytest.mark.parametrize(
+@every(
     ("options", "words"),
     [
         ({"sizes": (10, 20, 40, 80)}, "at least 5"),

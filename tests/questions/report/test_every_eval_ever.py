@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 
 import steelyard as sy
+from cases import every
 from steelyard.cli.main import main
 from steelyard.errors import DataError, UsageError
 
@@ -96,7 +97,7 @@ def test_a_log_tells_its_task_its_model_and_its_tool(tmp_path: Path, capsys: pyt
     assert record["evaluation_results"][0]["evaluation_name"] == "arith"
 
 
-@pytest.mark.parametrize(
+@every(
     ("words", "said"),
     [
         ([], "got no model and no evaluation and no organization, need them. Hint: --about model=DEVELOPER/NAME"),

@@ -13,6 +13,7 @@ import pytest
 from scipy.integrate import trapezoid
 
 import steelyard as sy
+from cases import every
 from render.html.page_samples import long_table, samples
 from steelyard.errors import DataError, SourceError, SteelyardError, UsageError
 from steelyard.questions.report.report import densities, read_flips, report
@@ -78,7 +79,7 @@ def leaves(of: Any) -> list[tuple[Any, Any]]:
 JUNK = [None, "x", -1, 1e308, [], {}, True, [1, 2], {"a": 1}, 5e-324, 10**30]
 
 
-@pytest.mark.parametrize("name", sorted(samples()))
+@every("name", sorted(samples()))
 def test_any_damage_is_a_page_or_an_error_of_ours(name: str) -> None:
     stream = random.Random(name)
     text = result_json(samples()[name])

@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 
 import steelyard as sy
+from cases import every
 from steelyard.errors import DataError, SteelyardError, UsageError
 
 N = 400
@@ -702,7 +703,7 @@ def test_two_models_until_a_width_are_compared_or_refused() -> None:
 # ---- what cannot be measured -----------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("metric", ["auc", "brier", "mae", "rmse", "pass@2", "f1", "precision", "perplexity"])
+@every("metric", ["auc", "brier", "mae", "rmse", "pass@2", "f1", "precision", "perplexity"])
 def test_a_metric_that_the_task_cannot_give_is_told_before_anything_is_asked(metric: str) -> None:
     asked: list[str] = []
     with pytest.raises(SteelyardError):
@@ -812,7 +813,7 @@ def test_labels_that_are_numbers_match_truths_that_are_numbers() -> None:
     assert found.measurement.estimate == 1
 
 
-@pytest.mark.parametrize(
+@every(
     "value", [True, 3, 2.5, np.float32(2.5), np.int64(3), np.str_("yes"), ["yes"], {"said": "yes"}, ("yes",), np.array(["yes"])], ids=repr
 )
 def test_what_a_function_may_return(value: Any) -> None:

@@ -14,6 +14,7 @@ import duckdb
 import pytest
 
 import steelyard as sy
+from cases import every
 from steelyard.errors import SourceError, UsageError
 from steelyard.read.engines import duckdb_table as engine
 from steelyard.read.engines import memory as allowance
@@ -30,7 +31,7 @@ def bytes_of(shown: str) -> float:
     return float(number) * {"KiB": 2**10, "MiB": 2**20, "GiB": 2**30}[unit]
 
 
-@pytest.mark.parametrize(
+@every(
     ("size", "bytes_"),
     [("2GB", 2e9), ("64mb", 64e6), (" 1.5 GiB ", 1.5 * 2**30), ("100000000", 1e8), ("1T", 1e12), ("65536k", 65536e3), (10**9, 1e9)],
 )
@@ -38,7 +39,7 @@ def test_sizes(size: str | int, bytes_: float) -> None:
     assert memory_of(size) == bytes_
 
 
-@pytest.mark.parametrize("size", ["", "lots", "GB", "-2GB", "2 GB 3", "1e9", "50%", "nan", "2XB", "2iGB", 2.5, True, None, b"2GB"])
+@every("size", ["", "lots", "GB", "-2GB", "2 GB 3", "1e9", "50%", "nan", "2XB", "2iGB", 2.5, True, None, b"2GB"])
 def test_sizes_that_are_none(size: Any) -> None:
     with pytest.raises(UsageError, match=r"cannot read the memory limit: got .* need a size such as 2GB"):
         memory_of(size)

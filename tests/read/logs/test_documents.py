@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 
 import steelyard as sy
+from cases import every
 from steelyard.errors import DataError, SourceError, SteelyardError
 from steelyard.read.logs.documents import digest, document, objects, occurrences, scalars
 from steelyard.read.logs.log import Choices, Log
@@ -60,7 +61,7 @@ def read(name: str, path: Path, choices: dict[str, str]) -> Log | None:
     return log
 
 
-@pytest.mark.parametrize(("name", "file", "choices"), CASES)
+@every(("name", "file", "choices"), CASES)
 def test_each_reader_knows_its_own_files_and_no_others(name: str, file: str, choices: dict[str, str]) -> None:
     head = (LOGS / file).read_bytes()[: 1 << 16]
     assert [each for each in READERS if reader(each).looks_like(str(LOGS / file), head)] == [name]

@@ -12,6 +12,7 @@ from pathlib import Path
 import duckdb
 import pytest
 
+from cases import every
 from steelyard.errors import AmbiguityError, SteelyardError, UsageError
 from steelyard.read.logs import found
 from steelyard.read.logs.catalogue import FORMATS, LogFormat
@@ -31,7 +32,7 @@ def claims(path: Path) -> list[str]:
     return [name for name in READERS if import_module(f"steelyard.read.logs.{name}").looks_like(str(path), head)]
 
 
-@pytest.mark.parametrize(("name", "path"), LOGS, ids=[f"{name}-{path.name}" for name, path in LOGS])
+@every(("name", "path"), LOGS, ids=[f"{name}-{path.name}" for name, path in LOGS])
 def test_no_log_is_claimed_by_the_reader_of_another_tool(name: str, path: Path) -> None:
     assert claims(path) in ([], [name])  # a file that only accompanies a log is nobody's
 

@@ -14,6 +14,7 @@ from typing import Any
 import pytest
 
 import steelyard as sy
+from cases import every
 from steelyard.errors import AmbiguityError, SourceError, UsageError
 from steelyard.read.logs.helm import looks_like, read
 from steelyard.read.logs.log import Choices, Log
@@ -42,8 +43,8 @@ def own(run: str, metric: str, computed_on: str | None = None) -> float:
     raise AssertionError(metric)
 
 
-@pytest.mark.parametrize("run", ["a", "b"])
-@pytest.mark.parametrize("metric", ["exact_match", "quasi_exact_match", "num_prompt_tokens"])
+@every("run", ["a", "b"])
+@every("metric", ["exact_match", "quasi_exact_match", "num_prompt_tokens"])
 def test_means_are_those_of_helm(run: str, metric: str) -> None:
     columns = log(run, metric).columns
     assert math.isclose(sum(columns["score"]) / len(columns["score"]), own(run, metric))

@@ -17,6 +17,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import steelyard as sy
+from cases import every
 from steelyard.errors import AmbiguityError, DataError, SourceError, SteelyardError, UsageError
 from steelyard.questions.measure.measure import measure
 from steelyard.read.files.inflate import zstd_stream
@@ -82,8 +83,8 @@ def test_three_scorers_are_refused_and_listed() -> None:
         log("arith.eval", scorer="parts", score="wrong")
 
 
-@pytest.mark.parametrize("name", ["arith", "arith_b"])
-@pytest.mark.parametrize(
+@every("name", ["arith", "arith_b"])
+@every(
     ("asked", "score", "metric"),
     [
         ({"scorer": "match"}, "match", "accuracy"),
@@ -376,7 +377,7 @@ def test_the_same_sample_twice(tmp_path: Path) -> None:
 # ---- what it is not -------------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("name", ["arith.eval", "deflated.eval", "stored.eval", "died.eval", "failed.eval", "troubled.json"])
+@every("name", ["arith.eval", "deflated.eval", "stored.eval", "died.eval", "failed.eval", "troubled.json"])
 def test_looks_like_a_log(name: str) -> None:
     assert looks_like(str(LOGS / name), head(LOGS / name))
 
@@ -545,7 +546,7 @@ FIELDS = st.sampled_from(["id", "epoch", "scores", "metadata", "target", "error"
 SPEC = st.sampled_from(["task", "task_version", "model", "dataset", "config", "scorers"])
 
 
-@settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(spec=st.dictionaries(SPEC, JSON), row=st.dictionaries(FIELDS, JSON), results=JSON, ids=JSON, epochs=JSON)
 def test_any_json_is_read_or_refused(tmp_path: Path, spec: Any, row: Any, results: Any, ids: Any, epochs: Any) -> None:
     run = run_of([1, 0], results={"scores": [{"scorer": "judge", "name": "judge", "metrics": {"m": results}}, results]}, error=results)

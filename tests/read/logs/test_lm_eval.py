@@ -18,6 +18,7 @@ from typing import Any
 import pytest
 
 import answers
+from cases import every
 from steelyard.errors import AmbiguityError, DataError, SourceError, SteelyardError, UsageError
 from steelyard.questions.compare.compare import compare
 from steelyard.questions.guard.check import check
@@ -77,7 +78,7 @@ def old(row: dict[str, Any]) -> dict[str, Any]:
 # ---- the tool's own numbers ------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(("folder", "task", "way", "metric"), MEANS)
+@every(("folder", "task", "way", "metric"), MEANS)
 def test_means_are_those_of_the_tool(folder: Path, task: str, way: str, metric: str) -> None:
     log = read(str(folder), Choices(task=task, filter=way, score=metric))
     assert math.fsum(log.columns["score"]) / len(log.columns["score"]) == pytest.approx(theirs(folder, task, metric, way), abs=1e-12)
@@ -92,8 +93,8 @@ def test_pairs_of_labels_are_a_table(folder: Path, logged: str, metric: str) -> 
     assert found.rows[0].estimate == pytest.approx(theirs(folder, "pairs_f1", logged), abs=1e-12)
 
 
-@pytest.mark.parametrize("folder", [FIRST, SECOND])
-@pytest.mark.parametrize("metric", ["word_perplexity", "byte_perplexity", "bits_per_byte"])
+@every("folder", [FIRST, SECOND])
+@every("metric", ["word_perplexity", "byte_perplexity", "bits_per_byte"])
 def test_perplexities_are_the_tools_own_number(folder: Path, metric: str) -> None:
     found = measure(str(folder), task="notes_ppl", score=metric).rows[0]
     assert found.metric == ("ratio" if metric == "bits_per_byte" else "perplexity")
@@ -130,7 +131,7 @@ def test_the_task_hash_is_the_tools() -> None:
 # ---- choices: refused and listed ---------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
+@every(
     ("path", "choices", "said"),
     [
         (A, Choices(), ["filter", "strict-match, flexible-extract", "filter='strict-match'"]),

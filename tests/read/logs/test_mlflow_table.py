@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 
 import steelyard as sy
+from cases import every
 from steelyard.errors import AmbiguityError, SourceError, UsageError
 from steelyard.read.logs.log import Choices, Log
 from steelyard.read.logs.mlflow_table import looks_like, read
@@ -43,8 +44,8 @@ def test_means_of_the_classic_table(score: str, own: str) -> None:
     assert math.isclose(mean(log(CLASSIC, score)), OWN["classic"][own])
 
 
-@pytest.mark.parametrize("name", GENAI)
-@pytest.mark.parametrize("score", ["exact", "close", "polite"])
+@every("name", GENAI)
+@every("score", ["exact", "close", "polite"])
 def test_means_of_the_newer_table_in_every_format(name: str, score: str) -> None:
     assert math.isclose(mean(log(name, score)), OWN["genai"][f"{score}/mean"])
 

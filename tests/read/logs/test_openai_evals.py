@@ -14,6 +14,7 @@ from typing import Any
 import pytest
 
 import steelyard as sy
+from cases import every
 from steelyard.errors import AmbiguityError, SourceError, UsageError
 from steelyard.read.logs.log import Choices, Log
 from steelyard.read.logs.openai_evals import read
@@ -43,7 +44,7 @@ def mean(found: Log) -> float:
     return sum(given) / len(given)
 
 
-@pytest.mark.parametrize(
+@every(
     ("name", "score", "metric"),
     [
         ("match_a.jsonl", None, "accuracy"),

@@ -7,6 +7,7 @@ import random
 import pytest
 
 import steelyard as sy
+from cases import every
 from render.verdict_samples import HOSTILE, harmless_page
 from steelyard.render.cards.about import CardDetails, Evaluated
 from steelyard.render.cards.page import ASKED, BEGIN, END, card_part, new_page
@@ -62,7 +63,7 @@ def test_what_is_missing_is_asked_in_a_comment(missing: list[str]) -> None:
     assert all(line.endswith("-->") and line.count("-->") == 1 for line in asked)
 
 
-@pytest.mark.parametrize("word", HOSTILE)
+@every("word", HOSTILE)
 def test_hostile_words(word: str) -> None:
     whole = word.replace("\ud800", "") or "x"  # half a character is refused where data is read; a name may still have one
     m = labels((whole, "dog"), column=whole)

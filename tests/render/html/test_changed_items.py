@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-import pytest
-
 import steelyard as sy
+from cases import every
 from render.verdict_samples import PAIRED
 from steelyard.render.html.page import fragment_html
 from steelyard.render.pages.changed_items import AROUND, COMPARED, marked
@@ -77,7 +76,7 @@ HOSTILE = [
 ]
 
 
-@pytest.mark.parametrize("text", HOSTILE)
+@every("text", HOSTILE)
 def test_hostile_texts_stay_words(text: str) -> None:
     page = shown(f"same {text} end", f"same {text[::-1]} end", prompt=text, truth=text, id=text)
     assert "<script" not in page

@@ -14,6 +14,7 @@ from typing import Any
 import pytest
 
 import steelyard as sy
+from cases import every
 from render.html.page_samples import long_table, samples
 from render.verdict_samples import HOSTILE, PAIRED
 from steelyard.errors import UsageError
@@ -99,7 +100,7 @@ class Tree(HTMLParser):
         return [attributes for name, attributes in self.found if name == tag]
 
 
-@pytest.mark.parametrize("name", NAMES)
+@every("name", NAMES)
 def test_every_kind_has_a_page(name: str) -> None:
     tree = Tree(report_html([samples()[name]]))
     tags = [tag for tag, _ in tree.found]
@@ -113,13 +114,13 @@ def test_every_kind_has_a_page(name: str) -> None:
     assert len(ids) == len(set(ids))
 
 
-@pytest.mark.parametrize("name", NAMES)
+@every("name", NAMES)
 def test_the_same_page_from_json(name: str) -> None:
     result = samples()[name]
     assert report_html([result_of(json.loads(result_json(result)))]) == report_html([result])
 
 
-@pytest.mark.parametrize("name", NAMES)
+@every("name", NAMES)
 def test_no_address_and_no_handler(name: str) -> None:
     tree = Tree(report_html([samples()[name], samples()["suite"]]))
     for tag, attributes in tree.found:
@@ -193,7 +194,7 @@ def hostile_results(word: str) -> list[Any]:
     ]
 
 
-@pytest.mark.parametrize("word", PLANTED, ids=[ascii(word)[:30] for word in PLANTED])
+@every("word", PLANTED, ids=[ascii(word)[:30] for word in PLANTED])
 def test_planted_words_stay_words(word: str) -> None:
     page = report_html(hostile_results(word), title=word)
     tree = Tree(page)
@@ -209,7 +210,7 @@ def test_planted_words_stay_words(word: str) -> None:
     assert len(page) < 1_500_000
 
 
-@pytest.mark.parametrize("word", PLANTED, ids=[ascii(word)[:30] for word in PLANTED])
+@every("word", PLANTED, ids=[ascii(word)[:30] for word in PLANTED])
 def test_planted_words_in_a_notebook(word: str) -> None:
     piece = fragment_html(hostile_results(word)[2])
     assert piece.count("<script") == 0
@@ -224,7 +225,7 @@ def test_an_empty_name_is_no_hole() -> None:
 # ---- a notebook ------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("name", NAMES)
+@every("name", NAMES)
 def test_a_piece_reaches_nothing_else(name: str) -> None:
     piece = samples()[name]._repr_html_()
     assert piece == fragment_html(samples()[name])

@@ -9,6 +9,7 @@ from itertools import pairwise
 
 import pytest
 
+from cases import every
 from steelyard.errors import UsageError
 from steelyard.render.pictures.plane import curve_plane, plan_svg
 from steelyard.results.plan import Curve, Plan
@@ -119,7 +120,7 @@ def test_everything_lies_inside(curve: Curve) -> None:
             assert all(0 <= x <= 1000 and 0 <= y <= 1000 for x, y in places(element))
 
 
-@pytest.mark.parametrize("words", HOSTILE)
+@every("words", HOSTILE)
 def test_hostile_words_stay_words(words: str) -> None:
     curve = Curve(x_label=words, y_label=words, x=X, y=THETA, goal=3.0, mark=(3435, 3.0))
     text = curve_svg(curve, words)

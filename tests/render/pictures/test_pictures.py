@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from cases import every
 from render.html.page_samples import samples
 from render.verdict_samples import HOSTILE
 from steelyard.errors import UsageError
@@ -136,7 +137,7 @@ def test_the_curve_of_a_plan_keeps_band_goal_and_answer() -> None:
     assert svg.count("<polygon") == 1
 
 
-@pytest.mark.parametrize("word", [*HOSTILE, "_hidden"], ids=lambda word: ascii(word)[:30])
+@every("word", [*HOSTILE, "_hidden"], ids=lambda word: ascii(word)[:30])
 def test_words_are_harmless(word: str) -> None:
     for drawing in (
         Forest(title=word, bars=[Bar(name=word, estimate=0.5, said=word)], rules=[GuideLine(at=0.0, name=word)], axis=word),
@@ -148,7 +149,7 @@ def test_words_are_harmless(word: str) -> None:
         figure_of(drawing)
 
 
-@pytest.mark.parametrize("name", DRAWABLE)
+@every("name", DRAWABLE)
 def test_svg_and_matplotlib_agree(name: str) -> None:
     drawing = drawing_of(samples()[name])
     tree(drawing.svg(alone=True))
@@ -164,7 +165,7 @@ def test_svg_and_matplotlib_agree(name: str) -> None:
         assert list(zip(first.get_xdata(), first.get_ydata(), strict=True)) == list(drawing.lines[0].places)
 
 
-@pytest.mark.parametrize("name", ["recorded", "lint", "references", "designs", "history", "suite"])
+@every("name", ["recorded", "lint", "references", "designs", "history", "suite"])
 def test_what_has_no_axis_is_refused(name: str) -> None:
     with pytest.raises(UsageError, match="cannot draw this"):
         drawing_of(samples()[name])
