@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from array import array
 from collections.abc import Mapping
 from typing import Any, Protocol
 
@@ -11,6 +12,7 @@ from steelyard.estimate.guard.sequential import Outside, PairedSeries, StoppingP
 from steelyard.evaluate.asking.asks import Case
 from steelyard.infer.sequential.confidence_sequence import ConfidenceSequence
 
+ROOM = 1024  # items that there is room for at first
 LEVEL = 0.95  # of intervals that hold whenever one stops
 
 
@@ -36,7 +38,7 @@ class UntilDecided:
     def __init__(self, plan: StoppingPlan, sign: int) -> None:
         self.plan, self.rule, self.looked, self._sign = plan, plan.rule(), [], sign
         self._ids: list[str] = []
-        self._values: list[tuple[float, float]] = []
+        self._values = np.empty((ROOM, 2))  # (reference, candidate), with room for more: a look must not copy what earlier ones saw
         self._groups: list[str | None] = []
         self._whole = 0  # items of groups that are complete
         self.outside: Outside | None = None
@@ -47,8 +49,10 @@ class UntilDecided:
         assert reference is not None  # a run without one is never watched for a decision
         if not self._groups or case.group is None or case.group != self._groups[-1]:
             self._whole = len(self._ids)
+        if len(self._ids) == len(self._values):
+            self._values = np.concatenate([self._values, np.empty_like(self._values)])
+        self._values[len(self._ids)] = reference, candidate
         self._ids.append(case.id)
-        self._values.append((reference, candidate))
         self._groups.append(case.group)
         if case.group is None:
             self._whole = len(self._ids)
@@ -65,7 +69,9 @@ class UntilDecided:
         if n == seen or (n - seen < self.plan.every and not last):
             return False
         self.looked.append(n)
-        return self.rule.look(self.series(n).units(self._sign, grouped=self.plan.groups is not None), last=last) != "continue"
+        grouped = self.plan.groups is not None
+        units = self.series(n).units(self._sign, grouped=True) if grouped else self._sign * (self._values[:n, 1] - self._values[:n, 0])
+        return self.rule.look(units, last=last) != "continue"
 
     @property
     def unlooked(self) -> int:
@@ -73,7 +79,7 @@ class UntilDecided:
 
     def series(self, n: int) -> PairedSeries:
         """The first n items."""
-        values = np.array(self._values[:n], float).reshape(-1, 2)
+        values = self._values[:n].copy()
         return PairedSeries(ids=tuple(self._ids[:n]), reference=values[:, 0], candidate=values[:, 1], group=tuple(self._groups[:n]))
 
 
@@ -84,7 +90,7 @@ class UntilNarrow:
         self.width, self.every, self.looked = width, every, []
         self.sequence = ConfidenceSequence(ends, alpha, width=width)  # bets that aim at it get there in a fraction of the items
         self.interval: tuple[float, float] = ends
-        self._scores: list[float] = []
+        self._scores = array("d")  # numbers side by side: a look copies them at once
 
     looked: list[int]
 
