@@ -31,9 +31,9 @@ class Tree:
 
     def __init__(self, source: Path) -> None:
         self.root = source / "steelyard"
-        self.modules = {self._name(path): path for path in sorted(self.root.rglob("*.py"))}
+        self.modules = {self.name(path): path for path in sorted(self.root.rglob("*.py"))}
 
-    def _name(self, path: Path) -> str:
+    def name(self, path: Path) -> str:
         parts = path.relative_to(self.root.parent).with_suffix("").parts
         return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
 
@@ -41,10 +41,16 @@ class Tree:
     def parsed(self, module: str) -> ast.Module:
         return ast.parse(self.modules[module].read_text(encoding="utf-8"))
 
+    @cache  # noqa: B019
+    def nodes(self, module: str) -> list[ast.AST]:
+        """Everything in a module, walked once."""
+        return list(ast.walk(self.parsed(module)))
+
     def room(self, module: str) -> str:
         """The folder below the package, or the module at its root."""
         return [*module.split("."), ""][1]
 
+    @cache  # noqa: B019
     def imports(self, module: str) -> set[str]:
         """The modules of the package that one imports, at its head or inside functions; not what only types need."""
         found: set[str] = set()
@@ -59,11 +65,12 @@ class Tree:
 
 
 def _without_types(node: ast.AST) -> Iterator[ast.AST]:
-    if isinstance(node, ast.If) and getattr(node.test, "id", "") == "TYPE_CHECKING":
-        return
-    yield node
-    for child in ast.iter_child_nodes(node):
-        yield from _without_types(child)
+    waiting = [node]
+    while waiting:
+        here = waiting.pop()
+        if not (isinstance(here, ast.If) and getattr(here.test, "id", "") == "TYPE_CHECKING"):
+            yield here
+            waiting += ast.iter_child_nodes(here)
 
 
 # ---- counts ------------------------------------------------------------------------------------------------------------
@@ -97,7 +104,7 @@ def asked_by_name(tree: Tree, names: set[str]) -> list[str]:
     for module in tree.modules:
         if tree.room(module) in ("metrics", "proof") or ".read.logs." in module:
             continue  # claims are about named metrics; logs have the names of other tools
-        whole = list(ast.walk(tree.parsed(module)))
+        whole = tree.nodes(module)
         passed = {
             id(each)
             for node in whole
@@ -151,7 +158,7 @@ def base_asked(tree: Tree) -> list[str]:
         f"{module}:{node.lineno}"
         for module in tree.modules
         if tree.room(module) != "metrics"
-        for node in ast.walk(tree.parsed(module))
+        for node in tree.nodes(module)
         if isinstance(node, ast.Compare)
         and any(isinstance(each, ast.Attribute) and each.attr == "base" for each in (node.left, *node.comparators))
         and not any(isinstance(each, ast.Constant) and isinstance(each.value, int) for each in node.comparators)  # where codes begin
@@ -160,7 +167,7 @@ def base_asked(tree: Tree) -> list[str]:
 
 def shared_class_names(tree: Tree) -> dict[str, int]:
     """Names that more than one class of the tree has."""
-    counted = Counter(node.name for module in tree.modules for node in ast.walk(tree.parsed(module)) if isinstance(node, ast.ClassDef))
+    counted = Counter(node.name for module in tree.modules for node in tree.nodes(module) if isinstance(node, ast.ClassDef))
     return {name: times for name, times in sorted(counted.items()) if times > 1}
 
 
@@ -210,7 +217,7 @@ def flags_told_to_python(tree: Tree) -> list[str]:
         f"{module}:{node.lineno}"
         for module in tree.modules
         if not tree.room(module).startswith(("cli", "pytest"))
-        for node in ast.walk(tree.parsed(module))
+        for node in tree.nodes(module)
         if isinstance(node, ast.Call)
         and ERROR.search(_called(node))
         and any(FLAG.search(QUOTED_COMMAND.sub("", text)) for text in _texts(node))
@@ -248,7 +255,7 @@ def handlers_of_degenerate(tree: Tree) -> list[str]:
     return sorted(
         f"{module}:{node.lineno}"
         for module in tree.modules
-        for node in ast.walk(tree.parsed(module))
+        for node in tree.nodes(module)
         if isinstance(node, ast.ExceptHandler) and node.type is not None and "Degenerate" in ast.dump(node.type)
     )
 
@@ -288,7 +295,7 @@ def private_between_verbs(tree: Tree) -> list[str]:
     found = []
     for module in tree.modules:
         verb = module.split(".")[2:3] if module.startswith("steelyard.questions.") else []
-        for node in ast.walk(tree.parsed(module)) if verb else ():
+        for node in tree.nodes(module) if verb else ():
             if isinstance(node, ast.ImportFrom) and node.module and node.module.startswith("steelyard.questions."):
                 names = {each.name for each in node.names} - public
                 found += [f"{module}: {name} of {node.module}" for name in names if node.module.split(".")[2:3] != verb]

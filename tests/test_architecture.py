@@ -10,9 +10,12 @@ from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
 
+import pytest
+
 import structure
 from cases import every
 
+pytestmark = pytest.mark.xdist_group("architecture")  # the tree is parsed once
 ROOT = Path(__file__).parents[1]
 SRC = ROOT / "src" / "steelyard"
 MODULES = sorted(path for path in SRC.rglob("*.py"))
@@ -66,10 +69,15 @@ def room_of(name: str) -> str:
 
 
 @cache
+def tree() -> structure.Tree:
+    return structure.Tree(ROOT / "src")
+
+
+@cache
 def imports(path: Path) -> list[tuple[str, int]]:
     """Every module imported anywhere in a file, lazily or not, with its line."""
     found = []
-    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+    for node in tree().nodes(tree().name(path)):
         if isinstance(node, ast.Import):
             found += [(alias.name, node.lineno) for alias in node.names]
         elif isinstance(node, ast.ImportFrom) and node.module:
@@ -169,7 +177,7 @@ def public_estimators() -> list[tuple[str, str]]:
         (f"{path.stem}.{node.name}", ast.get_docstring(node) or "")
         for path in MODULES
         if room(path) in ("infer", "metrics")
-        for node in ast.parse(path.read_text(encoding="utf-8")).body
+        for node in tree().parsed(tree().name(path)).body
         if isinstance(node, ast.FunctionDef) and not node.name.startswith("_") and re.search(rf"\b{node.name}\b", asked)
     ]
 
@@ -243,11 +251,6 @@ def test_no_path_of_a_machine() -> None:
 
 
 # ---- what a newcomer must know, counted ----------------------------------------------------------------------------------
-
-
-@cache
-def tree() -> structure.Tree:
-    return structure.Tree(ROOT / "src")
 
 
 def test_the_counts_of_the_house() -> None:

@@ -190,7 +190,11 @@ def seen_by_readers(task: str) -> list[str]:
     return wrong
 
 
-@pytest.mark.parametrize("name", COMMANDS)
+# With the long ones: they write by the same steps as one of the others.
+SELDOM = ("record a first time", "record --update without items", "approve")
+
+
+@pytest.mark.parametrize("name", [pytest.param(name, marks=pytest.mark.long) if name in SELDOM else name for name in COMMANDS])
 def test_a_kill_at_any_operation_leaves_all_of_before_or_all_of_after(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     work, task = COMMANDS[name], "u" if name == "record a first time" else "t"
     undone, finished = expected(tmp_path, monkeypatch, work, task)
