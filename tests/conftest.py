@@ -43,7 +43,7 @@ settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "steady"))
 OFTEN_ENOUGH = re.compile(
     r"""
     web/test_browser\.py::test_quiet.*\[(dark|phone)\]
-    | browser/test_report_page\.py::test_quiet.*\[(dark-.*|light-(stopped|comparison|measurement|beliefs))\]
+    | render/html/test_browser\.py::test_quiet.*\[(dark-.*|light-(stopped|comparison|measurement|beliefs))\]
     | cli/test_run_cli\.py::test_(a_bad_address\[words5\]|the_key_is_nowhere\[down\]|sigterm)
     | read/sql/test_units\.py::.*\[spark
     | read/sql/test_portable\.py::(?!test_joint_cells).*\[spark

@@ -1,6 +1,6 @@
 """Files damaged on purpose, and what the command owes for any of them: an answer, or one line of advice; never a traceback.
 
-For tests/read/test_fuzz_*.py, which draw the damage by hypothesis, and tests/fuzz, where atheris does.
+For tests/read/test_fuzz_*.py, which draw the damage by hypothesis, and tests/read/fuzz_readers.py, where atheris does.
 """
 
 from __future__ import annotations

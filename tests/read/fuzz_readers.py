@@ -1,10 +1,10 @@
 """Coverage-guided fuzzing of one reader by atheris, by hand: no exception but ours, whatever the bytes are.
 
     pip install atheris
-    python tests/fuzz/fuzz_readers.py lm_eval --seconds 300
+    python tests/read/fuzz_readers.py lm_eval --seconds 300
 
 Without atheris it says so and ends. What a log is read from are its own fixtures; a finding is written to the current directory
-as crash-..., and `python tests/fuzz/fuzz_readers.py lm_eval crash-...` shows it again. A finding becomes a test at the end of
+as crash-..., and `python tests/read/fuzz_readers.py lm_eval crash-...` shows it again. A finding becomes a test at the end of
 tests/read/test_fuzz_logs.py or tests/read/test_bad_files.py.
 """
 
