@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 
 import pytest
 import yaml
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 from scipy.stats import norm
 
@@ -458,6 +458,7 @@ def test_a_suspicious_improvement_warns() -> None:
     higher=st.booleans(),
     theta=st.sampled_from([None, 3.0, 10.0]),
 )
+@example(reference=1e-278, value=0.0, sigma=1.0, n=1, alpha=0.0001, margin=0.0, higher=True, theta=None)
 def test_verdict_p_threshold_and_bounds_never_disagree(
     reference: float, value: float, sigma: float, n: int, alpha: float, margin: float, higher: bool, theta: float | None
 ) -> None:

@@ -368,6 +368,7 @@ def test_few_runs_say_what_they_cannot(url: str) -> None:
             sy.drift(history, task="gsm8k", model="llama")
 
 
+@pytest.mark.long  # the run lengths of the chart are in infer/series/test_drift.py
 def test_size_of_the_answer(tmp_path: Path) -> None:
     """40 healthy histories of 12 nights with references of 3 runs: at alpha .3 at most 30% (and 4 errors) are called a drift."""
     rng = np.random.default_rng(12)

@@ -236,6 +236,8 @@ def _unfailing(
     if not sigma or room is None or n_new is None or n_ref is None or room <= rule.margin:
         return out
     variance = ((room - rule.margin) / power.threshold_offset(1.0, rule.alpha)) ** 2 / sigma**2 if rule.alpha < 0.5 else math.inf
+    if variance < 1e-15:  # a reference at the very end of its scale: it would take more items than anybody has
+        return out
     if variance <= 1 / n_ref:
         return {**out, "items_each": math.floor(2 / variance) + 1}
     items = math.floor(1 / (variance - 1 / n_ref)) + 1
