@@ -46,8 +46,7 @@ def rows(*, quick: bool) -> Iterator[Row | Unmeasured]:
 
 def filled(url: str) -> Any:
     """A history of verdicts, each with its whole answer, as `check` keeps them; a few with their items."""
-    from steelyard.history.packing import pack
-    from steelyard.history.store import open_history
+    from steelyard.history.store import open_history, pack
     from steelyard.questions.guard.check import check
     from steelyard.questions.record.record import record
 

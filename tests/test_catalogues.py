@@ -20,7 +20,7 @@ from steelyard.evaluate.asking.asks import Case, Scored
 from steelyard.evaluate.scorers.base import Scoring
 from steelyard.evaluate.scorers.catalogue import SCORERS
 from steelyard.infer.sequential.stopping import RULES, RuleKind, RuleQuestion, StoppingRule, rule_for
-from steelyard.read.logs.catalogue import FORMATS, LogFormat
+from steelyard.read.logs.found import FORMATS, LogFormat
 from steelyard.read.logs.log import Choices, Log
 
 ROOT = Path(__file__).parents[1]

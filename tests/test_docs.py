@@ -296,7 +296,7 @@ def test_run_guide_names_every_option_scorer_and_rule() -> None:
 
 def test_learners_guide_has_the_measured_false_alarms() -> None:
     """The figures of the table are those that the command prints."""
-    from steelyard.questions.learners.words import FALSE_ALARMS
+    from steelyard.questions.learners.learners import FALSE_ALARMS
 
     rows = {m[1]: m[0] for m in re.finditer(r"^\| `([\w-]+)` .*$", _page("learners.md"), re.M)}
     assert {name for name, share in FALSE_ALARMS.items() if name in rows and f"| {share} |" not in rows[name]} == set()

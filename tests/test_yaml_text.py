@@ -14,8 +14,7 @@ from hypothesis import strategies as st
 
 import steelyard as sy
 from steelyard.errors import UsageError
-from steelyard.reference.strict_yaml import NULLS, parse
-from steelyard.reference.yaml_tree import plain
+from steelyard.reference.strict_yaml import NULLS, parse, plain
 from steelyard.yaml_text import UNSPEAKABLE, key_text, scalar_text
 
 TRAPS = (

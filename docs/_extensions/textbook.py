@@ -188,7 +188,7 @@ def catalogues() -> dict[str, dict[str, str]]:
     from steelyard.evaluate.scorers.catalogue import SCORERS
     from steelyard.infer.sequential.stopping import RULES
     from steelyard.metrics.catalogue import CATALOGUE
-    from steelyard.read.logs.catalogue import FORMATS
+    from steelyard.read.logs.found import FORMATS
 
     return {
         "Metrics": {metric.shown: f"{metric.says}." for metric in CATALOGUE.values()},

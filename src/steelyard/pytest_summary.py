@@ -18,10 +18,10 @@ from steelyard.questions.record.record import existing_entry, record
 from steelyard.reference.lookup import load, locate
 from steelyard.reference.names import canonical_spec
 from steelyard.render.digits import NONE, count_text
-from steelyard.render.layout import GAP, left, right, widest
 from steelyard.render.markdown import Piece, fitted, markdown_table, report, word
 from steelyard.render.pages.registry import page_of
 from steelyard.render.safe import terminal
+from steelyard.render.terminal import GAP, left, right, widest
 from steelyard.render.verdict_facts import p_beside, score_text, spec_text
 from steelyard.results.verdict import Recorded, Verdict
 

@@ -147,7 +147,7 @@ def bad_10_wrong_extension(b: Bench) -> None:
 
 
 def bad_11_bomb(b: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("steelyard.read.files.inflate.LIMIT", 1 << 20)
+    monkeypatch.setattr("steelyard.read.files.paths.LIMIT", 1 << 20)
     b.refuses(b.file("a.csv.gz", gzip.compress(HEAD.encode() + b"a,a\n" * 400_000)), says=("at most", "bytes"))
 
 

@@ -18,7 +18,7 @@ import pytest
 import steelyard as sy
 from answers import Command
 from evaluate.openai_server import Server
-from steelyard.evaluate.models import rate_limit as pace
+from steelyard.evaluate.models import endpoint as pace
 from steelyard.redaction import redact, remember
 
 KEY = "sk-Hidden/0123+456789&AbCdEf"

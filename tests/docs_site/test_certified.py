@@ -12,7 +12,7 @@ from scripts import script
 from steelyard.proof.catalogue import every_claim
 from steelyard.proof.claims import words
 from steelyard.proof.running import tried
-from steelyard.questions.learners.words import FALSE_ALARMS
+from steelyard.questions.learners.learners import FALSE_ALARMS
 
 DOCS = Path(__file__).parents[2] / "docs"
 AGAIN = {  # exact sums that cost next to nothing

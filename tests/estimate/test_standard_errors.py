@@ -9,7 +9,7 @@ import pytest
 
 import steelyard as sy
 from cases import every
-from steelyard.estimate.standard_errors import with_standard_errors
+from steelyard.estimate.row import with_standard_errors
 from steelyard.results.measurement import Measurement, Row
 
 

@@ -17,9 +17,8 @@ import steelyard as sy
 from cases import every
 from steelyard.errors import DataError, SourceError, UsageError
 from steelyard.history.address import parse_address
-from steelyard.history.packing import pack, unpack
 from steelyard.history.schema import COLUMNS, RUNS, VERSION
-from steelyard.history.store import LISTED, History, open_history, page_query
+from steelyard.history.store import LISTED, History, open_history, pack, page_query, unpack
 from steelyard.results.history import PastRun
 from steelyard.results.verdict import Recorded, Verdict
 

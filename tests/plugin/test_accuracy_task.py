@@ -20,7 +20,7 @@ from steelyard.evaluate.models.engine_spec import spec_of
 from steelyard.evaluate.task.prompts import sample_of, sample_of_evaluator
 from steelyard.infer.planning.power import threshold_offset
 from steelyard.questions.record.record import record
-from steelyard.reference.matching import NoReferenceError
+from steelyard.reference.lookup import NoReferenceError
 
 N = 300
 

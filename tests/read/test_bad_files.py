@@ -13,7 +13,8 @@ import pyarrow as pa
 import pytest
 
 from steelyard.errors import DataError, SourceError, SteelyardError
-from steelyard.read.files import delimited, inflate
+from steelyard.read.files import delimited
+from steelyard.read.files import paths as inflate
 from steelyard.read.open_source import open_source
 
 GOOD = b"truth,pred,n\na,a,1\nb,a,2\n"
@@ -63,7 +64,7 @@ def test_latin1_names_the_byte(tmp_path: Path, name: str) -> None:
 
 
 def test_the_offset_is_right_across_chunks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from steelyard.read.files import utf8 as gate
+    from steelyard.read.files import formats as gate
 
     monkeypatch.setattr(gate, "_CHUNK", 16)
     good = "truth,pred\n" + "ü,€\n" * 20

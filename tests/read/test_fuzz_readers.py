@@ -40,7 +40,7 @@ def test_an_exception_that_is_not_ours_goes_on(tmp_path: Path, monkeypatch: pyte
 
 
 def test_every_log_reader_is_fuzzed() -> None:
-    from steelyard.read.logs.catalogue import FORMATS
+    from steelyard.read.logs.found import FORMATS
 
     assert set(FUZZ.LOG_READERS.values()) == {form.module.rpartition(".")[2] for form in FORMATS}
 

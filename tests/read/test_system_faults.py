@@ -155,7 +155,7 @@ def test_no_room_for_a_temporary_file_at_all_is_an_error(tmp_path: Path, monkeyp
 
 
 def test_no_room_for_a_member_of_an_archive_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
-    from steelyard.read.logs import inspect_zip
+    from steelyard.read.logs import inspect_files as inspect_zip
 
     def full(*args: Any, **more: Any) -> Any:
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))

@@ -9,7 +9,7 @@ import yaml
 
 from steelyard.errors import SourceError
 from steelyard.reference.importing import import_trtllm, import_vllm
-from steelyard.reference.matching import duplicates
+from steelyard.reference.lookup import duplicates
 from steelyard.reference.task_file import load_task_file, task_file_of, with_entry
 
 REAL = Path(__file__).parent / "trtllm"

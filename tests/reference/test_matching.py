@@ -13,7 +13,7 @@ import pytest
 from cases import every
 from steelyard.errors import AmbiguityError, UsageError
 from steelyard.reference.entry import SPEC_DEFAULTS, Entry
-from steelyard.reference.matching import NoReferenceError, duplicates, explain, find_entry, same_value
+from steelyard.reference.lookup import NoReferenceError, duplicates, explain, find_entry, same_value
 from steelyard.reference.task_file import load_task_file
 
 REAL = Path(__file__).parent / "trtllm"

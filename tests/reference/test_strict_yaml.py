@@ -13,8 +13,7 @@ from hypothesis import strategies as st
 from cases import every
 from steelyard.errors import SourceError
 from steelyard.reference import strict_yaml
-from steelyard.reference.strict_yaml import DEPTH, decode, parse, typed
-from steelyard.reference.yaml_tree import MappingNode, ScalarNode, SequenceNode, comments, leaves, plain
+from steelyard.reference.strict_yaml import DEPTH, MappingNode, ScalarNode, SequenceNode, comments, decode, leaves, parse, plain, typed
 
 REAL = Path(__file__).parent / "trtllm"
 

@@ -16,8 +16,8 @@ from cases import every
 from steelyard.errors import SourceError, SteelyardError, UsageError
 from steelyard.reference.entry import RECORDED, SETTINGS, SPEC_DEFAULTS, Entry
 from steelyard.reference.entry_schema import is_metric, same
+from steelyard.reference.strict_yaml import MappingNode, comments
 from steelyard.reference.task_file import TaskFile, load_task_file, renamed, task_file_of, with_entry, without_entry
-from steelyard.reference.yaml_tree import MappingNode, comments
 
 REAL = Path(__file__).parent / "trtllm"
 TASKS = sorted(path for path in REAL.glob("*.yaml") if path.stem != "acceptance_length")

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from steelyard.render.as_json import result_json
+from steelyard.render.formats import result_json
 from steelyard.results.measurement import Interval, MeasuredSlice, Measurement, Row
 from steelyard.tally.counts import Counts
 

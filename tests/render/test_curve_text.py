@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from cases import every
 from steelyard.render.curve_text import curve_text, figure, x_scale, y_scale
-from steelyard.render.layout import display_width
+from steelyard.render.terminal import display_width
 from steelyard.results.plan import Curve
 
 HOSTILE = ["<script>alert(1)</script>", "\x1b[31mred", "a\u202egnp", "two\nlines", "", "世界史", "```", "\ud800", "\x00", "x" * 300]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from steelyard.render.layout import display_width, left, on_point, shorten, wrap
+from steelyard.render.terminal import display_width, left, on_point, shorten, wrap
 
 
 def test_decimal_points_stand_in_one_column() -> None:

@@ -6,10 +6,9 @@ from dataclasses import replace
 from typing import Any
 
 from cases import every
-from steelyard.render.as_json import result_json
-from steelyard.render.formats import result_markdown, result_text
-from steelyard.render.layout import display_width
+from steelyard.render.formats import result_json, result_markdown, result_text
 from steelyard.render.listing_cells import figure, spark, story_sum
+from steelyard.render.terminal import display_width
 from steelyard.results import references as listings
 from steelyard.results.base import Result
 from steelyard.results.references import Finding, Lint, Listing, ProjectInit, ReferenceChange, ReferenceDetail, ReferenceHistory

@@ -11,8 +11,8 @@ import pytest
 
 from cases import every
 from steelyard.render.formats import result_markdown, result_text
-from steelyard.render.layout import display_width
 from steelyard.render.pages.plan import columns_of, facts
+from steelyard.render.terminal import display_width
 from steelyard.render.text_tables import on_first_point
 from steelyard.results.plan import Curve, Plan
 

@@ -23,8 +23,8 @@ from render.verdict_samples import (
     obeyed,
 )
 from steelyard.render.formats import result_markdown, result_text
-from steelyard.render.layout import display_width
 from steelyard.render.pages.suite import guards, tally
+from steelyard.render.terminal import display_width
 from steelyard.results.verdict import Suite, Verdict
 
 SHORT = replace(

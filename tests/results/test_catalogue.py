@@ -10,7 +10,7 @@ import pytest
 from cases import every
 from render.html.page_samples import samples
 from steelyard.errors import DataError
-from steelyard.render.as_json import result_json
+from steelyard.render.formats import result_json
 from steelyard.results.base import KINDS
 from steelyard.results.catalogue import result_of
 

@@ -12,8 +12,7 @@ import pytest
 
 import steelyard as sy
 from outside import asked
-from steelyard.render.as_json import result_json
-from steelyard.render.formats import FORMATS
+from steelyard.render.formats import FORMATS, result_json
 from steelyard.results.base import CLASSES, KINDS, Plain, Result, ResultPart, said_as
 from steelyard.results.catalogue import result_of
 

@@ -13,11 +13,10 @@ from hypothesis import strategies as st
 import steelyard as sy
 from oracles import cells_of
 from steelyard.items import Items, Labels
+from steelyard.tally import design as missing_module
 from steelyard.tally import design as module
-from steelyard.tally import missing as missing_module
 from steelyard.tally.counts import MISSING
-from steelyard.tally.design import count_labels, design_of, row_sums, table_sums, take
-from steelyard.tally.missing import settle_missing
+from steelyard.tally.design import count_labels, design_of, row_sums, settle_missing, table_sums, take
 from steelyard.tally.scores import tally_scores
 from steelyard.tally.sums import tally_groups, tally_items
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from steelyard.tally.order import label_order, same_number
+from steelyard.tally.spelling import label_order, same_number
 
 
 @given(numbers=st.lists(st.integers(-500, 500)))

@@ -11,8 +11,7 @@ from hypothesis import strategies as st
 
 from steelyard.errors import DataError
 from steelyard.items import Items, Labels
-from steelyard.tally.pairing import PairingReport, settle_pairing
-from steelyard.tally.pairs import conflicting_truths, count_joint, match
+from steelyard.tally.pairs import PairingReport, conflicting_truths, count_joint, match, settle_pairing
 
 
 def labels(values: list[str]) -> Labels:

@@ -30,8 +30,7 @@ class Board:
 def board(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Board]:
     import uvicorn
 
-    from steelyard.web.app import make_app
-    from steelyard.web.server import address_of, bound
+    from steelyard.web.app import address_of, bound, make_app
 
     project = make_project(tmp_path_factory.mktemp("board"))
     socket = bound("127.0.0.1", 0)

@@ -15,8 +15,8 @@ import click
 from click.core import ParameterSource
 from click.types import FloatParamType, IntParamType, StringParamType
 
+from steelyard.checks import within
 from steelyard.errors import SteelyardError, UsageError
-from steelyard.limits import within
 from steelyard.options import nearest, typed_text
 from steelyard.outputs import refuse_overwriting
 

@@ -2,16 +2,77 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import click
 
 from steelyard.atomic import write_text
-from steelyard.cli.card_options import cards_asked, files_of, write_cards
 from steelyard.cli.command import command
-from steelyard.cli.options import flags
+from steelyard.cli.options import flags, pairs_given
 from steelyard.declared.report import OPTIONS
+from steelyard.errors import UsageError
+from steelyard.render.safe import terminal
+
+TARGETS = ("card", "eval_results", "google_card", "every_eval_ever")
+
+
+def cards_asked(options: dict[str, Any]) -> bool:
+    """Whether any card is to be written; an option of cards alone would be a wish that nobody heard."""
+    asked = any(options[name] is not None for name in TARGETS)
+    alone = [name for name in ("model", "metric", "source_url", "about") if options[name]]
+    if alone and not asked:
+        raise UsageError(
+            f"cannot use --{alone[0].replace('_', '-')}",
+            got="no card to write",
+            need="one of " + ", ".join(f"--{name.replace('_', '-')}" for name in TARGETS),
+        )
+    return asked
+
+
+def files_of(words: Sequence[Path]) -> list[Path]:
+    """The files of results, without the names that their data were given: NAME=FILE."""
+    return [_split(word)[1] for word in words]
+
+
+def _split(word: Path) -> tuple[str | None, Path]:
+    """A file that is there is meant as it is written, whatever signs its name has."""
+    name, equals, path = str(word).partition("=")
+    return (name, Path(path)) if equals and name and path and not word.exists() else (None, word)
+
+
+def write_cards(words: Sequence[Path], options: dict[str, Any]) -> None:
+    """Write every card that was asked for out of files of results, FILE or NAME=FILE; then say what is left to people."""
+    from steelyard.questions.report import card
+    from steelyard.questions.report.report import read_result
+
+    results = [(name or card.data_of(result, path), result) for name, path in map(_split, words) for result in [read_result(path)]]
+    told = card.about(results, model=options["model"], task=options["task_type"], source=options["source_url"])
+    written = []
+    if options["card"] is not None:
+        written.append(card.update_card(options["card"], told))
+    if options["eval_results"] is not None:
+        written.append(card.write_eval_results(options["eval_results"], told, metric=options["metric"], task_id=options["task_id"]))
+    if options["google_card"] is not None:
+        written.append(card.write_google_card(options["google_card"], told))
+    if options["every_eval_ever"] is not None:
+        written += card.write_every_eval_ever(options["every_eval_ever"], told, _about(options))
+    for each in written:
+        if not options["quiet"]:
+            click.echo(terminal(f"{each.done} {each.path}"), err=True)
+            for warning in each.warnings:
+                click.echo(terminal(f"warning: {warning}"), err=True)
+
+
+def _about(options: dict[str, Any]) -> dict[str, str]:
+    """What the record is about. The moment it was made is the moment of writing, unless it is told."""
+    import time
+
+    given = pairs_given(options["about"], "--about")
+    if "model" in given and options["model"] is not None:
+        raise UsageError("cannot use --about", got="model twice", need="--model or --about model=NAME, not both")
+    return {"retrieved": str(int(time.time()))} | given
 
 
 @command(short_help="results as one HTML page, to look at and to pass on")

@@ -57,7 +57,7 @@ def _one(task: str | None, options: dict[str, Any]) -> Any:
     if lacking:
         raise UsageError("cannot run", got=f"no {' and no '.join(lacking)}", need="a task and a model", hint="steelyard run --help")
     from steelyard.declared.run import HOW, OF_MODELS, RULE
-    from steelyard.evaluate.asking.progress import Progress
+    from steelyard.evaluate.asking.summary import Progress
     from steelyard.outputs import refuse_overwriting
     from steelyard.questions.run.run import run as ask
     from steelyard.reference.run_notes import rows_paths
@@ -115,7 +115,7 @@ def _suite(options: dict[str, Any]) -> Any:
         "cannot use a suite with options of one run",
         need="the suite file to say it",
     )
-    from steelyard.evaluate.asking.progress import Progress
+    from steelyard.evaluate.asking.summary import Progress
     from steelyard.questions.suite.run_suite import run_suite
 
     with Progress(quiet=options["quiet"]) as progress:

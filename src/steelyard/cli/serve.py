@@ -42,7 +42,7 @@ def serve(**options: Any) -> None:
       steelyard serve --host 0.0.0.0 --allow-host eval.example
     """
     try:
-        from steelyard.web import server
+        from steelyard.web import app
     except ImportError as fault:
         if (fault.name or "").partition(".")[0] not in ("starlette", "uvicorn"):
             raise
@@ -50,9 +50,9 @@ def serve(**options: Any) -> None:
             "cannot serve pages", got=f"no package {fault.name}", need="starlette and uvicorn", hint='pip install "steelyard[serve]"'
         ) from None
     serving = _serving(options)
-    found = server.bound("127.0.0.1" if options["host"].lower() == "localhost" else options["host"], options["port"])
-    address = server.address_of(found)
-    server.serve(serving, found, ready=lambda: _told(serving, address, options))
+    found = app.bound("127.0.0.1" if options["host"].lower() == "localhost" else options["host"], options["port"])
+    address = app.address_of(found)
+    app.serve(serving, found, ready=lambda: _told(serving, address, options))
     click.echo("stopped", err=True)
 
 

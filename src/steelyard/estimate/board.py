@@ -17,8 +17,8 @@ from steelyard.estimate.pair_evidence import pair_evidence
 from steelyard.infer import multiplicity as many
 from steelyard.metrics.base import Metric
 from steelyard.results.comparison import Comparison, Leaderboard, Ranked, System
-from steelyard.tally.order import label_order
 from steelyard.tally.pairs import Pairs
+from steelyard.tally.spelling import label_order
 
 if TYPE_CHECKING:
     from steelyard.estimate.systems import SystemItems

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from steelyard.checks import within
 from steelyard.errors import UsageError
 from steelyard.estimate.measure_options import MeasureOptions, one_of
 from steelyard.infer.multiplicity import CORRECTIONS
 from steelyard.infer.paired.mcnemar import check_alternative
 from steelyard.infer.planning.power import minimum_detectable
-from steelyard.limits import within
 from steelyard.results.measurement import Interval
-from steelyard.tally.pairing import TWO_SYSTEMS, Sides
+from steelyard.tally.pairs import TWO_SYSTEMS, Sides
 
 TESTS = (
     "mcnemar-midp",

@@ -12,8 +12,7 @@ import numpy.typing as npt
 from steelyard.errors import UsageError
 from steelyard.estimate.fallback import OF_CLASSES, attempt, left_out, no_answer
 from steelyard.estimate.measure_options import MeasureOptions
-from steelyard.estimate.standard_errors import known, slope, sums_spread
-from steelyard.estimate.table_tally import TableTally, make_row, row_name
+from steelyard.estimate.row import TableTally, known, make_row, row_name, slope, sums_spread
 from steelyard.infer.intervals import sums as infer_sums
 from steelyard.infer.intervals.clusters import ENOUGH, FEWEST, LEAST, ClusterVariance, Groups, cluster_spread
 from steelyard.infer.intervals.grouped import ROUNDING, GroupedProportion, grouped_proportion, intraclass_correlation

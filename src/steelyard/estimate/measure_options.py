@@ -7,9 +7,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, SupportsIndex
 
+from steelyard.checks import within
 from steelyard.errors import UsageError
 from steelyard.infer.normal import check_level, check_scale, tail
-from steelyard.limits import within
 
 INTERVALS = (
     "wald",

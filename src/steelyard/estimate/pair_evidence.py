@@ -31,8 +31,8 @@ from steelyard.metrics.sums import SumsMetric, of_margins
 from steelyard.tally.counts import MISSING, Counts
 from steelyard.tally.design import Design, count_labels, design_of, same_label, table_sums, take
 from steelyard.tally.joint import JointCounts
-from steelyard.tally.order import label_order
 from steelyard.tally.pairs import Pairs, count_joint, joint_of_codes, units_of
+from steelyard.tally.spelling import label_order
 from steelyard.tally.sums import sum_units, tally_groups
 
 FloatArray = npt.NDArray[np.float64]

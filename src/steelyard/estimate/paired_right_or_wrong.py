@@ -7,7 +7,7 @@ from typing import Any
 
 from steelyard.estimate.compare_options import CompareOptions
 from steelyard.estimate.evidence import Evidence, OwnEstimate
-from steelyard.estimate.standard_errors import share_error
+from steelyard.estimate.row import share_error
 from steelyard.infer.intervals.proportion import clopper_pearson
 from steelyard.infer.normal import wilson
 from steelyard.infer.paired import mcnemar as infer

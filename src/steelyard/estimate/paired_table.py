@@ -8,10 +8,10 @@ from steelyard.errors import DataError
 from steelyard.estimate.compare_options import CompareOptions
 from steelyard.estimate.evidence import Evidence, OwnEstimate
 from steelyard.estimate.fallback import OF_CLASSES, attempt, given_instead, left_out, none_given
-from steelyard.estimate.label_warnings import warn_about_labels
 from steelyard.estimate.paired_right_or_wrong import equivalence_words, rope_words, side_words
+from steelyard.estimate.row import TableTally
+from steelyard.estimate.rows import warn_about_labels
 from steelyard.estimate.table_rows import table_row
-from steelyard.estimate.table_tally import TableTally
 from steelyard.infer.intervals.mean import wilson_mean
 from steelyard.infer.paired import table as infer
 from steelyard.infer.paired.equivalence import equivalence, rope

@@ -12,8 +12,8 @@ from steelyard.errors import UsageError
 from steelyard.estimate.fallback import OF_CLASSES, attempt, given_instead, left_out, none_given, or_none
 from steelyard.estimate.grouped_rows import enough_groups
 from steelyard.estimate.measure_options import MeasureOptions
+from steelyard.estimate.row import known
 from steelyard.estimate.sample import Sample
-from steelyard.estimate.standard_errors import known
 from steelyard.estimate.sums_rows import positive_label, positives
 from steelyard.infer.intervals import ranking as infer_ranking
 from steelyard.infer.intervals.area import Area

@@ -12,12 +12,11 @@ import numpy.typing as npt
 
 from steelyard.errors import DataError
 from steelyard.estimate.measure_options import MeasureOptions
-from steelyard.estimate.table_tally import TableTally
+from steelyard.estimate.row import TableTally
 from steelyard.infer.rounding import without_rounding
 from steelyard.items import Items, Labels
 from steelyard.tally.counts import Counts
-from steelyard.tally.design import count_labels, design_of, row_sums, same_label, table_sums
-from steelyard.tally.missing import settle_missing
+from steelyard.tally.design import count_labels, design_of, row_sums, same_label, settle_missing, table_sums
 from steelyard.tally.scores import ScoreTable, tally_scores
 from steelyard.tally.sums import Sums
 

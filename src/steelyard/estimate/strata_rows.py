@@ -13,8 +13,8 @@ from steelyard.estimate.compare_options import CompareOptions
 from steelyard.estimate.evidence import Evidence
 from steelyard.estimate.measure_options import MeasureOptions
 from steelyard.estimate.paired_right_or_wrong import equivalence_words
+from steelyard.estimate.row import known
 from steelyard.estimate.sample import Sample
-from steelyard.estimate.standard_errors import known
 from steelyard.infer.intervals.strata import StratifiedMean, item_weights, stratified_mean
 from steelyard.infer.paired.equivalence import equivalence
 from steelyard.infer.paired.signflip import sign_flip

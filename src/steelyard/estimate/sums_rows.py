@@ -13,8 +13,8 @@ from steelyard.errors import DataError, UsageError
 from steelyard.estimate.fallback import attempt, given_instead, left_out, none_given
 from steelyard.estimate.grouped_rows import enough_units
 from steelyard.estimate.measure_options import RESAMPLING, MeasureOptions
+from steelyard.estimate.row import sums_error
 from steelyard.estimate.sample import Sample
-from steelyard.estimate.standard_errors import sums_error
 from steelyard.infer.intervals import mean as infer_mean
 from steelyard.infer.intervals import sums as infer_sums
 from steelyard.infer.resampling.bootstrap import Degenerate

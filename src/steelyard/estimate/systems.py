@@ -10,17 +10,14 @@ import numpy as np
 
 from steelyard.errors import DataError, UsageError
 from steelyard.estimate.compare_options import CompareOptions
-from steelyard.estimate.log_metric import own_metric
-from steelyard.estimate.opening import refuse_numeric_truth
+from steelyard.estimate.opening import own_metric, refuse_numeric_truth
 from steelyard.items import Items
 from steelyard.metrics.base import Metric
 from steelyard.metrics.catalogue import parse
 from steelyard.read.logs.log import Log
 from steelyard.read.source import Source
-from steelyard.tally.design import take
-from steelyard.tally.missing import settle_missing
-from steelyard.tally.pairing import settle_pairing
-from steelyard.tally.pairs import Pairs, agree_on_units, match, number_rows
+from steelyard.tally.design import settle_missing, take
+from steelyard.tally.pairs import Pairs, agree_on_units, match, number_rows, settle_pairing
 from steelyard.tally.spelling import told_of_look_alikes
 
 

@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from steelyard.errors import DataError, UsageError
 from steelyard.estimate.measure_options import MeasureOptions
-from steelyard.estimate.standard_errors import slope, table_error
-from steelyard.estimate.table_tally import TableTally, make_row, row_name
+from steelyard.estimate.row import TableTally, make_row, row_name, slope, table_error
 from steelyard.infer.intervals.proportion import METHODS, proportion_interval
 from steelyard.infer.normal import z_value
 from steelyard.infer.resampling.work import within_reach

@@ -11,11 +11,10 @@ from steelyard.errors import DataError
 from steelyard.estimate.compare_options import CompareOptions
 from steelyard.estimate.evidence import APART, DECLARE, Evidence, OwnEstimate
 from steelyard.estimate.fallback import attempt, none_given
-from steelyard.estimate.label_warnings import warn_of_small_classes
 from steelyard.estimate.paired_right_or_wrong import equivalence_words, own_share
-from steelyard.estimate.standard_errors import ROUNDING, known
+from steelyard.estimate.row import ROUNDING, TableTally, known
+from steelyard.estimate.rows import warn_of_small_classes
 from steelyard.estimate.table_rows import table_row
-from steelyard.estimate.table_tally import TableTally
 from steelyard.infer import unpaired as infer
 from steelyard.infer.normal import lower_tail, z_value
 from steelyard.infer.paired.mcnemar import from_tails

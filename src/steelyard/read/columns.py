@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from steelyard.errors import DataError, UsageError
 from steelyard.items import Labels
-from steelyard.read.encode import Distinct, plain, text_of
-from steelyard.read.quantities import NotANumber, not_a_number, number_of
+from steelyard.read.encode import Distinct, NotANumber, not_a_number, number_of, plain, text_of
 
 if TYPE_CHECKING:
     import numpy as np

@@ -8,8 +8,7 @@ from typing import Any
 
 from steelyard.errors import SourceError, UsageError
 from steelyard.read.engines.duckdb_table import EngineTable
-from steelyard.read.files.opened import Opened, open_file
-from steelyard.read.files.paths import resolve, split_name, spool_stdin
+from steelyard.read.files.paths import Opened, open_file, resolve, split_name, spool_stdin
 from steelyard.read.frames import columns_table, frame_table, is_frame, rows_table
 from steelyard.read.table import MemoryTable, SourceTable
 

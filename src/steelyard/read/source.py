@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from steelyard.errors import AmbiguityError, DataError, UsageError
 from steelyard.items import Items, Labels
-from steelyard.read.encode import Distinct, check_matching, check_spelling, text_of
-from steelyard.read.quantities import NotANumber, not_a_number, number_of
+from steelyard.read.encode import Distinct, NotANumber, check_matching, check_spelling, not_a_number, number_of, text_of
 from steelyard.read.roles import NUMBER_ROLES, Assignment, listed, option
 from steelyard.read.table import SourceTable, distinct_of
 

@@ -13,7 +13,7 @@ from typing import Any, NoReturn
 from steelyard.errors import SourceError, UsageError
 from steelyard.options import nearest
 from steelyard.reference.entry import RECORDED, SETTINGS, SPEC_DEFAULTS, Entry
-from steelyard.reference.yaml_tree import MappingNode, Node, ScalarNode
+from steelyard.reference.strict_yaml import MappingNode, Node, ScalarNode
 
 SCALES = ("percent", "fraction", "raw")
 # Names under which other suites record a score; what we measure ourselves is in the catalogue of metrics.

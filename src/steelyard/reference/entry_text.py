@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from steelyard.reference.entry import Entry
-from steelyard.reference.yaml_tree import MappingNode, Node, ScalarNode, SequenceNode, comments
+from steelyard.reference.strict_yaml import MappingNode, Node, ScalarNode, SequenceNode, comments
 from steelyard.yaml_text import mapping_lines, pair_lines, scalar_text
 
 

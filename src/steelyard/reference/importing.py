@@ -14,9 +14,8 @@ from typing import NoReturn
 from steelyard.atomic import read_bytes
 from steelyard.errors import SourceError
 from steelyard.reference.entry import Entry
-from steelyard.reference.strict_yaml import LIMIT, decode, parse
+from steelyard.reference.strict_yaml import LIMIT, MappingNode, Node, ScalarNode, SequenceNode, comments, decode, parse
 from steelyard.reference.task_file import task_file_of
-from steelyard.reference.yaml_tree import MappingNode, Node, ScalarNode, SequenceNode, comments
 
 # What lm-eval calls the share of right answers, each under a protocol of its own.
 _RIGHT_OR_WRONG = ("accuracy", "acc", "acc_norm", "exact_match", "relaxed_accuracy")

@@ -4,20 +4,227 @@ from __future__ import annotations
 
 import os
 import shlex
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from steelyard.errors import SourceError, UsageError
+from steelyard.errors import AmbiguityError, DataError, SourceError, UsageError
+from steelyard.options import nearest, nearest_few
 from steelyard.reference.config import Config, find_config
-from steelyard.reference.entry import Entry, TaskDefaults
-from steelyard.reference.matching import Match, NoReferenceError, find_entry
-from steelyard.reference.names import task_path
+from steelyard.reference.entry import SETTINGS, SPEC_DEFAULTS, Entry, TaskDefaults
+from steelyard.reference.names import check_spec, task_path
+from steelyard.reference.strict_yaml import typed
 from steelyard.reference.task_file import TaskFile, load_task_file
 
 if TYPE_CHECKING:
     from steelyard.reference.outcomes import Outcomes
+
+
+NEAREST = 3
+
+
+class NoReferenceError(DataError):
+    """There is no entry for this model and spec: the file was read, and could have one."""
+
+
+@dataclass(frozen=True, slots=True)
+class Match:
+    """The entry that was found, why it is this one, and what is odd about it."""
+
+    entry: Entry
+    explanation: str
+    warnings: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Agreement:
+    """One entry held against a spec: the keys that agree, and those that differ as (asked, recorded)."""
+
+    entry: Entry
+    agree: tuple[str, ...]
+    differ: Mapping[str, tuple[Any, Any]]
+
+    @property
+    def matches(self) -> bool:
+        return not self.differ
+
+    def __str__(self) -> str:
+        parts = [f"{key} is {_shown(recorded)}, asked {_shown(asked)}" for key, (asked, recorded) in self.differ.items()]
+        return f"line {self.entry.line}: {'; '.join(parts) or 'matches'}"
+
+
+def find_entry(
+    entries: Sequence[Entry], model: str, spec: Mapping[str, Any] | None = None, *, spec_keys: Iterable[str] = (), file: str = ""
+) -> Match:
+    """The one entry of a model under a spec.
+
+    >>> rows = [Entry(model="m", value=74.2, line=2), Entry(model="m", value=72.9, spec={"quant_algo": "FP8"}, line=3)]
+    >>> find_entry(rows, "m", {"quant_algo": "FP8"}).entry.value
+    72.9
+    >>> find_entry(rows, "m", {"quant_algo": "FP4"}, file="mmlu.yaml")
+    Traceback (most recent call last):
+    steelyard.reference.lookup.NoReferenceError: cannot find a reference for 'm' with quant_algo FP4 in 'mmlu.yaml': \
+got 2 entries of the model, none with this spec, need an entry whose spec keys are all equal; the nearest are \
+line 2: quant_algo is null, asked FP4 | line 3: quant_algo is FP8, asked FP4. \
+Hint: record one: steelyard record RUN --task mmlu --model m --spec quant_algo=FP4
+    """
+    asked = _checked(spec or {}, spec_keys)
+    if not any(entry.model == model for entry in entries):
+        raise _no_model(entries, model, asked, file)
+    held = explain(entries, model, asked, spec_keys=spec_keys)
+    found = [each.entry for each in held if each.matches]
+    if not found:
+        raise _no_match(held, model, asked, file)
+    if any(_judged(entry) != _judged(found[0]) for entry in found[1:]):
+        lines = ", ".join(f"line {entry.line} ({_value(entry)})" for entry in found)
+        raise AmbiguityError(
+            f"cannot choose a reference for {model!r}{_with(asked)}{_inside(file)}",
+            got=f"{len(found)} entries with the same spec, {lines}",
+            need="one of them",
+            hint="remove the others, or give them a spec key that tells them apart",
+        )
+    others = len(held) - len(found)
+    explanation = f"line {found[0].line}{_inside(file)}{_with(found[0].spec) or ' with the default spec'}"
+    if others:
+        explanation += f"; {others} other {'entry of the model differs' if others == 1 else 'entries of the model differ'}"
+    return Match(found[0], explanation, _twins(found, file))
+
+
+def explain(
+    entries: Iterable[Entry], model: str, spec: Mapping[str, Any] | None = None, *, spec_keys: Iterable[str] = ()
+) -> tuple[Agreement, ...]:
+    """Every entry of a model held against a spec, in the order of the file."""
+    asked = _checked(spec or {}, spec_keys)
+    return tuple(_held(entry, asked, spec_keys) for entry in entries if entry.model == model)
+
+
+def duplicates(entries: Sequence[Entry]) -> tuple[tuple[Entry, ...], ...]:
+    """Entries of one model that no spec can tell apart, in groups of two or more: the first hides the others."""
+    by_model: dict[str, list[list[Entry]]] = {}
+    for entry in entries:
+        groups = by_model.setdefault(entry.model, [])
+        twins = next((group for group in groups if not _held(group[0], entry.spec, ()).differ), None)
+        if twins is None:
+            groups.append([entry])
+        else:
+            twins.append(entry)
+    return tuple(tuple(group) for groups in by_model.values() for group in groups if len(group) > 1)
+
+
+def same_value(one: object, other: object) -> bool:
+    """Are two values of a spec key equal? Two texts letter by letter; a text and a number as the text would be read in a file.
+
+    >>> same_value(4, "4"), same_value("True", True), same_value(1.1, "1.10"), same_value("1.1", "1.10"), same_value("FP8", "fp8")
+    (True, True, True, False, False)
+    """
+    if isinstance(one, str) and isinstance(other, str):
+        return str(one) == str(other)  # an enumeration of texts is its text
+    if isinstance(one, str) or isinstance(other, str):
+        text, value = (str(one), other) if isinstance(one, str) else (str(other), one)
+        try:
+            one, other = typed(text), value
+        except ValueError:
+            return False
+    return isinstance(one, bool) == isinstance(other, bool) and one == other
+
+
+def _checked(spec: Mapping[str, Any], spec_keys: Iterable[str]) -> dict[str, Any]:
+    """A spec whose keys are all known and whose values are single."""
+    known = (*SPEC_DEFAULTS, *spec_keys)
+    said = dict(check_spec(spec))
+    for key, value in said.items():
+        if key not in known:
+            near = nearest(str(key), known, cutoff=0.5)
+            hint = f"did you mean {near}? " if near else ""
+            raise UsageError(
+                f"cannot use the spec key {key!r}",
+                got="a key that is not declared",
+                need=f"one of {', '.join(known)}",
+                hint=f"{hint}Declare your own as spec_keys in steelyard.toml",
+            )
+        if value is not None and not isinstance(value, str | int | float):
+            raise UsageError(f"cannot use the spec {key}", got=f"a {type(value).__name__}", need="a text, a number, true or false")
+    return said
+
+
+def _held(entry: Entry, asked: Mapping[str, Any], spec_keys: Iterable[str]) -> Agreement:
+    agree, differ = [], {}
+    for key in dict.fromkeys((*SPEC_DEFAULTS, *spec_keys, *entry.spec, *asked)):
+        one, other = _or_default(key, asked.get(key)), _or_default(key, entry.spec.get(key))
+        if same_value(one, other):
+            agree.append(key)
+        else:
+            differ[key] = (one, other)
+    return Agreement(entry, tuple(agree), differ)
+
+
+def _or_default(key: str, value: Any) -> Any:
+    return SPEC_DEFAULTS.get(key) if value is None else value
+
+
+def _judged(entry: Entry) -> tuple[Any, ...]:
+    """Everything a verdict depends on: two entries that differ in it are two references."""
+    return (entry.value, entry.value_key, dict(entry.protocol), entry.items_hash, *(getattr(entry, name) for name in SETTINGS))
+
+
+def _twins(found: Sequence[Entry], file: str) -> tuple[str, ...]:
+    if len(found) == 1:
+        return ()
+    lines = ", ".join(str(entry.line) for entry in found)
+    return (f"{found[0].model!r} has the same entry {len(found)} times{_inside(file)}, in lines {lines}; the first is used",)
+
+
+def _no_model(entries: Sequence[Entry], model: str, asked: Mapping[str, Any], file: str) -> NoReferenceError:
+    models = list(dict.fromkeys(entry.model for entry in entries))
+    near = nearest_few(model, models, most=NEAREST)
+    return NoReferenceError(
+        f"cannot find a reference for {model!r}{_inside(file)}",
+        got=f"{len(models)} models, not this one" if models else "no entries at all",
+        need=f"a model that is on record; the nearest are {', '.join(map(repr, near))}" if near else "a model that is on record",
+        hint=_how_to_record(model, asked, file),
+    )
+
+
+def _no_match(held: Sequence[Agreement], model: str, asked: Mapping[str, Any], file: str) -> NoReferenceError:
+    nearest = sorted(held, key=lambda each: len(each.differ))[:NEAREST]
+    return NoReferenceError(
+        f"cannot find a reference for {model!r}{_with(asked) or ' with the default spec'}{_inside(file)}",
+        got=f"{len(held)} {'entry' if len(held) == 1 else 'entries'} of the model, none with this spec",
+        need=f"an entry whose spec keys are all equal; the nearest are {' | '.join(map(str, nearest))}",
+        hint=_how_to_record(model, asked, file),
+    )
+
+
+def _how_to_record(model: str, asked: Mapping[str, Any], file: str) -> str:
+    import shlex
+
+    task = os.path.splitext(os.path.basename(file))[0] or "TASK"
+    words = ["steelyard", "record", "RUN", "--task", task, "--model", model]
+    for key, value in asked.items():
+        if value is not None and not same_value(value, SPEC_DEFAULTS.get(key)):
+            words += ["--spec", f"{key}={_shown(value)}"]
+    return f"record one: {shlex.join(words)}"
+
+
+def _inside(file: str) -> str:
+    return f" in {file!r}" if file else ""
+
+
+def _with(spec: Mapping[str, Any]) -> str:
+    named = [f"{key} {_shown(value)}" for key, value in spec.items() if value is not None]
+    return f" with {', '.join(named)}" if named else ""
+
+
+def _value(entry: Entry) -> str:
+    return f"threshold {entry.threshold}" if entry.value is None else f"{entry.value_key} {entry.value}"
+
+
+def _shown(value: object) -> str:
+    if value is None:
+        return "null"
+    return str(value).lower() if isinstance(value, bool) else str(value)
+
 
 TRIES = 3  # looks at a reference that somebody is updating
 

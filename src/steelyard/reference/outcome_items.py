@@ -14,7 +14,7 @@ import numpy.typing as npt
 from steelyard.errors import DataError, UsageError
 from steelyard.items import Items, Labels
 from steelyard.tally.design import take
-from steelyard.tally.order import label_order
+from steelyard.tally.spelling import label_order
 
 FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.int64]

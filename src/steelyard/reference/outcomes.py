@@ -10,8 +10,10 @@ from __future__ import annotations
 
 import contextlib
 import hashlib
-from collections.abc import Iterator
+import json
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -20,9 +22,195 @@ import numpy.typing as npt
 
 from steelyard.atomic import read_bytes, write_atomic
 from steelyard.errors import SourceError, UsageError
-from steelyard.reference import outcome_text as text
 from steelyard.reference.names import inside, items_directory
 from steelyard.reference.outcome_items import Outcomes, RecordedRun, hash_id, hash_ids, items_alone, outcomes_of, to_items
+
+ITEMS, OUTCOMES = "steelyard-items 1", "steelyard-outcomes 1"
+PER_LINE = {"bit": 256, "float": 8, "code": 64}
+ABSENT = "-"
+
+
+class Damaged(ValueError):
+    """What is wrong with a text, for the message that names the file."""
+
+
+def field_text(text: str | None) -> str:
+    """A text as one field of a line: as it is where it can be seen as it is, else as JSON; `-` for None.
+
+    >>> [field_text(t) for t in ("q 1", "a\\tb", "-", "", None)]
+    ['q 1', '"a\\\\tb"', '"-"', '""', '-']
+    """
+    if text is None:
+        return ABSENT
+    if text and text != ABSENT and text[0] != '"' and text.isprintable():
+        return text
+    return json.dumps(text)
+
+
+def field_of(written: str) -> str | None:
+    """The text of a field."""
+    if written == ABSENT:
+        return None
+    if not written:
+        raise Damaged("a field with nothing in it")
+    if not written.startswith('"'):
+        return written
+    try:
+        text = json.loads(written)
+    except ValueError:
+        raise Damaged(f"a field that cannot be read, {written[:40]!r}") from None
+    if not isinstance(text, str):
+        raise Damaged(f"a field that is no text, {written[:40]!r}")
+    return text
+
+
+# ---- items ---------------------------------------------------------------------------------------------------------
+
+
+def items_text(keys: Sequence[str], content: Sequence[str | None], group: Sequence[str | None], *, hashed: bool) -> bytes:
+    """The file of items: one line per key."""
+    lines = [f"{ITEMS} {'sha256' if hashed else 'text'} {len(keys)}"]
+    lines += map("\t".join, zip(map(field_text, keys), map(field_text, content), map(field_text, group), strict=True))
+    return ("\n".join(lines) + "\n").encode()
+
+
+def items_of(data: bytes) -> tuple[tuple[str, ...], tuple[str | None, ...], tuple[str | None, ...], bool]:
+    """keys, content, group and whether the keys are hashes."""
+    head, *lines = _lines(data)
+    version, _, rest = head.rpartition(" ")
+    version, _, kind = version.rpartition(" ")
+    if version != ITEMS or kind not in ("text", "sha256"):
+        raise Damaged(f"the first line {head[:60]!r}, which this version cannot read (it reads {ITEMS!r})")
+    if rest != str(len(lines)):
+        raise Damaged(f"{len(lines)} items where the first line says {rest[:20]}")
+    for number, line in enumerate(lines, 2):
+        if line.count("\t") != 2:
+            raise Damaged(f"{line.count(chr(9)) + 1} fields instead of 3 in line {number}")
+    flat = "\t".join(lines).split("\t")  # one split for all: there may be a hundred thousand lines
+    keys, content, group = (_fields(flat[at::3]) for at in range(3))
+    if None in keys or any(a >= b for a, b in pairwise(keys)):
+        raise Damaged("keys that are missing, repeated or out of order")
+    return keys, content, group, kind == "sha256"
+
+
+def _fields(column: list[str]) -> tuple[Any, ...]:
+    """The texts of a column of fields. Almost all are as they are; of those that are not, each is read once."""
+    strange = {written: field_of(written) for written in set(column) if not written or written[0] in '"-'}
+    return tuple([strange.get(written, written) for written in column] if strange else column)
+
+
+def _lines(data: bytes) -> list[str]:
+    """The lines, each with its end."""
+    if b"\r" in data:
+        raise Damaged("carriage returns: something changed the line ends ('*.items -text' and '*.outcomes -text' in .gitattributes)")
+    try:
+        lines = data.decode().split("\n")
+    except UnicodeDecodeError:
+        raise Damaged("bytes that are not UTF-8") from None
+    if lines.pop():
+        raise Damaged("a last line without its end: the file was cut short")
+    if len(lines) < 2:
+        raise Damaged("nothing after the first line")
+    return lines
+
+
+# ---- outcomes ------------------------------------------------------------------------------------------------------
+
+
+def outcomes_text(header: dict[str, Any], blocks: Sequence[tuple[str, list[str]]]) -> bytes:
+    """The file of outcomes: a first line, the header with a checksum over all the rest, the blocks under their headings."""
+    payload = "".join(f"# {heading}\n" + "".join(f"{line}\n" for line in lines) for heading, lines in blocks)
+    sealed = {**header, "sha256": _seal(header, payload)}
+    return f"{OUTCOMES}\n{_json(sealed)}\n{payload}".encode()
+
+
+def outcomes_header(data: bytes) -> dict[str, Any]:
+    """The header alone, its checksum taken on trust: enough to see which file of items is meant."""
+    first, _, rest = data.partition(b"\n")
+    if first != OUTCOMES.encode():
+        raise Damaged(f"the first line {first[:60]!r}, which this version cannot read (it reads {OUTCOMES!r})")
+    try:
+        header = json.loads(rest.partition(b"\n")[0])
+    except (ValueError, RecursionError):
+        header = None
+    if not isinstance(header, dict):
+        raise Damaged("a second line that is no JSON")
+    return header
+
+
+def outcomes_of_text(data: bytes) -> tuple[dict[str, Any], Iterator[str]]:
+    """The header and the lines after it, the checksum verified."""
+    if data.partition(b"\n")[0] != OUTCOMES.encode():
+        outcomes_header(data)  # says which version it is, whatever follows
+    lines = _lines(data)
+    header = outcomes_header(data)
+    seal = header.pop("sha256", None)
+    if seal != _seal(header, "".join(f"{line}\n" for line in lines[2:])):
+        raise Damaged("a checksum that does not agree: the file was edited or cut short")
+    return header, iter(lines[2:])
+
+
+def _seal(header: dict[str, Any], payload: str) -> str:
+    return hashlib.sha256(f"{_json(header)}\n{payload}".encode()).hexdigest()
+
+
+def _json(header: dict[str, Any]) -> str:
+    return json.dumps(header, sort_keys=True, separators=(",", ":"))
+
+
+# ---- blocks --------------------------------------------------------------------------------------------------------
+
+
+def bits_text(packed: bytes) -> list[str]:
+    """Packed bits, the first item in the highest bit, as lines of hexadecimal."""
+    size = PER_LINE["bit"] // 8
+    return [packed[at : at + size].hex() for at in range(0, len(packed), size)]
+
+
+def values_text(values: Sequence[str], kind: str) -> list[str]:
+    """Values that are text already, as lines."""
+    size = PER_LINE[kind]
+    return [" ".join(values[at : at + size]) for at in range(0, len(values), size)]
+
+
+def take_heading(lines: Iterator[str], heading: str) -> None:
+    """The next line must be this heading."""
+    found = next(lines, "nothing")
+    if found != f"# {heading}":
+        raise Damaged(f"{found[:40]!r} where the block {heading!r} should begin")
+
+
+def take_bits(lines: Iterator[str], n: int) -> bytes:
+    """The packed bits of n items."""
+    text = "".join(_next(lines) for _ in range(-(-n // PER_LINE["bit"])))
+    try:
+        packed = bytes.fromhex(text)
+    except ValueError:
+        raise Damaged("bits that are not hexadecimal") from None
+    if len(packed) != -(-n // 8) or (n % 8 and packed[-1] & (0xFF >> n % 8)):
+        raise Damaged(f"bits of another number of items than {n}")
+    return packed
+
+
+def take_values(lines: Iterator[str], n: int, kind: str) -> list[str]:
+    """The values of n items, as text."""
+    values = " ".join(_next(lines) for _ in range(-(-n // PER_LINE[kind]))).split(" ")
+    if len(values) != n:
+        raise Damaged(f"{len(values)} values of {n} items")
+    return values
+
+
+def take_lines(lines: Iterator[str], many: int) -> list[str]:
+    """So many lines as they are."""
+    return [_next(lines) for _ in range(many)]
+
+
+def _next(lines: Iterator[str]) -> str:
+    line = next(lines, None)
+    if line is None:
+        raise Damaged("fewer lines than the header says")
+    return line
+
 
 __all__ = [
     "Outcomes",
@@ -58,7 +246,7 @@ def save(directory: Path, task: str, name: str, outcomes: Outcomes) -> str:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as fault:
         raise UsageError(f"cannot make the directory {str(folder)!r}", got=fault.strerror or str(fault), need="permission") from fault
-    items = text.items_text(outcomes.keys, outcomes.content, outcomes.group, hashed=outcomes.hashed)
+    items = items_text(outcomes.keys, outcomes.content, outcomes.group, hashed=outcomes.hashed)
     digest = hashlib.sha256(items).hexdigest()
     shared = inside(directory, f"{task}.items/{digest[:12]}.items")
     relative = f"{task}.items/{name}.outcomes"
@@ -73,18 +261,18 @@ def load(directory: Path, task: str, file: str) -> Outcomes:
     """The outcomes that were saved, every byte checked."""
     path = path_of(directory, task, file)
     with _told(path):
-        header, lines = text.outcomes_of_text(_found(path))
+        header, lines = outcomes_of_text(_found(path))
         shape = _Shape.of(header)
     shared = inside(directory, f"{task}.items/{shape.items[:12]}.items")
     with _told(shared):
         items = _found(shared)
         if hashlib.sha256(items).hexdigest() != shape.items:
-            text.items_of(items)  # says what is wrong, if it can be seen
-            raise text.Damaged(f"other content than {path.name} was recorded with")
-        keys, content, group, hashed = text.items_of(items)
+            items_of(items)  # says what is wrong, if it can be seen
+            raise Damaged(f"other content than {path.name} was recorded with")
+        keys, content, group, hashed = items_of(items)
     with _told(path):
         if len(keys) != shape.n:
-            raise text.Damaged(f"{shape.n} items, where {shared.name} has {len(keys)}")
+            raise Damaged(f"{shape.n} items, where {shared.name} has {len(keys)}")
         columns = _taken(shape, lines)
     return Outcomes(keys=keys, content=content, group=group, hashed=hashed, **columns)
 
@@ -99,7 +287,7 @@ def path_of(directory: Path, task: str, file: str) -> Path:
 
 def digest(outcomes: Outcomes) -> str:
     """The SHA-256 of the outcomes as they would be written: equal outcomes, equal digest."""
-    items = text.items_text(outcomes.keys, outcomes.content, outcomes.group, hashed=outcomes.hashed)
+    items = items_text(outcomes.keys, outcomes.content, outcomes.group, hashed=outcomes.hashed)
     return hashlib.sha256(_outcomes_bytes(outcomes, hashlib.sha256(items).hexdigest())).hexdigest()
 
 
@@ -130,7 +318,7 @@ def sweep_items(directory: Path, task: str) -> tuple[str, ...]:
     used = set()
     for path in sorted(folder.glob("*.outcomes")):
         with _told(path):
-            used.add(f"{_Shape.of(text.outcomes_header(_found(path))).items[:12]}.items")
+            used.add(f"{_Shape.of(outcomes_header(_found(path))).items[:12]}.items")
     gone = sorted(path.name for path in folder.glob("*.items") if path.name not in used)
     for name in gone:
         path = inside(directory, f"{folder.name}/{name}")
@@ -153,7 +341,7 @@ def _told(path: Path) -> Iterator[None]:
     """Damage, with the name of the file and what to do about it."""
     try:
         yield
-    except text.Damaged as fault:
+    except Damaged as fault:
         raise SourceError(
             f"cannot read the item outcomes in {str(path)!r}", got=str(fault), need="the file as it was written", hint=MEND
         ) from fault
@@ -186,7 +374,7 @@ class _Shape:
                 return shape
         except (TypeError, ValueError, AttributeError):
             pass
-        raise text.Damaged("a header that this version cannot read")
+        raise Damaged("a header that this version cannot read")
 
     def blocks(self) -> Iterator[tuple[str, str, str, int]]:
         """Heading, column, kind and run (0: of the items) of each block, in the order of the file."""
@@ -210,12 +398,12 @@ def _outcomes_bytes(outcomes: Outcomes, digest: str) -> bytes:
         labels=len(outcomes.labels),
         partial=[number for number, run in enumerate(outcomes.runs, 1) if run.present is not None],
     )
-    blocks = [("labels", [text.field_text(name) for name in outcomes.labels])] if outcomes.labels else []
+    blocks = [("labels", [field_text(name) for name in outcomes.labels])] if outcomes.labels else []
     for heading, name, kind, number in shape.blocks():
         of = outcomes.runs[number - 1] if number else outcomes
         blocks.append((heading, _written(getattr(of, name), kind, getattr(of, "present", None))))
     header = {each: getattr(shape, each) for each in _Shape.__slots__}
-    return text.outcomes_text(header, blocks)
+    return outcomes_text(header, blocks)
 
 
 def _kind(name: str, holders: tuple[Any, ...]) -> str:
@@ -232,35 +420,35 @@ def _kind(name: str, holders: tuple[Any, ...]) -> str:
 
 def _written(column: Array, kind: str, present: Mask | None) -> list[str]:
     if kind == "bit":
-        return text.bits_text(np.packbits(column == 1).tobytes())  # where there is no answer, 0
+        return bits_text(np.packbits(column == 1).tobytes())  # where there is no answer, 0
     values = list(map(repr, column.tolist()))
     if present is not None:
-        values = [value if there else text.ABSENT for value, there in zip(values, present.tolist(), strict=True)]
-    return text.values_text(values, kind)
+        values = [value if there else ABSENT for value, there in zip(values, present.tolist(), strict=True)]
+    return values_text(values, kind)
 
 
 def _taken(shape: _Shape, lines: Iterator[str]) -> dict[str, Any]:
     """The columns of the items, and the runs."""
     labels: list[str | None] = []
     if shape.labels:
-        text.take_heading(lines, "labels")
-        labels = [text.field_of(line) for line in text.take_lines(lines, shape.labels)]
+        take_heading(lines, "labels")
+        labels = [field_of(line) for line in take_lines(lines, shape.labels)]
         if None in labels or len(set(labels)) < len(labels):
-            raise text.Damaged("labels that are missing or repeated")
+            raise Damaged("labels that are missing or repeated")
     holders: list[dict[str, Any]] = [{} for _ in range(shape.runs + 1)]
     for heading, name, kind, number in shape.blocks():
-        text.take_heading(lines, heading)
+        take_heading(lines, heading)
         if name == "present":
             holders[number][name] = _bits(lines, shape.n)
         else:
             holders[number][name] = _column(lines, shape, kind, holders[number].get("present"))
     if next(lines, None) is not None:
-        raise text.Damaged("more lines than the header says")
+        raise Damaged("more lines than the header says")
     return {**holders[0], "labels": tuple(labels), "runs": tuple(RecordedRun(**run) for run in holders[1:])}
 
 
 def _bits(lines: Iterator[str], n: int) -> Mask:
-    return np.unpackbits(np.frombuffer(text.take_bits(lines, n), np.uint8), count=n).astype(bool)
+    return np.unpackbits(np.frombuffer(take_bits(lines, n), np.uint8), count=n).astype(bool)
 
 
 def _column(lines: Iterator[str], shape: _Shape, kind: str, present: Mask | None) -> Array:
@@ -269,12 +457,12 @@ def _column(lines: Iterator[str], shape: _Shape, kind: str, present: Mask | None
     if kind == "bit":
         return np.where(there, _bits(lines, shape.n).astype(np.float64), np.nan)
     hole, make = ("-1", int) if kind == "code" else ("nan", float)
-    values = text.take_values(lines, shape.n, kind)
+    values = take_values(lines, shape.n, kind)
     try:
-        column = np.array([make(hole if value == text.ABSENT else value) for value in values], np.int64 if make is int else np.float64)
+        column = np.array([make(hole if value == ABSENT else value) for value in values], np.int64 if make is int else np.float64)
     except (ValueError, OverflowError):
-        raise text.Damaged("values that are not numbers") from None
+        raise Damaged("values that are not numbers") from None
     good = (column >= 0) & (column < shape.labels) if kind == "code" else np.isfinite(column)
     if (good != there).any():
-        raise text.Damaged("codes without a label, or numbers that are missing or not finite")
+        raise Damaged("codes without a label, or numbers that are missing or not finite")
     return column

@@ -10,12 +10,88 @@ from __future__ import annotations
 
 import math
 import re
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any, NoReturn
 
 from steelyard.errors import SourceError
-from steelyard.reference.yaml_tree import MappingNode, Node, ScalarNode, SequenceNode, Value
 from steelyard.yaml_text import UNSPEAKABLE
+
+_COMMENT = re.compile(r"(?:(?<=\s)|(?<=[\[\]{},:])|^)#[^\r\n]*", re.MULTILINE)
+
+Value = str | int | float | bool | None
+
+
+@dataclass(frozen=True, slots=True)
+class ScalarNode:
+    """One value. `raw` is what a plain scalar says; `start` and `end` are its place in the text."""
+
+    value: Value
+    raw: str
+    line: int
+    start: int
+    end: int
+
+
+@dataclass(frozen=True, slots=True)
+class SequenceNode:
+    """A list; `flow` if it is in brackets. A block list ends where its last item ends."""
+
+    items: tuple[Node, ...]
+    flow: bool
+    line: int
+    start: int
+    end: int
+
+
+@dataclass(frozen=True, slots=True)
+class MappingNode:
+    """Keys, all text and all different, with their values in the order of the file."""
+
+    pairs: tuple[tuple[ScalarNode, Node], ...]
+    flow: bool
+    line: int
+    start: int
+    end: int
+
+    def get(self, key: str) -> Node | None:
+        """The value of a key, None if it is not there."""
+        return next((value for name, value in self.pairs if name.value == key), None)
+
+
+Node = ScalarNode | SequenceNode | MappingNode
+
+
+def plain(node: Node) -> Any:
+    """The values alone: dicts, lists and scalars."""
+    if isinstance(node, MappingNode):
+        return {key.value: plain(value) for key, value in node.pairs}
+    return [plain(item) for item in node.items] if isinstance(node, SequenceNode) else node.value
+
+
+def leaves(node: Node) -> Iterator[ScalarNode]:
+    """Keys and values in the order of the text."""
+    if isinstance(node, ScalarNode):
+        yield node
+    elif isinstance(node, SequenceNode):
+        for item in node.items:
+            yield from leaves(item)
+    else:
+        for key, value in node.pairs:
+            yield key
+            yield from leaves(value)
+
+
+def comments(text: str, node: Node, start: int = 0, end: int | None = None) -> list[str]:
+    """The comments of a stretch of text, `#` included: they can only be between the scalars of its tree."""
+    stop = len(text) if end is None else end
+    found, here = [], start
+    for leaf in leaves(node):
+        if leaf.end > here and leaf.start < stop:
+            found += _COMMENT.findall(text, here, max(here, leaf.start))
+            here = leaf.end
+    return found + _COMMENT.findall(text, here, stop)
+
 
 LIMIT = 50 * 1024 * 1024  # bytes; a file that people write is a thousand times smaller
 DEPTH = 50
@@ -48,7 +124,7 @@ def decode(data: bytes, shown: str) -> str:
 def parse(text: str, shown: str) -> Node:
     """The tree of a text; an empty text, or one of comments alone, is a null at its end.
 
-    >>> from steelyard.reference.yaml_tree import plain
+    >>> from steelyard.reference.strict_yaml import plain
     >>> tree = parse("m:\\n  - accuracy: 74.20\\n    dtype: no\\n", "mmlu.yaml")
     >>> plain(tree)
     {'m': [{'accuracy': 74.2, 'dtype': 'no'}]}

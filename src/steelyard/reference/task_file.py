@@ -29,8 +29,7 @@ from steelyard.reference.entry_text import (
     removed,
     rewritten,
 )
-from steelyard.reference.strict_yaml import LIMIT, decode, parse
-from steelyard.reference.yaml_tree import MappingNode, Node, ScalarNode, SequenceNode, comments
+from steelyard.reference.strict_yaml import LIMIT, MappingNode, Node, ScalarNode, SequenceNode, comments, decode, parse
 from steelyard.yaml_text import key_text
 
 

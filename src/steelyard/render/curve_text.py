@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 from steelyard.render import safe
-from steelyard.render.layout import GAP, display_width, right, shorten, widest
+from steelyard.render.terminal import GAP, display_width, right, shorten, widest
 from steelyard.results.plan import Curve
 from steelyard.rounding import nearest, power_of_ten, steady
 

@@ -11,9 +11,9 @@ from steelyard.render import page as of
 from steelyard.render import safe
 from steelyard.render.curve_text import curve_text
 from steelyard.render.digits import count_text
-from steelyard.render.layout import GAP, wrap
 from steelyard.render.page import ALWAYS, DETAIL, FLIPPED, MARKDOWN, NOWHERE, SAMPLES, WARNING, Page, PageTable
 from steelyard.render.safe import LONG, LONGEST, short
+from steelyard.render.terminal import GAP, wrap
 from steelyard.render.text import CURVE_ROWS, folded
 
 CAP = 900_000  # bytes; GitHub refuses a step summary of more than 1,024 kB

@@ -13,10 +13,10 @@ from typing import TYPE_CHECKING, ClassVar
 from steelyard.render.digits import count_text
 
 if TYPE_CHECKING:
-    from steelyard.render.blocks import RowGroup as Breakdown
     from steelyard.render.estimates import RowBlock
     from steelyard.render.pictures.forest import Forest
     from steelyard.render.pictures.plane import Plane
+    from steelyard.render.summary import RowGroup as Breakdown
     from steelyard.results.plan import Curve
 
 CAP = 2000  # rows of a table on a page: more are searched in a file, not read

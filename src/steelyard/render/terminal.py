@@ -2,10 +2,82 @@
 
 from __future__ import annotations
 
+import re
+import unicodedata
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from steelyard.render import safe
-from steelyard.render.layout import display_width, shorten, wrap
+
+GAP = "  "
+_HEAD = re.compile(r"\[?-?\d+")  # of a number or of an interval: all before its first decimal point
+
+
+def display_width(text: str) -> int:
+    """Columns on a terminal: wide characters take two, combining marks and joiners none.
+
+    >>> display_width("猫"), display_width("e\\u0301")
+    (2, 1)
+    """
+    return len(text) if text.isascii() else sum(map(_columns, text))
+
+
+def _columns(character: str) -> int:
+    if unicodedata.category(character) in ("Mn", "Me", "Cf"):
+        return 0
+    return 2 if unicodedata.east_asian_width(character) in "WF" else 1
+
+
+def left(text: str, width: int) -> str:
+    return text + " " * (width - display_width(text))
+
+
+def right(text: str, width: int) -> str:
+    return " " * (width - display_width(text)) + text
+
+
+def widest(texts: Sequence[str]) -> int:
+    return max(map(display_width, texts), default=0)
+
+
+def on_point(texts: Sequence[str], words: Callable[[str, int], str] = right) -> list[str]:
+    """The texts padded to one width, their first decimal points in one column; what starts with no number as `words` says."""
+    heads = [found[0] if (found := _HEAD.match(text)) else "" for text in texts]
+    before = widest(heads)
+    placed = [right(head, before) + text[len(head) :] if head else text for head, text in zip(heads, texts, strict=True)]
+    numbers = widest([p for head, p in zip(heads, placed, strict=True) if head])
+    width = max(numbers, widest(placed))
+    return [words(left(p, numbers) if head else p, width) for head, p in zip(heads, placed, strict=True)]
+
+
+def shorten(text: str, width: int, mark: str = "…") -> str:
+    """The text in at most `width` columns: its middle goes, since names of classes and files differ at both ends."""
+    if display_width(text) <= width:
+        return text
+    room = max(width - display_width(mark), 0)
+    return _start(text, room - room // 2) + mark + _start(text[::-1], room // 2)[::-1]
+
+
+def _start(text: str, width: int) -> str:
+    used = 0
+    for i, character in enumerate(text):
+        used += _columns(character)
+        if used > width:
+            return text[:i]
+    return text
+
+
+def wrap(text: str, width: int, indent: str = "") -> list[str]:
+    """Lines of at most `width` columns where words allow; a word is never broken, so a path or a command can be copied."""
+    lines, line = [], ""
+    for word in text.split(" "):
+        longer = f"{line} {word}" if line else word
+        if line.strip() and display_width(longer) > width:
+            lines.append(line)
+            longer = indent + word
+        line = longer
+    return [*lines, line]
+
 
 BOLD, DIM, YELLOW, RED = "1", "2", "33", "1;31"
 VERDICTS = {"pass": "1;32", "regression": RED, "inconclusive": "1;33"}

@@ -8,9 +8,23 @@ from typing import Any
 from steelyard.render import page as of
 from steelyard.render.curve_text import curve_text
 from steelyard.render.estimates import breakdown_lines, table_lines
-from steelyard.render.layout import GAP, display_width, left, on_point, right, widest, wrap
 from steelyard.render.page import FIRST, LAST, TEXT, Page, PageTable
-from steelyard.render.terminal import BOLD, DIM, RED, VERDICTS, YELLOW, Terminal, warning_lines
+from steelyard.render.terminal import (
+    BOLD,
+    DIM,
+    GAP,
+    RED,
+    VERDICTS,
+    YELLOW,
+    Terminal,
+    display_width,
+    left,
+    on_point,
+    right,
+    warning_lines,
+    widest,
+    wrap,
+)
 from steelyard.render.text_tables import guard_lines, wrapped_lines
 
 LEVELS = {"error": RED, "warning": YELLOW, "note": DIM}

@@ -6,9 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from steelyard.render.digits import NONE
-from steelyard.render.layout import GAP, left, right, widest, wrap
 from steelyard.render.page import OWN, PageTable
-from steelyard.render.terminal import BOLD, DIM, GUARDS, Terminal
+from steelyard.render.terminal import BOLD, DIM, GAP, GUARDS, Terminal, left, right, widest, wrap
 
 NOTE = 24  # columns from which the words at the end of a row may go below it
 LEAST_TEXT, MOST_WORD = 11, 16  # columns for words in a table, and for one word, before it is told row by row

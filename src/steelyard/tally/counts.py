@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal
 
 from steelyard.errors import DataError, UsageError
-from steelyard.tally.order import label_order
+from steelyard.tally.spelling import label_order
 
 if TYPE_CHECKING:
     import numpy as np

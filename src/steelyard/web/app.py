@@ -3,9 +3,14 @@
 from __future__ import annotations
 
 import asyncio
+import errno
 import logging
+import socket
 from collections.abc import Awaitable, Callable
+from dataclasses import replace
+from typing import Any
 
+import uvicorn
 from starlette.applications import Starlette
 from starlette.concurrency import run_in_threadpool
 from starlette.exceptions import HTTPException
@@ -14,14 +19,116 @@ from starlette.responses import RedirectResponse, Response
 from starlette.routing import Route
 from starlette.types import ASGIApp
 
-from steelyard.errors import SteelyardError
+from steelyard.errors import SourceError, SteelyardError, UsageError
+from steelyard.render.html.page import part_of
 from steelyard.web import actions as approving
-from steelyard.web import planning
 from steelyard.web import views as looking
+from steelyard.web.actions import AccessCheck
 from steelyard.web.pages import asked, page, refusal, statics
-from steelyard.web.security import AccessCheck
 from steelyard.web.sessions import Sessions, same_secret
 from steelyard.web.settings import Serving
+
+GRACE = 3  # seconds for answers that are on their way
+
+
+def bound(host: str, port: int) -> socket.socket:
+    """A socket that listens there, or advice."""
+    try:
+        family, kind, _, _, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)[0]
+    except OSError as fault:
+        raise UsageError(f"cannot listen at {host!r}", got=str(fault.strerror or fault), need="an address of this machine") from None
+    made = socket.socket(family, kind)
+    try:
+        made.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        made.bind(address)
+        made.listen(128)
+    except OSError as fault:
+        made.close()
+        if fault.errno == errno.EADDRINUSE:
+            raise SourceError(
+                f"cannot listen at {host}:{port}", got="a port that is in use", need="a free one", hint="port=0 takes any that is free"
+            ) from None
+        raise SourceError(f"cannot listen at {host}:{port}", got=str(fault.strerror or fault), need="an address of this machine") from None
+    made.set_inheritable(False)
+    return made
+
+
+def address_of(found: socket.socket) -> str:
+    """The address of a page on this socket."""
+    host, port = found.getsockname()[:2]
+    return f"http://[{host}]:{port}/" if ":" in host else f"http://{host}:{port}/"
+
+
+def serve(serving: Serving, found: socket.socket, *, ready: Callable[[], None] = lambda: None) -> None:
+    """Answer until Ctrl-C. `ready` is called when the first page could be asked for."""
+    app = make_app(replace(serving, port=found.getsockname()[1]))
+    settings = uvicorn.Config(
+        app,
+        log_level="warning",
+        access_log=False,
+        server_header=False,
+        proxy_headers=False,
+        lifespan="off",
+        ws="none",
+        timeout_graceful_shutdown=GRACE,
+    )
+    server = uvicorn.Server(settings)
+    ready()
+    try:
+        server.run(sockets=[found])
+    except KeyboardInterrupt:  # uvicorn passes the signal on when it has closed everything
+        pass
+    finally:
+        found.close()
+
+
+FIELDS = (
+    ("theta", "Drop that matters (theta)", "0.01 is one point of a hundred"),
+    ("n", "Items (n)", "empty: how many are needed"),
+    ("discordance", "Items that differ when the drop is there (discordance)", "same items, right or wrong; 0.04 is four of a hundred"),
+    ("churn", "Items that differ between two healthy runs (churn)", "instead of discordance"),
+    ("sigma", "Deviation of one score (sigma)", "two separate samples; 0.5 is the worst case of right or wrong"),
+    ("sd", "Deviation of the differences (sd)", "same items, scores"),
+    ("alpha", "False alarms (alpha)", "0.05 unless said"),
+    ("beta", "Misses (beta)", "0.2 unless said"),
+    ("available", "Items there are at all", "says whether the drop is within reach"),
+)
+WHOLE = ("n", "available")
+LARGEST = 10_000_000  # items: beyond it an exact answer takes longer than a page may
+
+
+def plan(request: Request) -> Response:
+    """The form, and the answer to what it asks."""
+    given = {name: asked(request, name) for name, _, _ in FIELDS}
+    goal = asked(request, "goal", "detect")
+    part, fault = None, ""
+    if any(given.values()):
+        try:
+            part = part_of(_planned(given, goal))
+        except SteelyardError as mistake:
+            fault = str(mistake)
+    context = {"title": "Plan", "fields": FIELDS, "asked": given, "goal": goal, "part": part, "fault": fault}
+    return page(request, "plan.html.j2", status=400 if fault else 200, **context)
+
+
+def _planned(given: dict[str, str | None], goal: str | None) -> Any:
+    from steelyard.questions.plan.detect import plan_detect
+
+    numbers = {name: _number(name, text) for name, text in given.items() if text is not None}
+    return plan_detect(**numbers, goal=goal or "detect")
+
+
+def _number(name: str, text: str) -> Any:
+    try:
+        found = float(text.replace(",", "")) if name in WHOLE else float(text)
+    except ValueError:
+        raise UsageError(f"cannot use {name}", got=repr(text[:40]), need="a number") from None
+    if name not in WHOLE:
+        return found
+    if not found.is_integer() or not 0 < found <= LARGEST:
+        raise UsageError(f"cannot use {name}", got=repr(text[:40]), need=f"a whole number, 1 to {LARGEST:,}")
+    return int(found)
+
 
 PAUSE = 0.5  # seconds that a wrong token costs
 LOG = logging.getLogger("steelyard.web")
@@ -36,7 +143,7 @@ def make_app(serving: Serving) -> ASGIApp:
         Route("/series", _page(looking.series)),
         Route("/drift", _page(looking.drift)),
         Route("/compare", _page(looking.compare)),
-        Route("/plan", _page(planning.plan)),
+        Route("/plan", _page(plan)),
         Route("/references", _page(approving.references)),
         Route("/reference", _page(approving.reference)),
         Route("/reference/approve", _page(approving.approve), methods=["POST"]),

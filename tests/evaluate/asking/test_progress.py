@@ -8,7 +8,7 @@ import re
 import pytest
 
 from steelyard.evaluate.asking.asking import AskingState
-from steelyard.evaluate.asking.progress import EVERY, Progress, harmless, line
+from steelyard.evaluate.asking.summary import EVERY, Progress, harmless, line
 
 
 class Terminal(io.StringIO):

@@ -228,7 +228,7 @@ def test_an_answer_that_may_be_to_two_repeats(program: Make) -> None:
 
 
 def test_a_line_without_end(program: Make, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("steelyard.evaluate.models.process.LONGEST", 2**20)
+    monkeypatch.setattr("steelyard.evaluate.models.command.LONGEST", 2**20)
     with pytest.raises(SourceError, match="a line of more than"):
         program("while True: sys.stdout.write('x' * 100000)").ask([ask(1)])
 
@@ -310,7 +310,7 @@ def test_a_program_that_says_much_at_its_end_may_finish(program: Make, tmp_path:
 
 
 def test_a_stubborn_program_is_asked_twice_and_then_ended(program: Make, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("steelyard.evaluate.models.process.GRACE", 0.2)
+    monkeypatch.setattr("steelyard.evaluate.models.command.GRACE", 0.2)
     loop = "for line in lines: say(id=line['id'], said=os.getpid())\nwhile True: time.sleep(1)"
     deaf = program(f"import signal\nsignal.signal(signal.SIGTERM, signal.SIG_IGN)\n{loop}")
     flooding = program("for line in lines:\n  say(id=line['id'], said=os.getpid())\n  break\nwhile True: print('{}')")

@@ -22,9 +22,8 @@ from cases import every
 from evaluate.openai_server import Server, spawned
 from steelyard.errors import DataError, SourceError, UsageError
 from steelyard.evaluate.asking.asks import Answer, Ask, Case, Model
-from steelyard.evaluate.models.endpoint import Endpoint
+from steelyard.evaluate.models.endpoint import Endpoint, RateLimiter, RetryPolicy
 from steelyard.evaluate.models.http_client import Reply, Timeouts, TransportError
-from steelyard.evaluate.models.rate_limit import RateLimiter, RetryPolicy
 from steelyard.evaluate.models.replies import Said, Unreadable, answer_in, words_of
 
 KEY = "sk-test-4711-do-not-show"

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from cases import every
 from steelyard.errors import UsageError
-from steelyard.evaluate.models.rate_limit import LONGEST, RateLimiter, RetryPolicy, RunEnded, asked_to_wait, worth_a_retry
+from steelyard.evaluate.models.endpoint import LONGEST, RateLimiter, RetryPolicy, RunEnded, asked_to_wait, worth_a_retry
 
 
 class Clock:

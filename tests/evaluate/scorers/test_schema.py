@@ -9,8 +9,8 @@ import pytest
 
 from cases import every
 from steelyard.errors import UsageError
-from steelyard.evaluate.scorers import schema
-from steelyard.evaluate.scorers.schema import schema_of
+from steelyard.evaluate.scorers import json_answers as schema
+from steelyard.evaluate.scorers.json_answers import schema_of
 
 pytest.importorskip("jsonschema")
 

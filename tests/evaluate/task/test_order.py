@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from steelyard.errors import DataError, UsageError
 from steelyard.evaluate.asking.asks import Case
-from steelyard.evaluate.task.order import hash_order, subset
+from steelyard.evaluate.task.cases import hash_order, subset
 
 IDS = st.lists(st.text(min_size=1, max_size=6), unique=True, min_size=1, max_size=40)
 

@@ -26,7 +26,7 @@ from steelyard.estimate.guard.rule import settle_rule
 from steelyard.estimate.guard.verdict import written
 from steelyard.infer.planning import power
 from steelyard.reference.entry import Entry, TaskDefaults
-from steelyard.reference.matching import duplicates
+from steelyard.reference.lookup import duplicates
 from steelyard.reference.task_file import load_task_file
 
 REAL = Path(__file__).parents[2] / "reference" / "trtllm"

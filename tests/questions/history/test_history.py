@@ -14,9 +14,9 @@ import pytest
 import steelyard as sy
 from steelyard.errors import DataError, SourceError, UsageError
 from steelyard.history.store import History, open_history
+from steelyard.questions.history.drift import flaky_items
 from steelyard.questions.history.export import COLUMNS, export_runs
 from steelyard.questions.history.keep import keep
-from steelyard.questions.history.unstable import flaky_items
 from steelyard.render.formats import FORMATS
 from steelyard.results.verdict import Recorded, Verdict
 

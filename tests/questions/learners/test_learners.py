@@ -33,8 +33,7 @@ from steelyard.errors import DataError, SteelyardError, UsageError
 from steelyard.evaluate.learners.folds import repeated_kfold
 from steelyard.infer.learning import crossval
 from steelyard.questions.learners.design import METHODS
-from steelyard.questions.learners.learners import compare_learners
-from steelyard.questions.learners.words import FALSE_ALARMS
+from steelyard.questions.learners.learners import FALSE_ALARMS, compare_learners
 from steelyard.results.comparison import Comparison
 from steelyard.tally.counts import Counts
 

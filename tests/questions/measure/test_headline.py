@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 import steelyard as sy
-from steelyard.estimate.label_warnings import mostly_singletons
+from steelyard.estimate.rows import mostly_singletons
 
 TEXTS = [f"answer {i}" for i in range(40)]
 

@@ -14,8 +14,7 @@ import yaml
 
 import steelyard as sy
 from steelyard.errors import SourceError, SteelyardError, UsageError
-from steelyard.questions.record.record import existing_entry
-from steelyard.questions.record.store import lost_line
+from steelyard.questions.record.record import existing_entry, lost_line
 from steelyard.reference.changes import Change, read_changes
 from steelyard.reference.entry import Entry
 from steelyard.reference.lookup import locate, with_outcomes

@@ -17,8 +17,7 @@ from hypothesis import strategies as st
 
 import steelyard as sy
 from steelyard.errors import SourceError, UsageError
-from steelyard.questions.references.lint import lint_references
-from steelyard.questions.references.lint_history import one_way
+from steelyard.questions.references.lint import lint_references, one_way
 from steelyard.reference.changes import Change
 from steelyard.reference.task_file import load_task_file
 from steelyard.results.references import Finding, Lint

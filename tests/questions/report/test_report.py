@@ -17,7 +17,7 @@ from cases import every
 from render.html.page_samples import long_table, samples
 from steelyard.errors import DataError, SourceError, SteelyardError, UsageError
 from steelyard.questions.report.report import densities, read_flips, report
-from steelyard.render.as_json import result_json
+from steelyard.render.formats import result_json
 from steelyard.render.page import CAP
 
 

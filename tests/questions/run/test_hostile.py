@@ -197,7 +197,7 @@ REPLIES: dict[str, tuple[int, bytes]] = {
 
 @pytest.mark.parametrize("what", REPLIES)
 def test_what_a_server_replies_never_crashes(steelyard: Command, says: Any, what: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    from steelyard.evaluate.models import rate_limit as pace
+    from steelyard.evaluate.models import endpoint as pace
 
     monkeypatch.setattr(pace.RetryPolicy, "wait", lambda *_: 0.0)
     says.status, says.body = REPLIES[what]

@@ -7,7 +7,7 @@ import pytest
 
 from steelyard.estimate.guard.sequential import StoppingPlan
 from steelyard.evaluate.asking.asks import Case
-from steelyard.questions.run.monitor import ROOM, UntilDecided
+from steelyard.questions.run.session import ROOM, UntilDecided
 
 
 def watch(n: int) -> UntilDecided:

@@ -146,8 +146,8 @@ def test_counts_need_no_memory() -> None:
 SCRIPT = """
 import resource, sys
 import steelyard as sy
-from steelyard.read.files import delimited, json_lines
-delimited.HELD = json_lines.HELD = 0
+from steelyard.read.files import delimited, jsons
+delimited.HELD = jsons.HELD = 0
 sy.measure(sys.argv[1], metric="accuracy", memory="128MB")
 print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss)
 """

@@ -12,7 +12,7 @@ import pytest
 import steelyard as sy
 from steelyard.errors import DataError, SourceError, SteelyardError
 from steelyard.read.engines.duckdb_table import EngineTable
-from steelyard.read.files import json_lines
+from steelyard.read.files import jsons as json_lines
 from steelyard.read.open_source import Source, open_source
 
 ROLES = ("truth", "prediction")

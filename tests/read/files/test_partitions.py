@@ -12,8 +12,9 @@ import pytest
 import steelyard as sy
 from steelyard.errors import SourceError
 from steelyard.read.engines.duckdb_table import EngineTable
-from steelyard.read.files import delimited, json_lines
-from steelyard.read.files.partitions import partition_of
+from steelyard.read.files import delimited
+from steelyard.read.files import jsons as json_lines
+from steelyard.read.files.formats import partition_of
 from steelyard.read.files.paths import resolve, split_name
 from steelyard.read.open_source import Source, open_source
 

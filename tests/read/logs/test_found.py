@@ -15,8 +15,7 @@ import pytest
 from cases import every
 from steelyard.errors import AmbiguityError, SteelyardError, UsageError
 from steelyard.read.logs import found
-from steelyard.read.logs.catalogue import FORMATS, LogFormat
-from steelyard.read.logs.found import is_log, read_log
+from steelyard.read.logs.found import FORMATS, LogFormat, is_log, read_log
 from steelyard.read.logs.log import PARAMETERS, Choices, Log
 from steelyard.read.open_source import open_source
 
@@ -108,7 +107,7 @@ def test_a_table_loads_no_reader(tmp_path: Path) -> None:
     answer = subprocess.run(
         [sys.executable, "-c", code], capture_output=True, text=True, check=True, env={"PYTHONPATH": str(HERE.parents[2] / "src")}
     )
-    assert answer.stdout == "['steelyard.read.logs.catalogue', 'steelyard.read.logs.found', 'steelyard.read.logs.log']\n"
+    assert answer.stdout == "['steelyard.read.logs.found', 'steelyard.read.logs.found', 'steelyard.read.logs.log']\n"
 
 
 def test_the_door_to_logs_loads_nothing_heavy() -> None:

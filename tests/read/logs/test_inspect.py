@@ -20,10 +20,10 @@ import steelyard as sy
 from cases import every
 from steelyard.errors import AmbiguityError, DataError, SourceError, SteelyardError, UsageError
 from steelyard.questions.measure.measure import measure
-from steelyard.read.files.inflate import zstd_stream
-from steelyard.read.logs import inspect_zip
+from steelyard.read.files.paths import zstd_stream
+from steelyard.read.logs import inspect_files as inspect_zip
+from steelyard.read.logs.inspect_files import Archive
 from steelyard.read.logs.inspect_log import looks_like, read
-from steelyard.read.logs.inspect_zip import Archive
 from steelyard.read.logs.log import Choices, Log
 from unpackers import UNPACKERS, only_unpacker
 

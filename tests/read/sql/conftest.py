@@ -124,7 +124,7 @@ def connect_port() -> int:
 @pytest.fixture(scope="session")
 def spark(cluster: Cluster, connect_port: int, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
     """A session on the cluster, small, with the driver on loopback; tables of a few rows are not worth compiled code."""
-    from steelyard.read.engines.spark_session import spark_session
+    from steelyard.read.engines.spark import spark_session
 
     os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
     os.environ["PYSPARK_PYTHON"] = sys.executable

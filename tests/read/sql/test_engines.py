@@ -13,8 +13,8 @@ import pytest
 import steelyard as sy
 from steelyard.cli.main import main
 from steelyard.errors import SourceError, SteelyardError, UsageError
-from steelyard.read.engines import spark_session as sessions
-from steelyard.read.engines.spark_session import knock, secrets_in, shown_address, without_secrets
+from steelyard.read.engines import spark as sessions
+from steelyard.read.engines.spark import knock, secrets_in, shown_address, without_secrets
 
 ADDRESSES = ("--master", "spark://127.0.0.1:1"), ("--remote", "sc://127.0.0.1:1;token=verysecret")
 

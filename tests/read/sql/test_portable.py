@@ -19,7 +19,7 @@ from steelyard.read.engines.joining import meet
 from steelyard.read.engines.meeting import meet_tables
 from steelyard.read.engines.moments import bucket_sums, group_sums, moments, paired_bucket_sums
 from steelyard.read.open_source import open_source
-from steelyard.tally.pairing import settle_pairing
+from steelyard.tally.pairs import settle_pairing
 
 ID, TRUTH, PREDICTION = "item id", 'Truth-ü "x"', "pre`d.ict %s?"
 NAMED = {"id": ID, "truth": TRUTH, "prediction": PREDICTION}

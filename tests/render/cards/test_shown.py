@@ -10,8 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from steelyard.errors import UsageError
-from steelyard.reference.strict_yaml import parse
-from steelyard.reference.yaml_tree import plain
+from steelyard.reference.strict_yaml import parse, plain
 from steelyard.render.cards import shown as cards
 from steelyard.render.safe import terminal
 from steelyard.yaml_text import item_lines, scalar_text

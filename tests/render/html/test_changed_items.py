@@ -8,7 +8,7 @@ import steelyard as sy
 from cases import every
 from render.verdict_samples import PAIRED
 from steelyard.render.html.page import fragment_html
-from steelyard.render.pages.changed_items import AROUND, COMPARED, marked
+from steelyard.render.pages.verdict import AROUND, COMPARED, marked
 
 
 def runs(wrong: int) -> list[list[dict[str, str]]]:

@@ -18,7 +18,7 @@ from cases import every
 from render.html.page_samples import long_table, samples
 from render.verdict_samples import HOSTILE, PAIRED
 from steelyard.errors import UsageError
-from steelyard.render.as_json import result_json
+from steelyard.render.formats import result_json
 from steelyard.render.html.page import FIGURE, POINT, aligned, fragment_html, report_html
 from steelyard.render.page import CAP
 from steelyard.results.catalogue import result_of

@@ -7,8 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from steelyard.errors import DataError, UsageError
-from steelyard.estimate.guard.rule import GuardRule
-from steelyard.estimate.guard.scale import refuse_impossible, span_of
+from steelyard.estimate.guard.rule import GuardRule, refuse_impossible, span_of
 from steelyard.infer.paired.decision import agreeing_bounds, agreeing_threshold, decide, student_p, student_reach, two_sample_p
 from steelyard.infer.planning import power
 from steelyard.metrics.catalogue import is_share

@@ -3,22 +3,344 @@
 from __future__ import annotations
 
 import math
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
-from steelyard.errors import DataError
-from steelyard.estimate.changed_items import KEPT, telling_items
+import numpy as np
+import numpy.typing as npt
+
+from steelyard.errors import DataError, UsageError
+from steelyard.estimate.changed_items import KEPT, item_values, telling_items
 from steelyard.estimate.compare_options import settle_comparison
-from steelyard.estimate.evidence import DECLARE, FALLS, RARE, too_few_groups
+from steelyard.estimate.evidence import DECLARE, FALLS, RARE, Evidence, too_few_groups
 from steelyard.estimate.guard.number import GuardOutcome, warn_of_gain
-from steelyard.estimate.guard.paired_parts import PairedJudgement
-from steelyard.estimate.guard.rule import GuardRule
+from steelyard.estimate.guard.rule import GuardRule, span_of
 from steelyard.estimate.measure_options import settle
 from steelyard.estimate.pair_evidence import pair_evidence
 from steelyard.estimate.systems import SystemItems, paired
-from steelyard.infer.paired.decision import agreeing_bounds, decide
+from steelyard.infer.intervals.clusters import FEWEST, LEAST
+from steelyard.infer.normal import lower_tail
+from steelyard.infer.paired.decision import (
+    agreeing_bounds,
+    agreeing_threshold,
+    decide,
+    most_losses,
+    run_excess,
+    satterthwaite,
+    smallest_p,
+    student_p,
+    student_reach,
+)
+from steelyard.infer.paired.mcnemar import mcnemar_midp, tango_z
+from steelyard.infer.planning import power
+from steelyard.infer.rounding import without_rounding
+from steelyard.items import Items
 from steelyard.metrics.base import Metric
-from steelyard.tally.pairing import Sides
+from steelyard.tally.pairs import Pairs, Sides
+
+NONE_FAILS = "no score could be a regression"
+
+
+@dataclass(slots=True, kw_only=True)
+class PairedJudgement:
+    """A comparison that a rule is applied to. `error` is the standard error, in the metric's own unit, run noise included."""
+
+    found: Evidence
+    pairs: Pairs
+    metric: Metric
+    rule: GuardRule
+    unit: float
+    draws: int
+    deterministic: bool = False
+    error: float | None = None
+    noise: float | None = None  # the same of the items seen alone, without what the test counts in for those not seen
+    df: float | None = field(default=None)  # degrees of freedom, where run noise widened the error
+    threshold_note: str = ""  # under what the threshold holds, or why there is none
+
+    def __post_init__(self) -> None:
+        self.error = self.found.error
+        self.noise = self.found.error if self.found.noise is None else self.found.noise
+        self._widen()
+
+    # ---- the p-value ---------------------------------------------------------------------------------------------------
+
+    def p_value(self) -> tuple[float, str]:
+        """H0: d >= -margin. Margin 0: the test of the comparison; above it, the score or t test at that edge."""
+        p, test = self._without_run_noise()
+        if self.df is None or not self.error:
+            return p, test
+        return max(p, student_p(self._centre, self.error, self.df, self.rule.margin / self.unit)), test
+
+    def _without_run_noise(self) -> tuple[float, str]:
+        found, rule = self.found, self.rule
+        if rule.margin == 0:
+            if found.test.p_value is None:
+                raise DataError("cannot judge the difference", got=f"no p-value by {found.test.name}", need="items that differ somewhere")
+            return found.test.p_value, found.test.name
+        if self._outcomes:
+            lost, gained = self._lost_and_gained()
+            return self._p_of_flips(lost, gained), "tango-score"
+        if not self.metric.mean_of_items:
+            raise UsageError(
+                f"cannot use a margin with {self.metric.name}", got=f"margin {rule.margin:g}", need="right or wrong, or a mean of scores"
+            )
+        if found.judge is not None:
+            return found.judge.p_value(-rule.sign * rule.margin / self.unit), found.judge.name
+        away = rule.sign * (found.difference or 0.0) + rule.margin / self.unit
+        if not found.error:  # every item differs by the same: all signs of d + margin are one
+            return (smallest_p(self._units, "sign-flip"), "sign-flip") if away < 0 else (1.0, "sign-flip")
+        return student_p(away, found.error, self._units - 1 if found.df is None else found.df), "t"
+
+    @property
+    def _centre(self) -> float:
+        """Where the bounds lie around, in the metric's own unit, up is good."""
+        return self.rule.sign * self.found.pull * (self.found.difference or 0.0)
+
+    @property
+    def _units(self) -> int:
+        return int(self.found.details.get("units", self.found.n))
+
+    @property
+    def _right_is_good(self) -> bool:
+        """Right to wrong is worse, unless scores of 1 are what the user counts as bad."""
+        return self.rule.higher_is_better != self.metric.counts_wrong
+
+    @property
+    def _outcomes(self) -> bool:
+        """Whether the metric is the share of items right or wrong, one answer each. A table metric has flips too, but is not about them."""
+        return self.found.flips is not None and self.metric.scored
+
+    @property
+    def _right(self) -> int:
+        """How many items the reference has right."""
+        flips = self.found.flips or {}
+        return flips["both"] + flips["baseline_only"]
+
+    @property
+    def _losable(self) -> int:
+        """How many items can become worse."""
+        return self._right if self._right_is_good else self.found.n - self._right
+
+    def _p_of_flips(self, lost: int, gained: int) -> float:
+        """p of so many items lost and gained: McNemar without a margin, Tango's score with one."""
+        if self.rule.margin == 0:
+            return mcnemar_midp(gained, lost, "less")
+        return lower_tail(tango_z(gained, lost, self.found.n, -self.rule.margin / self.unit))
+
+    def _lost_and_gained(self) -> tuple[int, int]:
+        """Items that became worse and better."""
+        flips = self.found.flips or {}
+        lost, gained = flips["baseline_only"], flips["candidate_only"]
+        return (lost, gained) if self._right_is_good else (gained, lost)
+
+    # ---- noise that whole runs share -------------------------------------------------------------------------------------
+
+    def _widen(self) -> None:
+        """With several runs: what they share beyond the noise of their items does not average out over items."""
+        if self.rule.target == "runs" or self.error is None or self.found.too_few:
+            return
+        parts = [runs_of(self.pairs.baseline, self.metric), runs_of(self.pairs.candidate, self.metric)]
+        known = [part for part in parts if part is not None and len(part[0]) > 1]
+        if not known:
+            return
+        means, within = max(known, key=lambda part: len(part[0]))
+        excess = run_excess(means, within, self.pairs.items)
+        if excess == 0:
+            return
+        runs = [1 if part is None else len(part[0]) for part in parts]
+        shared = excess * sum(1 / r for r in runs)
+        own = self.pairs.items - 1 if self.found.df is None else self.found.df
+        self.df = satterthwaite([(self.error**2, own), (shared, len(means) - 1)])
+        self.error, self.noise = (math.sqrt(each**2 + shared) for each in (self.error, self.noise or 0.0))
+        self.rule.warnings.append(
+            f"runs differ by more than the noise of their items (run-to-run standard deviation beyond it "
+            f"{math.sqrt(excess) * self.unit:.3g}): counted in, t with {self.df:.1f} degrees of freedom"
+        )
+
+    # ---- bounds, detectable drop, threshold ------------------------------------------------------------------------------
+
+    def bounds(self, d: float) -> tuple[float | None, float | None]:
+        """One-sided bounds of level 1 - alpha: the ends of the two-sided interval of level 1 - 2 alpha, turned so that up is good."""
+        if self.df is not None and self.error:
+            reach, centre = student_reach(self.df, self.rule.alpha) * self.error * self.unit, self._centre * self.unit
+            end = self._farthest
+            return max(-end, min(centre - reach, d)), min(end, max(centre + reach, d))
+        interval = self.found.interval
+        if interval is None or interval.low is None or interval.high is None:
+            return None, None
+        low, high = sorted(self.rule.sign * end * self.unit for end in (interval.low, interval.high))
+        return low, high
+
+    @property
+    def _farthest(self) -> float:
+        """How large a difference can be at all, in the scale of the reference."""
+        metric, ends = self.metric, self.rule.range if self.metric.mean_of_scores else None
+        if ends is None and metric.low is not None and metric.high is not None:
+            ends = metric.low, metric.high
+        return math.inf if ends is None else (ends[1] - ends[0]) * self.unit
+
+    def mde(self) -> float | None:
+        """margin + (z_alpha + z_beta) SE; for right or wrong never below the drop that n items find when nothing else changes."""
+        if self.found.too_few:
+            return None
+        if self._outcomes:
+            z = power.minimum_detectable(1.0, self.rule.alpha, self.rule.beta)
+            return self.rule.margin + self.unit * max(z * (self.error or 0.0), z * z / self.found.n)
+        if not self.error:
+            return None
+        found = power.minimum_detectable(self.error, self.rule.alpha, self.rule.beta, noise=self.noise)
+        return self.rule.margin + found / self.found.pull * self.unit
+
+    def threshold(self, p: float, upper: float | None, smallest: float) -> float | None:
+        """The last score that is no regression: this run's score is beyond it if and only if its p is at most alpha.
+
+        Right or wrong: exactly, at the gains of this run. Elsewhere at the spread of this run, by the bound that is reported
+        (`upper`, as it was before it had to agree with p). None where no score could be a regression.
+        """
+        if smallest > self.rule.alpha or self.found.too_few:
+            self.threshold_note = NONE_FAILS
+            return None
+        return self._threshold_of_flips() if self._outcomes else self._threshold_of_spread(p, upper)
+
+    def _threshold_of_flips(self) -> float | None:
+        found, rule = self.found, self.rule
+        _, gained = self._lost_and_gained()
+        most = most_losses(lambda lost: self._p_of_flips(lost, gained), self._losable, rule.alpha)
+        if most is None:
+            rule.warnings.append(
+                f"no score could be a regression beside the {gained:,} items gained: the {self._losable:,} that could be lost are too few"
+            )
+            self.threshold_note = NONE_FAILS
+            return None
+        self.threshold_note = f"at the {gained:,} item{'' if gained == 1 else 's'} gained here" if gained else ""
+        there = found.n - self._right if self.metric.counts_wrong else self._right
+        return (there - rule.sign * (most - gained)) / found.n * self.unit
+
+    def _threshold_of_spread(self, p: float, upper: float | None) -> float | None:
+        found, rule = self.found, self.rule
+        assert found.baseline is not None
+        assert found.candidate is not None
+        if not self.error:
+            rule.warnings.append("no threshold can be given: the items of this run show no spread to reckon it from")
+            self.threshold_note = "not known: the differences show no spread"
+            return None
+        what = "the runs of an item" if rule.target == "runs" else "groups" if found.design == "clustered" else "items"
+        self.threshold_note = f"if {what} vary as they do {'here' if rule.target == 'runs' else 'in this run'}"
+        reach = -power.threshold_offset(self.error, rule.alpha) * self.unit if upper is None else upper - self._centre * self.unit
+        reference = rule.sign * found.baseline * self.unit
+        last = reference - (rule.margin + reach) / found.pull
+        candidate = rule.sign * found.candidate * self.unit
+        return rule.sign * agreeing_threshold(last, candidate, reference - rule.margin, worse=p <= rule.alpha)
+
+    # ---- what could be found, and what is needed ---------------------------------------------------------------------------
+
+    def smallest(self, test: str) -> float:
+        """The smallest p that any outcome of the run could have given: everything that can be lost is lost."""
+        found = self.found
+        if self._outcomes:
+            return self._p_of_flips(self._losable, 0) if self.rule.margin else smallest_p(self._losable, "mcnemar-midp")
+        reference = (found.baseline or 0.0) * self.unit
+        room = span_of(self.rule, reference).room(reference, self.rule.sign)
+        if room is not None and room <= self.rule.margin:  # nothing can fall below what is tolerated
+            return 1.0
+        if found.judge is not None:
+            return found.judge.smallest(-self.rule.sign * self.rule.margin / self.unit)
+        drawn = found.test.details.draws is not None and not found.test.details.exact and self.rule.margin == 0
+        return max(smallest_p(self._units, "sign-flip"), 0.5 / (self.draws + 1) if drawn else 0.0)  # ties count half
+
+    def needed(self, smallest: float) -> dict[str, Any] | None:
+        """How many items would decide: rule theta out if nothing has changed."""
+        found, rule = self.found, self.rule
+        if found.too_few:
+            return self._needed_groups()
+        if smallest > rule.alpha:
+            return self._needed_units()
+        if rule.theta is None:
+            return None
+        if rule.target == "runs":
+            return self._needed_runs(rule.theta / self.unit)
+        if self._outcomes:
+            psi = max(sum(self._lost_and_gained()) / found.n, 1 / found.n)
+            design, assumed = power.rule_out_outcomes(psi), f"{psi:.3g} of the items differ between healthy runs"
+        elif self.error:
+            sd, reach = (self.noise or 0.0) * math.sqrt(found.n), found.test.details.range or 0.0
+            design, assumed = power.paired_scores(sd, reach=reach), "the differences vary as they do here"
+        else:
+            return None
+        items = power.items(design, rule.theta / self.unit, rule.alpha, rule.beta)
+        why = f"to rule out {rule.theta:g} with power {1 - rule.beta:g} if {assumed}"
+        if items > found.n:
+            return {"items": items, "more": items - found.n, "why": why}
+        room = rule.theta / self.unit + rule.sign * (found.difference or 0.0)  # left between the run as it is and theta
+        if room <= 0:  # then p is nearly always below alpha: only where test and formula part
+            return {"items": None, "more": None, "why": f"a healthy run needs {items:,}; this one lies beyond theta itself"}
+        moved = max(found.n + 1, power.items(design, room, rule.alpha, rule.beta))
+        return {"items": moved, "more": moved - found.n, "why": f"{why} and the run stays where it is"}
+
+    def _needed_runs(self, theta: float) -> dict[str, Any] | None:
+        """These very items are given: only more runs of them can rule theta out."""
+        if not self.error:
+            return None
+        rule = self.rule
+        reach = power.minimum_detectable(self.error, rule.alpha, rule.beta)
+        room = theta + rule.sign * (self.found.difference or 0.0)  # left between the runs as they are and theta
+        healthy = reach <= theta
+        if healthy and room <= 0:
+            return {"items": None, "more": None, "why": "a healthy run needs no more runs than these; this one lies beyond theta itself"}
+        times = max(1.05, (reach / (room if healthy else theta)) ** 2)
+        stays = " and the difference stays where it is" if healthy else ""
+        why = f"with {times:.2g} times as many on record as well, to rule out {rule.theta:g} with power {1 - rule.beta:g}"
+        repeats = math.ceil(times * int(self.found.details.get("repeats_candidate", 1)))
+        return {"items": None, "more": None, "repeats": repeats, "why": f"{why} if runs vary as they do here{stays}"}
+
+    def _needed_units(self) -> dict[str, Any]:
+        """Too few units for any outcome to be significant: so many groups, or right answers, are the least."""
+        least = math.ceil(-math.log2(self.rule.alpha))
+        why = "no outcome on so few items (or groups, or right answers) could give p <= alpha"
+        if self.found.design == "clustered":
+            return {"groups": least, "more_groups": max(1, least - self._units), "more": None, "items": None, "why": why}
+        if self._outcomes and self.rule.margin == 0:
+            items = math.ceil(self.found.n * least / self._losable) if self._losable else None
+            return {"items": items, "more": None if items is None else max(1, items - self.found.n), "why": why}
+        items = max(least, self.found.n + 1)
+        return {"items": items, "more": items - self.found.n, "why": why}
+
+    def _needed_groups(self) -> dict[str, Any]:
+        """Groups that are too few, or worth too few, for any verdict."""
+        why = f"at least {FEWEST} groups, worth {LEAST:g} of equal size, are needed to judge by their spread"
+        least = max(FEWEST, self._units + 1)
+        return {"groups": least, "more_groups": least - self._units, "more": None, "items": None, "why": why}
+
+    def claim(self) -> str:
+        if self.rule.target == "runs":
+            return "the behaviour on these very items: run labels are permuted within items; says nothing about new items"
+        what = "groups" if self.found.design == "clustered" else "items"
+        said = f"the difference is exact on these {what}; p and bounds are for new {what} of this kind"
+        if self.pairs.plain and not self.deterministic:
+            said += "; one run on each side: noise that a whole run shares is not known"
+        return said
+
+
+def runs_of(items: Items, metric: Metric) -> tuple[list[float], float] | None:
+    """The mean of each run and the variance of one item's answers over runs; None where there are no runs, or a run lacks half its items.
+
+    A run that lacks some answers is held against the means of the items it has: one answer missing moves its mean by next to nothing.
+    """
+    values: npt.NDArray[np.float64] | None = item_values(items, metric)
+    if values is None or items.repeat is None or items.id is None:
+        return None
+    run, item = items.repeat.codes, np.unique(items.id.codes, return_inverse=True)[1]
+    size, tries = np.bincount(run), np.bincount(item)
+    size = size[size > 0]
+    if len(size) < 2 or 2 * int(size.min()) < len(tries):
+        return None
+    own = np.bincount(item, weights=values) / tries
+    away = without_rounding(values - own[item], float(np.abs(values).max()), int(tries.max()))
+    _, run = np.unique(run, return_inverse=True)
+    means = float(own.mean()) + np.bincount(run, weights=away) / size
+    within = float((away**2).sum() / max(1, len(values) - len(tries)))
+    return [float(m) for m in means], within
+
 
 WHOLE = 1e-9  # of a level 1 - 2 alpha that would be 0 at alpha = .5
 RUN_AND_REFERENCE = Sides(baseline="reference", candidate="run", verb="checks", may_differ=False, identical="no item changed: zero flips")

@@ -7,12 +7,177 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from steelyard.checks import error_rate, number, whole
-from steelyard.errors import SourceError, SteelyardError, UsageError
-from steelyard.estimate.guard.scale import refuse_impossible_rule
+from steelyard.errors import DataError, SourceError, SteelyardError, UsageError
 from steelyard.estimate.measure_options import settle
-from steelyard.metrics.catalogue import parse
+from steelyard.metrics.catalogue import find, is_share, parse
 from steelyard.reference.entry import PLAIN_KEY, Entry, TaskDefaults
 from steelyard.reference.lookup import ReferenceLocation
+
+TOPS = {"fraction": 1.0, "percent": 100.0}
+MIXED_UP = "percent and fraction may have been mixed up"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Span:
+    """The lowest and the highest score there can be, None where there is no end. `declared`: somebody said the scale."""
+
+    low: float | None = None
+    high: float | None = None
+    width: float | None = None  # of the scale: no drop and no spread is wider
+    scale: str | None = None
+    declared: bool = True
+
+    def room(self, reference: float, sign: int) -> float | None:
+        """How much worse than the reference a score can become."""
+        end = self.low if sign > 0 else self.high
+        return None if end is None else sign * (reference - end)
+
+    def unfailing(self, threshold: float, sign: int) -> bool:
+        """Whether no score lies beyond the threshold."""
+        end = self.low if sign > 0 else self.high
+        return end is not None and sign * (threshold - end) <= 0
+
+    def words(self) -> str:
+        """between 0 and 1"""
+        if self.low is None or self.high is None:
+            return f"of at most {self.high:g}" if self.high is not None else f"of at least {self.low:g}"
+        return f"between {self.low:g} and {self.high:g}"
+
+
+def span_of(rule: GuardRule, number: float | None) -> Span:
+    """The range of the metric in the scale of the reference; where nobody declares it, the number on record shows it.
+
+    `number` is the value on record, or its threshold. A share above 1 is a percentage. Nothing is known of raw scores, of
+    names that only a suite knows where nobody declares their scale, and of 0, which is the same in every scale.
+    """
+    metric = find(rule.metric)
+    scale = rule.scale
+    if scale is None and metric is not None and metric.high == 1.0 and number:
+        scale = "fraction" if abs(number) <= 1 else "percent" if abs(number) <= TOPS["percent"] else None
+    top = TOPS.get(scale or "")
+    if top is None:
+        return Span(scale=scale, declared=rule.scale is not None)
+    declared = rule.scale is not None
+    if metric is None or metric.high is None:
+        # A mean of scores, a loss, or a name of another suite. Percentages of losses such as WER have no upper end, and means
+        # of percentages may be negative.
+        endless = not rule.higher_is_better and scale == "percent"
+        low = None if scale == "percent" and metric is not None and metric.mean_of_scores else 0.0
+        return Span(low=low, high=None if endless else top, width=None if endless else top, scale=scale, declared=declared)
+    high = metric.high * top
+    low = None if metric.low is None else metric.low * top
+    return Span(low=low, high=high, width=None if low is None else high - low, scale=scale, declared=declared)
+
+
+# ---- the numbers of the rule -----------------------------------------------------------------------------------------------
+
+
+def refuse_impossible_rule(rule: GuardRule, reference: float | None) -> None:
+    """theta, margin, sigma, an explicit threshold and the value on record, held against what the scale makes possible."""
+    number = reference if reference is not None else rule.threshold
+    span = span_of(rule, number)
+    if reference is not None:
+        refuse_outside(reference, span, rule.metric)
+    if rule.threshold is not None:
+        refuse_outside(rule.threshold, span, f"{rule.metric} (an explicit threshold)")
+        if reference is not None and span.scale == "percent" and looks_like_fraction(rule.threshold, reference):
+            raise _two_scales(f"a threshold of {rule.threshold:g} and a reference of {reference:g}", rule.threshold, "threshold")
+    if span.width is not None:
+        for name, drop in (("theta", rule.theta), ("margin", rule.margin)):
+            if drop is not None and drop >= span.width:
+                raise _too_wide(name, drop, span, reference, f"below {span.width:g}, the range of the scores")
+    _refuse_sigma(rule, span, reference)
+
+
+def _refuse_sigma(rule: GuardRule, span: Span, reference: float | None) -> None:
+    """Scores of a range cannot vary by more than half of it; more than all of it is a sigma in another scale."""
+    if not rule.sigma or span.width is None:
+        return
+    half = span.width / 2
+    if rule.sigma > span.width:
+        raise _too_wide("sigma", rule.sigma, span, reference, f"at most {half:g}, the largest standard deviation of scores {span.words()}")
+    if rule.sigma > half:
+        rule.warnings.append(f"sigma {rule.sigma:g} is more than scores {span.words()} can vary by, which is {half:g}")
+    share = is_share(rule.metric) and reference is not None and 1 < abs(reference) < TOPS["percent"] - 1
+    if share and span.scale == "percent" and rule.sigma <= 0.5:
+        raise _two_scales(f"sigma {rule.sigma:g} and a reference of {reference:g}", rule.sigma, "sigma")
+
+
+def _too_wide(name: str, number: float, span: Span, reference: float | None, need: str) -> UsageError:
+    """A number wider than the scale; the hint is what was meant."""
+    small = span.scale == "fraction" and number <= TOPS["percent"]
+    meant = f"write {number / 100:g} for {number:g} points" if small else MIXED_UP
+    if span.declared or reference is None:
+        return UsageError(f"cannot use {name}", got=f"{number:g}", need=need, hint=meant)
+    return UsageError(
+        f"cannot use {name}: the scale is not declared",
+        got=f"{name} {number:g} and a reference of {reference:g}",
+        need="both in one scale",
+        hint=f'{meant}; scale = "percent" in [tasks.NAME] of steelyard.toml if the reference is {reference:g}%',
+    )
+
+
+def warn_of_theta(rule: GuardRule, reference: float | None) -> None:
+    """A drop that cannot be is ruled out by every run: true, and worth nothing."""
+    if rule.theta is None or reference is None or rule.threshold is not None:
+        return
+    room = span_of(rule, reference).room(reference, rule.sign)
+    if room is not None and rule.theta > room:
+        way = "lose" if rule.higher_is_better else "rise by"
+        rule.warnings.append(
+            f"theta {rule.theta:g} is more than the reference {reference:.6g} can {way}: every run rules it out, so it says nothing"
+        )
+
+
+# ---- a score ---------------------------------------------------------------------------------------------------------------
+
+
+def refuse_impossible(value: float, rule: GuardRule, reference: float | None) -> None:
+    """A score outside the range of its scale is a score in another scale."""
+    refuse_outside(value, span_of(rule, reference if reference is not None else rule.threshold), rule.metric)
+
+
+def refuse_outside(value: float, span: Span, metric: str) -> None:
+    if (span.low is None or value >= span.low) and (span.high is None or value <= span.high):
+        return
+    if not span.declared:
+        raise DataError(
+            "cannot tell the scale",
+            got=f"{value:g} where the reference looks like a {'percentage' if span.scale == 'percent' else 'fraction'}",
+            need="both in one scale",
+            hint='declare it: scale = "percent" or "fraction" in [tasks.NAME] of steelyard.toml',
+        )
+    raise DataError(
+        f"cannot be {metric} in scale {span.scale}",
+        got=f"{value:g}",
+        need=f"a value {span.words()}",
+        hint=f"write {value / 100:g} for {value:g}%" if span.scale == "fraction" and 1 < value <= TOPS["percent"] else MIXED_UP,
+    )
+
+
+def refuse_fraction(value: float, rule: GuardRule, reference: float | None) -> None:
+    """A bare score that is far from a percentage on record, but near it if it is a fraction, says nothing until that is settled."""
+    if reference is not None and rule.scale == "percent" and looks_like_fraction(value, reference):
+        raise _two_scales(f"a value of {value:g} and a reference of {reference:g} in percent", value, "value")
+
+
+def looks_like_fraction(number: float, reference: float) -> bool:
+    """Whether a number of at most 1 is nearer to a percentage when it is read as a fraction.
+
+    >>> looks_like_fraction(0.66, 66.2), looks_like_fraction(0.9, 1.5), looks_like_fraction(0.0, 66.2)
+    (True, False, False)
+    """
+    return 0 < abs(number) <= 1 < abs(reference) and abs(100 * number - reference) < abs(number - reference)
+
+
+def _two_scales(got: str, number: float, name: str) -> DataError:
+    more = "; a score that is really so low is checked as a run, not as a bare number" if name == "value" else ""
+    return DataError("cannot tell the scale", got=got, need="both in one scale", hint=f"write {100 * number:g} for {number:g}{more}")
+
+
+def unit_of(scale: str | None, within: bool) -> float:
+    return 100.0 if scale == "percent" and within else 1.0
+
 
 SCALES = ("percent", "fraction", "raw")
 TARGETS = ("items", "runs")

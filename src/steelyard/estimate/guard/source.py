@@ -15,9 +15,8 @@ from steelyard.estimate.changed_items import with_context
 from steelyard.estimate.guard.number import CandidateScore, GuardOutcome, guard_floor, guard_number
 from steelyard.estimate.guard.paired import guard_items
 from steelyard.estimate.guard.rule import GuardRule
-from steelyard.estimate.log_metric import hold_to_own, own_direction, own_positive, refuse_unfinished
 from steelyard.estimate.measure_options import settle
-from steelyard.estimate.opening import ratio_columns
+from steelyard.estimate.opening import hold_to_own, own_direction, own_positive, ratio_columns, refuse_unfinished
 from steelyard.estimate.rows import rows_of_sample
 from steelyard.estimate.sample import Sample
 from steelyard.estimate.strata_rows import refuse_alike

@@ -2,21 +2,137 @@
 
 from __future__ import annotations
 
+import hashlib
+import importlib
+import inspect
+import math
+import sys
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any, ClassVar, Protocol
 
-from steelyard.errors import UsageError
-from steelyard.evaluate.scorers.base import Scoring, check_keys, made
+from steelyard.errors import DataError, SteelyardError, UsageError
+from steelyard.evaluate.asking.asks import Case, Scored
+from steelyard.evaluate.asking.plain import plain as written
+from steelyard.evaluate.scorers.base import Scoring, check_flags, check_keys, is_number, made
 from steelyard.evaluate.scorers.choice import Choice
 from steelyard.evaluate.scorers.json_answers import JsonSchema
 from steelyard.evaluate.scorers.judge import Judge
 from steelyard.evaluate.scorers.numeric import NumericScorer, Tolerance
 from steelyard.evaluate.scorers.text import Contains, Exact, Regex
-from steelyard.evaluate.scorers.user_code import CodeScorer, function_named
 from steelyard.evaluate.scorers.words import RougeL, TokenF1, WordErrorRate
+from steelyard.evaluate.task.template import plain
 from steelyard.metrics.catalogue import is_share
 from steelyard.options import did_you_mean
+
+NEED = "True or False, a number, or a table with score (and prediction, truth, extracted)"
+
+
+@dataclass(frozen=True, kw_only=True)
+class CodeScorer(Scoring):
+    """A function of (answer, row) or (answer, truth, row) that says what an answer is worth.
+
+    It returns True or False, a finite number, or a table {score, prediction, truth, extracted}. right_or_wrong = true (the
+    default if the metric is accuracy) refuses scores other than 0 and 1. Empty answers come to it too. The hash of its
+    source is in the protocol: another scorer is another measurement. def score(answer, row): return row["name"] in answer
+    """
+
+    name: ClassVar[str] = "code"
+    right: bool = False
+    function: Callable[..., Any] = field(repr=False)
+    called: str
+
+    def __post_init__(self) -> None:
+        check_flags(self, "right")
+        object.__setattr__(self, "takes", _parameters(self.function, self.called))
+
+    @property
+    def right_or_wrong(self) -> bool:
+        return self.right
+
+    @property
+    def needs_truth(self) -> bool:
+        return getattr(self, "takes", 2) == 3
+
+    @property
+    def span(self) -> tuple[float, float] | None:
+        return (0.0, 1.0) if self.right else None
+
+    @property
+    def protocol(self) -> Mapping[str, str]:
+        try:
+            source = hashlib.sha256(inspect.getsource(self.function).encode()).hexdigest()[:16]
+        except (OSError, TypeError):  # typed at a prompt, or built in: its name is all there is to pin
+            source = "unknown"
+        return {"code": self.called, "source": source}
+
+    def score(self, said: Any, case: Case, judgement: str | None = None) -> Scored:
+        given = (said, case.truth, case.row) if self.needs_truth else (said, case.row)
+        try:
+            worth = self.function(*given)
+        except Exception as fault:
+            raise DataError(
+                f"cannot score item {case.id!r}", got=f"{type(fault).__name__} in {self.called}: {fault}", need="a score for every answer"
+            ) from fault
+        try:
+            return self._scored(plain(worth), case)
+        except SteelyardError:
+            raise
+        except Exception as fault:  # an object that fails when it is looked at
+            got = f"{type(fault).__name__} in what {self.called} returned: {fault}"
+            raise DataError(f"cannot use the score of item {case.id!r}", got=got, need=NEED) from fault
+
+    def _scored(self, worth: Any, case: Case) -> Scored:
+        table = worth if isinstance(worth, Mapping) else {"score": worth}
+        score = plain(table.get("score"))
+        if set(table) - {"score", "prediction", "truth", "extracted"} or not (isinstance(score, bool) or is_number(score)):
+            raise DataError(f"cannot use the score of item {case.id!r}", got=f"{repr(worth)[:120]} from {self.called}", need=NEED)
+        score = float(score)
+        if self.right and score not in (0.0, 1.0):
+            hint = 'metric = "mean" is for scores between'
+            raise DataError(f"cannot use the score of item {case.id!r}", got=f"{score:g} from {self.called}", need="0 or 1", hint=hint)
+        truth = written(table.get("truth", self.truth(case)), "a truth")
+        prediction = written(table.get("prediction"), "a prediction")
+        return Scored(score=score, prediction=prediction, truth=truth, extracted=bool(table.get("extracted", True)))
+
+
+def _parameters(function: Callable[..., Any], called: str) -> int:
+    need = f"{called}(answer, row) or {called}(answer, truth, row)"
+    if inspect.iscoroutinefunction(function):
+        raise UsageError("cannot use the scorer", got=f"an async function, {called}", need=f"a plain one, {need}")
+    try:
+        taken = inspect.signature(function).parameters.values()
+    except (TypeError, ValueError) as fault:
+        raise UsageError("cannot use the scorer", got=f"{called}, whose parameters cannot be known", need=need) from fault
+    places = [each for each in taken if each.kind in (each.POSITIONAL_ONLY, each.POSITIONAL_OR_KEYWORD)]
+    more = math.inf if any(each.kind is each.VAR_POSITIONAL for each in taken) else len(places)
+    least = sum(each.default is each.empty for each in places)
+    for many in (3, 2):
+        if least <= many <= more and (many == 2 or least == 3 or len(places) == 3):
+            return many
+    raise UsageError("cannot use the scorer", got=f"{called} with {len(places)} parameters", need=need)
+
+
+def function_named(text: str, where: Path) -> Callable[..., Any]:
+    """The function `pkg.mod:function`, found as Python finds it, or from the task's directory or the current one."""
+    module, _, name = text.partition(":")
+    if not all(part.isidentifier() for part in [*module.split("."), *name.split(".")]):
+        raise UsageError("cannot use the scorer", got=repr(text), need="pkg.mod:function")
+    home = where if where.is_dir() else where.parent
+    # For good, since the function may import its neighbours later; behind everything else, so that nothing is shadowed.
+    sys.path += [place for place in (str(Path.cwd()), str(home.absolute())) if place not in sys.path]
+    try:
+        found: Any = importlib.import_module(module)
+        for part in name.split("."):
+            found = getattr(found, part)
+    except Exception as fault:
+        got = f"{type(fault).__name__}: {fault}"
+        raise UsageError(f"cannot load the scorer {text!r}", got=got, need="a module that can be imported, with that function") from fault
+    if not callable(found):
+        raise UsageError(f"cannot use the scorer {text!r}", got=f"a {type(found).__name__}", need="a function")
+    return found  # type: ignore[no-any-return]
+
 
 SCORERS: dict[str, type[Scoring]] = {
     kind.name: kind

@@ -4,13 +4,192 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from functools import cache
 from typing import Any, ClassVar
 
+from steelyard.errors import UsageError
 from steelyard.evaluate.asking.asks import Case, Scored
-from steelyard.evaluate.scorers.base import Scoring, canonical, check_flags
-from steelyard.evaluate.scorers.schema import Schema, schema_of
+from steelyard.evaluate.scorers.base import Scoring, canonical, check_flags, check_keys
+from steelyard.evaluate.scorers.matching import compiled, is_in
 from steelyard.evaluate.task.template import plain
+
+NOTES = ("title", "description", "default", "examples", "$schema", "$comment", "$id", "deprecated", "readOnly", "writeOnly")
+FORMATS = ("date", "email", "ipv4", "ipv6", "uuid")  # those that every installation checks alike; email only looks for an @
+_LISTS = ("allOf", "anyOf", "oneOf", "prefixItems")
+_TABLES = ("properties", "patternProperties", "dependentSchemas", "$defs", "definitions")
+_PARTS = (
+    "items", "contains", "additionalProperties", "propertyNames", "not", "if", "then", "else", "unevaluatedItems", "unevaluatedProperties",
+)  # fmt: skip
+_OTHER = ("minContains", "maxContains", "$anchor", "$dynamicAnchor")  # known, beside those that jsonschema has a check of its own for
+_IN_PLACE = ("allOf", "anyOf", "oneOf", "not", "if", "then", "else", "dependentSchemas")  # these check the same value again
+_REFERENCES = ("$ref", "$dynamicRef")
+
+
+class Schema:
+    """A checked schema: `allows(value)` says whether a value fits.
+
+    >>> schema_of({"type": "object", "required": ["name"], "properties": {"name": {"type": "string"}}}).allows({"name": 1})
+    False
+    """
+
+    def __init__(self, raw: Mapping[str, Any]) -> None:
+        from jsonschema import FormatChecker
+        from jsonschema_specifications import REGISTRY  # the drafts themselves, as they come with the package: no URL is opened
+
+        self._validator = _validator()(raw, format_checker=FormatChecker(FORMATS), registry=REGISTRY)
+
+    def allows(self, value: Any) -> bool:
+        return bool(self._validator.is_valid(value))
+
+
+def schema_of(raw: Any) -> Schema:
+    """A schema, checked: its keywords are known, their values usable, its references there."""
+    if isinstance(raw, str):
+        try:
+            raw = json.loads(raw)
+        except ValueError as fault:
+            raise UsageError("cannot read the schema", got=f"a text that is no JSON: {fault}", need="a table, or JSON") from fault
+    if not isinstance(raw, Mapping):
+        raise UsageError("cannot read the schema", got=f"a {type(raw).__name__}", need="a table of keywords")
+    kind = _validator()
+    from jsonschema.exceptions import SchemaError
+
+    try:
+        kind.check_schema(raw)
+    except SchemaError as fault:
+        place = ".".join(["schema", *map(str, fault.absolute_path)])
+        need = "a value that JSON Schema 2020-12 allows there"
+        raise UsageError("cannot read the schema", got=f"{fault.message[:120]} at {place}", need=need) from None
+    known = (*kind.VALIDATORS, *_TABLES, *_PARTS, *_OTHER, *NOTES)
+    parts, sound = list(_walk(raw, "schema", _resolver(raw))), set[int]()
+    for place, part, resolver in parts:
+        _check(part, place, known)
+        _refuse_circles(part, resolver, (), sound)
+    if {"patternProperties", "unevaluatedProperties"} <= {key for _, part, _ in parts for key in part}:
+        got, need = "patternProperties and unevaluatedProperties", "one of them: patterns have a time limit, which the other cannot keep"
+        raise UsageError("cannot read the schema", got=got, need=need, hint="additionalProperties can be beside patterns")
+    return Schema(raw)
+
+
+def _inside(key: str, rule: Any) -> list[tuple[str, Any]]:
+    """The schemas inside a keyword, with their names there."""
+    if key in _TABLES:
+        return [(f".{name}", part) for name, part in rule.items()]
+    if key in _LISTS:
+        return [(f"[{number}]", part) for number, part in enumerate(rule)]
+    return [("", rule)] if key in _PARTS else []
+
+
+def _resolver(raw: Mapping[str, Any]) -> Any:
+    from jsonschema_specifications import REGISTRY
+    from referencing.jsonschema import DRAFT202012
+
+    root = DRAFT202012.create_resource(raw)
+    return REGISTRY.with_resource(root.id() or "", root).resolver(root.id() or "")
+
+
+def _walk(schema: Any, place: str, resolver: Any) -> Iterator[tuple[str, Mapping[str, Any], Any]]:
+    """Every schema inside a schema, where it is, and what finds its references."""
+    if not isinstance(schema, Mapping):
+        return
+    resolver = _within(schema, resolver)
+    yield place, schema, resolver
+    for key, rule in schema.items():
+        for name, part in _inside(key, rule):
+            yield from _walk(part, f"{place}.{key}{name}", resolver)
+
+
+def _within(schema: Mapping[str, Any], resolver: Any) -> Any:
+    from referencing.jsonschema import DRAFT202012
+
+    return resolver.in_subresource(DRAFT202012.create_resource(schema))
+
+
+def _check(schema: Mapping[str, Any], place: str, known: tuple[str, ...]) -> None:
+    check_keys(schema, known, f"{place} of the scorer json-schema")
+    if (asked := schema.get("format", FORMATS[0])) not in FORMATS:
+        got, need = f"format = {asked!r} at {place}", f"one of {', '.join(FORMATS)}"
+        raise UsageError("cannot read the schema", got=got, need=need, hint="a pattern can say more")
+    for pattern in (*schema.get("patternProperties", ()), *([schema["pattern"]] if "pattern" in schema else [])):
+        compiled(pattern)
+
+
+def _refuse_circles(part: Any, resolver: Any, way: tuple[int, ...], sound: set[int]) -> None:
+    """References must be there, and none may lead back to itself without going into the value: it would never end."""
+    from referencing.exceptions import Unresolvable
+
+    if not isinstance(part, Mapping) or id(part) in sound:
+        return
+    if id(part) in way:
+        raise UsageError("cannot read the schema", got="a reference that leads back to itself", need="references that end")
+    way = (*way, id(part))
+    for key in part.keys() & set(_REFERENCES):
+        try:
+            found = resolver.lookup(part[key])
+        except Unresolvable:
+            need = "a reference to a part of the schema; nothing is fetched"
+            raise UsageError("cannot read the schema", got=f"{key} = {str(part[key])[:80]!r}", need=need) from None
+        _refuse_circles(found.contents, found.resolver, way, sound)
+    for key in part.keys() & set(_IN_PLACE):
+        for _, inner in _inside(key, part[key]):
+            if isinstance(inner, Mapping):
+                _refuse_circles(inner, _within(inner, resolver), way, sound)
+    sound.add(id(part))
+
+
+# ---- the library -------------------------------------------------------------------------------------------------------
+
+
+@cache
+def _validator() -> Any:
+    """jsonschema's validator of 2020-12, with patterns that end in time, and multiples as they are written."""
+    try:
+        import jsonschema
+    except ImportError:
+        raise UsageError(
+            "cannot check answers against a schema",
+            got="no package jsonschema",
+            need="it",
+            hint='pip install "steelyard[json-schema]", or leave schema out: then any JSON is right',
+        ) from None
+
+    def fault(said: str) -> Iterator[Any]:
+        yield jsonschema.ValidationError(said)
+
+    def pattern(validator: Any, rule: str, value: Any, schema: Any) -> Iterator[Any]:
+        if isinstance(value, str) and not is_in(rule, value):
+            yield from fault("pattern")
+
+    def pattern_properties(validator: Any, rule: Mapping[str, Any], value: Any, schema: Any) -> Iterator[Any]:
+        if isinstance(value, dict):
+            for each, part in rule.items():
+                for name in value:
+                    if is_in(each, name):
+                        yield from validator.descend(value[name], part)
+
+    def additional_properties(validator: Any, rule: Any, value: Any, schema: Mapping[str, Any]) -> Iterator[Any]:
+        if isinstance(value, dict):
+            for name in value.keys() - schema.get("properties", {}).keys():
+                if not any(is_in(each, name) for each in schema.get("patternProperties", ())):
+                    yield from validator.descend(value[name], rule)
+
+    def multiple_of(validator: Any, rule: float, value: Any, schema: Any) -> Iterator[Any]:
+        if validator.is_type(value, "number"):
+            from fractions import Fraction
+
+            if Fraction(str(value)) % Fraction(str(rule)):  # as written: 0.3 is a multiple of 0.1
+                yield from fault("multipleOf")
+
+    own = {
+        "pattern": pattern,
+        "patternProperties": pattern_properties,
+        "additionalProperties": additional_properties,
+        "multipleOf": multiple_of,
+    }
+    return jsonschema.validators.extend(jsonschema.Draft202012Validator, own)
+
 
 _FENCE = re.compile(r"\A```[A-Za-z]{0,10}\r?\n(.*)```\Z", re.DOTALL)
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from steelyard.errors import DataError, UsageError
-from steelyard.evaluate.task.order import hash_order
+from steelyard.evaluate.task.cases import hash_order
 
 SHOWN, HEAD = 64, 24  # characters of an excerpt, and of the beginning in it
 

@@ -25,8 +25,7 @@ from steelyard.evaluate.scorers.base import Scoring, canonical, check_keys, is_n
 from steelyard.evaluate.scorers.catalogue import scorer_named
 from steelyard.evaluate.scorers.choice import Choice
 from steelyard.evaluate.scorers.judge import Judge
-from steelyard.evaluate.task import order
-from steelyard.evaluate.task.cases import Prompting, Shots, cases_of, features_of, shots_of
+from steelyard.evaluate.task.cases import Prompting, Shots, cases_of, features_of, shots_of, subset
 from steelyard.evaluate.task.template import Template, template_of
 from steelyard.metrics.catalogue import parse
 from steelyard.options import nearest
@@ -97,7 +96,7 @@ class Task:
 
     def ordered(self, cases: Sequence[Case]) -> list[Case]:
         """The cases to ask, in the order to ask them: hash order, the first n."""
-        return order.subset(cases, self.n, self.seed, self.strata, self.whole_groups)
+        return subset(cases, self.n, self.seed, self.strata, self.whole_groups)
 
     @property
     def protocol(self) -> dict[str, str]:

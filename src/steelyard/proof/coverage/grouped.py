@@ -8,9 +8,9 @@ import numpy as np
 import numpy.typing as npt
 
 from steelyard.estimate.measure_options import MeasureOptions
+from steelyard.estimate.row import TableTally
 from steelyard.estimate.sums_rows import mean_row
 from steelyard.estimate.table_rows import table_row
-from steelyard.estimate.table_tally import TableTally
 from steelyard.infer.intervals.proportion import proportion_interval
 from steelyard.items import Labels
 from steelyard.metrics.catalogue import parse

@@ -10,8 +10,8 @@ import numpy as np
 from steelyard.estimate.compare_options import CompareOptions
 from steelyard.estimate.measure_options import MeasureOptions
 from steelyard.estimate.paired_table import table_interval
+from steelyard.estimate.row import TableTally
 from steelyard.estimate.table_rows import table_row
-from steelyard.estimate.table_tally import TableTally
 from steelyard.metrics.base import Metric
 from steelyard.metrics.catalogue import parse
 from steelyard.proof.claims import TWO_PAGE, Band, Claim, Said, Setting

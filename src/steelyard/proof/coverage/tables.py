@@ -8,8 +8,8 @@ from functools import cache, partial
 import numpy as np
 
 from steelyard.estimate.measure_options import MeasureOptions
+from steelyard.estimate.row import TableTally
 from steelyard.estimate.table_rows import posterior_of, table_row
-from steelyard.estimate.table_tally import TableTally
 from steelyard.metrics.base import Metric
 from steelyard.metrics.catalogue import parse
 from steelyard.proof.claims import LEVEL, Band, Claim, Said, Setting

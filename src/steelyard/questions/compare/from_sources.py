@@ -2,39 +2,125 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from steelyard.errors import AmbiguityError, DataError, SourceError, SteelyardError, UsageError
-from steelyard.estimate.changed_items import TOLD, telling_items, with_context, write_flips
+from steelyard.estimate.changed_items import TOLD, item_values, telling_items, with_context, write_flips
 from steelyard.estimate.compare_options import CompareOptions
 from steelyard.estimate.comparison import finish
 from steelyard.estimate.evidence import concluded_again
-from steelyard.estimate.log_metric import own_direction, own_positive, refuse_unfinished
-from steelyard.estimate.opening import ratio_columns
+from steelyard.estimate.opening import own_direction, own_positive, ratio_columns, refuse_unfinished
 from steelyard.estimate.pair_evidence import pair_evidence, unpaired_evidence
 from steelyard.estimate.systems import SystemItems, check_names, default_metric, paired, settled, subset
-from steelyard.infer.multiplicity import adjust
+from steelyard.infer.multiplicity import adjust, fisher_combined
+from steelyard.infer.paired.signflip import sign_flip
 from steelyard.items import Items
 from steelyard.metrics.base import Metric
 from steelyard.metrics.catalogue import parse
 from steelyard.questions.compare.in_engine import compare_large, run_names
-from steelyard.questions.compare.log_systems import name_two, opened_systems, told_apart
-from steelyard.questions.compare.over_tasks import over_tasks
 from steelyard.read.engines.meeting import need_ids
 from steelyard.read.engines.tables import SqlTable
-from steelyard.read.logs.log import SeveralError
+from steelyard.read.logs.log import PARAMETERS, SeveralError
 from steelyard.read.open_source import open_source
-from steelyard.read.roles import LOG_CHOICES
+from steelyard.read.roles import LOG_CHOICES, option
 from steelyard.read.source import Source
 from steelyard.reference.run_notes import stopping_warning
 from steelyard.results.comparison import ComparedSlice, Comparison, Leaderboard
 from steelyard.tally.design import take
-from steelyard.tally.order import label_order
 from steelyard.tally.pairs import Pairs
+from steelyard.tally.spelling import label_order
+
+SYSTEMS = ("model", "prompt")  # what tells two systems of one log apart; a task or a score is another question
+
+
+def told_apart(given: Mapping[str, Any]) -> tuple[str, list[str]] | None:
+    """The one choice that has several values, and these; None if every choice has one."""
+    several = {what: list(given[what]) for what in LOG_CHOICES if isinstance(given.get(what), (list, tuple))}
+    if not several:
+        return None
+    if len(several) > 1:
+        got = " and ".join(f"{len(values)} of {option(what)}" for what, values in several.items())
+        raise UsageError("cannot tell the systems apart", got=got, need="several values of one choice", hint="leave one value of the other")
+    what, values = next(iter(several.items()))
+    if len(values) < 2 or not all(isinstance(value, str) for value in values):
+        raise UsageError(f"cannot use {option(what)}", got=repr(values), need="two names or more: baseline, candidate")
+    if len(set(values)) < len(values):
+        raise UsageError(f"cannot compare {option(what)} with itself", got=", ".join(map(repr, values)), need="each name once")
+    return what, values
+
+
+def opened_systems(
+    data: Sequence[Any], what: str, values: Sequence[str], given: Mapping[str, Any], opened: Callable[[Any, Mapping[str, Any]], Source]
+) -> list[Source]:
+    """A source per value: of the one log, or of as many logs, in order."""
+    if len(data) not in (1, len(values)):
+        got = f"{len(data)} sources and {len(values)} of {option(what)}"
+        raise UsageError("cannot tell the systems apart", got=got, need="one source, or as many sources as values")
+    places = list(data) * len(values) if len(data) == 1 else list(data)
+    sources = [opened(one, {**given, what: value}) for one, value in zip(places, values, strict=True)]
+    for source, value in zip(sources, values, strict=True):
+        if source.log is not None and len(data) == 1:
+            source.name = source.log.chosen.get(LOG_CHOICES[what], value)
+    return sources
+
+
+def name_two(mistake: SeveralError) -> AmbiguityError:
+    """A log that is compared alone: not which of its systems is meant, but which two."""
+    if mistake.choice not in SYSTEMS:
+        return mistake
+    pair = f"{PARAMETERS[mistake.choice]}={[*mistake.found[:2]]!r}"
+    hint = f"{pair} makes the first the baseline"
+    return AmbiguityError(
+        f"cannot tell which systems of one log to compare by {PARAMETERS[mistake.choice]}=", got=mistake.got, need="two", hint=hint
+    )
+
+
+def over_tasks(tasks: list[Pairs], metric: Metric, asked: CompareOptions, by: str) -> dict[str, Any]:
+    """Both answers for the values of one column as tasks, every task weighing the same.
+
+    The pooled test flips the signs of items whose difference is divided by the size of their task, so that it tests the
+    mean over tasks. Fisher combines the one-sided p-values of "the candidate is better", which must be independent.
+    """
+    better = "greater" if metric.higher_is_better else "less"
+    out: dict[str, Any] = {"by": by, "tasks": len(tasks), "alternative": better}
+    p_values = [_one_sided(task, metric, asked, better) for task in tasks]
+    known = [p for p in p_values if p is not None]
+    if len(known) == len(tasks):
+        statistic, p = fisher_combined(known)
+        out["fisher"] = {"statistic": statistic, "p_value": p}
+    pooled = _pooled(tasks, metric)
+    if pooled is not None:
+        found = sign_flip(pooled, alternative=asked.alternative, draws=asked.own.draws, seed=asked.own.seed)
+        out["pooled_sign_flip"] = {
+            "mean_difference": float(pooled.sum() / len(tasks)),
+            "alternative": asked.alternative,
+            "p_value": found.p_value,
+            "exact": found.exact,
+        }
+    return out
+
+
+def _pooled(tasks: list[Pairs], metric: Metric) -> Any:
+    """Every item's difference over the size of its task; None where items have no number of their own."""
+    if any(not task.plain or task.baseline.group is not None for task in tasks):
+        return None
+    sides = [(item_values(task.baseline, metric), item_values(task.candidate, metric)) for task in tasks]
+    if any(a is None or b is None for a, b in sides) or not metric.mean_of_items:
+        return None
+    of = metric.of_right
+    return np.concatenate([(of(b) - of(a)) / task.items for (a, b), task in zip(sides, tasks, strict=True)])
+
+
+def _one_sided(task: Pairs, metric: Metric, asked: CompareOptions, alternative: str) -> float | None:
+    quiet = asked.own.quietly()
+    try:
+        return pair_evidence(task, metric, replace(asked, own=quiet, alternative=alternative, margin=None)).test.p_value
+    except DataError:
+        return None
 
 
 def compare_sources(

@@ -11,9 +11,9 @@ from collections.abc import Collection, Sequence
 from steelyard.estimate.changed_items import with_context
 from steelyard.estimate.compare_options import CompareOptions
 from steelyard.estimate.comparison import finish, joint_evidence
-from steelyard.estimate.label_warnings import DEALT
 from steelyard.estimate.opening import refuse_numeric_truth
 from steelyard.estimate.paired_units import compare_units
+from steelyard.estimate.rows import DEALT
 from steelyard.items import Items, Labels
 from steelyard.metrics.base import Metric
 from steelyard.metrics.catalogue import parse
@@ -24,7 +24,7 @@ from steelyard.read.engines.tables import TRAVELLERS, SqlTable
 from steelyard.read.engines.units import paired_unit_sums
 from steelyard.read.source import Source
 from steelyard.results.comparison import Comparison
-from steelyard.tally.pairing import settle_pairing
+from steelyard.tally.pairs import settle_pairing
 
 LARGE = 200_000  # rows; below it, reading items costs less than a second
 

@@ -12,8 +12,7 @@ from steelyard.checks import number
 from steelyard.declared.check import OPTIONS
 from steelyard.errors import DataError, UsageError
 from steelyard.estimate.guard.number import CandidateScore, GuardOutcome, guard_floor, guard_number
-from steelyard.estimate.guard.rule import GuardRule, check_protocol, settle_rule
-from steelyard.estimate.guard.scale import refuse_fraction, warn_of_theta
+from steelyard.estimate.guard.rule import GuardRule, check_protocol, refuse_fraction, settle_rule, warn_of_theta
 from steelyard.estimate.guard.verdict import written
 from steelyard.infer.planning.power import threshold_offset
 from steelyard.options import documented, source_keywords

@@ -13,7 +13,7 @@ from steelyard.estimate.guard.sequential import StoppingPlan, found_of, refuse_o
 from steelyard.estimate.guard.source import keyed_alike, metric_of, read_run, scale_of
 from steelyard.estimate.measure_options import settle
 from steelyard.estimate.sample import Sample
-from steelyard.evaluate.task.order import hash_order
+from steelyard.evaluate.task.cases import hash_order
 from steelyard.reference import outcomes
 from steelyard.reference.entry import Entry
 from steelyard.reference.lookup import ReferenceLocation, with_outcomes

@@ -4,23 +4,165 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
 
+import numpy as np
+
 from steelyard import signature
+from steelyard.checks import within
 from steelyard.declared.history import OPTIONS
 from steelyard.errors import DataError, UsageError
 from steelyard.history.store import History
+from steelyard.infer.normal import wilson
 from steelyard.infer.series.change_point import LEAST, change_point, e_process_first, e_process_pooled
-from steelyard.infer.series.drift import cusum, cusum_run_length, deviation, self_starting, share_run_length, successive_deviation
-from steelyard.limits import within
+from steelyard.infer.series.drift import Start, cusum, cusum_run_length, deviation, self_starting, share_run_length, successive_deviation
 from steelyard.metrics.catalogue import is_share
 from steelyard.options import documented
 from steelyard.questions.history.export import every_run
 from steelyard.questions.history.history import opened
-from steelyard.questions.history.series import RunSeries, runs_text, series_of
-from steelyard.questions.history.unstable import flaky_items
-from steelyard.results.history import Drift
+from steelyard.results.history import Drift, PastRun
+
+MOST_RUNS = 2_000  # the newest of a series: the evidence takes time that grows with their square
+
+
+@dataclass(slots=True, kw_only=True)
+class RunSeries:
+    """Fresh runs of one quantity, oldest first, and the reference they began with. `values` are turned so that up is good."""
+
+    runs: list[PastRun]
+    values: list[float]
+    sign: float
+    first: Mapping[str, Any] | None
+    start: Start
+    checks: list[PastRun]
+    warnings: list[str] = field(default_factory=list)
+
+
+def series_of(found: Sequence[PastRun], task: str, model: str) -> RunSeries:
+    """The series that some runs make: of one spec, metric, scale and protocol, complete, and none of them twice."""
+    if not found:
+        raise DataError(
+            "cannot look for drift",
+            got=f"no run of {model!r} on {task!r}",
+            need="a series of runs",
+            hint="steelyard history lists what there is",
+        )
+    _refuse_mixture(found)
+    last = found[-1]
+    warnings: list[str] = []
+    same = [run for run in found if run.protocol == last.protocol]
+    if len(same) < len(found):
+        warnings.append(f"{runs_text(len(found) - len(same))} of another protocol than the newest run's left out")
+    fair = [run for run in same if run.estimate is not None and not (run.tally or {}).get("stopped")]
+    if len(fair) < len(same):
+        warnings.append(f"{runs_text(len(same) - len(fair))} that stopped by the answers left out: what stops by luck is lucky")
+    first = next((run.reference for run in same if run.reference and run.reference.get("value") is not None), None)
+    fresh, again = _fresh(fair, first)
+    if again:
+        warnings.append(
+            f"{runs_text(again)} with the very outcomes of the reference or of an earlier run left out: the same run again, "
+            "or a deterministic model; evidence adds up over fresh runs only"
+        )
+    runs = [run for run in fresh if run.command != "record"]
+    if len(runs) > MOST_RUNS:
+        warnings.append(f"the newest {MOST_RUNS:,} of {len(runs):,} runs, held against the first reference")
+        runs = runs[-MOST_RUNS:]
+    sizes = [run.n for run in runs if run.n is not None]
+    if sizes and max(sizes) > 1.5 * min(sizes):
+        warnings.append(f"runs of {min(sizes):,} to {max(sizes):,} items are taken to be equally noisy, which they are not")
+    sign = 1.0 if (runs or [last])[-1].higher_is_better else -1.0  # a record does not know
+    checks = [run for run in same if run.verdict is not None]
+    values = [sign * run.estimate for run in runs if run.estimate is not None]
+    return RunSeries(runs=runs, values=values, sign=sign, first=first, start=_start(first, sign), checks=checks, warnings=warnings)
+
+
+def _refuse_mixture(found: Sequence[PastRun]) -> None:
+    """One series is one quantity of one spec."""
+    for what, hint in (
+        ("spec", "spec={'KEY': 'VALUE'} names one; the spec is matched whole"),
+        ("metric", "metric=NAME"),
+        ("scale", "since=DATE"),
+    ):
+        seen = list(dict.fromkeys(_word(getattr(run, what)) for run in found))
+        if len(seen) > 1:
+            raise DataError(f"cannot look for drift over several {what}s", got=", ".join(seen[:5]), need=f"runs of one {what}", hint=hint)
+
+
+def _word(value: Any) -> str:
+    if isinstance(value, Mapping):
+        return ",".join(f"{key}={each}" for key, each in sorted(value.items())) or "none"
+    return str(value)
+
+
+def _fresh(runs: Sequence[PastRun], first: Mapping[str, Any] | None) -> tuple[list[PastRun], int]:
+    """The runs whose outcomes nobody had before, and how many had."""
+    seen: set[str] = set()
+    fresh = []
+    for run in runs:
+        flips = (run.tally or {}).get("flips")
+        unmoved = flips is not None and flips["baseline_only"] == flips["candidate_only"] == 0
+        as_first = unmoved and _value(run.reference) == _value(first)
+        if not as_first and (run.outcomes is None or run.outcomes not in seen):
+            fresh.append(run)
+        if run.outcomes is not None:
+            seen.add(run.outcomes)
+    return fresh, len(runs) - len(fresh)
+
+
+def _value(reference: Mapping[str, Any] | None) -> Any:
+    return None if reference is None else reference.get("value")
+
+
+def _start(first: Mapping[str, Any] | None, sign: float) -> Start:
+    if first is None:
+        return Start()
+    runs = int(first.get("runs") or 1)
+    return Start(runs=runs, mean=sign * float(first["value"]), deviation=float(first.get("sigma_run") or 0.0) if runs > 1 else 0.0)
+
+
+def runs_text(many: int) -> str:
+    return f"{many:,} run{'s' if many != 1 else ''}"
+
+
+MOST = 100  # items that are listed; the counts are of all
+
+
+def flaky_items(runs: Sequence[Mapping[str, float]], confidence_level: float = 0.95) -> dict[str, Any]:
+    """Which items had another outcome than their usual one, in how many runs, and how often they switched from run to run.
+
+    The usual outcome is the commonest (of two equally common, the larger). An item that switched once is `changed`: it went
+    over and stayed. One that switched twice or more is `flaky`: nothing but chance differs between runs of one series.
+    """
+    ids = sorted(set().union(*runs)) if runs else []
+    listed: list[dict[str, Any]] = []
+    flaky, changed, shares = 0, 0, []
+    for id_ in ids:
+        seen = np.array([run[id_] for run in runs if id_ in run])
+        if len(seen) < 2 or (seen == seen[0]).all():
+            shares.append(0.0)
+            continue
+        values, counts = np.unique(seen, return_counts=True)
+        usual = float(values[len(counts) - 1 - int(np.argmax(counts[::-1]))])
+        odd, switches = int((seen != usual).sum()), int((np.diff(seen) != 0).sum())
+        kind = "changed" if switches == 1 else "flaky"
+        flaky, changed = flaky + (kind == "flaky"), changed + (kind == "changed")
+        low, high = wilson(odd, len(seen), confidence_level)
+        shares.append(odd / len(seen))
+        row = {"id": id_, "kind": kind, "runs": len(seen), "flips": odd, "share": odd / len(seen), "low": low, "high": high}
+        listed.append({**row, "switches": switches, "usual": usual, "last": float(seen[-1])})
+    listed.sort(key=lambda row: (row["kind"] != "flaky", -row["share"], -row["switches"], row["id"]))
+    return {
+        "runs": len(runs),
+        "items": len(ids),
+        "flaky": flaky,
+        "changed": changed,
+        "share": float(np.mean(shares)) if shares else None,
+        "confidence_level": confidence_level,
+        "listed": listed[:MOST],
+    }
+
 
 MOST_WITH_ITEMS = 200
 TAU = 1.0  # the fall that is expected, in deviations, should there be one

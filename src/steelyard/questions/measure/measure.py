@@ -7,10 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 from steelyard.declared.measure import OPTIONS
 from steelyard.errors import UsageError
-from steelyard.estimate.label_warnings import SINGLETONS, mostly_singletons, warn_about_labels
 from steelyard.estimate.measure_options import MeasureOptions, refuse_item_options, settle, slice_names
-from steelyard.estimate.rows import rows_of_table, sign
-from steelyard.estimate.table_tally import TableTally
+from steelyard.estimate.row import TableTally
+from steelyard.estimate.rows import SINGLETONS, mostly_singletons, rows_of_table, sign, warn_about_labels
 from steelyard.metrics.base import Metric
 from steelyard.metrics.catalogue import parse, usual_of_counts
 from steelyard.options import documented, source_keywords

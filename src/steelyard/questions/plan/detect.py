@@ -6,16 +6,189 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
+from steelyard import signature
 from steelyard.checks import error_rate, number, probability, whole
 from steelyard.declared.plan_detect import OPTIONS
 from steelyard.errors import UsageError
+from steelyard.infer.planning import power
 from steelyard.options import documented, source_keywords
-from steelyard.questions.plan import detect_around as around
-from steelyard.questions.plan.attainable import reach
 from steelyard.questions.plan.given_variance import DESIGN_OPTIONS, SPREADS, given_spread
-from steelyard.questions.plan.solve import PowerQuestion, solve
+from steelyard.questions.plan.solve import PowerQuestion, drops, solve
 from steelyard.questions.plan.variance import ItemVariance
-from steelyard.results.plan import Plan
+from steelyard.results.plan import Curve, Plan
+
+
+def reach(wanted: PowerQuestion, spread: ItemVariance, available: int, n: int | None, at_most: float | None) -> dict[str, Any]:
+    """reachable, the drop that all items find, and sentences on what else could: pairing, repeats, a larger set."""
+    out: dict[str, Any] = {"theta_at_available": at_most, "reachable": n is not None and n <= available, "reach": []}
+    if out["reachable"] or wanted.theta is None or n is None:
+        return out
+    does = "finds" if wanted.goal == "detect" else "rules out"
+    every = f"no {wanted.word} at all" if at_most is None else f"a {wanted.word} of {at_most:.4g}"
+    first = f"No number of items of this data set {does} a {wanted.word} of {wanted.theta:g}: all {available:,} {does.rstrip('s')} {every}."
+    if wanted.goal == "rule-out":
+        first = first.replace(f"{available:,} rules out", f"{available:,} rule out")
+    out["reach"] = [first, f"A larger set would: {n:,} items.", *_pairing(wanted, spread, available), *_repeats(wanted, spread, available)]
+    return out
+
+
+def _pairing(wanted: PowerQuestion, spread: ItemVariance, available: int) -> list[str]:
+    """How alike two runs must be, item by item, for pairing to reach theta."""
+    if spread.kind != "sigma":
+        return []
+    assert wanted.theta is not None
+    unit = (spread.design_effect / available) ** 0.5  # groups cost a paired run as much
+    largest = wanted.theta / power.minimum_detectable(unit, wanted.alpha, wanted.beta, wanted.two_sided)
+    correlation = 1 - largest * largest / (2 * spread.value * spread.value)
+    return [
+        f"Pairing with the recorded items would, if the per-item differences have a standard deviation of at most {largest:.4g} "
+        f"(a correlation of {max(0.0, correlation):.2f} or more)."
+    ]
+
+
+def _repeats(wanted: PowerQuestion, spread: ItemVariance, available: int) -> list[str]:
+    """Repeats average the noise within items away, never the differences between items."""
+    if spread.kind != "sd" or max(spread.within) == 0:
+        return ["Repeats of the same items would not: they leave the differences between items as they are."] if spread.kind == "sd" else []
+    assert wanted.theta is not None
+    largest = wanted.theta / power.minimum_detectable(available**-0.5, wanted.alpha, wanted.beta, wanted.two_sided)
+    left = largest * largest / spread.design_effect - spread.value * spread.value
+    if left <= 0:
+        return ["Repeats would not: the differences between items alone are too large."]
+    answers = -int(-sum(w * w for w in spread.within) / left // 1)
+    return [f"Repeats would: {max(answers, 1)} answers to each item on both sides."]
+
+
+SMALLEST_STEP, ROWS = 32, 10
+POINTS = 25
+
+
+def sensitivity(wanted: PowerQuestion, spread: ItemVariance) -> tuple[Mapping[str, Any], ...]:
+    """The number that was asked for, if the spread is another: what a plan with that spread would answer."""
+    rows = []
+    for words, other in spread.others():
+        if wanted.theta is not None and wanted.theta > other.largest(wanted.goal):
+            continue
+        try:
+            rows.append({"if": words, wanted.found: solve(wanted, other)[wanted.found]})
+        except UsageError:
+            rows.append({"if": words, wanted.found: None})
+    return tuple(rows)
+
+
+def sizes(n: int) -> list[int]:
+    """The doubling steps of the accuracy suite's table, 32 items up, and n itself.
+
+    >>> sizes(3435)
+    [32, 64, 128, 256, 512, 1024, 2048, 3435, 4096, 8192]
+    """
+    steps = [SMALLEST_STEP]
+    while steps[-1] < 2 * n:
+        steps.append(2 * steps[-1])
+    return sorted({*steps[-ROWS + 1 :], n})
+
+
+def steps(wanted: PowerQuestion, spread: ItemVariance, n: int | None, found: Mapping[int, float | None]) -> tuple[Mapping[str, Any], ...]:
+    """theta and threshold for the sizes around the answer, at the alpha and beta that were asked for: as a plan with that n says them."""
+    if n is None:
+        return ()
+    return tuple(
+        {"n": size, "theta": found[size], "threshold": threshold_at(wanted, spread, size, found[size], wanted.alpha)} for size in sizes(n)
+    )
+
+
+def found_by(wanted: PowerQuestion, spread: ItemVariance, n: int | None) -> dict[int, float | None]:
+    """The drops that n items find, and the sizes of the steps and of the curve around it: by the very method of the headline."""
+    return {} if n is None else drops(wanted, spread, sorted({n, *sizes(n), *places(n)}))
+
+
+def threshold_at(wanted: PowerQuestion, spread: ItemVariance, n: int | None, theta: float | None, alpha: float) -> float | None:
+    """From the reference to the score that is significant; None where no drop is found."""
+    return None if n is None or theta is None else wanted.offset(spread.error(wanted.goal, n, theta), alpha)
+
+
+def places(n: int) -> list[int]:
+    """Where the curve is drawn: from a sixteenth to sixteen times n."""
+    return sorted({max(1, round(n * 16 ** (2 * i / (POINTS - 1) - 1))) for i in range(POINTS)})
+
+
+def curve(wanted: PowerQuestion, n: int | None, theta: float | None, found: Mapping[int, float | None]) -> Curve | None:
+    """theta against n."""
+    if n is None:
+        return None
+    kept = [(float(x), y) for x in places(n) if (y := found[x]) is not None]
+    if len(kept) < 2:
+        return None
+    return Curve(
+        x_label="items",
+        y_label=f"{wanted.word} {'found' if wanted.goal == 'detect' else 'ruled out'}",
+        x=tuple(x for x, _ in kept),
+        y=tuple(y for _, y in kept),
+        goal=wanted.theta,
+        mark=None if theta is None else (float(n), theta),
+    )
+
+
+# ---- words ---------------------------------------------------------------------------------------------------------------
+
+
+def conclusion_of(wanted: PowerQuestion, solved: Mapping[str, Any], spread: ItemVariance, error: float | None) -> str:
+    n, theta, alpha, power = solved["n"], solved["theta"], solved["alpha"], 1 - solved["beta"]
+    if theta is None:
+        return f"{many(n)} cannot find any {wanted.word} with power {1 - wanted.beta:g} at alpha {alpha:g}."
+    side = "two-sided" if wanted.two_sided else "one-sided"
+    beside = f" ({solved['n_formula']:,} by the normal formula)" if "n_formula" in solved else ""
+    size = f"{many(n)}{beside}" + (" in each run" if spread.kind == "sigma" and spread.n_reference is None and spread.ratio == 1 else "")
+    if wanted.goal == "rule-out":
+        told = f"{size} rule out a {wanted.word} of {theta:.4g} with probability {power:.3g}"
+        return f"{told} when nothing has changed (alpha {alpha:.3g}, {side})."
+    told = f"{size} find a {wanted.word} of {theta:.4g} with power {power:.3g} (alpha {alpha:.3g}, {side})"
+    if error is None or wanted.two_sided:
+        return f"{told}."
+    offset = wanted.offset(error, alpha)
+    way = "below" if offset < 0 else "above"
+    return f"{told}; a score more than {abs(offset):.4g} {way} the reference is significant." if offset else f"{told}."
+
+
+def many(n: int) -> str:
+    """So many items, in words that fit the number.
+
+    >>> many(1), many(2459)
+    ('1 item', '2,459 items')
+    """
+    return f"{n:,} item{'' if n == 1 else 's'}"
+
+
+def assumed(wanted: PowerQuestion, spread: ItemVariance) -> str:
+    groups = f"; items come in groups, design effect {spread.design_effect:.3g}" if spread.design_effect != 1 else "; items independent"
+    reference = f"; a reference of {spread.n_reference:,} items" if spread.n_reference is not None else ""
+    if spread.ratio != 1:
+        reference = f"; {spread.ratio:g} reference items for each new one"
+    answers = ""
+    if max(spread.answers) > 1:
+        answers = f"; {spread.answers[0]} and {spread.answers[1]} answers to each item, standard deviation {spread.within[1]:g} within it"
+    words = spread.words.replace("when the drop is there", "with nothing changed") if wanted.goal == "rule-out" else spread.words
+    return f"{words}{groups}{reference}{answers}."
+
+
+def sign(wanted: PowerQuestion, spread: ItemVariance) -> str:
+    facts: dict[str, object] = {
+        "goal": wanted.goal,
+        "n": wanted.n,
+        "alternative": wanted.alternative,
+        "alpha": None if wanted.found == "alpha" else wanted.alpha,
+        "beta": None if wanted.found == "power" else wanted.beta,
+        "theta": wanted.theta,
+        spread.name: spread.expected if spread.expected is not None else spread.value,
+        "ratio": None if spread.ratio == 1 else spread.ratio,
+        "design_effect": None if spread.design_effect == 1 else spread.design_effect,
+        "n_reference": spread.n_reference,
+        "answers": None if max(spread.answers) == 1 else spread.answers,
+        "within": None if max(spread.within) == 0 else spread.within,
+        "pilot": spread.details.get("pilot_n"),
+    }
+    return signature.write(facts)
+
 
 ALTERNATIVES = ("less", "greater", "two-sided")
 GOALS = ("detect", "rule-out")
@@ -138,7 +311,7 @@ def _planned(wanted: PowerQuestion, spread: ItemVariance, available: int | None)
     n, theta, alpha, beta = solved["n"], solved["theta"], solved["alpha"], solved["beta"]
     design = spread.design(wanted.goal)
     # A whole number of items finds a little less than theta. The threshold is that of n items, as a plan that begins with n says it.
-    found = around.found_by(wanted, spread, n)
+    found = found_by(wanted, spread, n)
     at = theta if wanted.found != "n" or n is None or found[n] is None else found[n]
     error = spread.error(wanted.goal, n, at) if n is not None and at is not None else None
     details: dict[str, Any] = {
@@ -164,7 +337,7 @@ def _planned(wanted: PowerQuestion, spread: ItemVariance, available: int | None)
     if max(spread.answers) > 1 and n is not None:
         details |= {"answers": list(spread.answers), "calls": n * sum(spread.answers)}
     words = [*wanted.warnings, *spread.warnings, *_doubts(wanted, solved, spread)]
-    conclusion = around.conclusion(wanted, solved, spread, error)
+    conclusion = conclusion_of(wanted, solved, spread, error)
     if available is not None:
         most = solve(replace(wanted, found="theta", n=available, theta=None), spread)["theta"]
         details |= {"available": available, **reach(wanted, spread, available, n, most)}
@@ -177,18 +350,18 @@ def _planned(wanted: PowerQuestion, spread: ItemVariance, available: int | None)
         n_first=solved.get("n_first"),
         n_stable=solved.get("n_stable"),
         theta=theta,
-        threshold_offset=around.threshold_at(wanted, spread, n, at, alpha),
+        threshold_offset=threshold_at(wanted, spread, n, at, alpha),
         alpha=alpha,
         beta=beta,
         power=1 - beta,
         conclusion=conclusion,
-        assumed=around.assumed(wanted, spread),
-        sensitivity=around.sensitivity(wanted, spread),
-        steps=around.steps(wanted, spread, n, found),
-        curve=around.curve(wanted, n, theta, found),
+        assumed=assumed(wanted, spread),
+        sensitivity=sensitivity(wanted, spread),
+        steps=steps(wanted, spread, n, found),
+        curve=curve(wanted, n, theta, found),
         details=details,
         warnings=tuple(words),
-        signature=around.sign(wanted, spread),
+        signature=sign(wanted, spread),
     )
 
 

@@ -9,8 +9,7 @@ from typing import Any
 import numpy as np
 
 from steelyard.errors import DataError, SteelyardError, UsageError
-from steelyard.estimate.guard.rule import settle_rule
-from steelyard.estimate.guard.scale import unit_of
+from steelyard.estimate.guard.rule import settle_rule, unit_of
 from steelyard.estimate.guard.source import within_unit
 from steelyard.items import Items
 from steelyard.metrics.base import Metric

@@ -12,8 +12,7 @@ from steelyard.options import documented, nearest_few
 from steelyard.questions.references.listing import Where, plural, shown_path, signed_spec
 from steelyard.reference.changes import TORN, Change, followed
 from steelyard.reference.entry import Entry
-from steelyard.reference.lookup import ReferenceLocation, load, locate
-from steelyard.reference.matching import NoReferenceError
+from steelyard.reference.lookup import NoReferenceError, ReferenceLocation, load, locate
 from steelyard.reference.names import canonical_spec, history_path
 from steelyard.reference.writing import read_history, unfinished
 from steelyard.results.references import ReferenceHistory

@@ -2,23 +2,281 @@
 
 from __future__ import annotations
 
+import contextlib
+import math
 import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import UTC, date, datetime
+from itertools import pairwise
 from pathlib import Path
+from typing import Any
 
 from steelyard import signature
 from steelyard.declared.references import LINT
 from steelyard.errors import SourceError, SteelyardError
+from steelyard.metrics.base import Metric
+from steelyard.metrics.catalogue import find, parse
 from steelyard.options import did_you_mean, documented
-from steelyard.questions.references.lint_history import check_history
-from steelyard.questions.references.lint_items import check_items
-from steelyard.questions.references.lint_readers import check_readers
-from steelyard.questions.references.lint_twins import check_twins
-from steelyard.questions.references.lint_values import LintedFile, check_values
+from steelyard.questions.references.detectable import gate_of
+from steelyard.questions.references.history import chronicles, edited, unfinished_note
+from steelyard.questions.references.lint_values import LintedFile, check_values, half_digit, raw_values
 from steelyard.questions.references.listing import Where, is_task, plural, shown_path, tasks_there
+from steelyard.reference.changes import TORN, followed
 from steelyard.reference.config import Config, find_config
-from steelyard.reference.lookup import load, locate
+from steelyard.reference.entry import Entry
+from steelyard.reference.lookup import duplicates, load, locate
+from steelyard.reference.names import canonical_spec, history_path, intent_path, items_directory
+from steelyard.reference.strict_yaml import MappingNode, Node, ScalarNode, SequenceNode
+from steelyard.reference.writing import read_history
 from steelyard.results.references import LEVELS, Finding, Lint
+
+SEVERAL = 3  # changes in one direction that are a habit; two are noted
+
+
+def check_history(desk: LintedFile) -> None:
+    """Ratchets, values changed by hand, and changes that a killed process left unfinished."""
+    for sentence in unfinished_note(desk.place):
+        desk.say("warning", "unfinished", sentence, file=shown_path(intent_path(desk.place.directory, desk.place.task)))
+    try:
+        path = history_path(desk.place.directory, desk.place.task)
+        changes = followed(read_history(desk.place))
+    except SteelyardError as fault:
+        desk.say("error", "history", str(fault))
+        return
+    if any(change.action == TORN for change in changes):
+        desk.say("warning", "history", "a line was cut short, by a crash or a full disk", file=shown_path(path))
+    entries = {(entry.model, canonical_spec(entry.spec)): entry for entry in reversed(desk.file.entries)}
+    for series in chronicles((change for change in changes if change.action != TORN), entries.values()):
+        entry = entries.get((series["model"], canonical_spec(series["spec"])))
+        if entry is not None:
+            if edited(series):
+                sentence = f"{series['on_file']:g}, but the history ends with {series['last']:g}: changed by hand, and nobody said why"
+                desk.say("warning", "edited", sentence, entry)
+            _ratchet(desk, entry, series)
+
+
+def _ratchet(desk: LintedFile, entry: Entry, series: Mapping[str, Any]) -> None:
+    """The last changes that went one way. Down, each small loss becomes the new normal; up, each lucky run does."""
+    values = [*series["values"]]
+    if series["on_file"] is not None and values and values[-1] != series["on_file"]:
+        values.append(series["on_file"])
+    same = one_way(values)
+    if same < 2:
+        return
+    first, last = values[-1 - same], values[-1]
+    rule, gate = gate_of(entry, desk.place.defaults)
+    worse = (last < first) == (rule is None or rule.higher_is_better)
+    total = last - first
+    beyond = gate.finds is not None and abs(total) > gate.finds
+    level = "warning" if same >= SEVERAL or beyond else "note"
+    said = f"moved {'down' if last < first else 'up'} {same} times in a row, {first:g} to {last:g}, together {total:+.4g}"
+    if beyond:
+        said += f", more than the {gate.finds:.4g} that one check would find"
+    desk.say(level, "ratchet", f"{said}: {'every loss became the new normal' if worse else 'every lucky run became the bar'}", entry)
+
+
+def one_way(values: Sequence[float]) -> int:
+    """How many of the last changes went the same way; changes to the same value do not count.
+
+    >>> one_way([26.48, 26.0, 25.8]), one_way([80.0, 81.0, 80.5]), one_way([5.0])
+    (2, 1, 0)
+    """
+    steps = [later - earlier for earlier, later in pairwise(values) if later != earlier]
+    count = 0
+    for step in reversed(steps):
+        if (step > 0) != (steps[-1] > 0):
+            break
+        count += 1
+    return count
+
+
+def check_items(desk: LintedFile) -> None:
+    """Every entry's outcomes against its entry, and the files that no entry needs."""
+    for entry, raw in zip(desk.file.entries, raw_values(desk.file), strict=True):
+        if entry.items is not None:
+            _outcomes(desk, entry, raw)
+        elif entry.items_hash is not None:
+            desk.say("error", "items", "an items_hash, but no items: the next run cannot be paired", entry)
+    _orphans(desk)
+
+
+def _outcomes(desk: LintedFile, entry: Entry, raw: str) -> None:
+    from steelyard.reference import outcomes  # NumPy: only where there are items
+
+    try:
+        kept = outcomes.load(desk.place.directory, desk.place.task, str(entry.items))
+    except SteelyardError as fault:
+        desk.say("error", "items", f"its item outcomes cannot be used: {fault}", entry)
+        return
+    if entry.num_samples is not None and entry.num_samples != kept.n:
+        desk.say("error", "items", f"num_samples {entry.num_samples:,}, but outcomes of {kept.n:,} items", entry)
+    if entry.items_hash is not None and entry.items_hash != kept.items_hash:
+        desk.say("error", "items", "the items_hash is not that of the items in its file: they are other items", entry)
+    if entry.runs is not None and entry.runs != len(kept.runs):
+        desk.say("error", "items", f"runs {entry.runs}, but outcomes of {len(kept.runs)}", entry)
+    _value(desk, entry, raw, kept)
+
+
+def _value(desk: LintedFile, entry: Entry, raw: str, kept: Any) -> None:
+    """The value against what its own items give: a value that was lifted or lowered by hand no longer fits."""
+    metric = entry.metric or desk.place.defaults.metric or entry.value_key
+    if entry.value is None or (known := find(metric)) is None or not known.scored or kept.runs[0].score is None:
+        return
+    unit = 100.0 if (entry.scale or desk.place.defaults.scale) == "percent" else 1.0
+    pooled, by_run = _estimates(kept, known)
+    slack = half_digit(raw, entry.value) + 1e-9 * max(unit, abs(entry.value))
+    if math.isclose(entry.value, unit * pooled, abs_tol=slack):
+        return
+    best = [i for i, share in enumerate(by_run, 1) if len(by_run) > 1 and math.isclose(entry.value, unit * share, abs_tol=slack)]
+    if best:
+        which = "the highest" if max(by_run) in (by_run[i - 1] for i in best) else "the lowest" if best[0] == _lowest(by_run) else "one"
+        what = f"{entry.value_key} {raw} is {which} of {len(by_run)} runs, not their mean {unit * pooled:.6g}"
+        desk.say("warning", "one-of-runs", f"{what}: the reference is luck", entry)
+    else:
+        desk.say("error", "value", f"{entry.value_key} {raw}, but its items give {unit * pooled:.6g}: changed by hand", entry)
+
+
+def _lowest(by_run: list[float]) -> int:
+    return 1 + by_run.index(min(by_run))
+
+
+def _estimates(kept: Any, metric: Metric) -> tuple[float, list[float]]:
+    """The pooled value as `record` computes it, and that of each run."""
+    import numpy as np
+
+    from steelyard.estimate.measure_options import settle
+    from steelyard.estimate.rows import rows_of_sample
+    from steelyard.estimate.sample import Sample
+    from steelyard.reference.outcomes import to_items
+
+    settings = settle()
+    (row,) = rows_of_sample([parse("mean")], Sample(to_items(kept), settings), settings)
+    of = metric.of_right
+    return of(float(row.estimate or 0.0)), [of(float(np.nanmean(run.score))) for run in kept.runs]
+
+
+def _orphans(desk: LintedFile) -> None:
+    from steelyard.reference.outcomes import outcomes_header
+
+    try:
+        folder = items_directory(desk.place.directory, desk.place.task)
+    except SteelyardError as fault:
+        desk.say("error", "items", str(fault))
+        return
+    named = {Path(entry.items).name for entry in desk.file.entries if entry.items}
+    used, readable = set(), True
+    for path in sorted(folder.glob("*.outcomes")):
+        if path.name not in named:
+            desk.say("warning", "orphan", "item outcomes that no entry refers to", file=shown_path(path))
+        header: dict[str, Any] | None = None
+        with contextlib.suppress(OSError, ValueError):
+            header = outcomes_header(path.read_bytes())
+        readable = readable and header is not None
+        used.add(f"{str((header or {}).get('items', ''))[:12]}.items")
+    for path in sorted(folder.glob("*.items")) if readable else ():
+        if path.name not in used:
+            desk.say("warning", "orphan", "items that no outcomes refer to", file=shown_path(path))
+
+
+KINDS = {"bool": "true or false", "int": "a number", "float": "a number", "null": "nothing", "timestamp": "a date", "str": "a text"}
+SHOWN = 5
+
+
+def check_readers(desk: LintedFile) -> None:
+    """Keys and values that PyYAML, and with it most programs, would read as another value than we do.
+
+    Dates that version 0.1.0 wrote behind `recorded` are noted; all else is a warning, since a program would look for another
+    model, or find none.
+    """
+    dates: list[tuple[ScalarNode, str]] = []
+    others: list[tuple[ScalarNode, str]] = []
+    for name, leaf in _leaves(desk.file.root):
+        other = _other_kind(leaf, desk.file.text)
+        if other is not None:
+            (dates if name == "recorded" and other == "a date" else others).append((leaf, other))
+    for level, found in (("note", dates), ("warning", others)):
+        if found:
+            shown = "; ".join(f"line {leaf.line}: {leaf.raw} is {kind}" for leaf, kind in found[:SHOWN])
+            more = f"; and {len(found) - SHOWN:,} more" if len(found) > SHOWN else ""
+            texts = "1 text is" if len(found) == 1 else f"{len(found):,} texts are"
+            desk.say(level, "yaml", f'{texts} something else for other YAML readers ({shown}{more}): write "{found[0][0].raw}" in quotes')
+
+
+def _leaves(node: Node, name: str = "") -> list[tuple[str, ScalarNode]]:
+    """Keys and values, each with the key that it is or stands behind."""
+    if isinstance(node, ScalarNode):
+        return [(name, node)]
+    if isinstance(node, SequenceNode):
+        return [leaf for item in node.items for leaf in _leaves(item, name)]
+    out = []
+    for key, value in node.pairs if isinstance(node, MappingNode) else ():
+        out += [(str(key.value), key), *_leaves(value, str(key.value))]
+    return out
+
+
+def _other_kind(leaf: ScalarNode, text: str) -> str | None:
+    """What PyYAML takes a plain scalar for, if that is not what we do."""
+    from yaml.nodes import ScalarNode as Scalar
+    from yaml.resolver import Resolver
+
+    if text[leaf.start : leaf.start + 1] in ('"', "'", "|", ">"):
+        return None
+    tag = str(Resolver().resolve(Scalar, leaf.raw, (True, False)))
+    there = KINDS.get(tag.rpartition(":")[2], "something else")
+    here = KINDS[{"NoneType": "null"}.get(type(leaf.value).__name__, type(leaf.value).__name__)]
+    return there if there != here else None
+
+
+# Spec keys that TensorRT-LLM's own matching never looks at.
+UNSEEN_THERE = ("mtp_enabled", "max_draft_len")
+
+
+def check_twins(desk: LintedFile) -> None:
+    """Duplicates, rows shadowed elsewhere, and names that differ in their case alone."""
+    _twins(desk)
+    _spelling(desk)
+
+
+def _twins(desk: LintedFile) -> None:
+    for first, *others in duplicates(desk.file.entries):
+        for other in others:
+            alike = (other.value, other.threshold) == (first.value, first.threshold)
+            level, code = ("warning", "duplicate") if alike else ("error", "ambiguous")
+            then = "says the same" if alike else f"says {_number(first)}, this one {_number(other)}: a check cannot choose"
+            desk.say(level, code, f"shadowed: line {first.line} has the same spec and {then}", other)
+    for first, other in _pairs(desk.file.entries, lambda entry: canonical_spec(_seen_there(entry.spec))):
+        told = [key for key in UNSEEN_THERE if first.spec.get(key) != other.spec.get(key)]
+        if told:
+            blind = f"which does not look at {' and '.join(told)} and takes line {first.line}"
+            desk.say("warning", "shadowed", f"shadowed in TensorRT-LLM, {blind}; here the two differ", other)
+
+
+def _spelling(desk: LintedFile) -> None:
+    """Texts that differ in their case alone: two references, and one of them is never met."""
+    for first, other in _pairs(desk.file.entries, lambda entry: canonical_spec(entry.spec).casefold()):
+        if canonical_spec(first.spec) != canonical_spec(other.spec):
+            desk.say("warning", "spelling", f"the spec differs from that of line {first.line} in upper and lower case alone", other)
+    names: dict[str, str] = {}
+    for entry in desk.file.entries:
+        known = names.setdefault(entry.model.casefold(), entry.model)
+        if known != entry.model:
+            desk.say("warning", "spelling", f"the model differs from {known!r} in upper and lower case alone", entry)
+            names[entry.model.casefold()] = entry.model
+
+
+def _pairs(entries: Iterable[Entry], key: Callable[[Entry], str]) -> list[tuple[Entry, Entry]]:
+    """Every later entry of a model with the first that has the same key."""
+    first: dict[tuple[str, str], Entry] = {}
+    return [(there, entry) for entry in entries if (there := first.setdefault((entry.model, key(entry)), entry)) is not entry]
+
+
+def _seen_there(spec: Mapping[str, Any]) -> dict[str, Any]:
+    return {key: value for key, value in spec.items() if key not in UNSEEN_THERE}
+
+
+def _number(entry: Entry) -> str:
+    return f"threshold {entry.threshold:g}" if entry.value is None and entry.threshold is not None else f"{entry.value:g}"
+
 
 ENDINGS = (".items", ".history.jsonl", ".unfinished.json")
 

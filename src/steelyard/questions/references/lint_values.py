@@ -17,9 +17,9 @@ from steelyard.questions.references.detectable import Detectable, gate_of
 from steelyard.reference.config import Policy
 from steelyard.reference.entry import ENOUGH_RUNS, PLAIN_KEY, Entry
 from steelyard.reference.lookup import ReferenceLocation
+from steelyard.reference.strict_yaml import MappingNode, ScalarNode, SequenceNode
 from steelyard.reference.suite_tasks import TRTLLM
 from steelyard.reference.task_file import TaskFile
-from steelyard.reference.yaml_tree import MappingNode, ScalarNode, SequenceNode
 from steelyard.results.references import Finding
 
 PROVENANCE = ("recorded", "by", "commit", "reason")

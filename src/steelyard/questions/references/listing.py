@@ -14,8 +14,7 @@ from steelyard.options import documented, nearest_few
 from steelyard.questions.references.detectable import gate_of, sources
 from steelyard.reference.config import find_config
 from steelyard.reference.entry import Entry
-from steelyard.reference.lookup import ReferenceLocation, load, locate, matched
-from steelyard.reference.matching import Agreement, NoReferenceError, explain
+from steelyard.reference.lookup import Agreement, NoReferenceError, ReferenceLocation, explain, load, locate, matched
 from steelyard.reference.names import check_spec, check_task
 from steelyard.reference.task_file import TaskFile
 from steelyard.results.references import Listing, ReferenceDetail

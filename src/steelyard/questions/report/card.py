@@ -9,7 +9,7 @@ from typing import Any
 
 from steelyard.atomic import read_if_there, write_atomic
 from steelyard.errors import DataError, SourceError, UsageError
-from steelyard.estimate.standard_errors import with_standard_errors
+from steelyard.estimate.row import with_standard_errors
 from steelyard.options import documented
 from steelyard.reference import card_page, front_matter
 from steelyard.reference.entry_text import Splice
@@ -233,7 +233,7 @@ def write_google_card(path: Path, told: CardDetails) -> Written:
 
 
 def _json_object(text: str, shown: str) -> Mapping[str, Any]:
-    from steelyard.read.files.strict_json import strict_decoder
+    from steelyard.read.files.jsons import strict_decoder
 
     try:
         found = strict_decoder().decode(text)

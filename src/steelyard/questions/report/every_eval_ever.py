@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from steelyard.errors import DataError, UsageError
 from steelyard.estimate.measure_options import slice_names
-from steelyard.estimate.standard_errors import with_standard_errors
+from steelyard.estimate.row import with_standard_errors
 from steelyard.metrics.catalogue import is_share
 from steelyard.options import documented, nearest
 from steelyard.questions.measure.measure import measure

@@ -21,7 +21,7 @@ from steelyard.questions.compare.compare import compare
 from steelyard.questions.guard.check import check
 from steelyard.questions.measure.measure import measure
 from steelyard.questions.run.baseline import NOBODY, comparable
-from steelyard.questions.run.monitor import LEVEL, UntilDecided, UntilNarrow
+from steelyard.questions.run.session import LEVEL, UntilDecided, UntilNarrow
 from steelyard.read.open_source import open_source
 from steelyard.read.source import Source
 from steelyard.reference.run_notes import RunNotes, journal_path, rows_paths, write_run

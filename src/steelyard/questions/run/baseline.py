@@ -12,8 +12,7 @@ import numpy as np
 
 from steelyard.errors import DataError, UsageError
 from steelyard.estimate.changed_items import item_values
-from steelyard.estimate.guard.rule import GuardRule, check_protocol, settle_rule
-from steelyard.estimate.guard.scale import unit_of
+from steelyard.estimate.guard.rule import GuardRule, check_protocol, settle_rule, unit_of
 from steelyard.estimate.guard.sequential import StoppingPlan, means_of
 from steelyard.estimate.guard.source import keyed_alike, refuse_other_contents, scale_of
 from steelyard.estimate.systems import SystemItems
@@ -27,8 +26,7 @@ from steelyard.questions.run.task import Prepared
 from steelyard.read.columns import as_column
 from steelyard.reference import outcomes
 from steelyard.reference.entry import Entry
-from steelyard.reference.lookup import ReferenceLocation, load, locate, matched, with_outcomes
-from steelyard.reference.matching import NoReferenceError
+from steelyard.reference.lookup import NoReferenceError, ReferenceLocation, load, locate, matched, with_outcomes
 
 NOBODY = "none"  # --against none: measure only
 

@@ -21,7 +21,7 @@ from steelyard.read.engines import memory as allowance
 from steelyard.read.engines.dialects import DUCKDB
 
 if TYPE_CHECKING:
-    from steelyard.read.files.opened import Opened
+    from steelyard.read.files.paths import Opened
 
 _INTEGER = frozenset({"TINYINT", "SMALLINT", "INTEGER", "BIGINT", "UTINYINT", "USMALLINT", "UINTEGER", "UBIGINT"})
 _RAW = frozenset({*_INTEGER, "BOOLEAN", "FLOAT", "DOUBLE", "VARCHAR"})

@@ -15,7 +15,7 @@ from steelyard.read.engines import portable
 from steelyard.read.engines.joining import EXAMPLES, FEW, OUTCOME, Meeting, only_right_or_wrong
 from steelyard.read.engines.tables import TRAVELLERS, SqlTable, plain_value
 from steelyard.read.source import Source
-from steelyard.tally.pairing import PairingReport
+from steelyard.tally.pairs import PairingReport
 
 _NO_IDS = ("float", "mixed", "printed", "other")
 

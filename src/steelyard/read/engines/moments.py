@@ -15,7 +15,7 @@ from steelyard.read.engines.dialects import most_buckets
 from steelyard.read.engines.meeting import Pair
 from steelyard.read.engines.tables import TRAVELLERS, SqlTable
 from steelyard.read.source import Source
-from steelyard.tally.pairing import PairingReport
+from steelyard.tally.pairs import PairingReport
 from steelyard.tally.sums import Sums
 
 

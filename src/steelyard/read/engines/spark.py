@@ -5,18 +5,145 @@ from __future__ import annotations
 import contextlib
 import os
 import re
+import socket
 import uuid
-from collections.abc import Mapping, Sequence
+import warnings
+from collections.abc import Iterator, Mapping, Sequence
+from importlib import import_module
 from typing import Any
 
 from steelyard.errors import SourceError, UsageError
 from steelyard.read.engines.connections import guarded
 from steelyard.read.engines.dialects import SPARK
-from steelyard.read.engines.spark_session import faults, quiet, secrets_in, spark_session, without_secrets
 from steelyard.read.engines.tables import SqlTable
 from steelyard.read.files.paths import run_name, split_name
 from steelyard.read.roles import assign
 from steelyard.read.source import Source
+
+PATIENCE = 10.0  # seconds for an address to answer
+_HOSTS = re.compile(r"(spark|sc)://([^/;]+)")
+_OPEN_OPTIONS = frozenset({"use_ssl", "user_id", "user_agent", "session_id", "x-databricks-cluster-id"})  # of an address, no secrets
+_REMOTES: dict[str, Any] = {}  # sessions through Spark Connect: two sources of one address must share one, to be joined
+
+
+def spark_session(*, master: str | None = None, remote: str | None = None, settings: Mapping[str, str] | None = None) -> Any:
+    """A session on a classic master (spark://host:7077, local[2], yarn) or through Spark Connect (sc://host:15002).
+
+    One per address and process. An address that no one answers at is an error after seconds: Spark itself would try for minutes.
+    """
+    if (master is None) == (remote is None):
+        raise UsageError("cannot reach Spark", got="both or neither", need="master='spark://host:7077' or remote='sc://host'")
+    address = str(remote or master)
+    try:
+        from pyspark.sql import SparkSession
+
+        if remote is not None:
+            with quiet():
+                import_module("pyspark.sql.connect.session")
+    except ImportError:
+        need = "the package pyspark" if remote is None else "the packages of pyspark[connect]"
+        raise SourceError("cannot reach Spark", got="no Spark client", need=need, hint='pip install "steelyard[spark]"') from None
+    known: Any = _REMOTES.get(address) if remote else SparkSession.getActiveSession()
+    if known is not None and remote and not known.is_stopped:
+        return known
+    if known is not None and not remote and known.sparkContext.master != master:
+        raise UsageError(
+            "cannot reach a second cluster",
+            got=f"a session on {shown_address(known.sparkContext.master)} in this process",
+            need="one at a time",
+            hint="stop it first, or pass its frames",
+        )
+    knock(address)
+    builder: Any = SparkSession.builder
+    builder = builder.remote(remote) if remote else builder.master(master).appName("steelyard").config("spark.ui.enabled", "false")
+    if master is not None:
+        builder = builder.config("spark.ui.showConsoleProgress", "false")
+    for key, value in (settings or {}).items():
+        builder = builder.config(key, value)
+    what = f"anything from Spark at {shown_address(address)}"
+    with quiet():
+        session = guarded(builder.create if remote else builder.getOrCreate, faults(), what, secrets_in(address), "a running cluster")
+    if remote:
+        _REMOTES[address] = session
+    return session
+
+
+def knock(address: str) -> None:
+    """Refuse the address of a master or a Connect server that cannot be reached. Others (local, yarn, k8s) are Spark's to find."""
+    found = _HOSTS.match(address)
+    if found is None:
+        if address.startswith(("spark:", "sc:")):
+            need = "spark://host:7077 or sc://host:15002"
+            raise UsageError("cannot reach Spark", got=f"the address {shown_address(address)!r}", need=need)
+        return
+    said = ""
+    for host in found[2].rpartition("@")[2].split(","):  # masters that stand by for one another are joined by commas
+        name, port = _host_and_port(host, 7077 if found[1] == "spark" else 15002)
+        try:
+            socket.create_connection((name, port), timeout=PATIENCE).close()
+            return
+        except (OSError, UnicodeError) as fault:
+            said = getattr(fault, "strerror", None) or ("no answer" if isinstance(fault, TimeoutError) else str(fault))
+    hint = "is the address right, is the cluster running, does a firewall stand between?"
+    raise SourceError(f"cannot reach Spark at {shown_address(address)}", got=said, need="a master or a Connect server", hint=hint)
+
+
+def _host_and_port(text: str, usual: int) -> tuple[str, int]:
+    """host, host:port or [address]:port.
+
+    >>> _host_and_port("[::1]:7077", 15002), _host_and_port("head", 15002)
+    (('::1', 7077), ('head', 15002))
+    """
+    found = re.fullmatch(r"\[([^\]]*)\](?::(\d+))?|([^:]*)(?::(\d+))?", text)
+    name, port = (found[1] or found[3] or "", found[2] or found[4]) if found else ("", None)
+    if not name or (port is not None and not 0 < int(port) < 65536):
+        raise UsageError("cannot reach Spark", got=f"the address {text!r}", need="host:port")
+    return name, int(port or usual)
+
+
+def faults() -> tuple[type[Exception], ...]:
+    """What the two clients raise: classes of Spark, of the bridge to Java where it is used, and of a connection that is gone."""
+    from pyspark.errors import PySparkException
+
+    faults: tuple[type[Exception], ...] = (PySparkException, OSError, RuntimeError)
+    with contextlib.suppress(ImportError):
+        faults = (*faults, import_module("py4j.protocol").Py4JError)
+    return faults
+
+
+@contextlib.contextmanager
+def quiet() -> Iterator[None]:
+    """Without what Spark's client says about the version of a package that we do not ask it to use."""
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", message="PySpark does not yet fully support pandas", category=FutureWarning)
+        yield
+
+
+def shown_address(text: str) -> str:
+    """An address without what may be a token or a password.
+
+    >>> shown_address("sc://host:443/;token=secret"), shown_address("spark://host:7077")
+    ('sc://host:443/', 'spark://host:7077')
+    """
+    return without_secrets(text.partition(";")[0])
+
+
+def without_secrets(path: str) -> str:
+    """A path without the keys that may stand before its host: s3a://key:secret@bucket/run."""
+    return re.sub(r"(?<=://)[^/@]*@", "", path)
+
+
+def secrets_in(address: str) -> list[str]:
+    """The parts of an address that no message may hold: what stands before an @, and the options of Spark Connect.
+
+    >>> secrets_in("s3a://key:secret@bucket/a.parquet"), secrets_in("sc://host/;token=abc;use_ssl=true")
+    (['key:secret', 'secret'], ['abc'])
+    """
+    found = re.search(r"://([^/@]*)@", address)
+    pair = [each for each in (found[1], found[1].partition(":")[2]) if each] if found else []
+    options = [part.partition("=") for part in address.partition(";")[2].split(";")]
+    return pair + [value for key, _, value in options if value and key not in _OPEN_OPTIONS]
+
 
 _KINDS = {
     **dict.fromkeys(("byte", "short", "integer", "long"), "int"),

@@ -20,8 +20,8 @@ from steelyard.read.engines.duckdb_table import (
     too_little,
     useful_line,
 )
-from steelyard.read.files.opened import Opened
-from steelyard.read.files.partitions import partition_keys
+from steelyard.read.files.formats import partition_keys
+from steelyard.read.files.paths import Opened
 from steelyard.read.frames import frame_table
 from steelyard.read.table import SourceTable
 

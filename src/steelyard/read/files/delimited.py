@@ -20,9 +20,8 @@ from typing import Any
 from steelyard.errors import SourceError
 from steelyard.read.engines.duckdb_table import HELD, EngineTable, Scan, connect, exact_path, literal, partition_columns, too_little
 from steelyard.read.engines.memory import watched
-from steelyard.read.files.opened import Opened
-from steelyard.read.files.partitions import partition_keys
-from steelyard.read.files.utf8 import check_text
+from steelyard.read.files.formats import check_text, partition_keys
+from steelyard.read.files.paths import Opened
 from steelyard.read.table import MemoryTable, SourceTable
 
 MAX_FIELD = 64 << 20  # characters in one field

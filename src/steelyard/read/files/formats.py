@@ -1,8 +1,20 @@
-"""What a file is: by its extension, then by its first bytes where the extension is unknown or wrong."""
+"""What a file is by its name and its first bytes: compression and format, its encoding, and the columns that its path gives."""
 
 from __future__ import annotations
 
+import codecs
+import glob
+import os
+import re
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
+from urllib.parse import unquote
+
 from steelyard.errors import SourceError
+
+if TYPE_CHECKING:
+    from steelyard.read.files.paths import Opened
+
 
 _EXTENSIONS = {
     ".csv": "csv", ".tsv": "tsv", ".tab": "tsv", ".jsonl": "jsonl", ".ndjson": "jsonl", ".json": "json",
@@ -84,3 +96,109 @@ def _refuse(path: str, head: bytes) -> None:
             need="CSV, JSON, Parquet or Arrow",
             hint="save the columns as CSV or Parquet",
         )
+
+
+_CHUNK = 8 << 20
+_OTHER = ((b"\xff\xfe\0\0", "UTF-32"), (b"\0\0\xfe\xff", "UTF-32"), (b"\xff\xfe", "UTF-16"), (b"\xfe\xff", "UTF-16"))
+
+
+def check_text(plain: str, shown: str) -> None:
+    """Refuse a file that is not UTF-8 text. plain: the file to read; shown: its name for the user."""
+    if not os.path.getsize(plain):
+        raise SourceError(f"cannot measure {shown!r}", got="an empty file: no items", need="at least one row")
+    decoder = codecs.getincrementaldecoder("utf-8")()
+    offset = 0
+    with open(plain, "rb") as stream:
+        while chunk := stream.read(_CHUNK):
+            if not offset:
+                _refuse_other(chunk, shown)
+            nul = chunk.find(b"\0")
+            if nul >= 0:
+                hint = "this looks like UTF-16; save it as UTF-8" if chunk[:64].count(b"\0") > 8 else "the file is damaged or not text"
+                raise SourceError(f"cannot read {shown!r}", got=f"a NUL byte at offset {offset + nul}", need="UTF-8 text", hint=hint)
+            if not (chunk.isascii() and not decoder.getstate()[0]):  # most text is ASCII, which needs no decoding
+                _decode(decoder, chunk, offset, shown, final=False)
+            offset += len(chunk)
+        _decode(decoder, b"", offset, shown, final=True)
+
+
+def _decode(decoder: codecs.IncrementalDecoder, chunk: bytes, offset: int, shown: str, *, final: bool) -> None:
+    pending = len(decoder.getstate()[0])  # bytes of a character that began in the chunk before
+    try:
+        decoder.decode(chunk, final)
+    except UnicodeDecodeError as error:
+        at = offset - pending + error.start
+        byte = error.object[error.start]
+        hint = "save it as UTF-8; it may be Latin-1 or Windows-1252"
+        raise SourceError(f"cannot read {shown!r}", got=f"the byte 0x{byte:02x} at offset {at}", need="UTF-8 text", hint=hint) from None
+
+
+def _refuse_other(head: bytes, shown: str) -> None:
+    for mark, kind in _OTHER:
+        if head.startswith(mark):
+            raise SourceError(
+                f"cannot read {shown!r}", got=f"{kind} text (byte order mark at offset 0)", need="UTF-8 text", hint="save it as UTF-8"
+            )
+
+
+_PART = re.compile(r"([^=]+)=(.*)\Z", re.DOTALL)
+_MISSING = "__HIVE_DEFAULT_PARTITION__"  # how Hive and Spark write a partition whose key is null
+
+
+def is_partition(name: str) -> bool:
+    """Whether the name of a directory is `key=value`."""
+    return _PART.match(name) is not None
+
+
+def partition_of(named: str, path: str) -> dict[str, str | None]:
+    """The keys in the directories between what the user named (a directory or a pattern) and a file in it.
+
+    >>> partition_of("runs/*/*/*.parquet", "runs/year=2024/lang=en/part-0.parquet")
+    {'year': '2024', 'lang': 'en'}
+    >>> partition_of("runs/year=2024/*.csv", "runs/year=2024/a.csv")
+    {}
+    """
+    if os.path.isdir(named):
+        between = os.path.relpath(path, named).split(os.sep)[:-1]
+    elif named != path and glob.has_magic(named):
+        parts = named.split(os.sep)
+        fixed = next(place for place, part in enumerate(parts) if glob.has_magic(part))
+        between = path.split(os.sep)[fixed:-1]
+    else:
+        return {}
+    found: dict[str, str | None] = {}
+    for part in between:
+        if (match := _PART.match(part)) is None:
+            continue
+        key, value = unquote(match[1]), unquote(match[2])
+        if key.lower() in map(str.lower, found):
+            raise SourceError(f"cannot read {path!r}", got=f"the partition key {key!r} twice in its path", need="each key once")
+        found[key] = None if value == _MISSING else value
+    return found
+
+
+def partition_keys(files: Sequence[Opened], headers: Sequence[Sequence[str]]) -> list[str]:
+    """The keys that all files have; other keys in one of them, or a key that is also a column of a file, are errors."""
+    keys = list(files[0].partition)
+    for file, header in zip(files, headers, strict=True):
+        if set(file.partition) != set(keys):
+            raise SourceError(
+                "cannot read files as one source: they lie in different partitions",
+                got=f"{_shown(files[0].partition)} for {files[0].shown!r}, {_shown(file.partition)} for {file.shown!r}",
+                need="the same keys for every file",
+                hint="name a directory or a pattern below which all files lie alike",
+            )
+        columns = {name.lower(): name for name in header}
+        twice = next((key for key in keys if key.lower() in columns), None)
+        if twice is not None:
+            raise SourceError(
+                f"cannot read {file.shown!r}",
+                got=f"{twice!r} as a partition key of its path and as the column {columns[twice.lower()]!r} inside",
+                need="one of them",
+                hint="name the file itself to leave its path alone",
+            )
+    return keys
+
+
+def _shown(partition: Mapping[str, str | None]) -> str:
+    return "keys " + ", ".join(map(repr, partition)) if partition else "no keys"

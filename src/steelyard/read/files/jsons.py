@@ -3,18 +3,287 @@
 from __future__ import annotations
 
 import json
+import math
 import os
+import re
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from steelyard.errors import SourceError
-from steelyard.read.engines.memory import tell
-from steelyard.read.files.json_lines import engine_table
-from steelyard.read.files.opened import Opened
-from steelyard.read.files.partitions import partition_keys
-from steelyard.read.files.strict_json import bad_value, one_value, strict_decoder
-from steelyard.read.files.utf8 import check_text
+from steelyard.read.engines.duckdb_table import HELD, EngineTable, Scan, connect, exact_path, literal, partition_columns, quoted, too_little
+from steelyard.read.engines.memory import tell, watched
+from steelyard.read.files.formats import check_text, partition_keys
+from steelyard.read.files.paths import Opened
 from steelyard.read.table import MemoryTable, SourceTable
+
+
+class _Refused(ValueError):
+    """Something that JSON readers accept and we do not."""
+
+
+def strict_decoder() -> json.JSONDecoder:
+    return json.JSONDecoder(object_pairs_hook=once_each, parse_constant=_no_constant, parse_float=_finite)
+
+
+def once_each(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    found = dict(pairs)
+    if len(found) != len(pairs):
+        keys = [key for key, _ in pairs]
+        raise _Refused(f"the key {next(key for key in keys if keys.count(key) > 1)!r} twice in one object")
+    return found
+
+
+def _no_constant(text: str) -> Any:
+    raise _Refused(f"{text}, which is not JSON")
+
+
+def _finite(text: str) -> float:
+    number = float(text)
+    if math.isinf(number):
+        raise _Refused(f"the number {text}, which is beyond float64")
+    return number
+
+
+def bad_value(file: Opened, where: str, error: Exception, *, cut: bool) -> SourceError:
+    what = f"cannot read {file.shown!r} as JSON"
+    if isinstance(error, RecursionError):
+        return SourceError(what, got=f"values nested too deeply in {where}", need="a few levels")
+    if isinstance(error, _Refused):
+        hint = "write null for a missing number" if "not JSON" in str(error) else ""
+        return SourceError(what, got=f"{error}, in {where}", need="each key once, and finite numbers", hint=hint)
+    if not isinstance(error, json.JSONDecodeError):
+        return SourceError(what, got=f"{error}, in {where}"[:200], need="valid JSON")
+    if cut:
+        return SourceError(
+            what,
+            got=f"{where}, the last, that is cut off ({error.msg})",
+            need="a complete file",
+            hint="did the run end early? remove the last line",
+        )
+    return SourceError(what, got=f"{error.msg}, in {where}, column {error.colno}", need="valid JSON")
+
+
+def one_value(decoder: Any, text: str) -> Any:
+    """decode() without its two searches for white space, which cost a third of the time; it speaks when something is wrong."""
+    try:
+        value, end = decoder.scan_once(text, 0)
+    except StopIteration:
+        return decoder.decode(text)
+    return decoder.decode(text) if text[end:].strip(" \t\r\n") else value
+
+
+# ruff: noqa: S608 - SQL is built here from quoted identifiers and literals of ours
+
+
+SMALL = 2 << 20  # bytes; below it the strict reader is done before DuckDB is loaded
+_CHUNK = 256 << 10  # what the cache of a core holds
+_LONGEST = 8 << 20  # bytes of a first line
+_MOST_KEYS = 200
+_DANGLING = re.compile(rb",[ \t\r\n]*[}\]]")
+_INT, _FLOAT = r"-?(0|[1-9][0-9]{0,17})", r"-?[0-9]+(\.[0-9]+([eE][-+]?[0-9]+)?|[eE][-+]?[0-9]+)"
+_TYPES = {"text": "VARCHAR", "int": "BIGINT", "float": "DOUBLE", "bool": "BOOLEAN"}
+
+
+@dataclass(frozen=True, slots=True)
+class Bytes:
+    """What a look at the bytes of a file tells.
+
+    plain: nothing in it that DuckDB and a strict reader see differently. simple: no backslash and no control character either.
+    """
+
+    lines: int
+    quotes: int
+    simple: bool
+    plain: bool
+
+
+def engine_table(files: Sequence[Opened], wanted: Callable[[str], bool]) -> EngineTable | None:
+    """The table of some files, or None if they are small or there is no proof. The files are known to be UTF-8 without NUL."""
+    if any(file.format != "jsonl" for file in files) or sum(os.path.getsize(file.plain) for file in files) < SMALL:
+        return None
+    row = _first_row(files[0])
+    if row is None or not 0 < len(row) <= _MOST_KEYS or len({key.lower() for key in row}) < len(row) or not all(row):
+        return None
+    seen = [_look(file) for file in files]
+    if not all(each.plain for each in seen):
+        return None
+    import duckdb
+
+    con = connect([os.path.abspath(file.plain) for file in files])
+    try:
+        kinds = _proven(con, files, seen, row, wanted)
+        table = None if kinds is None else _table(con, files, sum(each.lines for each in seen), list(row), kinds)
+    except duckdb.Error as error:
+        con.close()
+        if (fault := too_little(error, repr(files[0].shown))) is not None:
+            raise fault from None
+        return None
+    if table is None:
+        con.close()
+    return table
+
+
+# ---- the proof -----------------------------------------------------------------------------------------------------
+
+
+def _first_row(file: Opened) -> dict[str, Any] | None:
+    """The first line, if it is an object of plain values; a fault in it is for the strict reader to tell."""
+    with open(file.plain, "rb") as stream:
+        line = stream.readline(_LONGEST)
+    try:
+        row = strict_decoder().decode(line.decode())
+    except (ValueError, RecursionError):
+        return None
+    return row if type(row) is dict and not any(isinstance(value, (dict, list)) for value in row.values()) else None
+
+
+def _look(file: Opened) -> Bytes:
+    """One pass over the bytes, in chunks of whole lines."""
+    import numpy as np
+
+    lines = quotes = place = 0
+    plain, simple, ended = True, True, True
+    size = os.path.getsize(file.plain)
+    with open(file.plain, "rb") as stream:
+        while plain and (chunk := stream.read(_CHUNK) + stream.readline()):
+            plain = not (b"\\u0000" in chunk or (not place and chunk.startswith(b"\xef\xbb\xbf")))
+            codes = np.frombuffer(chunk, np.uint8)  # counts of frequent bytes: many times faster than bytes.count
+            here = int(np.count_nonzero(codes == ord("\n")))
+            lines += here
+            quotes += int(np.count_nonzero(codes == ord('"')))
+            simple = simple and b"\\" not in chunk and int(np.count_nonzero(codes < ord(" "))) == here
+            ended = chunk.endswith(b"\n")
+            place += len(chunk)
+            tell(f"looking at {file.shown!r}", place / size)
+    return Bytes(lines + (not ended), quotes, simple, plain)
+
+
+def _dangles(file: Opened) -> bool:
+    """Whether a comma stands before a closing bracket anywhere, be it in a text."""
+    with open(file.plain, "rb") as stream:
+        while chunk := stream.read(_CHUNK) + stream.readline():
+            if _DANGLING.search(chunk):
+                return True
+    return False
+
+
+def _proven(
+    con: Any, files: Sequence[Opened], seen: Sequence[Bytes], row: dict[str, Any], wanted: Callable[[str], bool]
+) -> dict[str, str] | None:
+    """The kind of every column that could be asked for; None without proof."""
+    lines = sum(each.lines for each in seen)
+    objects = f"read_ndjson_objects({_listed(files)}, hive_partitioning = false, filename = false, compression = 'uncompressed')"
+
+    def always(condition: str) -> bool:
+        ask = f"SELECT COUNT(*), COUNT(*) FILTER (WHERE {condition}) FROM {objects}"
+        found: tuple[int, int] = watched(con, f"reading {files[0].shown!r}", lambda: con.execute(ask).fetchall())[0]
+        return found == (lines, lines)
+
+    texts = {key for key, value in row.items() if type(value) is str}
+    pattern = _pattern(files[0], row) if all(each.simple for each in seen) else None
+    counted = sum(each.quotes for each in seen) == lines * 2 * (len(row) + len(texts))
+    if not (pattern is not None and counted and always(f"json LIKE {literal(pattern)} ESCAPE '\\'")):
+        texts = set()
+        if not always(f"json_keys(json) = [{', '.join(map(literal, row))}]"):
+            return None
+    kinds = dict.fromkeys(texts, "text")
+    if rest := [key for key in row if key not in texts]:
+        if any(map(_dangles, files)):  # a pattern of texts alone leaves no room for it
+            return None
+        kinds |= _kinds(con, files, rest, wanted)
+    return {key: kinds[key] for key in row if wanted(key)} if len(kinds) == len(row) else None
+
+
+def _pattern(file: Opened, row: dict[str, Any]) -> str | None:
+    """The first line with % for every value; None if its text is not what we would write, key by key."""
+    with open(file.plain, "rb") as stream:
+        line = stream.readline().decode().strip()
+    parts: list[str] = []
+    place = 0
+    for key, value in row.items():
+        shown = re.escape(json.dumps(key, ensure_ascii=False))
+        text = re.escape(json.dumps(value, ensure_ascii=False)) if type(value) is str else r"[^\s,}\"]+"
+        match = re.compile(rf"(\s*[{{,]\s*{shown}\s*:\s*)({text})").match(line, place)
+        if match is None:
+            return None
+        parts += [_escaped(match[1]), '"%"' if type(value) is str else "%"]
+        place = match.end()
+    return "".join([*parts, _escaped(line[place:])]) if line[place:].strip() == "}" else None
+
+
+def _escaped(text: str) -> str:
+    return re.sub(r"([\\%_])", r"\\\1", text)
+
+
+def _kinds(con: Any, files: Sequence[Opened], keys: Sequence[str], wanted: Callable[[str], bool]) -> dict[str, str]:
+    """The kind of each column by a look at each value; a column is left out if a value is not plain, or is wanted and mixed."""
+    columns = {f"c{i}": key for i, key in enumerate(keys)}
+    counts = []
+    for name in columns:
+        counts += [f"COUNT({name})", f"COUNT(*) FILTER (WHERE {name} LIKE '\"%')", f"COUNT(*) FILTER (WHERE {name} IN ('true', 'false'))"]
+        counts += [f"COUNT(*) FILTER (WHERE regexp_full_match({name}, '{form}'))" for form in (_INT, _FLOAT)]
+        finite = f"coalesce(isfinite(TRY_CAST({name} AS DOUBLE)), false)"
+        counts += [f"COUNT(*) FILTER (WHERE regexp_full_match({name}, '{_FLOAT}') AND NOT {finite})"]
+    picked = ", ".join(f"CAST({quoted(key)} AS VARCHAR) AS {name}" for name, key in columns.items())
+    ask = f"SELECT {', '.join(counts)} FROM (SELECT {picked} FROM {_read(files, dict.fromkeys(keys, 'JSON'))})"
+    told = watched(con, f"reading {files[0].shown!r}", lambda: con.execute(ask).fetchall())[0]
+    kinds = {}
+    for place, key in enumerate(keys):
+        present, text, flag, whole, fraction, infinite = told[6 * place : 6 * place + 6]
+        counted = {"text": text, "bool": flag, "int": whole, "float": fraction}
+        if sum(counted.values()) != present or infinite:
+            continue
+        only = [kind for kind, count in counted.items() if count == present]
+        if only or not wanted(key):
+            kinds[key] = only[0] if only else "text"
+    return kinds
+
+
+# ---- the table -----------------------------------------------------------------------------------------------------
+
+
+def _listed(files: Sequence[Opened]) -> str:
+    return "[" + ", ".join(literal(exact_path(os.path.abspath(file.plain))) for file in files) + "]"
+
+
+def _read(files: Sequence[Opened], types: dict[str, str]) -> str:
+    """read_json with everything said, so that nothing is guessed."""
+    columns = ", ".join(f"{quoted(key)}: '{kind}'" for key, kind in types.items())
+    options = "format = 'newline_delimited', records = 'true', ignore_errors = false, compression = 'uncompressed'"
+    return f"read_json({_listed(files)}, columns = {{{columns}}}, {options}, hive_partitioning = false, filename = false)"
+
+
+def _table(con: Any, files: Sequence[Opened], lines: int, names: list[str], kinds: dict[str, str]) -> EngineTable:
+    """The wanted columns with their types: a table of DuckDB if they are few, else read anew for every question."""
+    keys = partition_keys(files, [names] * len(files))
+    parts = partition_columns(files)
+    picked = {**{key: quoted(key) for key in kinds}, **{key: f"CAST({parts[key]} AS VARCHAR)" for key in keys}}
+    select = ", ".join(["true AS k", *(f"{value} AS k{i}" for i, value in enumerate(picked.values()))])
+    types = {key: _TYPES[kind] for key, kind in kinds.items()} or {names[0]: "JSON"}
+    rows = f"(SELECT {select} FROM {_read(files, types)})"
+    relation = rows
+    if sum(os.path.getsize(file.plain) for file in files) <= HELD:
+        con.execute(f"CREATE TEMP TABLE items AS SELECT * FROM {rows}")
+        relation = "items"
+
+    def unchanged() -> None:
+        for file in files:
+            file.check_unchanged()
+
+    unchanged()
+    scan = Scan(tuple(os.path.abspath(file.plain) for file in files), rows, unchanged)
+    identifiers = {name: f"k{i}" for i, name in enumerate(picked)}
+    return EngineTable(
+        con,
+        relation,
+        names=[*names, *keys],
+        identifiers=identifiers,
+        what=repr(files[0].shown),
+        scan=scan,
+        n=lines,
+        unchanged=None if relation == "items" else unchanged,
+    )
 
 
 def read_json(files: Sequence[Opened], wanted: Callable[[str], bool]) -> SourceTable:

@@ -8,9 +8,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from steelyard.errors import SourceError
-from steelyard.read.files.opened import open_file
-from steelyard.read.files.strict_json import bad_value, one_value, strict_decoder
-from steelyard.read.files.utf8 import check_text
+from steelyard.read.files.formats import check_text
+from steelyard.read.files.jsons import bad_value, one_value, strict_decoder
+from steelyard.read.files.paths import open_file
 
 _DIGITS = 16  # 64 bits: among a million items, two of one name have odds of 1 to 37 million
 _MOST_TEXT = 200  # a text beyond this is a prompt, not something to slice by

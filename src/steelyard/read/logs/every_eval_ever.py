@@ -16,7 +16,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from steelyard.errors import SourceError
-from steelyard.read.files.opened import open_file
+from steelyard.read.files.paths import open_file
 from steelyard.read.logs.documents import document, malformed, objects, occurrences, scalars, side_by_side, text_or_none
 from steelyard.read.logs.log import Choices, Log, pick
 from steelyard.read.logs.own_number import OwnNumber, agree, mean_of, number_or_none, own_mean

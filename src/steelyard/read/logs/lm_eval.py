@@ -22,9 +22,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from steelyard.errors import DataError
-from steelyard.read.files.opened import open_file
-from steelyard.read.files.strict_json import once_each
-from steelyard.read.files.utf8 import check_text
+from steelyard.read.files.formats import check_text
+from steelyard.read.files.jsons import once_each
+from steelyard.read.files.paths import open_file
 from steelyard.read.logs.lm_eval_files import TOOL, TaskGroup, damaged, filters_of, looks_like, made, of_task, samples_of
 from steelyard.read.logs.log import Choices, Log, choice_of, pick
 from steelyard.read.logs.own_number import OF_ITS_OWN, OwnNumber, agree, mean_of, number_or_none, own_mean, own_metric_of_labels

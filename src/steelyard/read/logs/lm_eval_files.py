@@ -14,8 +14,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from steelyard.errors import SourceError
-from steelyard.read.files.opened import open_file
-from steelyard.read.files.utf8 import check_text
+from steelyard.read.files.formats import check_text
+from steelyard.read.files.paths import open_file
 from steelyard.read.logs.log import Choices, pick, pick_latest
 
 TOOL = "lm-evaluation-harness"

@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from steelyard.errors import SourceError
-from steelyard.read.files.opened import open_file
+from steelyard.read.files.paths import open_file
 from steelyard.read.logs.documents import digest, document, listed_in, malformed, objects, occurrences, scalars, side_by_side
 from steelyard.read.logs.log import Choices, Log, pick
 from steelyard.read.logs.parquet_rows import has_names, parquet_rows

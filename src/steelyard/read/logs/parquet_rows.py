@@ -8,7 +8,7 @@ from typing import Any
 
 from steelyard.errors import SourceError
 from steelyard.read.engines.duckdb_table import connect, exact_path, literal, quoted, useful_line
-from steelyard.read.files.opened import open_file
+from steelyard.read.files.paths import open_file
 
 _LARGEST = 16 << 20  # a footer beyond this is no log of an evaluation
 

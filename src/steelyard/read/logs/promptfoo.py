@@ -12,7 +12,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from steelyard.errors import SourceError, UsageError
-from steelyard.read.files.opened import open_file
+from steelyard.read.files.paths import open_file
 from steelyard.read.logs.documents import (
     digest,
     document,

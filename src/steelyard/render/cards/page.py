@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from steelyard.render import blocks, summary
+from steelyard.render import summary
 from steelyard.render.cards.about import CardDetails, Evaluated
 from steelyard.render.digits import NONE, count_text, row_texts
-from steelyard.render.layout import wrap
 from steelyard.render.markdown import markdown_table
 from steelyard.render.safe import code_span, markdown
+from steelyard.render.terminal import wrap
 from steelyard.results.measurement import Row
 
 BEGIN, END = "<!-- steelyard:begin -->", "<!-- steelyard:end -->"
@@ -77,15 +77,15 @@ def _slices(about: CardDetails) -> list[str]:
     """A table per class and slice column; for data without any, the sentence that says so."""
     out = []
     for each in about.evaluated:
-        classes = blocks.class_block(each.measurement)
-        found = [*([classes] if classes else []), *blocks.slice_blocks(each.measurement)]
+        classes = summary.class_block(each.measurement)
+        found = [*([classes] if classes else []), *summary.slice_blocks(each.measurement)]
         out += [_block(block, each) for block in found]
         if not each.measurement.slices:
             out.append(f"{markdown(each.data)}: {_UNDIVIDED}")
     return out
 
 
-def _block(block: blocks.RowGroup, each: Evaluated) -> str:
+def _block(block: summary.RowGroup, each: Evaluated) -> str:
     heads = [(markdown(block.by), "---"), (block.count, "---:"), *((markdown(metric), "---") for metric in block.metrics)]
     lines = [
         (markdown(entry.name), NONE if entry.n is None else count_text(entry.n), *(_cell(entry.rows.get(m)) for m in block.metrics))

@@ -7,7 +7,6 @@ import io
 import re
 from collections.abc import Mapping, Sequence
 
-from steelyard.render.layout import left, widest
 from steelyard.render.page import (
     DRAWN,
     HTML,
@@ -26,7 +25,7 @@ from steelyard.render.page import (
     filled,
 )
 from steelyard.render.pictures.forest import Bar, Forest, GuideLine
-from steelyard.render.terminal import RED
+from steelyard.render.terminal import RED, left, widest
 from steelyard.results.certificate import UP_IS_BAD, Certificate, Held, Preferred, Tried
 from steelyard.rounding import nearest
 

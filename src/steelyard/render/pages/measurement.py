@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from steelyard.render import blocks, summary
+from steelyard.render import summary
 from steelyard.render.digits import count_text, row_texts
-from steelyard.render.drawing import axis_key
-from steelyard.render.estimates import RowBlock
+from steelyard.render.estimates import RowBlock, axis_key
 from steelyard.render.page import (
     DRAWN,
     HTML,
@@ -57,9 +56,9 @@ def ends_of(interval: Interval | None) -> tuple[float | None, float | None]:
 
 def measurement_page(m: Measurement, extra: Extra) -> Page:
     """The measurement as a page: what was measured, the headline, class by class, slice by slice, how sure."""
-    rows = blocks.headline(m)
-    found = blocks.class_block(m)
-    by = [*([found] if found else []), *blocks.slice_blocks(m)]
+    rows = summary.headline(m)
+    found = summary.class_block(m)
+    by = [*([found] if found else []), *summary.slice_blocks(m)]
     first = rows[0] if rows else m.rows[0] if m.rows else None
     lead = "" if first is None else f"{first.name} {' '.join(row_texts(first))}"
     if first is not None and first.interval is not None:
@@ -106,9 +105,9 @@ def standard_errors(named: Sequence[tuple[str, Row]]) -> str:
     known = [f"{_named(name)} {row.standard_error:.3g}" for name, row in named if row.standard_error is not None]
     if not known:
         return "standard error: none known"
-    over = len(known) - blocks.MOST
+    over = len(known) - summary.MOST
     left_out = f"; {count_text(over)} more, --format json has them all" if over > 0 else ""
-    return f"standard error: {'; '.join(known[: blocks.MOST])}{left_out}"
+    return f"standard error: {'; '.join(known[: summary.MOST])}{left_out}"
 
 
 def _headline(rows: Sequence[Row]) -> Section | None:
@@ -151,7 +150,7 @@ def _within_unit(row: Row) -> bool:
     return bool(known) and all(-1 <= x <= 1 for x in known)
 
 
-def _by(block: blocks.RowGroup) -> Section:
+def _by(block: summary.RowGroup) -> Section:
     """A small picture per metric, and one table of all."""
     names = block.metrics
     pictures = [

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from html import escape
 
 from steelyard.render import safe
-from steelyard.render.layout import shorten, wrap
+from steelyard.render.terminal import shorten, wrap
 
 WIDTH = 640  # of a picture that stands alone; on a page it is as wide as the page
 # Colours as attributes: a viewer that reads no styles shows the light picture. A page sets its own by the classes.

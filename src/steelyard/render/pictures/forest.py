@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from steelyard.render.curve_text import Scale, even_scale, figure
-from steelyard.render.layout import shorten
 from steelyard.render.pictures.canvas import FAINT, GOAL, HALO, INK, SEEN, dot, line, picture, text
+from steelyard.render.terminal import shorten
 
 ROW, AXIS, LABEL = 38, 26, 18  # heights: of a row, of the axis below, of the name of a line above
 LEFT, RIGHT = 0.02, 0.98  # where the axis begins and ends

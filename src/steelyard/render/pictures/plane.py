@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 from steelyard.errors import UsageError
 from steelyard.render.curve_text import Place, Scale, even_scale, figure, sorted_line, x_scale, y_scale
-from steelyard.render.layout import shorten
 from steelyard.render.pictures.canvas import FAINT, GOAL, INK, SEEN, dot, line, picture, share, text
+from steelyard.render.terminal import shorten
 from steelyard.results.plan import Curve, Plan
 
 HEIGHT, TOP, BELOW, KEY = 250, 26, 44, 18  # of the drawing, above it for the name of its axis, below it, and of a line of the key
