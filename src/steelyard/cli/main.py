@@ -131,7 +131,7 @@ def _end_in_order() -> None:
 
 def _leave_at_once(code: int) -> None:
     """End the process here if a call of a model never returned: an ordinary end may wait for what it has started, for ever."""
-    deadline = sys.modules.get("steelyard.evaluate.asking.plain")
+    deadline = sys.modules.get("steelyard.evaluate.asking.deadline")
     if deadline is None or not deadline.left_behind():
         return
     import atexit
