@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import cache
+
 import numpy as np
 import pytest
 
@@ -15,9 +17,13 @@ RNG = np.random.default_rng(0)  # claims draw their own streams; what they are h
 QUICK: Setting = {"items": 640, "discordance": 0.1, "drop": 0.05, "runs": 40}
 
 
+@cache
+def claims() -> tuple[Claim, ...]:
+    return (*stopping.claims(), *stopping_ends.claims(), *drifts.claims())
+
+
 def claim_of(family: str, method: str, kind: str) -> Claim:
-    claims = (*stopping.claims(), *stopping_ends.claims(), *drifts.claims())
-    return next(c for c in claims if c.family.startswith(family) and (c.method, c.kind) == (method, kind))
+    return next(c for c in claims() if c.family.startswith(family) and (c.method, c.kind) == (method, kind))
 
 
 def only(claim: Claim, setting: Setting) -> Point:

@@ -233,6 +233,12 @@ def test_a_hole_in_a_column_beside_is_for_the_items(tmp_path: Path, bad: float |
     a, b = save(tmp_path / "a.parquet", names, rows, types), save(tmp_path / "b.parquet", names, [*rows[:4], (4, "u", "v", bad)], types)
     assert joint(opened(a), opened(a)) is not None
     assert joint(opened(a), opened(b)) is None
+
+
+def test_texts_beside_that_are_no_numbers_are_for_the_items(tmp_path: Path) -> None:
+    names, types = (*NAMES, "probability"), ("INTEGER", "VARCHAR", "VARCHAR", "DOUBLE")
+    rows = [(i, "u", "v", 0.5) for i in range(5)]
+    a = save(tmp_path / "a.parquet", names, rows, types)
     csv = save(tmp_path / "c.csv", names, rows, types)
     assert joint(opened(a), opened(csv)) == joint(opened(a), opened(a))  # texts that are plainly numbers
     whole = csv.read_text()
