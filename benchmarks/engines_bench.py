@@ -26,7 +26,7 @@ import duckdb
 from benchmarks.timing import Row, Unmeasured, Wrong, scratch, seconds
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
-from read.sql.servers import start_cluster, start_postgres, stop_cluster, stop_postgres
+from read.engines.servers import start_cluster, start_postgres, stop_cluster, stop_postgres
 from steelyard.read.engines import portable
 from steelyard.read.engines.database import open_database
 from steelyard.read.engines.meeting import meet_tables

@@ -45,8 +45,8 @@ OFTEN_ENOUGH = re.compile(
     web/test_browser\.py::test_quiet.*\[(dark|phone)\]
     | render/html/test_browser\.py::test_quiet.*\[(dark-.*|light-(stopped|comparison|measurement|beliefs))\]
     | cli/test_run_cli\.py::test_(a_bad_address\[words5\]|the_key_is_nowhere\[down\]|sigterm)
-    | read/sql/test_units\.py::.*\[spark
-    | read/sql/test_portable\.py::(?!test_joint_cells).*\[spark
+    | read/engines/test_units\.py::.*\[spark
+    | read/engines/test_portable\.py::(?!test_joint_cells).*\[spark
     | calibration/test_
     | infer/sequential/test_(after_stopping\.py::test_intervals_cover|lan_demets\.py::test_groups_keep_alpha)
     | infer/sequential/test_confidence_sequence\.py::test_bets_that_aim

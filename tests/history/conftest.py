@@ -11,8 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from read.sql.conftest import lacking, shared
-from read.sql.servers import postgres_programs, start_postgres
+from read.engines.conftest import lacking, shared
+from read.engines.servers import postgres_programs, start_postgres
 
 
 @pytest.fixture(scope="session")

@@ -22,7 +22,7 @@ from urllib.parse import quote
 
 import pytest
 
-from read.sql.servers import BRIEF, free_port, guard, java, postgres_programs, start_cluster, start_postgres, stop
+from read.engines.servers import BRIEF, free_port, guard, java, postgres_programs, start_cluster, start_postgres, stop
 
 
 def lacking(reason: str) -> None:
