@@ -24,6 +24,8 @@ from stand_ins import mark, skip_for_want_of, standing_in
 # Hundreds of short programs are started: each would compile the package again, and every worker all files of the tests.
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 sys.dont_write_bytecode = False
+# Small matrices, and every core has a worker: threads of OpenBLAS would only wait for one another, at full speed.
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 
 def _in_memory(handle: Any) -> None:
