@@ -19,6 +19,7 @@ from steelyard.cli.main import steelyard
 from steelyard.evaluate.asking.asks import Case, Scored
 from steelyard.evaluate.scorers.base import Scoring
 from steelyard.evaluate.scorers.catalogue import SCORERS
+from steelyard.infer.intervals.proportion import METHODS
 from steelyard.infer.sequential.stopping import RULES, RuleKind, RuleQuestion, StoppingRule, rule_for
 from steelyard.read.logs.found import FORMATS, LogFormat
 from steelyard.read.logs.log import Choices, Log
@@ -112,6 +113,28 @@ def test_the_guide_names_every_log_format() -> None:
         assert f"| {form.tool} | {form.give} |" in guide
 
 
+# ---- intervals ---------------------------------------------------------------------------------------------------------
+
+
+def whole(k: float, n: float, confidence_level: float = 0.95, side: str = "two") -> tuple[float, float]:
+    """Everything that a proportion can be."""
+    return 0.0, 1.0
+
+
+def test_an_interval_is_one_object(monkeypatch: pytest.MonkeyPatch, documented: Any) -> None:
+    monkeypatch.setitem(METHODS, "whole", whole)
+    found = sy.measure(sy.Counts.of(12, 40), interval="whole").row.interval
+    assert found is not None
+    assert (found.low, found.high, found.method) == (0.0, 1.0, "whole")
+    words = ["measure", "--counts", "12/40", "--interval", "whole", "--format", "json"]
+    answer = json.loads(CliRunner().invoke(steelyard, words, catch_exceptions=False).stdout)
+    assert answer["metrics"][0]["interval"]["method"] == "whole"
+    assert " whole," in " ".join(CliRunner().invoke(steelyard, ["measure", "--help"]).stdout.split())
+    with pytest.raises(sy.UsageError, match="whole"):
+        sy.measure(sy.Counts.of(12, 40), interval="hole")
+    assert documented()["Intervals of a proportion"]["whole"] == "Everything that a proportion can be."
+
+
 # ---- stopping rules ----------------------------------------------------------------------------------------------------
 
 
@@ -137,6 +160,7 @@ def test_a_stopping_rule_is_one_object(monkeypatch: pytest.MonkeyPatch) -> None:
         rule_for("first-loss", right_or_wrong=True)
     with pytest.raises(sy.UsageError, match="first-loss"):
         rule_for("last-loss", right_or_wrong=True)
+    assert "first-loss" in "".join(CliRunner().invoke(steelyard, ["run", "--help"]).stdout.split())
 
 
 def test_a_stopping_rule_is_on_the_page(monkeypatch: pytest.MonkeyPatch, documented: Any) -> None:

@@ -186,12 +186,16 @@ class Catalogues(Written):
 def catalogues() -> dict[str, dict[str, str]]:
     """Name and sentence of every object of every catalogue."""
     from steelyard.evaluate.scorers.catalogue import SCORERS
+    from steelyard.infer.intervals.proportion import METHODS
     from steelyard.infer.sequential.stopping import RULES
     from steelyard.metrics.catalogue import CATALOGUE
     from steelyard.read.logs.found import FORMATS
+    from steelyard.render.formats import FORMATS as WRITTEN
 
     return {
         "Metrics": {metric.shown: f"{metric.says}." for metric in CATALOGUE.values()},
+        "Intervals of a proportion": {name: (inspect.getdoc(method) or "").split("\n\n")[0] for name, method in METHODS.items()},
+        "Formats": {name: (inspect.getdoc(write) or "").split("\n\n")[0] for name, write in WRITTEN.items()},
         "Stopping rules": {name: f"{rule.says}." for name, rule in RULES.items()},
         "Scorers": {name: (inspect.getdoc(scorer) or "").split("\n\n")[0] for name, scorer in SCORERS.items()},
         "Logs": {form.tool: f"{form.give}." for form in FORMATS},

@@ -28,8 +28,10 @@ class Option:
     repeat: it may be given several times; any other option given twice is refused. also: flags of the same option where
     they are free (`--task` of a log, where no reference has a task). kind: input, output, output_directory, file, path or
     directory, for what names one of those. least: the smallest whole number. turns_off: the parameter of Python that this
-    switch makes False. python: its sentence in Python, where that is another. command: it is about the command alone (what
-    is printed and where it goes, counts instead of a source), so that Python has no such parameter.
+    switch makes False. registry: "module:NAME" of the catalogue whose names may be given; it is read when somebody asks which
+    they are, so that what is added there is in the help, and nothing is loaded for it. python: its sentence in Python, where that
+    is another. command: it is about the command alone (what is printed and where it goes, counts instead of a source), so that
+    Python has no such parameter.
     """
 
     name: str
@@ -37,6 +39,7 @@ class Option:
     metavar: str | None = None
     type: type[int] | type[float] | None = None
     choices: tuple[str, ...] = ()
+    registry: str = ""
     default: Any = None
     pair: bool = False
     switch: bool = False
@@ -60,6 +63,22 @@ class Option:
         """The keyword of Python that it sets."""
         return self.turns_off or self.name
 
+    @property
+    def names(self) -> tuple[str, ...]:
+        """What may be given, where that is a choice."""
+        if not self.registry:
+            return self.choices
+        from importlib import import_module
+
+        module, _, name = self.registry.partition(":")
+        found = getattr(import_module(module), name)
+        return tuple(found() if callable(found) else found)
+
+    def help_with_names(self) -> str:
+        """Its help, with the names of its catalogue before what is said of the default."""
+        said, mark, default = self.help.partition("  [default: ")
+        return f"{said} One of {', '.join(self.names)}.{mark}{default}" if self.registry else self.help
+
     def sentence(self, default: Any) -> str:
         """What a docstring says of it: its help in the words of Python, what may be given, and what its default means.
 
@@ -71,7 +90,7 @@ class Option:
         return " ".join(
             [
                 f"False: {said[0].lower()}{said[1:]}" if self.turns_off else said,
-                *([f"One of {', '.join(self.choices)}."] if self.choices else []),
+                *([f"One of {', '.join(self.names)}."] if self.choices or self.registry else []),
                 *([] if default is REQUIRED else [f"Default: {words.removesuffix(']') or _shown(default)}."]),
             ]
         )

@@ -10,7 +10,7 @@ import pytest
 from steelyard.cli.completion import SHELLS, VARIABLE
 from steelyard.cli.main import COMMANDS, main
 from steelyard.estimate.compare_options import PAIRED_INTERVALS, TESTS, UNPAIRED_INTERVALS
-from steelyard.estimate.measure_options import INTERVALS
+from steelyard.estimate.measure_options import intervals
 from steelyard.metrics.catalogue import parse
 
 
@@ -76,7 +76,7 @@ def test_a_plan_offers_only_the_metrics_it_can_plan_for(completed) -> None:
 
 
 def test_intervals_and_tests(completed) -> None:
-    assert values(completed("steelyard measure --interval ")) == list(INTERVALS)
+    assert values(completed("steelyard measure --interval ")) == list(intervals())
     assert set(values(completed("steelyard compare --interval "))) == {*PAIRED_INTERVALS, *UNPAIRED_INTERVALS}
     assert values(completed("steelyard compare --test ")) == list(TESTS)
     assert values(completed("steelyard compare --test mcnemar-")) == ["mcnemar-midp", "mcnemar-exact"]

@@ -115,9 +115,9 @@ def _intervals(command: str) -> Iterator[tuple[str, str]]:
             designs = [design for design, names in (("paired", PAIRED_INTERVALS), ("unpaired", UNPAIRED_INTERVALS)) if name in names]
             yield name, " or ".join(designs)
     else:
-        from steelyard.estimate.measure_options import INTERVALS
+        from steelyard.estimate.measure_options import intervals
 
-        yield from ((name, "") for name in INTERVALS)
+        yield from ((name, "") for name in intervals())
 
 
 def _tests(command: str) -> Iterator[tuple[str, str]]:

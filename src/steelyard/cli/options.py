@@ -50,12 +50,40 @@ def flags(*chosen: Option) -> Callable[[Command], Command]:
     return add
 
 
+class RegistryChoice(click.Choice[str]):
+    """A choice among the names of a catalogue, which is read when a value is given or help is shown, not before."""
+
+    def __init__(self, declared: Option) -> None:
+        self.declared = declared
+        self.case_sensitive = True
+
+    @property
+    def choices(self) -> tuple[str, ...]:  # type: ignore[override]
+        return self.declared.names
+
+
+class RegistryOption(click.Option):
+    """A flag of many names, which its help lists. They are checked where the question is settled, by what is asked about."""
+
+    def __init__(self, *args: Any, declared: Option, **more: Any) -> None:
+        super().__init__(*args, **more)
+        self.declared = declared
+
+    def get_help_record(self, ctx: click.Context) -> tuple[str, str] | None:
+        self.help = self.declared.help_with_names()
+        return super().get_help_record(ctx)
+
+
 def _flag(option: Option) -> Callable[[Command], Command]:
     words = [*filter(None, [option.short]), option.main_flag, *option.also]
     given: dict[str, Any] = {"help": option.help, "metavar": option.metavar, "multiple": option.repeat, "type": option.type}
     given["required"] = option.required
     if option.switch:
         given = {"help": option.help, "is_flag": True} | ({"default": None} if "/" in option.flag else {})
+    elif option.registry and option.metavar:
+        given |= {"cls": RegistryOption, "declared": option}
+    elif option.registry:
+        given |= {"type": RegistryChoice(option)}
     elif option.choices:
         given |= {"type": click.Choice(option.choices)}
     elif option.kind:

@@ -37,8 +37,8 @@ OPTIONS = (
     Option(
         name="test",
         metavar="METHOD",
-        help="mcnemar-midp, mcnemar-exact, mcnemar, randomization, bootstrap, bounded-t, sign-flip, paired-t, wilcoxon, "
-        "within-item, z, welch-t, delong-wilson, delong.  [default: the best for the metric]",
+        registry="steelyard.estimate.compare_options:TESTS",
+        help="Test of the difference.  [default: the best for the metric]",
     ),
     Option(
         name="alternative",

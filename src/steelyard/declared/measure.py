@@ -29,9 +29,8 @@ OPTIONS = (
     Option(
         name="interval",
         metavar="METHOD",
-        help="wilson, clopper-pearson, jeffreys, mid-p, agresti-coull, wald, bayes, hdi, bca, percentile, delta, t, "
-        "bounded-t, studentized, wilson-mean, betting, delong-wilson, delong, delta-wilson, fisher-z.  [default: the "
-        "best for each metric]",
+        registry="steelyard.estimate.measure_options:intervals",
+        help="Interval method.  [default: the best for each metric]",
     ),
     Option(
         name="about",

@@ -42,7 +42,7 @@ OPTIONS = (
     Option(name="scale", choices=("percent", "fraction", "raw"), help="Of theta and margin."),
     Option(
         name="stopping",
-        choices=("profile-mcnemar", "empirical-likelihood", "mcnemar", "lan-demets", "e-process", "e-mcnemar", "sprt"),
+        registry="steelyard.infer.sequential.stopping:RULES",
         help="Rule of --until decided.  [default: profile-mcnemar for right or wrong, empirical-likelihood for scores, "
         "lan-demets for groups]",
     ),

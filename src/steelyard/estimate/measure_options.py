@@ -9,19 +9,13 @@ from typing import Any, SupportsIndex
 
 from steelyard.checks import within
 from steelyard.errors import UsageError
+from steelyard.infer.intervals.proportion import METHODS
 from steelyard.infer.normal import check_level, check_scale, tail
 
-INTERVALS = (
-    "wald",
-    "wilson",
-    "agresti-coull",
-    "jeffreys",
-    "clopper-pearson",
-    "mid-p",
+OTHER_INTERVALS = (
     "bayes",
     "hdi",
     "delta",
-    "percentile",
     "bca",
     "studentized",
     "t",
@@ -89,7 +83,7 @@ def settle(
     """The settings of a question, or an error that says which option cannot be what it is."""
     check_level(confidence_level)
     tail(confidence_level, side)
-    one_of("interval", interval, INTERVALS)
+    one_of("interval", interval, intervals())
     one_of("absent", absent, ("skip", "zero"))
     one_of("missing", missing, ("error", "wrong", "drop"), optional=False)
     if isinstance(draws, bool) or not isinstance(draws, SupportsIndex) or draws.__index__() < 1:
@@ -118,6 +112,11 @@ def settle(
         absent=absent,
         missing=missing,
     )
+
+
+def intervals() -> tuple[str, ...]:
+    """The names of all intervals of one system: those of a proportion, from their catalogue, and those of the other families."""
+    return (*METHODS, *OTHER_INTERVALS)
 
 
 def one_of(name: str, value: Any, words: Sequence[str], optional: bool = True) -> None:
