@@ -22,7 +22,7 @@ OURS = (
     "questions.record.record",
     "questions.guard.check",
     "questions.run.run",
-    "questions.measure.from_source",
+    "estimate.from_source",
     "read.open_source",
     "render.formats",
     "render.pages.verdict",

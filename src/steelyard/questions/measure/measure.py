@@ -103,7 +103,7 @@ def measure(
                 hint="Counts.table(cells, labels=[...])",
             )
         return measure_counts(data, metrics, settings)
-    from steelyard.questions.measure.from_source import measure_source
+    from steelyard.estimate.from_source import measure_source
     from steelyard.read.engines.memory import working
 
     with working(memory=memory):

@@ -12,11 +12,14 @@ import numpy as np
 
 from steelyard import signature
 from steelyard.errors import DataError
+from steelyard.estimate.from_source import measure_source
 from steelyard.estimate.guard.rates import watch_rates
 from steelyard.estimate.guard.sequential import found_of, noted_look
 from steelyard.estimate.guard.verdict import written
+from steelyard.estimate.measure_options import settle
 from steelyard.evaluate.asking.summary import AnswerSummary
 from steelyard.infer.sequential.confidence_sequence import ConfidenceSequence
+from steelyard.metrics.catalogue import parse
 from steelyard.questions.compare.compare import compare
 from steelyard.questions.guard.check import check
 from steelyard.questions.measure.measure import measure
@@ -27,7 +30,7 @@ from steelyard.read.source import Source
 from steelyard.reference.run_notes import RunNotes, journal_path, rows_paths, write_run
 from steelyard.results.comparison import Comparison
 from steelyard.results.evaluation import Answered, Evaluation
-from steelyard.results.measurement import Interval, Measurement
+from steelyard.results.measurement import Interval, Measurement, Row
 from steelyard.results.verdict import Verdict
 from steelyard.version import __version__
 
@@ -172,29 +175,37 @@ def _source(rows: Sequence[Mapping[str, Any]], sums: tuple[str, str] | None) -> 
 def _measured(held: RunSession, place: int, read: Source) -> Measurement | None:
     """The metric of a model. After a stop that depended on the answers, its interval is one that holds whenever one stops."""
     prepared = held.prepared
+    missing = held.wish.missing
     more: dict[str, Any] = {"range": prepared.task.range} if prepared.task.range is not None else {}
     if prepared.scorer.sums is not None:
-        return measure(read, metric="ratio", missing=held.wish.missing)
+        return measure(read, metric="ratio", missing=missing)
     if held.watch is None:
-        return measure(read, metric=prepared.metric, missing=held.wish.missing, **more)
+        return measure(read, metric=prepared.metric, missing=missing, **more)
     outside = held.watch.outside if isinstance(held.watch, UntilDecided) else None
-    found = measure(read, metric=prepared.metric, missing=held.wish.missing, **({} if outside is not None else more))
     ends = prepared.span
-    if ends is None or outside is not None:
-        row = replace(found.rows[0], interval=None)
-        why = "the range of scores is not known" if outside is None else outside.words
-        said = f"no interval of the metric itself: the run stopped by its answers, and {why}"
-        return replace(found, rows=(row,), warnings=(*found.warnings, said))
-    if isinstance(held.watch, UntilNarrow):
-        low, high = held.watch.interval  # the very one that was narrow enough
-    else:
-        scores = np.array([prepared.worth(score) for score in _by_item(held.rows[place], held.wish.missing)])
-        if not len(scores):
-            return None
-        low, high = ConfidenceSequence(ends, 1 - LEVEL).look(scores)
-    interval = Interval(low=low, high=high, confidence_level=LEVEL, side="two", method="betting-sequence")
-    used = signature.write({**signature.parse(found.signature), "interval": interval.method})
-    return replace(found, rows=(replace(found.rows[0], interval=interval),), signature=used)
+    interval: Interval | None = None
+    if ends is not None and outside is None:
+        if isinstance(held.watch, UntilNarrow):
+            low, high = held.watch.interval  # the very one that was narrow enough
+        else:
+            scores = np.array([prepared.worth(score) for score in _by_item(held.rows[place], missing)])
+            if not len(scores):
+                return None
+            low, high = ConfidenceSequence(ends, 1 - LEVEL).look(scores)
+        interval = Interval(low=low, high=high, confidence_level=LEVEL, side="two", method="betting-sequence")
+    settings = settle(missing=missing, **({} if outside is not None else more))
+    metrics = [parse(prepared.metric)]
+    found = measure_source(read, None, metrics, settings, (), None, {}, finish=lambda row: _with_interval(row, interval))
+    if interval is not None:
+        return found
+    why = "the range of scores is not known" if outside is None else outside.words
+    said = f"no interval of the metric itself: the run stopped by its answers, and {why}"
+    return replace(found, warnings=(*found.warnings, said))
+
+
+def _with_interval(row: Row, interval: Interval | None) -> Row:
+    """The row with this interval instead of its own, and so without the fall-back of its own."""
+    return replace(row, interval=interval, details=replace(row.details, instead_of=None))
 
 
 def _by_item(rows: Sequence[Mapping[str, Any]], missing: str) -> list[float]:

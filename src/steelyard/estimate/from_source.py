@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -154,8 +154,12 @@ def measure_source(
     by: tuple[str, ...] | Mapping[str, Any],
     ratio: str | Sequence[str] | None,
     columns: Mapping[str, Any],
+    finish: Callable[[Row], Row] = lambda row: row,
 ) -> Measurement:
-    """Everything that is not bare counts."""
+    """Everything that is not bare counts.
+
+    finish: what becomes of each row before it is signed: after an early stop, an interval that holds whenever one stops.
+    """
     source = data if isinstance(data, Source) else opened(data, prediction, by, ratio, columns)
     for sentence in (*source.warnings, *stopping_warning(data)):
         settings.warn(sentence)
@@ -177,7 +181,8 @@ def measure_source(
     sample = Sample(items, settings, settings.labels, needed=_used(metrics, source))
     if not asked and metrics == [parse("mean")] and sample.binary_scores:
         metrics = [parse("accuracy")]
-    measured = _measured(sample, metrics, settings)
+    rows, table = _measured(sample, metrics, settings)
+    rows = tuple(finish(row) for row in rows)
     warn_disagreement(sample, settings)
     slices = _slices(sample, metrics, settings, source.by)
     roles = {role: name for role, name in source.roles.items() if role in _used(metrics, source)}
@@ -188,14 +193,14 @@ def measure_source(
         roles["ratio"], facts["ratio"] = "/".join(source.ratio), source.ratio
     return Measurement(
         n=sample.n,
-        rows=measured[0],
-        table=measured[1],
+        rows=rows,
+        table=table,
         slices=slices,
         roles=roles,
         warnings=tuple(settings.warnings),
         hints=hints,
         name=source.name,
-        signature=sign(metrics, measured[0], settings, facts),
+        signature=sign(metrics, rows, settings, facts),
     )
 
 
