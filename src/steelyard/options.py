@@ -82,8 +82,8 @@ class Option:
     def sentence(self, default: Any) -> str:
         """What a docstring says of it: its help in the words of Python, what may be given, and what its default means.
 
-        >>> Option(name="unmatched", choices=("error", "drop"), help="Ids in one run only.").sentence("error")
-        "Ids in one run only. One of error, drop. Default: 'error'."
+        >>> Option(name="unmatched", choices=("error", "drop"), help="What to do with ids that only one run has.").sentence("error")
+        "What to do with ids that only one run has. One of error, drop. Default: 'error'."
         """
         said, _, words = (self.python or self.help).partition("  [default: ")
         said = _TOLD_TO_TYPE.sub("", _FLAG.sub(lambda found: found[1].replace("-", "_"), said))
@@ -105,18 +105,18 @@ COLUMNS = (
     _column("id", "Column that names the item."),
     _column("truth", "Column with the right answer."),
     _column("prediction", "Column with the model's answer."),
-    _column("score", "Column with a number per item; 0 and 1 are wrong and right. Of a log: its metric."),
+    _column("score", "Column with a number per item (0 = wrong, 1 = right); in a log, the metric to read."),
     _column("probability", "Column with the probability of the positive class."),
-    _column("group", "Column of items that belong together; 'none' ignores a column found by name."),
+    _column("group", "Column that groups items that belong together; 'none' ignores one found by name."),
     _column("repeat", "Column that numbers the runs of the same item."),
-    _column("weight", "Column of weights; whole numbers are counts of equal items."),
+    _column("weight", "Column of weights; whole numbers are read as counts of identical items."),
     _column("model", "Column that names the model.", flag="--model-column"),
 )
 RUN_COLUMNS = COLUMNS[:7]
 RATIO = Option(
     name="ratio",
     metavar="ABOVE/BELOW",
-    help="Two columns of sums: the metric is sum(ABOVE)/sum(BELOW), as in errors/words.",
+    help="Measure sum(ABOVE)/sum(BELOW) of two columns, e.g. errors/words.",
 )
 
 # Which part of an evaluation tool's log is meant, where it holds several.
@@ -136,15 +136,16 @@ ENGINE = (
     Option(
         name="engine",
         choices=("auto", "duckdb", "spark"),
-        help="Who reads and counts files: DuckDB here, or a Spark cluster that can reach them.  [default: auto, where the data lies]",
+        help="Engine that reads and counts the files: DuckDB on this machine, or a Spark cluster that can reach them."
+        "  [default: auto, where the data is]",
     ),
-    Option(name="master", metavar="URL", help="With --engine spark: a classic master, as in spark://host:7077."),
-    Option(name="remote", metavar="URL", help="With --engine spark: a server of Spark Connect, as in sc://host."),
+    Option(name="master", metavar="URL", help="With --engine spark: a classic master, e.g. spark://host:7077."),
+    Option(name="remote", metavar="URL", help="With --engine spark: a Spark Connect server, e.g. sc://host."),
 )
 MEMORY = Option(
     name="memory",
     metavar="SIZE",
-    help="What reading and joining large files may take, as in 2GB; the rest is spilled to disk (to TMPDIR)."
+    help="Memory limit for reading and joining large files, e.g. 2GB; beyond it, data spills to disk (in TMPDIR)."
     "  [default: 800MB, or half of a smaller machine]",
 )
 
@@ -156,19 +157,25 @@ SEED = Option(
     help="Random seed; 'none' picks one and prints it.",
     python="Random seed; None picks one and says which.",
 )
-DRAWS = Option(name="draws", type=int, default=10_000, help="Resamples of a bootstrap.")
-MISSING = Option(name="missing", choices=("error", "wrong", "drop"), default="error", help="Items without an answer.")
+DRAWS = Option(name="draws", type=int, default=10_000, help="Number of bootstrap resamples.")
+MISSING = Option(name="missing", choices=("error", "wrong", "drop"), default="error", help="What to do with items without an answer.")
 INTERVALS = (
-    Option(name="range", pair=True, type=float, metavar="LO HI", help="The range of the scores.  [default: 0 1 if all lie in it]"),
-    Option(name="confidence_level", type=float, default=0.95, help="Confidence level of the interval, between 0 and 1."),
-    Option(name="side", choices=("two", "lower", "upper"), default="two", help="A two-sided interval, or one bound."),
+    Option(
+        name="range",
+        pair=True,
+        type=float,
+        metavar="LO HI",
+        help="Smallest and largest possible score.  [default: 0 1 if all scores lie there]",
+    ),
+    Option(name="confidence_level", type=float, default=0.95, help="Confidence level of the interval."),
+    Option(name="side", choices=("two", "lower", "upper"), default="two", help="Two-sided interval, or only a lower or upper bound."),
     DRAWS,
     SEED,
-    Option(name="prior", type=float, default=0.5, help="Pseudo-counts of a Bayesian interval: 0.5 Jeffreys, 1 uniform."),
+    Option(name="prior", type=float, default=0.5, help="Pseudo-counts of the prior of a Bayesian interval: 0.5 is Jeffreys, 1 is uniform."),
     Option(
         name="absent",
         choices=("skip", "zero"),
-        help="A class without cases in a macro average: leave it out, or count it as 0.  [default: the average is null]",
+        help="Class without cases in a macro average: skip it, or count it as 0.  [default: the average is undefined]",
     ),
     MISSING,
 )
@@ -178,8 +185,8 @@ PRIOR_SCALE = Option(
     name="prior_scale",
     type=float,
     metavar="SD",
-    help="For P(candidate better): the standard deviation of true differences that you expect, in units of the metric."
-    "  [default: none, a prior that expects large ones]",
+    help="Prior for P(candidate better): standard deviation of the true differences you expect, in units of the metric."
+    "  [default: none, a wide prior]",
 )
 
 # Where the answer of a check, a record or a run is kept.
@@ -188,7 +195,7 @@ HISTORY = Option(
     kind="input",
     metavar="URL",
     command=True,
-    help="Keep the run in sqlite:///runs.db or postgresql://host/db; none: nowhere.  [default: what steelyard.toml says]",
+    help="Database to keep the run in: sqlite:///runs.db or postgresql://host/db; 'none' keeps nothing.  [default: from steelyard.toml]",
 )
 
 SOURCE_OPTIONS = (*COLUMNS, RATIO, *LOG_CHOICES, *ENGINE)
@@ -288,7 +295,7 @@ def keywords_of(verb: Callable[..., Any]) -> tuple[str, ...]:
 
 
 Verb = TypeVar("Verb", bound=Callable[..., Any])
-_RAISES = "Raises: a SteelyardError (UsageError, SourceError, DataError or AmbiguityError) that says why the question cannot be asked."
+_RAISES = "Raises: a SteelyardError (UsageError, SourceError, DataError or AmbiguityError) that says what is wrong and how to fix it."
 
 
 def documented(options: Iterable[Option], returns: str, /, **others: str) -> Callable[[Verb], Verb]:

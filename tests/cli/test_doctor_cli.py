@@ -54,7 +54,7 @@ def test_what_is_missing_is_named_with_its_command(capsys: pytest.CaptureFixture
     assert re.search(r"pyarrow not installed +Arrow and Feather files.*\n +pip install 'steelyard\[arrow\]'\n", text)
     assert re.search(r"starlette 99\.0, uvicorn not installed +the dashboard.*\n +pip install 'steelyard\[serve\]'\n", text)
     assert re.search(r"scipy +MISSING: pip install steelyard\n", text)
-    assert re.search(r"java +not found +runs the driver of Spark", text)
+    assert re.search(r"java +not found +needed for --engine spark with --master", text)
     assert text.count("pip install 'steelyard[") == 2
 
 

@@ -114,7 +114,7 @@ def test_a_history_that_fails_costs_no_verdict(url: str, said: str, capfd: pytes
         assert code([*words, "--history", url]) == expected
         out, err = capfd.readouterr()
         assert out.startswith(("PASS", "REGRESSION"))
-        assert err.startswith("warning: the run is not in the history: ")
+        assert err.startswith("warning: the run was not stored in the history: ")
         assert said in err
         assert "hunter2" not in err + out
 

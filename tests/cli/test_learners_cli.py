@@ -138,9 +138,11 @@ def test_ids_are_no_features(here: Path) -> None:
     table = (here / "train.csv").read_text(encoding="utf-8").replace("passage", "block")
     (here / "train.csv").write_text(table.replace(",p", ","), encoding="utf-8")
     result = ask(A, B, "--data", "train.csv", "--target", "label", *QUICK, "--format", "json")
-    assert "left out of the features, since it names the item: 'id'" in result.stderr
+    assert "not used as a feature because it looks like an item id: 'id'" in result.stderr
     assert json.loads(result.stdout)["n"] == 120
-    assert "left out" not in ask(A, B, "--data", "train.csv", "--target", "label", *QUICK, "--format", "json", "--quiet").stderr
+    assert (
+        "not used as a feature" not in ask(A, B, "--data", "train.csv", "--target", "label", *QUICK, "--format", "json", "--quiet").stderr
+    )
 
 
 def test_integer_labels_stay_integers(here: Path) -> None:

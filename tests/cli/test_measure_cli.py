@@ -684,7 +684,7 @@ def test_help_of_measure_explains_every_option_and_names_the_defaults(steelyard:
             continue
         assert any(option in text for option in parameter.opts)
         assert getattr(parameter, "help", "")
-    for default in ("0.95", "two", "10000", "0.5", "error", "text", "by what the source holds", "the best for each metric"):
+    for default in ("0.95", "two", "10000", "0.5", "error", "text", "depends on the columns", "the best for each metric"):
         assert f"[default: {default}" in flat, default
     assert "[default: 0]" in flat  # the seed
     for method in ("wilson", "clopper-pearson", "jeffreys", "mid-p", "agresti-coull", "wald", "bayes", "bca", "percentile", "delta"):
@@ -720,7 +720,7 @@ def test_demo_runs_offline_leaves_nothing_and_tells_what_to_try_next(tmp_path: P
     answer = process("demo", env={"PYTHONPATH": paths, "TMPDIR": str(temporary), "PYTHONDONTWRITEBYTECODE": "1"}, cwd=work)
     assert answer.returncode == 0, answer.stderr
     assert answer.stderr == ""
-    assert "What to try next" in answer.stdout
+    assert "Try next" in answer.stdout
     assert answer.stdout.rstrip().splitlines()[-1].strip() == "steelyard measure --help"
     assert "[0.18, 0.45]" in answer.stdout
     assert "$ steelyard measure --tp 31 --fp 5 --fn 2" in answer.stdout

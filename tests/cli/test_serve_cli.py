@@ -81,7 +81,7 @@ def test_elsewhere_it_warns_and_asks_for_the_token_first(place: str) -> None:
     child, said, address = started("--history", place, "--host", "0.0.0.0")
     try:
         assert "the page asks for it before it shows anything" in said
-        assert any(line.startswith("warning: this is HTTP without encryption") for line in said)
+        assert any(line.startswith("warning: this is unencrypted HTTP") for line in said)
         with urllib.request.urlopen(address.replace("0.0.0.0", "127.0.0.1") + "runs", timeout=30) as page:
             assert page.url.endswith("/sign-in?next=%2Fruns")
             assert "No runs" not in page.read().decode()

@@ -22,11 +22,11 @@ if TYPE_CHECKING:
 @flags(*OPTIONS)
 @common
 def certify(quick: bool, **options: Any) -> None:
-    """Does everything we claim about coverage, error rates and precision still hold?
+    """Check that everything we claim about coverage, error rates and precision still holds.
 
     Recomputes the coverage of every interval, the size and power of every test, guard and stopping rule, and the
-    accuracy of closed forms, on declared grids; holds each against its documented band, and each default against its
-    alternatives. Exit code 0: all holds; 1: something does not, and the setting is named.
+    accuracy of closed forms, on declared grids; compares each with its documented band, and each default with its
+    alternatives. Exit code 0: every claim holds; 1: some claim does not, and the output names the setting.
 
     \b
     Examples:
@@ -57,7 +57,7 @@ def certify(quick: bool, **options: Any) -> None:
     except KeyboardInterrupt:
         told.clear()
         if state is not None and not quiet:
-            click.echo(f"finished settings are kept in {state}; the same command goes on from there", err=True)
+            click.echo(f"finished settings are kept in {state}; run the same command again to continue", err=True)
         raise
     finally:
         told.clear()

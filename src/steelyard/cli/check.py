@@ -32,7 +32,7 @@ NUMBERS = ("alpha", "beta", "sigma", "theta", "margin", "num_samples", "value")
 def check(source: str | None, **options: Any) -> None:
     """Has a run become worse than the reference on record?
 
-    Exit code 0: pass, 1: regression, 2: inconclusive, 3: the question could not be asked.
+    Exit code 0: pass, 1: regression, 2: inconclusive, 3: error (bad input or missing reference).
 
     \b
     Examples:
@@ -88,7 +88,7 @@ def _suite(options: dict[str, Any]) -> Any:
     refuse_given(
         ("suite", "directory", "config", "seed", "fail_on", "history", "output"),
         "cannot use a suite with options of one check",
-        need="the suite file to say it",
+        need="these settings in the suite file",
         hint="[[checks]] in the file",
     )
     from steelyard.questions.suite.check_suite import check_suite

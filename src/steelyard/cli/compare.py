@@ -28,7 +28,7 @@ from steelyard.errors import UsageError
 @flags(*OPTIONS)
 @common
 def compare(sources: tuple[str, ...], **options: Any) -> None:
-    """Is the candidate better than the baseline? Difference is candidate minus baseline, always.
+    """Is the candidate better than the baseline? The difference is always candidate minus baseline.
 
     SOURCES are two or more runs on the same items (or one long source with a model column), as for measure. Items are
     paired by id.

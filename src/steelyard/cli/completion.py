@@ -17,18 +17,18 @@ SHELLS = ("bash", "zsh", "fish")
 VARIABLE = "_STEELYARD_COMPLETE"  # click's protocol: the script calls `steelyard` with this set, and reads what it prints
 
 
-@command(short_help="the script with which your shell completes steelyard")
+@command(short_help="print a shell completion script")
 @click.argument("shell", type=click.Choice(SHELLS))
 @click.option("--debug", is_flag=True, help="Show the traceback of an error.")
 def completion(shell: str, debug: bool) -> None:
-    """Print the script with which SHELL completes commands, options, and the names of metrics, intervals and tests.
+    """Print a script that completes commands, options, and the names of metrics, intervals and tests.
 
     Install it once, then open a new shell.
 
     \b
-    bash (with the package bash-completion):
+    bash, with the bash-completion package:
       steelyard completion bash > ~/.local/share/bash-completion/completions/steelyard
-    bash (without it), at the end of ~/.bashrc:
+    bash without it, at the end of ~/.bashrc:
       eval "$(steelyard completion bash)"
     zsh, at the end of ~/.zshrc, after compinit:
       eval "$(steelyard completion zsh)"

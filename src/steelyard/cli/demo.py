@@ -17,50 +17,50 @@ from steelyard.errors import UsageError
 
 DATA = ("digits_logistic.csv", "digits_naive_bayes.csv")
 STEPS = [
-    ("12 right answers of 40 are 30%, give or take how much?", ["measure", "--counts", "12/40"]),
-    ("The same, as the textbooks do it (Wald, which promises too much):", ["measure", "--counts", "12/40", "--interval", "wald"]),
-    ("38 of 40 right: what can we claim at least, with 95% confidence?", ["measure", "--counts", "38/40", "--side", "lower"]),
+    ("12 right out of 40 is 30%, give or take how much?", ["measure", "--counts", "12/40"]),
+    ("The same, by the textbook method (Wald, whose intervals are too narrow):", ["measure", "--counts", "12/40", "--interval", "wald"]),
+    ("38 of 40 right: what accuracy can we claim at least, with 95% confidence?", ["measure", "--counts", "38/40", "--side", "lower"]),
     (
-        "31 hits, 5 false alarms, 2 misses: F1, and what we believe about it:",
+        "31 hits, 5 false alarms, 2 misses: F1 with a Bayesian interval:",
         ["measure", "--tp", "31", "--fp", "5", "--fn", "2", "--interval", "bayes"],
     ),
     (
         "A real classifier on 899 handwritten digits it has not seen:",
         ["measure", "digits_logistic.csv", "--metric", "accuracy,macro_f1,mcc"],
     ),
-    ("One class of another classifier, the digit 8:", ["measure", "digits_naive_bayes.csv", "--metric", "f1", "--positive", "8"]),
+    ("One class (the digit 8) of another classifier:", ["measure", "digits_naive_bayes.csv", "--metric", "f1", "--positive", "8"]),
     (
-        "Is the first of them better than the second? Both saw the same digits:",
+        "Is the first classifier better than the second? Both were tested on the same digits:",
         ["compare", "digits_naive_bayes.csv", "digits_logistic.csv"],
     ),
     (
-        "And in macro F1, by the paired bootstrap, with the side named beforehand:",
+        "The same for macro F1, with a one-sided paired bootstrap test:",
         ["compare", *reversed(DATA), "--metric", "macro_f1", "--test", "bootstrap", "--alternative", "greater"],
     ),
     (
-        "How many items find a drop of 1 point, if 4% of the answers differ from run to run?",
+        "How many items does it take to detect a drop of 1 point, if 4% of the answers differ from run to run?",
         ["plan", "detect", "--discordance", ".04", "--theta", ".01"],
     ),
     (
-        "How many labels show that an accuracy of 95% is above 90%?",
+        "How many labels does it take to show that an accuracy of 95% is above 90%?",
         ["plan", "estimate", "--metric", "accuracy", "--expected", ".95", "--threshold", ".9"],
     ),
     (
-        "Put the better classifier on record as the reference ...",
+        "Record the better classifier as the reference ...",
         ["record", "digits_logistic.csv", "--task", "digits", "--model", "classifier", "--deterministic"],
     ),
     (
-        "... and check the other one against it, as a build would (exit code 1):",
+        "... and check the other one against it, as CI would (exit code 1):",
         ["check", "digits_naive_bayes.csv", "--task", "digits", "--model", "classifier"],
     ),
     (
-        "The same question, asked item by item in random order, stopped as soon as a drop of 5 points is found or ruled out:",
+        "The same check, item by item in random order, stopping as soon as a drop of 5 points is found or ruled out:",
         ["run", "digits.toml", "--model", "file:digits_naive_bayes.csv", "--against", "classifier", "--until", "decided", "--theta", ".05"],
     ),
 ]
 TASK = '[task]\nname = "digits"\ndata = "digits_logistic.csv"\ntruth = "truth"\nscorer = "exact"\n'
 NEXT = """
-What to try next, on your own predictions (CSV files with the columns id, truth and prediction):
+Try next, on your own predictions (CSV files with the columns id, truth and prediction):
 
   steelyard measure preds.csv
   steelyard measure preds.csv --metric f1 --positive LABEL --interval bayes
@@ -76,14 +76,14 @@ What to try next, on your own predictions (CSV files with the columns id, truth 
 """
 
 
-@command(short_help="a walk through it on real data, offline")
-@click.option("--html", is_flag=True, help="Write the answers as one page instead.")
-@click.option("-o", "--output", type=OUTPUT, help="The page of --html.  [default: demo.html]")
+@command(short_help="a tour on real data, offline")
+@click.option("--html", is_flag=True, help="Write the answers to one HTML page instead of the terminal.")
+@click.option("-o", "--output", type=OUTPUT, help="With --html: where to write the page.  [default: demo.html]")
 @click.option("--open", "open_", is_flag=True, help="With --html: open the page in a browser.")
 @click.option("--debug", is_flag=True, help="Show the traceback of an error.")
-@click.option("--no-color", is_flag=True, help="No colour, as with NO_COLOR set.")
+@click.option("--no-color", is_flag=True, help="No colour (same as setting NO_COLOR).")
 def demo(html: bool, output: Path | None, open_: bool, debug: bool, no_color: bool) -> None:
-    """A walk through steelyard on real data that ships with it. Needs no network, writes nothing that stays.
+    """A tour of steelyard on real data that ships with it. Needs no network and leaves no files behind.
 
     \b
     Examples:
@@ -92,7 +92,7 @@ def demo(html: bool, output: Path | None, open_: bool, debug: bool, no_color: bo
     """
     if not html:
         if output is not None or open_:
-            raise UsageError("cannot use -o or --open", got="a walk in the terminal", need="--html")
+            raise UsageError("cannot use -o or --open", got="a tour in the terminal", need="--html")
         _walk(no_color)
         return
     from steelyard.cli.report import write_page

@@ -14,30 +14,30 @@ from steelyard.version import __version__
 # Package and the lowest version that is allowed, as in pyproject.toml; a test compares the two.
 CORE = {"click": "8.2.1", "duckdb": "1.5", "filelock": "3.30", "jinja2": "3.1", "numpy": "1.26", "PyYAML": "6", "scipy": "1.13"}
 EXTRAS = {
-    "arrow": ("Arrow and Feather files, every text packed by zstd, quicker Inspect logs", {"pyarrow": "16"}),
-    "json-schema": ("the scorer json-schema with a schema", {"jsonschema": "4.20"}),
-    "learners": ("scikit-learn's estimators, and fitting them on several cores", {"scikit-learn": "1.5"}),
+    "arrow": ("Arrow and Feather files, any zstd-compressed text file, faster Inspect logs", {"pyarrow": "16"}),
+    "json-schema": ("the json-schema scorer with a schema", {"jsonschema": "4.20"}),
+    "learners": ("scikit-learn estimators, fitted on several cores", {"scikit-learn": "1.5"}),
     "pandas": ("pandas frames", {"pandas": "2.1.1"}),
     "plots": ("result.plot() as a matplotlib figure; without it, as SVG", {"matplotlib": "3.9"}),
     "polars": ("polars frames", {"polars": "1.3"}),
-    "postgres": ("tables of PostgreSQL, and a team's history in it", {"psycopg": "3.2.1"}),
-    "serve": ("the dashboard, steelyard serve", {"starlette": "0.40", "uvicorn": "0.30"}),
-    "spark": ("frames of Spark, and files on a cluster", {"pyspark": "4"}),
+    "postgres": ("PostgreSQL tables, and a shared history in PostgreSQL", {"psycopg": "3.2.1"}),
+    "serve": ("the dashboard (steelyard serve)", {"starlette": "0.40", "uvicorn": "0.30"}),
+    "spark": ("Spark frames, and files on a Spark cluster", {"pyspark": "4"}),
 }
 PROGRAMS = {
-    "git": "says who changed a reference, and when (steelyard references history)",
-    "java": "runs the driver of Spark here (--master); Spark Connect (--remote) needs none",
+    "git": "who changed a reference, and when (steelyard references history)",
+    "java": "needed for --engine spark with --master; Spark Connect (--remote) does not need it",
 }
 
 
-@command(short_help="what is installed, and what an extra would add")
-@click.option("--format", "format_", type=click.Choice(["text", "json"]), default="text", show_default=True, help="How it is written.")
+@command(short_help="show what is installed, and what each extra would add")
+@click.option("--format", "format_", type=click.Choice(["text", "json"]), default="text", show_default=True, help="Output format.")
 @click.option("--debug", is_flag=True, help="Show the traceback of an error.")
 def doctor(format_: str, debug: bool) -> None:
-    """What is installed, and what an extra would add.
+    """Show what is installed, and what each extra would add.
 
-    An extra that is missing is named with the command that installs it. Put the output into a report of a bug: it holds
-    versions and the places of two programs, nothing else.
+    Missing extras are listed with the command that installs them. Please paste the output into bug reports: it contains
+    only versions and the paths of two programs.
 
     \b
     Examples:
@@ -107,7 +107,7 @@ def _lines(found: dict[str, Any]) -> list[str]:
         lines.append(f"  {extra:<10} {there:<34} {told['adds']}")
         if not all(package["version"] for package in packages.values()):
             lines.append(f"  {'':<10} {told['install']}")
-    lines += ["", "programs, for those who need them"]
+    lines += ["", "optional programs"]
     for name, program in found["programs"].items():
         lines.append(f"  {name:<10} {program['found'] or 'not found':<34} {program['serves']}")
     return lines

@@ -16,13 +16,13 @@ ASKED = ("task", "model", "metric", "since", "until")
 TABLES = (".csv", ".jsonl")
 
 
-@command(short_help="the runs so far, and whether they drift")
+@command(short_help="list past runs, compare them, test for drift")
 @flags(*OPTIONS)
 @common
 def history(**options: Any) -> None:
-    """The runs so far, newest first; with --drift, whether a series of them has become worse bit by bit.
+    """List past runs, newest first. With --drift, test whether a series of runs has slowly become worse.
 
-    `check`, `record` and `run` keep their runs where --history or steelyard.toml says.
+    `check`, `record` and `run` store their runs in the database given by --history or steelyard.toml.
 
     \b
     Examples:
@@ -37,7 +37,7 @@ def history(**options: Any) -> None:
     table = options["export"] or (output[0] if is_table else None)
     modes = [name for name, on in (("--drift", options["drift"]), ("--compare", options["compare"]), ("--export", table)) if on]
     if len(modes) > 1:
-        raise UsageError("cannot answer two questions at once", got=" and ".join(modes), need="one of them")
+        raise UsageError("cannot do two things at once", got=" and ".join(modes), need="one of them")
     if table is not None:
         _export(table, options)
         return
@@ -92,9 +92,9 @@ def keep_in_history(result: Any, options: dict[str, Any], **facts: Any) -> None:
 
         _, warnings = keep(result, history=options["history"], config=options["config"], directory=options["directory"], **facts)
     except SteelyardError as fault:
-        warnings = [f"the run is not in the history: {fault}"]
+        warnings = [f"the run was not stored in the history: {fault}"]
     except Exception as fault:  # whatever it is, it must not cost the verdict
-        warnings = [f"the run is not in the history: {type(fault).__name__}: {fault}"]
+        warnings = [f"the run was not stored in the history: {type(fault).__name__}: {fault}"]
     for warning in warnings:
         click.echo(f"warning: {_plain(warning)}", err=True)
 

@@ -9,11 +9,11 @@ from steelyard.cli.options import answer, common, flags
 from steelyard.declared.init import OPTIONS
 
 
-@command(short_help="a commented steelyard.toml and a first reference directory")
+@command(short_help="write a commented steelyard.toml and a directory for references")
 @flags(*OPTIONS)
 @common
 def init(directory: str, **options: Any) -> None:
-    """Write a commented steelyard.toml and a directory for references, here. What is there is never touched.
+    """Write a commented steelyard.toml and a directory for references here. Existing files are never changed.
 
     \b
     Examples:

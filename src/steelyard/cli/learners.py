@@ -23,10 +23,10 @@ from steelyard.errors import AmbiguityError, DataError, UsageError
 @flags(*OPTIONS)
 @common
 def learners(baseline: str, candidate: str, **options: Any) -> None:
-    """Is one learning algorithm better than another, on data like these?
+    """Is one learning algorithm better than another on this kind of data?
 
     BASELINE and CANDIDATE are pkg.mod:name, where name is an estimator (fit and predict), a class of estimators, or a
-    function that makes one; modules of the current directory can be used. The difference is candidate minus baseline.
+    function that makes one; modules in the current directory can be imported. The difference is candidate minus baseline.
 
     \b
     Examples:
@@ -80,7 +80,7 @@ def load_learner(text: str) -> Any:
     try:
         found: Any = import_module(module)
     except Exception as fault:  # a user's module may fail in any way
-        hint = f"run it where {module.partition('.')[0]} can be imported" if isinstance(fault, ModuleNotFoundError) else "mend the module"
+        hint = f"run it where {module.partition('.')[0]} can be imported" if isinstance(fault, ModuleNotFoundError) else "fix the module"
         raise UsageError(f"cannot import {module!r}", got=f"{type(fault).__name__}: {fault}", need="a module", hint=hint) from fault
     for part in name.split("."):
         if not hasattr(found, part):
@@ -142,7 +142,7 @@ def _group_column(names: tuple[str, ...], group: str | None, features: list[str]
     if found and not features:
         raise AmbiguityError(
             f"cannot tell what the column {found[0]!r} is",
-            got="a name that usually says which items belong together",
+            got="a name that usually means groups of items",
             need="a choice",
             hint=f"--group {found[0]} keeps its items together, --group none makes it a feature",
         )
@@ -159,7 +159,7 @@ def _feature_columns(given: list[str], names: tuple[str, ...], taken: set[str | 
     chosen = list(dict.fromkeys(given)) or [name for name in names if name not in taken and name not in ids]
     if not chosen:
         raise DataError("cannot learn without features", got=f"columns {listed(names)}", need="at least one besides target, group and id")
-    left_out = f"left out of the features, since it names the item: {listed(ids)} (--features chooses)"
+    left_out = f"not used as a feature because it looks like an item id: {listed(ids)} (use --features to choose the columns)"
     return chosen, [left_out] if ids and not given else []
 
 

@@ -1,6 +1,6 @@
 """The group of commands, loaded one by one, and the exit codes.
 
-0 answered · 1 regression · 2 inconclusive · 3 the question could not be asked · 70 internal error · 130 interrupted.
+0 answered · 1 regression · 2 inconclusive · 3 error (bad input or missing reference) · 70 internal error · 130 interrupted.
 A typing mistake is 3, so it never looks like a verdict.
 """
 
@@ -22,21 +22,21 @@ from steelyard.version import __version__
 COMMANDS = {
     "measure": "how good is it, and how sure are we?",
     "compare": "is one better than the other? (three or more: a leaderboard)",
-    "rank": "which of three or more are better than which?",
+    "rank": "which of three or more systems are better than which?",
     "learners": "is one learning algorithm better? (cross-validation)",
     "plan": "how much data do we need?",
-    "init": "a commented steelyard.toml and a first reference directory",
-    "record": "put a run on record as the reference (several sources: several runs)",
+    "init": "write a commented steelyard.toml and a directory for references",
+    "record": "store a run as the reference (or pool several runs)",
     "check": "has it become worse than the reference?",
-    "references": "list|show|lint|import|history|remove|rename|approve",
-    "run": "evaluate a model now, and stop as soon as the question is decided",
-    "history": "the runs so far, and whether they drift",
-    "report": "results as one HTML page, to look at and to pass on",
-    "serve": "a local web page over the history",
+    "references": "list, show, lint, import, history, remove, rename, approve",
+    "run": "evaluate a model, and stop as soon as the question is decided",
+    "history": "list past runs, compare them, test for drift",
+    "report": "render results as one self-contained HTML page",
+    "serve": "browse the history on a local web page",
     "certify": "recompute our claims about coverage, error rates and precision",
-    "demo": "a walk through it on real data, offline",
-    "doctor": "what is installed, and what an extra would add",
-    "completion": "the script with which your shell completes steelyard",
+    "demo": "a tour on real data, offline",
+    "doctor": "show what is installed, and what each extra would add",
+    "completion": "print a shell completion script",
 }
 LAST = 10.0  # seconds after SIGTERM
 ISSUE_HINT = "this is a bug in steelyard, not in your data; run again with --debug for the traceback"
@@ -62,7 +62,7 @@ class LazyGroup(Group):
 @click.group(cls=LazyGroup, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
 @click.version_option(__version__, prog_name="steelyard", message="%(prog)s %(version)s")
 def steelyard() -> None:
-    """Weighs models: how good, better or not, how much data, worse than before, and how sure are we?
+    """Measures and compares models, plans how much data you need, and catches regressions: always with how sure we are.
 
     \b
     Examples:

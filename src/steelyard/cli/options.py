@@ -112,7 +112,7 @@ _OUTPUT = click.option(
     "--output",
     type=OUTPUT,
     multiple=True,
-    help="Write the answer to a file instead of standard output; several times for several formats, each by its ending.",
+    help="Write the answer to this file instead of stdout; its extension sets the format. Repeat for several formats.",
 )
 
 
@@ -133,11 +133,11 @@ def _add_common(command: Command, formats: tuple[str, ...], output: bool) -> Com
                 "--format",
                 "format_",
                 type=click.Choice(formats),
-                help="How the answer is written.  [default: text, or by the ending of -o]",
+                help="Format of the answer.  [default: text, or from the extension of -o]",
             ),
             *([_OUTPUT] if output else []),
-            click.option("--no-color", is_flag=True, help="No colour, as with NO_COLOR set."),
-            click.option("--quiet", is_flag=True, help="No messages on standard error but errors."),
+            click.option("--no-color", is_flag=True, help="No colour (same as setting NO_COLOR)."),
+            click.option("--quiet", is_flag=True, help="Print only errors to stderr."),
             click.option("--debug", is_flag=True, help="Show the traceback of an error."),
         ]
     ):
@@ -159,7 +159,7 @@ def memory_given(options: dict[str, Any]) -> str | None:
     """The limit, which is DuckDB's: a cluster has settings of its own."""
     if options["memory"] is not None and options["engine"] == "spark":
         raise UsageError(
-            "cannot use --memory", got="--engine spark", need="DuckDB", hint="spark.executor.memory is set where Spark is started"
+            "cannot use --memory", got="--engine spark", need="DuckDB", hint="set spark.executor.memory where Spark is started"
         )
     memory: str | None = options["memory"]
     return memory
@@ -242,7 +242,7 @@ def answer(
         raise UsageError(
             "cannot write several files in one format",
             got=f"--format {format_} and {len(places)} outputs",
-            need="endings that say the format",
+            need="file extensions that set the format",
             hint="-o answer.json -o answer.md",
         )
     if not places:
@@ -278,7 +278,7 @@ def _text_of(result: Any, chosen: str, color: bool = False, ascii_only: bool = F
 def _print(text: str, color: bool | None) -> None:
     """The answer on standard output. A reader who left is no mistake; a full disk or a closed stream is the user's to mend."""
     if sys.stdout is None:
-        raise UsageError("cannot print the answer", got="a closed standard output", need="an open one, or -o FILE")
+        raise UsageError("cannot print the answer", got="a closed stdout", need="an open one, or -o FILE")
     try:
         click.echo(text, nl=False, color=color)
         sys.stdout.flush()
@@ -288,9 +288,7 @@ def _print(text: str, color: bool | None) -> None:
         raise click.exceptions.Exit(0) from None
     except OSError as fault:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        raise UsageError(
-            "cannot print the answer", got=fault.strerror or str(fault), need="room on the device behind standard output"
-        ) from fault
+        raise UsageError("cannot print the answer", got=fault.strerror or str(fault), need="free space where stdout goes") from fault
 
 
 def _can_draw(stream: Any) -> bool:

@@ -9,10 +9,10 @@ import click
 from steelyard.cli.command import Group
 
 QUESTIONS = {
-    "detect": "how many items to notice a drop?",
-    "estimate": "how many labels to know a metric well enough?",
-    "train": "how many training items to reach a target?",
-    "designs": "the same question under several designs, side by side, with cost",
+    "detect": "how many items does it take to detect a drop?",
+    "estimate": "how many labels does a precise enough estimate take?",
+    "train": "how many training items does it take to reach a target?",
+    "designs": "compare several designs side by side, with cost",
 }
 
 

@@ -11,15 +11,15 @@ from steelyard.declared.plan_designs import OPTIONS
 NUMBERS = ("theta", "expected", "sigma", "discordance", "repeats", "within", "alpha", "beta", "price", "batch", "available", "pool")
 
 
-@command(short_help="the same question under several designs, side by side, with cost")
+@command(short_help="compare several designs side by side, with cost")
 @flags(*OPTIONS)
 @common
 def designs(**options: Any) -> None:
-    """What does each design ask for, to notice the same drop?
+    """How many items does each design need to detect the same drop?
 
-    Side by side: a reference on other items, with an assumed and with its own spread; a reference known exactly; the
-    same items on both sides; the same, stopped as soon as it is decided; the same, with several answers to each item, or with
-    a reference that covers a larger pool.
+    Compares: a reference on other items, with an assumed and with its actual standard deviation; a reference known exactly;
+    the same items on both sides; the same items, stopping as soon as the question is decided; the same items with several
+    answers each, or with a reference that covers a larger pool.
 
     \b
     Examples:

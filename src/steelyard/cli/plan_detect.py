@@ -10,14 +10,14 @@ from steelyard.declared.plan_detect import OPTIONS
 from steelyard.options import LOG_CHOICES, RUN_COLUMNS
 
 
-@command(short_help="how many items to notice a drop?")
+@command(short_help="how many items does it take to detect a drop?")
 @flags(*OPTIONS)
 @common_with(PLAN_FORMATS)
 def detect(**options: Any) -> None:
-    """How many items does it take to notice a drop of theta?
+    """How many items does it take to detect a drop of theta?
 
-    Any one of n, theta, power and alpha is found from the others. Say once how much the scores vary: --sigma,
-    --expected, --discordance, --sd, or --pilot.
+    Leave out one of n, theta, power and alpha, and it is computed from the others. Say how much the scores vary with
+    one of --sigma, --expected, --discordance, --churn, --sd or --pilot.
 
     \b
     Examples:

@@ -13,14 +13,15 @@ from steelyard.options import LOG_CHOICES
 COLUMNS = ("positive", "truth", "prediction", "score", "group")
 
 
-@command(short_help="how many labels to know a metric well enough?")
+@command(short_help="how many labels does a precise enough estimate take?")
 @flags(*OPTIONS)
 @common_with(PLAN_FORMATS)
 def estimate(**options: Any) -> None:
-    """How many labels until a metric is known well enough?
+    """How many labels does it take to know a metric well enough?
 
-    The goal is a width of the interval or a threshold to clear; the answer reaches it with the given assurance. Whole
-    outcomes make that a saw-tooth: n is the number from which every larger one is enough.
+    The goal is an interval width or a threshold to clear; n labels reach it with the probability given by --assurance.
+    Counts are whole, so the exact probability goes up and down with n: the answer is the n from which every larger n is
+    enough, too.
 
     \b
     Examples:

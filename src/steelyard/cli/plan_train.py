@@ -15,15 +15,15 @@ FITTING = ("truth", "features", "group", "metric", "positive", "sizes", "repeats
 READING = ("size", "score", "seed_column", "n_test")
 
 
-@command(short_help="how many training items to reach a target?")
+@command(short_help="how many training items does it take to reach a target?")
 @click.argument("curve", type=INPUT, required=False, metavar="[CURVE]")
 @flags(*OPTIONS)
 @common_with(PLAN_FORMATS)
 def train(curve: str | None, **options: Any) -> None:
-    """How many training items reach the target?
+    """How many training items does it take to reach the target?
 
-    CURVE is a table of training sizes and scores, one row per fit: at least 5 sizes, best with 5 seeds or more. The curve
-    error = a + b n^-c is fitted, and read off where it reaches the target, with an interval.
+    CURVE is a table of training sizes and scores, one row per fit: at least 5 sizes, ideally with 5 or more seeds each. We
+    fit error = a + b n^-c and report where the curve reaches the target, with an interval.
 
     \b
     Examples:

@@ -12,7 +12,7 @@ from steelyard.cli.options import common, flags, told_while_reading
 from steelyard.declared.rank import OPTIONS
 
 
-@command(short_help="which of three or more are better than which?")
+@command(short_help="which of three or more systems are better than which?")
 @click.argument("sources", type=INPUT, nargs=-1, required=True)
 @flags(*OPTIONS)
 @common

@@ -12,14 +12,14 @@ from steelyard.cli.options import answer, common, flags, pairs_given, run_source
 from steelyard.declared.record import OPTIONS
 
 
-@command(short_help="put a run on record as the reference (several sources: several runs)")
+@command(short_help="store a run as the reference (or pool several runs)")
 @click.argument("sources", type=INPUT, nargs=-1, required=True, metavar="SOURCE...")
 @flags(*OPTIONS)
 @common
 def record(sources: tuple[str, ...], **options: Any) -> None:
-    """Put one or several runs of a model on record as the reference of a task.
+    """Record one or several runs of a model as the reference for a task.
 
-    Several sources are several runs: they are pooled, never the best of them. What is there already is replaced only
+    Several sources are several runs: they are pooled, the best one is not picked. An existing reference is replaced only
     with --update.
 
     \b

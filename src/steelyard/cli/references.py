@@ -11,9 +11,9 @@ from steelyard.cli.options import answer, common, flags, pairs_given
 from steelyard.declared.references import APPROVE, HISTORY, IMPORT, LINT, LIST, REMOVE, RENAME, SHOW
 
 
-@click.group(cls=Group, short_help="list|show|lint|import|history|remove|rename|approve")
+@click.group(cls=Group, short_help="list, show, lint, import, history, remove, rename, approve")
 def references() -> None:
-    """The references on record: look at them, judge them, change them.
+    """Show, check and change the recorded references.
 
     \b
     Examples:
@@ -35,13 +35,13 @@ def _answer(result: Any, options: dict[str, Any]) -> None:
     answer(result, format_=options["format_"], output=options["output"], no_color=options["no_color"], quiet=options["quiet"])
 
 
-@references.command("list", short_help="every reference, with what a bare score is held to")
+@references.command("list", short_help="list the references, with the bare-score threshold")
 @click.argument("task", required=False)
 @flags(*LIST)
 @common
 def list_(task: str | None, **options: Any) -> None:
-    """Every reference on record, or those of one task: value, items, runs, bare-score threshold, the drop it
-    would find, when, by whom. The threshold of a run with items depends on the items that change: its verdict says it.
+    """List all references, or those of one task: value, items, runs, bare-score threshold, detectable drop, when and by whom
+    it was recorded. The threshold of a run with items depends on which items change; its verdict reports it.
 
     \b
     Examples:
@@ -53,14 +53,14 @@ def list_(task: str | None, **options: Any) -> None:
     _answer(list_references(task, **_given(options)), options)
 
 
-@references.command(short_help="one reference in full, and why it is this one")
+@references.command(short_help="show one reference in full, and why it was chosen")
 @click.argument("task")
 @click.argument("model")
 @flags(*SHOW)
 @common
 def show(task: str, model: str, **options: Any) -> None:
-    """One reference: its entry, the rule with where each number comes from, what a bare score is held to, the drop
-    it would find.
+    """Show one reference: its entry, the rule and where each number comes from, the bare-score threshold and the drop it can
+    detect.
 
     \b
     Examples:
@@ -72,19 +72,19 @@ def show(task: str, model: str, **options: Any) -> None:
     _answer(show_reference(task, model, **_given(options, "explained")), options)
 
 
-@references.command(short_help="what is wrong with them?")
+@references.command(short_help="find mistakes in the references")
 @click.argument("task", required=False)
 @flags(*LINT)
 @common
 def lint(task: str | None, **options: Any) -> None:
-    """What is wrong with the references: errors, warnings and notes, each with its file and line.
+    """Find mistakes in the references: errors, warnings and notes, each with its file and line.
 
-    Rows that shadow one another, values that no k of n can give, placeholders, thresholds at chance or out of range,
-    drops too large to be worth a check, missing provenance, ratchets, stale entries, item files that do not fit, texts that
-    other YAML readers take for something else, changes that a killed command left unfinished. Of many findings of one kind
-    the first are shown and the others counted; --all and --format json have every one.
+    Looks for entries that shadow one another, values that are not a multiple of 1/n, placeholders, thresholds at chance or
+    out of range, detectable drops too large to be useful, missing provenance, references that only move one way, stale entries,
+    item files that do not match, texts that other YAML readers would misread, changes that a killed command left unfinished.
+    If there are many findings of one kind, the first are shown and the others counted; --all and --format json list them all.
 
-    Exit code 0: no errors, 1: errors (with --strict: or warnings), 3: the question could not be asked.
+    Exit code 0: no errors, 1: errors (with --strict also warnings), 3: error (bad input or missing reference).
 
     \b
     Examples:
@@ -98,16 +98,17 @@ def lint(task: str | None, **options: Any) -> None:
     raise click.exceptions.Exit(result.exit_code)
 
 
-@references.command("import", short_help="take over the references of another suite")
+@references.command("import", short_help="import the references of another suite")
 @click.argument("path", type=click.Path())
 @flags(*IMPORT)
 @common
 def import_(path: str, **options: Any) -> None:
-    """Put the references of another suite on record: one file, or all YAML files of a directory.
+    """Import the references of another suite: one file, or all YAML files of a directory.
 
-    Each task file is written whole or not at all, and none is if an entry is in the way. What the suite's code knows of a
-    task (metric, direction, alpha, sigma, number of items) is added to [tasks.NAME] of steelyard.toml, which is made if there
-    is none; keys that are there are kept. Fields that cannot be imported, and what is not known of a task, are listed.
+    Each task file is written completely or not at all, and nothing is written if an entry conflicts with an existing one.
+    What the suite's code defines for a task (metric, direction, alpha, sigma, number of items) is added to [tasks.NAME] in
+    steelyard.toml; the file is created if needed, and existing keys are kept. Fields that cannot be imported, and what is
+    unknown about a task, are listed.
 
     \b
     Examples:
@@ -119,13 +120,13 @@ def import_(path: str, **options: Any) -> None:
     _answer(import_references(path, **_given(options, "dialect", "update", "reason")), options)
 
 
-@references.command(short_help="how did they come about?")
+@references.command(short_help="show who changed each reference, when and why")
 @click.argument("task")
 @click.argument("model", required=False)
 @flags(*HISTORY)
 @common
 def history(task: str, model: str | None, **options: Any) -> None:
-    """The values over time, with who and why, first to last.
+    """Show how each reference changed, oldest first: value, when, who and why.
 
     \b
     Examples:
@@ -138,13 +139,13 @@ def history(task: str, model: str | None, **options: Any) -> None:
     _answer(reference_history(task, model, **{**given, "spec": given["spec"] or None}), options)
 
 
-@references.command(short_help="take one off the record")
+@references.command(short_help="remove a reference")
 @click.argument("task")
 @click.argument("model")
 @flags(*REMOVE)
 @common
 def remove(task: str, model: str, **options: Any) -> None:
-    """Take a reference off the record, with its item outcomes. The history keeps what it was.
+    """Remove a reference and its item outcomes. The history keeps the old value.
 
     \b
     Examples:
@@ -156,14 +157,14 @@ def remove(task: str, model: str, **options: Any) -> None:
     _answer(remove_reference(task, model, **_given(options, "reason", "line")), options)
 
 
-@references.command(short_help="give a model another name")
+@references.command(short_help="rename a model")
 @click.argument("task")
 @click.argument("old")
 @click.argument("new")
 @flags(*RENAME)
 @common
 def rename(task: str, old: str, new: str, **options: Any) -> None:
-    """Give a model another name in a task's references. Its history follows.
+    """Rename a model in a task's references. Its history moves with it.
 
     \b
     Examples:
@@ -174,13 +175,13 @@ def rename(task: str, old: str, new: str, **options: Any) -> None:
     _answer(rename_reference(task, old, new, **_given(options, "reason")), options)
 
 
-@references.command(short_help="say that somebody stands for it")
+@references.command(short_help="mark a reference as reviewed and approved")
 @click.argument("task")
 @click.argument("model")
 @flags(*APPROVE)
 @common
 def approve(task: str, model: str, **options: Any) -> None:
-    """Mark a reference as looked at and approved, with the time and your name. A later update takes the mark back.
+    """Mark a reference as reviewed and approved, with the time and your name. A later update removes the mark.
 
     \b
     Examples:

@@ -1,4 +1,4 @@
-"""`steelyard report`: results as one HTML page, to look at and to pass on."""
+"""`steelyard report`: render results as one self-contained HTML page."""
 
 from __future__ import annotations
 
@@ -75,14 +75,14 @@ def _about(options: dict[str, Any]) -> dict[str, str]:
     return {"retrieved": str(int(time.time()))} | given
 
 
-@command(short_help="results as one HTML page, to look at and to pass on")
+@command(short_help="render results as one self-contained HTML page")
 @click.argument("results", nargs=-1, required=True, type=click.Path(path_type=Path))
 @flags(*OPTIONS)
 def report(results: tuple[Path, ...], **options: Any) -> None:
-    """Results as one HTML page: the verdict first, then pictures, items, methods.
+    """Render results as one HTML page: the verdict first, then pictures, items, methods.
 
     RESULTS are files that any command wrote with --format json. The page is one file, needs no network, and can be
-    printed. `--format html` of any command makes the same page at once.
+    printed. `--format html` of any command writes the same page directly.
 
     \b
     Examples:

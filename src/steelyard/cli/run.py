@@ -1,4 +1,4 @@
-"""`steelyard run`: evaluate a model now, and stop as soon as the question is decided."""
+"""`steelyard run`: evaluate a model, and stop as soon as the question is decided."""
 
 from __future__ import annotations
 
@@ -15,15 +15,15 @@ from steelyard.errors import UsageError
 OF_VERDICTS = ("junit", "github")  # formats that know a verdict, not the run around it
 
 
-@command(short_help="evaluate a model now, and stop as soon as the question is decided")
+@command(short_help="evaluate a model, and stop as soon as the question is decided")
 @click.argument("task", type=INPUT, required=False)
 @flags(*OPTIONS)
 @common_with(CHECK_FORMATS, output=False)
 def run(task: str | None, **options: Any) -> None:
-    """Evaluate a model on a task now, and stop as soon as the question is decided.
+    """Evaluate a model on a task, and stop as soon as the question is decided.
 
-    Exit code 0: answered, or pass, 1: regression, 2: inconclusive, 3: the question could not be asked. With -o a run that was
-    broken off goes on where it was: run the same command again.
+    Exit code 0: answered, or pass, 1: regression, 2: inconclusive, 3: error (bad input or missing reference). With -o,
+    an interrupted run can continue: run the same command again.
 
     \b
     Examples:
@@ -113,7 +113,7 @@ def _suite(options: dict[str, Any]) -> Any:
     refuse_given(
         ("suite", "directory", "config", "fail_on", "answer_", "history"),
         "cannot use a suite with options of one run",
-        need="the suite file to say it",
+        need="these settings in the suite file",
     )
     from steelyard.evaluate.asking.summary import Progress
     from steelyard.questions.suite.run_suite import run_suite

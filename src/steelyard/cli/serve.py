@@ -1,4 +1,4 @@
-"""`steelyard serve`: a local web page over the history."""
+"""`steelyard serve`: browse the history on a local web page."""
 
 from __future__ import annotations
 
@@ -13,27 +13,33 @@ from steelyard.errors import UsageError
 PORT = 8765
 
 
-@command(short_help="a local web page over the history")
-@click.option("--history", metavar="URL", help="sqlite:///runs.db or postgresql://host/db.  [default: what steelyard.toml says]")
+@command(short_help="browse the history on a local web page")
 @click.option(
-    "--host", default="127.0.0.1", show_default=True, metavar="ADDRESS", help="Where to listen. Elsewhere, reading needs the token too."
+    "--history", metavar="URL", help="Database to read: sqlite:///runs.db or postgresql://host/db.  [default: from steelyard.toml]"
 )
-@click.option("--port", type=click.IntRange(0, 65535), default=PORT, show_default=True, help="0: any that is free.")
+@click.option(
+    "--host",
+    default="127.0.0.1",
+    show_default=True,
+    metavar="ADDRESS",
+    help="Address to listen on. On any other address than this machine's, reading needs the token too.",
+)
+@click.option("--port", type=click.IntRange(0, 65535), default=PORT, show_default=True, help="Port to listen on; 0 picks a free one.")
 @click.option(
     "--token",
     envvar="STEELYARD_TOKEN",
     metavar="TEXT",
-    help="What a change requires; also from STEELYARD_TOKEN.  [default: a new one, printed]",
+    help="Token required for changes; also read from STEELYARD_TOKEN.  [default: a new one, printed]",
 )
-@click.option("--allow-host", multiple=True, metavar="NAME", help="Another name that leads here, such as that of a proxy. Repeatable.")
-@click.option("--directory", type=click.Path(file_okay=False), help="Where the references are.  [default: references]")
-@click.option("--config", type=click.Path(dir_okay=False), help="A steelyard.toml.  [default: the nearest upward]")
+@click.option("--allow-host", multiple=True, metavar="NAME", help="Another host name for this server, e.g. of a proxy. Repeatable.")
+@click.option("--directory", type=click.Path(file_okay=False), help="Directory of the references.  [default: references]")
+@click.option("--config", type=click.Path(dir_okay=False), help="Path of steelyard.toml.  [default: the nearest one, going up from here]")
 @click.option("--open", "open_", is_flag=True, help="Open the page in a browser.")
 @click.option("--debug", is_flag=True, help="Show the traceback of an error.")
 def serve(**options: Any) -> None:
-    """A local web page: accuracy over time, verdicts, any two runs compared, a plan calculator, references to approve.
+    """Serve a local web page: accuracy over time, verdicts, comparisons of runs, a plan calculator, references to approve.
 
-    It listens on this machine only, and asks for the token before anything is changed. Ctrl-C ends it.
+    By default it listens on this machine only, and asks for a token before it changes anything. Stop it with Ctrl-C.
 
     \b
     Examples:
@@ -65,7 +71,7 @@ def _serving(options: dict[str, Any]) -> Any:
     config = None if options["config"] is None else Path(options["config"])
     place = history_place(options["history"], find_config(Path.cwd(), config))
     if place is None:
-        raise UsageError("cannot serve the history", got="no history", need="its place", hint=HINT)
+        raise UsageError("no history configured", need="the address of a history database", hint=HINT)
     names, everywhere = names_of(options["host"], options["allow_host"])
     serving = Serving(
         history=place[0],
@@ -91,7 +97,7 @@ def _told(serving: Any, address: str, options: dict[str, Any]) -> None:
         click.echo("the page asks for it " + ("before anything is changed" if serving.local else "before it shows anything"), err=True)
     if not serving.local:
         click.echo(
-            "warning: this is HTTP without encryption: who can listen on the way reads the token; put a TLS proxy before it", err=True
+            "warning: this is unencrypted HTTP, and anyone on the network path can read the token; put a TLS proxy in front", err=True
         )
     click.echo("Ctrl-C ends it", err=True)
     if options["open_"]:

@@ -10,18 +10,20 @@ OPTIONS = (
         command=True,
         flag="--quick/--full",
         default=True,
-        help="A few settings in two minutes, or many in about half an hour on two cores.",
+        help="Try a few settings (two minutes) or many (about half an hour on two cores).",
     ),
-    Option(name="only", metavar="NAME", repeat=True, help="Only what has this in its name, or fits a pattern with *. Repeat."),
-    Option(name="seed", type=int, least=0, help="Of what is simulated.  [default: 0]"),
-    Option(name="nightly", switch=True, help="Today's date (UTC) is the seed, so that every night tries other data."),
-    Option(name="jobs", type=int, least=1, help="Processes.  [default: one per core]"),
+    Option(
+        name="only", metavar="NAME", repeat=True, help="Only claims with this text in their name, or matching a pattern with *. Repeat."
+    ),
+    Option(name="seed", type=int, least=0, help="Random seed of the simulations.  [default: 0]"),
+    Option(name="nightly", switch=True, help="Use today's date (UTC) as the seed, so every night tries other data."),
+    Option(name="jobs", type=int, least=1, help="Number of processes.  [default: one per core]"),
     Option(
         name="state",
         kind="path",
-        help="Finished settings are kept here, and a run that was interrupted goes on from it.  [default with --full: "
+        help="File that keeps finished settings, so an interrupted run can continue.  [default with --full: "
         "steelyard-certify.state; else none]",
     ),
-    Option(name="csv_", command=True, flag="--csv", kind="output", help="Also one line per setting into this file."),
-    Option(name="times", command=True, switch=True, help="Say how many seconds each claim took, the longest first, on standard error."),
+    Option(name="csv_", command=True, flag="--csv", kind="output", help="Also write one line per setting to this file."),
+    Option(name="times", command=True, switch=True, help="Print to stderr how many seconds each claim took, slowest first."),
 )

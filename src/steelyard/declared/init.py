@@ -4,4 +4,4 @@ from __future__ import annotations
 
 from steelyard.options import Option
 
-OPTIONS = (Option(name="directory", metavar="NAME", default="references", help="Where the references will be."),)
+OPTIONS = (Option(name="directory", metavar="NAME", default="references", help="Directory to create for the references."),)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from steelyard.options import COLUMNS, ENGINE, INTERVALS, LOG_CHOICES, MEMORY, RATIO, Option
 
 OPTIONS = (
-    Option(name="counts", command=True, metavar="K/N", help="Bare counts instead of a source: 85/100 is 85 right of 100."),
+    Option(name="counts", command=True, metavar="K/N", help="Counts instead of a source: 85/100 means 85 right out of 100."),
     Option(name="tp", command=True, type=int, least=0, help="True positives, with --fp and --fn, instead of a source."),
     Option(name="fp", command=True, type=int, least=0, help="False positives."),
     Option(name="fn", command=True, type=int, least=0, help="False negatives."),
@@ -15,11 +15,11 @@ OPTIONS = (
         metavar="NAME",
         repeat=True,
         help="What to measure: accuracy, macro_f1, each_recall, fbeta:2, mcc, mean, auc, pass@5 ... Repeat or join by "
-        "commas.  [default: by what the source holds]",
+        "commas.  [default: depends on the columns]",
     ),
-    Option(name="positive", metavar="LABEL", help="The class that f1, precision, recall, auc are about."),
-    Option(name="labels", metavar="A,B,C", help="The classes and their order; other predictions count as wrong."),
-    Option(name="by", metavar="COLUMN", repeat=True, help="Also one measurement per value of this column."),
+    Option(name="positive", metavar="LABEL", help="Positive class of f1, precision, recall and auc."),
+    Option(name="labels", metavar="A,B,C", help="The classes, in order; any other prediction counts as wrong."),
+    Option(name="by", metavar="COLUMN", repeat=True, help="Also report each value of this column separately."),
     *COLUMNS,
     RATIO,
     *INTERVALS,

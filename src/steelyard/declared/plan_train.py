@@ -5,17 +5,17 @@ from __future__ import annotations
 from steelyard.options import Option
 
 OPTIONS = (
-    Option(name="target", type=float, required=True, help="The score to be reached, such as .9; between 0 and 1 unless lower is better."),
+    Option(name="target", type=float, required=True, help="Score to reach, e.g. .9; between 0 and 1 unless lower is better."),
     Option(name="size", metavar="COLUMN", help="Column with the training size.  [default: size, n, train_size, n_train, training_size]"),
     Option(name="score", metavar="COLUMN", help="Column with the score.  [default: score, accuracy, f1, value, test_score]"),
     Option(
         name="seed_column",
         metavar="COLUMN",
-        help="Column that says which points are one curve; 'none': nothing does.  [default: seed, repeat, run, fold, trial]",
+        help="Column that tells which points belong to one curve; 'none': no such column.  [default: seed, repeat, run, fold, trial]",
     ),
     Option(name="n_test", metavar="COLUMN", help="Column with the number of test items, or one number for all points; 'none' ignores it."),
-    Option(name="lower_is_better", turns_off="higher_is_better", switch=True, help="The score is an error or a loss, 0 at best."),
-    Option(name="learner", command=True, kind="input", metavar="PKG.MOD:NAME", help="Measure the curve of this learner first, on --data."),
+    Option(name="lower_is_better", turns_off="higher_is_better", switch=True, help="The score is an error or a loss; the best is 0."),
+    Option(name="learner", command=True, kind="input", metavar="PKG.MOD:NAME", help="Learner whose curve to measure first, on --data."),
     Option(
         name="data",
         command=True,
@@ -23,18 +23,23 @@ OPTIONS = (
         metavar="SOURCE",
         help="With --learner: table with one row per item, or - for standard input.",
     ),
-    Option(name="truth", command=True, metavar="COLUMN", help="With --learner: column to be learned."),
+    Option(name="truth", command=True, metavar="COLUMN", help="With --learner: column to predict."),
     Option(
         name="features", command=True, metavar="COLUMN", repeat=True, help="With --learner: columns to learn from.  [default: all others]"
     ),
-    Option(name="group", command=True, metavar="COLUMN", help="With --learner: items that belong together. 'none': no groups."),
+    Option(
+        name="group",
+        command=True,
+        metavar="COLUMN",
+        help="With --learner: column that groups items that belong together. 'none': no groups.",
+    ),
     Option(
         name="metric",
         command=True,
         metavar="NAME",
-        help="With --learner: accuracy, macro_f1, auc ...; mae, rmse, r2 for numbers.  [default: accuracy]",
+        help="With --learner: accuracy, macro_f1, auc ...; for numeric targets mae, rmse, r2.  [default: accuracy]",
     ),
-    Option(name="positive", command=True, metavar="LABEL", help="With --learner: the class that f1, precision, recall, auc are about."),
+    Option(name="positive", command=True, metavar="LABEL", help="With --learner: positive class of f1, precision, recall and auc."),
     Option(
         name="sizes",
         command=True,
@@ -42,10 +47,15 @@ OPTIONS = (
         repeat=True,
         help="With --learner: training sizes, repeated or joined by commas.  [default: 8 of them]",
     ),
-    Option(name="repeats", command=True, type=int, help="With --learner: seeds, each with its own test rows.  [default: 5]"),
-    Option(name="test_size", command=True, type=float, help="With --learner: share to test on.  [default: 0.25]"),
-    Option(name="workers", command=True, type=int, help="With --learner: fits at a time (needs joblib); -1: one per core.  [default: 1]"),
-    Option(name="confidence_level", type=float, default=0.95, help="Of the interval, between 0 and 1."),
-    Option(name="draws", type=int, default=2000, help="Redrawn curves behind the interval."),
-    Option(name="seed", metavar="INT", default="0", help="Of everything random; 'none' draws one and prints it."),
+    Option(name="repeats", command=True, type=int, help="With --learner: number of seeds, each with its own test rows.  [default: 5]"),
+    Option(name="test_size", command=True, type=float, help="With --learner: share of items to test on.  [default: 0.25]"),
+    Option(
+        name="workers",
+        command=True,
+        type=int,
+        help="With --learner: fits to run in parallel (needs joblib); -1: one per core.  [default: 1]",
+    ),
+    Option(name="confidence_level", type=float, default=0.95, help="Confidence level of the interval."),
+    Option(name="draws", type=int, default=2000, help="Number of redrawn curves behind the interval."),
+    Option(name="seed", metavar="INT", default="0", help="Random seed; 'none' picks one and prints it."),
 )

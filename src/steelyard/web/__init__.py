@@ -1,1 +1,1 @@
-"""The dashboard: a local web page over the history, rendered by the server, that asks the same questions as the command."""
+"""The dashboard: browse the history on a local web page, rendered by the server, that asks the same questions as the command."""

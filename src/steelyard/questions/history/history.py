@@ -100,7 +100,7 @@ def _listed(shown: int, total: int, place: str, asked: Mapping[str, Any]) -> str
     baseline="The id of a run, or its beginning.",
     candidate="The id of the other.",
     history="A URL such as sqlite:///runs.db, or what `open_history` gave. Default: what steelyard.toml says.",
-    unmatched="Ids in one run only. One of error, drop. Default: 'error'.",
+    unmatched="What to do with ids that only one run has. One of error, drop. Default: 'error'.",
     options="**options: as for `compare`.",
 )
 def compare_runs(

@@ -149,7 +149,7 @@ def record(
     config: str | os.PathLike[str] | None = None,
     **columns: Any,
 ) -> Recorded:
-    """Put one or several runs of a model on record as the reference of a task.
+    """Record one or several runs of a model as the reference for a task.
 
     Several runs are pooled, never the best of them, and every repeat is kept. An existing entry is replaced only with
     update=True, and then keeps what it was about: metric, scale, protocol, the numbers set by hand; the history keeps a

@@ -23,7 +23,7 @@ from steelyard.results.references import ReferenceChange
     REMOVE,
     "a ReferenceChange",
     task="The task.",
-    model="The model, as it is named there.",
+    model="Name of the model in the references.",
 )
 def remove_reference(
     task: str,
@@ -98,7 +98,7 @@ def rename_reference(task: str, old: str, new: str, *, reason: str, directory: W
     APPROVE,
     "a ReferenceChange",
     task="The task.",
-    model="The model, as it is named there.",
+    model="Name of the model in the references.",
 )
 def approve_reference(
     task: str,

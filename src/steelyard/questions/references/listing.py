@@ -139,7 +139,7 @@ def shown_path(path: Path) -> str:
     SHOW,
     "a ReferenceDetail",
     task="The task.",
-    model="The model, as it is named there.",
+    model="Name of the model in the references.",
 )
 def show_reference(
     task: str,
