@@ -203,3 +203,15 @@ def test_not_finite_and_unknown() -> None:
         sign_flip([1.0], alternative="more")
     with pytest.raises(UsageError, match="draws"):
         sign_flip([1.0], draws=0)
+
+
+@settings(max_examples=40, deadline=None)
+@given(st.integers(0, 2**32), st.integers(40, 1500), st.sampled_from(ALTERNATIVES))
+def test_drawn_signs_depend_neither_on_the_order_of_items_nor_on_which_system_comes_first(seed: int, n: int, alternative: str) -> None:
+    rng = np.random.default_rng(seed)
+    d = rng.normal(0.05, 1, n)
+    d[: n // 3] = np.where(rng.random(n // 3) < 0.5, 1, -1) * np.abs(d[n // 3 : 2 * (n // 3)])  # equal sizes of either sign
+    plain = sign_flip(d, alternative=alternative, draws=199, seed=3)
+    assert plain.method == "monte-carlo"
+    assert sign_flip(rng.permutation(d), alternative=alternative, draws=199, seed=3) == plain
+    assert sign_flip(-rng.permutation(d), alternative=OTHER[alternative], draws=199, seed=3) == plain

@@ -20,6 +20,7 @@ from steelyard.infer.paired.signflip import sign_flip
 from steelyard.infer.paired.sums import difference_statistic, paired_error, paired_linearised, paired_resampled, paired_swap
 from steelyard.infer.resampling.bootstrap import Degenerate
 from steelyard.metrics.sums import QUOTIENT
+from steelyard.tally.sums import SparseRows
 
 ALTERNATIVES = ("two-sided", "less", "greater")
 OTHER = {"two-sided": "two-sided", "less": "greater", "greater": "less"}
@@ -171,3 +172,27 @@ def test_shapes_must_agree() -> None:
         paired_swap(np.ones((2, 2)), np.ones((3, 2)), QUOTIENT)
     with pytest.raises(Degenerate, match="undefined"):
         paired_swap(np.zeros((2, 2)), np.array([[0.0, 1.0], [0.0, 2.0]]), QUOTIENT)
+
+
+@settings(max_examples=30, deadline=None)
+@given(st.integers(0, 2**32), st.integers(20, 300), st.sampled_from(ALTERNATIVES), st.booleans())
+def test_drawn_swaps_depend_neither_on_the_order_of_units_nor_on_which_system_comes_first(
+    seed: int, n: int, alternative: str, sparse: bool
+) -> None:
+    rng = np.random.default_rng(seed)
+    a, b = ratios(n, seed % 1000)
+    a = a + rng.normal(0, 1e-3, a.shape)
+    order = rng.permutation(n)
+    if sparse:
+        pairs = [(thin(x), thin(y)) for x, y in ((a, b), (a[order], b[order]), (b[order], a[order]))]
+    else:
+        pairs = [(a, b), (a[order], b[order]), (b[order], a[order])]
+    asked = (alternative, alternative, OTHER[alternative])
+    found = [paired_swap(x, y, QUOTIENT, alternative=how, draws=99, seed=5) for (x, y), how in zip(pairs, asked, strict=True)]
+    assert not found[0].exact
+    assert found[1].p_value == found[0].p_value == found[2].p_value
+
+
+def thin(rows: Array) -> SparseRows:
+    unit, column = np.nonzero(rows)
+    return SparseRows(rows.shape, unit, column, rows[unit, column])

@@ -244,3 +244,35 @@ def test_the_bounds_agree_with_the_permutation_they_belong_to() -> None:
         high = within_spread(item, np.concatenate([a.ravel(), b.ravel()]), mine).interval(0.9)[1]
         parted += (p <= 0.05) != (high < 0)
     assert parted <= 4
+
+
+@settings(max_examples=30, deadline=None)
+@given(st.integers(0, 2**32), st.sampled_from(("two-sided", "less", "greater")), st.booleans())
+def test_drawn_labels_depend_neither_on_the_order_of_answers_nor_on_which_system_comes_first(
+    seed: int, alternative: str, equal: bool
+) -> None:
+    rng = np.random.default_rng(seed)
+    item = np.repeat(np.arange(12), 2 * rng.integers(2, 4, 12) if equal else rng.integers(2, 7, 12))
+    place = np.arange(len(item)) - np.searchsorted(item, item)
+    ours = place % 2 == 1 if equal else place == 0
+    score = np.round(rng.normal(size=len(item)), 1) + rng.normal(size=12)[item]
+    order = rng.permutation(len(item))
+    mirrored = {"two-sided": "two-sided", "less": "greater", "greater": "less"}[alternative]
+    plain = within_items_scores(item, score, ours, alternative=alternative, draws=199, seed=1)
+    moved = within_items_scores(item[order], score[order], ours[order], alternative=alternative, draws=199, seed=1)
+    turned = within_items_scores(item[order], score[order], ~ours[order], alternative=mirrored, draws=199, seed=1)
+    assert moved.p_value == plain.p_value == turned.p_value
+    assert math.isclose(moved.difference, plain.difference, abs_tol=1e-12)
+    assert math.isclose(turned.difference, -plain.difference, abs_tol=1e-12)
+
+
+def test_drawn_counts_do_not_depend_on_which_system_comes_first(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "WORK", 0)
+    a, b, runs_a, runs_b = [3, 2, 3, 0, 1, 5], [1, 0, 3, 0, 0, 2], [3, 3, 7, 3, 3, 11], [1, 2, 5, 3, 1, 13]
+    one = within_items(a, runs_a, b, runs_b, draws=499)
+    other = within_items(b, runs_b, a, runs_a, draws=499)
+    assert (one.method, one.p_value, one.difference) == ("monte-carlo", other.p_value, -other.difference)
+    less, greater = (
+        within_items(*x, alternative=how, draws=499) for x, how in (((a, runs_a, b, runs_b), "less"), ((b, runs_b, a, runs_a), "greater"))
+    )
+    assert less.p_value == greater.p_value

@@ -14,6 +14,7 @@ from steelyard.infer.normal import clip, lower_tail, wilson, z_value
 
 COUNTED = 200  # disagreements up to which the coin is counted out
 ALTERNATIVES = ("two-sided", "less", "greater")
+MIRRORED = {"two-sided": "two-sided", "less": "greater", "greater": "less"}  # of the systems exchanged
 
 
 def check_alternative(alternative: str) -> str:

@@ -24,6 +24,7 @@ IntArray = npt.NDArray[np.int64]
 FEW = 20  # items whose signs are enumerated in any case: 2^20 sums, of which only 2 x 2^10 are formed
 HALVES = 36  # ... and when nothing else is exact: 2 x 2^18 sums
 STEPS = 2**22  # the longest lattice that is convolved
+STEADY = 2.0**40  # steps of the largest value: what is closer than one of them is equal, where values are put in order
 ITEMS = 2048  # items of one block: part of the definition of the stream
 
 
@@ -44,8 +45,9 @@ def sign_flip(
 
     Formula: p = share of sign patterns with |sum| >= |observed sum|, ties included; the tail on the observed side is half
     of it. Differences of 0 have no sign and drop out. Drawn patterns: (k + 1) / (draws + 1), where draws is the first
-    P x Q - 1 that reaches the number asked for. `counts` says how often each difference occurs; for groups pass the group
-    sums. Assumes: independent units, under H0 differences symmetric around 0 (it is the mean that is tested only then).
+    P x Q - 1 that reaches the number asked for; the order of the items and exchanging the systems change no draw. `counts` says
+    how often each difference occurs; for groups pass the group sums. Assumes: independent units, under H0 differences symmetric
+    around 0 (it is the mean that is tested only then).
     Undefined: differences that are not finite (an error). No difference at all: p = 1.
     Reference: Fisher1935, section 21; EdgingtonOnghena2007; Dwass1957 for drawn patterns.
 
@@ -68,7 +70,7 @@ def sign_flip(
         return SignFlip(p_value=symmetric_p(at_least, beyond, sign, alternative), exact=True, method="enumeration", draws=0)
     if (steps := _lattice(size, many)) is not None and (tails := _on_lattice(steps, many, value)) is not None:
         return SignFlip(p_value=symmetric_p(*tails, sign, alternative), exact=True, method="lattice", draws=0)
-    sums = np.abs(signed_totals(np.repeat(value, many)[:, None], draws, seed)[1:, 0])
+    sums = np.abs(signed_totals(_in_order(np.repeat(value, many), sign)[:, None], draws, seed)[1:, 0])
     at_least, beyond = (int(np.count_nonzero(x)) for x in (sums >= abs(observed) - slack, sums > abs(observed) + slack))
     p = symmetric_p((at_least + 1) / (len(sums) + 1), beyond / (len(sums) + 1), sign, alternative)
     return SignFlip(p_value=p, exact=False, method="monte-carlo", draws=len(sums))
@@ -87,6 +89,14 @@ def _distinct(differences: npt.ArrayLike, counts: npt.ArrayLike | None) -> tuple
         return value, many  # real numbers: sorting them would cost more than it merges
     own, place = np.unique(value, return_inverse=True)
     return own, np.bincount(place, weights=many, minlength=len(own)).astype(np.int64)
+
+
+def _in_order(value: FloatArray, sign: int) -> FloatArray:
+    """By size, and turned so that their sum is not negative: neither the order of the items nor which system comes first then
+    chooses which sign a draw gives to which difference. Sizes that only rounding tells apart are equal."""
+    value = np.sort(-value if sign < 0 else value)
+    size = np.abs(value)
+    return value[np.argsort(np.rint(size * (STEADY / size.max())), kind="stable")]
 
 
 def halves(size: FloatArray, observed: float, slack: float) -> tuple[float, float]:

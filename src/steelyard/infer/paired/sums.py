@@ -18,7 +18,7 @@ from steelyard.errors import DataError
 from steelyard.infer.intervals.sums import linearised, resampled, standard_error
 from steelyard.infer.paired.mcnemar import check_alternative
 from steelyard.infer.paired.randomization import TIE, Randomized, check_exchanges, compare_sizes, symmetric_p
-from steelyard.infer.paired.signflip import signed_totals
+from steelyard.infer.paired.signflip import STEADY, signed_totals
 from steelyard.infer.resampling.bootstrap import Degenerate
 from steelyard.metrics.sums import SumStatistic
 from steelyard.tally.sums import SparseRows, Sums
@@ -162,7 +162,7 @@ def paired_swap(
     exact = len(gap) <= FEW
     middle = (a + b) / 2
     far, farther, undefined = [], [], 0
-    for sums in _swapped(gap, draws, seed, exact):
+    for sums in _swapped(gap, draws, seed, exact, sign):
         parts = compare_sizes(statistic.value(middle - sums / 2), statistic.value(middle + sums / 2), observed, size)
         far.append(parts[0])
         farther.append(parts[1])
@@ -187,16 +187,28 @@ def _gap(rows_a: Rows, rows_b: Rows) -> Rows:
     return np.asarray((b - a)[np.any(a != b, axis=1)])
 
 
-def _swapped(gap: Rows, draws: int, seed: int, exact: bool) -> Iterator[FloatArray]:
-    """sum_u s_u gap_u for patterns of signs s, the first all +: every pattern of few units, else drawn ones."""
+def _swapped(gap: Rows, draws: int, seed: int, exact: bool, sign: int) -> Iterator[FloatArray]:
+    """sum_u s_u gap_u for patterns of signs s, the first all +: every pattern of few units, else drawn ones.
+
+    Drawn ones meet the units in an order of their own numbers, turned by the sign of the difference, so that neither the order
+    of the file nor which system comes first changes a draw.
+    """
     signs = np.array(list(product((1.0, -1.0), repeat=len(gap)))) if exact else None
     if not isinstance(gap, SparseRows):
-        yield signed_totals(gap, draws, seed) if signs is None else signs @ gap
+        if signs is None:
+            turned = -gap if sign < 0 else gap
+            steps = np.rint(turned * (STEADY / np.abs(turned).max()))  # what only rounding tells apart is equal
+            yield signed_totals(turned[np.lexsort((*steps.T[::-1], *np.abs(steps).T[::-1]))], draws, seed)
+        else:
+            yield signs @ gap
         return
     stream = np.random.Generator(np.random.PCG64(seed))
+    # a number for each unit, equal for equal ones alone, short of a coincidence of random weights
+    order = np.argsort((gap @ np.random.Generator(np.random.PCG64(0)).random(gap.shape[1])) * (-1 if sign < 0 else 1), kind="stable")
+    place = np.argsort(order)
     for i in range(len(signs) if signs is not None else draws + 1):
         if signs is not None:
             one = signs[i]
         else:
-            one = np.ones(len(gap)) if i == 0 else 1.0 - 2.0 * stream.integers(0, 2, len(gap))
+            one = np.ones(len(gap)) if i == 0 else 1.0 - 2.0 * stream.integers(0, 2, len(gap))[place]
         yield (one @ gap)[None, :]

@@ -9,7 +9,7 @@ mean of r runs have different laws even for one and the same model.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from itertools import combinations
 from typing import NamedTuple
@@ -20,7 +20,7 @@ import numpy.typing as npt
 from steelyard.errors import DataError
 from steelyard.infer.intervals.cells import BLOCK
 from steelyard.infer.normal import STANDARD, tail
-from steelyard.infer.paired.mcnemar import check_alternative, from_tails
+from steelyard.infer.paired.mcnemar import MIRRORED, check_alternative, from_tails
 from steelyard.infer.paired.randomization import TIE, check_exchanges
 from steelyard.infer.rounding import without_rounding
 
@@ -234,6 +234,10 @@ def within_items(
         share = 0.5 if mid else 1.0
         p = from_tails(tails.below + share * tails.at, tails.above + share * tails.at, alternative)
         method, draws = "convolution", 0
+    elif exact < 0:  # drawn for the system that is ahead, so that exchanging the two changes nothing
+        others = (candidate_right, candidate_runs, baseline_right, baseline_runs)
+        turned = within_items(*others, alternative=MIRRORED[alternative], mid=mid, draws=draws, seed=seed)
+        return replace(turned, difference=difference)
     else:
         rng = np.random.Generator(np.random.PCG64(seed))
         drawn = sum(rng.multinomial(m, q, size=draws) @ v.astype(float) for v, q, m in zip(*kinds, strict=True))
@@ -299,6 +303,7 @@ def within_items_scores(
 
     Formula: as `within_items`, the candidate's runs of each item drawn anew without replacement; (k + 1) / (draws + 1),
     ties included. One run each: the sign flip, for which `sign_flip` is exact more often.
+    The order of the entries and exchanging the systems change no draw.
     Reference: EdgingtonOnghena2007; PhipsonSmyth2010.
 
     >>> item, score = [0, 0, 0, 1, 1, 1, 2, 2, 2], [0.9, 0.7, 0.1, 0.4, 0.5, 0.2, 0.8, 0.9, 0.3]
@@ -317,17 +322,22 @@ def within_items_scores(
     runs_a = np.bincount(code, minlength=items) - runs_b
     _refuse_empty(runs_a, runs_b)
     starts = np.cumsum(runs_a + runs_b) - (runs_a + runs_b)
-    drawn, observed, size = np.zeros(draws), 0.0, 0.0
-    source = np.random.PCG64(seed)
+    tables, observed, size = [], 0.0, 0.0
     for a, b in _pairs(runs_a, runs_b)[0]:
-        source = source.jumped()
         own = starts[(runs_a == a) & (runs_b == b)]
         table = value[own[:, None] + np.arange(a + b)]
-        table = (table - table.mean(1, keepdims=True)) * (1 / a + 1 / b)  # then the item's difference is the candidate's sum
-        observed += float(table[:, a:].sum())
-        size += float(np.abs(table).sum())
-        drawn += _relabelled(table, b, draws, np.random.Generator(source))
+        away = _away(table, a, b)
+        observed += float(away[:, a:].sum())
+        size += float(np.abs(away).sum())
+        tables.append((a, b, np.sort(table, axis=1)))
     slack = TIE * size
+    if observed < -slack:  # drawn for the system that is ahead
+        turned = within_items_scores(code, value, ~ours, alternative=MIRRORED[alternative], draws=draws, seed=seed)
+        return replace(turned, difference=-turned.difference)
+    drawn, source = np.zeros(draws), np.random.PCG64(seed)
+    for a, b, table in tables:
+        source = source.jumped()
+        drawn += _relabelled(_away(table[np.lexsort(table.T[::-1])], a, b), b, draws, np.random.Generator(source))
     less, greater = ((int(np.count_nonzero(x)) + 1) / (draws + 1) for x in (drawn <= observed + slack, drawn >= observed - slack))
     p = 1.0 if alternative == "two-sided" and abs(observed) <= slack else from_tails(less, greater, alternative)
     return WithinItems(p_value=p, difference=observed / max(1, items), exact=False, method="monte-carlo", draws=draws)
@@ -392,6 +402,11 @@ def within_spread(item: npt.ArrayLike, score: npt.ArrayLike, candidate: npt.Arra
         cross=float(away @ others),
         count=float(others.sum()),
     )
+
+
+def _away(table: FloatArray, a: int, b: int) -> FloatArray:
+    """The runs of each item around their mean, scaled so that the sum of the candidate's is the item's difference."""
+    return np.asarray((table - table.mean(1, keepdims=True)) * (1 / a + 1 / b))
 
 
 def _relabelled(table: FloatArray, chosen: int, draws: int, rng: np.random.Generator) -> FloatArray:
