@@ -328,7 +328,7 @@ def in_methods() -> Iterator[tuple[str, str, list[str]]]:
     around = "a mean of bounded scores, around 25 items"
     few = two(figure(f"{around}: coverage of t", "scores=around 0.9, 5% zeros n=40"))
     yield page, "items around 0.9 of which 5% are zeros, `t` covers {}", [few]
-    bounds = [f"{around}{side}: coverage of bounded-t" for side in ("", ", the lower bound", ", the upper bound")]
+    bounds = [f"{around}{side}: coverage of bounded-mean" for side in ("", ", the lower bound", ", the upper bound")]
     least = [min(every(claim)) for claim in bounds]
     yield page, "it covers {} or more, one-sided {} or more", [three(least[0]), three(min(least[1:]))]
     yield page, "a lower bound covers {} where 10% of 100 items", [three(figure(bounds[1], "scores=90% at 0.5, 10% zeros n=100"))]

@@ -689,7 +689,7 @@ def test_help_of_measure_explains_every_option_and_names_the_defaults(steelyard:
     assert "[default: 0]" in flat  # the seed
     for method in ("wilson", "clopper-pearson", "jeffreys", "mid-p", "agresti-coull", "wald", "bayes", "bca", "percentile", "delta"):
         assert method in flat
-    for method in ("t", "bounded-t", "studentized", "wilson-mean", "betting", "delong", "fisher-z"):
+    for method in ("t", "bounded-mean", "studentized", "wilson-mean", "betting", "delong", "fisher-z"):
         assert f" {method}," in flat or f" {method}." in flat, method
 
 

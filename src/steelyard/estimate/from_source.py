@@ -16,7 +16,7 @@ from steelyard.estimate.row import TableTally
 from steelyard.estimate.rows import DEALT, SINGLETONS, mostly_singletons, rows_of_sample, rows_of_table, sign, warn_about_labels
 from steelyard.estimate.sample import Sample, refuse_beyond
 from steelyard.estimate.sums_rows import mean_row
-from steelyard.infer.intervals.mean import bounded_t
+from steelyard.infer.intervals.mean import bounded_mean
 from steelyard.infer.intervals.sums import student_mean
 from steelyard.infer.rounding import rounding
 from steelyard.items import Items, Labels
@@ -93,12 +93,12 @@ def _mean(metric: SumsMetric, source: Source, units: Units, settings: MeasureOpt
     dealt, ends, error = units.kind == "buckets", None, None
     if dealt and "group" in source.roles:
         settings.warn(DEALT.format(units.sums.n))
-    elif dealt and settings.interval in (None, "t", "bounded-t"):
+    elif dealt and settings.interval in (None, "t", "bounded-mean"):
         found = moments(by_item(source))
         varies = found.products[0] > found.n * rounding(abs(found.means[0])) ** 2
         moved, asked = (found.n, found.means[0], found.products[0] if varies else 0.0), (settings.confidence_level, settings.side)
         if bounds is not None and settings.interval != "t":
-            ends = (*bounded_t(*moved, *bounds, *asked), "bounded-t")
+            ends = (*bounded_mean(*moved, *bounds, *asked), "bounded-mean")
         elif varies:  # else the sums by bucket say that there is no interval
             ends = (*student_mean(*moved, *asked), "t")
         error = math.sqrt(moved[2] / found.n / (found.n - 1))

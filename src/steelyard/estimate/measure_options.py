@@ -19,7 +19,7 @@ OTHER_INTERVALS = (
     "bca",
     "studentized",
     "t",
-    "bounded-t",
+    "bounded-mean",
     "wilson-mean",
     "betting",
     "delong-wilson",
@@ -29,7 +29,7 @@ OTHER_INTERVALS = (
 )
 RESAMPLING = ("percentile", "bca", "studentized")
 FAR = 1e75  # between the ends of a range: the powers of what is farther apart, or nearer than its inverse, are no float64
-OF_NUMBERS = ("t", "bounded-t", "wilson-mean", "betting", "studentized")  # they take right and wrong for the numbers 1 and 0
+OF_NUMBERS = ("t", "bounded-mean", "wilson-mean", "betting", "studentized")  # they take right and wrong for the numbers 1 and 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

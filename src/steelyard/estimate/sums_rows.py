@@ -28,7 +28,7 @@ from steelyard.tally.sums import Sums, tally_groups, tally_items
 FloatArray = npt.NDArray[np.float64]
 HEAVY = 4.5  # of n sum(e^4) / sum(e^2)^2: 3 for normal errors, above this in 3% of samples of 15 of them
 OFF_BOUNDARY = 25  # of unknown range: fewer items than this away from the commonest end value, and t is warned of
-KNOWN_RANGE = {"items": ["bounded-t", "wilson-mean", "betting"], "weights": ["bounded-t", "wilson-mean"], "repeats": ["bounded-t"]}
+KNOWN_RANGE = {"items": ["bounded-mean", "wilson-mean", "betting"], "weights": ["bounded-mean", "wilson-mean"], "repeats": ["bounded-mean"]}
 Ends = tuple[float, float, str]
 
 
@@ -256,9 +256,9 @@ def _bounded(method: str, sums: Sums, statistic: SumStatistic, bounds: tuple[flo
     weight = sums.count * sums.dense[:, 0]
     effective = float(weight.sum()) ** 2 / float((sums.count * sums.dense[:, 0] ** 2).sum())  # n, or Kish's n under weights
     centre = float(weight @ values / weight.sum())
-    if method == "bounded-t":
+    if method == "bounded-mean":
         squares = infer_sums.standard_error(sums, statistic) ** 2 * effective * (effective - 1) if sums.n > 1 else 0.0
-        return (*infer_mean.bounded_t(effective, centre, squares, *bounds, settings.confidence_level, settings.side), method)
+        return (*infer_mean.bounded_mean(effective, centre, squares, *bounds, settings.confidence_level, settings.side), method)
     return (*infer_mean.wilson_mean(centre, effective, *bounds, settings.confidence_level, settings.side), "wilson-mean")
 
 
@@ -267,9 +267,9 @@ def offered_for_sums(metric: SumsMetric, bounds: tuple[float, float] | None, kin
 
 
 def _default(metric: SumsMetric, sums: Sums, bounds: tuple[float, float] | None, settings: MeasureOptions, kind: str) -> str:
-    """t for a mean, bounded-t if its range is known; the bootstrap for what is not a mean, delta in groups."""
-    if "bounded-t" in offered_for_sums(metric, bounds, kind):
-        return "bounded-t"
+    """t for a mean, bounded-mean if its range is known; the bootstrap for what is not a mean, delta in groups."""
+    if "bounded-mean" in offered_for_sums(metric, bounds, kind):
+        return "bounded-mean"
     if metric.steadier is not None and kind == "items":
         _warn_of_large_errors(metric, sums, settings)
     if metric.mean_of_items and kind in ("items", "weights"):

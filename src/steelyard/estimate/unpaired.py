@@ -177,7 +177,7 @@ class OfMeans:
 
     def __init__(self, candidate: Moments, baseline: Moments, ends: tuple[float, float] | None, alternative: str) -> None:
         self.t = infer.welch_t(*candidate, *baseline, ends)
-        self.name = "welch-t" if ends is None else "bounded-t"
+        self.name = "welch-t" if ends is None else "bounded-welch"
         self.alternative, self.ends = alternative, ends
 
     def p_value(self, edge: float) -> float:
@@ -194,7 +194,7 @@ def compare_means(
     baseline: FloatArray, candidate: FloatArray, metric: Metric, asked: CompareOptions, *, bounds: tuple[float, float] | None = None
 ) -> Evidence:
     """Two means from different items: Welch, with the ends of the range counted in where it is known."""
-    known_range = () if bounds is None else ("bounded-t",)
+    known_range = () if bounds is None else ("bounded-welch",)
     test = asked.choose("test", asked.test, (*known_range, "welch-t"), f"{metric.name} of different items")
     method = asked.choose("interval", asked.interval, (*known_range, "t"), f"{metric.name} of different items")
     moments = [_moments(side) for side in (candidate, baseline)]
@@ -210,7 +210,7 @@ def compare_means(
         test=Test(name=test, alternative=asked.alternative, statistic=None, p_value=None),
         details={"n_baseline": len(baseline), "n_candidate": len(candidate)},
     )
-    counted = [bounds if chosen == "bounded-t" else None for chosen in (test, method)]
+    counted = [bounds if chosen == "bounded-welch" else None for chosen in (test, method)]
     judges = attempt(lambda: [OfMeans(moments[0], moments[1], each, asked.alternative) for each in counted])
     if isinstance(judges, Degenerate):
         asked.warn(none_given(judges, difference=True, advice="; declare the range of the scores with range= if it is known"))

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 import steelyard as sy
 from cases import every
-from steelyard.infer.intervals.mean import betting, bounded_t, log_capital, predictable_bets, wilson_mean
+from steelyard.infer.intervals.mean import betting, bounded_mean, log_capital, predictable_bets, wilson_mean
 from steelyard.infer.normal import wilson
 
 unit_scores = st.lists(st.floats(0, 1).map(lambda x: round(x, 3)), min_size=1, max_size=60).map(np.array)
@@ -170,7 +170,7 @@ def test_no_cliff_at_25_items() -> None:
 @given(x=unit_scores, low=st.floats(-5, 5), width=st.floats(0.5, 100), level=st.sampled_from([0.8, 0.95, 0.99]))
 def test_bounded_t_in_other_units_mirrored_and_one_sided(x: np.ndarray, low: float, width: float, level: float) -> None:
     def ends(y: np.ndarray, *rest: object) -> tuple[float, float]:
-        return bounded_t(len(y), float(y.mean()), float(((y - y.mean()) ** 2).sum()), *rest)  # type: ignore[arg-type]
+        return bounded_mean(len(y), float(y.mean()), float(((y - y.mean()) ** 2).sum()), *rest)  # type: ignore[arg-type]
 
     found = ends(x, 0, 1, level)
     assert 0 <= found[0] <= x.mean() + 1e-12
@@ -187,14 +187,14 @@ def test_bounded_t_by_hand() -> None:
     """Ten scores of .6: u = ((sqrt(z^2 + 4 x 3.688879) - z) / 2)^2 = 1.383514 at z = 1.959964; N = 10 + u, m = 6 / N = .527078,
     Q = .36 x 10 x u / N = .437532, reach = t(N - 1; .975) sqrt(Q / (N (N - 1))) with t = 2.217034 (scipy.stats)."""
     by_hand = 0.527078 - 2.217034 * math.sqrt(0.437532 / (11.383514 * 10.383514))
-    assert bounded_t(10, 0.6, 0.0, 0, 1)[0] == pytest.approx(by_hand, abs=2e-6)
+    assert bounded_mean(10, 0.6, 0.0, 0, 1)[0] == pytest.approx(by_hand, abs=2e-6)
 
 
 def test_no_failure_among_n_bounds_as_for_a_proportion() -> None:
     """Equal items at 1 say about as much as no failure among n: the bound 1 - alpha^(1/n), never a narrower one."""
     for n in (10, 30, 100, 1000):
         for tail in (0.2, 0.1, 0.05, 0.01):
-            bound, exact = 1 - bounded_t(n, 1.0, 0.0, 0, 1, 1 - tail, "lower")[0], 1 - tail ** (1 / n)
+            bound, exact = 1 - bounded_mean(n, 1.0, 0.0, 0, 1, 1 - tail, "lower")[0], 1 - tail ** (1 / n)
             assert exact <= bound <= 1.5 * exact
 
 

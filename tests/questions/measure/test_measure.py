@@ -26,7 +26,7 @@ from sklearn.naive_bayes import GaussianNB
 
 import steelyard as sy
 from cases import every
-from steelyard.infer.intervals.mean import bounded_t
+from steelyard.infer.intervals.mean import bounded_mean
 
 # ---- helpers ---------------------------------------------------------------------------------------------------------
 
@@ -1003,11 +1003,11 @@ def test_mean_with_few_items_off_the_boundary() -> None:
     x = [1.0] * 80 + [0.5] * 10
     m = sy.measure(x)
     assert m.interval is not None
-    assert m.interval.method == "bounded-t"
+    assert m.interval.method == "bounded-mean"
     sound(m)
     wide = sy.measure([v * 5 for v in x], range=(0, 5))
     assert wide.interval is not None
-    assert wide.interval.method == "bounded-t"
+    assert wide.interval.method == "bounded-mean"
     assert wide.interval.low == pytest.approx(5 * (m.interval.low or 0))
     unknown = sy.measure([v * 5 for v in x])
     assert unknown.interval is not None
@@ -1028,7 +1028,7 @@ def test_means_of_bounded_scores_stay_in_their_range() -> None:
 
 
 @every(("value", "bounds"), [(0.5, None), (0.0, None), (1.0, None), (7.0, (0, 10)), (0.0, (0, 10))])
-@every("method", [None, "t", "bounded-t", "percentile", "bca", "studentized", "wilson-mean", "betting"])
+@every("method", [None, "t", "bounded-mean", "percentile", "bca", "studentized", "wilson-mean", "betting"])
 def test_equal_scores_have_an_interval_with_width(value: float, bounds: tuple[float, float] | None, method: str | None) -> None:
     m = sy.measure([value] * 30, metric="mean", range=bounds, interval=method)
     assert m.estimate == value
@@ -1106,7 +1106,7 @@ def test_average_precision_without_negatives_has_no_interval() -> None:
 BINOMIAL = ["wilson", "wald", "agresti-coull", "jeffreys", "clopper-pearson", "mid-p", "bayes", "hdi", "percentile", "bca", "delta"]
 OF_TABLE = ["bca", "percentile", "delta", "bayes", "hdi"]
 OF_MEAN = ["t", "percentile", "bca", "studentized"]
-BOUNDED = [*OF_MEAN, "bounded-t", "wilson-mean", "betting"]
+BOUNDED = [*OF_MEAN, "bounded-mean", "wilson-mean", "betting"]
 NOT_WALD = [name for name in BINOMIAL if name != "wald"]
 NOT_MEAN = ["delta", "percentile", "bca", "studentized"]
 OFFERED: list[tuple[str, list[str]]] = [
@@ -1262,7 +1262,11 @@ def test_means_of_weighted_scores_have_the_interval_of_as_many_items_as_they_are
     found = sy.measure(data, metric="mean", weight="w")
     assert found.interval is not None
     worth, error = 20**2 / (10 * 0.5**2 + 10 * 1.5**2), found.row.standard_error or 0.0
-    ends = bounded_t(worth, found.estimate or 0.0, error**2 * worth * (worth - 1), 0, 1)
-    assert (found.interval.method, found.interval.low, found.interval.high) == ("bounded-t", pytest.approx(ends[0]), pytest.approx(ends[1]))
+    ends = bounded_mean(worth, found.estimate or 0.0, error**2 * worth * (worth - 1), 0, 1)
+    assert (found.interval.method, found.interval.low, found.interval.high) == (
+        "bounded-mean",
+        pytest.approx(ends[0]),
+        pytest.approx(ends[1]),
+    )
     with pytest.raises(sy.UsageError, match="betting"):  # it knows no weights
         sy.measure(data, metric="mean", weight="w", interval="betting")

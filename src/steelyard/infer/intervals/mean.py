@@ -29,7 +29,7 @@ def wilson_mean(mean: float, n: float, low: float, high: float, confidence_level
     return low + width * ends[0], low + width * ends[1]
 
 
-def bounded_t(
+def bounded_mean(
     n: float, mean: float, squares: float, low: float, high: float, confidence_level: float = 0.95, side: str = "two"
 ) -> tuple[float, float]:
     """Student's interval for the mean of scores in [low, high], each end with one more item at its end of the range.
@@ -44,9 +44,9 @@ def bounded_t(
     Assumes: independent items, a known range. Undefined: never, from one item on.
     Reference: Student1908; AgrestiCoull1998, BonettPrice2012 for added items; the weight is ours (`steelyard certify --only "around 25"`).
 
-    >>> [round(x, 4) for x in bounded_t(24, 0.45, 0.23, 0, 1)], [round(x, 4) for x in bounded_t(25, 0.45, 0.23, 0, 1)]
+    >>> [round(x, 4) for x in bounded_mean(24, 0.45, 0.23, 0, 1)], [round(x, 4) for x in bounded_mean(25, 0.45, 0.23, 0, 1)]
     ([0.3707, 0.5424], [0.3739, 0.5387])
-    >>> [round(x, 4) for x in bounded_t(100, 1.0, 0.0, 0, 1, 0.95, "lower")]
+    >>> [round(x, 4) for x in bounded_mean(100, 1.0, 0.0, 0, 1, 0.95, "lower")]
     [0.9702, 1]
     """
     q = tail(confidence_level, side)

@@ -19,7 +19,7 @@ MEANS: tuple[Setting, ...] = tuple(
 DRAWN = f"; {DRAWS} draws"
 SAID: dict[str, dict[str, Said]] = {
     "a lower bound of a mean of bounded scores": {
-        "bounded-t": ("never covers less than it says here", Band(low=0.95)),
+        "bounded-mean": ("never covers less than it says here", Band(low=0.95)),
         "t": ("covers 0.87 where few items are off one end", Band(low=0.855, fails=0.94, mean_low=0.9)),
         "wilson-mean": ("never covers less than it says here", Band(low=0.95)),
         "betting": ("never covers less than it says", Band(low=0.95)),
@@ -28,7 +28,7 @@ SAID: dict[str, dict[str, Said]] = {
         "studentized": (f"covers 0.93 or more{DRAWN}", Band(low=0.92, mean_low=0.94)),
     },
     "an upper bound of a mean of bounded scores": {
-        "bounded-t": ("never covers less than it says here", Band(low=0.95)),
+        "bounded-mean": ("never covers less than it says here", Band(low=0.95)),
         "t": ("covers 0.865 where few items are off the lower end", Band(low=0.85, fails=0.96, mean_low=0.93)),
         "wilson-mean": ("never covers less than it says here", Band(low=0.95)),
         "betting": ("never covers less than it says", Band(low=0.95)),

@@ -47,12 +47,12 @@ QUICK: tuple[Setting, ...] = tuple(
 FAMILY = "a mean of bounded scores, around 25 items"
 SAID: dict[str, dict[str, Said]] = {
     "two": {
-        "bounded-t": ("covers 0.95 or more", Band(low=0.94, mean_low=0.97)),
+        "bounded-mean": ("covers 0.95 or more", Band(low=0.94, mean_low=0.97)),
         "t": ("covers 0.4 with 10 items of which one in twenty is a failure, though Wilson answers where none differs", Band(fails=0.5)),
         "wilson-mean": ("covers 0.965 or more, up to ten times as wide", Band(low=0.95)),
     },
-    "lower": {"bounded-t": ("covers 0.935 or more", Band(low=0.925, mean_low=0.97))},
-    "upper": {"bounded-t": ("never covers less than it says here", Band(low=0.95))},
+    "lower": {"bounded-mean": ("covers 0.935 or more", Band(low=0.925, mean_low=0.97))},
+    "upper": {"bounded-mean": ("never covers less than it says here", Band(low=0.95))},
 }
 BOUND = {"two": "", "lower": ", the lower bound", "upper": ", the upper bound"}
 

@@ -115,7 +115,7 @@ SAID: dict[str, dict[str, Said]] = {
         "studentized": (f"covers 0.96 or more, far wider with few items; {DRAWS} draws", Band(low=0.94, mean_low=0.96)),
     },
     "a mean of weighted items": {
-        "bounded-t": ("covers 0.95 or more", Band(low=0.945, mean_low=0.96)),
+        "bounded-mean": ("covers 0.95 or more", Band(low=0.945, mean_low=0.96)),
         "t": ("covers 0.88 with 20 items", Band(low=0.86, fails=0.95, mean_low=0.91)),
         "wilson-mean": ("never covers less than it says here, at the number of items that the weights are worth", Band(low=0.95)),
         "percentile": (f"covers 0.84 with 20 items; {DRAWS} draws", Band(low=0.83, fails=0.95, mean_low=0.9)),
@@ -130,7 +130,7 @@ SAID: dict[str, dict[str, Said]] = {
         "studentized": (f"covers 0.93 or more; {DRAWS} draws", Band(low=0.925, mean_low=0.94)),
     },
     "pass@2": {
-        "bounded-t": ("covers 0.95 or more", Band(low=0.94, mean_low=0.96)),
+        "bounded-mean": ("covers 0.95 or more", Band(low=0.94, mean_low=0.96)),
         "t": ("covers 0.875 with 20 items", Band(low=0.865, mean_low=0.91)),
         "wilson-mean": ("never covers less than it says", Band(low=0.95)),
         "betting": ("never covers less than it says", Band(low=0.95)),
@@ -145,7 +145,7 @@ SAID: dict[str, dict[str, Said]] = {
         "studentized": (f"covers 0.93 or more; {DRAWS} draws", Band(low=0.92, mean_low=0.935)),
     },
     "Brier score": {
-        "bounded-t": ("covers 0.945 or more", Band(low=0.94, mean_low=0.96)),
+        "bounded-mean": ("covers 0.945 or more", Band(low=0.94, mean_low=0.96)),
         "t": ("covers 0.92 or more", Band(low=0.91, mean_low=0.93)),
         "wilson-mean": ("never covers less than it says", Band(low=0.95)),
         "betting": ("never covers less than it says", Band(low=0.95)),

@@ -42,7 +42,7 @@ QUICK: tuple[Setting, ...] = (
 FULL: tuple[Setting, ...] = tuple({"scores": law, "n": n} for law in LAWS for n in (20, 50, 100, 500))
 
 SAID: dict[str, Said] = {
-    "bounded-t": ("covers 0.95 or more", Band(low=0.945, mean_low=0.97)),
+    "bounded-mean": ("covers 0.95 or more", Band(low=0.945, mean_low=0.97)),
     "t": ("covers 0.875 where few items are off one end, though Wilson answers where none is", Band(low=0.87, fails=0.9, mean_low=0.9)),
     "wilson-mean": ("covers 0.945 or more", Band(low=0.945, mean_low=0.97)),
     "betting": ("never covers less than it says", Band(low=0.95)),
