@@ -98,7 +98,7 @@ def interval(name: str, method: str, items: Items, seed: int) -> Interval | None
     assert items.group is not None
     codes = 2 * items.truth.codes + items.prediction.codes
     counts = Counts.table(np.bincount(codes, minlength=4).reshape(2, 2).tolist())
-    design = Design("groups", items.group.codes, GROUPS, items=items.n)
+    design = Design("groups", items.group.codes.astype(np.int64), GROUPS, items=items.n)
     units = table_sums(Labels(items.truth.codes, counts.labels), Labels(items.prediction.codes, counts.labels), design, counts)
     return table_row(parse(name), 1, TableTally(counts, units, "groups", counts.n), settings).interval
 

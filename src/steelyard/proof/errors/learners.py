@@ -39,8 +39,12 @@ POWERS: dict[str, Said] = {
 }
 
 
+TREES, LEVELS = 50, 5  # of a forest
+
+
 def claims() -> Iterator[Claim]:
     yield from _null().claims()
+    yield from _forests().claims()
     yield from _repeated_naively().claims()
 
 
@@ -70,17 +74,40 @@ def nearest(x: FloatArray, y: IntArray, train: IntArray, test: IntArray) -> IntA
     return np.asarray(y[train[(square[train] - 2 * x[test] @ x[train].T).argmin(1)]])
 
 
+def forest(seed: int) -> Predict:
+    """Trees whose splits are drawn, one feature and one place for each level: what they say is averaged. Every fit draws anew."""
+    rng = np.random.default_rng(seed)
+
+    def predict(x: FloatArray, y: IntArray, train: IntArray, test: IntArray) -> IntArray:
+        feature = rng.integers(0, x.shape[1], (TREES, LEVELS))
+        place = x[rng.choice(train, (TREES, LEVELS)), feature]
+        leaf = (x[:, feature] > place) @ (1 << np.arange(LEVELS)) + (1 << LEVELS) * np.arange(TREES)
+        size, right = (
+            np.bincount(leaf[train].ravel(), weights=weight, minlength=TREES << LEVELS) for weight in (None, np.repeat(y[train], TREES))
+        )
+        share = (right + y[train].mean()) / (size + 1)
+        return np.asarray(share[leaf[test]].mean(1) > y[train].mean(), np.int64)
+
+    return predict
+
+
 LEARNERS: dict[str, Predict] = {"ridge": ridge, "nearest neighbour": nearest}
 EQUAL: tuple[Setting, ...] = tuple({"learner": learner, "n": n} for learner in LEARNERS for n in (60, 300))
 WORSE: tuple[Setting, ...] = tuple({"learner": "ridge", "n": n, "drop": drop} for n, drop in ((100, 0.6), (60, 0.8), (300, 0.3)))
 
 
 def told_apart(scheme: Scheme, x: FloatArray, y: IntArray, learner: str, seed: int) -> bool:
+    """One learner on either half of the features, or two forests of other seeds on all of them."""
+    if learner == "forest":
+        return called(scheme, y, seed, [(forest(2 * seed + k), x) for k in (0, 1)])
+    return called(scheme, y, seed, [(LEARNERS[learner], x[:, half : half + HALF]) for half in (0, HALF)])
+
+
+def called(scheme: Scheme, y: IntArray, seed: int, sides: list[tuple[Predict, FloatArray]]) -> bool:
     """The splits, the cutting and the test are those of `compare_learners`; fitting and scoring are done here, for speed."""
-    fit = LEARNERS[learner]
     pieces = []
     for split in make_splits(scheme, len(y), seed, y, None):
-        said = [LearnerAnswer(fit(x[:, half : half + HALF], y, split.train, split.test)) for half in (0, HALF)]
+        said = [LearnerAnswer(fit(x, y, split.train, split.test)) for fit, x in sides]
         pieces.append(ScoredPart(split, split.test, (said[0], said[1])))
     if scheme.method == "disjoint-sets":
         pieces = cut(pieces[0], scheme, seed, y, None)
@@ -101,6 +128,22 @@ def _null() -> Trial:
         default=str(inspect.signature(compare_learners).parameters["method"].default),
         page=PAGE,
         runs=(150, 800),
+    )
+
+
+def _forests() -> Trial:
+    """Two forests that differ in their seed alone: their own randomness is in the spread over the splits."""
+    default = str(inspect.signature(compare_learners).parameters["method"].default)
+    return Trial(
+        family="two forests of random trees that differ in their seed alone",
+        draw=data,
+        methods={default: partial(told_apart, settle_scheme(default, None, None, None))},
+        said={(default, "size"): ("told apart far less often than the test promises", Band(high=0.02))},
+        settings=({"learner": "forest", "n": 100},),
+        more=({"learner": "forest", "n": 60}, {"learner": "forest", "n": 300}),
+        default=default,
+        page=PAGE,
+        runs=(20, 400),
     )
 
 

@@ -75,9 +75,7 @@ def _scores(alpha: float, beta: float) -> Iterator[Claim]:
         ("power", FALLS, "a drop of theta passes in beta of the runs at most", Band(low=1 - beta)),
     ):
         settings = [
-            {"law": law, "batch": batch, "theta": 0.05, "items": items, **({"drop": 0.05} if kind == "power" else {}), "runs": runs}
-            for law in laws
-            for batch, runs in ((7, 500), (32, 1500))
+            _setting(kind, 0.05, law=law, batch=batch, items=items, runs=runs) for law in laws for batch, runs in ((7, 500), (32, 1500))
         ]
         yield from declared(
             kind,
@@ -97,12 +95,10 @@ def _margins() -> Iterator[Claim]:
         ("size", "a loss of exactly the margin is called a regression in alpha of the runs at most", Band(high=0.05)),
         ("power", "a loss of theta is found with the power that was asked for", Band(low=POWER)),
     ):
+        base = [(law, margin, theta, 32) for law in LAWS for margin, theta in MARGINS] + [(law, *MARGINS[1], 1) for law in LAWS]
         settings = [
-            {"law": law, "margin": margin, "theta": theta, "batch": batch, "items": 3000, "runs": 200 if batch == 1 else 800}
-            | ({"drop": theta} if kind == "power" else {})
-            for law in LAWS
-            for margin, theta in MARGINS
-            for batch in ((1, 32) if (margin, theta) == MARGINS[1] else (32,))
+            _setting(kind, theta, law=law, margin=margin, batch=batch, items=3000, runs=200 if batch == 1 else 800)
+            for law, margin, theta, batch in base
         ]
         yield from declared(
             kind,
@@ -110,9 +106,13 @@ def _margins() -> Iterator[Claim]:
             {"empirical-likelihood": (sentence, band)},
             default_rule(False),
             partial(regressions, 0.05, 0.2, differences_around),
-            quick=({**settings[3], "runs": 80},),
+            quick=({**settings[1], "runs": 150},),
             full=tuple(settings),
         )
+
+
+def _setting(kind: str, theta: float, **rest: float | int | str) -> dict[str, float | int | str]:
+    return {**rest, "theta": theta, **({"drop": theta} if kind == "power" else {})}
 
 
 def differences_around(rng: np.random.Generator, setting: Setting) -> FloatArray:
