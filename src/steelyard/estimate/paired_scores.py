@@ -15,6 +15,7 @@ from steelyard.estimate.grouped_rows import enough_units
 from steelyard.estimate.paired_mean_tests import OfRange, OfRareGroups, OfRuns
 from steelyard.estimate.paired_right_or_wrong import equivalence_words
 from steelyard.infer.intervals import sums as infer_sums
+from steelyard.infer.intervals.clusters import Groups, wanted_for_skewness
 from steelyard.infer.paired.bounded_t import bounded_t, bounded_t_of_groups
 from steelyard.infer.paired.equivalence import equivalence
 from steelyard.infer.paired.mcnemar import from_tails
@@ -63,6 +64,8 @@ def compare_scores(
         unit, minlength=units
     )  # of the units, in the metric's own numbers
     found.interval = scores_interval(sums, found, metric, asked, bounds, grouped, effects)
+    if grouped and found.interval is not None and found.interval.method == "t":
+        _warn_of_skewness(sums, found.difference or 0.0, asked)
     if grouped and name in NAMED and found.error and not found.too_few:
         found.unseen = _rare_groups(found, sums, rows, asked, bounds)
     elif bounds is None and name in NAMED and d.any() and not grouped:
@@ -125,6 +128,17 @@ def _rare_groups(
         return None
     worth = infer_sums.groups_of(sums, QUOTIENT).effective
     return OfRareGroups(bounded_t_of_groups(found.difference or 0.0, found.error**2, found.df, worth, reach), asked.alternative)
+
+
+def _warn_of_skewness(sums: Sums, difference: float, asked: CompareOptions) -> None:
+    """Groups that are enough for t where they differ evenly, but not where few of them make up the difference."""
+    rows = np.repeat(sums.dense, sums.count, axis=0)
+    wanted = wanted_for_skewness(rows[:, 1] - difference * rows[:, 0])
+    if len(rows) < wanted and not Groups.of(rows[:, 0]).few:  # fewer have been warned of
+        asked.warn(
+            f"the differences of the {len(rows)} groups are skewed: t wants about {wanted:.0f} groups for that, "
+            "and covers less than it says with fewer"
+        )
 
 
 def _settle_error(found: Evidence, judge: OfRange | OfRuns | None, sums: Sums) -> None:

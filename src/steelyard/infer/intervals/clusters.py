@@ -146,6 +146,20 @@ def alike(effects: FloatArray, sizes: FloatArray, squares: float) -> float | Non
     return (between - within) / spread if spread > 0 else None
 
 
+def wanted_for_skewness(effects: FloatArray) -> float:
+    """How many groups t wants where their effects are skewed: 25 times the squared skewness.
+
+    Formula: 25 (m3 / m2^1.5)^2, m the central moments of the effects. Assumes: groups of about one size. No spread: 0.
+    Reference: Cochran1977, section 2.15.
+
+    >>> wanted_for_skewness(np.array([-1.0, 0.0, 1.0])), round(wanted_for_skewness(np.array([-1.0] + [0.1] * 9)), 1)
+    (0.0, 177.8)
+    """
+    away = effects - effects.mean()
+    second, third = float((away**2).mean()), float((away**3).mean())
+    return 25 * third * third / second**3 if second > 0 else 0.0
+
+
 def cluster_spread(
     effects: FloatArray,
     sizes: FloatArray,

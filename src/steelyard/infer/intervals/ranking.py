@@ -123,16 +123,27 @@ def grouped_auc_area(
     groups: int,
     worth: float,
 ) -> Area:
-    """The AUC of items in groups with its variance and degrees of freedom; in trials worth twice the smaller class over the design effect.
+    """The AUC of items in groups with its variance and degrees of freedom, and the trials that it is worth.
 
-    The design effect is the variance over DeLong's for independent items, at least 1; without any spread the groups of the rarer
-    class, `worth` equal ones, count as its items. Reference: Obuchowski1997; Kish1965; Wilson1927.
+    `worth` is that of the groups of the rarer class. Reference: Obuchowski1997; Kish1965; Wilson1927.
     """
     variance, df = grouped_auc_spread(table, score, positive, group, groups)
     smaller = min(table.n_positive, table.n_negative)
     alone = sum(part for part, _ in auc_variances(table)) if smaller > 1 else 0.0
-    trials = 2 * (smaller / max(1.0, variance / alone) if alone > 0 and variance > 0 else min(worth, smaller))
+    trials = grouped_trials(variance, alone, smaller, worth)
     return Area(value=float(ranking.auc(table.positives, table.negatives)), variance=variance, df=df, trials=trials)
+
+
+def grouped_trials(variance: float, alone: float, smaller: int, worth: float) -> float:
+    """The trials that an AUC of groups is worth: twice the smaller class over the design effect.
+
+    The design effect is the variance over DeLong's for independent items, at least 1; without any spread the groups of the rarer
+    class, `worth` equal ones, count as its items. Reference: Kish1965; Wilson1927.
+
+    >>> grouped_trials(0.02, 0.01, 30, 12.0), grouped_trials(0.0, 0.0, 30, 12.0)
+    (30.0, 24.0)
+    """
+    return 2 * (smaller / max(1.0, variance / alone) if alone > 0 and variance > 0 else min(worth, smaller))
 
 
 def placed_spread(u: FloatArray, positive: npt.NDArray[np.bool_], group: npt.NDArray[np.integer], groups: int) -> ClusterVariance:

@@ -16,7 +16,7 @@ FARTHEST = 37.0  # z of the smallest p-value that is told apart from 0: 6e-300
 
 
 def scarcity(pair: AucPair) -> float:
-    """How much the bounds of each AUC count, from 1 (few misses in either) to 0 (many in both, or groups).
+    """How much the bounds of each AUC count, from 1 (few misses in either) to 0 (many in both).
 
     Reference: Obuchowski2002 on the failure of Wald-type intervals where misses are few.
 

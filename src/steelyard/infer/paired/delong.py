@@ -16,7 +16,8 @@ import numpy.typing as npt
 
 from steelyard.errors import DataError
 from steelyard.infer.intervals.area import Area
-from steelyard.infer.intervals.ranking import auc_area, auc_variances, placed_spread
+from steelyard.infer.intervals.clusters import Groups
+from steelyard.infer.intervals.ranking import auc_area, auc_variances, grouped_trials, placed_spread
 from steelyard.infer.normal import STANDARD, clip, lower_tail, tail
 from steelyard.infer.paired.decision import satterthwaite
 from steelyard.infer.paired.mcnemar import from_tails
@@ -31,7 +32,7 @@ BoolArray = npt.NDArray[np.bool_]
 class AucPair:
     """Two AUCs, their variances and covariance, the variance of candidate minus baseline, and df of t (None: normal).
 
-    areas: each AUC with what its own ends need; None for groups.
+    areas: each AUC with what its own ends need; None where plain DeLong was asked for.
     """
 
     baseline: float
@@ -109,18 +110,20 @@ def delong_pair(
     area = place[:, mask].mean(1)
     centred = place - area[:, None]
     df: float | None
-    areas: tuple[Area, Area] | None = None
+    smaller = int(classes.min())
+    parts = [x @ x.T / (x.shape[1] * max(1, x.shape[1] - 1)) for x in (centred[:, side] for side in (mask, ~mask))]
     if group is None:
-        parts = [x @ x.T / (x.shape[1] * (x.shape[1] - 1)) for x in (centred[:, side] for side in (mask, ~mask))]
         spread: FloatArray = parts[0] + parts[1]
         degrees = [satterthwaite([(float(part[i, i]), n - 1) for part, n in zip(parts, classes.tolist(), strict=True)]) for i in range(3)]
         df = degrees[2]
-        first, second = (
-            Area(value=float(area[i]), variance=float(spread[i, i]), df=degrees[i], trials=2 * int(classes.min())) for i in range(2)
-        )
-        areas = first, second
+        trials = [2.0 * smaller] * 2
     else:
-        spread, df = _by_group(centred / np.where(mask, classes[0], classes[1]), mask, group)
+        spread, degrees = _by_group(centred / np.where(mask, classes[0], classes[1]), mask, group)
+        df = degrees[2]
+        worth = min(Groups.of(np.bincount(group[side])).effective for side in (mask, ~mask))
+        alone = parts[0] + parts[1] if smaller > 1 else np.zeros((2, 2))
+        trials = [grouped_trials(float(spread[i, i]), float(alone[i, i]), smaller, worth) for i in range(2)]
+    first, second = (Area(value=float(area[i]), variance=float(spread[i, i]), df=degrees[i], trials=trials[i]) for i in range(2))
     return AucPair(
         baseline=float(area[0]),
         candidate=float(area[1]),
@@ -129,19 +132,19 @@ def delong_pair(
         covariance=float(spread[0, 1]),
         variance=float(spread[2, 2]),
         df=df,
-        areas=areas,
+        areas=(first, second),
     )
 
 
-def _by_group(u: FloatArray, mask: BoolArray, group: npt.NDArray[np.integer]) -> tuple[FloatArray, float]:
-    """Variances of both AUCs and of their difference, from which the covariance follows."""
+def _by_group(u: FloatArray, mask: BoolArray, group: npt.NDArray[np.integer]) -> tuple[FloatArray, list[float]]:
+    """Variances of both AUCs and of their difference, from which the covariance follows, and their degrees of freedom."""
     groups = len(np.unique(group))
     if groups < 2:
         raise Degenerate("fewer than two groups")
     found = [placed_spread(row, mask, group, int(group.max()) + 1) for row in u]
     first, second, gap = (each.variance for each in found)
     both = (first + second - gap) / 2
-    return np.array([[first, both, 0.0], [both, second, 0.0], [0.0, 0.0, gap]]), found[2].df
+    return np.array([[first, both, 0.0], [both, second, 0.0], [0.0, 0.0, gap]]), [each.df for each in found]
 
 
 def delong_unpaired(baseline: ScoreTable, candidate: ScoreTable) -> AucPair:
