@@ -9,10 +9,10 @@ import numpy as np
 import numpy.typing as npt
 
 from steelyard.estimate.auc_evidence import auc_evidence
+from steelyard.estimate.fallback import or_none
 from steelyard.estimate.measure_options import MeasureOptions
 from steelyard.estimate.sums_rows import sums_ends
 from steelyard.infer.paired.delong import delong_pair
-from steelyard.infer.resampling.bootstrap import Degenerate
 from steelyard.metrics.catalogue import parse
 from steelyard.metrics.sums import SumsMetric
 from steelyard.proof.claims import LEVEL, PAGE, TWO_PAGE, Band, Claim, Said, Setting
@@ -135,8 +135,7 @@ def two_rankings(setting: Setting, rng: np.random.Generator) -> Rankings:
 
 def of_rankings(method: str, sample: Rankings, seed: int) -> Interval | None:
     asked: Any = asked_for(interval=method or None)
-    try:
-        pair = delong_pair(*sample)
-    except Degenerate:
+    pair = or_none(lambda: delong_pair(*sample))
+    if pair is None:
         return None
     return auc_evidence(pair, int(sample[2].sum()), len(sample[2]), parse("auc"), asked, design="clustered").interval
