@@ -134,7 +134,7 @@ def _warn_of_skewness(sums: Sums, difference: float, asked: CompareOptions) -> N
     """Groups that are enough for t where they differ evenly, but not where few of them make up the difference."""
     rows = np.repeat(sums.dense, sums.count, axis=0)
     wanted = wanted_for_skewness(rows[:, 1] - difference * rows[:, 0])
-    if len(rows) < wanted and not Groups.of(rows[:, 0]).few:  # fewer have been warned of
+    if 2 * len(rows) < wanted and not Groups.of(rows[:, 0]).few:  # twice: the skewness of so few varies; fewer have been warned of
         asked.warn(
             f"the differences of the {len(rows)} groups are skewed: t wants about {wanted:.0f} groups for that, "
             "and covers less than it says with fewer"
