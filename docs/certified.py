@@ -262,12 +262,17 @@ def table(rows: Iterable[list[str]]) -> str:
 def sentences() -> Iterator[tuple[str, str, list[str]]]:
     """(page, words with {} for each figure, the figures)."""
     yield from in_methods()
+    yield from in_groups()
+    yield from at_other_levels()
     yield from in_compare()
     width = "a proportion, stopped at a width: coverage of {}"
     yield "plan.md", "the credible interval covers {} instead of 0.95", [three(figure(width.format("bayes"), "p=0.95 width=0.06 batch=10"))]
     yield "plan.md", "`--interval wilson` covers {} or", [three(min(every(width.format("wilson"))))]
     naive = [f"{100 * value:.0f}" for value in (min(every(NAIVE)), max(every(NAIVE)))]
     yield "learners.md", "learners are told apart in {} to {}% of cases", naive
+    forests = certificate()["two forests of random trees that differ in their seed alone: size of corrected-repeated-kfold"]
+    most = max(float(row["most"]) + 2 * float(row["most_error"]) for row in forests.values())
+    yield "learners.md", "apart in fewer than {}% of cases", [f"{100 * most:.1f}"]
     (spark, by_hand), (duckdb, _) = (
         [float(x.split()[0]) for x in seconds(f"{e}, 10,000,000 rows: beside the same SQL by hand")] for e in ("spark", "duckdb")
     )
@@ -285,6 +290,40 @@ def sentences() -> Iterator[tuple[str, str, list[str]]]:
     claim = "a proportion of groups: coverage of wilson, groups ignored"
     ignored = [value for likeness in ("0.3", "0.6") for value in every(claim, only=f"likeness={likeness}")]
     yield "limits.md", "intervals that ignore it cover {} to {} of the time", [percent(min(ignored)), percent(max(ignored))]
+
+
+def in_groups() -> Iterator[tuple[str, str, list[str]]]:
+    """What is said of groups: skewed differences, ratios, positives in some of them, two AUCs."""
+    page, skewed = "methods.md", "a paired difference of skewed scores in groups: coverage of t"
+    together = every(skewed, only="together=0.3")
+    yield page, "10 to 50 equal groups covers {} to {}. A warning", [two(min(together)), two(max(together))]
+    yield "limits.md", "such groups covers {}, and less", [two(figure(skewed, "groups=20 items=20 together=0.3"))]
+    ratio, laws = "a ratio of sums in groups: coverage of {}", ("groups=20 likeness=0.1", "groups=10 likeness=0.3")
+    yield page, "a ratio covers {} with 20 groups that are a little alike", [two(figure(ratio.format("delta"), laws[0]))]
+    shares = [
+        two(figure(ratio.format(method), law)) for method, law in (("delta", laws[1]), ("percentile", laws[0]), ("percentile", laws[1]))
+    ]
+    yield page, "and {} with ten that are much alike, where the percentile bootstrap covers {} and {}.", shares
+    yield page, "`studentized` covers {} or more, and with ten", [two(min(every(ratio.format("studentized"))))]
+    some = [two(min(every(f"{name} with positives in some of the groups: coverage of {method}"))) for name, method in SOME]
+    yield page, "recall covers {} or more, AUC {} or more", some
+    areas = "a paired difference of AUCs in groups, few positives: coverage of {}"
+    drop = [two(figure(areas.format(method), "positives=15 baseline=0.97 candidate=0.9")) for method in ("delong", "delong-wilson")]
+    yield page, "from 0.97 to 0.9 in {} of cases, `delong-wilson` in {}", drop
+
+
+SOME = (("recall", "wilson"), ("AUC", "delong-wilson"))
+
+
+def at_other_levels() -> Iterator[tuple[str, str, list[str]]]:
+    """Stopping early at other levels than 0.05 and 0.2, and with a margin."""
+    page, levels = "methods.md", ((0.01, 0.1), (0.1, 0.1), (0.2, 0.4))
+    scores = "stopping early at alpha {:g} and beta {:g}, scores with rare falls or gains: size of empirical-likelihood"
+    times = max(max(every(scores.format(*level))) / level[0] for level in levels)
+    yield page, "its false alarms are at most {} times alpha in the runs that were tried", [f"{times:.1f}"]
+    margin = "stopping early, not inferior by a margin, scores: {} of empirical-likelihood"
+    yield page, "a loss of exactly the margin is called a regression in {} of the runs at most", [three(max(every(margin.format("size"))))]
+    yield page, "and a loss of theta is found in {} or more", [two(min(every(margin.format("power"))))]
 
 
 def in_methods() -> Iterator[tuple[str, str, list[str]]]:

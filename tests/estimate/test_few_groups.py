@@ -113,3 +113,16 @@ def test_a_guard_by_too_few_groups_is_inconclusive(tmp_path: Path, metric: str, 
     assert any(said.startswith(WORTH) for said in verdict.warnings)
     assert verdict.needed is not None
     assert verdict.needed["groups"] == 32
+
+
+def test_skewed_groups_are_warned_of_and_even_ones_are_not() -> None:
+    """One group in ten loses all of its items, against as many that gain a little everywhere."""
+
+    def compared(loss: float, losing: int) -> sy.Comparison:
+        group = np.repeat(np.arange(30), 10)
+        gained = np.where(group < losing, -loss, 0.1) + np.tile([-0.02, 0.02], 150)
+        rows = {"id": [f"q{i}" for i in range(300)], "group": [f"g{g}" for g in group]}
+        return sy.compare({**rows, "score": np.full(300, 0.7)}, {**rows, "score": 0.7 + gained}, metric="mean")
+
+    assert any("the differences of the 30 groups are skewed: t wants about" in said for said in compared(0.7, 3).warnings)
+    assert not any("skewed" in said for said in compared(0.1, 15).warnings)
