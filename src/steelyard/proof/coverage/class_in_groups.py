@@ -10,9 +10,9 @@ import numpy.typing as npt
 
 from steelyard.estimate.measure_options import MeasureOptions
 from steelyard.estimate.ranking_rows import ranking_row
+from steelyard.estimate.row import TableTally
 from steelyard.estimate.sample import Sample
 from steelyard.estimate.table_rows import table_row
-from steelyard.estimate.table_tally import TableTally
 from steelyard.items import Items, Labels
 from steelyard.metrics.catalogue import parse
 from steelyard.proof.claims import PAGE, Band, Claim, Said, Setting
