@@ -140,10 +140,10 @@ def _forests() -> Trial:
         methods={default: partial(told_apart, settle_scheme(default, None, None, None))},
         said={(default, "size"): ("told apart far less often than the test promises", Band(high=0.02))},
         settings=({"learner": "forest", "n": 100},),
-        more=({"learner": "forest", "n": 60}, {"learner": "forest", "n": 300}),
+        more=({"learner": "forest", "n": 60},),
         default=default,
         page=PAGE,
-        runs=(20, 400),
+        runs=(20, 150),
     )
 
 
