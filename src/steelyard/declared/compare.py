@@ -45,7 +45,7 @@ OPTIONS = (
         name="interval",
         metavar="METHOD",
         help="tango, newcombe, bonett-price, wald, bayes, bca, percentile, delta, bounded-t, t, within-item, delong-wilson, "
-        "delong; unpaired: newcombe, miettinen-nurminen, agresti-caffo, wald, bayes, delta, t, delong-wilson, delong.  "
+        "delong; unpaired: newcombe, miettinen-nurminen, agresti-caffo, wald, bayes, delta, bounded-welch, t, delong-wilson, delong.  "
         "[default: the best for the metric]",
     ),
     Option(
