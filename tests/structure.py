@@ -316,7 +316,7 @@ order, seen = [], set()
 def profile(frame, event, arg):
     if event == "call":
         code = frame.f_code
-        if code.co_filename.startswith(root) and code.co_name not in ("<module>",) and code not in seen:
+        if code.co_filename.startswith(root) and not code.co_name.startswith("<") and code not in seen:
             if not (code.co_flags & 0x2 == 0):  # a class body has no fast locals: it is loaded, it does not work
                 seen.add(code); order.append(code.co_filename[len(root):])
 import threading
@@ -336,7 +336,10 @@ TASK = '[task]\nname = "t"\ndata = "cases.jsonl"\ninput = "{question}"\ntruth = 
 
 
 def walk(tree: Tree, words: Iterable[str], here: Path) -> dict[str, int]:
-    """One command, traced: files that work, room changes and A-B-A bounces, in the order in which functions are first called."""
+    """One command, traced: files that work, room changes and A-B-A bounces, in the order in which functions are first called.
+
+    Comprehensions and lambdas do not count: they are read where they stand, and later versions of Python do not call them.
+    """
     out = here / "walk.json"
     env = {**os.environ, "PYTHONPATH": str(tree.root.parent), "WALK_ROOT": f"{tree.root}{os.sep}", "WALK_OUT": str(out)}
     subprocess.run([sys.executable, "-c", TRACER, *words], cwd=here, env=env, check=True, capture_output=True, stdin=subprocess.DEVNULL)
