@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from dataclasses import fields, replace
+from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from cases import every
 from steelyard.errors import SourceError, SteelyardError, UsageError
-from steelyard.reference.entry import RECORDED, SETTINGS, SPEC_DEFAULTS, Entry
+from steelyard.reference.entry import SPEC_DEFAULTS, Entry, provenance
 from steelyard.reference.entry_schema import is_metric, same
 from steelyard.reference.strict_yaml import MappingNode, comments
 from steelyard.reference.task_file import TaskFile, load_task_file, renamed, task_file_of, with_entry, without_entry
@@ -81,7 +81,7 @@ m:
     assert entry.rates == {"truncated": 0.01, "empty": 0.0}
     unread = [each.name for each in fields(Entry) if getattr(entry, each.name) in (None, {})]
     assert not unread
-    assert {"model", "value", "value_key", "spec", "line", *SETTINGS, *RECORDED} == {each.name for each in fields(Entry)}
+    assert {"model", "value", "value_key", "spec", "line", *Entry.declared_keys()} == {each.name for each in fields(Entry)}
 
 
 def test_null_and_the_default_are_absent() -> None:
@@ -97,7 +97,7 @@ def test_the_value_stands_under_its_metric() -> None:
     assert read("m: [{my_score: 3}]", metric="My_Score").entries[0].value_key == "my_score"
     assert read("m: [{accuracy: 3}]", metric="wer").entries[0].value_key == "accuracy"
     assert read("m: [{threshold: 3}]").entries[0].value is None
-    assert not any(is_metric(name) for name in (*SPEC_DEFAULTS, *SETTINGS, *RECORDED))
+    assert not any(is_metric(name) for name in (*SPEC_DEFAULTS, *Entry.declared_keys()))
 
 
 WRONG = {
@@ -477,3 +477,23 @@ def test_a_damaged_result_is_never_handed_out() -> None:
     old = read(text)
     with pytest.raises(SteelyardError):
         with_entry(old, Entry(model="m", value=2.0), replace=old.entries[0])
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Witnessed(Entry):
+    """An entry with one key more."""
+
+    witnesses: int | None = provenance("count")
+
+
+def test_a_key_is_one_field(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("steelyard.reference.entry_schema.Entry", Witnessed)
+    file = read("m:\n  - accuracy: 74.2\n    witnesses: 3\n")
+    entry = file.entries[0]
+    assert isinstance(entry, Witnessed)
+    assert entry.witnesses == 3
+    assert with_entry(file, replace(entry, witnesses=4), replace=entry) == "m:\n  - accuracy: 74.2\n    witnesses: 4\n"
+    with pytest.raises(SourceError, match="witnesses"):
+        read("m:\n  - accuracy: 74.2\n    witnesses: many\n")
+    with pytest.raises(SourceError, match="did you mean witnesses"):
+        read("m:\n  - accuracy: 74.2\n    witneses: 3\n")

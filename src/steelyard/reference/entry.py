@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from typing import Any
 
 SPEC_DEFAULTS: dict[str, str | None] = {
@@ -15,28 +15,19 @@ SPEC_DEFAULTS: dict[str, str | None] = {
     "mtp_enabled": None,
     "max_draft_len": None,
 }
-SETTINGS = ("num_samples", "sigma", "alpha", "beta", "higher_is_better", "margin", "theta", "threshold", "scale", "metric", "positive")
 ENOUGH_RUNS = 5  # below it the reference's own luck alarms for ever
-RECORDED = (
-    "runs",  # how many runs are pooled
-    "sigma_run",  # their run-to-run standard deviation, in the scale of the value
-    "deterministic",
-    "recorded",  # when, UTC, ISO 8601
-    "by",
-    "commit",
-    "tool",
-    "reason",
-    "reference_note",
-    "items",  # the file of outcomes beside the task file
-    "items_hash",  # of the items' keys and contents
-    "protocol",
-    "rates",  # of answers that were truncated, empty, refused or without an extractable answer
-    "approved",
-    "first_value",  # the value first put on record: slow drift is tested against it
-)
-
 
 PLAIN_KEY = "accuracy"  # what the original's files call every value, whatever its metric
+
+
+def setting(reads: str = "text") -> Any:
+    """A key that says how a run is judged. reads: text, number, above (0), not_below (0), chance, count, flag, scale, protocol, rates."""
+    return field(default=None, metadata={"kind": "setting", "reads": reads})
+
+
+def provenance(reads: str = "text", **more: Any) -> Any:
+    """A key that says how the value came about."""
+    return field(metadata={"kind": "recorded", "reads": reads}, **(more or {"default": None}))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -52,32 +43,33 @@ class Entry:
     value: float | None
     value_key: str = PLAIN_KEY
     spec: Mapping[str, Any] = field(default_factory=dict)
-    num_samples: int | None = None
-    sigma: float | None = None
-    alpha: float | None = None
-    beta: float | None = None
-    higher_is_better: bool | None = None
-    margin: float | None = None
-    theta: float | None = None
-    threshold: float | None = None
-    scale: str | None = None
-    metric: str | None = None
-    positive: str | None = None  # the class that f1, precision, auc are about
-    runs: int | None = None
-    sigma_run: float | None = None
-    deterministic: bool | None = None
-    recorded: str | None = None
-    by: str | None = None
-    commit: str | None = None
-    tool: str | None = None
-    reason: str | None = None
-    reference_note: str | None = None
-    items: str | None = None
-    items_hash: str | None = None
-    protocol: Mapping[str, str] = field(default_factory=dict)
-    rates: Mapping[str, float] = field(default_factory=dict)
-    approved: str | None = None
-    first_value: float | None = None
+    num_samples: int | None = setting("count")
+    sigma: float | None = setting("not_below")
+    alpha: float | None = setting("chance")
+    beta: float | None = setting("chance")
+    higher_is_better: bool | None = setting("flag")
+    margin: float | None = setting("not_below")
+    theta: float | None = setting("above")
+    threshold: float | None = setting("number")
+    scale: str | None = setting("scale")
+    metric: str | None = setting()
+    positive: str | None = setting()  # the class that f1, precision, auc are about
+    runs: int | None = provenance("count")  # how many runs are pooled
+    sigma_run: float | None = provenance("not_below")  # their run-to-run standard deviation, in the scale of the value
+    deterministic: bool | None = provenance("flag")
+    recorded: str | None = provenance()  # when, UTC, ISO 8601
+    by: str | None = provenance()
+    commit: str | None = provenance()
+    tool: str | None = provenance()
+    reason: str | None = provenance()
+    reference_note: str | None = provenance()
+    items: str | None = provenance()  # the file of outcomes beside the task file
+    items_hash: str | None = provenance()  # of the items' keys and contents
+    protocol: Mapping[str, str] = provenance("protocol", default_factory=dict)
+    # of answers that were truncated, empty, refused or without an extractable answer
+    rates: Mapping[str, float] = provenance("rates", default_factory=dict)
+    approved: str | None = provenance()
+    first_value: float | None = provenance("number")  # the value first put on record: slow drift is tested against it
     line: int = 0
 
     def to_plain(self) -> dict[str, Any]:
@@ -85,11 +77,21 @@ class Entry:
         out: dict[str, Any] = dict(self.spec)
         if self.value is not None:
             out[self.value_key] = self.value
-        for name in (*SETTINGS, *RECORDED):
+        for name in self.declared_keys():
             value = getattr(self, name)
             if value is not None and value != {}:
-                out[name] = dict(value) if name in ("protocol", "rates") else value
+                out[name] = dict(value) if isinstance(value, Mapping) else value
         return out
+
+    @classmethod
+    def declared_keys(cls, kind: str | None = None) -> dict[str, str]:
+        """The keys of an entry beside spec and value, settings first, each with how it is read; of one kind, or all.
+
+        >>> Entry.declared_keys("setting")["alpha"]
+        'chance'
+        """
+        kinds = ("setting", "recorded") if kind is None else (kind,)
+        return {each.name: each.metadata["reads"] for one in kinds for each in fields(cls) if each.metadata.get("kind") == one}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -7,12 +7,12 @@ no spec key, no setting and no record is an error that names the nearest key, so
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any, NoReturn
 
 from steelyard.errors import SourceError, UsageError
 from steelyard.options import nearest
-from steelyard.reference.entry import RECORDED, SETTINGS, SPEC_DEFAULTS, Entry
+from steelyard.reference.entry import SPEC_DEFAULTS, Entry
 from steelyard.reference.strict_yaml import MappingNode, Node, ScalarNode
 
 SCALES = ("percent", "fraction", "raw")
@@ -55,7 +55,7 @@ def check_spec_keys(spec_keys: Iterable[str]) -> tuple[str, ...]:
     """Declared spec keys, each once; an error for a name that already means something else in an entry."""
     declared = tuple(dict.fromkeys(spec_keys))
     for key in declared:
-        if key in SETTINGS or key in RECORDED or is_metric(key):
+        if key in Entry.declared_keys() or is_metric(key):
             raise UsageError(f"cannot use {key!r} as a spec key", got="a key that entries have anyway", need="a name of its own")
         if not key or key != key.strip():
             raise UsageError("cannot use a spec key", got=repr(key), need="a name without spaces around it")
@@ -83,6 +83,7 @@ class _EntryReader:
         self.node, self.model, self.shown = node, model, shown
         self.spec_keys = (*SPEC_DEFAULTS, *spec_keys)
         self.metric = metric
+        self.keys = Entry.declared_keys()
 
     def entry(self) -> Entry:
         spec: dict[str, Any] = {}
@@ -92,7 +93,7 @@ class _EntryReader:
             name = str(key.value)
             if name in self.spec_keys:
                 spec[name] = self._scalar(name, node).value
-            elif name in SETTINGS or name in RECORDED:
+            elif name in self.keys:
                 fields[name] = self._field(name, node)
             elif not self._may_be_value(name):
                 self._unknown(name, key.line)
@@ -115,13 +116,10 @@ class _EntryReader:
         return name in named or name in {str(metric).lower() for metric in named if metric} or is_metric(name)
 
     def _field(self, name: str, node: Node) -> Any:
-        if name == "protocol":
-            return self._protocol(node)
-        if name == "rates":
-            return self._rates(node)
-        if self._scalar(name, node).value is None:
+        reads = self.keys[name]
+        if reads not in ("protocol", "rates") and self._scalar(name, node).value is None:
             return None
-        return _READERS.get(name, _EntryReader._text)(self, name, node)
+        return getattr(self, f"_{reads}")(name, node)
 
     def _scalar(self, name: str, node: Node) -> ScalarNode:
         if not isinstance(node, ScalarNode):
@@ -182,7 +180,7 @@ class _EntryReader:
             self.refuse(node.line, f"{name}: {text!r}", f"one of {', '.join(SCALES)}", f"did you mean {near}?" if near else "")
         return text
 
-    def _protocol(self, node: Node) -> dict[str, str]:
+    def _protocol(self, name: str, node: Node) -> dict[str, str]:
         if isinstance(node, ScalarNode) and node.value is None:
             return {}
         if not isinstance(node, MappingNode):
@@ -197,7 +195,7 @@ class _EntryReader:
             return "true" if scalar.value else "false"
         return scalar.value if isinstance(scalar.value, str) else scalar.raw
 
-    def _rates(self, node: Node) -> dict[str, float]:
+    def _rates(self, name: str, node: Node) -> dict[str, float]:
         if isinstance(node, ScalarNode) and node.value is None:
             return {}
         if not isinstance(node, MappingNode):
@@ -209,7 +207,7 @@ class _EntryReader:
         return found
 
     def _unknown(self, name: str, line: int) -> NoReturn:
-        known = [*self.spec_keys, *SETTINGS, *RECORDED, "accuracy", *KNOWN_ELSEWHERE]
+        known = [*self.spec_keys, *self.keys, "accuracy", *KNOWN_ELSEWHERE]
         near = nearest(name, known, cutoff=0.5)
         hint = f"did you mean {near}? " if near else ""
         hint += "A spec key of your own is declared as spec_keys in steelyard.toml, a metric as `metric`"
@@ -217,23 +215,6 @@ class _EntryReader:
 
     def refuse(self, line: int, got: str, need: str, hint: str = "") -> NoReturn:
         raise SourceError(f"cannot read {self.shown!r}, line {line}, an entry of {self.model!r}", got=got, need=need, hint=hint)
-
-
-_READERS: dict[str, Callable[[_EntryReader, str, Node], Any]] = {
-    "num_samples": _EntryReader._count,
-    "runs": _EntryReader._count,
-    "sigma": _EntryReader._not_below,
-    "sigma_run": _EntryReader._not_below,
-    "margin": _EntryReader._not_below,
-    "theta": _EntryReader._above,
-    "alpha": _EntryReader._chance,
-    "beta": _EntryReader._chance,
-    "threshold": _EntryReader._number,
-    "first_value": _EntryReader._number,
-    "higher_is_better": _EntryReader._flag,
-    "deterministic": _EntryReader._flag,
-    "scale": _EntryReader._scale,
-}
 
 
 def same(one: Entry, other: Entry) -> bool:

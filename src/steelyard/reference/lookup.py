@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from steelyard.errors import AmbiguityError, DataError, SourceError, UsageError
 from steelyard.options import nearest, nearest_few
 from steelyard.reference.config import Config, find_config
-from steelyard.reference.entry import SETTINGS, SPEC_DEFAULTS, Entry, TaskDefaults
+from steelyard.reference.entry import SPEC_DEFAULTS, Entry, TaskDefaults
 from steelyard.reference.names import check_spec, task_path
 from steelyard.reference.strict_yaml import typed
 from steelyard.reference.task_file import TaskFile, load_task_file
@@ -165,7 +165,13 @@ def _or_default(key: str, value: Any) -> Any:
 
 def _judged(entry: Entry) -> tuple[Any, ...]:
     """Everything a verdict depends on: two entries that differ in it are two references."""
-    return (entry.value, entry.value_key, dict(entry.protocol), entry.items_hash, *(getattr(entry, name) for name in SETTINGS))
+    return (
+        entry.value,
+        entry.value_key,
+        dict(entry.protocol),
+        entry.items_hash,
+        *(getattr(entry, name) for name in Entry.declared_keys("setting")),
+    )
 
 
 def _twins(found: Sequence[Entry], file: str) -> tuple[str, ...]:
