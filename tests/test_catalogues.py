@@ -23,6 +23,7 @@ from steelyard.infer.intervals.proportion import METHODS
 from steelyard.infer.sequential.stopping import RULES, RuleKind, RuleQuestion, StoppingRule, rule_for
 from steelyard.read.logs.found import FORMATS, LogFormat
 from steelyard.read.logs.log import Choices, Log
+from steelyard.reference.config import TIERS, Tier
 
 ROOT = Path(__file__).parents[1]
 
@@ -167,3 +168,23 @@ def test_a_stopping_rule_is_on_the_page(monkeypatch: pytest.MonkeyPatch, documen
     make: Any = FirstLoss
     monkeypatch.setitem(RULES, "first-loss", RuleKind(says="stops at the first loss", make=make))
     assert documented()["Stopping rules"]["first-loss"] == "stops at the first loss."
+
+
+# ---- tiers of a suite --------------------------------------------------------------------------------------------------
+
+
+def test_a_tier_is_one_object(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, documented: Any) -> None:
+    (tmp_path / "references").mkdir()
+    (tmp_path / "references" / "t.yaml").write_text("m:\n  - accuracy: 90\n    num_samples: 1000\n", encoding="utf-8")
+    suite = '[suite]\n[[checks]]\ntask = "t"\nmodel = "m"\nvalue = 60\nscale = "percent"\ntier = "watched"\n'
+    (tmp_path / "suite.toml").write_text(suite, encoding="utf-8")
+    monkeypatch.chdir(tmp_path)
+    words = ["check", "--suite", "suite.toml", "--format", "json"]
+    with pytest.raises(sy.SourceError, match="critical, supporting, advisory"):
+        sy.check_suite("suite.toml")
+    monkeypatch.setitem(TIERS, "watched", Tier(says="looked at, never red", fails=False, holds=False))
+    answer = CliRunner().invoke(steelyard, words, catch_exceptions=False)
+    assert answer.exit_code == 0
+    found = json.loads(answer.stdout)
+    assert (found["verdict"], found["verdicts"][0]["verdict"], found["verdicts"][0]["tier"]) == ("pass", "regression", "watched")
+    assert documented()["Tiers of a suite"]["watched"] == "looked at, never red."

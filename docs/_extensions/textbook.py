@@ -190,6 +190,7 @@ def catalogues() -> dict[str, dict[str, str]]:
     from steelyard.infer.sequential.stopping import RULES
     from steelyard.metrics.catalogue import CATALOGUE
     from steelyard.read.logs.found import FORMATS
+    from steelyard.reference.config import TIERS
     from steelyard.render.formats import FORMATS as WRITTEN
 
     return {
@@ -198,6 +199,7 @@ def catalogues() -> dict[str, dict[str, str]]:
         "Formats": {name: (inspect.getdoc(write) or "").split("\n\n")[0] for name, write in WRITTEN.items()},
         "Stopping rules": {name: f"{rule.says}." for name, rule in RULES.items()},
         "Scorers": {name: (inspect.getdoc(scorer) or "").split("\n\n")[0] for name, scorer in SCORERS.items()},
+        "Tiers of a suite": {name: f"{tier.says}." for name, tier in TIERS.items()},
         "Logs": {form.tool: f"{form.give}." for form in FORMATS},
     }
 

@@ -24,7 +24,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -37,9 +37,24 @@ from steelyard.reference.entry_schema import SCALES, check_spec_keys
 from steelyard.reference.strict_yaml import decode
 
 IDS = ("kept", "hashed")
-TIERS = ("critical", "supporting", "advisory")
 _FILE, _PROJECT = "steelyard.toml", "pyproject.toml"
 _ADDRESSES = ("sqlite:///", "postgresql://", "postgres://")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Tier:
+    """How much a guard counts in a suite. fails: its regression makes the suite a regression. holds: its doubt makes it inconclusive."""
+
+    says: str
+    fails: bool = True
+    holds: bool = True
+
+
+TIERS: dict[str, Tier] = {
+    "critical": Tier(says="a regression fails the suite, and an inconclusive verdict holds it up"),
+    "supporting": Tier(says="a regression fails the suite; an inconclusive verdict is a warning", holds=False),
+    "advisory": Tier(says="reported only, outside the correction for many guards", fails=False, holds=False),
+}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -208,9 +223,9 @@ class _ConfigReader:
         return {key: str(content).lower() if isinstance(content, bool) else str(content) for key, content in value.items()}
 
 
-def _one_of(words: tuple[str, ...]) -> Callable[[_ConfigReader, Any, str], str]:
+def _one_of(words: Collection[str]) -> Callable[[_ConfigReader, Any, str], str]:
     def check(reading: _ConfigReader, value: Any, name: str) -> str:
-        if value not in words:
+        if not isinstance(value, str) or value not in words:
             raise reading.wrong(name, repr(value), f"one of {', '.join(words)}", did_you_mean(str(value), words))
         return str(value)
 

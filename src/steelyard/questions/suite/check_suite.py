@@ -19,9 +19,9 @@ from steelyard.infer.multiplicity import adjust
 from steelyard.infer.planning.power import minimum_detectable
 from steelyard.options import LOG_CHOICES, did_you_mean, documented
 from steelyard.questions.guard.check import check
+from steelyard.reference.config import TIERS
 from steelyard.results.verdict import Suite, Verdict
 
-TIERS = ("critical", "supporting", "advisory")
 OF_SUITE = ("name", "alpha", "correction", "directory", "config", "tier")
 OF_LOG = ("score", *(one.name for one in LOG_CHOICES))  # which part of a log is the result
 OF_CHECK = (
@@ -143,7 +143,7 @@ def _guard(number: int, table: Any, head: Mapping[str, Any], file: Path) -> Suit
         got = f"{what} with {' and '.join(given) if given else 'none of them'}"
         raise SourceError(f"cannot read the suite {file.name!r}", got=got, need="one of result, value and run")
     tier = one.pop("tier", head.get("tier", "critical"))
-    if tier not in TIERS:
+    if not isinstance(tier, str) or tier not in TIERS:
         raise SourceError(f"cannot read the suite {file.name!r}", got=f"tier {tier!r} in {what}", need=f"one of {', '.join(TIERS)}")
     waiver = _waiver(one.pop("waiver", None), what, file)
     columns = _checked(f"columns of {what}", one.pop("columns", {}), RUN_COLUMNS, file)
@@ -248,7 +248,7 @@ def judged(
 ) -> Suite:
     """The verdict of the whole. The family is every non-advisory guard whose p-value is judged, waived ones included."""
     counted = [verdict.p_value is not None and verdict.details.not_judged is None for verdict in verdicts]
-    family = [i for i, guard in enumerate(guards) if guard.tier != "advisory" and counted[i]]
+    family = [i for i, guard in enumerate(guards) if TIERS[guard.tier].fails and counted[i]]
     adjusted = dict(zip(family, adjust([verdicts[i].p_value or 0.0 for i in family], correction), strict=True))
     rows, written = [], []
     for i, (guard, verdict) in enumerate(zip(guards, verdicts, strict=True)):
@@ -295,7 +295,7 @@ def judged(
 
 
 def _counts_as(guard: SuiteCheck, verdict: Verdict, confirmed: bool, waived: bool) -> str:
-    if guard.tier == "advisory":
+    if not TIERS[guard.tier].fails:
         return "advisory"
     if waived and verdict.verdict != "pass":
         return "waived"
@@ -310,7 +310,7 @@ def _outcome(rows: Sequence[Mapping[str, Any]], verdicts: Sequence[Verdict]) -> 
         return "regression"
     for row, verdict in zip(rows, verdicts, strict=True):
         doubt = row["counts_as"] == "inconclusive" or (row["counts_as"] == "unconfirmed" and verdict.theta is not None)
-        if doubt and row["tier"] == "critical":
+        if doubt and TIERS[row["tier"]].holds:
             return "inconclusive"
     return "pass"
 
@@ -320,16 +320,16 @@ def _doubts(rows: Sequence[Mapping[str, Any]], verdicts: Sequence[Verdict]) -> l
     out = [
         f"{row['task']} {row['model']} ({row['tier']}) could not rule out its theta {verdict.theta:g}"
         for row, verdict in zip(rows, verdicts, strict=True)
-        if row["counts_as"] == "inconclusive" and row["tier"] == "supporting" and verdict.theta is not None
+        if row["counts_as"] == "inconclusive" and not TIERS[row["tier"]].holds and verdict.theta is not None
     ]
-    if all(row["tier"] == "advisory" for row in rows):
+    if not any(TIERS[row["tier"]].fails for row in rows):
         out.append("every guard is advisory: this suite cannot fail")
     return out
 
 
 def _shared_mde(verdict: Verdict, family: int, alpha: float, tier: str) -> float | None:
     """The drop that this guard finds as one of many: at alpha / m."""
-    if verdict.mde is None or tier == "advisory" or family < 2:
+    if verdict.mde is None or not TIERS[tier].fails or family < 2:
         return verdict.mde
     one = minimum_detectable(1.0, verdict.alpha, verdict.beta)
     if one <= 0:
@@ -343,7 +343,7 @@ def _conclusion(outcome: str, rows: Sequence[Mapping[str, Any]]) -> str:
 
     parts = [f"{many(kind)} {kind}" for kind in ("pass", "regression", "inconclusive", "unconfirmed", "waived", "advisory") if many(kind)]
     told = f"{len(rows)} guard{'' if len(rows) == 1 else 's'}: {', '.join(parts)}."
-    decided = [f"{row['task']} {row['model']}" for row in rows if row["counts_as"] == outcome and row["tier"] != "advisory"]
+    decided = [f"{row['task']} {row['model']}" for row in rows if row["counts_as"] == outcome and TIERS[row["tier"]].fails]
     if outcome == "pass" or not decided:
         return told
     shown = ", ".join(decided[:3]) + (f" and {len(decided) - 3} more" if len(decided) > 3 else "")
