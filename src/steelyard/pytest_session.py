@@ -320,7 +320,7 @@ def short_text(v: Verdict, source: Any = None, where: Sequence[str] = ()) -> str
         bound = "" if lower is None else f", at worst {shown(lower)} (one-sided, {100 * (1 - v.alpha):g}%)"
         lines.append(f"difference {shown(v.difference['estimate'])}{bound}, p {p_beside(v.p_value, v.alpha)}; {v.design}, n {v.n}")
     if v.mde is not None:
-        lines.append(f"smallest drop this run could find: {drop_text(v, v.mde)} (alpha {v.alpha:g}, beta {v.beta:g})")
+        lines.append(f"smallest detectable drop: {drop_text(v, v.mde)} (alpha {v.alpha:g}, beta {v.beta:g})")
     if v.flips is not None:
         lines.append(f"flips: {flips_text(v.flips)}")
     _, rows = telling_cells(v)
@@ -331,7 +331,7 @@ def short_text(v: Verdict, source: Any = None, where: Sequence[str] = ()) -> str
     if v.verdict == "regression" and v.design != "threshold":
         run = shlex.quote(os.fspath(source)) if isinstance(source, str | os.PathLike) else "RUN"
         command = " ".join([*accept_command(v), *where]).replace(" RUN ", f" {run} ", 1)
-        lines += ["", f"If the drop is meant: {command}", 'or with pytest: --accuracy-update --accuracy-reason "..."']
+        lines += ["", f"If this change is intended: {command}", 'or with pytest: --accuracy-update --accuracy-reason "..."']
     return _harmless(lines)
 
 

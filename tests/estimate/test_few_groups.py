@@ -65,7 +65,7 @@ def test_no_interval_where_groups_are_worth_too_few(metric: str) -> None:
     found = measured(GIANT, metric)
     assert found.interval is None
     assert found.estimate is not None
-    assert any("no interval can be given, they must be worth at least 4; add more groups" in said for said in found.warnings)
+    assert any("no interval, they must be worth at least 4; add more groups" in said for said in found.warnings)
     if metric != "auc":
         assert any(said.startswith(WORTH) for said in found.warnings)
         assert found.row.details["groups_effective"] == pytest.approx(260**2 / 40120, rel=0.02)  # of a ratio, what is divided by weighs
@@ -85,7 +85,7 @@ def test_a_comparison_has_no_interval_and_shows_no_margin_by_too_few(metric: str
     found = compared(GIANT, metric, **({} if metric == "auc" else {"margin": 0.9}))
     assert found.difference.interval is None
     assert found.equivalence is None
-    assert any("no interval can be given" in said for said in found.warnings)
+    assert any("no interval" in said for said in found.warnings)
     assert compared(ZIPF, metric).difference.interval is not None
 
 

@@ -124,7 +124,7 @@ def test_averages_over_classes_of_one_item_have_no_interval_in_a_small_table_and
     truth, said, _ = answers(40, 40)
     found = sy.measure(truth, said, metric="macro_f1")
     assert found.row.interval is None
-    assert "macro_f1: no interval can be given: 40 of 40 classes have fewer than 10 items" in found.warnings
+    assert "macro_f1: no interval: 40 of 40 classes have fewer than 10 items" in found.warnings
     assert len(redrawn) == 1
 
 

@@ -77,12 +77,12 @@ def test_what_is_given_without_width_is_said() -> None:
     assert m.interval is not None
     assert (m.interval.low, m.interval.high, m.interval.method) == (pytest.approx(wald(19, 20)[0]), 1.0, "wald")
     assert m.row.details.get("instead_of") is None
-    assert any("its lower end at 19 of 20 is given instead" in said for said in m.warnings)
+    assert any("its lower end at 19 of 20 is used" in said for said in m.warnings)
     m = sy.measure(sy.Counts.of(0, 20), interval="wald", confidence_level=0.8)
     assert m.interval is not None
     assert (m.interval.low, m.interval.high, m.interval.method) == (0.0, pytest.approx(wilson(0, 20, 0.8)[1]), "wilson")
     assert m.row.details["instead_of"] == "wald"
-    assert any("Wilson's is given instead" in said for said in m.warnings)
+    assert any("Wilson's is used" in said for said in m.warnings)
 
 
 def test_one_item_has_no_neighbour() -> None:

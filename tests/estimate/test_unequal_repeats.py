@@ -164,10 +164,10 @@ def test_small_gains_of_few_items_are_no_claim_where_the_range_is_known() -> Non
 
 def test_without_a_range_a_claim_that_rare_losses_could_undo_is_marked() -> None:
     a, b = gains(20)
-    assert any("sign-flip may be too sure" in warning and "--range" in warning for warning in sy.compare(a, b).warnings)
+    assert any("sign-flip may be overconfident" in warning and "range=" in warning for warning in sy.compare(a, b).warnings)
     many = gains(400)
-    assert not any("too sure" in warning for warning in sy.compare(*many).warnings)
-    assert not any("too sure" in warning for warning in sy.compare(a, b, range=(0, 1)).warnings)
+    assert not any("overconfident" in warning for warning in sy.compare(*many).warnings)
+    assert not any("overconfident" in warning for warning in sy.compare(a, b, range=(0, 1)).warnings)
 
 
 def test_a_guard_without_a_range_marks_what_rare_changes_could_undo() -> None:
@@ -175,14 +175,14 @@ def test_a_guard_without_a_range_marks_what_rare_changes_could_undo() -> None:
     sy.record(a, task="t", model="m", metric="mean")
     passed = sy.check(b, task="t", model="m", theta=0.02)
     assert passed.verdict == "pass"
-    assert any("the pass may be too sure" in warning and "--range" in warning for warning in passed.warnings)
+    assert any("the pass may be overconfident" in warning and "range=" in warning for warning in passed.warnings)
     held = sy.check(b, task="t", model="m", theta=0.02, range=(0, 1))
     assert held.verdict == "inconclusive"
     assert held.test == "bounded-t"
     sy.record(b, task="back", model="m", metric="mean")
     worse = sy.check(a, task="back", model="m")
     assert worse.verdict == "regression"
-    assert any("the test may be too sure" in warning for warning in worse.warnings)
+    assert any("the test may be overconfident" in warning for warning in worse.warnings)
     assert sy.check(a, task="back", model="m", range=(0, 1)).verdict == "pass"
 
 

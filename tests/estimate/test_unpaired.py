@@ -57,7 +57,7 @@ def test_without_a_range_the_same_is_warned_of() -> None:
     c = apart(a, b)
     assert c.test.name == "welch-t"
     assert c.p_value <= 0.05
-    assert any("welch-t may be too sure" in said and "--range LO HI" in said for said in c.warnings)
+    assert any("welch-t may be overconfident" in said and "range=(LO, HI)" in said for said in c.warnings)
     assert not apart(a, b, range=(0, 1)).warnings
     quiet = apart(np.linspace(0.2, 0.8, 60), np.linspace(0.0, 0.6, 60))
     assert quiet.p_value <= 0.05

@@ -106,7 +106,7 @@ def test_regression_is_told_shortly(told: str) -> None:
     assert said.startswith("REGRESSION: t, m\n0.86 is 0.04 below the reference 0.9 (p < 0.0001): worse.\n")
     assert "reference 0.9000, run 0.8600, threshold 0.8925" in said
     assert re.search(r"^difference -0\.0400, at worst -0\.0\d{3} \(one-sided, 95%\), p \S+; paired, n 400$", said, re.M)
-    assert re.search(r"^smallest drop this run could find: 0\.0\d+ \(alpha 0\.05, beta 0\.2\)$", said, re.M)
+    assert re.search(r"^smallest detectable drop: 0\.0\d+ \(alpha 0\.05, beta 0\.2\)$", said, re.M)
     assert "flips: lost 16, gained 0, both right 344, both wrong 40" in said
     assert len(re.findall(r"^  lost  \d+  1 -> 0$", said, re.M)) == 5
     assert 'steelyard record RUN --task t --model m --update --reason "..." --directory references' in said

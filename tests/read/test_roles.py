@@ -65,7 +65,7 @@ def test_group_none_ignores_with_a_warning() -> None:
     found = assign(["score", "passage"], {"group": "none"})
     assert found.roles == {"score": "score"}
     assert found.warnings == (
-        "groups ignored (--group none): the items of column 'passage' are treated as independent, so intervals may be too narrow",
+        "groups ignored (group='none'): the items of column 'passage' are treated as independent, so intervals may be too narrow",
     )
     assert assign(["score"], {"group": "none"}).warnings == ()
 
@@ -73,7 +73,7 @@ def test_group_none_ignores_with_a_warning() -> None:
 def test_subject_category_and_task_are_only_offered() -> None:
     found = assign(["score", "subject", "Task", "category"], {"by": ("category",)})
     assert found.roles == {"score": "score"}
-    assert found.hints == ("column 'subject' could be used with --by or --group", "column 'Task' could be used with --by or --group")
+    assert found.hints == ("column 'subject' could be used with by= or group=", "column 'Task' could be used with by= or group=")
 
 
 def test_given_only_roles() -> None:

@@ -72,9 +72,9 @@ def test_a_suite_has_one_error_per_regression_that_counts() -> None:
     warned = [title for kind, title, _ in found if kind == "warning"]
     assert warned[:4] == [
         "inconclusive: triage, support-bot v7",
-        f"unconfirmed: mmlu, {LEGACY.model}, regression by itself",
-        "waived: voxpopuli, whisper-large-v3, regression by itself",
-        f"advisory: acceptance_length, {FLOOR.model}, regression by itself",
+        f"unconfirmed: mmlu, {LEGACY.model}, regression on its own",
+        "waived: voxpopuli, whisper-large-v3, regression on its own",
+        f"advisory: acceptance_length, {FLOOR.model}, regression on its own",
     ]
     waived = next(message for _, title, message in found if title.startswith("waived"))
     assert "waiver until 2026-12-01 by bo" in waived

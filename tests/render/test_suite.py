@@ -70,7 +70,7 @@ def test_names_are_whole_and_lines_fit(width: int) -> None:
     text = result_text(NIGHTLY, width=width)
     for line in text.splitlines():
         assert display_width(line) <= width or " " not in line.strip() or line.lstrip().startswith("--"), line
-    table = text[text.index("verdict") : text.index("difference: up is good")]
+    table = text[text.index("verdict") : text.index("difference: positive is better")]
     for v in NIGHTLY.verdicts:
         assert v.model.split()[0] in table
     for number in ("68.170", "66.200", "-1.970 [-3.787]", "0.0373", "0.149", "4,096"):
@@ -78,9 +78,9 @@ def test_names_are_whole_and_lines_fit(width: int) -> None:
 
 
 def test_a_guard_that_counts_as_something_else_says_both() -> None:
-    table = " ".join(result_text(NIGHTLY, width=80).split("difference: up is good")[0].split())
-    assert "waived voxpopuli, whisper-large-v3, supporting, regression by itself" in table
-    assert "unconfirmed mmlu, meta-llama/Llama-3.1-8B-Instruct, critical, regression by itself" in table
+    table = " ".join(result_text(NIGHTLY, width=80).split("difference: positive is better")[0].split())
+    assert "waived voxpopuli, whisper-large-v3, supporting, regression on its own" in table
+    assert "unconfirmed mmlu, meta-llama/Llama-3.1-8B-Instruct, critical, regression on its own" in table
     row = next(line for line in result_markdown(NIGHTLY).splitlines() if "| voxpopuli |" in line)
     assert row.startswith("| waived | voxpopuli |")
     assert "| regression |" in row
@@ -130,7 +130,7 @@ def test_an_advisory_guard_that_passes_needs_no_words() -> None:
     s = replace(
         NIGHTLY, verdict="pass", verdicts=(BARE,), rows=({"counts_as": "advisory", "tier": "advisory"},), warnings=(), conclusion=""
     )
-    assert "advisory  t, m, advisory, pass by itself" in result_text(s)
+    assert "advisory  t, m, advisory, pass on its own" in result_text(s)
     assert "ADVISORY" not in result_text(s)
     assert "###" not in result_markdown(s)
 
@@ -139,7 +139,7 @@ def test_a_pass_that_the_suite_counts_as_a_regression_says_what_to_do() -> None:
     strict = replace(PAIRED, verdict="pass", alpha=0.00001)  # its own alpha is below that of the suite
     s = replace(NIGHTLY, verdicts=(strict,), rows=({"counts_as": "regression", "p_adjusted": 0.00003},))
     for text in (result_text(s, width=120), result_markdown(s)):
-        assert "pass by itself" in text
+        assert "pass on its own" in text
         assert text.count("steelyard record RUN --task gsm8k") == 1
 
 

@@ -77,10 +77,10 @@ def test_the_legacy_report_has_every_field_of_the_original() -> None:
     ]:
         assert re.search(rf"^{re.escape(name)} +{re.escape(value)}\b", text, re.M), name
         assert fact(LEGACY, name)[0] == value
-    assert "smallest drop this run could find, with power 0.8" in text
+    assert "smallest drop detectable with 80% power" in text
     assert "-1.970" in text
     assert "-3.787" in text
-    assert "A paired reference would find" in text
+    assert "Detectable if paired" in text
     assert "0.869" in text
     assert LEGACY.claim in text
 
@@ -104,7 +104,7 @@ def test_theta_and_margin_are_shown_as_they_were_given() -> None:
 
 def test_lower_is_better_says_which_way_is_up() -> None:
     assert fact(LOWER_IS_BETTER, "Threshold")[1] == "a score above it is a regression"
-    assert fact(LOWER_IS_BETTER, "Difference") == ("-1.700", "reference minus run, so that up is good")
+    assert fact(LOWER_IS_BETTER, "Difference") == ("-1.700", "reference minus run, so positive is better")
     assert fact(LOWER_IS_BETTER, "Higher is better")[0] == "no"
 
 
@@ -135,7 +135,7 @@ def test_an_inconclusive_verdict_says_how_many_items() -> None:
     each = replace(UNSURE, needed={"items": None, "items_each": 900, "why": "the reference leaves more doubt than theta allows"})
     assert needed_text(each) == "Needed: 900 items in the run and in the reference: the reference leaves more doubt than theta allows."
     enough = replace(UNSURE, needed={"items": 150, "more": 0})
-    assert needed_text(enough) == "Needed: 150 items, no more than the run has, but its outcome left doubt."
+    assert needed_text(enough) == "150 items are usually enough and this run has them, but its result is borderline."
     assert needed_text(replace(UNSURE, needed={"repeats": 8})) == "Needed: 8 repeats of each item."
     assert needed_text(replace(UNSURE, needed=None)) == "How many items would decide is not known."
 

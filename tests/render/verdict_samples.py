@@ -57,7 +57,7 @@ LEGACY = Verdict(
     difference=gap(-1.97, -3.7873238, -0.1526762),
     test=tested("z", 0.03729),
     conclusion="66.2 is 1.97 below the reference 68.17 (p = 0.0373): worse.",
-    claim="p and bounds for new items of this kind: the run and the reference count as two separate samples",
+    claim="p and bounds are for new items of this kind; run and reference are treated as independent samples",
     details={"n_reference": 4096, "standard_error": 1.1048543, "paired_would_find": 0.868738},
     warnings=("the reference does not say how many items it rests on: num_samples = 4,096 of the task was taken",),
     signature="task:mmlu|model:meta-llama/Llama-3.1-8B-Instruct|metric:accuracy|n:4096|design:unpaired|test:z|alternative:less|alpha:0.05|steelyard:0.1.0",

@@ -359,9 +359,9 @@ def test_missing_predictions() -> None:
         settle_missing(got, "error")
     dropped, said = settle_missing(got, "drop")
     assert dropped.n == 2
-    assert said == ["2 of 4 items without a prediction were left out (--missing drop)"]
+    assert said == ["2 of 4 items without a prediction were left out (missing='drop')"]
     wrong, said = settle_missing(got, "wrong")
-    assert said == ["2 of 4 items without a prediction count as wrong (--missing wrong)"]
+    assert said == ["2 of 4 items without a prediction count as wrong (missing='wrong')"]
     assert wrong.truth is not None
     assert wrong.prediction is not None
     counts = count_labels(wrong.truth, wrong.prediction)

@@ -4,10 +4,12 @@ errors in its own words: they name parameters of Python (`theta=0.01`), a comman
 
 from __future__ import annotations
 
+import copy
 import os
 import re
 from collections import Counter
 from collections.abc import Callable, Collection, Iterator
+from dataclasses import fields, is_dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -111,6 +113,22 @@ def in_flags(sentence: str, command: click.Command) -> str:
         return found[0] if param is None else _as_typed(param, found[2] or "")
 
     return _PARAMETER.sub(flag, sentence)
+
+
+def warned_in_flags(result: Any, command: click.Command) -> Any:
+    """A result whose warnings and hints, and those of the results inside it, name the flags of this command instead of parameters of Python."""
+    if isinstance(result, tuple):
+        return tuple(warned_in_flags(each, command) for each in result)
+    if not is_dataclass(result) or isinstance(result, type):
+        return result
+    said = copy.copy(result)
+    for field in fields(result):
+        value = getattr(result, field.name)
+        if field.name in ("warnings", "hints"):
+            object.__setattr__(said, field.name, tuple(in_flags(sentence, command) for sentence in value))
+        elif isinstance(value, tuple) or is_dataclass(value):
+            object.__setattr__(said, field.name, warned_in_flags(value, command))
+    return said
 
 
 def _as_typed(param: click.Option, value: str) -> str:

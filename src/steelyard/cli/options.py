@@ -13,7 +13,7 @@ import click
 
 from steelyard import options as declared
 from steelyard.atomic import write_text
-from steelyard.cli.command import INPUT, OUTPUT, OUTPUT_DIRECTORY
+from steelyard.cli.command import INPUT, OUTPUT, OUTPUT_DIRECTORY, warned_in_flags
 from steelyard.errors import UsageError
 from steelyard.options import Option
 from steelyard.redaction import redact
@@ -260,9 +260,11 @@ def answer(
 
 
 def _text_of(result: Any, chosen: str, color: bool = False, ascii_only: bool = False, **more: Any) -> str:
-    """A result in one format."""
+    """A result in one format, its warnings in the flags of this command."""
     from steelyard.render.formats import FORMATS as RENDER
 
+    ctx = click.get_current_context(silent=True)
+    result = result if ctx is None else warned_in_flags(result, ctx.command)
     if chosen == "html":  # the one format that needs more than the result: densities of what is believed
         from steelyard.questions.report.report import report
 

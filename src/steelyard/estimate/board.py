@@ -24,8 +24,8 @@ if TYPE_CHECKING:
     from steelyard.estimate.systems import SystemItems
 
 WINNERS_CURSE = (
-    "the best of many looks better than it is: its estimate is biased upward by having been picked; "
-    "measure it again on fresh items before quoting it"
+    "the best of several systems looks better than it is, because it was picked for its score; "
+    "measure it again on new items before you quote it"
 )
 FEW_DATASETS = 10
 
@@ -84,7 +84,7 @@ def common_items(runs: Sequence[SystemItems], asked: CompareOptions) -> list[Sys
     shared = set.intersection(*ids)
     gone = sum(len(own - shared) for own in ids)
     if gone:
-        asked.warn(f"{gone} answers to items that not all systems have were left out (--unmatched drop); {len(shared)} items remain")
+        asked.warn(f"{gone} answers to items that some systems lack were left out (unmatched='drop'); {len(shared)} items remain")
     return [SystemItems(run.name, without(run.items, own - shared)) for run, own in zip(runs, ids, strict=True)]
 
 
@@ -151,7 +151,7 @@ def _friedman(
             scores[row, 0], scores[row, j] = part.baseline or 0.0, part.candidate or 0.0
     out = many.friedman(scores, metric.higher_is_better)
     if len(values) < FEW_DATASETS:
-        asked.warn(f"ranks rest on {len(values)} datasets; Friedman's and Nemenyi's approximations want 10 or more")
+        asked.warn(f"ranks over {len(values)} datasets; the Friedman and Nemenyi approximations need 10 or more")
     critical = many.nemenyi_critical_difference(len(runs), len(values), 1 - asked.level)
     one_sided = [_pair_p(matched[0, j], metric, asked, by[0], values) for j in range(1, len(runs))]
     return {**out, "names": [run.name for run in runs], "critical_difference": critical, "combined_over_tasks": one_sided}

@@ -33,7 +33,7 @@ def believe(found: Evidence, asked: CompareOptions, *, higher_is_better: bool) -
         )
     found.probability = _above(found, asked, scale, 0.0)
     if found.probability is None:
-        asked.warn("no P(candidate better) under --prior-scale: the difference has no standard error here")
+        asked.warn("no P(candidate better) with prior_scale=: the difference has no standard error here")
         return
     found.details["prior_scale"] = scale
     found.drawn = False  # nothing of this needs draws

@@ -11,10 +11,10 @@ from steelyard.results.comparison import Comparison, Difference, System, Test
 from steelyard.results.details import ComparisonDetails
 from steelyard.results.measurement import Interval
 
-RARE = "if a few items of this kind, none of them here, differ the other way by as much as the scores here spread"
-FALLS = "if a few items of this kind, none of them here, fall by as much as the scores here spread"
+RARE = "if a few unseen items differed the other way by the full spread of the scores here"
+FALLS = "if a few unseen items fell by the full spread of the scores here"
 APART = "with one more item in each run at the lowest score seen here and one at the highest"
-DECLARE = "--range LO HI declares the range of the scores and counts such items in"
+DECLARE = "declare the range of the scores with range=(LO, HI) to allow for such items"
 
 
 class DifferenceTest(Protocol):
@@ -144,7 +144,7 @@ def _warn_of_unseen(found: Evidence, asked: CompareOptions) -> None:
     rare = None if found.unseen is None else {FALLS: RARE, APART: APART}.get(found.unseen.falls)
     if found.unseen is None or rare is None or p is None or p > alpha or (careful := found.unseen.p_value(0.0)) <= alpha:
         return
-    asked.warn(f"{found.test.name} may be too sure: {rare}, nothing is shown (p = {careful:.2g}); {DECLARE}")
+    asked.warn(f"{found.test.name} may be overconfident: {rare}, the difference would not be significant (p = {careful:.2g}); {DECLARE}")
 
 
 def conclude(found: Evidence, metric: str, higher_is_better: bool, names: tuple[str, str], asked: CompareOptions) -> str:

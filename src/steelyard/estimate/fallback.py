@@ -33,25 +33,25 @@ def or_none(make: Callable[[], T]) -> T | None:
 
 def no_answer(method: str, reason: object, *, name: str = "", difference: bool = False) -> str:
     """That a method has no interval: of the metric of this name, or of a difference."""
-    return f"{_whose(name)}{method} has no interval {'for the difference ' if difference else ''}here ({reason})"
+    return f"{_whose(name)}{method} gives no interval {'for the difference ' if difference else ''}here ({reason})"
 
 
 def given_instead(method: str, reason: object, given: str, *, name: str = "", difference: bool = False, wide: bool = False) -> str:
     """The same, and whose interval is given instead.
 
     >>> given_instead("bca", "no spread", "Wilson's", name="f1")
-    "f1: bca has no interval here (no spread); Wilson's is given instead"
+    "f1: bca gives no interval here (no spread); Wilson's is used"
     """
-    return f"{no_answer(method, reason, name=name, difference=difference)}; {given} is given instead{', which is wide' if wide else ''}"
+    return f"{no_answer(method, reason, name=name, difference=difference)}; {given} is used{', which is wide' if wide else ''}"
 
 
 def none_given(reason: object, *, name: str = "", difference: bool = False, of: str = "", advice: str = "") -> str:
     """That there is no interval at all.
 
     >>> none_given("no spread", difference=True)
-    'no interval for the difference can be given (no spread)'
+    'no interval for the difference (no spread)'
     """
-    what = "no interval for the difference can be given" if difference else "no interval can be given"
+    what = "no interval for the difference" if difference else "no interval"
     return f"{_whose(name)}{what}{f' for {of}' if of else ''} ({reason}){advice}"
 
 

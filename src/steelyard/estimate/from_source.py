@@ -231,7 +231,7 @@ def _headline(items: Items, metrics: list[Metric], settings: MeasureOptions) -> 
     others = [metric for metric in metrics if metric.family != "table"]
     known = items.score[~np.isnan(items.score)] if items.score is not None else np.zeros(0)
     if settings.right_or_wrong and len(known) and bool(np.isin(known, (0.0, 1.0)).all()):
-        said = "accuracy is the share of items with score 1; label metrics, such as macro_f1, are computed if named with --metric"
+        said = "accuracy is the share of items with score 1; label metrics, such as macro_f1, are computed if named with metric="
         return [parse("accuracy"), *others], [said]
     supports = _supports(items)
     if not mostly_singletons(supports):

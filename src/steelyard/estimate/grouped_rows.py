@@ -147,7 +147,7 @@ def _enough_of(proportion: Proportion, units: Sums, classes: int, name: str, set
     """Whether enough groups have items that count for the proportion, which may be those of one class."""
     counting = Groups.of(proportion.of_rows(units.rows, classes)[1])
     if counting.too_few:
-        settings.warn(f"{name}: only {counting.words()} have an item that counts for it: no interval can be given")
+        settings.warn(f"{name}: only {counting.words()} have an item that counts for it: no interval")
     return not counting.too_few
 
 
@@ -177,11 +177,10 @@ def enough_groups(
     if groups.worth is not None and name and (groups.few or groups.number < FEWEST):
         said = f"{name}: {said}"
     if groups.number < FEWEST:
-        settings.warn(f"only {said}: no interval can be given, at least {FEWEST} are needed")
+        settings.warn(f"only {said}: no interval, at least {FEWEST} are needed")
     elif groups.too_few:
         settings.warn(
-            f"{said}: no interval can be given, they must be worth at least {LEAST:g}; "
-            "add more groups, or measure the large ones on their own"
+            f"{said}: no interval, they must be worth at least {LEAST:g}; add more groups, or measure the large ones on their own"
         )
     elif groups.few and grouped:
         only = "only " if groups.number < ENOUGH else ""

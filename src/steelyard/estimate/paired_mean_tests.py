@@ -48,8 +48,8 @@ class OfRareGroups:
     """t over the groups and one more at either end of the range: what a rare group that falls altogether could undo."""
 
     name = "bounded-t"
-    falls = "if a few groups of this kind, none of them here, fall by all of the range"
-    remedy = "only more groups could tell"
+    falls = "if a few unseen groups fell by the full range"
+    remedy = "only more groups can tell"
 
     def __init__(self, t: BoundedT, alternative: str) -> None:
         self.t, self.alternative = t, alternative

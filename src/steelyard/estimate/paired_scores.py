@@ -199,7 +199,7 @@ def scores_interval(
         ends = found.judge.interval(asked.level, asked.side)
         if math.isfinite(ends[0]) or bounds is not None:
             return asked.interval_of(*ends, method, *reach)
-        asked.warn("no interval for the difference can be given: too few items to deal their runs anew")
+        asked.warn("no interval for the difference: too few items to deal their runs anew")
         return None
     if grouped and not enough_units("groups", sums, asked.own, found.details):
         found.too_few = True
@@ -225,9 +225,11 @@ def _without_spread(
 
     if bounds is None:
         if found.difference != 0 or not float(np.ptp(effects)) > 0:
-            asked.warn(none_given(reason, difference=True, advice="; declare the range of the scores with --range if it is known"))
+            asked.warn(none_given(reason, difference=True, advice="; declare the range of the scores with range= if it is known"))
             return None
-        asked.warn("no item differs: the interval allows a new item to differ by the range of the scores seen; --range says better")
+        asked.warn(
+            "no item differs: the interval allows a new item to differ by the range of the scores seen; declare the real range with range="
+        )
         found.details["instead_of"] = method
         return asked.interval_of(*unseen_difference(effects, asked.level, asked.side), "wilson-mean", None, None)
     width = bounds[1] - bounds[0]

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 FREE_TEXT = 20  # labels from which they may be free text: a handful of items always has labels that occur once
-SINGLETONS = "{} of {} labels are the truth of at most one item, so they are not read as classes; name label metrics with --metric"
+SINGLETONS = "{} of {} labels are the truth of at most one item, so they are not read as classes; name label metrics with metric="
 
 
 def mostly_singletons(supports: Sequence[int]) -> bool:
@@ -66,7 +66,7 @@ def _warn_about_names(counts: Counts, margins: Sequence[tuple[int, ...]], settin
     if invented and settings.labels is None and by_class:
         settings.warn(
             f"{_many(len(invented), 'label')} only in the predictions, counted as classes of their own: {_some(invented)}; "
-            "declare the classes with --labels to keep averages over the real ones"
+            "declare the classes with labels= to average over the real ones only"
         )
     if twins := _near_duplicates(counts.labels):
         shown = "; ".join(" and ".join(map(repr, pair)) for pair in twins[:5])

@@ -70,7 +70,7 @@ def strata_row(metric: Metric, sample: Sample, settings: MeasureOptions) -> Row:
         low, high = (found.wilson if method == "wilson" else found.student)(settings.confidence_level, settings.side)
         interval = _interval(low, high, method, settings, shares=sample.shares)
     else:
-        settings.warn(f"no interval for {metric.name} can be given: no score differs from the others of its task")
+        settings.warn(f"no interval for {metric.name}: no score differs from the others of its task")
     return Row(
         metric=metric.name,
         estimate=found.estimate,
@@ -131,7 +131,7 @@ def _alike(found: Evidence, d: Any, gap: StratifiedMean, items: Items, metric: M
     found.probability, found.disagreed, found.equivalence, found.table = None, None, None, None
     if gap.error == 0:
         found.interval, found.error = None, None
-        asked.warn("no interval for the difference can be given: the differences show no spread within the tasks")
+        asked.warn("no interval for the difference: the differences show no spread within the tasks")
     elif asked.margin is not None:
         e = equivalence(gap.estimate, gap.error, asked.margin, gap.df)
         found.equivalence = equivalence_words(e.p_lower, e.p_upper, asked.margin, asked, higher_is_better=metric.higher_is_better)

@@ -168,7 +168,7 @@ def _row_of(
     if ends is not None and through is not None:
         ends = through.outwards(ends[0]), through.outwards(ends[1]), ends[2]
         if math.isinf(ends[1]):
-            settings.warn(f"{metric.name}: no interval can be given (its upper end is beyond float64); ask for --metric {through.name}")
+            settings.warn(f"{metric.name}: no interval (its upper end is beyond float64); ask for metric={through.name!r}")
             ends = None
     return _row(metric, value, n, ends, settings, details, bounds, sums_error(sums, statistic))
 
@@ -195,7 +195,7 @@ def mean_row(
 
 def _why_undefined(metric: SumsMetric, value: float) -> str:
     if math.isinf(value) and metric.through is not None:
-        return f"it is beyond float64; ask for --metric {metric.through.name}, its logarithm"
+        return f"it is beyond float64; ask for metric={metric.through.name!r}, its logarithm"
     return metric.undefined
 
 
@@ -239,7 +239,7 @@ def sums_ends(
     if not isinstance(ends, Degenerate):
         return ends
     if bounds is None or kind not in ("items", "weights"):
-        advice = "; declare the range with --range if it is known" if metric.mean_of_scores else ""
+        advice = "; declare the range with range= if it is known" if metric.mean_of_scores else ""
         settings.warn(none_given(ends, name=metric.name, advice=advice))
         return None
     settings.warn(given_instead(method, ends, "Wilson on the mean", name=metric.name))
@@ -282,7 +282,7 @@ def _warn_of_t(metric: Metric, sums: Sums, settings: MeasureOptions) -> None:
     values = sums.dense[:, 1] / sums.dense[:, 0]
     off = sums.n - max(int(sums.count[values == end].sum()) for end in (values.min(), values.max()))
     if off < OFF_BOUNDARY:
-        advice = "; declare the range of the scores with --range LO HI" if metric.mean_of_scores else ""
+        advice = "; declare the range of the scores with range=(LO, HI)" if metric.mean_of_scores else ""
         settings.warn(f"{metric.name}: only {off} of {sums.n} items differ from the commonest end value, too few for t to cover{advice}")
 
 

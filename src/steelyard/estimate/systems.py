@@ -71,8 +71,8 @@ def paired(baseline: SystemItems, candidate: SystemItems, asked: CompareOptions)
     for sentence in settle_pairing(report, asked.unmatched, asked.sides):
         asked.warn(sentence)
     if baseline.items.id is None:
-        vouched = ", with equal truths" if runs[0].truth is not None else ", on trust"
-        asked.warn(f"no id column: the rows were paired by their order{vouched}")
+        vouched = " (their truths agree)" if runs[0].truth is not None else "; check the order"
+        asked.warn(f"no ids: rows are paired by position{vouched}")
     return agree_on_units(pairs), report.to_dict()
 
 

@@ -146,7 +146,7 @@ def _first_order(
     from steelyard.infer.resampling.bootstrap import Degenerate
 
     if small := _small(metric, counts):
-        settings.warn(f"{name}: no interval can be given: {small:,} of {counts.classes:,} classes have fewer than {FEW} items")
+        settings.warn(f"{name}: no interval: {small:,} of {counts.classes:,} classes have fewer than {FEW} items")
         return None, {}
     ends = attempt(lambda: table.delta(counts, statistic, settings.confidence_level, settings.side))
     if isinstance(ends, Degenerate):
@@ -161,10 +161,10 @@ def _binomial(method: str, counts: Counts, proportion: Proportion, settings: Mea
     k, n = proportion.of(counts)
     if method in ("wald", "percentile") and k in (0, n):
         what = "Wald interval" if method == "wald" else "bootstrap"
-        return _without_width(method, counts, proportion, settings, f"{name}: the {what} has no width at {k} of {n}")
+        return _without_width(method, counts, proportion, settings, f"{name}: the {what} has zero width at {k} of {n}")
     if method == "wald" and k * (n - k) / n < 5:
         settings.warn(
-            f"{name}: Wald was asked for at {k} of {n}, where it covers far less than it says; Wilson is the default for that reason"
+            f"{name}: Wald was asked for at {k} of {n}, where it covers far less than its level; that is why Wilson is the default"
         )
     low, high = proportion_interval(k, n, method, settings.confidence_level, settings.side)
     return proportion.to_metric(low), proportion.to_metric(high), method
@@ -182,10 +182,10 @@ def _without_width(
     beside = _beside(method, k, n, counts, proportion, settings, redrawn)
     inner = (low, high) if beside is None else (max(low, beside[0]), high) if k else (low, min(high, beside[1]))
     if inner == (low, high):
-        settings.warn(f"{said}; Wilson's is given instead")
+        settings.warn(f"{said}; Wilson's is used")
         return low, high, given
     other = f"{n - 1} of {n}" if k else f"1 of {n}"
-    settings.warn(f"{said}; its {'lower' if k else 'upper'} end at {other} is given instead, because Wilson's lies beyond that")
+    settings.warn(f"{said}; its {'lower' if k else 'upper'} end at {other} is used, because Wilson's reaches beyond that")
     return *inner, method
 
 
@@ -227,7 +227,7 @@ def _bayes(
     if at_the_end and settings.side == "two" and kind == "equal-tailed":
         settings.warn(
             f"{row_name(metric, counts, label)} lies on the end of its range, which equal tails exclude; "
-            "--side lower or upper, or --interval hdi, says what can be claimed"
+            "use side='lower' or side='upper', or interval='hdi'"
         )
     details: dict[str, Any] = {"prior": found.prior}
     if found.exact or not isinstance(found, SampledPosterior):
@@ -237,7 +237,7 @@ def _bayes(
             other = "Jeffreys (0.5)" if settings.prior == 1 else "a uniform (1)"
             settings.warn(
                 f"{row_name(metric, counts, label)}: the interval moves by {moved:.0%} of its width under {other} prior; "
-                "the data are few, so the prior speaks"
+                "there is little data, so the prior matters"
             )
     else:
         details["monte_carlo_error"] = found.error

@@ -120,7 +120,7 @@ class LabelMetric(Metric):
 
     def why_undefined(self) -> str:
         if self.average in ("macro", "weighted"):
-            return f"{self.base} is undefined for at least one class; say what to do with --absent skip or --absent zero"
+            return f"{self.base} is undefined for at least one class; choose absent='skip' or absent='zero'"
         return self.undefined
 
 

@@ -78,7 +78,7 @@ def assign(names: Sequence[str], columns: Mapping[str, object], *, exact: bool =
     roles = {role: roles[role] for role in SINGLE if role in roles}
     used = {*roles.values(), *by, *(ratio or ())}
     offered = [name for name in names if (name.rpartition(".")[2] if exact else name).lower() in OFFERED and name not in used]
-    hints = tuple(f"column {name!r} could be used with --by or --group" for name in offered)
+    hints = tuple(f"column {name!r} could be used with by= or group=" for name in offered)
     return Assignment(roles, by, ratio, hints, tuple(warnings))
 
 
@@ -173,5 +173,5 @@ def _ambiguous(role: str, found: Sequence[str]) -> AmbiguityError:
 
 def _ignored(role: str, name: str) -> str:
     if role == "group":
-        return f"groups ignored (--group none): the items of column {name!r} are treated as independent, so intervals may be too narrow"
-    return f"column {name!r} ignored (--{role} none)"
+        return f"groups ignored (group='none'): the items of column {name!r} are treated as independent, so intervals may be too narrow"
+    return f"column {name!r} ignored ({role}='none')"

@@ -74,7 +74,7 @@ def who(v: Verdict) -> str:
 
 def by_itself(v: Verdict, counted: str | None) -> str:
     """Its own verdict, where a suite took it for something else."""
-    return f", {v.verdict} by itself" if counted is not None and counted != v.verdict else ""
+    return f", {v.verdict} on its own" if counted is not None and counted != v.verdict else ""
 
 
 # ---- numbers ---------------------------------------------------------------------------------------------------------
@@ -144,8 +144,8 @@ def _scores(v: Verdict) -> list[Fact]:
         out.append(("Threshold (explicit floor)", given(v.threshold), rule) if floor else ("Threshold", shown(v.threshold), rule))
     out.append((f"Evaluated {v.metric}", shown(v.candidate.get("value")), ""))
     if v.difference.get("estimate") is not None:
-        turned = "run minus reference" if v.higher_is_better else "reference minus run, so that up is good"
-        turned += "; adjusted for stopping, as its bounds are" if stopped else ""
+        turned = "run minus reference" if v.higher_is_better else "reference minus run, so positive is better"
+        turned += "; adjusted for early stopping, as are its bounds" if stopped else ""
         out.append(("Difference", shown(v.difference["estimate"]), turned))
     known = [end for end in ("lower", "upper") if v.difference.get(end) is not None]
     out += [(f"  {end} bound (one-sided, {percent(1 - v.alpha)})", shown(v.difference[end]), "") for end in known]
@@ -177,9 +177,9 @@ def _rule(v: Verdict) -> list[Fact]:
         ("Sigma (standard deviation)", NONE if v.sigma is None else figure(v.sigma, 5), "not known" if v.sigma is None else ""),
         *better,
     ]
-    smallest = f"smallest drop this run could find, with power {figure(1 - v.beta)}"
+    smallest = f"smallest drop detectable with {percent(1 - v.beta)} power"
     if (stopped := v.details.get("stopping")) is not None:
-        smallest = f"the drop it was planned to find, with power {figure(1 - v.beta)}"
+        smallest = f"the drop it was planned to detect with {percent(1 - v.beta)} power"
         out += _stopping(stopped)
     out.append(("Minimum detectable effect", drop_text(v, v.mde), smallest if v.mde is not None else "not known"))
     if v.theta is not None:
@@ -187,7 +187,7 @@ def _rule(v: Verdict) -> list[Fact]:
     if v.margin:
         out.append(("Margin", given(v.margin), "drop that is tolerated"))
     if (bought := v.details.get("paired_would_find")) is not None:
-        out.append(("A paired reference would find", drop_text(v, bought), "if it held item outcomes: steelyard record"))
+        out.append(("Detectable if paired", drop_text(v, bought), "if the reference kept item outcomes (steelyard record)"))
     return out
 
 
@@ -214,7 +214,7 @@ def drop_text(v: Verdict, drop: float | None) -> str:
 
 def provenance(reference: Mapping[str, Any]) -> str:
     """What the reference rests on: items, runs, when, by whom, where."""
-    parts = [f"{reference['name']}, asked beside it"] if reference.get("name") else []
+    parts = [f"{reference['name']}, run alongside"] if reference.get("name") else []
     if (n := reference.get("n")) is not None:
         parts.append(f"{count_text(n)} items")
     if (runs := reference.get("runs")) is not None and runs != 1:
@@ -246,8 +246,9 @@ def notes(v: Verdict) -> list[tuple[str, str]]:
 
 def rate_text(row: Mapping[str, Any]) -> str:
     """A rate of answers that are none, then and now."""
-    word = "risen beyond chance" if row["risen"] else "not shown to have risen"
-    return f"{row['rate']} {percent(row['reference'])} on record, {percent(row['candidate'])} now (p = {figure(row['p_value'])}): {word}"
+    word = "significant rise" if row["risen"] else "no significant rise"
+    then, now = percent(row["reference"]), percent(row["candidate"])
+    return f"{row['rate']} {then} in the reference, {now} now (p = {figure(row['p_value'])}): {word}"
 
 
 def flips_text(flips: Mapping[str, int]) -> str:
@@ -277,11 +278,11 @@ def next_step(v: Verdict, counted: str | None = None) -> tuple[str, list[str]]:
     if word == "regression":
         if v.design == "threshold":
             where = f" at line {v.reference['line']} of the task's file" if v.reference.get("line") else ""
-            return f"The floor was set by hand: if the drop is meant, change the threshold in the entry{where}.", []
+            return f"The threshold was set by hand. If this change is intended, edit the entry{where}.", []
         lost = "Look at the lost items below. " if any(item.get("change") == "lost" for item in v.telling) else ""
         if v.details.get("stopping") is not None:
-            return f"{lost}If the drop is meant, run it again without --until, and put that run on record:", accept_command(v)
-        return f"{lost}If the drop is meant, put it on record:", accept_command(v)
+            return f"{lost}If this change is intended, run all items and update the reference with that run:", accept_command(v)
+        return f"{lost}If this change is intended, update the reference:", accept_command(v)
     if word == "inconclusive":
         return needed_text(v), []
     if word != "pass":
@@ -308,13 +309,13 @@ def needed_text(v: Verdict) -> str:
     if need.get("items") is not None:
         more = need.get("more")
         if more == 0:
-            return f"Needed: {count_text(need['items'])} items, no more than the run has, but its outcome left doubt{why}."
+            return f"{count_text(need['items'])} items are usually enough and this run has them, but its result is borderline{why}."
         return f"Needed: {count_text(need['items'])} items" + ("" if more is None else f", {count_text(more)} more") + f"{why}."
     if need.get("items_each") is not None:
         return f"Needed: {count_text(need['items_each'])} items in the run and in the reference{why}."
     if need.get("repeats") is not None:
         return f"Needed: {count_text(need['repeats'])} repeats of each item{why}."
-    return f"How many items would decide is not known{why}."
+    return f"The number of items needed is not known{why}."
 
 
 # ---- the items that changed ------------------------------------------------------------------------------------------

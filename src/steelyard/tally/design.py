@@ -273,11 +273,11 @@ def settle_missing(
                 hint=hint,
             )
         if policy == "drop":
-            said.append(f"{many} of {items.total} items without a {name} were left out (--missing drop)")
+            said.append(f"{many} of {items.total} items without a {name} were left out (missing='drop')")
             items = take(items, ~gone)
             rest, more = settle_missing(items, policy, worst_score=worst_score, needed=needed)
             return rest, said + more
-        said.append(f"{many} of {items.total} items without a {name} count as wrong (--missing wrong)")
+        said.append(f"{many} of {items.total} items without a {name} count as wrong (missing='wrong')")
         items = _as_wrong(items, name, gone, worst_score)
     if items.n == 0:
         raise DataError("cannot measure", got="no items left after leaving out the missing ones", need="at least one item")

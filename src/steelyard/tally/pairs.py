@@ -115,7 +115,7 @@ def settle_pairing(report: PairingReport, unmatched: str, sides: Sides = TWO_SYS
         )
     total = report.matched + max(report.baseline_only, report.candidate_only)
     many = "1 item without a partner was" if report.unmatched == 1 else f"{report.unmatched} items without a partner were"
-    said = [f"{many} left out (--unmatched drop): {' and '.join(where)}{_look(report)}"]
+    said = [f"{many} left out (unmatched='drop'): {' and '.join(where)}{_look(report)}"]
     if report.matched < ENOUGH_OVERLAP * total:
         share = report.matched / total
         said.append(f"only {share:.0%} of the items were compared: if items went missing for a reason, the comparison is biased by it")

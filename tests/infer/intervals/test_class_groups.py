@@ -79,7 +79,7 @@ def test_positives_in_one_group_give_no_interval(metric: str) -> None:
     rows = {"truth": truth, "prediction": np.where(right, truth, 1 - truth), "group": group}
     m = sy.measure(rows, metric=metric, positive="1")
     assert m.row.interval is None
-    assert any("no interval can be given" in said for said in m.warnings)
+    assert any("no interval" in said for said in m.warnings)
     other = {**rows, "prediction": np.where(rng.random(len(truth)) < 0.8, truth, 1 - truth), "id": np.arange(len(truth))}
     c = sy.compare({**rows, "id": np.arange(len(truth))}, other, metric=metric, positive="1")
     assert c.difference.interval is None

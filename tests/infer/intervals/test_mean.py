@@ -219,7 +219,7 @@ def test_equal_scores_without_a_range_have_no_interval() -> None:
     m = sy.measure([50.0] * 12, metric="mean")
     assert m.estimate == 50
     assert m.interval is None
-    assert any("--range" in sentence for sentence in m.warnings)
+    assert any("range=" in sentence for sentence in m.warnings)
 
 
 def test_the_public_betting_interval() -> None:

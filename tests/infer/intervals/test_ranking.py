@@ -179,7 +179,7 @@ def test_a_perfect_order_has_the_width_of_twice_the_smaller_class() -> None:
     plain = sy.measure(truth, probability=score, metric="auc", interval="delong")
     assert plain.interval is not None
     assert (plain.interval.low, plain.interval.method) == (pytest.approx(m.interval.low), "delong-wilson")
-    assert any("delong-wilson is given instead" in sentence for sentence in plain.warnings)
+    assert any("delong-wilson is used" in sentence for sentence in plain.warnings)
 
 
 def test_one_of_a_class_is_too_few() -> None:

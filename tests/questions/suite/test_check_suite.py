@@ -69,7 +69,7 @@ def test_red_alone_but_not_among_many_is_unconfirmed_and_said() -> None:
     assert found.verdict == "pass"
     assert found.verdicts[0].verdict == "regression"
     assert found.rows[0]["counts_as"] == "unconfirmed"
-    assert any("t0 m is red alone" in warning for warning in found.warnings)
+    assert any("t0 m: significant on its own" in warning for warning in found.warnings)
     assert "1 unconfirmed" in found.conclusion
 
 

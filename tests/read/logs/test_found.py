@@ -160,7 +160,7 @@ def test_a_log_is_a_source(tmp_path: Path) -> None:
     assert (source.roles, source.by, source.name) == ({"id": "id", "score": "score"}, ("subject",), "run")
     assert source.log is not None
     assert source.log.chosen == {"scorer": "match"}
-    assert open_source(path, columns={}).hints == ("column 'meta.subject' could be used with --by or --group",)
+    assert open_source(path, columns={}).hints == ("column 'meta.subject' could be used with by= or group=",)
     assert open_source(path, columns={"group": "subject"}).roles["group"] == "meta.subject"
     with pytest.raises(UsageError, match=r"cannot find the column 'subjects'.*'meta.subject'"):
         open_source(path, columns={"group": "subjects"})

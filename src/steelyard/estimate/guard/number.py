@@ -94,7 +94,7 @@ def guard_number(new: CandidateScore, entry: Entry, rule: GuardRule) -> GuardOut
             need="num_samples in the entry, in [tasks.NAME] of steelyard.toml, or num_samples=",
         )
     if entry.num_samples is None:
-        rule.warnings.append(f"the reference does not say how many items it rests on: num_samples = {n_ref:,} of the task was taken")
+        rule.warnings.append(f"reference has no num_samples; using the task's {n_ref:,}")
     if new.n is not None and new.n != n_ref:
         rule.warnings.append(f"the run has {new.n:,} items, the reference {n_ref:,}: the variance of each is used")
     sigma = _sigma(new, entry.value, n_new, n_ref, rule)
@@ -141,7 +141,7 @@ def _same_items(new: CandidateScore, entry: Entry, rule: GuardRule) -> GuardOutc
 def warn_of_gain(lower: float | None, rule: GuardRule) -> None:
     """An improvement beyond the same bound is worth a look too."""
     if lower is not None and lower > 0:
-        rule.warnings.append("better than the reference beyond the same bound: a real gain, or a broken extractor looks like that")
+        rule.warnings.append("significantly better than the reference: this may be a real gain or a broken answer extractor")
 
 
 def _judged(new: CandidateScore, reference: float, sigma: float, error: float, n_new: int, n_ref: int, rule: GuardRule) -> GuardOutcome:
@@ -182,7 +182,7 @@ def _judged(new: CandidateScore, reference: float, sigma: float, error: float, n
         else _needed(sigma, n_new, n_ref, rule)
         if verdict == "inconclusive"
         else None,
-        claim="p and bounds for new items of this kind: the run and the reference count as two separate samples",
+        claim="p and bounds are for new items of this kind; run and reference are treated as independent samples",
         details={"n_reference": n_ref, "standard_error": error, "paired_would_find": _paired_mde(new, n_new, rule)},
     )
 

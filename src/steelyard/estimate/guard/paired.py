@@ -317,7 +317,7 @@ class PairedJudgement:
         what = "groups" if self.found.design == "clustered" else "items"
         said = f"the difference is exact on these {what}; p and bounds are for new {what} of this kind"
         if self.pairs.plain and not self.deterministic:
-            said += "; one run on each side: noise that a whole run shares is not known"
+            said += "; run-to-run variation is not estimated (one run per side)"
         return said
 
 
@@ -451,14 +451,14 @@ def _warn_of_unseen(judged: PairedJudgement, verdict: str) -> None:
     if unseen is None:
         return
     if verdict == "regression" and unseen.falls == FALLS and (p := unseen.p_value(-rule.sign * rule.margin / judged.unit)) > rule.alpha:
-        rule.warnings.append(f"the test may be too sure: {RARE}, this is no regression (p = {p:.2g}); {DECLARE}")
+        rule.warnings.append(f"the test may be overconfident: {RARE}, this would be no regression (p = {p:.2g}); {DECLARE}")
     if verdict == "pass" and rule.theta is not None:
         ends = unseen.interval(max(1 - 2 * rule.alpha, WHOLE), "two")
         lowest = min(rule.sign * end * judged.unit for end in ends)
         if lowest <= -rule.theta:
             rule.warnings.append(
-                f"the pass may be too sure: {unseen.falls}, the lower bound is {lowest:.3g} and a drop of {rule.theta:g} is not ruled out; "
-                f"{unseen.remedy}"
+                f"the pass may be overconfident: {unseen.falls}, the lower bound would be {lowest:.3g} "
+                f"and a drop of {rule.theta:g} would not be ruled out; {unseen.remedy}"
             )
 
 

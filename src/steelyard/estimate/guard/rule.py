@@ -300,4 +300,6 @@ def check_protocol(entry: Entry, place: ReferenceLocation, protocol: Mapping[str
         raise SourceError("cannot compare two protocols", got=got, need="the same protocol", hint="record a reference for this one")
     silent = sorted(recorded.keys() - given.keys())
     if silent:
-        rule.warnings.append(f"the reference pins its protocol ({', '.join(silent)}); this run did not say its own (--protocol KEY=VALUE)")
+        rule.warnings.append(
+            f"the reference pins its protocol ({', '.join(silent)}); this run does not state its own (protocol={{'KEY': 'VALUE'}})"
+        )

@@ -397,7 +397,7 @@ class Asking(Iterator[tuple[Ask, Answer]]):
             "cannot evaluate the model",
             got=f"{got} ({kinds}), such as {example}",
             need=f"errors in at most {self._max_error_rate:.3g} of the asks",
-            hint=f"mend the cause, or allow more errors (max_error_rate){kept}",
+            hint=f"fix the cause or raise max_error_rate={kept}",
         )
 
 

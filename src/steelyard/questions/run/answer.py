@@ -273,15 +273,14 @@ def _conclusion(held: RunSession, verdict: Verdict | None) -> str:
     used, there = held.items, len(held.prepared.cases)
     if isinstance(held.watch, UntilNarrow):
         if held.decided:
-            return f"The interval is no wider than {held.watch.width:g} after {used:,} of {there:,} items: {there - used:,} were not asked."
-        return f"All {there:,} items were asked, and the interval is still wider than {held.watch.width:g}."
+            return f"Reached an interval width of {held.watch.width:g} after {used:,} of {there:,} items; {there - used:,} were not asked."
+        return f"Asked all {there:,} items; the interval is still wider than {held.watch.width:g}."
     if verdict is not None and isinstance(held.watch, UntilDecided):
-        saved = f": {there - used:,} items were not asked." if used < there else ": none were left to save."
-        return f"{used:,} of {there:,} items asked{saved}"
+        return f"Asked {used:,} of {there:,} items and saved the other {there - used:,}." if used < there else f"Asked all {there:,} items."
     if verdict is None and held.bench is None:
-        why = "as asked (--against none)" if held.against == NOBODY else f"no reference on record for {held.names[0]!r}"
-        return f"{used:,} items asked. Nothing was judged: {why}."
-    return f"{used:,} items asked."
+        why = "run with against none" if held.against == NOBODY else f"no reference for {held.names[0]!r}"
+        return f"Asked {used:,} items. No verdict: {why}."
+    return f"Asked {used:,} items."
 
 
 def _sign(held: RunSession) -> str:

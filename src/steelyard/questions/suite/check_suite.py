@@ -254,7 +254,7 @@ def judged(
     for i, (guard, verdict) in enumerate(zip(guards, verdicts, strict=True)):
         live = guard.waiver is not None and datetime.date.fromisoformat(guard.waiver["until"]) >= today
         if guard.waiver is not None and not live:
-            warnings.append(f"the waiver of {verdict.task} {verdict.model} ended on {guard.waiver['until']} and was not used")
+            warnings.append(f"the waiver for {verdict.task} {verdict.model} expired on {guard.waiver['until']} and was ignored")
         p = adjusted.get(i)
         confirmed = p <= alpha if p is not None else verdict.verdict == "regression"
         # A rate that rose has a p-value of its own, corrected among the rates; among the guards it takes its share of alpha.
@@ -262,7 +262,10 @@ def judged(
         confirmed = confirmed or (bool(risen) and min(risen) * max(1, len(family)) <= alpha)
         counts = _counts_as(guard, verdict, confirmed, live)
         if counts == "unconfirmed" and verdict.theta is None:
-            warnings.append(f"{verdict.task} {verdict.model} is red alone (p = {verdict.p_value:.2g}) but not among {len(family)} guards")
+            warnings.append(
+                f"{verdict.task} {verdict.model}: significant on its own (p = {verdict.p_value:.2g}), "
+                f"not after correction for {len(family)} guards"
+            )
         waiver = None if guard.waiver is None else {**guard.waiver, "in_force": live}
         written.append(replace(verdict, tier=guard.tier, waiver=waiver, mde=_shared_mde(verdict, len(family), alpha, guard.tier)))
         rows.append(
@@ -318,7 +321,7 @@ def _outcome(rows: Sequence[Mapping[str, Any]], verdicts: Sequence[Verdict]) -> 
 def _doubts(rows: Sequence[Mapping[str, Any]], verdicts: Sequence[Verdict]) -> list[str]:
     """What a pass of the suite leaves open."""
     out = [
-        f"{row['task']} {row['model']} ({row['tier']}) could not rule out its theta {verdict.theta:g}"
+        f"{row['task']} {row['model']} ({row['tier']}) did not rule out a drop of theta ({verdict.theta:g})"
         for row, verdict in zip(rows, verdicts, strict=True)
         if row["counts_as"] == "inconclusive" and not TIERS[row["tier"]].holds and verdict.theta is not None
     ]

@@ -51,7 +51,7 @@ def read(path: str, choices: Choices) -> Log:
     if perturbed:
         warnings.append(
             f"{perturbed} of {len(kept)} rows are perturbed copies of an instance: each instance is a group; "
-            "--by perturbation shows them apart"
+            "by='perturbation' shows them apart"
         )
     else:
         del columns["perturbation"], columns["group"]

@@ -94,17 +94,27 @@ def _difference(c: Comparison) -> Section | None:
 def _believed(c: Comparison, density: Curve | None) -> Section | None:
     blocks: list[PageBlock] = []
     if density is not None:
-        blocks.append(Picture(drawing=curve_plane(density, "What is believed about the difference")))
+        blocks.append(Picture(drawing=curve_plane(density, "Posterior of the difference")))
     if c.probability_candidate_better is not None:
-        shares = [["candidate better", _chance(c.probability_candidate_better)]]
+        shares = [["better", _chance(c.probability_candidate_better)]]
         rope = (c.equivalence or {}).get("rope")
         if rope:
-            named = (("worse by more than the margin", "worse"), ("within the margin", "equivalent"), ("better by more", "better"))
+            named = (
+                ("worse by more than the margin", "worse"),
+                ("within the margin", "equivalent"),
+                ("better by more than the margin", "better"),
+            )
             shares += [[name, _chance(rope[key])] for name, key in named]
         blocks.append(
-            PageTable(caption=f"Probabilities{prior_words(c)}", heads=["that the", "probability"], rows=shares, numbers=(1,), seen=(HTML,))
+            PageTable(
+                caption=f"Posterior probability that the candidate is better{prior_words(c)}",
+                heads=["the candidate is", "probability"],
+                rows=shares,
+                numbers=(1,),
+                seen=(HTML,),
+            )
         )
-    return Section(title="What is believed", blocks=blocks) if blocks else None
+    return Section(title="Posterior", blocks=blocks) if blocks else None
 
 
 def _chance(p: float) -> str:
@@ -229,11 +239,11 @@ def metric_name(c: Comparison) -> str:
 def prior_words(c: Comparison) -> str:
     """What P(candidate better) rests on."""
     if c.details.get("prior_scale") is not None:
-        return f", if true differences have a standard deviation of {c.details['prior_scale']:g}"
+        return f" (prior: true differences have a standard deviation of {c.details['prior_scale']:g})"
     if "prior_sd" not in c.details:  # answers of 0.1.0 do not say
         return ""
     size = c.details["prior_sd"]
-    return f", with a prior that expects differences of {'any size' if size is None else f'about {size:.2g}'} (see --prior-scale)"
+    return f" (prior: differences of {'any size' if size is None else f'about {size:.2g}'}, see prior_scale)"
 
 
 def facts(c: Comparison) -> list[str]:
@@ -256,12 +266,13 @@ def facts(c: Comparison) -> list[str]:
         out.append(f"P(candidate better) = {c.probability_candidate_better:.3f}{prior_words(c)}")
     if c.equivalence is not None:
         e = c.equivalence
-        word = "equivalent" if e["equivalent"] else "not worse" if e["non_inferior"] else "neither equivalence nor non-inferiority shown"
-        out.append(f"margin {e['margin']:g}: {word} (p not worse {p_text(e['p_lower'])}, p equivalent {p_text(e['p_value'])})")
+        word = "equivalent" if e["equivalent"] else "non-inferior" if e["non_inferior"] else "neither equivalence nor non-inferiority shown"
+        out.append(f"margin {e['margin']:g}: {word} (p for non-inferiority {p_text(e['p_lower'])}, for equivalence {p_text(e['p_value'])})")
         if "rope" in e:
             r = e["rope"]
             out.append(
-                f"P(worse by more) = {r['worse']:.3f}, P(within the margin) = {r['equivalent']:.3f}, P(better by more) = {r['better']:.3f}"
+                f"P(worse by more than the margin) = {r['worse']:.3f}, P(within it) = {r['equivalent']:.3f}, "
+                f"P(better by more than it) = {r['better']:.3f}"
             )
     gain = c.details.get("pairing_gain")
     together = [f"correlation {c.correlation:.2f}"] if c.correlation is not None else []
@@ -272,7 +283,7 @@ def facts(c: Comparison) -> list[str]:
     out += [sentence for found in c.details.get("over_tasks", ()) for sentence in _over_tasks(found)]
     out += split_facts(c)
     if c.mde is not None:
-        out.append(f"could find a difference of {number_texts(c.mde, None, None, c.mde / 10)[0]} with power 0.8")
+        out.append(f"smallest difference detectable with 80% power: {number_texts(c.mde, None, None, c.mde / 10)[0]}")
     return out
 
 
@@ -285,7 +296,7 @@ def _over_tasks(found: Mapping[str, Any]) -> list[str]:
         mean = number_texts(pooled["mean_difference"], None, None, 0.005)[0]
         out.append(f"{where}: mean difference {mean}, pooled sign-flip {p_is(pooled['p_value'])}")
     if "fisher" in found:
-        out.append(f"{where}: candidate better, Fisher's combined {p_is(found['fisher']['p_value'])}")
+        out.append(f"{where}: Fisher's combined test that the candidate is better, {p_is(found['fisher']['p_value'])}")
     return out
 
 

@@ -109,7 +109,7 @@ def drift_page(r: Drift, _: object) -> Page:
             Section(title="Run by run", blocks=_run_by_run(r)),
             Section(title="What was found", blocks=[Notes(pairs=facts)] if facts else []),
             Section(title="", blocks=_newest(r)),
-            Section(title="Items that waver", blocks=[brief, flaky] if found else []),
+            Section(title="Unstable items", blocks=[brief, flaky] if found else []),
         ),
         warnings=r.warnings,
         signature=r.signature,

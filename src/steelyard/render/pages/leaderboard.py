@@ -31,7 +31,7 @@ from steelyard.results.comparison import Leaderboard
 from steelyard.results.measurement import Row
 from steelyard.rounding import nearest
 
-TIERS = "systems of one tier could not be told apart from the tier's best"
+TIERS = "systems in one tier are not significantly different from its best"
 ROOM = 40  # columns of the ranks that are drawn in signs
 
 
@@ -126,7 +126,7 @@ def _ranks(board: Leaderboard) -> Section | None:
     order = sorted(zip(found["mean_ranks"], found["names"], strict=True))
     tests = f"Friedman {p_is(found['p_chi2'])}, Iman-Davenport {p_is(found['p_f'])}"
     head = f"mean ranks over {found['datasets']} datasets"
-    means = "a bar that reaches another's start cannot tell them apart"
+    means = "two systems differ significantly only if the bar of one ends before the other's begins"
     foot = f"bars start at a system's rank and are one critical difference long: {means}"
     note = (
         f"Bars begin at a system's mean rank over {count_text(found['datasets'])} datasets and are one critical difference "

@@ -189,8 +189,8 @@ def _cell(row: Row | None) -> str:
 
 
 def _believed(densities: Densities) -> Section | None:
-    pictures = [Picture(drawing=curve_plane(curve, f"What is believed about {name}")) for name, curve in densities.items()]
-    return Section(title="What is believed", blocks=[Beside(pictures=pictures)]) if pictures else None
+    pictures = [Picture(drawing=curve_plane(curve, f"Posterior of {name}")) for name, curve in densities.items()]
+    return Section(title="Posterior", blocks=[Beside(pictures=pictures)]) if pictures else None
 
 
 # ---- who was taken for whom ------------------------------------------------------------------------------------------

@@ -19,8 +19,8 @@ BAD = {
     "wasted": "answered after the run was decided, and not used",
 }
 ERRORS = {  # what becomes of items without an answer
-    "wrong": "counted as wrong (--missing wrong)",
-    "drop": "left out (--missing drop)",
+    "wrong": "counted as wrong",
+    "drop": "left out",
 }
 
 
@@ -70,7 +70,7 @@ def run_facts(e: Evaluation, model: Answered) -> list[Fact]:
         out.append((row.metric, f"{row.estimate:.4f}", said))
     out.append(("Items asked", count_text(e.n), f"of {count_text(e.available)}{times}"))
     if e.n_saved:
-        out.append(("Items saved", count_text(e.n_saved), "by stopping when it was decided"))
+        out.append(("Items saved", count_text(e.n_saved), "by stopping early"))
     paid = usage.get("p50") is not None  # a file of predictions is asked for nothing
     shown = {name: meaning for name, meaning in BAD.items() if counts.get(name) and (paid or name != "wasted")}
     if "errors" in shown and e.missing in ERRORS:

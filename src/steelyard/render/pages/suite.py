@@ -35,7 +35,7 @@ from steelyard.results.verdict import Suite, Verdict
 
 ORDER = ("regression", "inconclusive", "unconfirmed", "waived", "advisory", "pass")  # the worst first
 FIGURES = ("n", "reference", "run", "difference", "p", "adjusted p")
-UNCONFIRMED = "red alone, not after the correction"
+UNCONFIRMED = "significant on its own, not after correction"
 NAMED = 5  # guards that are named for one warning
 
 
@@ -107,7 +107,7 @@ def figures(g: GuardLine, alpha: float) -> list[str]:
 
 def legend(s: Suite) -> str:
     """What the columns mean."""
-    return f"difference: up is good, [one-sided {percent(1 - s.alpha)} lower bound]; p adjusted by {s.correction} over the suite"
+    return f"difference: positive is better, [one-sided {percent(1 - s.alpha)} lower bound]; p corrected over the suite ({s.correction})"
 
 
 def grouped_warnings(found: Sequence[GuardLine]) -> list[str]:

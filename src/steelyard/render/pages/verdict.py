@@ -241,7 +241,7 @@ def path_section(stopping: Mapping[str, Any] | None, *, judged: bool = True) -> 
     heads = ["items", "statistic", "lower boundary", "upper boundary", "alpha spent", "decision"]
     table = capped("The looks", heads, rows, numbers=(0, 1, 2, 3, 4), folded="The looks")
     note = f"Stopped after {count_text(stopping['n_used'])} of {count_text(stopping['n_available'])} items" if "n_used" in stopping else ""
-    return Section(title="The way there", blocks=[Picture(drawing=drawing, table=table, note=note)])
+    return Section(title="Evidence over time", blocks=[Picture(drawing=drawing, table=table, note=note)])
 
 
 def _cell(value: Any) -> str:
