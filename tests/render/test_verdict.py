@@ -137,7 +137,7 @@ def test_an_inconclusive_verdict_says_how_many_items() -> None:
     enough = replace(UNSURE, needed={"items": 150, "more": 0})
     assert needed_text(enough) == "150 items are usually enough and this run has them, but its result is borderline."
     assert needed_text(replace(UNSURE, needed={"repeats": 8})) == "Needed: 8 repeats of each item."
-    assert needed_text(replace(UNSURE, needed=None)) == "How many items would decide is not known."
+    assert needed_text(replace(UNSURE, needed=None)) == "The number of items needed is not known."
 
 
 def test_a_pass_says_what_could_have_been_missed_once() -> None:

@@ -116,7 +116,7 @@ def in_flags(sentence: str, command: click.Command) -> str:
 
 
 def warned_in_flags(result: Any, command: click.Command) -> Any:
-    """A result whose warnings and hints, and those of the results inside it, name the flags of this command instead of parameters of Python."""
+    """A result whose warnings and hints, and those of results inside it, name flags of this command instead of parameters of Python."""
     if isinstance(result, tuple):
         return tuple(warned_in_flags(each, command) for each in result)
     if not is_dataclass(result) or isinstance(result, type):

@@ -195,7 +195,7 @@ def test_a_waiver_does_not_make_the_others_red_any_easier() -> None:
 def test_a_waiver_that_has_ended_is_ignored_and_said() -> None:
     found = suite(guard(0, 1e-6, WAIVER.format(until="2026-06-14")), guard(1, 0.5))
     assert found.verdict == "regression"
-    assert any("ended on 2026-06-14" in warning for warning in found.warnings)
+    assert any("expired on 2026-06-14" in warning for warning in found.warnings)
     assert not found.rows[0]["waiver"]["in_force"]
 
 
