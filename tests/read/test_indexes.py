@@ -77,7 +77,7 @@ def test_frames_without_ids_are_compared_by_their_index() -> None:
     found = compare(a, a.iloc[[3, 1, 4, 0, 2]])
     assert (found.difference.estimate, found.n) == (0, 5)
     assert (found.flips["baseline_only"], found.flips["candidate_only"]) == (0, 0)
-    assert not any("by their order" in said for said in found.warnings)
+    assert not any("paired by position" in said for said in found.warnings)
     with pytest.raises(DataError, match="4 ids in both, 1 only in the baseline, such as 'z'"):
         compare(a, a.iloc[[3, 1, 0, 2]])
     with pytest.raises(DataError, match="ids in one run only"):

@@ -59,7 +59,7 @@ LEGACY = Verdict(
     conclusion="66.2 is 1.97 below the reference 68.17 (p = 0.0373): worse.",
     claim="p and bounds are for new items of this kind; run and reference are treated as independent samples",
     details={"n_reference": 4096, "standard_error": 1.1048543, "paired_would_find": 0.868738},
-    warnings=("the reference does not say how many items it rests on: num_samples = 4,096 of the task was taken",),
+    warnings=("reference has no num_samples; using the task's 4,096",),
     signature="task:mmlu|model:meta-llama/Llama-3.1-8B-Instruct|metric:accuracy|n:4096|design:unpaired|test:z|alternative:less|alpha:0.05|steelyard:0.1.0",
 )
 LEGACY_PASS = replace(

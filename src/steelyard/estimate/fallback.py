@@ -40,9 +40,9 @@ def given_instead(method: str, reason: object, given: str, *, name: str = "", di
     """The same, and whose interval is given instead.
 
     >>> given_instead("bca", "no spread", "Wilson's", name="f1")
-    "f1: bca gives no interval here (no spread); Wilson's is used"
+    "f1: bca gives no interval here (no spread); Wilson's is used instead"
     """
-    return f"{no_answer(method, reason, name=name, difference=difference)}; {given} is used{', which is wide' if wide else ''}"
+    return f"{no_answer(method, reason, name=name, difference=difference)}; {given} is used instead{', which is wide' if wide else ''}"
 
 
 def none_given(reason: object, *, name: str = "", difference: bool = False, of: str = "", advice: str = "") -> str:

@@ -78,7 +78,7 @@ def flips_interval(both: int, gained: int, lost: int, neither: int, asked: Compa
     method = asked.choose("interval", asked.interval, INTERVALS, "right or wrong on the same items")
     n, level, side = both + gained + lost + neither, asked.level, asked.side
     if method == "wald" and gained + lost == 0:
-        asked.warn("the Wald interval has no width when nothing disagrees; Tango's is used")
+        asked.warn("the Wald interval has no width when nothing disagrees; Tango's is used instead")
         method = "tango"
     if method == "bayes":
         from steelyard.infer.posterior.difference import difference_posterior

@@ -182,10 +182,10 @@ def _without_width(
     beside = _beside(method, k, n, counts, proportion, settings, redrawn)
     inner = (low, high) if beside is None else (max(low, beside[0]), high) if k else (low, min(high, beside[1]))
     if inner == (low, high):
-        settings.warn(f"{said}; Wilson's is used")
+        settings.warn(f"{said}; Wilson's is used instead")
         return low, high, given
     other = f"{n - 1} of {n}" if k else f"1 of {n}"
-    settings.warn(f"{said}; its {'lower' if k else 'upper'} end at {other} is used, because Wilson's reaches beyond that")
+    settings.warn(f"{said}; its {'lower' if k else 'upper'} end at {other} is used instead, because Wilson's reaches beyond that")
     return *inner, method
 
 

@@ -59,7 +59,7 @@ def compare_proportions(baseline: tuple[int, int], candidate: tuple[int, int], m
     z, p = infer.two_proportion_z(k1, n1, k2, n2, asked.alternative)
     error = math.sqrt(max(0.0, k1 * (n1 - k1) / n1**3 + k2 * (n2 - k2) / n2**3))
     if method == "wald" and not error:
-        asked.warn("the Wald interval has no width here; Newcombe's is used")
+        asked.warn("the Wald interval has no width here; Newcombe's is used instead")
         method = "newcombe"
     low, high = proportion_ends(method, k1, n1, k2, n2, asked)
     of_items = metric.mean_of_items

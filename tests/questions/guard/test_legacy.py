@@ -400,7 +400,7 @@ def test_a_different_n_uses_the_variance_of_each(home: Path) -> None:
 
 
 def test_an_unknown_n_of_the_reference_is_the_task_s_and_said() -> None:
-    assert any("num_samples = 4,096" in warning for warning in checked("mmlu", L31, 68.0).warnings)
+    assert any("no num_samples; using the task's 4,096" in warning for warning in checked("mmlu", L31, 68.0).warnings)
 
 
 def test_no_n_at_all_is_refused(home: Path) -> None:

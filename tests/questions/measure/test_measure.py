@@ -1241,7 +1241,7 @@ def test_bayes_says_its_prior_and_how_much_it_matters() -> None:
     assert m.row.details["prior_sensitivity"] == pytest.approx(0.081, abs=1e-3)
     few = sy.measure(sy.Counts.binary(tp=31, fp=5, fn=2), metric="f1", interval="bayes", prior=0.05)
     assert few.row.details["prior_sensitivity"] > 0.11
-    assert said(few, "the prior speaks")
+    assert said(few, "the prior matters")
 
 
 def test_names_have_aliases() -> None:
