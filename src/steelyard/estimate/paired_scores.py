@@ -71,7 +71,7 @@ def compare_scores(
     elif bounds is None and name in NAMED and d.any() and not grouped:
         found.unseen = _seen_range(d, a, rows, asked)
     if asked.margin is not None and not found.error:
-        asked.warn("equivalence within the margin cannot be tested: the differences show no spread")
+        asked.warn("equivalence within the margin cannot be tested: the differences do not vary")
     if asked.margin is not None and found.error and not found.too_few:
         df = sums.n - 1 if found.df is None else found.df
         e = equivalence(found.pull * (found.difference or 0.0), found.error, asked.margin, df)
@@ -199,7 +199,7 @@ def scores_interval(
         ends = found.judge.interval(asked.level, asked.side)
         if math.isfinite(ends[0]) or bounds is not None:
             return asked.interval_of(*ends, method, *reach)
-        asked.warn("no interval for the difference: too few items to deal their runs anew")
+        asked.warn("no interval for the difference: too few items to permute their runs")
         return None
     if grouped and not enough_units("groups", sums, asked.own, found.details):
         found.too_few = True
@@ -246,7 +246,7 @@ def _test(name: str, judge: OfRange | OfRuns | None, d: FloatArray, sums: Sums, 
         return Test(name=name, alternative=asked.alternative, statistic=judge.t.statistic, p_value=p, details=told)
     if isinstance(judge, OfRuns):
         if not asked.about_runs:
-            asked.warn("within-item deals the runs of each item anew: p and interval speak of these very items, not of new ones")
+            asked.warn("within-item permutes the runs of each item: p and interval are about these items, not about new ones")
         return judge.test()
     by_unit = np.repeat(sums.dense[:, 1], sums.count) if grouped else d
     if name == "paired-t":
@@ -268,7 +268,7 @@ def _student(sums: Sums, asked: CompareOptions) -> Test:
     if math.isnan(t):
         if mean == 0:
             return Test(name="paired-t", alternative=asked.alternative, statistic=0.0, p_value=1.0, details=TestDetails(df=df))
-        asked.warn("all differences are equal and not 0: t is infinite, which is no evidence of how sure we are; the p-value is left out")
+        asked.warn("all differences are equal and not 0: t is infinite, which says nothing about certainty; no p-value")
         return Test(name="paired-t", alternative=asked.alternative, statistic=None, p_value=None, details=TestDetails(df=df))
     p = from_tails(float(stdtr(df, t)), float(stdtr(df, -t)), asked.alternative)
     return Test(name="paired-t", alternative=asked.alternative, statistic=t, p_value=p, details=TestDetails(df=df))

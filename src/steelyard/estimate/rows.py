@@ -44,7 +44,7 @@ def warn_about_labels(counts: Counts, metrics: Sequence[Metric], settings: Measu
     small = {counts.labels[k]: m[1] for k, m in enumerate(margins) if 0 < m[1] < FEW}
     if small and averaged:
         settings.warn(
-            f"{_many(len(small), 'class')} with fewer than {FEW} items, too few for intervals of averages to cover: {_some(small)}"
+            f"{_many(len(small), 'class')} with fewer than {FEW} items, too few for reliable intervals of averages: {_some(small)}"
         )
 
 
@@ -54,7 +54,7 @@ def warn_of_small_classes(sides: Sequence[Counts], label: str | None, settings: 
     small = {name: many for name, many in supports.items() if many < FEW and label in (None, name)}
     if small:
         settings.warn(
-            f"{_many(len(small), 'class')} with fewer than {FEW} items in one of the runs, too few for z and the interval: {_some(small)}"
+            f"{_many(len(small), 'class')} with fewer than {FEW} items in a run, too few for a reliable z test and interval: {_some(small)}"
         )
 
 
@@ -89,7 +89,7 @@ def _near_duplicates(labels: Sequence[str]) -> list[tuple[str, ...]]:
     return [tuple(group) for group in folded.values() if len(group) > 1]
 
 
-DEALT = "too many groups to move: they lie in {:,} buckets by the md5 of their names, and a bucket counts as one group"
+DEALT = "too many groups to transfer: they were hashed into {:,} buckets (md5 of their names), and each bucket counts as one group"
 
 
 FEW_CLASSES = 5  # classes that are warned about one by one

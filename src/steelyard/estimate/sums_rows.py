@@ -283,7 +283,9 @@ def _warn_of_t(metric: Metric, sums: Sums, settings: MeasureOptions) -> None:
     off = sums.n - max(int(sums.count[values == end].sum()) for end in (values.min(), values.max()))
     if off < OFF_BOUNDARY:
         advice = "; declare the range of the scores with range=(LO, HI)" if metric.mean_of_scores else ""
-        settings.warn(f"{metric.name}: only {off} of {sums.n} items differ from the commonest end value, too few for t to cover{advice}")
+        settings.warn(
+            f"{metric.name}: only {off} of {sums.n} items differ from the commonest end value, too few for a reliable t interval{advice}"
+        )
 
 
 def _warn_of_large_errors(metric: SumsMetric, sums: Sums, settings: MeasureOptions) -> None:

@@ -140,7 +140,7 @@ def from_errors(
     gap = second - first
     interval, z, p = None, None, (1.0 if gap == 0 else None)
     if not error:
-        asked.warn("neither run shows any spread: no interval for the difference")
+        asked.warn("no interval for the difference: neither run varies")
     else:
         reach = z_value(asked.level, asked.side) * error
         interval = asked.interval_of(gap - reach, gap + reach, method, None, None)
@@ -215,7 +215,7 @@ def compare_means(
     if isinstance(judges, Degenerate):
         asked.warn(none_given(judges, difference=True, advice="; declare the range of the scores with range= if it is known"))
         if asked.margin is not None:
-            asked.warn("equivalence within the margin cannot be tested: neither run shows any spread")
+            asked.warn("equivalence within the margin cannot be tested: neither run varies")
         if found.difference == 0:
             found.test = replace(found.test, p_value=1.0)
         return found

@@ -75,7 +75,7 @@ def test_python_that_cannot_be_used(module: str) -> None:
         model_of(f"python:{module}:predit")
     with pytest.raises(UsageError, match=r"cannot import 'no_such_module_x'.*run it where no_such_module_x can be imported"):
         model_of("python:no_such_module_x:f")
-    with pytest.raises(UsageError, match=r"RuntimeError: no weights.*mend the module"):
+    with pytest.raises(UsageError, match=r"RuntimeError: no weights.*fix the module"):
         model_of(f"python:{module}_broken:f")
     with pytest.raises(UsageError, match=r"need pkg\.mod:attr"):
         model_of(f"python:{module}")

@@ -92,7 +92,7 @@ def test_groups_too_many_to_travel_are_dealt_whole(database: Any, stay: Any, mon
     local = sy.measure(named(LABELLED, dealt), metric="accuracy")
     stay(300)
     found = measured(database, LABELLED, rows, metric="accuracy")
-    assert "too many groups to move: they lie in 16 buckets by the md5 of their names" in found.warnings[0]
+    assert "too many groups to transfer: they were hashed into 16 buckets (md5 of their names)" in found.warnings[0]
     assert (found.estimate, found.interval) == (local.estimate, local.interval)
 
 

@@ -19,7 +19,7 @@ def runs(wrong: int) -> list[list[dict[str, str]]]:
 
 def test_items_come_after_the_numbers() -> None:
     page = fragment_html(sy.compare(*runs(20)))
-    assert page.index("What it rests on") < page.index("Items that changed")
+    assert page.index("Details") < page.index("Items that changed")
     assert "more items that changed" not in page
 
 

@@ -59,7 +59,7 @@ def guard_floor(new: CandidateScore, entry: Entry, rule: GuardRule) -> GuardOutc
     refuse_impossible(new.value, rule, entry.value)
     worse = rule.sign * (new.value - rule.threshold) < 0
     if rule.theta is not None:
-        rule.warnings.append("the entry has an explicit threshold: theta cannot be ruled out by a floor and was not used")
+        rule.warnings.append("the entry has an explicit threshold, so theta was not used")
     gap = None if entry.value is None else rule.sign * (new.value - entry.value)
     number = entry.value if entry.value is not None else rule.threshold
     idle = span_of(rule, number).unfailing(rule.threshold, rule.sign)
@@ -160,9 +160,9 @@ def _judged(new: CandidateScore, reference: float, sigma: float, error: float, n
     verdict = decide(p, rule.alpha, theta=rule.theta, lower=lower, attainable=1.0 if idle else 0.0)
     warn_of_gain(lower, rule)
     if error == 0:
-        rule.warnings.append("sigma is 0: no noise is allowed for, so the bounds have no width and any lower score is a regression")
+        rule.warnings.append("sigma is 0, so no noise is allowed for: the bounds have zero width and any lower score is a regression")
     if rule.higher_is_better and threshold < 0 <= reference and span.low is None:
-        rule.warnings.append(f"the threshold {threshold:.4g} lies below 0: if scores cannot be negative, none could fail this guard")
+        rule.warnings.append(f"the threshold {threshold:.4g} lies below 0: if scores cannot be negative, this guard cannot fail")
     return GuardOutcome(
         verdict=verdict,
         design="unpaired",
@@ -229,8 +229,8 @@ def _unfailing(
 ) -> dict[str, Any]:
     """No score could fail: why, and how many items would do, where that depends on their number."""
     side = "at or below the lowest" if rule.higher_is_better else "at or above the highest"
-    why = f"no outcome could be a regression: the threshold {threshold:.4g} lies {side} score there is"
-    rule.warnings.append(f"the threshold {threshold:.4g} lies {side} score there is: no score could fail this guard")
+    why = f"no outcome could be a regression: the threshold {threshold:.4g} lies {side} possible score"
+    rule.warnings.append(f"the threshold {threshold:.4g} lies {side} possible score: this guard cannot fail")
     out: dict[str, Any] = {"items": None, "more": None, "why": why}
     if not sigma or room is None or n_new is None or n_ref is None or room <= rule.margin:
         return out
@@ -250,7 +250,7 @@ def _needed(sigma: float, n_new: int, n_ref: int, rule: GuardRule) -> dict[str, 
         items = power.items(power.two_sample(sigma, n_reference=n_ref), rule.theta, rule.alpha, rule.beta)
     except UsageError:
         both = power.items(power.two_sample(sigma), rule.theta, rule.alpha, rule.beta)
-        return {"items": None, "items_each": both, "why": f"the reference of {n_ref:,} items alone leaves more doubt than theta allows"}
+        return {"items": None, "items_each": both, "why": f"with only {n_ref:,} items, the reference alone is too uncertain for theta"}
     return {"items": items, "more": max(0, items - n_new)}
 
 

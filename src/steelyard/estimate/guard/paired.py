@@ -221,7 +221,7 @@ class PairedJudgement:
         assert found.baseline is not None
         assert found.candidate is not None
         if not self.error:
-            rule.warnings.append("no threshold can be given: the items of this run show no spread to reckon it from")
+            rule.warnings.append("no threshold: the items of this run do not vary, so none can be computed")
             self.threshold_note = "not known: the differences show no spread"
             return None
         what = "the runs of an item" if rule.target == "runs" else "groups" if found.design == "clustered" else "items"
@@ -364,7 +364,7 @@ def guard_items(
     level = max(1 - 2 * rule.alpha, WHOLE)
     scored = metric.mean_of_scores
     if rule.range is not None and not scored:
-        rule.warnings.append(f"range was not used: {metric.name} is no mean of scores")
+        rule.warnings.append(f"range was not used: {metric.name} is not a mean of scores")
     asked = settle_comparison(
         settle(
             confidence_level=level,

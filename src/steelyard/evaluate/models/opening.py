@@ -99,7 +99,7 @@ def load(text: str) -> tuple[Any, str | None]:
     try:
         found: Any = importlib.import_module(module)
     except (Exception, SystemExit) as fault:  # a user's module may fail in any way
-        hint = f"run it where {module.partition('.')[0]} can be imported" if isinstance(fault, ModuleNotFoundError) else "mend the module"
+        hint = f"run it where {module.partition('.')[0]} can be imported" if isinstance(fault, ModuleNotFoundError) else "fix the module"
         raise UsageError(f"cannot import {module!r}", got=f"{type(fault).__name__}: {fault}", need="a module", hint=hint) from fault
     source = _fingerprint(getattr(found, "__file__", None))
     for part in attribute.split("."):

@@ -183,7 +183,9 @@ def _of_logs(runs: Sequence[SystemItems], metric: Metric, asked: CompareOptions,
         for name in sorted(set.intersection(*(set(facts) for facts in told)) - apart):
             values = list(dict.fromkeys(facts[name] for facts in told))
             if len(values) > 1:
-                asked.warn(f"the logs differ in {name}: {values[0]} and {values[1]}; the difference may be one of protocol, not of systems")
+                asked.warn(
+                    f"the logs differ in {name}: {values[0]} and {values[1]}; the difference may come from the protocol, not the systems"
+                )
     known = own_direction(logs, metric)
     return asked if known is None else replace(asked, higher_is_better=known)
 

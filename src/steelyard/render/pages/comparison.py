@@ -61,7 +61,7 @@ def comparison_page(c: Comparison, extra: Extra) -> Page:
             Section(title="", blocks=[Sentences(said=[standard_errors(named)], detail=True, seen=(TEXT,)), *_pooled(c), *_telling(c)]),
             _slices(c),
             _splits(c),
-            Section(title="What it rests on", blocks=[Sentences(said=facts(c), seen=(HTML,))]),
+            Section(title="Details", blocks=[Sentences(said=facts(c), seen=(HTML,))]),
             _items(c, extra.flips),
         ),
         warnings=c.warnings,

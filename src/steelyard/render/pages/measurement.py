@@ -241,7 +241,7 @@ def _mixed_up(counts: Counts, cells: Mapping[tuple[int, int], int]) -> Section |
     if not wrong:
         return None
     table = PageTable(
-        caption="The pairs that are mixed up most",
+        caption="Most confused pairs",
         heads=["truth", "prediction", "items"],
         rows=[[counts.labels[t], counts.labels[p], count_text(n)] for n, t, p in wrong[:PAIRS]],
         numbers=(2,),

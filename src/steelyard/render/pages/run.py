@@ -12,10 +12,10 @@ from steelyard.results.evaluation import Answered, DryRun, Evaluation
 
 BAD = {
     "errors": "no answer after all attempts",
-    "truncated": "cut off by the limit of tokens",
-    "empty": "nothing was said",
+    "truncated": "cut off at the token limit",
+    "empty": "empty answer",
     "refused": "declined to answer",
-    "unextracted": "said something, but no answer could be found in it",
+    "unextracted": "replied, but no answer could be extracted",
     "wasted": "answered after the run was decided, and not used",
 }
 ERRORS = {  # what becomes of items without an answer
@@ -77,7 +77,7 @@ def run_facts(e: Evaluation, model: Answered) -> list[Fact]:
         shown["errors"] += f"; {ERRORS[e.missing]}"
     out += [(name.capitalize(), count_text(counts[name]), meaning) for name, meaning in shown.items()]
     if counts.get("retries"):
-        out.append(("Retries", count_text(counts["retries"]), "further attempts after a failed one"))
+        out.append(("Retries", count_text(counts["retries"]), "requests sent again after a failure"))
     if usage.get("tokens_in") is not None or usage.get("tokens_out") is not None:
         into, outof = (count_text(int(usage.get(name) or 0)) for name in ("tokens_in", "tokens_out"))
         out.append(("Tokens", into, f"in, {outof} out"))
@@ -87,7 +87,7 @@ def run_facts(e: Evaluation, model: Answered) -> list[Fact]:
             ("Latency", "", ", ".join(f"{named_} {_seconds(usage[key])}" for named_, key in known.items() if usage.get(key) is not None))
         )
     if usage.get("cost") is not None:
-        out.append(("Cost", f"{usage['cost']:.4g}", "by the prices given"))
+        out.append(("Cost", f"{usage['cost']:.4g}", "at the given prices"))
     if model.output is not None:
         out.append(("Output", "", model.output))
     return out
@@ -127,10 +127,10 @@ def dry_run_facts(d: DryRun) -> list[Fact]:
         out.append(("Judged by", "", f"the reference of {d.judged_by}"))
     if d.tokens_in is not None:
         said = f"in, at most {count_text(d.tokens_out)} out (max_tokens)" if d.tokens_out is not None else "in; out is not limited"
-        out.append(("Tokens", f"~{count_text(d.tokens_in)}", f"{said}; four characters to a token"))
+        out.append(("Tokens", f"~{count_text(d.tokens_in)}", f"{said}; estimated at four characters per token"))
     if d.cost is not None:
         most = all(model["cost_at_most"] for model in d.models)
-        out.append(("Cost", f"~{d.cost:.4g}", "at most, by the prices given" if most else "for what is sent, by the prices given"))
+        out.append(("Cost", f"~{d.cost:.4g}", "at most, at the given prices" if most else "for what is sent, at the given prices"))
     return out
 
 
