@@ -1074,7 +1074,7 @@ def test_retries_are_counted_and_latency_has_a_unit(steelyard: Command) -> None:
     with Server(first=["500", "500", "500"], latency=0.02) as server:
         words = ("run", "sums.toml", "--model", "openai:m", "--base-url", server.url, "--n", "20")
         answer = steelyard(*words)
-        assert re.search(r"^Retries +3 +further attempts", answer.out, re.MULTILINE), answer.out
+        assert re.search(r"^Retries +3 +requests sent again", answer.out, re.MULTILINE), answer.out
         assert re.search(r"^Latency +median \d[\d.]* m?s, p90 \d[\d.]* m?s, p99 \d[\d.]* m?s$", answer.out, re.MULTILINE), answer.out
         counts = steelyard(*words, "--format", "json").json["run"]["models"][0]["counts"]
     assert counts["retries"] == 0

@@ -113,4 +113,4 @@ def test_macro_f1_of_a_handful_of_items_is_warned_of() -> None:
         return pd.DataFrame({"id": [f"{prefix}{i}" for i in range(20)], "truth": truth, "prediction": truth[1:] + truth[:1]})
 
     c = sy.compare(side("x"), side("y"), design="unpaired", metric="macro_f1")
-    assert any("2 classes with fewer than 10 items in one of the runs" in said for said in c.warnings)
+    assert any("2 classes with fewer than 10 items in a run" in said for said in c.warnings)

@@ -187,7 +187,7 @@ def test_all_roles_as_arrays() -> None:
     assert source.tabulate(["truth", "prediction"], by="lang") == [("de", "x", "x", 1), ("en", "y", "x", 2)]
     with pytest.raises(DataError, match="duplicate ids"):
         open_source([1, 0], columns={"id": ["a", "a"]}).items()
-    with pytest.raises(UsageError, match="cannot use the role 'colour'"):
+    with pytest.raises(UsageError, match="unknown argument 'colour'"):
         open_source([1, 0], columns={"colour": [1, 2]})
     with pytest.raises(UsageError, match=r"cannot use a str as group"):
         open_source([1, 0], columns={"group": "passage"})

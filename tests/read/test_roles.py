@@ -82,7 +82,7 @@ def test_given_only_roles() -> None:
     assert found.ratio == ("n", "d")
     with pytest.raises(UsageError, match="cannot use ratio=: got 'n'"):
         assign(["n"], {"ratio": "n"})
-    with pytest.raises(UsageError, match="cannot use the role 'colour'"):
+    with pytest.raises(UsageError, match="unknown argument 'colour'"):
         assign(["n"], {"colour": "n"})
     with pytest.raises(UsageError, match="cannot compare a column with itself"):
         assign(["label"], {"truth": "label", "prediction": "label"})

@@ -109,7 +109,7 @@ def array_source(data: Any, second: Any, columns: Mapping[str, object]) -> Sourc
     given = {**_main(data, second, asked), **asked}
     for role in given:
         if role not in (*RECOGNISED, *GIVEN_ONLY):
-            raise UsageError(f"cannot use the role {role!r}", need=f"one of {', '.join((*RECOGNISED, *GIVEN_ONLY, 'by', 'ratio'))}")
+            raise unknown_argument(role, (*RECOGNISED, *GIVEN_ONLY, "by", "ratio"))
     sliced = {f"by {name}": value for name, value in slices.items()}
     beside, index, said = aligned({**given, **sliced})
     if names_items(index) and not {"id", "repeat", "model"} & set(given):

@@ -55,7 +55,7 @@ def assign(names: Sequence[str], columns: Mapping[str, object], *, exact: bool =
     refuse_duplicates(names)
     asked = {role: value for role, value in columns.items() if value is not None and value != ()}
     if unknown := set(asked) - {*SINGLE, "by", "ratio"}:
-        raise UsageError(f"cannot use the role {sorted(unknown)[0]!r}", need=f"one of {', '.join((*SINGLE, 'by', 'ratio'))}")
+        raise unknown_argument(sorted(unknown)[0], (*SINGLE, "by", "ratio"))
     ignored = {role for role in RECOGNISED if asked.get(role) == "none" and "none" not in names}
     roles = {role: find(names, asked[role], option(role)) for role in SINGLE if role in asked and role not in ignored}
     ratio = _pair(names, asked["ratio"]) if "ratio" in asked else None
@@ -160,6 +160,12 @@ def refuse_duplicates(names: Sequence[str]) -> None:
         raise SourceError(
             "cannot tell the columns apart", got=f"the column name {twice[0]!r} {names.count(twice[0])} times", need="each name once"
         )
+
+
+def unknown_argument(name: str, known: Sequence[str]) -> UsageError:
+    """A keyword that is no column: a misspelled one, or a misspelled metric=, gets the nearest."""
+    near = nearest(name, (*known, "metric"))
+    return UsageError(f"unknown argument {name!r}", need=f"one of {', '.join(known)}", hint=f"did you mean {near}=?" if near else "")
 
 
 def _ambiguous(role: str, found: Sequence[str]) -> AmbiguityError:
