@@ -84,6 +84,8 @@ def test_given_only_roles() -> None:
         assign(["n"], {"ratio": "n"})
     with pytest.raises(UsageError, match="unknown argument 'colour'"):
         assign(["n"], {"colour": "n"})
+    with pytest.raises(UsageError, match=r"unknown argument 'truht': .*did you mean 'truth'\?"):
+        assign(["n"], {"truht": "n"})
     with pytest.raises(UsageError, match="cannot compare a column with itself"):
         assign(["label"], {"truth": "label", "prediction": "label"})
     with pytest.raises(UsageError, match="cannot use truth=: got list, need the name of a column"):

@@ -7,7 +7,7 @@ from typing import Any
 
 from steelyard.errors import DataError, UsageError
 from steelyard.read.columns import as_column
-from steelyard.read.roles import GIVEN_ONLY, RECOGNISED, Assignment
+from steelyard.read.roles import GIVEN_ONLY, RECOGNISED, Assignment, unknown_argument
 from steelyard.read.source import Source
 from steelyard.read.table import MemoryTable
 

@@ -163,9 +163,8 @@ def refuse_duplicates(names: Sequence[str]) -> None:
 
 
 def unknown_argument(name: str, known: Sequence[str]) -> UsageError:
-    """A keyword that is no column: a misspelled one, or a misspelled metric=, gets the nearest."""
-    near = nearest(name, (*known, "metric"))
-    return UsageError(f"unknown argument {name!r}", need=f"one of {', '.join(known)}", hint=f"did you mean {near}=?" if near else "")
+    """A keyword that names no column; a misspelled one gets the nearest."""
+    return UsageError(f"unknown argument {name!r}", need=f"one of {', '.join(known)}", hint=did_you_mean(name, known))
 
 
 def _ambiguous(role: str, found: Sequence[str]) -> AmbiguityError:
