@@ -55,7 +55,7 @@ SLOW = {"betting": 4, "percentile": 4, "bca": 4, "studentized": 4}
 
 def claims() -> Iterator[Claim]:
     study = Study(family="a mean of bounded scores", draw=draw, truth=lambda s: LAWS[str(s["scores"])][1], interval=of_mean, slow=SLOW)
-    yield from simulated(study, SAID, default_of(study, QUICK[0], SAID), quick=runs_of(QUICK, 800), full=runs_of(FULL, 8000))
+    yield from simulated(study, SAID, default_of(study, QUICK[0], SAID), quick=runs_of(QUICK, 500), full=runs_of(FULL, 8000))
     yield from sums.claims()
 
 

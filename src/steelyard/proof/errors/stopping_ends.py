@@ -35,7 +35,7 @@ def _ends() -> Iterator[Claim]:
         said,
         default_rule(True),
         ends_held,
-        quick=({"items": 1500, "discordance": 0.1, "drop": THETA, "runs": 150},),
+        quick=({"items": 1500, "discordance": 0.1, "drop": THETA, "runs": 100},),
         full=tuple({"items": 1500, "discordance": psi, "drop": drop, "runs": 1000} for psi in (0.04, 0.1, 0.2) for drop in (0.0, THETA)),
     )
 
