@@ -11,9 +11,18 @@ import numpy as np
 
 from steelyard.errors import DataError, UsageError
 from steelyard.estimate.measure_options import OF_NUMBERS, MeasureOptions
-from steelyard.estimate.opening import opened, own_metric, own_positive, refuse_numeric_truth, refuse_unfinished
+from steelyard.estimate.opening import opened, own_metric, own_positive, refuse_fractions, refuse_numeric_truth, refuse_unfinished
 from steelyard.estimate.row import TableTally
-from steelyard.estimate.rows import DEALT, SINGLETONS, mostly_singletons, rows_of_sample, rows_of_table, sign, warn_about_labels
+from steelyard.estimate.rows import (
+    DEALT,
+    SINGLETONS,
+    mostly_singletons,
+    of_singletons,
+    rows_of_sample,
+    rows_of_table,
+    sign,
+    warn_about_labels,
+)
 from steelyard.estimate.sample import Sample, refuse_beyond
 from steelyard.estimate.sums_rows import mean_row
 from steelyard.infer.intervals.mean import bounded_mean
@@ -32,7 +41,7 @@ from steelyard.read.table import MemoryTable
 from steelyard.reference.run_notes import stopping_warning
 from steelyard.results.measurement import MeasuredSlice, Measurement, Row
 from steelyard.tally.counts import Counts
-from steelyard.tally.design import same_label, take
+from steelyard.tally.design import from_codes, same_label, take
 from steelyard.tally.spelling import label_order, told_of_look_alikes
 from steelyard.tally.sums import Sums
 
@@ -169,30 +178,42 @@ def measure_source(
     settings = replace(settings, positive=own_positive([source.log], metrics, settings.positive))
     if (found := measure_units(source, metrics, settings, asked=asked)) is not None:
         return found
-    deal_groups(source, sorted(_used(metrics, source)), settings)
-    items = _items(source, metrics, source.by)
     hints = source.hints
-    if not asked:
-        refuse_numeric_truth(items)
-        metrics, said = _headline(items, metrics, settings)
-        hints = (*hints, *said)
-    for sentence in () if items.id is None else told_of_look_alikes(items.id.names):
-        settings.warn(sentence)
-    sample = Sample(items, settings, settings.labels, needed=_used(metrics, source))
-    if not asked and metrics == [parse("mean")] and sample.binary_scores:
-        metrics = [parse("accuracy")]
-    rows, table = _measured(sample, metrics, settings)
+    slices: tuple[MeasuredSlice, ...] = ()
+    said: Sequence[str]
+    facts: dict[str, object]
+    if (counts := _counted(source, metrics, settings)) is not None:
+        if not asked:
+            refuse_fractions(counts.labels[i] for i in set(counts.truth))
+            metrics, said = of_singletons(counts, metrics, settings)
+            hints = (*hints, *said)
+        n, table, facts = counts.n, counts, {"n": counts.n, "design": "items"}
+        rows = tuple(row for metric in metrics for row in rows_of_table(metric, TableTally(counts, items=n), settings))
+        warn_about_labels(counts, metrics, settings)
+    else:
+        deal_groups(source, sorted(_used(metrics, source)), settings)
+        items = _items(source, metrics, source.by)
+        if not asked:
+            refuse_numeric_truth(items)
+            metrics, said = _headline(items, metrics, settings)
+            hints = (*hints, *said)
+        for sentence in () if items.id is None else told_of_look_alikes(items.id.names):
+            settings.warn(sentence)
+        sample = Sample(items, settings, settings.labels, needed=_used(metrics, source))
+        if not asked and metrics == [parse("mean")] and sample.binary_scores:
+            metrics = [parse("accuracy")]
+        rows, table = _measured(sample, metrics, settings)
+        warn_disagreement(sample, settings)
+        slices = _slices(sample, metrics, settings, source.by)
+        n, facts = sample.n, _facts(sample)
     rows = tuple(finish(row) for row in rows)
-    warn_disagreement(sample, settings)
-    slices = _slices(sample, metrics, settings, source.by)
     roles = {role: name for role, name in source.roles.items() if role in _used(metrics, source)}
-    facts = _facts(sample)
     if source.log is not None:
         roles |= {what: value for what, value in source.log.chosen.items() if what not in roles}
     if source.ratio is not None:
         roles["ratio"], facts["ratio"] = "/".join(source.ratio), source.ratio
     return Measurement(
-        n=sample.n,
+        n=n,
         rows=rows,
         table=table,
         slices=slices,
@@ -202,6 +223,21 @@ def measure_source(
         name=source.name,
         signature=sign(metrics, rows, settings, facts),
     )
+
+
+def _counted(source: Source, metrics: Sequence[Metric], settings: MeasureOptions) -> Counts | None:
+    """The table as an engine counts it, where it is all that the metrics read: no units, no scores, no slices, nothing missing."""
+    if isinstance(source.table, MemoryTable) or source.by or source.ratio is not None or not {"truth", "prediction"} <= set(source.roles):
+        return None
+    if {"group", "repeat", "weight", "score"} & set(source.roles) or any(metric.family != "table" for metric in metrics):
+        return None
+    cells = source.tabulate(["prediction", "truth"])
+    if not cells or any(None in cell for cell in cells):
+        return None  # what is missing is settled item by item
+    predictions, truths, number = zip(*cells, strict=True)
+    truth, prediction = _labels(truths), _labels(predictions)
+    codes = (truth.codes.astype(np.int64), prediction.codes.astype(np.int64), np.array(number, np.int64))
+    return from_codes(*codes, truth.names, prediction.names, settings.labels)
 
 
 def default_metrics(source: Source) -> list[Metric]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -123,8 +123,13 @@ def refuse_numeric_truth(items: Items) -> None:
     """Truths such as 3.7 are numbers to be predicted, not classes: say so instead of counting a class per value."""
     if items.truth is None or items.prediction is None or not any(map(_is_fraction, items.truth.names)):
         return  # most labels are texts or whole numbers: their names say so, without a look at the rows
+    refuse_fractions([items.truth.names[i] for i in np.unique(items.truth.codes) if i >= 0])
+
+
+def refuse_fractions(truths: Iterable[str]) -> None:
+    """The same of the truths that there are, by their names."""
     try:
-        numbers = [float(items.truth.names[i]) for i in np.unique(items.truth.codes) if i >= 0]
+        numbers = [float(name) for name in truths]
     except ValueError:
         return
     fraction = next((x for x in numbers if not x.is_integer()), None)

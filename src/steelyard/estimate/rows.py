@@ -12,6 +12,7 @@ from steelyard.estimate.measure_options import OF_NUMBERS, RESAMPLING, MeasureOp
 from steelyard.estimate.row import TableTally
 from steelyard.estimate.table_rows import table_row
 from steelyard.metrics.base import Metric
+from steelyard.metrics.catalogue import parse
 from steelyard.results.measurement import Row
 from steelyard.tally.counts import FEW, MISSING, Counts
 
@@ -96,6 +97,15 @@ FEW_CLASSES = 5  # classes that are warned about one by one
 
 
 MANY_WARNINGS = 50  # different warnings about the classes of one metric
+
+
+def of_singletons(counts: Counts, metrics: list[Metric], settings: MeasureOptions) -> tuple[list[Metric], tuple[str, ...]]:
+    """What is asked of labels when nothing is: of free text, where most labels are singletons, accuracy alone, and a hint says so."""
+    supports = [counts.class_margins(label)[1] for label in range(counts.classes)]
+    if counts.kind != "labels" or settings.labels is not None or settings.positive is not None or not mostly_singletons(supports):
+        return metrics, ()
+    once = sum(many <= 1 for many in supports)
+    return [parse("accuracy")], (SINGLETONS.format(f"{once:,}", f"{len(supports):,}"),)
 
 
 def rows_of_sample(metrics: Sequence[Metric], sample: Sample, settings: MeasureOptions) -> list[Row]:

@@ -11,10 +11,9 @@ from collections.abc import Collection, Sequence
 from steelyard.estimate.changed_items import with_context
 from steelyard.estimate.compare_options import CompareOptions
 from steelyard.estimate.comparison import finish, joint_evidence
-from steelyard.estimate.opening import refuse_numeric_truth
+from steelyard.estimate.opening import refuse_fractions
 from steelyard.estimate.paired_units import compare_units
 from steelyard.estimate.rows import DEALT
-from steelyard.items import Items, Labels
 from steelyard.metrics.base import Metric
 from steelyard.metrics.catalogue import parse
 from steelyard.metrics.sums import QUOTIENT
@@ -52,7 +51,7 @@ def compare_large(
         asked.warn(sentence)
     if wanted is None and _holds(sources, ("truth", "prediction")):
         for truths in met.truths or map(_truths, sources):  # the join has seen them, unless it was one of scores
-            refuse_numeric_truth(_as_items(truths))
+            refuse_fractions(truths)
     for sentence in settle_pairing(met.report, asked.unmatched):
         asked.warn(sentence)
     found = joint_evidence(met.joint(asked.own.labels), metric, asked)
@@ -112,12 +111,3 @@ def _holds(sources: Sequence[Source], roles: Sequence[str]) -> bool:
 
 def _truths(source: Source) -> Collection[str]:
     return [str(truth) for truth, _ in source.tabulate(["truth"])]
-
-
-def _as_items(truths: Collection[str]) -> Items:
-    """Each truth once, for the question whether they are classes."""
-    import numpy as np
-
-    names = tuple(truths)
-    truth = Labels(np.arange(len(names)), names)
-    return Items(n=len(names), truth=truth, prediction=truth)

@@ -9,7 +9,7 @@ from steelyard.declared.measure import OPTIONS
 from steelyard.errors import UsageError
 from steelyard.estimate.measure_options import MeasureOptions, refuse_item_options, settle, slice_names
 from steelyard.estimate.row import TableTally
-from steelyard.estimate.rows import SINGLETONS, mostly_singletons, rows_of_table, sign, warn_about_labels
+from steelyard.estimate.rows import of_singletons, rows_of_table, sign, warn_about_labels
 from steelyard.metrics.base import Metric
 from steelyard.metrics.catalogue import parse, usual_of_counts
 from steelyard.options import documented, source_keywords
@@ -116,11 +116,7 @@ def measure_counts(counts: Counts, metrics: list[Metric] | None, settings: Measu
         raise UsageError("cannot measure no items", got="0 items", need="at least one", hint="n must be 1 or more")
     hints: tuple[str, ...] = ()
     if metrics is None:
-        metrics = [parse(name) for name in usual_of_counts(counts)]
-        supports = [counts.class_margins(label)[1] for label in range(counts.classes)]
-        if counts.kind == "labels" and settings.positive is None and mostly_singletons(supports):
-            once = sum(many <= 1 for many in supports)
-            metrics, hints = [parse("accuracy")], (SINGLETONS.format(f"{once:,}", f"{len(supports):,}"),)
+        metrics, hints = of_singletons(counts, [parse(name) for name in usual_of_counts(counts)], settings)
     tally = TableTally(counts, items=counts.n)
     rows = [row for one in metrics for row in rows_of_table(one, tally, settings)]
     if counts.kind == "labels":
