@@ -331,7 +331,7 @@ def test_ids_match_by_text() -> None:
 def test_without_ids_the_rows_are_paired_by_order_and_it_is_said() -> None:
     a, b = (plain(x).drop(columns="id") for x in (LABELS_A, LABELS_B))
     c = sy.compare(a, b)
-    assert said(c, "no id column")
+    assert said(c, "no ids", "paired by position")
     assert numbers_of(c) == numbers_of(sy.compare(plain(LABELS_A), plain(LABELS_B)))
     with pytest.raises(DataError, match="different truths"):
         sy.compare(a, b.iloc[::-1].reset_index(drop=True))

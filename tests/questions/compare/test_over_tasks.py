@@ -49,9 +49,9 @@ def test_an_error_rate_turns_the_mean_round() -> None:
 
 
 def test_the_sentences_are_printed() -> None:
-    text = str(sy.compare(*runs(), by="task"))
+    text = " ".join(str(sy.compare(*runs(), by="task")).split())
     assert "pooled sign-flip p = " in text
-    assert "Fisher's combined p = " in text
+    assert "Fisher's combined test that the candidate is better, p = " in text
 
 
 def test_one_task_is_not_many() -> None:
