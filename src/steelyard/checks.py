@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -126,3 +127,12 @@ def exactly_one(given: dict[str, Any], what: str, hint: str = "") -> str:
         got = " and ".join(there) if there else "none of them"
         raise UsageError(f"cannot tell {what}", got=got, need=f"exactly one of {', '.join(given)}", hint=hint)
     return there[0]
+
+
+def check_mapping(name: str, value: object) -> None:
+    """An option of keys with values, such as spec and protocol; a text would be taken apart letter by letter.
+
+    >>> check_mapping("protocol", {"num_fewshot": "5"})
+    """
+    if value is not None and not isinstance(value, Mapping):
+        raise UsageError(f"{name} must be a mapping", got=repr(value), need="keys with values", hint=f"{name}={{'num_fewshot': '5'}}")

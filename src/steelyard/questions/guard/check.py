@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from steelyard.checks import number
+from steelyard.checks import check_mapping, number
 from steelyard.declared.check import OPTIONS
 from steelyard.errors import DataError, UsageError
 from steelyard.estimate.guard.number import CandidateScore, GuardOutcome, guard_floor, guard_number
@@ -74,6 +74,7 @@ def check(
         chosen = {"missing": missing != "error", "unmatched": unmatched != "error", "target": target != "items", "range": range is not None}
         if said := [name for name, what in {**columns, **chosen}.items() if what is not None and what is not False]:
             raise UsageError(f"cannot use {said[0]} with a bare value", got="no items", need="a run to read", hint="leave it out")
+    check_mapping("protocol", protocol)
     place = locate(task, directory, config)
     match = matched(place, model, spec, load(place, model))
     entry = match.entry

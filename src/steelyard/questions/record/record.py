@@ -12,6 +12,7 @@ import numpy as np
 
 from steelyard import signature
 from steelyard.atomic import read_if_there
+from steelyard.checks import check_mapping
 from steelyard.declared.record import OPTIONS
 from steelyard.errors import DataError, SourceError, SteelyardError, UsageError
 from steelyard.estimate.guard.rates import pooled_rates
@@ -159,6 +160,7 @@ def record(
     columns = source_keywords(record, columns)
     if not sources:
         raise UsageError("cannot record nothing", got="no source", need="at least one run")
+    check_mapping("protocol", protocol)
     one_of("scale", scale, SCALES)
     one_of("ids", ids, ("kept", "hashed"))
     place = locate(task, directory, config)
