@@ -132,7 +132,7 @@ def test_within_item_by_name_says_what_it_speaks_of() -> None:
     c = sy.compare(a, b, test="within-item")
     assert c.difference.interval is not None
     assert (c.test.name, c.difference.interval.method) == ("within-item", "within-item")
-    assert any("these very items, not of new ones" in warning for warning in c.warnings)
+    assert any("about these items, not about new ones" in warning for warning in c.warnings)
     assert "on these very items" in c.conclusion
     assert not any("these very items" in warning for warning in sy.compare(a, b).warnings)
 
