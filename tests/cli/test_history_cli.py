@@ -171,7 +171,7 @@ def healthy_runs(text: str) -> int:
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        (["history"], "cannot look at the history: got no history"),
+        (["history"], "no history configured"),
         (["history", "--history", URL], "no such file"),
         (["history", "--history", URL, "--drift"], "got no --task and no --model"),
         (["history", "--history", URL, "--drift", "--export", "a.csv"], "--drift and --export"),

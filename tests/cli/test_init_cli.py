@@ -131,7 +131,7 @@ def test_a_configuration_above_is_told(here: Path) -> None:
     start()
     (here / "sub").mkdir()
     started = start(where=here / "sub")
-    assert "does not count here" in started.warnings[0]
+    assert "no longer applies here" in started.warnings[0]
     assert find_config(here / "sub").path == here / "sub" / "steelyard.toml"
 
 

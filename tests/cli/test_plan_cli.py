@@ -333,7 +333,7 @@ REFUSED: list[tuple[str, tuple[str, ...]]] = [
     ("designs --theta 2", ("write 0.02",)),
     ("designs --theta .02 --expected 95", ("write 0.95",)),
     ("designs --theta .02 --discordance 5", ("write 0.05",)),
-    ("designs --theta .3 --expected .2", ("theta below 0.2",)),
+    ("designs --theta .3 --expected .2", ("smaller than the expected accuracy (0.2)",)),
     ("designs --theta .02 --discordance .05 --alpha .6", ("at most 0.5",)),
     ("designs --theta .02 --discordance .05 --alpha 5", ("write 0.05",)),
     ("designs --theta .02 --discordance .05 --batch 0", ("batch",)),

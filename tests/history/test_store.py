@@ -293,7 +293,7 @@ def test_a_later_version_is_refused(url: str) -> None:
     with open_history(url) as history:
         history._place.run("INSERT INTO steelyard_versions VALUES (?, ?)", [VERSION + 1, "2030-01-01"])
     for create in (True, False):
-        with pytest.raises(SourceError, match=r"version 3 of its tables.*a newer steelyard wrote it"):
+        with pytest.raises(SourceError, match=r"version 3 of its tables.*written by a newer steelyard"):
             open_history(url, create=create)
 
 
@@ -373,7 +373,7 @@ def test_a_history_for_reading_only(sqlite_url: str) -> None:
 def test_an_old_history_for_reading_only(tmp_path: Path) -> None:
     path = tmp_path / "old.db"
     shutil.copy(FIXTURE, path)
-    with pytest.raises(SourceError, match="version 1, which may not be brought up to date"):
+    with pytest.raises(SourceError, match="version 1, which cannot be upgraded in read-only mode"):
         open_history(f"sqlite:///{path}?mode=ro")
 
 

@@ -127,8 +127,8 @@ def test_no_way_through_our_own_code_is_shown(told: str) -> None:
     [
         (
             "test_missing_task",
-            "no reference, so nothing was checked: cannot find references for task 'other': got no file "
-            "'references/other.yaml', need a recorded reference. Hint: record the run: steelyard record RUN --task other --model m",
+            "no reference, so nothing was checked: no references for task 'other': got no file "
+            "'references/other.yaml'. Hint: record the run: steelyard record RUN --task other --model m",
         ),
         ("test_missing_task", "or with pytest: pytest test_it.py::test_missing_task --accuracy-update-new"),
         ("test_missing_spec", "the nearest are line 2: quant_algo is null, asked FP8"),

@@ -73,7 +73,7 @@ def test_a_floor_alone_is_an_entry(tmp_path: Path) -> None:
     found = import_trtllm(tmp_path)
     (entry,) = found.tasks["acceptance_length"]
     assert (entry.value, entry.threshold) == (None, 1.5)
-    assert found.warnings == [f"{tmp_path / 'acceptance_length.yaml'}: 1 comment is not carried over"]
+    assert found.warnings == [f"{tmp_path / 'acceptance_length.yaml'}: 1 comment is not imported"]
 
 
 @pytest.mark.parametrize(
@@ -115,9 +115,9 @@ def test_a_configuration_of_vllm(tmp_path: Path) -> None:
     assert flexible.spec == {"extra_acc_spec": "exact_match,flexible-extract"}
     assert not duplicates(found.tasks["gsm8k"])
     assert found.warnings == [
-        f"{path}: rtol 0.05 is kept as a note; the guard decides by statistics",
-        f"{path}, line 13: max_model_len has no place in an entry and is not carried over",
-        f"{path}: 1 comment is not carried over",
+        f"{path}: rtol 0.05 is kept as a note; the check uses a statistical test instead",
+        f"{path}, line 13: max_model_len cannot be imported",
+        f"{path}: 1 comment is not imported",
     ]
 
 
@@ -130,7 +130,7 @@ def test_a_directory_of_vllm(tmp_path: Path) -> None:
     assert (chart.spec, chart.num_samples) == ({}, None)
     assert chart.protocol == {"apply_chat_template": "true", "metric": "relaxed_accuracy", "filter": "none"}
     assert (wiki.value_key, wiki.metric, wiki.scale) == ("word_perplexity", "word_perplexity", "raw")
-    assert any("limit 0.5 is no number of items" in sentence for sentence in found.warnings)
+    assert any("limit 0.5 is not a number of items" in sentence for sentence in found.warnings)
 
 
 def test_what_was_imported_can_be_written_and_read(tmp_path: Path) -> None:

@@ -96,7 +96,7 @@ def test_no_model_names_the_nearest() -> None:
         find_entry(mmlu, "meta-llama/llama-3.1-8b-instruct", {}, file="references/mmlu.yaml")
     assert repr(LLAMA) in caught.value.need
     assert caught.value.hint == "record one: steelyard record RUN --task mmlu --model meta-llama/llama-3.1-8b-instruct"
-    with pytest.raises(NoReferenceError, match="no entries at all"):
+    with pytest.raises(NoReferenceError, match="no models recorded"):
         find_entry([], "m", {})
 
 

@@ -179,7 +179,7 @@ class History:
                 f"cannot read the history {self.shown}",
                 got="a database without runs of steelyard",
                 need="a history",
-                hint="runs are kept with history=",
+                hint="use history= to store runs",
             )
         if found < VERSION and writable:
             with self._place.changing_tables():
@@ -195,7 +195,7 @@ class History:
         if found < VERSION:
             raise SourceError(
                 f"cannot read the history {self.shown}",
-                got=f"version {found}, which may not be brought up to date",
+                got=f"version {found}, which cannot be upgraded in read-only mode",
                 need=f"version {VERSION}",
                 hint="open it once without mode=ro",
             )
@@ -206,7 +206,7 @@ class History:
                 f"cannot use the history {self.shown}",
                 got=f"version {found} of its tables",
                 need=f"version {VERSION} or an earlier one",
-                hint="a newer steelyard wrote it: install that one",
+                hint="it was written by a newer steelyard; please upgrade",
             )
 
     # ---- adding --------------------------------------------------------------------------------------------------------

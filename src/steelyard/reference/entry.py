@@ -107,6 +107,6 @@ class TaskDefaults:
     num_samples: int | None = None
     theta: float | None = None
     margin: float | None = None
-    chance: float | None = None  # what guessing scores: lint refuses thresholds at or below it
+    chance: float | None = None  # score of random guessing; lint refuses thresholds at or below it
     protocol: Mapping[str, str] = field(default_factory=dict)
     tier: str | None = None

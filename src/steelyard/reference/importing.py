@@ -86,7 +86,7 @@ def _check_new(out: Imported, file: Path) -> None:
 
 def _tell_comments(out: Imported, shown: str, text: str, root: Node) -> None:
     if lost := len(comments(text, root)):
-        out.warnings.append(f"{shown}: {lost} {'comment is' if lost == 1 else 'comments are'} not carried over")
+        out.warnings.append(f"{shown}: {lost} {'comment is' if lost == 1 else 'comments are'} not imported")
 
 
 def _is_acceptance(root: Node) -> bool:
@@ -176,11 +176,11 @@ class _Configuration:
     def _settings(self) -> tuple[dict[str, str], int | None, float | None]:
         tolerance = _number(self.root.get("rtol"), self.shown)
         if tolerance is not None:
-            self.warnings.append(f"{self.shown}: rtol {tolerance:g} is kept as a note; the guard decides by statistics")
+            self.warnings.append(f"{self.shown}: rtol {tolerance:g} is kept as a note; the check uses a statistical test instead")
         limit = _number(self.root.get("limit"), self.shown)
         samples = int(limit) if limit is not None and limit >= 1 and limit.is_integer() else None
         if limit is not None and samples is None:
-            self.warnings.append(f"{self.shown}: limit {limit:g} is no number of items; num_samples is left open")
+            self.warnings.append(f"{self.shown}: limit {limit:g} is not a number of items; num_samples is left empty")
         return self._own(self.root, ("model_name", "tasks", "rtol", "limit")), samples, tolerance
 
     def _own(self, node: MappingNode, read: tuple[str, ...], kept: tuple[str, ...] = _PROTOCOL) -> dict[str, str]:
@@ -191,7 +191,7 @@ class _Configuration:
             if name in kept and isinstance(value, ScalarNode) and value.value is not None:
                 out[name] = value.value if isinstance(value.value, str) else value.raw  # numbers as they are written
             elif name not in read:
-                self.warnings.append(f"{self.shown}, line {key.line}: {name} has no place in an entry and is not carried over")
+                self.warnings.append(f"{self.shown}, line {key.line}: {name} cannot be imported")
         return out
 
     def _text(self, node: MappingNode, name: str) -> str:

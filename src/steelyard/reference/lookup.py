@@ -25,7 +25,14 @@ NEAREST = 3
 
 
 class NoReferenceError(DataError):
-    """There is no entry for this model and spec: the file was read, and could have one."""
+    """There is no entry for this model and spec: the file was read, and could have one.
+
+    `what` is a whole sentence here; `got` and `need` are there for programs and are not printed.
+    """
+
+    def __init__(self, what: str, *, got: str = "", need: str = "", hint: str = "") -> None:
+        super().__init__(what, hint=hint)
+        self.got, self.need = got, need
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,8 +71,8 @@ def find_entry(
     72.9
     >>> find_entry(rows, "m", {"quant_algo": "FP4"}, file="mmlu.yaml")
     Traceback (most recent call last):
-    steelyard.reference.lookup.NoReferenceError: cannot find a reference for 'm' with quant_algo FP4 in 'mmlu.yaml': \
-got 2 entries of the model, none with this spec, need an entry whose spec keys are all equal; the nearest are \
+    steelyard.reference.lookup.NoReferenceError: no reference for 'm' with quant_algo FP4 in 'mmlu.yaml'; \
+the model has 2 entries, the nearest are \
 line 2: quant_algo is null, asked FP4 | line 3: quant_algo is FP8, asked FP4. \
 Hint: record one: steelyard record RUN --task mmlu --model m --spec quant_algo=FP4
     """
@@ -184,20 +191,24 @@ def _twins(found: Sequence[Entry], file: str) -> tuple[str, ...]:
 def _no_model(entries: Sequence[Entry], model: str, asked: Mapping[str, Any], file: str) -> NoReferenceError:
     models = list(dict.fromkeys(entry.model for entry in entries))
     near = nearest_few(model, models, most=NEAREST)
+    recorded = f"{len(models)} {'model' if len(models) == 1 else 'models'} recorded" if models else "no models recorded"
+    meant = f"; did you mean {' or '.join(map(repr, near))}?" if near else ""
     return NoReferenceError(
-        f"cannot find a reference for {model!r}{_inside(file)}",
-        got=f"{len(models)} models, not this one" if models else "no entries at all",
-        need=f"a model that is on record; the nearest are {', '.join(map(repr, near))}" if near else "a model that is on record",
+        f"no reference for {model!r}{_inside(file)} ({recorded}{meant})",
+        got=recorded,
+        need=f"a recorded model; the nearest are {', '.join(map(repr, near))}" if near else "a recorded model",
         hint=_how_to_record(model, asked, file),
     )
 
 
 def _no_match(held: Sequence[Agreement], model: str, asked: Mapping[str, Any], file: str) -> NoReferenceError:
     nearest = sorted(held, key=lambda each: len(each.differ))[:NEAREST]
+    entries, lines = f"{len(held)} {'entry' if len(held) == 1 else 'entries'}", " | ".join(map(str, nearest))
     return NoReferenceError(
-        f"cannot find a reference for {model!r}{_with(asked) or ' with the default spec'}{_inside(file)}",
-        got=f"{len(held)} {'entry' if len(held) == 1 else 'entries'} of the model, none with this spec",
-        need=f"an entry whose spec keys are all equal; the nearest are {' | '.join(map(str, nearest))}",
+        f"no reference for {model!r}{_with(asked) or ' with the default spec'}{_inside(file)}; "
+        f"the model has {entries}, the nearest are {lines}",
+        got=f"{entries}, none with this spec",
+        need=f"an entry with the same spec; the nearest are {lines}",
         hint=_how_to_record(model, asked, file),
     )
 
@@ -273,9 +284,8 @@ def load(place: ReferenceLocation, model: str = "MODEL") -> TaskFile:
     """The task's file, or an error with the command that makes one."""
     if not os.path.lexists(place.path):
         raise SourceError(
-            f"cannot find references for task {place.task!r}",
+            f"no references for task {place.task!r}",
             got=f"no file {place.shown!r}",
-            need="a recorded reference",
             hint=record_command(place.task, model),
         )
     return load_task_file(place.path, spec_keys=place.spec_keys, metric=place.defaults.metric)

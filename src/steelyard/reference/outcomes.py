@@ -310,7 +310,7 @@ def discard(directory: Path, task: str, file: str) -> tuple[str, ...]:
 
 
 def sweep_items(directory: Path, task: str) -> tuple[str, ...]:
-    """Remove the files of items that no outcomes refer to any more, and name them. Only under the lock of the task.
+    """Remove the files of items that no outcomes use any more, and name them. Only under the lock of the task.
 
     A file of outcomes that cannot be read may refer to any of them: then nothing is removed.
     """

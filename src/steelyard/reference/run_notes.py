@@ -131,8 +131,8 @@ def stopping_warning(source: Any) -> list[str]:
     if notes is None or not notes.stopped_early:
         return []
     return [
-        f"this run stopped by its answers after {notes.n:,} of {notes.available:,} items: an interval or test for a fixed number of items "
-        "is too sure of itself; what the run itself printed is adjusted"
+        f"this run stopped early on its own results after {notes.n:,} of {notes.available:,} items: methods for a fixed number of "
+        "items are overconfident here; the numbers that the run itself printed are adjusted"
     ]
 
 

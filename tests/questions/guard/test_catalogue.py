@@ -111,7 +111,7 @@ def measured(rows: Rows, metric: str, maker: str, design: str) -> float | None:
 def true_reason(metric: str, design: str) -> str | None:
     """Why items cannot be recorded, where they cannot."""
     if design == "weights":
-        return "weights, which no test item by item knows"
+        return "weights, which the item-by-item tests do not support"
     if design == "no ids":
         return "a run without ids"
     if metric == "auc" and "repeats" in DESIGNS[design]:

@@ -315,7 +315,7 @@ def test_out_of_reach_says_what_would_help() -> None:
 
 
 def test_pairing_that_is_promised_does_reach() -> None:
-    """The standard deviation of differences that it names, planned for, needs no more than there are."""
+    """The standard deviation of differences that it names, planned for, needs no more than are available."""
     found = plan(sigma=50, theta=3, available=1319)
     sd = float(found.conclusion.split("at most ")[1].split(" ")[0])
     assert plan(sd=sd * 0.9999, theta=3).n <= 1319  # type: ignore[operator]
@@ -424,8 +424,8 @@ REFUSED: dict[str, tuple[dict[str, Any], tuple[str, ...]]] = {
     "no spread": ({"theta": 3}, ("exactly one of sigma, expected, sd, discordance, churn, pilot",)),
     "no drop, no size": ({"sigma": 50}, ("neither n nor theta",)),
     "two spreads": ({"sigma": 50, "sd": 3, "theta": 3}, ("sigma and sd", "exactly one")),
-    "all four": ({"sigma": 50, "n": 10, "theta": 3, "alpha": 0.05, "beta": 0.2}, ("one of them left out",)),
-    "all four, power": ({"sigma": 50, "n": 10, "theta": 3, "alpha": 0.05, "power": 0.8}, ("one of them left out",)),
+    "all four": ({"sigma": 50, "n": 10, "theta": 3, "alpha": 0.05, "beta": 0.2}, ("one of them to be left out",)),
+    "all four, power": ({"sigma": 50, "n": 10, "theta": 3, "alpha": 0.05, "power": 0.8}, ("one of them to be left out",)),
     "beta and power": ({"sigma": 50, "theta": 3, "beta": 0.2, "power": 0.8}, ("beta = 1 - power",)),
     "alpha 0": ({"sigma": 50, "theta": 3, "alpha": 0}, ("alpha", "above 0 and below 1")),
     "alpha 1": ({"sigma": 50, "theta": 3, "alpha": 1}, ("alpha", "below 1")),

@@ -148,7 +148,7 @@ def test_stopping_early_counts_labels() -> None:
 
 
 def test_warnings() -> None:
-    assert "more often than not" in plan_estimate(expected=0.9, width=0.1, assurance=0.4).warnings[0]
+    assert "more often than reached" in plan_estimate(expected=0.9, width=0.1, assurance=0.4).warnings[0]
     assert "instead of 1: smaller" in plan_estimate(expected=0.9, width=0.015, batch=1).warnings[0]
 
 
@@ -176,7 +176,7 @@ REFUSED: dict[str, tuple[dict[str, Any], str]] = {
     "no goal": ({"expected": 0.9}, "exactly one of width, half_width, threshold"),
     "precision alone": ({"metric": "f1", "precision": 0.8, "width": 0.1}, "need recall as well"),
     "recall alone": ({"metric": "f1", "recall": 0.8, "width": 0.1}, "need precision as well"),
-    "two values": ({"metric": "recall", "recall": 0.8, "expected": 0.9, "width": 0.1}, "two values of recall"),
+    "two values": ({"metric": "recall", "recall": 0.8, "expected": 0.9, "width": 0.1}, "two expected values of recall"),
     "not for accuracy": ({"recall": 0.8, "width": 0.1}, "cannot use recall for accuracy"),
     "impossible": (
         {"metric": "f1", "precision": 0.2, "recall": 0.9, "prevalence": 0.5, "width": 0.1},
@@ -188,7 +188,7 @@ REFUSED: dict[str, tuple[dict[str, Any], str]] = {
     "have nothing": ({"have": (0, 0), "width": 0.1}, "0 <= k <= n"),
     "have words": ({"have": "4", "width": 0.1}, "0 <= k <= n"),
     "design prior": ({"design_prior": (0, 5), "width": 0.1}, "two positive numbers"),
-    "twice": ({"design_prior": (45, 5), "expected": 0.9, "width": 0.1}, "cannot anticipate twice"),
+    "twice": ({"design_prior": (45, 5), "expected": 0.9, "width": 0.1}, "cannot use two expected values"),
     "design too low": ({"design_prior": (45, 5), "threshold": 0.9}, "no number of items"),
     "batch": ({"expected": 0.9, "width": 0.1, "batch": 0}, "at least 1"),
     "prior": ({"expected": 0.9, "width": 0.1, "prior": 0}, "0.5 is Jeffreys"),

@@ -77,7 +77,7 @@ def test_an_exact_curve_gives_the_exact_size_and_no_interval() -> None:
     assert p.details["interval"]["low"] is None
     assert p.details["interval"]["high"] is None
     assert [p.details["fit"][name] for name in "abc"] == pytest.approx([0.05, 1.0, 0.5], rel=1e-4)
-    assert said(p, "cannot be known")
+    assert said(p, "no interval can be computed")
     assert p.curve is not None
     assert p.curve.low is None
 
@@ -151,7 +151,7 @@ def test_out_of_reach_only_if_the_bound_says_so() -> None:
     sure = plan_train(rows(seeds=10, noise=0.001), target=0.97)
     assert sure.n is None
     assert sure.details["out_of_reach"]
-    assert "out of reach" in sure.conclusion
+    assert "cannot be reached with more data alone" in sure.conclusion
     unsure = plan_train(rows(seeds=3, noise=0.03), target=0.97)
     assert not unsure.details["out_of_reach"]
     assert "not known" in unsure.conclusion or unsure.details["interval"]["high"] is None
@@ -165,7 +165,7 @@ def test_not_known_is_null_with_a_sentence() -> None:
     else:
         pytest.fail("no target between reach and out of reach")
     assert said(p, "n is not known")
-    assert "not known" in p.conclusion
+    assert "unknown" in p.conclusion
     assert p.details["interval"]["high"] is None
 
 

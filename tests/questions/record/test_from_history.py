@@ -66,15 +66,15 @@ def test_a_first_reference_can_be_made_of_a_past_run(history: History, place: di
 
 def test_what_can_be_no_reference_is_refused(history: History, place: dict[str, Any]) -> None:
     without = kept(history, place, items=None)
-    with pytest.raises(DataError, match="kept without its items"):
+    with pytest.raises(DataError, match="stored without its items"):
         propose(history, without, **place)
     verdict = check(columns(WORSE), **ABOUT, **place)
     from dataclasses import replace
 
     early = history.append(replace(verdict, details={**verdict.details, "stopping": {}}), items=WORSE).id
-    with pytest.raises(DataError, match="stopped by its answers"):
+    with pytest.raises(DataError, match="stopped early on its own results"):
         propose(history, early, **place)
-    with pytest.raises(DataError, match="stopped by its answers"):
+    with pytest.raises(DataError, match="stopped early on its own results"):
         record_past(history, early, reason="x", seen="", **place)
 
 

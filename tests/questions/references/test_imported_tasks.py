@@ -108,7 +108,7 @@ def test_what_the_configuration_says_already_is_kept_and_told() -> None:
     text = Path("steelyard.toml").read_text("utf-8")
     assert all(line in text.splitlines() for line in before.splitlines())
     assert tables()["cnn_dailymail"] == {**TRTLLM["cnn_dailymail"], "alpha": 0.05}
-    assert "steelyard.toml has a table [tasks.cnn_dailymail] of its own, which counts: alpha = 0.05, not 0.002" in done.warnings
+    assert "steelyard.toml already has a table [tasks.cnn_dailymail], which takes precedence: alpha = 0.05, not 0.002" in done.warnings
     assert done.config is not None
     assert done.config["kept"] == [{"task": "cnn_dailymail", "key": "alpha", "there": 0.05, "import": 0.002}]
 

@@ -215,7 +215,7 @@ def test_outcomes_that_another_entry_needs_stay(here: Path) -> None:
     path.write_text(path.read_text() + f"twin:\n  - accuracy: 0.75\n    items: {entry.items}\n")
     changed = remove_reference("t", "m", reason="retired")
     assert changed.rows[0]["items_removed"] is False
-    assert "refers to them" in changed.warnings[0]
+    assert "uses them too" in changed.warnings[0]
     assert (here / "references" / str(entry.items)).exists()
 
 
@@ -249,7 +249,7 @@ def test_entries_that_no_spec_tells_apart_are_removed_by_line(here: Path) -> Non
 )
 def test_what_is_not_there_is_an_error_with_the_nearest(here: Path, ask: Any) -> None:
     path = put(here, "t", "llama:\n  - accuracy: 1.5\n")
-    with pytest.raises(SteelyardError, match=r"nearest are .*(llama|line 2).*references list t"):
+    with pytest.raises(SteelyardError, match=r"(did you mean 'llama'|nearest are ('llama'|line 2)).*references list t"):
         ask()
     assert path.read_text() == "llama:\n  - accuracy: 1.5\n"
     assert not lines(here, "t")
@@ -456,7 +456,7 @@ def test_renames_are_followed_through_several_names_and_back() -> None:
 
 def test_history_of_nobody_names_the_nearest(here: Path) -> None:
     sy.record(run(here, "a", 30), task="t", model="llama", reason="first")
-    with pytest.raises(DataError, match="nearest are 'llama'"):
+    with pytest.raises(DataError, match="did you mean 'llama'"):
         reference_history("t", "lama")
     with pytest.raises(SourceError, match="no file"):
         reference_history("nope")

@@ -54,24 +54,24 @@ def series_of(found: Sequence[PastRun], task: str, model: str) -> RunSeries:
     warnings: list[str] = []
     same = [run for run in found if run.protocol == last.protocol]
     if len(same) < len(found):
-        warnings.append(f"{runs_text(len(found) - len(same))} of another protocol than the newest run's left out")
+        warnings.append(f"{runs_text(len(found) - len(same))} left out: another protocol than the newest run's")
     fair = [run for run in same if run.estimate is not None and not (run.tally or {}).get("stopped")]
     if len(fair) < len(same):
-        warnings.append(f"{runs_text(len(same) - len(fair))} that stopped by the answers left out: what stops by luck is lucky")
+        warnings.append(f"{runs_text(len(same) - len(fair))} left out: runs that stop early on their own results are biased")
     first = next((run.reference for run in same if run.reference and run.reference.get("value") is not None), None)
     fresh, again = _fresh(fair, first)
     if again:
         warnings.append(
-            f"{runs_text(again)} with the very outcomes of the reference or of an earlier run left out: the same run again, "
-            "or a deterministic model; evidence adds up over fresh runs only"
+            f"{runs_text(again)} left out: the same outcomes as the reference or an earlier run, so the same run again "
+            "or a deterministic model; only fresh runs add evidence"
         )
     runs = [run for run in fresh if run.command != "record"]
     if len(runs) > MOST_RUNS:
-        warnings.append(f"the newest {MOST_RUNS:,} of {len(runs):,} runs, held against the first reference")
+        warnings.append(f"the newest {MOST_RUNS:,} of {len(runs):,} runs, compared with the first reference")
         runs = runs[-MOST_RUNS:]
     sizes = [run.n for run in runs if run.n is not None]
     if sizes and max(sizes) > 1.5 * min(sizes):
-        warnings.append(f"runs of {min(sizes):,} to {max(sizes):,} items are taken to be equally noisy, which they are not")
+        warnings.append(f"runs of {min(sizes):,} to {max(sizes):,} items are treated as equally noisy, although they are not")
     sign = 1.0 if (runs or [last])[-1].higher_is_better else -1.0  # a record does not know
     checks = [run for run in same if run.verdict is not None]
     values = [sign * run.estimate for run in runs if run.estimate is not None]
@@ -251,7 +251,7 @@ def _answer(s: RunSeries, outcomes: Sequence[Mapping[str, float]], *, alpha: flo
         "flaky": flaky_items(outcomes) if len(outcomes) > 1 else None,
     }
     if told["flaky"] is None:
-        s.warnings.append("fewer than two runs were kept with their items, so nothing is said about flaky items")
+        s.warnings.append("fewer than two runs were stored with their items, so flaky items cannot be found")
     facts: dict[str, Any] = {"task": last.task, "model": last.model, "metric": last.metric, "scale": last.scale}
     methods = [f"cusum k={chart['k']:g} h={chart['h']:g}", f"t-e-process tau={TAU:g}", "change-point"]
     spec = [f"{key}={value}" for key, value in sorted(last.spec.items())] or None
@@ -284,10 +284,10 @@ def _evidence(s: RunSeries, alpha: float) -> tuple[dict[str, Any], bool | None]:
     bar = 1 / alpha
     out = {"tau": TAU, "bar": bar, "first": _told(first, bar, s), "pooled": _told(pooled, bar, s), "both": _told(both, bar, s)}
     if first is None:
-        s.warnings.append("no reference is known from these runs, so they are held against one another only")
+        s.warnings.append("these runs have no known reference, so they are compared only with one another")
     varied = any(e != 1.0 for e in both)
     if not varied:
-        s.warnings.append("the runs do not vary, so there is no noise to hold a change against: any change would be real")
+        s.warnings.append("the runs do not vary, so there is no noise to compare a change with: any change would be real")
     return out, (max(both) >= bar) if varied else None
 
 
@@ -301,7 +301,7 @@ def _told(path: Sequence[float] | None, bar: float, s: RunSeries) -> dict[str, A
 
 def _chart(s: RunSeries, scores: Sequence[float | None], path: Sequence[float], chart: dict[str, Any]) -> dict[str, Any] | None:
     if not any(u is not None for u in scores):
-        s.warnings.append("the chart needs three runs that are not all equal, those of the reference included")
+        s.warnings.append("the chart needs three runs that are not all equal, including those of the reference")
         return None
     alarms = [i for i, sum_ in enumerate(path) if sum_ >= chart["h"]]
     at = None if not alarms else {"run": s.runs[alarms[0]].id, "time": s.runs[alarms[0]].time, "place": alarms[0] + 1}
@@ -353,7 +353,7 @@ def _change(s: RunSeries, draws: int, seed: int) -> dict[str, Any] | None:
 
 def _deviation(s: RunSeries) -> dict[str, Any] | None:
     if len(s.values) < 2:
-        s.warnings.append("one run has no run-to-run deviation")
+        s.warnings.append("one run is not enough to estimate the run-to-run variation")
         return None
     estimate, low, high, freedom = deviation(s.values, s.start)
     plain: dict[str, Any] = {"estimate": estimate, "low": low, "high": high, "confidence_level": 0.95, "degrees_of_freedom": freedom}
@@ -378,7 +378,7 @@ def _alarms(s: RunSeries) -> dict[str, Any]:
 def _conclude(s: RunSeries, told: Mapping[str, Any], drifting: bool | None, alpha: float) -> str:
     many = runs_text(len(s.values))
     if drifting is None:
-        return f"{many} that do not vary: nothing to hold a change against."
+        return f"{many} that do not vary: there is no noise to compare a change with."
     both = told["evidence"]["both"]
     if not drifting:
         alarm = told["chart"] and told["chart"]["alarm"]

@@ -38,7 +38,7 @@ def opened(history: str | History | None, config: str | os.PathLike[str] | None 
         return history
     place = history_place(history, find_config(Path.cwd(), None if config is None else Path(config)))
     if place is None:
-        raise UsageError("cannot look at the history", got="no history", need="its place", hint=HINT)
+        raise UsageError("no history configured", need="the address of a history database", hint=HINT)
     return open_history(place[0], base=place[1], create=False)
 
 
@@ -124,9 +124,9 @@ def compare_runs(
         if found is None:
             raise DataError(
                 f"cannot compare run {run.id[:8]} item by item",
-                got="a run that was kept without its items",
+                got="a run that was stored without its items",
                 need="runs with items",
-                hint="a check of a file keeps them; a bare value or an engine has none",
+                hint="a check of a file stores them; a bare value or an engine has none",
             )
     _refuse_other_quantity(runs)
     from steelyard.questions.compare.compare import compare

@@ -85,12 +85,12 @@ def _items(
     if not files or len(files) < len(sources):
         return None
     if (result.n or 0) > MOST_ITEMS:
-        warnings.append(f"the history keeps the run without its {result.n:,} items: {MOST_ITEMS:,} are the most")
+        warnings.append(f"the run is stored without its {result.n:,} items: the history holds at most {MOST_ITEMS:,} per run")
         return None
     try:
         scores = _scores(files, columns, _metric(result))
     except SteelyardError as fault:
-        warnings.append(f"the history keeps the run without its items: {fault}")
+        warnings.append(f"the run is stored without its items: {fault}")
         return None
     if scores is None:
         return None

@@ -79,17 +79,17 @@ class Words:
         """What the test is worth, with the figure that was measured."""
         method, repeats = self.scheme.method, self.scheme.repeats or 1
         if method == "disjoint-sets":
-            return "this compares the two fitted models, not the learners: another training set could turn the answer round"
+            return "this compares the two fitted models, not the learners: another training set could reverse the result"
         if method == "kfold" and repeats > 1:
             return (
                 f"the naive t over repeated folds takes {repeats} looks at the same items for new data: it found a difference between "
                 f"equal learners in {FALSE_ALARMS['repeated naive']} of cases instead of 5% ({TRIED}); "
-                "corrected-repeated-kfold is the remedy"
+                "use corrected-repeated-kfold instead"
             )
         if method == "kfold":
             return (
                 "the training sets of the folds overlap, which the naive k-fold t ignores: it found a difference between equal learners in "
-                f"{FALSE_ALARMS[method]} of cases instead of 5% ({TRIED}); corrected-repeated-kfold is the remedy"
+                f"{FALSE_ALARMS[method]} of cases instead of 5% ({TRIED}); use corrected-repeated-kfold instead"
             )
         return (
             "approximate, as every test by cross-validation: training sets overlap, and no unbiased estimate of the variance exists; equal "
@@ -133,7 +133,7 @@ class Words:
             return f"The two {what} could not be told apart in {self.metric.name} ({shown}, {about}), which does not show them equal."
         better = "better" if (mean > 0) == self.metric.higher_is_better else "worse"
         doubt = "; this test finds differences too often" if self.scheme.naive else ""
-        by = f"by {abs(mean):.3g} in {self.metric.name} on data like these"
+        by = f"by {abs(mean):.3g} in {self.metric.name} on this kind of data"
         return f"{candidate} did {better} than {baseline} {by} ({shown}, {about}){doubt}."
 
 
@@ -152,11 +152,11 @@ FloatArray = npt.NDArray[np.float64]
     baseline="A learner: anything with fit and predict.",
     candidate="The other learner.",
     X="The features, one row per item.",
-    y="What is to be learned, one value per item.",
-    groups="Items that belong together are never in training and test at once, one value per item. Default: none.",
+    y="The target to predict, one value per item.",
+    groups="Groups of items that belong together, one value per item; a group is never split between training and test. Default: none.",
     names="Names of the two learners. Default: baseline and candidate.",
-    stratify='Keep the shares of the classes in every split: True, False, or "auto" for labels. Default: "auto".',
-    progress="Called as the work goes on. Default: silence.",
+    stratify='Keep the class proportions in every split: True, False, or "auto" for labels. Default: "auto".',
+    progress="Called with the number of splits done and in total. Default: none.",
 )
 def compare_learners(
     baseline: Any,
@@ -309,7 +309,7 @@ def as_learner(learner: Any, metric: Metric, place: str) -> Any:
         raise UsageError(
             f"cannot compute {metric.name} of the {place} learner",
             got=f"{type(learner).__name__} without {' or '.join(ways)}",
-            need="how likely each class is",
+            need="class probabilities",
             hint="SVC(probability=True), or another metric",
         )
     return learner

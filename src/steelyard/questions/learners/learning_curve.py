@@ -26,13 +26,13 @@ from steelyard.results.learning_curve import CurvePoint, LearningCurve
     "a LearningCurve",
     estimator="The learner: anything with fit and predict.",
     X="The features, one row per item.",
-    y="What is to be learned, one value per item.",
-    groups="Items that belong together are never in training and test at once, one value per item. Default: none.",
+    y="The target to predict, one value per item.",
+    groups="Groups of items that belong together, one value per item; a group is never split between training and test. Default: none.",
     sizes="Training sizes. Default: 8, from a thirty-second of the training rows to all of them.",
     repeats="Seeds, each with its own test rows. Default: 5.",
     test_size="The share of rows that each seed holds out. Default: 0.25.",
-    stratify='Keep the shares of the classes in every split: True, False, or "auto" for labels. Default: "auto".',
-    progress="Called as the work goes on. Default: silence.",
+    stratify='Keep the class proportions in every split: True, False, or "auto" for labels. Default: "auto".',
+    progress="Called with the number of splits done and in total. Default: none.",
 )
 def learning_curve(
     estimator: Any,

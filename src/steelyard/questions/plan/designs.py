@@ -108,7 +108,7 @@ def plan_designs(
     )
     rows = _unpaired_rows(asked)
     if asked.discordance is None:
-        warnings.append("without the discordance, the share of items on which two healthy runs differ, the paired designs are not known")
+        warnings.append("the paired designs need --discordance, the share of items on which two healthy runs differ")
         return _plan(asked, rows, None, None, warnings)
     paired = _paired_items(asked.discordance, asked.theta, asked)
     stopping = _stopping(asked)
@@ -131,7 +131,7 @@ def _settle(asked: DesignQuestion) -> DesignQuestion:
     shares = [name for name in ("expected", "discordance", "within") if getattr(asked, name) is not None]
     if sigma is not None and sigma > 1 and shares:
         raise UsageError(
-            "cannot put the designs side by side",
+            "cannot compare the designs",
             got=f"sigma {sigma:g} beside {' and '.join(shares)}, which are shares",
             need="one unit for all of them",
             hint=f"write sigma {sigma / 100:g} and theta {theta / 100:g}"
@@ -142,19 +142,20 @@ def _settle(asked: DesignQuestion) -> DesignQuestion:
         raise UsageError(
             "cannot use theta",
             got=f"{theta:g}",
-            need="a share of the items below 1",
+            need="a fraction below 1",
             hint=f"write {theta / 100:g} for {theta:g} points" if theta < 100 else "0.02 is a drop of two points",
         )
     if p is not None and theta >= p:
-        raise UsageError("cannot have this drop", got=f"a drop of {theta:g} from an accuracy of {p:g}", need=f"a theta below {p:g}")
+        raise UsageError(f"theta ({theta:g}) must be smaller than the expected accuracy ({p:g})")
     if psi is not None and psi + theta > 1:
-        raise UsageError("cannot have this drop", got=f"discordance {psi:g} and theta {theta:g}", need="together at most 1")
+        raise UsageError(f"discordance ({psi:g}) and theta ({theta:g}) must not add up to more than 1")
     if p is not None and psi is not None and psi / 2 > min(1 - p, p - theta):
         most = 2 * min(1 - p, p - theta)
         raise UsageError(
-            "cannot have this discordance",
+            "cannot use this discordance",
             got=f"{psi:g} at an accuracy of {p:g} and a drop of {theta:g}",
-            need=f"at most {most:.4g}: half of it is gained among the wrong items, half is lost among the right ones, and the drop besides",
+            need=f"at most {most:.4g}: half of it are wrong items that become right, half are right items that become wrong, "
+            "and the drop comes on top",
         )
     if asked.pool is not None and (p is None or psi is None):
         raise UsageError("cannot adjust by a pool", got=f"pool {asked.pool}", need="expected and discordance as well")
@@ -168,15 +169,15 @@ def _settle_repeats(asked: DesignQuestion) -> DesignQuestion:
     missing = [name for name, value in given.items() if value is None]
     if missing:
         raise UsageError(
-            "cannot tell what repeats save",
+            "cannot compute what repeats save",
             got=" and ".join(name for name, value in given.items() if value is not None),
             need=f"{' and '.join(missing)} as well",
-            hint="repeats 4, within 0.15 (the standard deviation of one answer within an item), discordance 0.05",
+            hint="repeats 4, within 0.15 (the standard deviation between answers to one item), discordance 0.05",
         )
     within, discordance = given["within"], given["discordance"]
     if 2 * within**2 > discordance:
         raise UsageError(
-            "cannot have this much noise within items",
+            "cannot use this much noise within items",
             got=f"within {within:g} while two healthy runs differ on {discordance:g} of the items",
             need=f"within at most {math.sqrt(discordance / 2):.4g}: two answers to an item differ with probability 2 within^2 on average",
         )

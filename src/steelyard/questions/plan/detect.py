@@ -249,7 +249,7 @@ def plan_detect(
     _check_drop(wanted.theta, spread, goal)
     there = None if available is None else whole("available", available)
     if there is not None and wanted.n is not None and wanted.n > there:
-        raise UsageError("cannot use n", got=f"{wanted.n:,} items of {there:,} available", need="no more than there are")
+        raise UsageError("cannot use n", got=f"{wanted.n:,} items of {there:,} available", need="no more than are available")
     return _planned(wanted, spread, there)
 
 
@@ -270,7 +270,7 @@ def _settle(n: Any, theta: Any, alpha: Any, beta: Any, power: Any, alternative: 
     if n is None and theta is None:
         raise UsageError("cannot plan without a size or a drop", got="neither n nor theta", need="one of them", hint="theta=3 or n=4096")
     if None not in (n, theta, alpha, beta):
-        raise UsageError("cannot solve for anything", got="n, theta, alpha and beta", need="one of them left out")
+        raise UsageError("cannot solve for anything", got="n, theta, alpha and beta", need="one of them to be left out")
     found = "n" if n is None else "theta" if theta is None else "alpha" if beta is not None and alpha is None else "power"
     return PowerQuestion(
         found=found,
@@ -296,13 +296,13 @@ def _check_drop(theta: float | None, spread: ItemVariance, goal: str) -> None:
     if spread.kind != "discordance":
         raise UsageError("cannot use theta", got=f"{theta:g}", need=f"at most {spread.largest(goal):.4g}: accuracy stays between 0 and 1")
     if spread.healthy:
-        got = f"a drop of {theta:g} where {spread.value:g} of the items change anyway"
+        got = f"a drop of {theta:g} when {spread.value:g} of the items change anyway"
         raise UsageError("cannot use theta", got=got, need=f"at most {spread.largest(goal):.4g}")
     raise UsageError(
         "cannot have this drop",
         got=f"a drop of {theta:g} while only {spread.value:g} of the items change",
         need="a discordance of at least theta",
-        hint="discordance is the share of items that differ when the drop is there: that of two healthy runs plus theta",
+        hint="discordance is the share of items that differ when the drop is real: that of two healthy runs plus theta",
     )
 
 
@@ -369,7 +369,7 @@ def _doubts(wanted: PowerQuestion, solved: Mapping[str, Any], spread: ItemVarian
     """What a statistician would add to the answer."""
     out = []
     if solved["theta"] is None:
-        out.append(f"theta is not known: {solved['n']:,} items miss even the largest {wanted.word} there can be too often")
+        out.append(f"theta cannot be computed: with {solved['n']:,} items even the largest possible {wanted.word} is missed too often")
     if wanted.found == "alpha" and solved["alpha"] > 0.5:
         out.append(
             f"alpha would have to be {solved['alpha']:.3g}: most healthy runs would be called worse; take more items or a larger theta"
@@ -377,5 +377,5 @@ def _doubts(wanted: PowerQuestion, solved: Mapping[str, Any], spread: ItemVarian
     if wanted.found == "power" and solved["power"] < 0.5:
         out.append(f"power is {solved['power']:.3g}: a {wanted.word} of theta is missed more often than found")
     if spread.exact and solved.get("formula_only"):
-        out.append("so large a plan stays with the normal formula: the exact power moves it by less than the assumption does")
+        out.append("this plan is so large that it uses the normal formula: exact power would change it less than the assumptions do")
     return out

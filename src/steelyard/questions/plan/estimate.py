@@ -229,7 +229,7 @@ def _goal(width: float | None, half_width: float | None, threshold: float | None
     given = {name: value for name, value in (("width", width), ("half_width", half_width), ("threshold", threshold)) if value is not None}
     if len(given) != 1:
         raise UsageError(
-            "cannot tell when the metric is known well enough",
+            "cannot plan without exactly one goal",
             got=" and ".join(given) if given else "no goal",
             need="exactly one of width, half_width, threshold",
             hint="width=0.1 for an interval at most 0.1 wide, threshold=0.9 to show that it is above 0.9",
@@ -263,7 +263,7 @@ def _batch(batch: int | None) -> int:
     if batch is None:
         return BATCH
     if isinstance(batch, bool) or not isinstance(batch, SupportsIndex) or batch.__index__() < 1:
-        raise UsageError("cannot label in such batches", got=repr(batch), need="a whole number of at least 1")
+        raise UsageError("cannot use the batch", got=repr(batch), need="a whole number of at least 1")
     return batch.__index__()
 
 
@@ -276,8 +276,8 @@ def _refuse_hopeless(wanted: PrecisionQuestion) -> None:
     if wanted.anticipated is None:
         raise UsageError(
             f"cannot plan to show that {known.metric.name} is {side} {wanted.bound:g}",
-            got="nothing about the value that is expected",
-            need=f"an expected {known.metric.name}, a pilot, labels there are (have), or a design prior",
+            got="no expected value",
+            need=f"an expected {known.metric.name}, a pilot, labels so far (have), or a design prior",
             hint="expected=0.95",
         )
     if known.success is not None and known.success <= rule.bar:
@@ -285,7 +285,7 @@ def _refuse_hopeless(wanted: PrecisionQuestion) -> None:
             f"cannot plan to show that {known.metric.name} is {side} {wanted.bound:g}",
             got=f"an expected value of {known.value:g}",
             need=f"one {side} the threshold",
-            hint="no amount of data shows what is not so",
+            hint="no amount of data can show that",
         )
 
 
@@ -298,7 +298,7 @@ def _plan(wanted: PrecisionQuestion, *, batch_given: bool, pilot: Any) -> Plan:
     if labels is None:
         warnings.append(words.no_labels(known))
     if wanted.target < 0.5:
-        warnings.append(f"an assurance of {wanted.target:g} plans for a test set that more often than not will disappoint; 0.8 is usual")
+        warnings.append(f"with an assurance of {wanted.target:g} the goal will be missed more often than reached; 0.8 is usual")
     details = {**details_of(wanted, stable, warnings), "achieved_assurance": achieved}
     covered = details.get("stopped_coverage")
     if batch_given and covered is not None and covered < rule.level - TOLERATED:

@@ -96,7 +96,7 @@ class Expectation:
         false_alarms = hits * (1 - precision) / precision
         if false_alarms > 1 - prevalence:
             raise UsageError(
-                "cannot be: more false positives than negatives",
+                "cannot use these values: more false positives than negatives",
                 got=f"precision {precision:g}, recall {recall:g}, prevalence {prevalence:g}: "
                 f"{false_alarms:.3g} of the items would be false positives, and only {1 - prevalence:.3g} are negative",
                 need="a higher precision, or a lower recall or prevalence",
@@ -156,7 +156,7 @@ def expect(
         raise UsageError(
             f"cannot plan for the metric {metric!r}",
             need=f"one of {', '.join(wanted)}",
-            hint="other metrics are no proportion of items; plan for the one of these that is closest",
+            hint="other metrics are not proportions of items; plan for the closest of these",
         )
     given = {name: probability(name, value) for name, value in told.items() if value is not None}
     for name in given:
@@ -167,7 +167,7 @@ def expect(
     law = None if design_prior is None else _pair("design prior", design_prior)
     if law is not None and value is not None:
         raise UsageError(
-            "cannot anticipate twice",
+            "cannot use two expected values",
             got=f"{metric} {value:g} and a design prior",
             need="one of them",
             hint="a design prior replaces the value",
@@ -195,7 +195,7 @@ def _value(metric: LabelMetric, expected: float | None, given: Mapping[str, floa
     else:
         told = given.get(metric.name)
     if told is not None and value is not None and not math.isclose(told, value, abs_tol=1e-9):
-        raise UsageError(f"cannot anticipate two values of {metric.name}", got=f"{value:g} and {told:g}", need="one of them")
+        raise UsageError(f"cannot use two expected values of {metric.name}", got=f"{value:g} and {told:g}", need="one of them")
     return value if told is None else told
 
 
@@ -205,7 +205,7 @@ def _have(have: Any) -> tuple[int, int]:
     except (TypeError, ValueError):
         k, n = -1, -1
     if not 0 <= k <= n or n == 0:
-        raise UsageError("cannot use the labels there are", got=repr(have), need="(k, n), k of n relevant items, 0 <= k <= n", hint="45/50")
+        raise UsageError("cannot use have", got=repr(have), need="(k, n), k of n relevant items, 0 <= k <= n", hint="45/50")
     return k, n
 
 
@@ -216,7 +216,10 @@ def _pair(name: str, pair: Any) -> tuple[float, float]:
         a = b = math.nan
     if not (0 < a < math.inf and 0 < b < math.inf):
         raise UsageError(
-            f"cannot use the {name}", got=repr(pair), need="two positive numbers, a and b of a Beta law", hint="45,5 is about 45 of 50"
+            f"cannot use the {name}",
+            got=repr(pair),
+            need="two positive numbers, a and b of a Beta distribution",
+            hint="45,5 is about 45 of 50",
         )
     return a, b
 

@@ -61,7 +61,7 @@ def given_spread(options: Mapping[str, Any]) -> ItemVariance:
 def _spread_number(name: str, value: Any, hint: str) -> float:
     """A standard deviation whose square is a number too."""
     x = number(name, value, above=0, below=HUGE, hint=hint)
-    return number(name, x, above=TINY, hint="so small a spread needs no plan: any drop is found at once")
+    return number(name, x, above=TINY, hint="with a standard deviation this small you need no plan: any drop is found at once")
 
 
 def _design_options(options: Mapping[str, Any], kind: str) -> dict[str, Any]:

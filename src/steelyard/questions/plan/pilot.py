@@ -39,7 +39,7 @@ def pilot_spread(pilot: Any, columns: Mapping[str, Any], more: Mapping[str, Any]
     except DataError as reason:  # their hints name options of other commands
         if not any(word in reason.hint for word in ("unmatched=", "design=", "missing=")):
             raise
-        raise DataError(reason.what, got=reason.got, need=reason.need, hint="mend the pilot, or give one run alone") from reason
+        raise DataError(reason.what, got=reason.got, need=reason.need, hint="fix the pilot, or give only one run") from reason
     return _in_percent(found) if found.most == 1.0 and theta is not None and theta >= 1 else found
 
 
@@ -125,7 +125,7 @@ def _refuse_few_groups(groups: int, details: Mapping[str, Any]) -> NoReturn:
 
 def _small(n: int) -> tuple[str, ...]:
     """How well so few items know their own spread: about 1 / sqrt(2n), relatively."""
-    return (f"a pilot of {n} items knows the spread to within {1 / math.sqrt(2 * n):.0%} or so",) if n < SMALL else ()
+    return (f"a pilot of {n} items gives the standard deviation only to within about {1 / math.sqrt(2 * n):.0%}",) if n < SMALL else ()
 
 
 def _refuse_constant(variance: float, n: int, right_or_wrong: bool) -> None:
@@ -176,8 +176,8 @@ def _of_flips(found: Evidence, facts: dict[str, Any], more: Mapping[str, Any], g
     shown = f"{changed:,} of {found.n:,} items differ between the two pilot runs; a drop of theta adds theta to that share"
     warnings = list(_small(found.n))
     if psi == 0:
-        what = f"the pilots agree on every item: up to {upper:.3g} may differ in truth"
-        warnings.append(f"{what}, and that share is planned for" if goal == "rule-out" else what)
+        what = f"the pilots agree on every item, but the true share may be up to {upper:.3g}"
+        warnings.append(f"{what}, and the plan uses that share" if goal == "rule-out" else what)
     return ItemVariance(
         kind="discordance",
         value=upper if psi == 0 and goal == "rule-out" else psi,

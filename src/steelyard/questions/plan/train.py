@@ -74,12 +74,14 @@ def conclusion(f: CurveReading) -> str:
     if f.out_of_reach:
         bound = f.asymptote["high" if f.up else "low"]
         return (
-            f"{goal} is out of reach for this learner by more data alone: the curve levels off at {limit} "
+            f"{goal} cannot be reached with more data alone: the curve levels off at {limit} "
             f"(at {bound:.3g} at best, {f.percent} two-sided)."
         )
     if f.n is None:
-        least = "" if f.low is None else f"; it takes at least {f.low:,} ({f.percent})"
-        return f"How many training items reach {goal} is not known: the curve levels off at {limit}, but not surely{least}."
+        least = "" if f.low is None else f"; at least {f.low:,} are needed ({f.percent})"
+        return (
+            f"The number of training items for {goal} is unknown: the curve seems to level off at {limit}, but that is not certain{least}."
+        )
     return f"About {f.n:,} training items reach {goal}{_interval(f)}{_distance(f)}."
 
 
@@ -129,7 +131,7 @@ def warn(f: CurveReading, settings: MeasureOptions) -> None:
 def _about_points(f: CurveReading) -> list[str]:
     said = []
     if f.exact:
-        said.append("the points lie exactly on a curve, or all seeds agree: how sure the answer is cannot be known, so it has no interval")
+        said.append("the points lie exactly on a curve, or all seeds agree, so no interval can be computed")
     elif f.design == "points" and f.weights == "test sizes":
         said.append(
             "one score at some size: the interval rests on how far points lie from the fit and on the noise of a test set that "
@@ -143,10 +145,12 @@ def _about_points(f: CurveReading) -> list[str]:
     elif f.design == "replicates":
         said.append(
             "nothing says which scores belong to one run: sizes that are nested and share a test set move together, which the "
-            "interval cannot see, so it may be too short; a seed column tells"
+            "interval cannot see, so it may be too short; a seed column would tell"
         )
     if not f.exact and 1 < f.scores_per_size < FEW_SEEDS:
-        said.append(f"{f.scores_per_size} scores at a size: the interval is wide because their spread is hardly known; 5 or more seeds pay")
+        said.append(
+            f"{f.scores_per_size} scores at a size: the interval is wide because their variation is poorly known; use 5 or more seeds"
+        )
     if f.ragged:
         said.append("some seeds lack some sizes: each size counts the seeds it has")
     return said
@@ -158,7 +162,7 @@ def _about_target(f: CurveReading) -> list[str]:
     if low is not None and low <= f.target <= high:
         said.append(
             f"the target {f.target:g} lies within the noise of what {f.largest:,} items reach already "
-            f"({low:.4g} to {high:.4g}): these points cannot tell whether more data are needed"
+            f"({low:.4g} to {high:.4g}): these points cannot show whether you need more data"
         )
     if f.n is None:
         if not f.out_of_reach:
@@ -232,7 +236,7 @@ def plan_train(
 
 def _hint(target: Any, higher_is_better: bool) -> str:
     percent = higher_is_better and isinstance(target, (int, float)) and 1 < target < 100
-    return f"write {target / 100:g}" if percent else "a perfect score is never reached, only neared"
+    return f"write {target / 100:g}" if percent else "the curve approaches a perfect score but never reaches it"
 
 
 @dataclass(frozen=True, slots=True, eq=False)

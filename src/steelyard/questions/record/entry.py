@@ -211,7 +211,7 @@ def refuse_unasked(before: Entry | None, update: bool, place: ReferenceLocation,
     what = f"a reference of {before.value:g}" if before.value is not None else "a threshold"
     raise UsageError(
         f"cannot record {model!r} on {place.task!r}",
-        got=f"{what} on record already ({place.shown}, line {before.line})",
+        got=f"{what} already recorded ({place.shown}, line {before.line})",
         need="update=True to replace it",
         hint='update=True, reason="why the new value is right"',
     )

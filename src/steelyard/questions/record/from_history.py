@@ -19,7 +19,7 @@ from steelyard.results.history import PastRun
 from steelyard.results.verdict import Recorded
 
 Where = str | os.PathLike[str] | None
-UNKEPT = "the record is not in the history of runs"
+UNKEPT = "the record was not stored in the history of runs"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -90,7 +90,7 @@ def refuse_other(seen: str, plain: Any, model: str) -> None:
     """Refuse to change an entry that is not the one that was looked at."""
     if seen != mark_of(plain):
         raise UsageError(
-            f"cannot change the reference of {model!r}", got="an entry that somebody has changed meanwhile", need="another look at it"
+            f"cannot change the reference of {model!r}", got="an entry that somebody has changed meanwhile", need="you to look at it again"
         )
 
 
@@ -104,8 +104,12 @@ def _place(run: PastRun, directory: Where, config: Where) -> tuple[ReferenceLoca
         hashed = kept is not None and kept.hashed
     for wrong, got, need in (
         (run.command == "record", "a record, not a run", "a run that was checked or made"),
-        ((run.tally or {}).get("stopped"), "a run that stopped by its answers", "a complete run: what stops by luck is lucky"),
-        (run.outcomes is None, "a run that was kept without its items", "the items, so that the next run can be paired"),
+        (
+            (run.tally or {}).get("stopped"),
+            "a run that stopped early on its own results",
+            "a complete run: runs that stop early on their own results are biased",
+        ),
+        (run.outcomes is None, "a run that was stored without its items", "the items, so that the next run can be paired"),
         (hashed, "a run that is kept by hashes of its ids", "its file: steelyard record FILE --update"),
     ):
         if wrong:

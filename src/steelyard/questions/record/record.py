@@ -68,7 +68,9 @@ def _found_as_before(file: TaskFile, entry: Entry, place: ReferenceLocation, bef
     """The entry that is there, if it is the one that was looked at when the question was asked."""
     there = entry_there(place, file, entry.model, entry.spec)
     if (None if there is None else there.to_plain()) != (None if before is None else before.to_plain()):
-        raise UsageError(f"cannot record {entry.model!r}", got="a reference that somebody else has just changed", need="another look at it")
+        raise UsageError(
+            f"cannot record {entry.model!r}", got="a reference that somebody else has just changed", need="you to look at it again"
+        )
     return there
 
 
@@ -159,7 +161,7 @@ def record(
     """
     columns = source_keywords(record, columns)
     if not sources:
-        raise UsageError("cannot record nothing", got="no source", need="at least one run")
+        raise UsageError("cannot record without a run", got="no source", need="at least one run")
     check_mapping("protocol", protocol)
     one_of("scale", scale, SCALES)
     one_of("ids", ids, ("kept", "hashed"))
@@ -205,9 +207,9 @@ def run_notes(sources: Sequence[Any], task: str) -> list[RunNotes]:
         if each.stopped_early:
             raise DataError(
                 "cannot record a run that stopped early",
-                got=f"{each.n:,} of {each.available:,} items, stopped by their answers",
-                need="a complete run: what stops by luck is lucky",
-                hint="run again to the end, without stopping early",
+                got=f"{each.n:,} of {each.available:,} items, stopped early on its own results",
+                need="a complete run: runs that stop early on their own results are biased",
+                hint="run it again on all items, without stopping early",
             )
         if each.protocol != notes[0].protocol:
             raise DataError(
@@ -297,8 +299,8 @@ def _require_ids(runs: Sequence[SystemItems]) -> None:
         if run.items.weight is not None or run.items.count is not None:
             raise DataError(
                 "cannot record the items",
-                got="weights, which no test item by item knows",
-                need="items that count alike, one row per item (and repeat)",
+                got="weights, which the item-by-item tests do not support",
+                need="items of equal weight, one row per item (and repeat)",
                 hint="leave the weights out; items=False records the weighted value alone",
             )
 
@@ -315,7 +317,7 @@ def _refuse_without_test(metric: Metric, *, repeated: bool) -> None:
     if not metric.comparable:
         raise UsageError(
             f"cannot record the items for {metric.name}",
-            got="a metric of ranks, which has no test item by item here",
+            got="a rank metric, which has no item-by-item test",
             need="the value alone",
             hint="items=False; the check then needs sigma=",
         )
@@ -332,7 +334,7 @@ def _estimate(sample: Sample, metric: Metric, settings: MeasureOptions) -> float
             hint=f"positive=LABEL names the class; metric='macro_{metric.name}' averages over them",
         )
     if rows[0].estimate is None:
-        why = own.warnings[0] if own.warnings else "the metric is not defined on these items"
+        why = own.warnings[0] if own.warnings else "the metric is undefined on these items"
         raise DataError("cannot record the run", got=f"no value of {metric.name} ({why})", need="one number")
     return float(rows[0].estimate)
 
@@ -354,11 +356,11 @@ def _warn(found: Measured, deterministic: bool, settings: MeasureOptions) -> Non
     runs = max(1, len(found.by_run))
     if runs < ENOUGH_RUNS and not deterministic:
         settings.warn(
-            f"{runs} run{'s' if runs > 1 else ''} on record: unless the model is deterministic (--deterministic), a lucky reference alarms "
-            f"for ever; {ENOUGH_RUNS} runs or more are pooled into a fairer one"
+            f"{runs} run{'s' if runs > 1 else ''} recorded: a single lucky run makes every later run look worse; "
+            f"record {ENOUGH_RUNS} or more runs to pool them, or say --deterministic if the model always gives the same answers"
         )
     if found.kept is None:
-        settings.warn("without its items the reference is a number alone: the next check is the weaker, unpaired one")
+        settings.warn("the reference is stored without its items, so later checks are unpaired and weaker")
         return
     lacking = [int((~run.present).sum()) for run in found.kept.runs if run.present is not None]
     if lacking:

@@ -56,7 +56,7 @@ def remove_reference(
     warnings = changed(place, without)
     (entry,) = taken
     if shared:
-        warnings += ("the item outcomes stay: another entry refers to them as well",)
+        warnings += ("the item outcomes were kept: another entry uses them too",)
     row = {**_row(place, entry), "items": entry.items, "items_removed": entry.items is not None and not _is_there(place, entry.items)}
     return _told("remove", place, [row], why, f"{_named(place, entry)}: removed.", warnings)
 
@@ -65,8 +65,8 @@ def remove_reference(
     RENAME,
     "a ReferenceChange",
     task="The task.",
-    old="The name it has.",
-    new="The name it gets.",
+    old="Its current name.",
+    new="Its new name.",
 )
 def rename_reference(task: str, old: str, new: str, *, reason: str, directory: Where = None, config: Where = None) -> ReferenceChange:
     """Give a model another name, in all its entries. Its history follows."""
@@ -82,7 +82,7 @@ def rename_reference(task: str, old: str, new: str, *, reason: str, directory: W
             raise UsageError(
                 f"cannot rename {old!r}",
                 got=f"no such model in {place.shown!r}",
-                need=f"a model that is on record{nearest_model(file, old)}",
+                need=f"a recorded model{nearest_model(file, old)}",
                 hint=f"steelyard references list {task}",
             )
         moved[:] = [entry for entry in file.entries if entry.model == old]

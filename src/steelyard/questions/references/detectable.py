@@ -58,7 +58,7 @@ def gate_of(entry: Entry, task: TaskDefaults) -> tuple[GuardRule | None, Detecta
         return None, Detectable(design=design, note=str(fault))
     if rule.threshold is not None:
         return rule, Detectable(
-            design=design, bare_score_threshold=rule.threshold, n=rule.num_samples, note="set by hand: it says nothing about chance"
+            design=design, bare_score_threshold=rule.threshold, n=rule.num_samples, note="set by hand, so it has no known error rate"
         )
     if entry.value is None:
         return rule, Detectable(design=design, note="the entry has no value")
@@ -78,9 +78,9 @@ def gate_of(entry: Entry, task: TaskDefaults) -> tuple[GuardRule | None, Detecta
 
 
 def _note(design: str, rule: GuardRule, *, unfailing: bool) -> str:
-    said = ["no bare score could fail it"] if unfailing else []
+    said = ["no bare score can fail it"] if unfailing else []
     if rule.sigma is None:
-        said.append("sigma is taken from the value itself, and from both scores when a run is checked")
+        said.append("sigma is computed from the value, and from both scores when a run is checked")
     if design == "paired":
         said.append(
             "a run with items is paired: its threshold depends on the items that change, and is in its verdict "

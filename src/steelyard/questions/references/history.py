@@ -35,7 +35,7 @@ def reference_history(
     file = load(place) if place.path.exists() or not path.exists() else None
     entries = file.entries if file is not None else ()
     told = followed(read_history(place))
-    warnings = [f"{shown_path(path)}: a line was cut short and nobody knows whose it was" for change in told if change.action == TORN]
+    warnings = [f"{shown_path(path)}: one line was cut short, so one change is unknown" for change in told if change.action == TORN]
     warnings += unfinished_note(place)
     wanted = None if spec is None else canonical_spec(spec)
     series = [
@@ -46,10 +46,12 @@ def reference_history(
     if model is not None and not series:
         known = sorted({change.model for change in told if change.model} | {entry.model for entry in entries})
         near = nearest_few(model, known)
+        recorded = f"{len(known)} {plural('model', len(known))} recorded"
+        meant = f"; did you mean {' or '.join(map(repr, near))}?" if near and model not in known else ""
         raise NoReferenceError(
-            f"cannot tell the history of {model!r} on {task!r}",
-            got=f"{len(known)} {plural('model', len(known))}, none of this name and spec",
-            need=f"a model that is or was on record; the nearest are {', '.join(map(repr, near))}" if near else "a model on record",
+            f"no history of {model!r}{' with this spec' if spec else ''} on {task!r} ({recorded}{meant})",
+            got=recorded,
+            need=f"a recorded model; the nearest are {', '.join(map(repr, near))}" if near else "a recorded model",
             hint=f"steelyard references history {task}",
         )
     warnings += [sentence for each in series if (sentence := edited(each))]
@@ -75,7 +77,9 @@ def unfinished_note(place: ReferenceLocation) -> list[str]:
         return []
     who = next((change.by for change in intent.changes() if change.by), None)
     by = f" by {who}" if who else ""
-    return [f"a change ({intent.action}{by}) is unfinished: its process was killed; the next command that writes finishes or undoes it"]
+    return [
+        f"a change ({intent.action}{by}) is unfinished because its process was killed; the next command that writes will finish or undo it"
+    ]
 
 
 def chronicles(changes: Iterable[Change], entries: Iterable[Entry]) -> list[dict[str, Any]]:
@@ -135,4 +139,4 @@ def edited(series: Mapping[str, Any]) -> str:
         return ""
     spec = ", ".join(f"{key}={value}" for key, value in series["spec"].items())
     about = f"{series['model']}{f' [{spec}]' if spec else ''}"
-    return f"{about}: the file says {current:g}, the history ends with {last:g}: changed by hand, without a line that says why"
+    return f"{about}: the file says {current:g}, the history ends with {last:g}: it was changed by hand, without a reason"

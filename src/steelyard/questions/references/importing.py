@@ -80,7 +80,7 @@ def _write(known: Mapping[str, Mapping[str, Any]], config: Where, out: Learned) 
         out.sentences.append(f"Task settings added to {shown}{' (new)' if new else ''}: {', '.join(names[:SHOWN])}{more}.")
     for task in dict.fromkeys(each[0] for each in made.kept):
         said = ", ".join(f"{key} = {there!r}, not {ours!r}" for name, key, there, ours in made.kept if name == task)
-        out.warnings.append(f"{shown} has a table [tasks.{task}] of its own, which counts: {said}")
+        out.warnings.append(f"{shown} already has a table [tasks.{task}], which takes precedence: {said}")
 
 
 def _open(entries: list[Entry], place: ReferenceLocation, dialect: str) -> list[str]:
@@ -256,10 +256,10 @@ def _number(entry: Entry) -> float | None:
 def _oddities(place: ReferenceLocation, merge: Merge, found: Imported) -> list[str]:
     if not merge.verbatim:
         lost = bool(merge.added or merge.replaced) and "#" in (found.verbatim.get(place.task) or "")
-        return [f"{place.shown}: entries were merged into a file that was there; the comments of the import stayed behind"] if lost else []
+        return [f"{place.shown}: entries were merged into an existing file; comments were not imported"] if lost else []
     groups = duplicates(merge.added)
     lines = "; ".join(f"{group[0].model}, lines {', '.join(str(entry.line) for entry in group)}" for group in groups[:SHOWN])
-    sentence = f"{place.shown}: entries that no spec can tell apart came along ({lines}); steelyard references lint has more"
+    sentence = f"{place.shown}: some imported entries have the same spec ({lines}); run steelyard references lint for details"
     return [sentence] if groups else []
 
 
@@ -288,6 +288,6 @@ def _twice(place: ReferenceLocation, entry: Entry, other: Entry) -> DataError:
 def _counted(rows: Sequence[dict[str, Any]], dialect: str) -> str:
     added, replaced, alike = (sum(row[key] for row in rows) for key in ("added", "replaced", "unchanged"))
     return (
-        f"{added:,} {plural('entry', added)} added, {replaced:,} replaced, {alike:,} there already, "
+        f"{added:,} {plural('entry', added)} added, {replaced:,} replaced, {alike:,} already there, "
         f"in {len(rows):,} {plural('task', len(rows))} ({dialect})."
     )

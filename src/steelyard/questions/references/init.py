@@ -20,49 +20,49 @@ NEXT = (
     "steelyard references lint",
 )
 TEMPLATE = """\
-# Where the references are, and what each task says of itself. The nearest steelyard.toml upward counts, alone.
-# An option of a command comes first, then the entry of a reference, then this file, then the default.
+# Where the references are, and the settings of each task. Only the nearest steelyard.toml, going up, is used.
+# Order of precedence: command-line option, entry of the reference, this file, default.
 
 directory = {directory}       # of the references, relative to this file
 
 # spec_keys = ["hardware"]       # spec keys of your own, beside dtype, quant_algo, kv_cache_quant_algo, spec_dec_algo,
-                                 # extra_acc_spec, mtp_enabled and max_draft_len: what justifies another accuracy
+                                 # extra_acc_spec, mtp_enabled and max_draft_len: they tell configurations apart
 # ids = "hashed"                 # how item ids are stored beside a reference: "kept" (the default) or "hashed"
 # history = "sqlite:///runs.db"  # where every check and record is kept: a file relative to this one, or postgresql://host/db
 
-[policy]                         # what `steelyard references lint` holds the references to
-# max_theta = 3.0                # refuse a reference that could not find a drop of this size (in its own scale)
+[policy]                         # what `steelyard references lint` requires
+# max_theta = 3.0                # refuse a reference that cannot detect a drop of this size (in its own scale)
 # require_provenance = true      # refuse an entry without recorded, by, commit and reason
 # stale_days = 180               # warn of references older than this
 
-# What a task says of all its entries; an entry may say otherwise. One table for each task.
+# Settings for all entries of a task; an entry can override them. One table per task.
 # [tasks.mmlu]
-# metric = "accuracy"            # what the value is
-# scale = "percent"              # of value, theta, margin, sigma and threshold: percent, fraction or raw
+# metric = "accuracy"            # the metric of the value
+# scale = "percent"              # scale of value, theta, margin, sigma and threshold: percent, fraction or raw
 # higher_is_better = true        # only for a metric that steelyard does not know
-# alpha = 0.05                   # false alarms: the share of healthy runs called worse
-# beta = 0.2                     # misses that the minimum detectable effect is reported for
-# sigma = 50                     # deviation of one item's score, for references that are a single number
+# alpha = 0.05                   # false-alarm rate: share of healthy runs called worse
+# beta = 0.2                     # miss rate (type II) assumed for the minimum detectable effect
+# sigma = 50                     # standard deviation of one item's score, for references that are a single number
 # num_samples = 4096             # items behind such a number
-# theta = 2.0                    # the drop that matters: a pass must rule it out
-# margin = 0.0                   # the drop that is tolerated
-# chance = 25.0                  # what guessing scores: lint refuses thresholds at or below it
+# theta = 2.0                    # smallest drop that matters; a pass has to rule it out
+# margin = 0.0                   # drop to tolerate
+# chance = 25.0                  # score of random guessing; lint refuses thresholds at or below it
 # tier = "critical"              # in a suite: critical, supporting or advisory
 # spec_keys = ["prompt"]         # spec keys of this task alone
-# protocol = {{ num_fewshot = 5 }} # how a run is made; must be what the reference says
+# protocol = {{ num_fewshot = 5 }} # how a run is made; has to match the reference
 """
 README = """\
 # References
 
-What the models scored when they were put on record, one file for each task, written by `steelyard record`:
+The recorded scores of the models, one file per task, written by `steelyard record`:
 
-- `TASK.yaml` has the values: model, spec, value, and where it came from. Made for people and diffs; commit it.
-- `TASK.items/` has what every item scored, so that the next run is compared item by item. Commit it too.
-- `TASK.history.jsonl` has a line for every change, with who and why. It is only ever added to.
+- `TASK.yaml` has the values: model, spec, value, and where it came from. Easy to read and diff; commit it.
+- `TASK.items/` has the outcome of every item, so later runs can be compared item by item. Commit it too.
+- `TASK.history.jsonl` has a line for every change, with who and why. Lines are only ever added.
 - `TASK.unfinished.json` is there only if a command was killed half-way. The next one that writes finishes or undoes its change.
 
-`steelyard references list` shows them, `steelyard references lint` says what is wrong with them, and
-`steelyard references history TASK MODEL` how they came about.
+`steelyard references list` shows them, `steelyard references lint` finds mistakes in them, and
+`steelyard references history TASK MODEL` shows who changed them, when and why.
 """
 ATTRIBUTES = "# Two branches that both add to a history: keep the lines of both.\n*.history.jsonl merge=union\n"
 
@@ -107,7 +107,7 @@ def init(directory: str | os.PathLike[str] = "references", *, where: str | os.Pa
         kept=tuple(kept),
         next=NEXT,
         conclusion=f"Ready: references go to {shown_path(folder)}.",
-        warnings=() if above is None else (f"{shown_path(above)} does not count here any more: the nearest file counts, alone",),
+        warnings=() if above is None else (f"{shown_path(above)} no longer applies here: only the nearest steelyard.toml is used",),
         signature=signature.write({"goal": "init"}),
     )
 
@@ -123,7 +123,7 @@ def _refuse_second(home: Path, config: Path) -> None:
             "cannot start",
             got=f"a configuration in {shown_path(there)!r} already",
             need="a directory without one",
-            hint="it is left as it is; steelyard record RUN --task TASK --model MODEL goes on from there",
+            hint="it was not changed; continue with steelyard record RUN --task TASK --model MODEL",
         )
 
 

@@ -50,7 +50,7 @@ def check_history(desk: LintedFile) -> None:
         entry = entries.get((series["model"], canonical_spec(series["spec"])))
         if entry is not None:
             if edited(series):
-                sentence = f"{series['on_file']:g}, but the history ends with {series['last']:g}: changed by hand, and nobody said why"
+                sentence = f"{series['on_file']:g}, but the history ends with {series['last']:g}: it was changed by hand, without a reason"
                 desk.say("warning", "edited", sentence, entry)
             _ratchet(desk, entry, series)
 
@@ -72,7 +72,12 @@ def _ratchet(desk: LintedFile, entry: Entry, series: Mapping[str, Any]) -> None:
     said = f"moved {'down' if last < first else 'up'} {same} times in a row, {first:g} to {last:g}, together {total:+.4g}"
     if beyond:
         said += f", more than the {gate.finds:.4g} that one check would find"
-    desk.say(level, "ratchet", f"{said}: {'every loss became the new normal' if worse else 'every lucky run became the bar'}", entry)
+    desk.say(
+        level,
+        "ratchet",
+        f"{said}: {'each loss was accepted as the new reference' if worse else 'each lucky run became the new reference'}",
+        entry,
+    )
 
 
 def one_way(values: Sequence[float]) -> int:
@@ -111,7 +116,7 @@ def _outcomes(desk: LintedFile, entry: Entry, raw: str) -> None:
     if entry.num_samples is not None and entry.num_samples != kept.n:
         desk.say("error", "items", f"num_samples {entry.num_samples:,}, but outcomes of {kept.n:,} items", entry)
     if entry.items_hash is not None and entry.items_hash != kept.items_hash:
-        desk.say("error", "items", "the items_hash is not that of the items in its file: they are other items", entry)
+        desk.say("error", "items", "the items_hash does not match the items in its file: they are different items", entry)
     if entry.runs is not None and entry.runs != len(kept.runs):
         desk.say("error", "items", f"runs {entry.runs}, but outcomes of {len(kept.runs)}", entry)
     _value(desk, entry, raw, kept)
@@ -131,7 +136,7 @@ def _value(desk: LintedFile, entry: Entry, raw: str, kept: Any) -> None:
     if best:
         which = "the highest" if max(by_run) in (by_run[i - 1] for i in best) else "the lowest" if best[0] == _lowest(by_run) else "one"
         what = f"{entry.value_key} {raw} is {which} of {len(by_run)} runs, not their mean {unit * pooled:.6g}"
-        desk.say("warning", "one-of-runs", f"{what}: the reference is luck", entry)
+        desk.say("warning", "one-of-runs", f"{what}: the reference depends on luck", entry)
     else:
         desk.say("error", "value", f"{entry.value_key} {raw}, but its items give {unit * pooled:.6g}: changed by hand", entry)
 
@@ -167,7 +172,7 @@ def _orphans(desk: LintedFile) -> None:
     used, readable = set(), True
     for path in sorted(folder.glob("*.outcomes")):
         if path.name not in named:
-            desk.say("warning", "orphan", "item outcomes that no entry refers to", file=shown_path(path))
+            desk.say("warning", "orphan", "item outcomes that no entry uses", file=shown_path(path))
         header: dict[str, Any] | None = None
         with contextlib.suppress(OSError, ValueError):
             header = outcomes_header(path.read_bytes())
@@ -175,7 +180,7 @@ def _orphans(desk: LintedFile) -> None:
         used.add(f"{str((header or {}).get('items', ''))[:12]}.items")
     for path in sorted(folder.glob("*.items")) if readable else ():
         if path.name not in used:
-            desk.say("warning", "orphan", "items that no outcomes refer to", file=shown_path(path))
+            desk.say("warning", "orphan", "items that no outcomes use", file=shown_path(path))
 
 
 KINDS = {"bool": "true or false", "int": "a number", "float": "a number", "null": "nothing", "timestamp": "a date", "str": "a text"}
@@ -255,12 +260,12 @@ def _spelling(desk: LintedFile) -> None:
     """Texts that differ in their case alone: two references, and one of them is never met."""
     for first, other in _pairs(desk.file.entries, lambda entry: canonical_spec(entry.spec).casefold()):
         if canonical_spec(first.spec) != canonical_spec(other.spec):
-            desk.say("warning", "spelling", f"the spec differs from that of line {first.line} in upper and lower case alone", other)
+            desk.say("warning", "spelling", f"the spec differs from that of line {first.line} only in upper and lower case", other)
     names: dict[str, str] = {}
     for entry in desk.file.entries:
         known = names.setdefault(entry.model.casefold(), entry.model)
         if known != entry.model:
-            desk.say("warning", "spelling", f"the model differs from {known!r} in upper and lower case alone", entry)
+            desk.say("warning", "spelling", f"the model differs from {known!r} only in upper and lower case", entry)
             names[entry.model.casefold()] = entry.model
 
 
@@ -359,7 +364,7 @@ def _strangers(where: Path, names: list[str]) -> list[Finding]:
         if path.suffix == ".yml":
             out.append(Finding(level="warning", code="name", file=shown, sentence="references end in .yaml: this file is never read"))
         elif path.suffix == ".yaml" and not is_task(path.stem):
-            out.append(Finding(level="warning", code="name", file=shown, sentence="no task can have this name: this file is never read"))
+            out.append(Finding(level="warning", code="name", file=shown, sentence="this is not a valid task name: the file is never read"))
         elif ending == ".unfinished.json" and path.name.removesuffix(ending) not in names:
             sentence = "a first record was killed before it was made: the next record of this task removes what it left"
             out.append(Finding(level="warning", code="unfinished", file=shown, sentence=sentence))

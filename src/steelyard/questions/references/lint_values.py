@@ -59,7 +59,7 @@ def check_values(desk: LintedFile) -> None:
                 _counts(desk, entry, raw)
             if rule is None:
                 if not _floor(desk, entry, metric):
-                    desk.say("error", "rule", f"no rule can be made of it: {gate.note}", entry)
+                    desk.say("error", "rule", f"no threshold can be computed: {gate.note}", entry)
             elif not outside:
                 _gate(desk, entry, rule, gate, metric)
             if rule is not None and gate.bare_score_threshold is None:
@@ -127,9 +127,11 @@ def _placeholder(desk: LintedFile, entry: Entry, raw: str) -> bool:
     if entry.value != 0 or entry.threshold is not None:
         return False
     if _better_higher(desk, entry):
-        desk.say("error", "placeholder", f"{entry.value_key} {raw or 0}: nothing can fall below it, so nothing is guarded", entry)
+        desk.say("error", "placeholder", f"{entry.value_key} {raw or 0}: no run can score lower, so this guards nothing", entry)
     else:
-        desk.say("warning", "placeholder", f"{entry.value_key} {raw or 0}: measured, or not filled in? Nothing can be better", entry)
+        desk.say(
+            "warning", "placeholder", f"{entry.value_key} {raw or 0}: was it measured, or just not filled in? No run can be better", entry
+        )
     return True
 
 
@@ -203,8 +205,8 @@ def _counts(desk: LintedFile, entry: Entry, raw: str) -> None:
         return
     (k, low), (more, high) = near[0]
     nearest = f"{k:,}/{answers:,} = {low:.6g} and {more:,}/{answers:,} = {high:.6g} are the nearest"
-    what = f"{entry.value_key} {raw or entry.value} is no k of {answers:,}: {nearest}"
-    desk.say("warning", "not-k-of-n", f"{what}; it was rounded, averaged over runs, guessed, or n is another", entry)
+    what = f"{entry.value_key} {raw or entry.value}{'%' if units[0] == 100.0 else ''} is not a multiple of 1/{answers:,}: {nearest}"
+    desk.say("warning", "not-k-of-n", f"{what}; it was rounded, averaged over runs or guessed, or n is wrong", entry)
 
 
 def nearest_counts(value: float, unit: float, n: int) -> tuple[tuple[int, float], tuple[int, float]]:
@@ -270,7 +272,9 @@ def _runs(desk: LintedFile, entry: Entry) -> None:
         return
     if entry.runs < ENOUGH_RUNS:
         runs = f"{entry.runs} {'run' if entry.runs == 1 else 'runs'} on record"
-        desk.say("warning", "few-runs", f"{runs}, and not said to be deterministic: a lucky reference alarms for ever", entry)
+        desk.say(
+            "warning", "few-runs", f"{runs} and not marked as deterministic: a single lucky run makes every later run look worse", entry
+        )
 
 
 def _age(desk: LintedFile, entry: Entry) -> None:
@@ -279,13 +283,13 @@ def _age(desk: LintedFile, entry: Entry) -> None:
     try:
         when = datetime.fromisoformat(entry.recorded).date()
     except ValueError:
-        desk.say("warning", "recorded", f"recorded {entry.recorded!r} is no date", entry)
+        desk.say("warning", "recorded", f"recorded {entry.recorded!r} is not a date", entry)
         return
     days = (desk.today - when).days
     if desk.policy.stale_days is not None and days > desk.policy.stale_days:
         desk.say("warning", "stale", f"recorded {days:,} days ago; the policy's stale_days is {desk.policy.stale_days:,}", entry)
     elif days < -1:  # a day of grace: the date of another time zone
-        desk.say("warning", "recorded", f"recorded on {when}, which is still to come", entry)
+        desk.say("warning", "recorded", f"recorded on {when}, which is in the future", entry)
 
 
 def _provenance(desk: LintedFile) -> None:
@@ -293,7 +297,7 @@ def _provenance(desk: LintedFile) -> None:
     bare = [(entry, missing) for entry in desk.file.entries if (missing := [name for name in PROVENANCE if getattr(entry, name) is None])]
     if desk.policy.require_provenance:
         for entry, missing in bare:
-            desk.say("error", "provenance", f"nothing said of {', '.join(missing)}, which the policy requires", entry)
+            desk.say("error", "provenance", f"{', '.join(missing)} missing, which the policy requires", entry)
     elif bare:
         names = [name for name in PROVENANCE if any(name in missing for _, missing in bare)]
         desk.say("note", "provenance", f"{_some([entry for entry, _ in bare])}: nothing said of {', '.join(names)}")

@@ -211,10 +211,11 @@ def _in_line(place: ReferenceLocation, file: TaskFile, model: str, line: int) ->
     entry = next((each for each in file.entries if each.line == line and each.model == model), None)
     if entry is None:
         lines = [str(each.line) for each in file.entries if each.model == model]
+        began = f"its entries begin on lines {', '.join(lines[:20])}" if lines else "the model has no entries"
         raise NoReferenceError(
-            f"cannot find an entry of {model!r} in line {line} of {place.shown!r}",
-            got=f"its entries begin in lines {', '.join(lines[:20])}" if lines else "no entry of this model",
-            need="the line in which an entry begins",
+            f"no entry of {model!r} begins on line {line} of {place.shown!r} ({began})",
+            got=began,
+            need="the line where an entry begins",
             hint=f"steelyard references list {place.task}",
         )
     return entry
