@@ -495,6 +495,6 @@ def test_nothing_else_in_the_room_loads_numpy() -> None:
     import subprocess
     import sys
 
-    rooms = "from steelyard import atomic, locking; from steelyard.reference import changes, names"
+    rooms = "from steelyard import atomic, locking; from steelyard.reference import changes, names, outcome_text"
     code = f"import sys; {rooms}; print('numpy' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout == "False\n"

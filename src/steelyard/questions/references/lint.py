@@ -161,7 +161,7 @@ def _estimates(kept: Any, metric: Metric) -> tuple[float, list[float]]:
 
 
 def _orphans(desk: LintedFile) -> None:
-    from steelyard.reference.outcomes import outcomes_header
+    from steelyard.reference.outcome_text import outcomes_header
 
     try:
         folder = items_directory(desk.place.directory, desk.place.task)

@@ -1,0 +1,204 @@
+"""The two files of item outcomes as text: items by key, and blocks of bits, numbers and codes whose lines differ one by one.
+
+    steelyard-items 1 text 3              steelyard-outcomes 1
+    q1 <tab> 6b86b273ff34fce1 <tab> -     {"columns": {"score": "bit"}, "items": ..., "n": 3, "runs": 1, "sha256": ...}
+    q2 <tab> ...                          # run 1 score
+                                          a0
+
+Lists and bytes in, text out, and back. A line holds a fixed number of items, so one outcome that changes is one line
+of a diff (and the checksum). Whatever is not exactly as it would have been written is damage.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterator, Sequence
+from itertools import pairwise
+from typing import Any
+
+ITEMS, OUTCOMES = "steelyard-items 1", "steelyard-outcomes 1"
+PER_LINE = {"bit": 256, "float": 8, "code": 64}
+ABSENT = "-"
+
+
+class Damaged(ValueError):
+    """What is wrong with a text, for the message that names the file."""
+
+
+def field_text(text: str | None) -> str:
+    """A text as one field of a line: as it is where it can be seen as it is, else as JSON; `-` for None.
+
+    >>> [field_text(t) for t in ("q 1", "a\\tb", "-", "", None)]
+    ['q 1', '"a\\\\tb"', '"-"', '""', '-']
+    """
+    if text is None:
+        return ABSENT
+    if text and text != ABSENT and text[0] != '"' and text.isprintable():
+        return text
+    return json.dumps(text)
+
+
+def field_of(written: str) -> str | None:
+    """The text of a field."""
+    if written == ABSENT:
+        return None
+    if not written:
+        raise Damaged("a field with nothing in it")
+    if not written.startswith('"'):
+        return written
+    try:
+        text = json.loads(written)
+    except ValueError:
+        raise Damaged(f"a field that cannot be read, {written[:40]!r}") from None
+    if not isinstance(text, str):
+        raise Damaged(f"a field that is no text, {written[:40]!r}")
+    return text
+
+
+# ---- items ---------------------------------------------------------------------------------------------------------
+
+
+def items_text(keys: Sequence[str], content: Sequence[str | None], group: Sequence[str | None], *, hashed: bool) -> bytes:
+    """The file of items: one line per key."""
+    lines = [f"{ITEMS} {'sha256' if hashed else 'text'} {len(keys)}"]
+    lines += map("\t".join, zip(map(field_text, keys), map(field_text, content), map(field_text, group), strict=True))
+    return ("\n".join(lines) + "\n").encode()
+
+
+def items_of(data: bytes) -> tuple[tuple[str, ...], tuple[str | None, ...], tuple[str | None, ...], bool]:
+    """keys, content, group and whether the keys are hashes."""
+    head, *lines = _lines(data)
+    version, _, rest = head.rpartition(" ")
+    version, _, kind = version.rpartition(" ")
+    if version != ITEMS or kind not in ("text", "sha256"):
+        raise Damaged(f"the first line {head[:60]!r}, which this version cannot read (it reads {ITEMS!r})")
+    if rest != str(len(lines)):
+        raise Damaged(f"{len(lines)} items where the first line says {rest[:20]}")
+    for number, line in enumerate(lines, 2):
+        if line.count("\t") != 2:
+            raise Damaged(f"{line.count(chr(9)) + 1} fields instead of 3 in line {number}")
+    flat = "\t".join(lines).split("\t")  # one split for all: there may be a hundred thousand lines
+    keys, content, group = (_fields(flat[at::3]) for at in range(3))
+    if None in keys or any(a >= b for a, b in pairwise(keys)):
+        raise Damaged("keys that are missing, repeated or out of order")
+    return keys, content, group, kind == "sha256"
+
+
+def _fields(column: list[str]) -> tuple[Any, ...]:
+    """The texts of a column of fields. Almost all are as they are; of those that are not, each is read once."""
+    strange = {written: field_of(written) for written in set(column) if not written or written[0] in '"-'}
+    return tuple([strange.get(written, written) for written in column] if strange else column)
+
+
+def _lines(data: bytes) -> list[str]:
+    """The lines, each with its end."""
+    if b"\r" in data:
+        raise Damaged("carriage returns: something changed the line ends ('*.items -text' and '*.outcomes -text' in .gitattributes)")
+    try:
+        lines = data.decode().split("\n")
+    except UnicodeDecodeError:
+        raise Damaged("bytes that are not UTF-8") from None
+    if lines.pop():
+        raise Damaged("a last line without its end: the file was cut short")
+    if len(lines) < 2:
+        raise Damaged("nothing after the first line")
+    return lines
+
+
+# ---- outcomes ------------------------------------------------------------------------------------------------------
+
+
+def outcomes_text(header: dict[str, Any], blocks: Sequence[tuple[str, list[str]]]) -> bytes:
+    """The file of outcomes: a first line, the header with a checksum over all the rest, the blocks under their headings."""
+    payload = "".join(f"# {heading}\n" + "".join(f"{line}\n" for line in lines) for heading, lines in blocks)
+    sealed = {**header, "sha256": _seal(header, payload)}
+    return f"{OUTCOMES}\n{_json(sealed)}\n{payload}".encode()
+
+
+def outcomes_header(data: bytes) -> dict[str, Any]:
+    """The header alone, its checksum taken on trust: enough to see which file of items is meant."""
+    first, _, rest = data.partition(b"\n")
+    if first != OUTCOMES.encode():
+        raise Damaged(f"the first line {first[:60]!r}, which this version cannot read (it reads {OUTCOMES!r})")
+    try:
+        header = json.loads(rest.partition(b"\n")[0])
+    except (ValueError, RecursionError):
+        header = None
+    if not isinstance(header, dict):
+        raise Damaged("a second line that is no JSON")
+    return header
+
+
+def outcomes_of_text(data: bytes) -> tuple[dict[str, Any], Iterator[str]]:
+    """The header and the lines after it, the checksum verified."""
+    if data.partition(b"\n")[0] != OUTCOMES.encode():
+        outcomes_header(data)  # says which version it is, whatever follows
+    lines = _lines(data)
+    header = outcomes_header(data)
+    seal = header.pop("sha256", None)
+    if seal != _seal(header, "".join(f"{line}\n" for line in lines[2:])):
+        raise Damaged("a checksum that does not agree: the file was edited or cut short")
+    return header, iter(lines[2:])
+
+
+def _seal(header: dict[str, Any], payload: str) -> str:
+    return hashlib.sha256(f"{_json(header)}\n{payload}".encode()).hexdigest()
+
+
+def _json(header: dict[str, Any]) -> str:
+    return json.dumps(header, sort_keys=True, separators=(",", ":"))
+
+
+# ---- blocks --------------------------------------------------------------------------------------------------------
+
+
+def bits_text(packed: bytes) -> list[str]:
+    """Packed bits, the first item in the highest bit, as lines of hexadecimal."""
+    size = PER_LINE["bit"] // 8
+    return [packed[at : at + size].hex() for at in range(0, len(packed), size)]
+
+
+def values_text(values: Sequence[str], kind: str) -> list[str]:
+    """Values that are text already, as lines."""
+    size = PER_LINE[kind]
+    return [" ".join(values[at : at + size]) for at in range(0, len(values), size)]
+
+
+def take_heading(lines: Iterator[str], heading: str) -> None:
+    """The next line must be this heading."""
+    found = next(lines, "nothing")
+    if found != f"# {heading}":
+        raise Damaged(f"{found[:40]!r} where the block {heading!r} should begin")
+
+
+def take_bits(lines: Iterator[str], n: int) -> bytes:
+    """The packed bits of n items."""
+    text = "".join(_next(lines) for _ in range(-(-n // PER_LINE["bit"])))
+    try:
+        packed = bytes.fromhex(text)
+    except ValueError:
+        raise Damaged("bits that are not hexadecimal") from None
+    if len(packed) != -(-n // 8) or (n % 8 and packed[-1] & (0xFF >> n % 8)):
+        raise Damaged(f"bits of another number of items than {n}")
+    return packed
+
+
+def take_values(lines: Iterator[str], n: int, kind: str) -> list[str]:
+    """The values of n items, as text."""
+    values = " ".join(_next(lines) for _ in range(-(-n // PER_LINE[kind]))).split(" ")
+    if len(values) != n:
+        raise Damaged(f"{len(values)} values of {n} items")
+    return values
+
+
+def take_lines(lines: Iterator[str], many: int) -> list[str]:
+    """So many lines as they are."""
+    return [_next(lines) for _ in range(many)]
+
+
+def _next(lines: Iterator[str]) -> str:
+    line = next(lines, None)
+    if line is None:
+        raise Damaged("fewer lines than the header says")
+    return line
