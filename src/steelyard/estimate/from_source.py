@@ -184,7 +184,7 @@ def measure_source(
     facts: dict[str, object]
     if (counts := _counted(source, metrics, settings)) is not None:
         if not asked:
-            refuse_fractions(counts.labels[i] for i in set(counts.truth))
+            refuse_fractions(counts.labels[i] for i in sorted(set(counts.truth)))
             metrics, said = of_singletons(counts, metrics, settings)
             hints = (*hints, *said)
         n, table, facts = counts.n, counts, {"n": counts.n, "design": "items"}
