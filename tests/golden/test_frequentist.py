@@ -56,7 +56,7 @@ def wald_without_width(i: Inputs) -> list[float]:
     assert m.interval is not None
     instead, one = share("wilson")(i), list(wald(i["n"] - 1 if i["x"] else 1, i["n"]))
     assert ends(m) == ([max(instead[0], one[0]), 1.0] if i["x"] else [0.0, min(instead[1], one[1])])
-    assert any("no width" in sentence for sentence in m.warnings)
+    assert any("zero width" in sentence for sentence in m.warnings)
     return list(wald(i["x"], i["n"]))
 
 

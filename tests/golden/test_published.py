@@ -39,7 +39,7 @@ def wald_without_width(i: Inputs) -> list[float]:
     """Newcombe's example of what is wrong with Wald: [0, 0] after 0 of 20. The formula says so, the public answer has a width."""
     m = sy.measure(sy.Counts.of(i["x"], i["n"]), interval="wald")
     assert ends(m) == [0.0, wald(1, i["n"])[1]]  # its own end at one mistake, because Wilson's lies beyond that
-    assert any("no width" in sentence for sentence in m.warnings)
+    assert any("zero width" in sentence for sentence in m.warnings)
     return list(wald(i["x"], i["n"]))
 
 
