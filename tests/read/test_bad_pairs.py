@@ -155,7 +155,7 @@ def test_33_rows_without_ids_pair_by_place_only_if_all_truths_agree(bench: Bench
     bare = [[{key: row[key] for key in ("truth", "prediction")} for row in run(20, wrong)] for wrong in (3, 4)]
     found = bench.answers(bench.runs(bare[0], bare[1], kind))
     assert found["n"] == 20
-    assert any("order" in said for said in found["warnings"]), found["warnings"]
+    assert any("position" in said for said in found["warnings"]), found["warnings"]
     bench.refuses(bench.runs(bare[0], bare[1][:-1], kind), says=("20 and 19 rows without ids", "--id"))
     bench.refuses(bench.runs(bare[0], bare[1][1:] + bare[1][:1], kind), says=("different truths", "different data"))
     bench.refuses(bench.runs(run(20), bare[1], kind), says=("ids in one run only", "--id"))

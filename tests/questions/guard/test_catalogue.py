@@ -116,7 +116,7 @@ def true_reason(metric: str, design: str) -> str | None:
         return "a run without ids"
     if metric == "auc" and "repeats" in DESIGNS[design]:
         return "several probabilities per item"
-    return "no test item by item" if parse(metric).family == "ranking" and metric != "auc" else None
+    return "no item-by-item test" if parse(metric).family == "ranking" and metric != "auc" else None
 
 
 @pytest.mark.parametrize(("maker", "design"), KINDS, ids=lambda x: x)
