@@ -12,8 +12,7 @@ from click.testing import CliRunner
 
 import steelyard as sy
 from cases import every
-from steelyard.cli.command import command, in_flags
-from steelyard.cli.options import flags, given
+from steelyard.cli.command import command, flags, given, in_flags
 from steelyard.declared.run import OF_MODELS
 from steelyard.options import SOURCE_KEYWORDS, Option, documented, refuse_unknown
 

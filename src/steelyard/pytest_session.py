@@ -372,11 +372,11 @@ def _log_words(options: Mapping[str, Any]) -> list[str]:
     """What was chosen inside a log, as the command takes it."""
     words: list[str] = []
     for one in (*LOG_CHOICES, *(column for column in COLUMNS if column.name == "score")):
-        value = options.get(one.name)
+        value, flag = options.get(one.name), f"--{one.name.replace('_', '-')}"
         if isinstance(value, str):
-            words += [one.main_flag, shlex.quote(value)]
+            words += [flag, shlex.quote(value)]
         elif value is True:
-            words.append(one.main_flag)
+            words.append(flag)
     return words
 
 

@@ -295,7 +295,7 @@ def test_several_outputs_have_no_one_format(ask: Asked) -> None:
 @pytest.mark.parametrize("path", [("measure",), ("compare",), ("record",), ("check",)])
 def test_every_command_that_reads_a_log_chooses_in_it_by_the_same_flags(path: tuple[str, ...]) -> None:
     known = {flag for param in ALL[path].params for flag in param.opts}
-    assert {option.main_flag for option in LOG_CHOICES} <= known
+    assert {f"--{option.name.replace('_', '-')}" for option in LOG_CHOICES} <= known
     assert "--score" in known
 
 

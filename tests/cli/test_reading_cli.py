@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from steelyard.cli import options
+from steelyard.cli import command as options
 from steelyard.cli.main import main
 from steelyard.read.engines import memory as allowance
 

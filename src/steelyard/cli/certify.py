@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from steelyard.atomic import write_text
-from steelyard.cli.command import command
-from steelyard.cli.options import BY_ENDING, _width, answer, common, flags
+from steelyard.cli.command import BY_ENDING, _width, answer, command, common, flags
 from steelyard.declared.certify import OPTIONS
 
 if TYPE_CHECKING:

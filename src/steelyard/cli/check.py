@@ -8,17 +8,19 @@ from typing import Any
 
 import click
 
-from steelyard.cli.command import INPUT, command, refuse_given
-from steelyard.cli.history import keep_in_history
-from steelyard.cli.options import (
+from steelyard.cli.command import (
     CHECK_FORMATS,
+    INPUT,
     answer,
+    command,
     common_with,
     flags,
     pairs_given,
+    refuse_given,
     run_source_given,
     seed_of,
 )
+from steelyard.cli.history import keep_in_history
 from steelyard.declared.check import OPTIONS
 from steelyard.errors import UsageError
 

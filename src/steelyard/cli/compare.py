@@ -7,13 +7,15 @@ from typing import Any
 
 import click
 
-from steelyard.cli.command import INPUT, command, refuse_given
-from steelyard.cli.options import (
+from steelyard.cli.command import (
+    INPUT,
     answer,
+    command,
     common,
     flags,
     fraction,
     memory_given,
+    refuse_given,
     seed_of,
     source_given,
     split,

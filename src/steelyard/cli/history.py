@@ -7,8 +7,7 @@ from typing import Any
 
 import click
 
-from steelyard.cli.command import command
-from steelyard.cli.options import answer, common, flags, pairs_given
+from steelyard.cli.command import answer, command, common, flags, pairs_given
 from steelyard.declared.history import OPTIONS
 from steelyard.errors import SteelyardError, UsageError
 

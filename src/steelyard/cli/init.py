@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from steelyard.cli.command import command
-from steelyard.cli.options import answer, common, flags
+from steelyard.cli.command import answer, command, common, flags
 from steelyard.declared.init import OPTIONS
 
 

@@ -11,8 +11,7 @@ from typing import Any
 
 import click
 
-from steelyard.cli.command import INPUT, command
-from steelyard.cli.options import answer, common, flags, seed_of, split
+from steelyard.cli.command import INPUT, answer, command, common, flags, seed_of, split
 from steelyard.declared.learners import OPTIONS
 from steelyard.errors import AmbiguityError, DataError, UsageError
 

@@ -9,12 +9,11 @@ from __future__ import annotations
 import contextlib
 import os
 import sys
-from importlib import import_module
 from typing import NoReturn
 
 import click
 
-from steelyard.cli.command import Group
+from steelyard.cli.command import LazyGroup
 from steelyard.errors import SteelyardError
 from steelyard.redaction import redact
 from steelyard.version import __version__
@@ -42,27 +41,7 @@ LAST = 10.0  # seconds after SIGTERM
 ISSUE_HINT = "this is a bug in steelyard, not in your data; run again with --debug for the traceback"
 
 
-class LazyGroup(Group):
-    """A group that imports a command's module only when the command is used."""
-
-    def list_commands(self, ctx: click.Context) -> list[str]:
-        return list(COMMANDS)
-
-    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        if cmd_name not in COMMANDS:
-            return None
-        command = getattr(import_module(f"steelyard.cli.{cmd_name}"), cmd_name)
-        return command if isinstance(command, click.Command) else None
-
-    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        with formatter.section("Commands"):  # from the table above: help must not import every command
-            formatter.write_dl(list(COMMANDS.items()))
-
-
-@click.group(cls=LazyGroup, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
-@click.version_option(__version__, prog_name="steelyard", message="%(prog)s %(version)s")
-def steelyard() -> None:
-    """Measures and compares models, plans how much data you need, and catches regressions: always with how sure we are.
+HELP = """Measures and compares models, plans how much data you need, and catches regressions: always with how sure we are.
 
     \b
     Examples:
@@ -76,6 +55,15 @@ def steelyard() -> None:
       steelyard report result.json -o report.html
       steelyard run gsm8k.toml --model openai:llama --base-url http://127.0.0.1:8000/v1
     """
+steelyard = LazyGroup(
+    "steelyard",
+    help=HELP,
+    sentences=COMMANDS,
+    prefix="steelyard.cli.",
+    title="Commands",
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
+)
+click.version_option(__version__, prog_name="steelyard", message="%(prog)s %(version)s")(steelyard)
 
 
 def main(argv: list[str] | None = None) -> NoReturn:

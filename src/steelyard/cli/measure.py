@@ -8,11 +8,12 @@ from typing import Any
 import click
 
 from steelyard.atomic import write_text
-from steelyard.cli.command import INPUT, command
-from steelyard.cli.options import (
+from steelyard.cli.command import (
+    INPUT,
     MEASURE_FORMATS,
     RECORD_FORMAT,
     answer,
+    command,
     common_with,
     flags,
     fraction,

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from importlib import import_module
-
 import click
 
-from steelyard.cli.command import Group
+from steelyard.cli.command import LazyGroup
 
 QUESTIONS = {
     "detect": "how many items does it take to detect a drop?",
@@ -16,24 +14,7 @@ QUESTIONS = {
 }
 
 
-class LazyPlans(Group):
-    """A group that imports a question's module only when it is asked."""
-
-    def list_commands(self, ctx: click.Context) -> list[str]:
-        return list(QUESTIONS)
-
-    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        if cmd_name not in QUESTIONS:
-            return None
-        command = getattr(import_module(f"steelyard.cli.plan_{cmd_name}"), cmd_name)
-        return command if isinstance(command, click.Command) else None
-
-    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        with formatter.section("Questions"):
-            formatter.write_dl(list(QUESTIONS.items()))
-
-
-@click.group(cls=LazyPlans, short_help="how much data do we need?")
+@click.group(cls=LazyGroup, sentences=QUESTIONS, prefix="steelyard.cli.plan_", title="Questions", short_help="how much data do we need?")
 def plan() -> None:
     """How much data do we need?
 

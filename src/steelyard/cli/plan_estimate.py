@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from steelyard.cli.command import command
-from steelyard.cli.options import PLAN_FORMATS, answer, common_with, flags, fraction, given
+from steelyard.cli.command import PLAN_FORMATS, answer, command, common_with, flags, fraction, given
 from steelyard.declared.plan_estimate import OPTIONS
 from steelyard.errors import UsageError
 from steelyard.options import LOG_CHOICES

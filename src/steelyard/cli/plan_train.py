@@ -6,8 +6,7 @@ from typing import Any
 
 import click
 
-from steelyard.cli.command import INPUT, command
-from steelyard.cli.options import PLAN_FORMATS, answer, common_with, flags, seed_of, split
+from steelyard.cli.command import INPUT, PLAN_FORMATS, answer, command, common_with, flags, seed_of, split
 from steelyard.declared.plan_train import OPTIONS
 from steelyard.errors import UsageError
 

@@ -6,9 +6,8 @@ from typing import Any
 
 import click
 
-from steelyard.cli.command import INPUT, command
+from steelyard.cli.command import INPUT, command, common, flags, told_while_reading
 from steelyard.cli.compare import about_items, write_answer
-from steelyard.cli.options import common, flags, told_while_reading
 from steelyard.declared.rank import OPTIONS
 
 

@@ -6,9 +6,8 @@ from typing import Any
 
 import click
 
-from steelyard.cli.command import INPUT, command
+from steelyard.cli.command import INPUT, answer, command, common, flags, pairs_given, run_source_given
 from steelyard.cli.history import keep_in_history
-from steelyard.cli.options import answer, common, flags, pairs_given, run_source_given
 from steelyard.declared.record import OPTIONS
 
 

@@ -6,8 +6,7 @@ from typing import Any
 
 import click
 
-from steelyard.cli.command import Group
-from steelyard.cli.options import answer, common, flags, pairs_given
+from steelyard.cli.command import Group, answer, common, flags, pairs_given
 from steelyard.declared.references import APPROVE, HISTORY, IMPORT, LINT, LIST, REMOVE, RENAME, SHOW
 
 

@@ -9,8 +9,7 @@ from typing import Any
 import click
 
 from steelyard.atomic import write_text
-from steelyard.cli.command import command
-from steelyard.cli.options import flags, pairs_given
+from steelyard.cli.command import command, flags, pairs_given
 from steelyard.declared.report import OPTIONS
 from steelyard.errors import UsageError
 from steelyard.render.safe import terminal

@@ -6,9 +6,8 @@ from typing import Any
 
 import click
 
-from steelyard.cli.command import INPUT, command, refuse_given
+from steelyard.cli.command import CHECK_FORMATS, INPUT, answer, command, common_with, flags, pairs_given, refuse_given
 from steelyard.cli.history import keep_in_history
-from steelyard.cli.options import CHECK_FORMATS, answer, common_with, flags, pairs_given
 from steelyard.declared.run import OPTIONS
 from steelyard.errors import UsageError
 

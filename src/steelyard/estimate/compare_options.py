@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from steelyard.checks import within
 from steelyard.errors import UsageError
 from steelyard.estimate.measure_options import MeasureOptions, one_of
 from steelyard.infer.multiplicity import CORRECTIONS
 from steelyard.infer.paired.mcnemar import check_alternative
 from steelyard.infer.planning.power import minimum_detectable
+from steelyard.options import within
 from steelyard.results.measurement import Interval
 from steelyard.tally.pairs import TWO_SYSTEMS, Sides
 

@@ -7,10 +7,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, SupportsIndex
 
-from steelyard.checks import within
 from steelyard.errors import UsageError
 from steelyard.infer.intervals.proportion import METHODS
 from steelyard.infer.normal import check_level, check_scale, tail
+from steelyard.options import within
 
 OTHER_INTERVALS = (
     "bayes",

@@ -5,8 +5,8 @@ from __future__ import annotations
 import math
 from statistics import NormalDist
 
-from steelyard.checks import within
 from steelyard.errors import UsageError
+from steelyard.options import within
 
 STANDARD = NormalDist()
 SIDES = ("two", "lower", "upper")

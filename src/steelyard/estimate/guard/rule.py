@@ -6,10 +6,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from steelyard.checks import error_rate, number, whole
 from steelyard.errors import DataError, SourceError, SteelyardError, UsageError
 from steelyard.estimate.measure_options import settle
 from steelyard.metrics.catalogue import find, is_share, parse
+from steelyard.options import error_rate, number, whole
 from steelyard.reference.entry import PLAIN_KEY, Entry, TaskDefaults
 from steelyard.reference.lookup import ReferenceLocation
 

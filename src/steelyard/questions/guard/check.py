@@ -8,14 +8,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from steelyard.checks import check_mapping, number
 from steelyard.declared.check import OPTIONS
 from steelyard.errors import DataError, UsageError
 from steelyard.estimate.guard.number import CandidateScore, GuardOutcome, guard_floor, guard_number
 from steelyard.estimate.guard.rule import GuardRule, check_protocol, refuse_fraction, settle_rule, warn_of_theta
 from steelyard.estimate.guard.verdict import written
 from steelyard.infer.planning.power import threshold_offset
-from steelyard.options import documented, source_keywords
+from steelyard.options import check_mapping, documented, number, source_keywords
 from steelyard.reference.entry import Entry
 from steelyard.reference.lookup import load, locate, matched
 from steelyard.reference.run_notes import RunNotes, notes_of

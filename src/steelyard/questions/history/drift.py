@@ -11,7 +11,6 @@ from typing import Any
 import numpy as np
 
 from steelyard import signature
-from steelyard.checks import within
 from steelyard.declared.history import OPTIONS
 from steelyard.errors import DataError, UsageError
 from steelyard.history.store import History
@@ -19,7 +18,7 @@ from steelyard.infer.normal import wilson
 from steelyard.infer.series.change_point import LEAST, change_point, e_process_first, e_process_pooled
 from steelyard.infer.series.drift import Start, cusum, cusum_run_length, deviation, self_starting, share_run_length, successive_deviation
 from steelyard.metrics.catalogue import is_share
-from steelyard.options import documented
+from steelyard.options import documented, within
 from steelyard.questions.history.export import every_run
 from steelyard.questions.history.history import opened
 from steelyard.results.history import Drift, PastRun

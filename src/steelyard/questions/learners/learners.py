@@ -12,7 +12,6 @@ import numpy as np
 import numpy.typing as npt
 
 from steelyard import signature
-from steelyard.checks import within
 from steelyard.declared.learners import OPTIONS
 from steelyard.errors import DataError, UsageError
 from steelyard.estimate.compare_options import CompareOptions
@@ -23,7 +22,7 @@ from steelyard.infer.learning.crossval import SplitTest
 from steelyard.infer.paired.mcnemar import check_alternative
 from steelyard.metrics.base import Metric
 from steelyard.metrics.catalogue import parse
-from steelyard.options import documented
+from steelyard.options import documented, within
 from steelyard.questions.learners.design import Scheme, ScoredPart, cut, group_codes, judge, make_splits, pieces_of, settle_scheme, strata
 from steelyard.questions.learners.scores import SplitScorer, scorer_of
 from steelyard.results.comparison import Comparison, Difference, System, Test

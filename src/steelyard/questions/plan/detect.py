@@ -7,11 +7,10 @@ from dataclasses import replace
 from typing import Any
 
 from steelyard import signature
-from steelyard.checks import error_rate, number, probability, whole
 from steelyard.declared.plan_detect import OPTIONS
 from steelyard.errors import UsageError
 from steelyard.infer.planning import power
-from steelyard.options import documented, source_keywords
+from steelyard.options import documented, error_rate, number, probability, source_keywords, whole
 from steelyard.questions.plan.given_variance import DESIGN_OPTIONS, SPREADS, given_spread
 from steelyard.questions.plan.solve import PowerQuestion, drops, solve
 from steelyard.questions.plan.variance import ItemVariance

@@ -6,9 +6,9 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from steelyard.checks import exactly_one, number, probability, whole
 from steelyard.errors import UsageError
 from steelyard.infer.planning import power
+from steelyard.options import exactly_one, number, probability, whole
 from steelyard.questions.plan.variance import ItemVariance
 
 SPREADS = ("sigma", "expected", "sd", "discordance", "churn", "pilot")

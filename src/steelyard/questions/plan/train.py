@@ -11,14 +11,13 @@ import numpy as np
 import numpy.typing as npt
 
 from steelyard import signature
-from steelyard.checks import number
 from steelyard.declared.plan_train import OPTIONS
 from steelyard.errors import DataError
 from steelyard.estimate.curve_points import Points, points_of
 from steelyard.estimate.measure_options import MeasureOptions, settle
 from steelyard.infer.learning.learning_curve import Fit, fit_curves, fit_points, share_variance
 from steelyard.infer.resampling.bootstrap import check_draws
-from steelyard.options import documented
+from steelyard.options import documented, number
 from steelyard.results.plan import Curve, Plan
 
 FAR = 4  # times the largest size

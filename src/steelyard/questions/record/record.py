@@ -12,7 +12,6 @@ import numpy as np
 
 from steelyard import signature
 from steelyard.atomic import read_if_there
-from steelyard.checks import check_mapping
 from steelyard.declared.record import OPTIONS
 from steelyard.errors import DataError, SourceError, SteelyardError, UsageError
 from steelyard.estimate.guard.rates import pooled_rates
@@ -27,7 +26,7 @@ from steelyard.estimate.strata_rows import refuse_alike
 from steelyard.estimate.systems import SystemItems, default_metric
 from steelyard.items import Items
 from steelyard.metrics.base import Metric
-from steelyard.options import documented, source_keywords
+from steelyard.options import check_mapping, documented, source_keywords
 from steelyard.questions.record.entry import Measured, entry_of, refuse_unasked, wish_of
 from steelyard.reference import outcomes
 from steelyard.reference.changes import RECOVERED, Change, followed, now

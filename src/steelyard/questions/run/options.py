@@ -9,12 +9,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from steelyard.checks import error_rate, number, whole
 from steelyard.errors import UsageError
 from steelyard.estimate.measure_options import one_of
 from steelyard.evaluate.asking.summary import Price
 from steelyard.infer.normal import check_scale
 from steelyard.infer.sequential.stopping import RULES
+from steelyard.options import error_rate, number, whole
 from steelyard.outputs import refuse_overwriting
 from steelyard.reference.run_notes import ENDING, JOURNAL, rows_paths
 

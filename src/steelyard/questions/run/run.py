@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import Any, Literal, overload
 
 from steelyard import signature
-from steelyard.checks import whole
 from steelyard.declared.run import OF_MODELS, OPTIONS
 from steelyard.errors import UsageError
 from steelyard.evaluate.asking.asking import Watcher
@@ -20,7 +19,7 @@ from steelyard.evaluate.asking.journal import begun_as
 from steelyard.evaluate.asking.summary import PER, jsonable
 from steelyard.evaluate.scorers.judge import Judge
 from steelyard.evaluate.task.template import value_text
-from steelyard.options import documented, keywords_of, refuse_unknown
+from steelyard.options import documented, keywords_of, refuse_unknown, whole
 from steelyard.questions.run.answer import asked_of
 from steelyard.questions.run.baseline import Baseline, bench_of, beside, plan_of
 from steelyard.questions.run.options import RunOptions, check_output, wish_of

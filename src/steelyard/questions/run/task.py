@@ -13,7 +13,6 @@ from pathlib import Path
 from typing import Any, Literal
 
 from steelyard.atomic import read_bytes
-from steelyard.checks import whole
 from steelyard.errors import DataError, SourceError, UsageError
 from steelyard.evaluate.asking.asks import Answer, Ask, Case, Model
 from steelyard.evaluate.models.http_client import Timeouts
@@ -24,7 +23,7 @@ from steelyard.evaluate.scorers.judge import Judge
 from steelyard.evaluate.task.task import Task, task_of
 from steelyard.metrics.base import Metric
 from steelyard.metrics.catalogue import parse
-from steelyard.options import nearest
+from steelyard.options import nearest, whole
 from steelyard.questions.run.options import spread
 from steelyard.read.rows import rows_of
 from steelyard.redaction import remember

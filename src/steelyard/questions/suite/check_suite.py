@@ -12,12 +12,11 @@ from pathlib import Path
 from typing import Any
 
 from steelyard import signature
-from steelyard.checks import error_rate
 from steelyard.declared.run import HOW, OF_MODELS
 from steelyard.errors import AmbiguityError, SourceError, UsageError
 from steelyard.infer.multiplicity import adjust
 from steelyard.infer.planning.power import minimum_detectable
-from steelyard.options import LOG_CHOICES, did_you_mean, documented
+from steelyard.options import LOG_CHOICES, did_you_mean, documented, error_rate
 from steelyard.questions.guard.check import check
 from steelyard.reference.config import TIERS
 from steelyard.results.verdict import Suite, Verdict
