@@ -270,7 +270,7 @@ def command(*words: Any, **facts: Any) -> Callable[[Callable[..., Any]], Command
     return click.command(*words, cls=Command, **facts)
 
 
-Decorated = TypeVar("Command", bound=Callable[..., Any])
+Decorated = TypeVar("Decorated", bound=Callable[..., Any])
 FORMATS = ("text", "json", "markdown", "html")
 RECORD_FORMAT = "every-eval-ever"
 MEASURE_FORMATS = (*FORMATS, RECORD_FORMAT)
