@@ -11,9 +11,6 @@ from steelyard.results.comparison import Comparison, Difference, System, Test
 from steelyard.results.details import ComparisonDetails
 from steelyard.results.measurement import Interval
 
-RARE = "if a few unseen items differed the other way by the full spread of the scores here"
-FALLS = "if a few unseen items fell by the full spread of the scores here"
-APART = "with one more item in each run at the lowest score seen here and one at the highest"
 DECLARE = "declare the range of the scores with range=(LO, HI) to allow for such items"
 
 
@@ -37,10 +34,16 @@ class DifferenceTest(Protocol):
 
 
 class CarefulDifferenceTest(DifferenceTest, Protocol):
-    """A test that counts in what nobody has seen, and what it says of that."""
+    """A test that counts in what nobody has seen, and what it says of that.
+
+    falls: what could undo a pass. differs: what could undo a difference, None where a warning of it would say nothing new.
+    """
 
     @property
     def falls(self) -> str: ...
+
+    @property
+    def differs(self) -> str | None: ...
 
     @property
     def remedy(self) -> str: ...
@@ -140,11 +143,19 @@ def too_few_groups(details: Mapping[str, Any]) -> str:
 
 def _warn_of_unseen(found: Evidence, asked: CompareOptions) -> None:
     """Scores without a declared range: a difference that rare large ones could undo, none of which these items need show."""
-    p, alpha = found.test.p_value, 1 - asked.level
-    rare = None if found.unseen is None else {FALLS: RARE, APART: APART}.get(found.unseen.falls)
-    if found.unseen is None or rare is None or p is None or p > alpha or (careful := found.unseen.p_value(0.0)) <= alpha:
-        return
-    asked.warn(f"{found.test.name} may be overconfident: {rare}, the difference would not be significant (p = {careful:.2g}); {DECLARE}")
+    careful = doubtful(found, 1 - asked.level)
+    if careful is not None and found.unseen is not None:
+        rare, name = found.unseen.differs, found.test.name
+        asked.warn(f"{name} may be overconfident: {rare}, the difference would not be significant (p = {careful:.2g}); {DECLARE}")
+
+
+def doubtful(found: Evidence, alpha: float) -> float | None:
+    """p of a significant difference with unseen items counted in, where it would then not be significant; None where there is no doubt."""
+    p, unseen = found.test.p_value, found.unseen
+    if unseen is None or unseen.differs is None or p is None or p > alpha:
+        return None
+    careful = unseen.p_value(0.0)
+    return careful if careful > alpha else None
 
 
 def conclude(found: Evidence, metric: str, higher_is_better: bool, names: tuple[str, str], asked: CompareOptions) -> str:

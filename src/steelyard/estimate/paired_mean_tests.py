@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from steelyard.estimate.compare_options import CompareOptions
-from steelyard.estimate.evidence import DECLARE, FALLS
+from steelyard.estimate.evidence import DECLARE
 from steelyard.infer.paired.bounded_t import BoundedT, bounded_t
 from steelyard.infer.paired.decision import smallest_within_p
 from steelyard.infer.paired.within_items import WithinItems, WithinSpread, within_items, within_items_scores, within_spread
@@ -24,9 +24,11 @@ class OfRange:
     """t over the items and one more at either end of the range: about new items of this kind."""
 
     name = "bounded-t"
-    falls, remedy = FALLS, DECLARE
+    remedy = DECLARE
 
     def __init__(self, d: FloatArray, baseline: FloatArray, bounds: tuple[float, float], alternative: str) -> None:
+        far = f"by the full range of the scores ({bounds[0]:.4g} to {bounds[1]:.4g})"
+        self.falls, self.differs = f"if a few unseen items fell {far}", f"if a few unseen items differed the other way {far}"
         self.reach = bounds[1] - bounds[0]
         self.t: BoundedT = bounded_t(d, self.reach)
         self.baseline, self.bounds, self.alternative = baseline, bounds, alternative
@@ -49,6 +51,7 @@ class OfRareGroups:
 
     name = "bounded-t"
     falls = "if a few unseen groups fell by the full range"
+    differs = None
     remedy = "only more groups can tell"
 
     def __init__(self, t: BoundedT, alternative: str) -> None:

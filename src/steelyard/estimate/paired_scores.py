@@ -16,7 +16,7 @@ from steelyard.estimate.paired_mean_tests import OfRange, OfRareGroups, OfRuns
 from steelyard.estimate.paired_right_or_wrong import equivalence_words
 from steelyard.infer.intervals import sums as infer_sums
 from steelyard.infer.intervals.clusters import Groups, wanted_for_skewness
-from steelyard.infer.paired.bounded_t import bounded_t, bounded_t_of_groups
+from steelyard.infer.paired.bounded_t import bounded_t, bounded_t_of_groups, possible_range
 from steelyard.infer.paired.equivalence import equivalence
 from steelyard.infer.paired.mcnemar import from_tails
 from steelyard.infer.paired.signflip import sign_flip
@@ -113,16 +113,16 @@ def _judge(
 
 
 def _seen_range(d: FloatArray, a: FloatArray, rows: tuple[FloatArray, FloatArray], asked: CompareOptions) -> OfRange | None:
-    """The test that would have been taken, had somebody declared the range of the scores seen."""
-    ends = min(float(side.min()) for side in rows), max(float(side.max()) for side in rows)
+    """The test that would have been taken, had somebody declared the range that the scores seem to have."""
+    ends = possible_range(*rows)
     return OfRange(d, a, ends, asked.alternative) if math.isfinite(ends[1] - ends[0]) and ends[1] > ends[0] else None
 
 
 def _rare_groups(
     found: Evidence, sums: Sums, rows: tuple[FloatArray, FloatArray], asked: CompareOptions, bounds: tuple[float, float] | None
 ) -> OfRareGroups | None:
-    """What the groups would say, had one more fallen and one more gained by all of the range, or of the scores seen."""
-    ends = bounds or (min(float(side.min()) for side in rows), max(float(side.max()) for side in rows))
+    """What the groups would say, had one more fallen and one more gained by all of the range, declared or likely."""
+    ends = bounds or possible_range(*rows)
     reach = ends[1] - ends[0]
     if not 0 < reach < math.inf or found.error is None or found.df is None:
         return None

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from steelyard.errors import DataError
 from steelyard.estimate.compare_options import CompareOptions
-from steelyard.estimate.evidence import APART, DECLARE, Evidence, OwnEstimate
+from steelyard.estimate.evidence import DECLARE, Evidence, OwnEstimate
 from steelyard.estimate.fallback import attempt, none_given
 from steelyard.estimate.paired_right_or_wrong import equivalence_words, own_share
 from steelyard.estimate.row import ROUNDING, TableTally, known
@@ -17,6 +17,7 @@ from steelyard.estimate.rows import warn_of_small_classes
 from steelyard.estimate.table_rows import table_row
 from steelyard.infer import unpaired as infer
 from steelyard.infer.normal import lower_tail, z_value
+from steelyard.infer.paired.bounded_t import possible_range
 from steelyard.infer.paired.mcnemar import from_tails
 from steelyard.infer.resampling.bootstrap import Degenerate
 from steelyard.metrics.base import Metric
@@ -173,9 +174,10 @@ def _equivalence_z(found: Evidence, asked: CompareOptions, metric: Metric) -> di
 class OfMeans:
     """Welch's t of two means, on the side that was asked about. ends: the range whose ends are counted in."""
 
-    falls, remedy = APART, DECLARE
+    remedy = DECLARE
 
     def __init__(self, candidate: Moments, baseline: Moments, ends: tuple[float, float] | None, alternative: str) -> None:
+        self.falls = self.differs = "" if ends is None else f"with one more item in each run at {ends[0]:.4g} and one at {ends[1]:.4g}"
         self.t = infer.welch_t(*candidate, *baseline, ends)
         self.name = "welch-t" if ends is None else "bounded-welch"
         self.alternative, self.ends = alternative, ends
@@ -224,8 +226,7 @@ def compare_means(
     reach = (None, None) if bounds is None else (bounds[0] - bounds[1], bounds[1] - bounds[0])
     found.interval = asked.interval_of(*of_interval.interval(asked.level, asked.side), method, *reach)
     if bounds is None:
-        ends = min(float(side.min()) for side in (baseline, candidate)), max(float(side.max()) for side in (baseline, candidate))
-        found.unseen = OfMeans(moments[0], moments[1], ends, asked.alternative)
+        found.unseen = OfMeans(moments[0], moments[1], possible_range(baseline, candidate), asked.alternative)
     return found
 
 

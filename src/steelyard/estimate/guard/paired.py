@@ -12,7 +12,7 @@ import numpy.typing as npt
 from steelyard.errors import DataError, UsageError
 from steelyard.estimate.changed_items import KEPT, item_values, telling_items
 from steelyard.estimate.compare_options import settle_comparison
-from steelyard.estimate.evidence import DECLARE, FALLS, RARE, Evidence, too_few_groups
+from steelyard.estimate.evidence import DECLARE, Evidence, too_few_groups
 from steelyard.estimate.guard.number import GuardOutcome, warn_of_gain
 from steelyard.estimate.guard.rule import GuardRule, span_of
 from steelyard.estimate.measure_options import settle
@@ -450,8 +450,8 @@ def _warn_of_unseen(judged: PairedJudgement, verdict: str) -> None:
     rule, unseen = judged.rule, judged.found.unseen
     if unseen is None:
         return
-    if verdict == "regression" and unseen.falls == FALLS and (p := unseen.p_value(-rule.sign * rule.margin / judged.unit)) > rule.alpha:
-        rule.warnings.append(f"the test may be overconfident: {RARE}, this would be no regression (p = {p:.2g}); {DECLARE}")
+    if verdict == "regression" and unseen.differs and (p := unseen.p_value(-rule.sign * rule.margin / judged.unit)) > rule.alpha:
+        rule.warnings.append(f"the test may be overconfident: {unseen.differs}, this would be no regression (p = {p:.2g}); {DECLARE}")
     if verdict == "pass" and rule.theta is not None:
         ends = unseen.interval(max(1 - 2 * rule.alpha, WHOLE), "two")
         lowest = min(rule.sign * end * judged.unit for end in ends)

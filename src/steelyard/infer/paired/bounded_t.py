@@ -96,3 +96,16 @@ def bounded_t_of_groups(mean: float, variance: float, df: float, groups: float, 
     squares = n * (n - 1) * variance / reach**2 + n * (m - centre) ** 2 + (1 - centre) ** 2 + (1 + centre) ** 2
     error = reach * math.sqrt(squares / ((n + 1) * (n + 2)))
     return BoundedT(n=n, mean=mean, centre=centre * reach, error=error, df=df + 2, noise=math.sqrt(variance))
+
+
+def possible_range(*scores: npt.NDArray[np.float64]) -> tuple[float, float]:
+    """The range that undeclared scores seem to have: 0 to 1 where none lies outside, else the lowest and the highest seen.
+
+    Scores that all happen to be near 0.9 say nothing of how far one of them can fall; that scores stay in 0 to 1 is what they
+    have in common nearly everywhere.
+
+    >>> possible_range(np.array([0.9, 1.0]), np.array([0.8])), possible_range(np.array([3.0, 5.0]))
+    ((0.0, 1.0), (3.0, 5.0))
+    """
+    low, high = min(float(each.min()) for each in scores), max(float(each.max()) for each in scores)
+    return (0.0, 1.0) if 0 <= low <= high <= 1 else (low, high)

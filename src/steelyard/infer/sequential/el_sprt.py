@@ -31,6 +31,8 @@ from steelyard.infer.sequential.sequential_mcnemar import ENDS, PRIOR_DISAGREEME
 VERSION = 1
 KAPPA = 4.0  # the information at which the middle of the bounds decides, relative to a fixed design
 PASS_EXTRA, ALARM_EXTRA = 0.08, 0.1  # added to the bounds of Wald
+STRICT = 0.1  # added to the alarm for each e-fold of alpha below USUAL: the likelihood ratio overshoots more in far tails
+USUAL = 0.05
 SETTLED = 2.0  # squares by which half of the overshoot is taken off the alarm: a law of -theta or +1 would else alarm too often
 TOLERANCE = 1e-9  # of the range: what rounding may carry a difference beyond it
 
@@ -38,14 +40,15 @@ TOLERANCE = 1e-9  # of the range: what rounding may carry a difference beyond it
 class EmpiricalLikelihoodSprt:
     """Has the candidate lost more than the margin? Fed with all differences so far, it says when that is decided.
 
-    Formula: x = difference over the width of the range, in `ends`; Lambda = `evidence_against`(theta) - that against the margin.
-    Pass at Lambda >= B = ln((1 - alpha) / beta) + .08 + .085 ln(.2 / beta) if beta < .2, + .6 / (1 + m), regression at Lambda <=
-    -A, A = ln(1 / alpha) + .1; m = sum (x + margin)^2 over the square of the upper end. A batch overshoots: B gives way by
-    min(cut, .2 B), A by min(cut, .2 A) m / (m + 2), cut as for `pass_bound` with the sum of squares for D. At t = n (n + 20) /
-    (sum of squares + 2) / I >= 1, I = 4 (z_alpha + z_beta)^2 / (theta - margin)^2, the middle of the two decides. Assumes: items
-    independent and in random order, every difference in the range: without a range no rule can rule a drop out. alpha and beta
-    were simulated, and are no theorem: at most .05 and .2 over rare falls, rare gains and benign noise. Items that run out
-    before a bound is reached are "exhausted", which is no pass. After the end: the mean, with ends that hold after looks.
+    Formula: x = difference over the width of the range, in `ends`; Lambda = `evidence_against`(theta) - that against the
+    margin. Pass at Lambda >= B = ln((1 - alpha) / beta) + .08 + .085 ln(.2 / beta) if beta < .2, + .6 / (1 + m), regression at
+    Lambda <= -A, A = ln(1 / alpha) + .1 + .1 ln(.05 / alpha) if alpha < .05; m = sum (x + margin)^2 over the square of the
+    upper end. A batch overshoots: B gives way by min(cut, .2 B), A by min(cut, .2 A) m / (m + 2), cut as for `pass_bound` with
+    the sum of squares for D. At t = n (n + 20) / (sum of squares + 2) / I >= 1, I = 4 (z_alpha + z_beta)^2 / (theta -
+    margin)^2, the middle of the two decides. Assumes: items independent and in random order, every difference in the range:
+    without a range no rule can rule a drop out. alpha and beta were simulated, and are no theorem: at most .05 and .2 over rare
+    falls, rare gains and benign noise. Items that run out before a bound is reached are "exhausted", which is no pass. After
+    the end: the mean, with ends that hold after looks.
     Reference: Wald1947; Owen1988; BahadurSavage1956 for why a range is needed.
 
     >>> test = EmpiricalLikelihoodSprt(theta=0.1, score_range=(0, 1))
@@ -85,7 +88,8 @@ class EmpiricalLikelihoodSprt:
         self.pass_level: float | None = 1 - beta
         self._width = width
         self.information = information_needed((theta - margin) / width, alpha, beta, KAPPA)
-        self.middle = (level_needed(alpha, beta) + PASS_EXTRA + math.log(alpha) - ALARM_EXTRA) / 2
+        self.alarm = -math.log(alpha) + ALARM_EXTRA + STRICT * max(0.0, math.log(USUAL / alpha))
+        self.middle = (level_needed(alpha, beta) + PASS_EXTRA - self.alarm) / 2
         self._facts: list[Mapping[str, Any]] = []
         self._seen: tuple[FloatArray, FloatArray] = (np.zeros(0), np.zeros(0))
         self._complete = False
@@ -134,7 +138,7 @@ class EmpiricalLikelihoodSprt:
         """The Lambda that a pass needs, and its negative that a regression needs."""
         m = squares / self.ends[1] ** 2
         lower = level_needed(self.alpha, self.beta) + PASS_EXTRA + FEW / (1 + m)
-        upper = -math.log(self.alpha) + ALARM_EXTRA
+        upper = self.alarm
         cut = overshoot((self.theta - self.margin) / self._width, self.step, squares, n)
         return lower - min(cut, MOST_OVERSHOOT * lower), upper - min(cut, MOST_OVERSHOOT * upper) * m / (m + SETTLED)
 
@@ -178,6 +182,7 @@ class EmpiricalLikelihoodSprt:
                 "extra": [PASS_EXTRA, ALARM_EXTRA],
                 "settled": SETTLED,
                 "small_beta": SMALL_BETA,
+                "small_alpha": STRICT,
             },
         }
 

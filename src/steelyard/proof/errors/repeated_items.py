@@ -9,17 +9,20 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from steelyard.estimate.evidence import doubtful
 from steelyard.estimate.guard.number import GuardOutcome
 from steelyard.estimate.guard.paired import guard_items
+from steelyard.estimate.paired_scores import compare_scores
 from steelyard.estimate.systems import SystemItems
 from steelyard.metrics.catalogue import parse
 from steelyard.proof.claims import ALPHA, Band, Claim, Point, Said, Setting, declared, share_error
 from steelyard.proof.errors.guards import PAGE as GUARD_PAGE
 from steelyard.proof.errors.guards import rule_of, run_of
-from steelyard.proof.errors.tests import PAGE
+from steelyard.proof.errors.tests import PAGE, plainly
 from steelyard.proof.errors.tests_scores import calls_of, default_of_scores, pairs_of
-from steelyard.proof.trials import Trial, told
+from steelyard.proof.trials import Trial, significant, told
 from steelyard.reference.entry import Entry
+from steelyard.tally.pairs import Pairs
 
 FloatArray = npt.NDArray[np.float64]
 RIGHT = (0.0, 1.0)
@@ -29,7 +32,7 @@ HELD = "at most 5%: items are the units, and the ends of the range are counted i
 
 
 def claims() -> Iterator[Claim]:
-    for trial in (_opposed(), _near_the_end(), _skewed(), _guard_opposed(), _guard_near_the_end()):
+    for trial in (_opposed(), _near_the_end(), _skewed(), _unwarned(), _guard_opposed(), _guard_near_the_end()):
         yield from trial.claims()
     yield from _these_items()
 
@@ -126,6 +129,34 @@ def _skewed() -> Trial:
         settings=({"n": 10}, {"n": 50}),
         more=tuple({"n": n} for n in (20, 100, 200, 500)),
         runs=(200, 3000),
+    )
+
+
+def _unwarned() -> Trial:
+    """The same without a declared range: no test can hold then, so a warning must go with what is not to be believed."""
+
+    def draw(rng: np.random.Generator, setting: Setting) -> tuple[Any, ...]:
+        n = int(setting["n"])
+        lost = rng.random(n) < 0.1
+        a = np.full(n, 0.9) if setting["scores"] == "alike" else np.where(lost, 0.9, rng.uniform(0.0, 0.9, n))
+        return pairs_of(n), a, np.where(lost, 0.0, a + 0.1)
+
+    def calls(name: str, pairs: Pairs, a: FloatArray, b: FloatArray) -> bool:
+        found = compare_scores((a, b), pairs, parse("mean"), plainly(name), bounds=None)
+        return significant(found.test.p_value) and doubtful(found, ALPHA) is None
+
+    names = ("sign-flip", "paired-t")
+    every = tuple({"scores": scores, "n": n} for scores in ("alike", "spread") for n in (10, 20, 50, 100, 200))
+    return Trial(
+        family="skewed differences of scores without a range, false claims that carry no warning",
+        draw=draw,
+        default=default_of_scores(pairs_of(5)),
+        page=PAGE,
+        methods={name: partial(calls, name) for name in names},
+        said={(name, "size"): ("at most 5%: beyond that, each claims too much and says so", Band(high=0.05)) for name in names},
+        settings=every[1:3],
+        more=(every[0], *every[3:]),
+        runs=(100, 2000),
     )
 
 

@@ -71,7 +71,7 @@ def along_courses(alpha: float, beta: float, method: str, setting: Setting, rng:
 def _scores(alpha: float, beta: float) -> Iterator[Claim]:
     items = 4000 if alpha < 0.05 else 2000
     for kind, laws, sentence, band in (
-        ("size", HEALTHY, "alpha, or a fifth more where a gain can be as large as the range", Band(high=1.2 * alpha)),
+        ("size", HEALTHY, "a healthy run is called a regression in alpha of the runs at most", Band(high=alpha)),
         ("power", FALLS, "a drop of theta passes in beta of the runs at most", Band(low=1 - beta)),
     ):
         settings = [

@@ -107,7 +107,7 @@ def plan_designs(
     )
     rows = _unpaired_rows(asked)
     if asked.discordance is None:
-        warnings.append("the paired designs need --discordance, the share of items on which two healthy runs differ")
+        warnings.append("the paired designs need discordance=, the share of items on which two healthy runs differ")
         return _plan(asked, rows, None, None, warnings)
     paired = _paired_items(asked.discordance, asked.theta, asked)
     stopping = _stopping(asked)

@@ -111,7 +111,7 @@ def join(sentences: Sequence[str]) -> tuple[str, ...]:
 
 def stopped_early(rule: PrecisionGoal, covered: float) -> str:
     """What stopping as soon as the interval is narrow enough does to it."""
-    other = "" if rule.method in ("wilson", "clopper-pearson") else "; --interval wilson loses less"
+    other = "" if rule.method in ("wilson", "clopper-pearson") else "; interval='wilson' loses less"
     return (
         f"stopping as soon as the {rule.method} interval is narrow enough, it covers {covered:.3f} instead of {rule.level:g}: the width "
         f"depends on the share{other}; `steelyard run --until width={rule.width:g}` keeps an interval that holds whenever it stops"

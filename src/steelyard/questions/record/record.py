@@ -191,7 +191,7 @@ def record(
     entry = entry_of(wish, found, place, settings.warnings)
     _warn(found, wish.deterministic, settings)
     if before is not None and not reason:
-        settings.warn("a reference was replaced without a reason: the history will not say why (--reason TEXT)")
+        settings.warn("a reference was replaced without a reason: the history will not say why (reason=)")
     entry = replace(entry, rates=pooled_rates(notes))
     entry, said = stored(entry, found.kept, place, before)
     settings.warnings.extend(said)
@@ -356,7 +356,7 @@ def _warn(found: Measured, deterministic: bool, settings: MeasureOptions) -> Non
     if runs < ENOUGH_RUNS and not deterministic:
         settings.warn(
             f"{runs} run{'s' if runs > 1 else ''} recorded: a single lucky run makes every later run look worse; "
-            f"record {ENOUGH_RUNS} or more runs to pool them, or say --deterministic if the model always gives the same answers"
+            f"record {ENOUGH_RUNS} or more runs to pool them, or say deterministic=True if the model always gives the same answers"
         )
     if found.kept is None:
         settings.warn("the reference is stored without its items, so later checks are unpaired and weaker")
