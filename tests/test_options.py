@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import inspect
 from importlib import import_module
-from typing import Any
 
 import click
 import pytest
@@ -12,9 +11,9 @@ from click.testing import CliRunner
 
 import steelyard as sy
 from cases import every
-from steelyard.cli.command import command, flags, given, in_flags
+from steelyard.cli.command import READERS, Given, in_flags, verb_command
 from steelyard.declared.run import OF_MODELS
-from steelyard.options import SOURCE_KEYWORDS, Option, documented, refuse_unknown
+from steelyard.options import SOURCE_KEYWORDS, Option, documented, keyword_defaults, refuse_unknown
 
 VERBS = {
     **{name: name for name in ("measure", "compare", "rank", "check", "record", "run", "certify", "report")},
@@ -33,10 +32,9 @@ def test_an_option_that_is_added_is_a_flag_a_keyword_and_a_line_of_the_docstring
         """How heavy is it?"""
         return half_life or 0.0
 
-    @command()
-    @flags(added)
-    def ask(**options: Any) -> None:
-        click.echo(weigh(**given(options, [added])))
+    @verb_command((added,), short_help="how heavy is it?")
+    def ask(given: Given) -> None:
+        click.echo(weigh(**given.keywords()))
 
     assert CliRunner().invoke(ask, ["--half-life", "3"]).output == "3.0\n"
     assert "Days after which a run counts half." in CliRunner().invoke(ask, ["--help"]).output
@@ -55,6 +53,16 @@ def test_the_command_and_python_know_the_same_options(declared: str, verb: str) 
     assert sorted(names - {*parameters} - through) == [], "options without a parameter"
     keywords = {name for name, each in parameters.items() if each.kind is each.KEYWORD_ONLY}
     assert sorted(keywords - names - PYTHON_ALONE) == [], "parameters without an option"
+
+
+@every(("declared", "verb"), VERBS.items())
+def test_a_default_is_the_same_in_both(declared: str, verb: str) -> None:
+    """The command passes on what was given alone: for the rest Python's default holds, and help must not promise another."""
+    defaults = keyword_defaults(getattr(sy, verb))
+    for option in import_module(f"steelyard.declared.{declared}").OPTIONS:
+        if option.default is not None and not option.command:
+            read = READERS[option.kind](option.default, "") if option.kind in READERS else option.default
+            assert read == defaults[option.name], option.name
 
 
 @every(

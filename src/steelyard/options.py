@@ -28,11 +28,12 @@ class Option:
 
     repeat: it may be given several times; any other option given twice is refused. also: flags of the same option where
     they are free (`--task` of a log, where no reference has a task). kind: input, output, output_directory, file, path or
-    directory, for what names one of those. least: the smallest whole number. turns_off: the parameter of Python that this
-    switch makes False. registry: "module:NAME" of the catalogue whose names may be given; it is read when somebody asks which
-    they are, so that what is added there is in the help, and nothing is loaded for it. python: its sentence in Python, where that
-    is another. flag: how it is typed, where that is not its name with dashes. command: it is about the command alone (what is
-    printed and where it goes, counts instead of a source), so that Python has no such parameter.
+    directory, for what names one of those; list, pairs, pairs_or_none, seed, fraction, numbers or prices, for a text that is
+    taken apart. least: the smallest whole number. turns_off: the parameter of Python that this switch makes False. registry:
+    "module:NAME" of the catalogue whose names may be given; it is read when somebody asks which they are, so that what is added
+    there is in the help, and nothing is loaded for it. python: its sentence in Python, where that is another. flag: how it is
+    typed, where that is not its name with dashes. command: it is about the command alone (what is printed and where it goes,
+    counts instead of a source), so that Python has no such parameter.
     """
 
     name: str
@@ -54,6 +55,10 @@ class Option:
     python: str = ""
     flag: str = ""
     also: tuple[str, ...] = ()
+
+    @property
+    def main_flag(self) -> str:
+        return self.flag or f"--{self.name.replace('_', '-')}"
 
     @property
     def parameter(self) -> str:
@@ -149,6 +154,7 @@ MEMORY = Option(
 # How sure, and what to do about what is missing.
 SEED = Option(
     name="seed",
+    kind="seed",
     default="0",
     metavar="INT",
     help="Random seed; 'none' picks one and prints it.",
@@ -197,6 +203,7 @@ HISTORY = Option(
 
 SOURCE_OPTIONS = (*COLUMNS, RATIO, *LOG_CHOICES, *ENGINE)
 SOURCE_KEYWORDS = tuple(option.name for option in SOURCE_OPTIONS)
+RUN_KEYWORDS = tuple(option.name for option in (*RUN_COLUMNS, RATIO, *LOG_CHOICES))  # of a run that is recorded or checked
 
 
 def typed_text(word: str, name: str) -> str:
@@ -289,6 +296,11 @@ def keywords_of(verb: Callable[..., Any]) -> tuple[str, ...]:
     import inspect
 
     return tuple(name for name, one in inspect.signature(verb).parameters.items() if one.kind is inspect.Parameter.KEYWORD_ONLY)
+
+
+def keyword_defaults(verb: Callable[..., Any]) -> dict[str, Any]:
+    """What each keyword of a function is where it is not given."""
+    return {name: default for name, default in _defaults(verb) if name in keywords_of(verb)}
 
 
 Verb = TypeVar("Verb", bound=Callable[..., Any])

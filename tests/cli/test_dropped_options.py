@@ -39,3 +39,19 @@ def test_a_number_that_plays_no_part_in_a_paired_check_is_named(runs: Path, stee
     plain = steelyard("check", "b.jsonl", "--task", "t", "--model", "m", "--format", "json").json
     done = steelyard("check", "b.jsonl", "--task", "t", "--model", "m", *words, "--format", "json")
     assert done.code == 3 or done.json["warnings"] != plain["warnings"]
+
+
+@pytest.mark.parametrize(
+    "words",
+    [("--compare", "a", "b", "--task", "t"), ("--drift", "--task", "t", "--model", "m", "--verdict", "pass"), ("--alpha", ".1")],
+    ids=str,
+)
+def test_the_history_does_not_pass_over_options_of_another_question(steelyard: Command, words: tuple[str, ...]) -> None:
+    done = steelyard("history", "--history", "sqlite:///runs.db", *words)
+    assert done.code == 3
+    assert "cannot use these options with" in done.err
+
+
+def test_preferences_hear_the_alternative(steelyard: Command) -> None:
+    two, one = (steelyard("compare", "--wins", "40,12,28", *more, "--format", "json").json for more in ((), ("--alternative", "greater")))
+    assert one["test"]["p_value"] < two["test"]["p_value"]

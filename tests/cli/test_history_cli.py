@@ -64,7 +64,7 @@ def test_checks_and_records_are_kept_with_their_items() -> None:
     assert len(items) == 899
     assert whole is not None
     assert whole["kind"] == "verdict"
-    text = ask(["history", "--history", URL, "--task", "digits", "--compare", same["id"], worse["id"]]).stdout
+    text = ask(["history", "--history", URL, "--compare", same["id"], worse["id"]]).stdout
     assert "only with the baseline: 133" in text
 
 

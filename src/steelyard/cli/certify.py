@@ -5,22 +5,20 @@ from __future__ import annotations
 import os
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
 from steelyard.atomic import write_text
-from steelyard.cli.command import BY_ENDING, _width, answer, command, common, flags
+from steelyard.cli.command import BY_ENDING, Given, _width, verb_command
 from steelyard.declared.certify import OPTIONS
 
 if TYPE_CHECKING:
     from steelyard.results.certificate import Certificate
 
 
-@command(short_help="recompute our claims about coverage, error rates and precision")
-@flags(*OPTIONS)
-@common
-def certify(quick: bool, **options: Any) -> None:
+@verb_command(OPTIONS, short_help="recompute our claims about coverage, error rates and precision")
+def certify(given: Given) -> None:
     """Check that everything we claim about coverage, error rates and precision still holds.
 
     Recomputes the coverage of every interval, the size and power of every test, guard and stopping rule, and the
@@ -38,21 +36,14 @@ def certify(quick: bool, **options: Any) -> None:
     from steelyard.proof.certify import LONG, STATE
     from steelyard.proof.certify import certify as ask
 
-    quiet, state = options["quiet"], options["state"]
+    quick, quiet, state = given["quick"], given["quiet"], given["state"]
     state = Path(STATE) if state is None and not quick else state
-    if quick and not quiet and not options["only"]:
+    if quick and not quiet and not given["only"]:
         click.echo(LONG, err=True)
     told = _Told(quiet)
     try:
-        result = ask(
-            "quick" if quick else "full",
-            only=options["only"],
-            seed=options["seed"],
-            nightly=options["nightly"],
-            jobs=options["jobs"] or os.cpu_count() or 1,
-            state=state,
-            progress=told,
-        )
+        asked = {"jobs": os.cpu_count() or 1, **given.keywords(), "state": state}
+        result = ask("quick" if quick else "full", progress=told, **asked)
     except KeyboardInterrupt:
         told.clear()
         if state is not None and not quiet:
@@ -60,24 +51,24 @@ def certify(quick: bool, **options: Any) -> None:
         raise
     finally:
         told.clear()
-    _write(result, options)
-    raise click.exceptions.Exit(result.exit_code)
+    _write(result, given)
+    given.leave(result)
 
 
-def _write(result: Certificate, options: dict[str, Any]) -> None:
+def _write(result: Certificate, given: Given) -> None:
     """The answer, its figures beside it where it is a page of Markdown, and the CSV."""
     from steelyard.render.pages.certificate import certificate_csv
 
-    format_, quiet = options["format_"], options["quiet"]
-    if options["csv_"] is not None:
-        write_text(options["csv_"], certificate_csv(result))
-    if options["times"]:
+    format_, quiet = given["format_"], given["quiet"]
+    if given["csv_"] is not None:
+        write_text(given["csv_"], certificate_csv(result))
+    if given["times"]:
         for claim in sorted(result.claims, key=lambda each: -each.seconds):
             click.echo(f"{claim.seconds:8.2f} s  {claim.name}", err=True)
-    pages = [place for place in options["output"] if (format_ or BY_ENDING.get(place.suffix.lower())) == "markdown"]
-    others = tuple(place for place in options["output"] if place not in pages)
+    pages = [place for place in given["output"] if (format_ or BY_ENDING.get(place.suffix.lower())) == "markdown"]
+    others = tuple(place for place in given["output"] if place not in pages)
     if others or not pages:
-        answer(result, format_=format_, output=others, no_color=options["no_color"], quiet=quiet)
+        given.answer(result, output=others)
     for place in pages:
         _write_page(result, place, quiet)
 

@@ -8,30 +8,15 @@ from typing import Any
 
 import click
 
-from steelyard.cli.command import (
-    CHECK_FORMATS,
-    INPUT,
-    answer,
-    command,
-    common_with,
-    flags,
-    pairs_given,
-    refuse_given,
-    run_source_given,
-    seed_of,
-)
-from steelyard.cli.history import keep_in_history
+from steelyard.cli.command import CHECK_FORMATS, INPUT, Given, refuse_given, verb_command
+from steelyard.cli.history import about_run, keep_in_history
 from steelyard.declared.check import OPTIONS
 from steelyard.errors import UsageError
 
-NUMBERS = ("alpha", "beta", "sigma", "theta", "margin", "num_samples", "value")
 
-
-@command(short_help="has it become worse than the reference?")
+@verb_command(OPTIONS, short_help="has it become worse than the reference?", formats=CHECK_FORMATS)
 @click.argument("source", type=INPUT, required=False)
-@flags(*OPTIONS)
-@common_with(CHECK_FORMATS)
-def check(source: str | None, **options: Any) -> None:
+def check(source: str | None, given: Given) -> None:
     """Has a run become worse than the reference on record?
 
     Exit code 0: pass, 1: regression, 2: inconclusive, 3: error (bad input or missing reference).
@@ -43,50 +28,24 @@ def check(source: str | None, **options: Any) -> None:
       steelyard check --task mmlu --model meta-llama/Llama-3.1-8B-Instruct --value 66.2
       steelyard check --suite suite.toml --format markdown
     """
-    result = _suite(options) if options["suite"] is not None else _one(source, options)
-    if options["format_"] == "github":
+    result = _suite(given) if given["suite"] is not None else _one(source, given)
+    if given["format_"] == "github":
         step_summary(result)
-    answer(result, format_=options["format_"], output=options["output"], no_color=options["no_color"], quiet=options["quiet"])
-    keep_in_history(result, options, **_kept(source, options))
-    code = result.exit_code
-    raise click.exceptions.Exit(0 if code == 2 and options["fail_on"] == "regression" else code)
+    given.answer(result)
+    keep_in_history(result, given, sources=[] if source is None else [source], **about_run(given))
+    given.leave(result)
 
 
-def _kept(source: str | None, options: dict[str, Any]) -> dict[str, Any]:
-    """What the history asks beside the verdict: where the items are, and how the run was made."""
-    columns = run_source_given(options)
-    return {"sources": [] if source is None else [source], "columns": columns, "protocol": pairs_given(options["protocol"], "--protocol")}
-
-
-def _one(source: str | None, options: dict[str, Any]) -> Any:
-    missing = [f"--{name}" for name in ("task", "model") if options[name] is None]
+def _one(source: str | None, given: Given) -> Any:
+    missing = [f"--{name}" for name in ("task", "model") if given[name] is None]
     if missing:
         raise UsageError("cannot check", got=f"no {' and no '.join(missing)}", need="a task and a model", hint="steelyard check --help")
     from steelyard.questions.guard.check import check as ask
 
-    return ask(
-        source,
-        task=options["task"],
-        model=options["model"],
-        spec=pairs_given(options["spec"], "--spec"),
-        directory=options["directory"],
-        metric=options["metric"],
-        positive=options["positive"],
-        scale=options["scale"],
-        target=options["target"],
-        range=options["range"] or None,
-        unmatched=options["unmatched"],
-        missing=options["missing"],
-        protocol=pairs_given(options["protocol"], "--protocol"),
-        config=options["config"],
-        draws=options["draws"],
-        seed=seed_of(options["seed"]),
-        **{name: options[name] for name in NUMBERS},
-        **run_source_given(options),
-    )
+    return ask(source, **given.keywords())
 
 
-def _suite(options: dict[str, Any]) -> Any:
+def _suite(given: Given) -> Any:
     refuse_given(
         ("suite", "directory", "config", "seed", "fail_on", "history", "output"),
         "cannot use a suite with options of one check",
@@ -95,7 +54,7 @@ def _suite(options: dict[str, Any]) -> Any:
     )
     from steelyard.questions.suite.check_suite import check_suite
 
-    return check_suite(options["suite"], directory=options["directory"], config=options["config"], seed=seed_of(options["seed"]))
+    return check_suite(given["suite"], **given.keywords())
 
 
 def step_summary(result: Any) -> None:

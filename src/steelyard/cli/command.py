@@ -11,9 +11,10 @@ import os
 import re
 import sys
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import fields, is_dataclass
+from functools import wraps
 from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -22,7 +23,6 @@ import click
 from click.core import ParameterSource
 from click.types import FloatParamType, IntParamType, StringParamType
 
-from steelyard import options as declared
 from steelyard.atomic import write_text
 from steelyard.errors import SteelyardError, UsageError
 from steelyard.options import Option, nearest, typed_text, within
@@ -278,7 +278,6 @@ PLAN_FORMATS = (*FORMATS, "svg")
 CHECK_FORMATS = (*FORMATS, "junit", "github")
 BY_ENDING = {".html": "html", ".htm": "html", ".json": "json", ".md": "markdown", ".markdown": "markdown", ".svg": "svg", ".xml": "junit"}
 PATIENCE = 1.0  # seconds of reading before it is told how far it is
-RUN_COLUMNS = tuple(option.name for option in declared.RUN_COLUMNS)
 
 
 KINDS: Mapping[str, click.ParamType[Any]] = {
@@ -291,15 +290,75 @@ KINDS: Mapping[str, click.ParamType[Any]] = {
 }
 
 
-def flags(*chosen: Option) -> Callable[[Decorated], Decorated]:
-    """Declared options as flags of a command, in their order."""
+def verb_command(
+    declared: tuple[Option, ...],
+    name: str | None = None,
+    *,
+    short_help: str,
+    formats: tuple[str, ...] = FORMATS,
+    output: bool = True,
+    group: Group | None = None,
+) -> Callable[[Callable[..., None]], click.Command]:
+    """A command with the declared options as flags, in their order. It calls the function with its arguments and what was given.
 
-    def add(command: Decorated) -> Decorated:
-        for option in reversed(chosen):
-            command = _flag(option)(command)
-        return command
+    formats: what the answer can be written in, with -o unless `output` is False (if that means something else to the command); none
+    of --format, --no-color, --quiet and --debug where there are no formats.
+    """
 
-    return add
+    def made(function: Callable[..., None]) -> click.Command:
+        @wraps(function)
+        def called(**typed: Any) -> None:
+            context = click.get_current_context()
+            words = [typed.pop(param.name or "") for param in context.command.params if isinstance(param, click.Argument)]
+            function(*words, Given(typed, declared, context))
+
+        for add in (*reversed(_common(formats, output) if formats else []), *map(_flag, reversed(declared))):
+            called = add(called)
+        make = command if group is None else group.command
+        found: click.Command = make(name, short_help=short_help)(called)
+        found.params.sort(key=lambda param: isinstance(param, click.Option))  # arguments first, as they are decorated last
+        return found
+
+    return made
+
+
+class Given:
+    """What was typed after a command: each option by its name, and the keyword arguments that follow for Python."""
+
+    def __init__(self, typed: Mapping[str, Any], declared: tuple[Option, ...], context: click.Context) -> None:
+        self.typed, self.declared, self.context = typed, declared, context
+
+    def __getitem__(self, name: str) -> Any:
+        return self.typed[name]
+
+    def keywords(self, *names: str) -> dict[str, Any]:
+        """The options that were given and that Python has, or those of some names. Whatever was not given keeps Python's default."""
+        return {
+            option.parameter: _as_python(option, self.typed[option.name])
+            for option in self.declared
+            if not option.command
+            and (not names or option.name in names)
+            and self.context.get_parameter_source(option.name) not in (None, ParameterSource.DEFAULT)
+        }
+
+    def answer(self, result: Any, **more: Any) -> None:
+        """Write the result as `answer` does, where and how the options say."""
+        given: dict[str, Any] = {"format_": self["format_"], "no_color": self["no_color"], "quiet": self["quiet"]}
+        answer(result, **{**given, "output": self.typed.get("output")} | more)
+
+    def leave(self, result: Any) -> None:
+        """Leave with the exit code of the result; --fail-on regression forgives an inconclusive one."""
+        forgiven = result.exit_code == 2 and self.typed.get("fail_on") == "regression"
+        raise click.exceptions.Exit(0 if forgiven else result.exit_code)
+
+
+def _as_python(option: Option, typed: Any) -> Any:
+    """What was typed, as Python is given it; several values as a list, one value by itself."""
+    if option.kind in READERS:
+        return READERS[option.kind](typed, option.main_flag)
+    if option.turns_off:
+        return not typed
+    return (typed[0] if len(typed) == 1 else list(typed)) if option.repeat else typed
 
 
 class RegistryChoice(click.Choice[str]):
@@ -327,7 +386,7 @@ class RegistryOption(click.Option):
 
 
 def _flag(option: Option) -> Callable[[Decorated], Decorated]:
-    words = [*filter(None, [option.short]), option.flag or f"--{option.name.replace('_', '-')}", *option.also]
+    words = [*filter(None, [option.short]), option.main_flag, *option.also]
     given: dict[str, Any] = {"help": option.help, "metavar": option.metavar, "multiple": option.repeat, "type": option.type}
     given["required"] = option.required
     if option.switch:
@@ -338,7 +397,7 @@ def _flag(option: Option) -> Callable[[Decorated], Decorated]:
         given |= {"type": RegistryChoice(option)}
     elif option.choices:
         given |= {"type": click.Choice(option.choices)}
-    elif option.kind:
+    elif option.kind in KINDS:
         given |= {"type": KINDS[option.kind]}
     elif option.least is not None:
         given |= {"type": click.IntRange(min=option.least)}
@@ -349,72 +408,27 @@ def _flag(option: Option) -> Callable[[Decorated], Decorated]:
     return click.option(*words, option.name, **given)
 
 
-def given(options: Mapping[str, Any], chosen: Iterable[Option]) -> dict[str, Any]:
-    """Those of the declared options that were given, by their keyword, so that counts are not mistaken for counts with columns."""
-    found = {option.name: options.get(option.name) for option in chosen}
-    return {
-        name: value if not isinstance(value, tuple) else value[0] if len(value) == 1 else list(value)
-        for name, value in found.items()
-        if value is not None and value is not False and value != ()
-    }
-
-
-_OUTPUT = click.option(
-    "-o",
-    "--output",
-    type=OUTPUT,
-    multiple=True,
-    help="Write the answer to this file instead of stdout; its extension sets the format. Repeat for several formats.",
-)
-
-
-def common(command: Decorated) -> Decorated:
+def _common(formats: tuple[str, ...], output: bool) -> list[Callable[[Decorated], Decorated]]:
     """--format, -o, --no-color, --quiet, --debug, the same everywhere."""
-    return common_with(FORMATS)(command)
-
-
-def common_with(formats: tuple[str, ...], *, output: bool = True) -> Callable[[Decorated], Decorated]:
-    """The common options, for a command that can be written in other formats as well; without -o if that means something else to it."""
-    return lambda command: _add_common(command, formats, output)
-
-
-def _add_common(command: Decorated, formats: tuple[str, ...], output: bool) -> Decorated:
-    for option in reversed(
-        [
-            click.option(
-                "--format",
-                "format_",
-                type=click.Choice(formats),
-                help="Format of the answer.  [default: text, or from the extension of -o]",
-            ),
-            *([_OUTPUT] if output else []),
-            click.option("--no-color", is_flag=True, help="No colour (same as setting NO_COLOR)."),
-            click.option("--quiet", is_flag=True, help="Print only errors to stderr."),
-            click.option("--debug", is_flag=True, help="Show the traceback of an error."),
-        ]
-    ):
-        command = option(command)
-    return command
-
-
-def source_given(options: Mapping[str, Any]) -> dict[str, Any]:
-    """All that was said about how a source is read: its columns, the part of a log, the engine."""
-    return given(options, declared.SOURCE_OPTIONS)
-
-
-def run_source_given(options: Mapping[str, Any]) -> dict[str, Any]:
-    """The same of a run that is recorded or checked, where --model names the reference."""
-    return given(options, (*declared.RUN_COLUMNS, declared.RATIO, *declared.LOG_CHOICES))
-
-
-def memory_given(options: dict[str, Any]) -> str | None:
-    """The limit, which is DuckDB's: a cluster has settings of its own."""
-    if options["memory"] is not None and options["engine"] == "spark":
-        raise UsageError(
-            "cannot use --memory", got="--engine spark", need="DuckDB", hint="set spark.executor.memory where Spark is started"
-        )
-    memory: str | None = options["memory"]
-    return memory
+    of_output = click.option(
+        "-o",
+        "--output",
+        type=OUTPUT,
+        multiple=True,
+        help="Write the answer to this file instead of stdout; its extension sets the format. Repeat for several formats.",
+    )
+    return [
+        click.option(
+            "--format",
+            "format_",
+            type=click.Choice(formats),
+            help="Format of the answer.  [default: text, or from the extension of -o]",
+        ),
+        *([of_output] if output else []),
+        click.option("--no-color", is_flag=True, help="No colour (same as setting NO_COLOR)."),
+        click.option("--quiet", is_flag=True, help="Print only errors to stderr."),
+        click.option("--debug", is_flag=True, help="Show the traceback of an error."),
+    ]
 
 
 @contextmanager
@@ -444,6 +458,15 @@ def told_while_reading(quiet: bool) -> Iterator[None]:
             click.echo("\r\x1b[K", nl=False, err=True)
 
 
+# ---- texts that are taken apart ----------------------------------------------------------------------------------------
+
+
+def split(typed: str | tuple[str, ...], flag: str = "") -> list[str]:
+    """A,B,C: repeated or joined by commas."""
+    words = (typed,) if isinstance(typed, str) else typed
+    return [part.strip() for word in words for part in word.split(",") if part.strip()]
+
+
 def pairs_given(words: tuple[str, ...], option: str) -> dict[str, str]:
     """KEY=VALUE, repeated, as a mapping."""
     found: dict[str, str] = {}
@@ -457,21 +480,64 @@ def pairs_given(words: tuple[str, ...], option: str) -> dict[str, str]:
     return found
 
 
-def fraction(text: str) -> tuple[int, int]:
+def _pairs_or_none(words: tuple[str, ...], flag: str) -> dict[str, str]:
+    """The same; 'none' is the mapping without keys."""
+    return {} if words == ("none",) else pairs_given(words, flag)
+
+
+def fraction(text: str, flag: str = "--counts") -> tuple[int, int]:
     """K/N as two whole numbers."""
     k, slash, n = text.partition("/")
     if not slash or not k.strip().isdecimal() or not n.strip().isdecimal():
-        raise UsageError("cannot read --counts", got=repr(text), need="K/N, two whole numbers", hint="85/100 is 85 right of 100")
+        raise UsageError(f"cannot read {flag}", got=repr(text), need="K/N, two whole numbers", hint="85/100 is 85 right of 100")
     return int(k), int(n)
 
 
-def seed_of(text: str) -> int | None:
+def _seed(text: str, flag: str) -> int | None:
     """A seed, or None to draw one."""
     if text.lower() == "none":
         return None
     if not text.isdecimal():
         raise UsageError("cannot use the seed", got=repr(text), need="a whole number of 0 or more, or none")
     return int(text)
+
+
+def _numbers(text: str, flag: str) -> tuple[float, ...]:
+    """A,B as two numbers."""
+    try:
+        a, b = (float(part) for part in text.split(","))
+    except ValueError:
+        raise UsageError(f"cannot read {flag}", got=repr(text), need="A,B, two numbers", hint="45,5 is about 45 of 50") from None
+    return a, b
+
+
+def _prices(words: tuple[str, ...], flag: str) -> list[dict[str, float]]:
+    """input=1,output=2 once or once per model; or input=1 and output=2 apart, for all models."""
+    tables = [pairs_given(tuple(word.split(",")), flag) for word in words]
+    if all(len(table) == 1 for table in tables):
+        tables = [pairs_given(words, flag)]
+    return [{kind: _price(text, flag) for kind, text in table.items()} for table in tables]
+
+
+def _price(text: str, flag: str) -> float:
+    try:
+        return float(text)
+    except ValueError:
+        raise UsageError(f"cannot read {flag}", got=repr(text), need="a number", hint="--price input=0.5,output=1.5") from None
+
+
+READERS: Mapping[str, Callable[[Any, str], Any]] = {
+    "list": split,
+    "pairs": pairs_given,
+    "pairs_or_none": _pairs_or_none,
+    "fraction": fraction,
+    "seed": _seed,
+    "numbers": _numbers,
+    "prices": _prices,
+}
+
+
+# ---- the answer --------------------------------------------------------------------------------------------------------
 
 
 def answer(
@@ -557,8 +623,3 @@ def _width() -> int:
     import shutil
 
     return min(120, max(60, shutil.get_terminal_size((100, 24)).columns))
-
-
-def split(values: tuple[str, ...]) -> list[str]:
-    """Options that may be repeated or joined by commas."""
-    return [part.strip() for value in values for part in value.split(",") if part.strip()]

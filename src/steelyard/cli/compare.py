@@ -7,29 +7,14 @@ from typing import Any
 
 import click
 
-from steelyard.cli.command import (
-    INPUT,
-    answer,
-    command,
-    common,
-    flags,
-    fraction,
-    memory_given,
-    refuse_given,
-    seed_of,
-    source_given,
-    split,
-    told_while_reading,
-)
-from steelyard.declared.compare import OPTIONS
+from steelyard.cli.command import INPUT, Given, fraction, refuse_given, told_while_reading, verb_command
+from steelyard.declared.compare import BARE, OF_TABLES, OPTIONS
 from steelyard.errors import UsageError
 
 
-@command(short_help="is one better than the other? (three or more: a leaderboard)")
+@verb_command(OPTIONS, short_help="is one better than the other? (three or more: a leaderboard)")
 @click.argument("sources", type=INPUT, nargs=-1)
-@flags(*OPTIONS)
-@common
-def compare(sources: tuple[str, ...], **options: Any) -> None:
+def compare(sources: tuple[str, ...], given: Given) -> None:
     """Is the candidate better than the baseline? The difference is always candidate minus baseline.
 
     SOURCES are two or more runs on the same items (or one long source with a model column), as for measure. Items are
@@ -47,97 +32,49 @@ def compare(sources: tuple[str, ...], **options: Any) -> None:
       steelyard compare --wins 40,12,28
       steelyard compare a.csv b.csv --margin .01
     """
-    with told_while_reading(options["quiet"]):
-        result = _ask(sources, options)
-    write_answer(result, options)
+    with told_while_reading(given["quiet"]):
+        result = _ask(sources, given)
+    write_answer(result, given)
 
 
-def write_answer(result: Any, options: dict[str, Any]) -> None:
+def write_answer(result: Any, given: Given) -> None:
     """The answer, and the diagram of a leaderboard if it was asked for."""
-    if options["cd_out"]:
-        _write_diagram(result, options["cd_out"])
-    shown: dict[str, Any] = {"details": True} if options["details"] else {}
-    answer(result, format_=options["format_"], output=options["output"], no_color=options["no_color"], quiet=options["quiet"], **shown)
+    if given["cd_out"]:
+        _write_diagram(result, given["cd_out"])
+    given.answer(result, **({"details": True} if given["details"] else {}))
 
 
-def _ask(sources: tuple[str, ...], options: dict[str, Any]) -> Any:
-    given = [
-        name
-        for name, there in (
-            ("sources", bool(sources)),
-            ("--flips", options["flips"]),
-            ("--counts", options["counts"]),
-            ("--wins", options["wins"]),
-        )
-        if there
-    ]
-    if len(given) != 1:
+def _ask(sources: tuple[str, ...], given: Given) -> Any:
+    bare = [f"--{name}" for name in ("flips", "counts", "wins") if given[name]]
+    named = [*(["sources"] if sources else []), *bare]
+    if len(named) != 1:
         raise UsageError(
             "cannot tell what to compare",
-            got=" and ".join(given) if given else "no data",
+            got=" and ".join(named) if named else "no data",
             need="two or more sources, or --flips, or --counts twice, or --wins",
             hint="steelyard compare --help",
         )
     from steelyard.questions.compare.compare import compare, compare_or_rank, compare_preferences
 
-    if not sources:
-        _refuse_forgotten(options)
-    if options["wins"]:
-        return compare_preferences(*_numbers(options["wins"], 3, "--wins", "W,T,L"), names=_names(options), **how_sure(options))
-    of_two = {name: options[name] for name in ("design", "alternative")}
-    if options["flips"] or options["counts"]:
-        table = {name: options[name] for name in ("metric", "positive", "correction")}
-        return compare(*_tallies(options), names=_names(options), **table, **of_two, **how_sure(options))
-    return compare_or_rank(sources, many=None, flips_out=options["flips_out"], **of_two, **about_items(options))
+    if sources:
+        return compare_or_rank(*sources, **given.keywords())
+    allowed = (*BARE, *(() if given["wins"] else OF_TABLES))
+    refuse_given(allowed, "cannot use these options with bare counts", need="sources of items", hint="leave them out")
+    if given["wins"]:
+        return compare_preferences(*_numbers(given["wins"], 3, "--wins", "W,T,L"), **given.keywords())
+    return compare(*_tallies(given), **given.keywords())
 
 
-def how_sure(options: dict[str, Any]) -> dict[str, Any]:
-    """What is asked of any comparison, of bare counts too."""
-    names = ("interval", "test", "margin", "confidence_level", "side", "draws", "prior", "prior_scale")
-    return {**{name: options[name] for name in names}, "seed": seed_of(options["seed"])}
-
-
-def about_items(options: dict[str, Any]) -> dict[str, Any]:
-    """What is asked of systems whose items are there, two or many."""
-    return {
-        **{name: options[name] for name in ("metric", "positive", "correction", "unmatched", "missing", "absent")},
-        "names": _names(options),
-        "labels": split((options["labels"],)) if options["labels"] is not None else None,
-        "by": split(options["by"]) or None,
-        "range": options["range"] or None,
-        "memory": memory_given(options),
-        **source_given(options),
-        **how_sure(options),
-    }
-
-
-def _names(options: dict[str, Any]) -> list[str] | None:
-    return split((options["names"],)) if options["names"] else None
-
-
-def _refuse_forgotten(options: dict[str, Any]) -> None:
-    """Bare counts have no items: an option about them is a mistake, not something to pass over."""
-    counted = ("flips", "counts", "wins", "interval", "test", "alternative", "margin", "confidence_level", "side", "draws", "seed")
-    believed = ("prior", "prior_scale")
-    table = () if options["wins"] else ("metric", "positive", "design")
-    refuse_given(
-        (*counted, *believed, "names", "output", "details", *table),
-        "cannot use these options with bare counts",
-        need="sources of items",
-        hint="leave them out",
-    )
-
-
-def _tallies(options: dict[str, Any]) -> tuple[Any, ...]:
+def _tallies(given: Given) -> tuple[Any, ...]:
     from steelyard.tally.counts import Counts
     from steelyard.tally.joint import JointCounts
 
-    if options["flips"]:
-        both, lost, gained, neither = _numbers(options["flips"], 4, "--flips", "both,baseline only,candidate only,neither")
+    if given["flips"]:
+        both, lost, gained, neither = _numbers(given["flips"], 4, "--flips", "both,baseline only,candidate only,neither")
         return (JointCounts.flips(both=both, baseline_only=lost, candidate_only=gained, neither=neither),)
-    if len(options["counts"]) != 2:
-        raise UsageError("cannot compare", got=f"{len(options['counts'])} --counts", need="two: the baseline's and the candidate's")
-    return tuple(Counts.of(*fraction(text)) for text in options["counts"])
+    if len(given["counts"]) != 2:
+        raise UsageError("cannot compare", got=f"{len(given['counts'])} --counts", need="two: the baseline's and the candidate's")
+    return tuple(Counts.of(*fraction(text)) for text in given["counts"])
 
 
 def _numbers(text: str, many: int, option: str, shape: str) -> list[int]:

@@ -7,18 +7,16 @@ from typing import Any
 
 import click
 
-from steelyard.cli.command import answer, command, common, flags, pairs_given
-from steelyard.declared.history import OPTIONS
+from steelyard.cli.command import Given, refuse_given, verb_command
+from steelyard.declared.history import DOES, OPTIONS, USED
 from steelyard.errors import SteelyardError, UsageError
+from steelyard.options import RUN_KEYWORDS
 
-ASKED = ("task", "model", "metric", "since", "until")
 TABLES = (".csv", ".jsonl")
 
 
-@command(short_help="list past runs, compare them, test for drift")
-@flags(*OPTIONS)
-@common
-def history(**options: Any) -> None:
+@verb_command(OPTIONS, short_help="list past runs, compare them, test for drift")
+def history(given: Given) -> None:
     """List past runs, newest first. With --drift, test whether a series of runs has slowly become worse.
 
     `check`, `record` and `run` store their runs in the database given by --history or steelyard.toml.
@@ -31,65 +29,64 @@ def history(**options: Any) -> None:
       steelyard history --compare 0f7d63ca 9b2c11d0
       steelyard history --export runs.csv
     """
-    output: tuple[Path, ...] = options["output"]
-    is_table = len(output) == 1 and output[0].suffix.lower() in TABLES and options["format_"] is None
-    table = options["export"] or (output[0] if is_table else None)
-    modes = [name for name, on in (("--drift", options["drift"]), ("--compare", options["compare"]), ("--export", table)) if on]
+    output: tuple[Path, ...] = given["output"]
+    is_table = len(output) == 1 and output[0].suffix.lower() in TABLES and given["format_"] is None
+    table = given["export"] or (output[0] if is_table else None)
+    modes = [name for name, on in (("--drift", given["drift"]), ("--compare", given["compare"]), ("--export", table)) if on]
     if len(modes) > 1:
         raise UsageError("cannot do two things at once", got=" and ".join(modes), need="one of them")
+    mode = modes[0] if modes else "the list of runs"
+    used = USED[mode]
+    refuse_given((*used, *DOES, "output"), f"cannot use these options with {mode}", need="options that it uses", hint="leave them out")
+    asked = given.keywords(*used)
     if table is not None:
-        _export(table, options)
-        return
-    result = _drift(options) if options["drift"] else _compare(options) if options["compare"] else _list(options)
-    answer(result, format_=options["format_"], output=output, no_color=options["no_color"], quiet=options["quiet"])
+        _export(table, asked, given["quiet"])
+    else:
+        given.answer(_drift(asked) if given["drift"] else _compare(given["compare"], asked) if given["compare"] else _list(asked))
 
 
-def _asked(options: dict[str, Any]) -> dict[str, Any]:
-    spec = options["spec"]
-    whole = {} if spec == ("none",) else pairs_given(spec, "--spec") if spec else None
-    return {**{name: options[name] for name in ASKED}, "spec": whole}
-
-
-def _list(options: dict[str, Any]) -> Any:
+def _list(asked: dict[str, Any]) -> Any:
     from steelyard.questions.history.history import list_runs
 
-    page = {} if options["limit"] is None else {"limit": options["limit"]}
-    where = {"config": options["config"], "verdict": options["verdict"], "after": options["after"]}
-    return list_runs(options["history"], **_asked(options), **where, **page)
+    return list_runs(**asked)
 
 
-def _compare(options: dict[str, Any]) -> Any:
+def _compare(runs: tuple[str, str], asked: dict[str, Any]) -> Any:
     from steelyard.questions.history.history import compare_runs
 
-    return compare_runs(*options["compare"], history=options["history"], config=options["config"])
+    return compare_runs(*runs, **asked)
 
 
-def _drift(options: dict[str, Any]) -> Any:
-    lacking = [f"--{name}" for name in ("task", "model") if options[name] is None]
+def _drift(asked: dict[str, Any]) -> Any:
+    lacking = [f"--{name}" for name in ("task", "model") if name not in asked]
     if lacking:
         raise UsageError("cannot look for drift", got=f"no {' and no '.join(lacking)}", need="a task and a model")
     from steelyard.questions.history.drift import drift
 
-    numbers = {name: options[name] for name in ("alpha", "k", "h", "draws", "seed")}
-    return drift(options["history"], **_asked(options), **numbers, config=options["config"])
+    return drift(**asked)
 
 
-def _export(path: Path, options: dict[str, Any]) -> None:
+def _export(path: Path, asked: dict[str, Any], quiet: bool) -> None:
     from steelyard.questions.history.export import export_runs
 
-    many = export_runs(path, options["history"], config=options["config"], verdict=options["verdict"], **_asked(options))
-    if not options["quiet"]:
+    many = export_runs(path, **asked)
+    if not quiet:
         click.echo(f"{many:,} run{'s' if many != 1 else ''} written to {path}", err=True)
 
 
-def keep_in_history(result: Any, options: dict[str, Any], **facts: Any) -> None:
+def about_run(given: Given) -> dict[str, Any]:
+    """What the history asks of a run beside the answer: where its items are in the file, and how it was made."""
+    return {"columns": given.keywords(*RUN_KEYWORDS), **given.keywords("protocol")}
+
+
+def keep_in_history(result: Any, given: Given, **facts: Any) -> None:
     """Keep an answer that was given already. A history that fails is a warning: the answer and its exit code stay what they are."""
-    if options["history"] is None and not _configured(options):
+    if given["history"] is None and not _configured(given):
         return
     try:
         from steelyard.questions.history.keep import keep
 
-        _, warnings = keep(result, history=options["history"], config=options["config"], directory=options["directory"], **facts)
+        _, warnings = keep(result, history=given["history"], config=given["config"], directory=given["directory"], **facts)
     except SteelyardError as fault:
         warnings = [f"the run was not stored in the history: {fault}"]
     except Exception as fault:  # whatever it is, it must not cost the verdict
@@ -104,11 +101,11 @@ def _plain(text: str) -> str:
     return terminal(" ".join(text.split()))
 
 
-def _configured(options: dict[str, Any]) -> bool:
+def _configured(given: Given) -> bool:
     """Whether a configuration names a history: most have none, and then nothing more is loaded."""
     from steelyard.reference.config import find_config
 
     try:
-        return find_config(Path.cwd(), options["config"]).history is not None
+        return find_config(Path.cwd(), given["config"]).history is not None
     except SteelyardError:
         return False  # the command itself has said what is wrong with it

@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any
-
-from steelyard.cli.command import answer, command, common, flags
+from steelyard.cli.command import Given, verb_command
 from steelyard.declared.init import OPTIONS
 
 
-@command(short_help="write a commented steelyard.toml and a directory for references")
-@flags(*OPTIONS)
-@common
-def init(directory: str, **options: Any) -> None:
+@verb_command(OPTIONS, short_help="write a commented steelyard.toml and a directory for references")
+def init(given: Given) -> None:
     """Write a commented steelyard.toml and a directory for references here. Existing files are never changed.
 
     \b
@@ -21,5 +17,4 @@ def init(directory: str, **options: Any) -> None:
     """
     from steelyard.questions.references.init import init as ask
 
-    result = ask(directory)
-    answer(result, format_=options["format_"], output=options["output"], no_color=options["no_color"], quiet=options["quiet"])
+    given.answer(ask(**given.keywords()))

@@ -11,17 +11,15 @@ from typing import Any
 
 import click
 
-from steelyard.cli.command import INPUT, answer, command, common, flags, seed_of, split
+from steelyard.cli.command import INPUT, Given, split, verb_command
 from steelyard.declared.learners import OPTIONS
 from steelyard.errors import AmbiguityError, DataError, UsageError
 
 
-@command(short_help="is one learning algorithm better? (cross-validation)")
+@verb_command(OPTIONS, short_help="is one learning algorithm better? (cross-validation)")
 @click.argument("baseline", type=INPUT, metavar="BASELINE")
 @click.argument("candidate", type=INPUT, metavar="CANDIDATE")
-@flags(*OPTIONS)
-@common
-def learners(baseline: str, candidate: str, **options: Any) -> None:
+def learners(baseline: str, candidate: str, given: Given) -> None:
     """Is one learning algorithm better than another on this kind of data?
 
     BASELINE and CANDIDATE are pkg.mod:name, where name is an estimator (fit and predict), a class of estimators, or a
@@ -37,30 +35,15 @@ def learners(baseline: str, candidate: str, **options: Any) -> None:
     from steelyard.questions.learners.learners import compare_learners
 
     pair = (load_learner(baseline), load_learner(candidate))
-    numeric = parse(options["metric"]).numeric
-    x, y, groups, said = read_table(options["data"], options["target"], split(options["features"]), options["group"], numeric=numeric)
-    if not options["quiet"]:
+    numeric = parse(given["metric"]).numeric
+    x, y, groups, said = read_table(given["data"], given["target"], split(given["features"]), given["group"], numeric=numeric)
+    if not given["quiet"]:
         for sentence in said:
             click.echo(sentence, err=True)
-    with progress_bar(options["quiet"]) as progress:
-        result = compare_learners(
-            *pair,
-            x,
-            y,
-            groups=groups,
-            names=(baseline, candidate) if baseline != candidate else (f"baseline {baseline}", f"candidate {candidate}"),
-            stratify="auto" if options["stratify"] is None else options["stratify"],
-            seed=seed_of(options["seed"]),
-            progress=progress,
-            **{
-                name: options[name]
-                for name in (
-                    *("metric", "positive", "method", "folds", "repeats", "test_size"),
-                    *("absent", "alternative", "confidence_level", "side", "prior_scale", "workers"),
-                )
-            },
-        )
-    answer(result, format_=options["format_"], output=options["output"], no_color=options["no_color"], quiet=options["quiet"])
+    names = (baseline, candidate) if baseline != candidate else (f"baseline {baseline}", f"candidate {candidate}")
+    with progress_bar(given["quiet"]) as progress:
+        result = compare_learners(*pair, x, y, groups=groups, names=names, progress=progress, **{"workers": 1, **given.keywords()})
+    given.answer(result)
 
 
 # ---- learners --------------------------------------------------------------------------------------------------------

@@ -8,32 +8,15 @@ from typing import Any
 import click
 
 from steelyard.atomic import write_text
-from steelyard.cli.command import (
-    INPUT,
-    MEASURE_FORMATS,
-    RECORD_FORMAT,
-    answer,
-    command,
-    common_with,
-    flags,
-    fraction,
-    memory_given,
-    pairs_given,
-    seed_of,
-    source_given,
-    split,
-    told_while_reading,
-)
+from steelyard.cli.command import INPUT, MEASURE_FORMATS, RECORD_FORMAT, Given, fraction, pairs_given, told_while_reading, verb_command
 from steelyard.declared.measure import OPTIONS
 from steelyard.errors import UsageError
 from steelyard.outputs import refuse_overwriting
 
 
-@command(short_help="how good is it, and how sure are we?")
+@verb_command(OPTIONS, short_help="how good is it, and how sure are we?", formats=MEASURE_FORMATS)
 @click.argument("source", type=INPUT, required=False)
-@flags(*OPTIONS)
-@common_with(MEASURE_FORMATS)
-def measure(source: str | None, **options: Any) -> None:
+def measure(source: str | None, given: Given) -> None:
     """How good is a model, and how sure are we?
 
     SOURCE is a CSV, TSV, JSON Lines, JSON, Parquet or Arrow file (also .gz, .zst), a directory, a glob, or - for
@@ -52,60 +35,38 @@ def measure(source: str | None, **options: Any) -> None:
       steelyard measure --engine spark --master spark://host:7077 's3a://bucket/run/*.parquet'
       steelyard measure run.eval --format every-eval-ever -o run.json --about organization=Lab
     """
-    data = _data(source, options)
-    if options["format_"] == RECORD_FORMAT:
-        _write_record(data, options)
+    data = _data(source, given)
+    if given["format_"] == RECORD_FORMAT:
+        _write_record(data, given)
         return
-    if options["about"]:
-        raise UsageError("cannot use --about", got=f"--format {options['format_'] or 'text'}", need=f"--format {RECORD_FORMAT}")
+    if given["about"]:
+        raise UsageError("cannot use --about", got=f"--format {given['format_'] or 'text'}", need=f"--format {RECORD_FORMAT}")
     from steelyard.questions.measure.measure import measure as ask
 
-    with told_while_reading(options["quiet"]):
-        result = ask(data, **_asked(options))
-    shown: dict[str, Any] = {"details": True} if options["details"] else {}
-    answer(result, format_=options["format_"], output=options["output"], no_color=options["no_color"], quiet=options["quiet"], **shown)
+    with told_while_reading(given["quiet"]):
+        result = ask(data, **given.keywords())
+    given.answer(result, **({"details": True} if given["details"] else {}))
 
 
-def _asked(options: dict[str, Any]) -> dict[str, Any]:
-    """What `sy.measure` is given besides the data."""
-    return dict(
-        metric=split(options["metric"]) or None,
-        positive=options["positive"],
-        labels=split((options["labels"],)) if options["labels"] is not None else None,
-        by=split(options["by"]) or None,
-        interval=options["interval"],
-        confidence_level=options["confidence_level"],
-        side=options["side"],
-        draws=options["draws"],
-        seed=seed_of(options["seed"]),
-        prior=options["prior"],
-        range=options["range"] or None,
-        absent=options["absent"],
-        missing=options["missing"],
-        **source_given(options),
-        memory=memory_given(options),
-    )
-
-
-def _write_record(data: Any, options: dict[str, Any]) -> None:
+def _write_record(data: Any, given: Given) -> None:
     """The aggregate and the items beside it as two files, or the aggregate alone on standard output."""
     import time
 
     from steelyard.questions.report.every_eval_ever import every_eval_ever
     from steelyard.read.engines.memory import working
 
-    if len(options["output"]) > 1:
-        raise UsageError(f"cannot write several files as {RECORD_FORMAT}", got=f"{len(options['output'])} outputs", need="one")
-    output: Path | None = options["output"][0] if options["output"] else None
+    if len(given["output"]) > 1:
+        raise UsageError(f"cannot write several files as {RECORD_FORMAT}", got=f"{len(given['output'])} outputs", need="one")
+    output: Path | None = given["output"][0] if given["output"] else None
     if output is not None and output.suffix != ".json":
         raise UsageError(
             "cannot name the files of the record", got=str(output), need="-o NAME.json", hint="the items go to NAME_samples.jsonl"
         )
     if output is not None:
         refuse_overwriting({"-o": [output.with_name(f"{output.stem}_samples.jsonl")]}, [data])
-    about = {"retrieved": str(int(time.time()))} | pairs_given(options["about"], "--about")
-    asked = _asked(options)
-    with working(memory=asked.pop("memory")):
+    about = {"retrieved": str(int(time.time()))} | pairs_given(given["about"], "--about")
+    asked = given.keywords()
+    with working(memory=asked.pop("memory", None)):
         files = every_eval_ever(data, about=about, items=output is not None, **asked)
     if output is None:
         click.echo("".join(files.values()), nl=False)
@@ -113,22 +74,19 @@ def _write_record(data: Any, options: dict[str, Any]) -> None:
     places = [output, output.with_name(f"{output.stem}_samples.jsonl")][: len(files)]
     for place, text in reversed([*zip(places, files.values(), strict=True)]):  # a record never points at items that are not there
         write_text(place, text)
-    if not options["quiet"]:
+    if not given["quiet"]:
         click.echo(f"written to {' and '.join(map(str, places))}; in the datastore: {next(iter(files))}", err=True)
 
 
-def _data(source: str | None, options: dict[str, Any]) -> Any:
+def _data(source: str | None, given: Given) -> Any:
     """The one source of data that was given."""
-    cells = {name: options[name] for name in ("tp", "fp", "fn", "tn") if options[name] is not None}
-    given = [
-        name
-        for name, there in (("SOURCE", source is not None), ("--counts", options["counts"] is not None), ("--tp/--fp/--fn", bool(cells)))
-        if there
-    ]
-    if len(given) != 1:
+    cells = {name: given[name] for name in ("tp", "fp", "fn", "tn") if given[name] is not None}
+    ways = (("SOURCE", source is not None), ("--counts", given["counts"] is not None), ("--tp/--fp/--fn", bool(cells)))
+    named = [name for name, there in ways if there]
+    if len(named) != 1:
         raise UsageError(
             "cannot tell what to measure",
-            got=" and ".join(given) if given else "no data",
+            got=" and ".join(named) if named else "no data",
             need="exactly one of SOURCE, --counts K/N, or --tp --fp --fn",
             hint="steelyard measure --help",
         )
@@ -143,4 +101,4 @@ def _data(source: str | None, options: dict[str, Any]) -> Any:
                 "cannot build the table", got=" ".join(f"--{n} {v}" for n, v in cells.items()), need=f"{' and '.join(missing)} as well"
             )
         return Counts.binary(**cells)
-    return Counts.of(*fraction(options["counts"]))
+    return Counts.of(*fraction(given["counts"]))

@@ -2,18 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any
-
-from steelyard.cli.command import answer, command, common, flags
+from steelyard.cli.command import Given, verb_command
 from steelyard.declared.plan_designs import OPTIONS
 
-NUMBERS = ("theta", "expected", "sigma", "discordance", "repeats", "within", "alpha", "beta", "price", "batch", "available", "pool")
 
-
-@command(short_help="compare several designs side by side, with cost")
-@flags(*OPTIONS)
-@common
-def designs(**options: Any) -> None:
+@verb_command(OPTIONS, short_help="compare several designs side by side, with cost")
+def designs(given: Given) -> None:
     """How many items does each design need to detect the same drop?
 
     Compares: a reference on other items, with an assumed and with its actual standard deviation; a reference known exactly;
@@ -31,5 +25,4 @@ def designs(**options: Any) -> None:
     """
     from steelyard.questions.plan.designs import plan_designs
 
-    result = plan_designs(**{name: options[name] for name in NUMBERS})
-    answer(result, format_=options["format_"], output=options["output"], no_color=options["no_color"], quiet=options["quiet"])
+    given.answer(plan_designs(**given.keywords()))

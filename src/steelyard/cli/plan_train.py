@@ -6,7 +6,7 @@ from typing import Any
 
 import click
 
-from steelyard.cli.command import INPUT, PLAN_FORMATS, answer, command, common_with, flags, seed_of, split
+from steelyard.cli.command import INPUT, PLAN_FORMATS, Given, split, verb_command
 from steelyard.declared.plan_train import OPTIONS
 from steelyard.errors import UsageError
 
@@ -14,11 +14,9 @@ FITTING = ("truth", "features", "group", "metric", "positive", "sizes", "repeats
 READING = ("size", "score", "seed_column", "n_test")
 
 
-@command(short_help="how many training items does it take to reach a target?")
+@verb_command(OPTIONS, short_help="how many training items does it take to reach a target?", formats=PLAN_FORMATS)
 @click.argument("curve", type=INPUT, required=False, metavar="[CURVE]")
-@flags(*OPTIONS)
-@common_with(PLAN_FORMATS)
-def train(curve: str | None, **options: Any) -> None:
+def train(curve: str | None, given: Given) -> None:
     """How many training items does it take to reach the target?
 
     CURVE is a table of training sizes and scores, one row per fit: at least 5 sizes, ideally with 5 or more seeds each. We
@@ -32,22 +30,12 @@ def train(curve: str | None, **options: Any) -> None:
     """
     from steelyard.questions.plan.train import plan_train
 
-    given = _curve_of(curve, options)
-    result = plan_train(
-        given,
-        target=options["target"],
-        higher_is_better=None if given is not curve else not options["lower_is_better"],
-        confidence_level=options["confidence_level"],
-        draws=options["draws"],
-        seed=seed_of(options["seed"]),
-        **{name: options[name] for name in READING},
-    )
-    answer(result, format_=options["format_"], output=options["output"], no_color=options["no_color"], quiet=options["quiet"])
+    given.answer(plan_train(_curve_of(curve, given), **given.keywords()))
 
 
-def _curve_of(curve: str | None, options: dict[str, Any]) -> Any:
+def _curve_of(curve: str | None, given: Given) -> Any:
     """The source as it was named, or the curve of the learner; one of the two, with the options that belong to it."""
-    if (curve is None) == (options["learner"] is None):
+    if (curve is None) == (given["learner"] is None):
         raise UsageError(
             "cannot plan the training data",
             got="a curve and a learner" if curve is not None else "neither a curve nor a learner",
@@ -55,35 +43,35 @@ def _curve_of(curve: str | None, options: dict[str, Any]) -> Any:
             hint="steelyard plan train curve.csv --target .9",
         )
     foreign = (*FITTING, "data") if curve is not None else (*READING, "lower_is_better")
-    if stray := [name for name in foreign if options[name] not in (None, (), False)]:
+    if stray := [name for name in foreign if given[name] not in (None, (), False)]:
         word, with_ = f"--{stray[0].replace('_', '-')}", "a curve" if curve is not None else "--learner"
         raise UsageError(f"cannot use {word} with {with_}", got=word, need="options that belong together", hint="leave it out")
-    return curve if curve is not None else _measured(options)
+    return curve if curve is not None else _measured(given)
 
 
-def _measured(options: dict[str, Any]) -> Any:
+def _measured(given: Given) -> Any:
     from steelyard.cli.learners import load_learner, progress_bar, read_table
     from steelyard.metrics.catalogue import parse
     from steelyard.questions.learners.learning_curve import learning_curve
 
-    if missing := [f"--{name}" for name in ("data", "truth") if options[name] is None]:
+    if missing := [f"--{name}" for name in ("data", "truth") if given[name] is None]:
         raise UsageError("cannot measure a learning curve", got=f"no {' and no '.join(missing)}", need="--learner, --data and --truth")
-    learner = load_learner(options["learner"])
-    chosen = {name: options[name] for name in ("metric", "positive", "repeats", "test_size", "workers") if options[name] is not None}
+    learner = load_learner(given["learner"])
+    chosen = {name: given[name] for name in ("metric", "positive", "repeats", "test_size", "workers") if given[name] is not None}
     numeric = parse(chosen.get("metric", "accuracy")).numeric
-    x, y, groups, said = read_table(options["data"], options["truth"], split(options["features"]), options["group"], numeric=numeric)
-    with progress_bar(options["quiet"]) as progress:
+    x, y, groups, said = read_table(given["data"], given["truth"], split(given["features"]), given["group"], numeric=numeric)
+    with progress_bar(given["quiet"]) as progress:
         found = learning_curve(
             learner,
             x,
             y,
             groups=groups,
-            sizes=_numbers(split(options["sizes"])),
-            seed=seed_of(options["seed"]),
+            sizes=_numbers(split(given["sizes"])),
+            **given.keywords("seed"),
             progress=progress,
             **chosen,
         )
-    if not options["quiet"]:
+    if not given["quiet"]:
         for sentence in (*said, *found.warnings):
             click.echo(sentence, err=True)
     return found

@@ -2,20 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import click
 
-from steelyard.cli.command import INPUT, command, common, flags, told_while_reading
-from steelyard.cli.compare import about_items, write_answer
+from steelyard.cli.command import INPUT, Given, told_while_reading, verb_command
+from steelyard.cli.compare import write_answer
 from steelyard.declared.rank import OPTIONS
 
 
-@command(short_help="which of three or more systems are better than which?")
+@verb_command(OPTIONS, short_help="which of three or more systems are better than which?")
 @click.argument("sources", type=INPUT, nargs=-1, required=True)
-@flags(*OPTIONS)
-@common
-def rank(sources: tuple[str, ...], **options: Any) -> None:
+def rank(sources: tuple[str, ...], given: Given) -> None:
     """Which of three systems or more are better than which? A leaderboard: tiers that cannot be told apart, and every pair.
 
     SOURCES are three or more runs on the same items (or one long source with a model column), as for measure. Items are
@@ -29,6 +25,6 @@ def rank(sources: tuple[str, ...], **options: Any) -> None:
     """
     from steelyard.questions.compare.compare import rank as ask
 
-    with told_while_reading(options["quiet"]):
-        result = ask(*sources, **about_items(options))
-    write_answer(result, options)
+    with told_while_reading(given["quiet"]):
+        result = ask(*sources, **given.keywords())
+    write_answer(result, given)

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import click
 
-from steelyard.cli.command import Group, answer, common, flags, pairs_given
+from steelyard.cli.command import Given, Group, verb_command
 from steelyard.declared.references import APPROVE, HISTORY, IMPORT, LINT, LIST, REMOVE, RENAME, SHOW
 
 
@@ -24,21 +22,9 @@ def references() -> None:
     """
 
 
-def _given(options: dict[str, Any], *names: str) -> dict[str, Any]:
-    """The options of the question, without those of the answer."""
-    given = {name: options[name] for name in (*names, "directory", "config")}
-    return {**given, "spec": pairs_given(options["spec"], "--spec")} if "spec" in options else given
-
-
-def _answer(result: Any, options: dict[str, Any]) -> None:
-    answer(result, format_=options["format_"], output=options["output"], no_color=options["no_color"], quiet=options["quiet"])
-
-
-@references.command("list", short_help="list the references, with the bare-score threshold")
+@verb_command(LIST, "list", short_help="list the references, with the bare-score threshold", group=references)
 @click.argument("task", required=False)
-@flags(*LIST)
-@common
-def list_(task: str | None, **options: Any) -> None:
+def list_(task: str | None, given: Given) -> None:
     """List all references, or those of one task: value, items, runs, bare-score threshold, detectable drop, when and by whom
     it was recorded. The threshold of a run with items depends on which items change; its verdict reports it.
 
@@ -49,15 +35,13 @@ def list_(task: str | None, **options: Any) -> None:
     """
     from steelyard.questions.references.listing import list_references
 
-    _answer(list_references(task, **_given(options)), options)
+    given.answer(list_references(task, **given.keywords()))
 
 
-@references.command(short_help="show one reference in full, and why it was chosen")
+@verb_command(SHOW, short_help="show one reference in full, and why it was chosen", group=references)
 @click.argument("task")
 @click.argument("model")
-@flags(*SHOW)
-@common
-def show(task: str, model: str, **options: Any) -> None:
+def show(task: str, model: str, given: Given) -> None:
     """Show one reference: its entry, the rule and where each number comes from, the bare-score threshold and the drop it can
     detect.
 
@@ -68,14 +52,12 @@ def show(task: str, model: str, **options: Any) -> None:
     """
     from steelyard.questions.references.listing import show_reference
 
-    _answer(show_reference(task, model, **_given(options, "explained")), options)
+    given.answer(show_reference(task, model, **given.keywords()))
 
 
-@references.command(short_help="find mistakes in the references")
+@verb_command(LINT, short_help="find mistakes in the references", group=references)
 @click.argument("task", required=False)
-@flags(*LINT)
-@common
-def lint(task: str | None, **options: Any) -> None:
+def lint(task: str | None, given: Given) -> None:
     """Find mistakes in the references: errors, warnings and notes, each with its file and line.
 
     Looks for entries that shadow one another, values that are not a multiple of 1/n, placeholders, thresholds at chance or
@@ -92,16 +74,14 @@ def lint(task: str | None, **options: Any) -> None:
     """
     from steelyard.questions.references.lint import lint_references
 
-    result = lint_references(task, **_given(options, "strict", "every"))
-    _answer(result, options)
-    raise click.exceptions.Exit(result.exit_code)
+    result = lint_references(task, **given.keywords())
+    given.answer(result)
+    given.leave(result)
 
 
-@references.command("import", short_help="import the references of another suite")
+@verb_command(IMPORT, "import", short_help="import the references of another suite", group=references)
 @click.argument("path", type=click.Path())
-@flags(*IMPORT)
-@common
-def import_(path: str, **options: Any) -> None:
+def import_(path: str, given: Given) -> None:
     """Import the references of another suite: one file, or all YAML files of a directory.
 
     Each task file is written completely or not at all, and nothing is written if an entry conflicts with an existing one.
@@ -116,15 +96,13 @@ def import_(path: str, **options: Any) -> None:
     """
     from steelyard.questions.references.importing import import_references
 
-    _answer(import_references(path, **_given(options, "dialect", "update", "reason")), options)
+    given.answer(import_references(path, **given.keywords()))
 
 
-@references.command(short_help="show who changed each reference, when and why")
+@verb_command(HISTORY, short_help="show who changed each reference, when and why", group=references)
 @click.argument("task")
 @click.argument("model", required=False)
-@flags(*HISTORY)
-@common
-def history(task: str, model: str | None, **options: Any) -> None:
+def history(task: str, model: str | None, given: Given) -> None:
     """Show how each reference changed, oldest first: value, when, who and why.
 
     \b
@@ -134,16 +112,13 @@ def history(task: str, model: str | None, **options: Any) -> None:
     """
     from steelyard.questions.references.history import reference_history
 
-    given = _given(options)
-    _answer(reference_history(task, model, **{**given, "spec": given["spec"] or None}), options)
+    given.answer(reference_history(task, model, **given.keywords()))
 
 
-@references.command(short_help="remove a reference")
+@verb_command(REMOVE, short_help="remove a reference", group=references)
 @click.argument("task")
 @click.argument("model")
-@flags(*REMOVE)
-@common
-def remove(task: str, model: str, **options: Any) -> None:
+def remove(task: str, model: str, given: Given) -> None:
     """Remove a reference and its item outcomes. The history keeps the old value.
 
     \b
@@ -153,16 +128,14 @@ def remove(task: str, model: str, **options: Any) -> None:
     """
     from steelyard.questions.references.changes import remove_reference
 
-    _answer(remove_reference(task, model, **_given(options, "reason", "line")), options)
+    given.answer(remove_reference(task, model, **given.keywords()))
 
 
-@references.command(short_help="rename a model")
+@verb_command(RENAME, short_help="rename a model", group=references)
 @click.argument("task")
 @click.argument("old")
 @click.argument("new")
-@flags(*RENAME)
-@common
-def rename(task: str, old: str, new: str, **options: Any) -> None:
+def rename(task: str, old: str, new: str, given: Given) -> None:
     """Rename a model in a task's references. Its history moves with it.
 
     \b
@@ -171,15 +144,13 @@ def rename(task: str, old: str, new: str, **options: Any) -> None:
     """
     from steelyard.questions.references.changes import rename_reference
 
-    _answer(rename_reference(task, old, new, **_given(options, "reason")), options)
+    given.answer(rename_reference(task, old, new, **given.keywords()))
 
 
-@references.command(short_help="mark a reference as reviewed and approved")
+@verb_command(APPROVE, short_help="mark a reference as reviewed and approved", group=references)
 @click.argument("task")
 @click.argument("model")
-@flags(*APPROVE)
-@common
-def approve(task: str, model: str, **options: Any) -> None:
+def approve(task: str, model: str, given: Given) -> None:
     """Mark a reference as reviewed and approved, with the time and your name. A later update removes the mark.
 
     \b
@@ -188,4 +159,4 @@ def approve(task: str, model: str, **options: Any) -> None:
     """
     from steelyard.questions.references.changes import approve_reference
 
-    _answer(approve_reference(task, model, **_given(options, "reason")), options)
+    given.answer(approve_reference(task, model, **given.keywords()))

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
 import click
 
 from steelyard.atomic import write_text
-from steelyard.cli.command import command, flags, pairs_given
+from steelyard.cli.command import Given, pairs_given, verb_command
 from steelyard.declared.report import OPTIONS
 from steelyard.errors import UsageError
 from steelyard.render.safe import terminal
@@ -17,10 +16,10 @@ from steelyard.render.safe import terminal
 TARGETS = ("card", "eval_results", "google_card", "every_eval_ever")
 
 
-def cards_asked(options: dict[str, Any]) -> bool:
+def cards_asked(given: Given) -> bool:
     """Whether any card is to be written; an option of cards alone would be a wish that nobody heard."""
-    asked = any(options[name] is not None for name in TARGETS)
-    alone = [name for name in ("model", "metric", "source_url", "about") if options[name]]
+    asked = any(given[name] is not None for name in TARGETS)
+    alone = [name for name in ("model", "metric", "source_url", "about") if given[name]]
     if alone and not asked:
         raise UsageError(
             f"cannot use --{alone[0].replace('_', '-')}",
@@ -41,43 +40,42 @@ def _split(word: Path) -> tuple[str | None, Path]:
     return (name, Path(path)) if equals and name and path and not word.exists() else (None, word)
 
 
-def write_cards(words: Sequence[Path], options: dict[str, Any]) -> None:
+def write_cards(words: Sequence[Path], given: Given) -> None:
     """Write every card that was asked for out of files of results, FILE or NAME=FILE; then say what is left to people."""
     from steelyard.questions.report import card
     from steelyard.questions.report.report import read_result
 
     results = [(name or card.data_of(result, path), result) for name, path in map(_split, words) for result in [read_result(path)]]
-    told = card.about(results, model=options["model"], task=options["task_type"], source=options["source_url"])
+    told = card.about(results, model=given["model"], task=given["task_type"], source=given["source_url"])
     written = []
-    if options["card"] is not None:
-        written.append(card.update_card(options["card"], told))
-    if options["eval_results"] is not None:
-        written.append(card.write_eval_results(options["eval_results"], told, metric=options["metric"], task_id=options["task_id"]))
-    if options["google_card"] is not None:
-        written.append(card.write_google_card(options["google_card"], told))
-    if options["every_eval_ever"] is not None:
-        written += card.write_every_eval_ever(options["every_eval_ever"], told, _about(options))
+    if given["card"] is not None:
+        written.append(card.update_card(given["card"], told))
+    if given["eval_results"] is not None:
+        written.append(card.write_eval_results(given["eval_results"], told, metric=given["metric"], task_id=given["task_id"]))
+    if given["google_card"] is not None:
+        written.append(card.write_google_card(given["google_card"], told))
+    if given["every_eval_ever"] is not None:
+        written += card.write_every_eval_ever(given["every_eval_ever"], told, _about(given))
     for each in written:
-        if not options["quiet"]:
+        if not given["quiet"]:
             click.echo(terminal(f"{each.done} {each.path}"), err=True)
             for warning in each.warnings:
                 click.echo(terminal(f"warning: {warning}"), err=True)
 
 
-def _about(options: dict[str, Any]) -> dict[str, str]:
+def _about(given: Given) -> dict[str, str]:
     """What the record is about. The moment it was made is the moment of writing, unless it is told."""
     import time
 
-    given = pairs_given(options["about"], "--about")
-    if "model" in given and options["model"] is not None:
+    about = pairs_given(given["about"], "--about")
+    if "model" in about and given["model"] is not None:
         raise UsageError("cannot use --about", got="model twice", need="--model or --about model=NAME, not both")
-    return {"retrieved": str(int(time.time()))} | given
+    return {"retrieved": str(int(time.time()))} | about
 
 
-@command(short_help="render results as one self-contained HTML page")
+@verb_command(OPTIONS, short_help="render results as one self-contained HTML page", formats=())
 @click.argument("results", nargs=-1, required=True, type=click.Path(path_type=Path))
-@flags(*OPTIONS)
-def report(results: tuple[Path, ...], **options: Any) -> None:
+def report(results: tuple[Path, ...], given: Given) -> None:
     """Render results as one HTML page: the verdict first, then pictures, items, methods.
 
     RESULTS are files that any command wrote with --format json. The page is one file, needs no network, and can be
@@ -91,15 +89,14 @@ def report(results: tuple[Path, ...], **options: Any) -> None:
       steelyard report c.json --flips flips.csv --title "Release 2" -o report.html
       steelyard report digits=measured.json --card README.md --model lab/digits
     """
-    if cards_asked(options):
-        write_cards(results, options)
-        if options["output"] is None and not options["open_"]:
+    if cards_asked(given):
+        write_cards(results, given)
+        if given["output"] is None and not given["open_"]:
             return  # a card was asked for, and no page
     from steelyard.questions.report.report import report as page
 
-    target = options["output"] or Path("report.html")
-    made = page(*files_of(results), title=options["title"], flips=options["flips"])
-    write_page(target, made, quiet=options["quiet"], open_=options["open_"])
+    made = page(*files_of(results), **given.keywords())
+    write_page(given["output"] or Path("report.html"), made, quiet=given["quiet"], open_=given["open_"])
 
 
 def write_page(target: Path, page: str, *, quiet: bool, open_: bool) -> None:

@@ -6,7 +6,7 @@ from typing import Any
 
 import click
 
-from steelyard.cli.command import CHECK_FORMATS, INPUT, answer, command, common_with, flags, pairs_given, refuse_given
+from steelyard.cli.command import CHECK_FORMATS, INPUT, Given, refuse_given, verb_command
 from steelyard.cli.history import keep_in_history
 from steelyard.declared.run import OPTIONS
 from steelyard.errors import UsageError
@@ -14,11 +14,9 @@ from steelyard.errors import UsageError
 OF_VERDICTS = ("junit", "github")  # formats that know a verdict, not the run around it
 
 
-@command(short_help="evaluate a model, and stop as soon as the question is decided")
+@verb_command(OPTIONS, short_help="evaluate a model, and stop as soon as the question is decided", formats=CHECK_FORMATS, output=False)
 @click.argument("task", type=INPUT, required=False)
-@flags(*OPTIONS)
-@common_with(CHECK_FORMATS, output=False)
-def run(task: str | None, **options: Any) -> None:
+def run(task: str | None, given: Given) -> None:
     """Evaluate a model on a task, and stop as soon as the question is decided.
 
     Exit code 0: answered, or pass, 1: regression, 2: inconclusive, 3: error (bad input or missing reference). With -o,
@@ -35,80 +33,47 @@ def run(task: str | None, **options: Any) -> None:
         --model openai:m --name old --base-url http://a:8000/v1 \\
         --model openai:m --name new --base-url http://b:8000/v1
     """
-    result = _suite(options) if options["suite"] is not None else _one(task, options)
-    if options["dry_run"]:
-        answer(result, output=options["answer_"], **{name: options[name] for name in ("format_", "no_color", "quiet")})
+    suite = given["suite"] is not None
+    result = _suite(given) if suite else _one(task, given)
+    if given["dry_run"]:
+        given.answer(result, output=given["answer_"])
         return
-    code = result.exit_code
-    judged = {} if options["suite"] is not None else dict.fromkeys(OF_VERDICTS, result.verdict)
-    if options["format_"] == "github":
+    judged = {} if suite else dict.fromkeys(OF_VERDICTS, result.verdict)
+    if given["format_"] == "github":
         from steelyard.cli.check import step_summary
 
         step_summary(judged.get("github", result))
-    shown = {name: options[name] for name in ("format_", "no_color", "quiet")}
-    answer(result, output=options["answer_"], instead=judged, **shown)
-    keep_in_history(result, options, **({} if options["suite"] is not None else {"spec": pairs_given(options["spec"], "--spec")}))
-    raise click.exceptions.Exit(0 if code == 2 and options["fail_on"] == "regression" else code)
+    given.answer(result, output=given["answer_"], instead=judged)
+    keep_in_history(result, given, **given.keywords("spec"))
+    given.leave(result)
 
 
-def _one(task: str | None, options: dict[str, Any]) -> Any:
-    lacking = [what for what, there in (("a task", task is not None), ("--model", bool(options["model"]))) if not there]
+def _one(task: str | None, given: Given) -> Any:
+    lacking = [what for what, there in (("a task", task is not None), ("--model", bool(given["model"]))) if not there]
     if lacking:
         raise UsageError("cannot run", got=f"no {' and no '.join(lacking)}", need="a task and a model", hint="steelyard run --help")
-    from steelyard.declared.run import HOW, OF_MODELS, RULE
     from steelyard.evaluate.asking.summary import Progress
     from steelyard.outputs import refuse_overwriting
     from steelyard.questions.run.run import run as ask
     from steelyard.reference.run_notes import rows_paths
 
-    endings = [place.suffix.lower() for place in options["answer_"]]
-    if options["dry_run"] and (options["format_"] in ("html", *OF_VERDICTS) or {".html", ".htm", ".xml"} & set(endings)):
+    endings = [place.suffix.lower() for place in given["answer_"]]
+    if given["dry_run"] and (given["format_"] in ("html", *OF_VERDICTS) or {".html", ".htm", ".xml"} & set(endings)):
         raise UsageError("cannot show a dry run in this format", need="text, json or markdown", hint="--format json")
-    rows = rows_paths(options["output"], len(options["model"]))
-    refuse_overwriting({"-o": [place for place in rows if place is not None], "--answer": options["answer_"]}, [])
-    passed_on = ("against", "directory", "config", "prior_scale", *HOW, *RULE, *OF_MODELS)
-    with Progress(quiet=options["quiet"]) as progress:
+    rows = rows_paths(given["output"], len(given["model"]))
+    refuse_overwriting({"-o": [place for place in rows if place is not None], "--answer": given["answer_"]}, [])
+    judged = given["format_"] in OF_VERDICTS or ".xml" in endings
+    with Progress(quiet=given["quiet"]) as progress:
         try:
-            return ask(
-                task,
-                *options["model"],
-                output=options["output"],
-                name=list(options["name"]) or None,
-                spec=pairs_given(options["spec"], "--spec"),
-                prices=_prices(options["prices"]),
-                progress=progress,
-                verdict=options["format_"] in OF_VERDICTS or ".xml" in endings,
-                dry_run=options["dry_run"],
-                **{name: _given(options[name]) for name in passed_on if options.get(name) not in (None, ())},
-            )
+            return ask(task, *given["model"], progress=progress, verdict=judged, **given.keywords())
         except (KeyboardInterrupt, SystemExit):
             progress.close()
-            if options["output"] is not None:
-                click.echo(f"what was answered is in {options['output']}.journal: the same command goes on from there", err=True)
+            if given["output"] is not None:
+                click.echo(f"what was answered is in {given['output']}.journal: the same command goes on from there", err=True)
             raise
 
 
-def _given(value: Any) -> Any:
-    """An option that may be given for each model comes as a tuple: one value serves all of them."""
-    return value if not isinstance(value, tuple) else value[0] if len(value) == 1 else list(value)
-
-
-def _prices(words: tuple[str, ...]) -> list[dict[str, float]] | None:
-    """input=1,output=2 once or once per model; or input=1 and output=2 apart, for all models."""
-    tables = [pairs_given(tuple(word.split(",")), "--price") for word in words]
-    if tables and all(len(table) == 1 for table in tables):
-        tables = [pairs_given(words, "--price")]
-    return [{kind: _number(text) for kind, text in table.items()} for table in tables] or None
-
-
-def _number(text: str) -> float:
-    try:
-        return float(text)
-    except ValueError:
-        raise UsageError("cannot read --price", got=repr(text), need="a number", hint="--price input=0.5,output=1.5") from None
-
-
-def _suite(options: dict[str, Any]) -> Any:
+def _suite(given: Given) -> Any:
     refuse_given(
         ("suite", "directory", "config", "fail_on", "answer_", "history"),
         "cannot use a suite with options of one run",
@@ -117,5 +82,5 @@ def _suite(options: dict[str, Any]) -> Any:
     from steelyard.evaluate.asking.summary import Progress
     from steelyard.questions.suite.run_suite import run_suite
 
-    with Progress(quiet=options["quiet"]) as progress:
-        return run_suite(options["suite"], directory=options["directory"], config=options["config"], progress=progress)
+    with Progress(quiet=given["quiet"]) as progress:
+        return run_suite(given["suite"], progress=progress, **given.keywords())

@@ -7,7 +7,13 @@ from steelyard.options import HISTORY, LOG_PARTS, RATIO, RUN_COLUMNS, Option
 OPTIONS = (
     Option(name="task", metavar="NAME", help="Task; its references are in DIRECTORY/NAME.yaml."),
     Option(name="model", metavar="NAME", help="Name of the model in the references."),
-    Option(name="spec", metavar="KEY=VALUE", repeat=True, help="Configuration this reference is for, e.g. quant_algo=FP8. Repeatable."),
+    Option(
+        name="spec",
+        kind="pairs",
+        metavar="KEY=VALUE",
+        repeat=True,
+        help="Configuration this reference is for, e.g. quant_algo=FP8. Repeatable.",
+    ),
     Option(name="directory", kind="directory", help="Directory of the references.  [default: references]"),
     Option(name="value", type=float, help="A single score instead of a run."),
     Option(name="suite", command=True, kind="file", help="TOML file of several checks; gives one verdict, corrected for their number."),
@@ -35,7 +41,13 @@ OPTIONS = (
     ),
     Option(name="unmatched", choices=("error", "drop"), default="error", help="What to do with items that only one side has."),
     Option(name="missing", choices=("error", "wrong", "drop"), default="error", help="What to do with items without an answer."),
-    Option(name="protocol", metavar="KEY=VALUE", repeat=True, help="How the run was made; has to match the reference. Repeatable."),
+    Option(
+        name="protocol",
+        kind="pairs",
+        metavar="KEY=VALUE",
+        repeat=True,
+        help="How the run was made; has to match the reference. Repeatable.",
+    ),
     Option(
         name="fail_on",
         command=True,
@@ -44,7 +56,7 @@ OPTIONS = (
         help="With 'regression', an inconclusive check exits 0.",
     ),
     Option(name="draws", type=int, default=10000, help="Number of resamples, if the test needs them."),
-    Option(name="seed", metavar="INT", default="0", help="Random seed."),
+    Option(name="seed", kind="seed", metavar="INT", default="0", help="Random seed."),
     Option(name="config", kind="file", help="Path of steelyard.toml.  [default: the nearest one, going up from here]"),
     HISTORY,
     *RUN_COLUMNS,

@@ -21,14 +21,15 @@ OPTIONS = (
     Option(name="wins", command=True, metavar="W,T,L", help="Preference counts: how often the candidate won, tied, lost."),
     Option(name="metric", metavar="NAME", help="What to compare.  [default: accuracy, or mean for scores, auc for probabilities]"),
     Option(name="positive", metavar="LABEL", help="Positive class of f1, precision, recall and auc."),
-    Option(name="labels", metavar="A,B,C", help="The classes, in order; any other prediction counts as wrong."),
+    Option(name="labels", kind="list", metavar="A,B,C", help="The classes, in order; any other prediction counts as wrong."),
     Option(
         name="by",
+        kind="list",
         metavar="COLUMN",
         repeat=True,
         help="Also compare each value of this column separately; with three or more systems, rank them over its values.",
     ),
-    Option(name="names", metavar="A,B", help="Names of the systems; with one long source, the models to compare, in order."),
+    Option(name="names", kind="list", metavar="A,B", help="Names of the systems; with one long source, the models to compare, in order."),
     Option(
         name="design",
         choices=("paired", "unpaired"),
@@ -72,3 +73,10 @@ OPTIONS = (
     Option(name="cd_out", command=True, kind="output", help="Write the critical-difference diagram of a leaderboard over --by as SVG."),
     Option(name="details", command=True, switch=True, help="Also print standard errors."),
 )
+
+# What may be said of bare counts, which have no items: any other option about items is a mistake, not something to pass over.
+BARE = (
+    *("flips", "counts", "wins", "names", "interval", "test", "alternative", "margin", "confidence_level", "side", "draws", "seed"),
+    *("prior", "prior_scale", "output", "details"),
+)
+OF_TABLES = ("metric", "positive", "design")  # of --flips and --counts, not of --wins

@@ -13,7 +13,13 @@ OPTIONS = (
     ),
     Option(name="task", metavar="NAME", help="Only runs of this task."),
     Option(name="model", metavar="NAME", help="Only runs of this model."),
-    Option(name="spec", metavar="KEY=VALUE", repeat=True, help="Only runs with exactly this spec; 'none': runs without one. Repeatable."),
+    Option(
+        name="spec",
+        kind="pairs_or_none",
+        metavar="KEY=VALUE",
+        repeat=True,
+        help="Only runs with exactly this spec; 'none': runs without one. Repeatable.",
+    ),
     Option(name="metric", metavar="NAME", help="Only runs of this metric."),
     Option(name="verdict", choices=("pass", "regression", "inconclusive"), help="Only runs with this verdict."),
     Option(name="since", metavar="TIME", help="Only runs at or after this date or time (UTC)."),
@@ -36,3 +42,13 @@ OPTIONS = (
     Option(name="seed", type=int, default=0, help="With --drift: random seed of the permutations."),
     Option(name="config", kind="file", help="Path of steelyard.toml.  [default: the nearest one, going up from here]"),
 )
+
+DOES = ("export", "compare", "drift")  # what the command does instead of listing
+_WHERE = ("history", "config")
+_WHICH = (*_WHERE, "task", "model", "spec", "metric", "since", "until")
+USED = {  # the options that each of them uses; any other would be passed over
+    "the list of runs": (*_WHICH, "verdict", "limit", "after"),
+    "--export": (*_WHICH, "verdict"),
+    "--compare": _WHERE,
+    "--drift": (*_WHICH, "alpha", "k", "h", "draws", "seed"),
+}

@@ -64,6 +64,6 @@ OPTIONS = (
     Option(name="confidence_level", type=float, default=0.95, help="Confidence level of the interval."),
     Option(name="side", choices=("two", "lower", "upper"), default="two", help="Two-sided interval, or only a lower or upper bound."),
     PRIOR_SCALE,
-    Option(name="seed", metavar="INT", default="0", help="Random seed of the splits; 'none' picks one and prints it."),
-    Option(name="workers", type=int, default=1, help="Splits to fit in parallel (needs joblib); -1: one per core."),
+    Option(name="seed", kind="seed", metavar="INT", default="0", help="Random seed of the splits; 'none' picks one and prints it."),
+    Option(name="workers", type=int, help="Splits to fit in parallel (needs joblib); -1: one per core.  [default: 1]"),
 )

@@ -12,14 +12,15 @@ OPTIONS = (
     Option(name="tn", command=True, type=int, least=0, help="True negatives, for metrics that need them."),
     Option(
         name="metric",
+        kind="list",
         metavar="NAME",
         repeat=True,
         help="What to measure: accuracy, macro_f1, each_recall, fbeta:2, mcc, mean, auc, pass@5 ... Repeat or join by "
         "commas.  [default: depends on the columns]",
     ),
     Option(name="positive", metavar="LABEL", help="Positive class of f1, precision, recall and auc."),
-    Option(name="labels", metavar="A,B,C", help="The classes, in order; any other prediction counts as wrong."),
-    Option(name="by", metavar="COLUMN", repeat=True, help="Also report each value of this column separately."),
+    Option(name="labels", kind="list", metavar="A,B,C", help="The classes, in order; any other prediction counts as wrong."),
+    Option(name="by", kind="list", metavar="COLUMN", repeat=True, help="Also report each value of this column separately."),
     *COLUMNS,
     RATIO,
     *INTERVALS,

@@ -25,8 +25,10 @@ OPTIONS = (
         name="prior", type=float, default=0.5, help="Pseudo-counts of the prior of the credible interval: 0.5 is Jeffreys, 1 is uniform."
     ),
     Option(name="pilot", kind="input", metavar="SOURCE", help="Items labelled so far; they give the expected value and count towards n."),
-    Option(name="design_prior", metavar="A,B", help="Beta(A, B) distribution of the expected value, instead of one number."),
-    Option(name="have", metavar="K/N", help="Labels so far, K right of N relevant items; asks how many more are needed."),
+    Option(
+        name="design_prior", kind="numbers", metavar="A,B", help="Beta(A, B) distribution of the expected value, instead of one number."
+    ),
+    Option(name="have", kind="fraction", metavar="K/N", help="Labels so far, K right of N relevant items; asks how many more are needed."),
     Option(
         name="batch",
         type=int,

@@ -57,5 +57,5 @@ OPTIONS = (
     ),
     Option(name="confidence_level", type=float, default=0.95, help="Confidence level of the interval."),
     Option(name="draws", type=int, default=2000, help="Number of redrawn curves behind the interval."),
-    Option(name="seed", metavar="INT", default="0", help="Random seed; 'none' picks one and prints it."),
+    Option(name="seed", kind="seed", metavar="INT", default="0", help="Random seed; 'none' picks one and prints it."),
 )

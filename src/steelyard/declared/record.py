@@ -7,11 +7,19 @@ from steelyard.options import HISTORY, LOG_PARTS, RATIO, RUN_COLUMNS, Option
 OPTIONS = (
     Option(name="task", metavar="NAME", required=True, help="Task; its references are in DIRECTORY/NAME.yaml."),
     Option(name="model", metavar="NAME", required=True, help="Name of the model in the references."),
-    Option(name="spec", metavar="KEY=VALUE", repeat=True, help="Configuration this reference is for, e.g. quant_algo=FP8. Repeatable."),
+    Option(
+        name="spec",
+        kind="pairs",
+        metavar="KEY=VALUE",
+        repeat=True,
+        help="Configuration this reference is for, e.g. quant_algo=FP8. Repeatable.",
+    ),
     Option(name="directory", kind="directory", help="Directory of the references.  [default: references]"),
     Option(name="update", switch=True, help="Replace an existing entry; the history keeps the old value."),
     Option(name="reason", metavar="TEXT", help="Why this value is right; stored in the entry and in the history."),
-    Option(name="protocol", metavar="KEY=VALUE", repeat=True, help="How the run was made: prompt, decoding, scorer. Repeatable."),
+    Option(
+        name="protocol", kind="pairs", metavar="KEY=VALUE", repeat=True, help="How the run was made: prompt, decoding, scorer. Repeatable."
+    ),
     Option(name="metric", metavar="NAME", help="Metric to record.  [default: accuracy for right or wrong, mean for scores]"),
     Option(name="positive", metavar="LABEL", help="Positive class of f1, precision and recall."),
     Option(name="scale", choices=("percent", "fraction", "raw"), help="Scale of the value.  [default: fraction for scores in 0..1]"),

@@ -9,7 +9,9 @@ WHERE = (
     Option(name="directory", kind="directory", help="Directory of the references.  [default: references]"),
     Option(name="config", kind="file", help="Path of steelyard.toml.  [default: the nearest one, going up from here]"),
 )
-SPEC = Option(name="spec", repeat=True, metavar="KEY=VALUE", help="Configuration of the entry, e.g. quant_algo=FP8. Repeatable.")
+SPEC = Option(
+    name="spec", kind="pairs", repeat=True, metavar="KEY=VALUE", help="Configuration of the entry, e.g. quant_algo=FP8. Repeatable."
+)
 REASON = Option(name="reason", required=True, metavar="TEXT", help="Why you make this change; kept in the history.")
 
 LIST = WHERE
@@ -34,7 +36,10 @@ IMPORT = (
     Option(name="reason", metavar="TEXT", help="Why you import them; kept in the history.  [default: where they came from]"),
     *WHERE,
 )
-HISTORY = (Option(name="spec", metavar="KEY=VALUE", repeat=True, help="Only this entry of the model. Repeatable.  [default: all]"), *WHERE)
+HISTORY = (
+    Option(name="spec", kind="pairs", metavar="KEY=VALUE", repeat=True, help="Only this entry of the model. Repeatable.  [default: all]"),
+    *WHERE,
+)
 REMOVE = (
     SPEC,
     Option(name="line", type=int, least=1, help="Line where the entry begins, if several have the same spec."),

@@ -7,6 +7,7 @@ from steelyard.options import HISTORY, PRIOR_SCALE, Option
 OPTIONS = (
     Option(
         name="model",
+        command=True,
         kind="input",
         metavar="MODEL",
         repeat=True,
@@ -36,7 +37,13 @@ OPTIONS = (
     Option(
         name="against", metavar="NAME", help="Reference to compare with; 'none' only measures.  [default: the model's own, if there is one]"
     ),
-    Option(name="spec", metavar="KEY=VALUE", repeat=True, help="Configuration this reference is for, e.g. quant_algo=FP8. Repeatable."),
+    Option(
+        name="spec",
+        kind="pairs",
+        metavar="KEY=VALUE",
+        repeat=True,
+        help="Configuration this reference is for, e.g. quant_algo=FP8. Repeatable.",
+    ),
     Option(name="directory", kind="directory", help="Directory of the references.  [default: references]"),
     Option(name="until", metavar="WHEN", help="When to stop: decided, width=X or n=N.  [default: after all items]"),
     Option(name="theta", type=float, help="Smallest drop that matters; --until decided stops once it is found or ruled out."),
@@ -77,6 +84,7 @@ OPTIONS = (
     PRIOR_SCALE,
     Option(
         name="prices",
+        kind="prices",
         flag="--price",
         metavar="input=X,output=Y",
         repeat=True,

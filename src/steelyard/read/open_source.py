@@ -48,6 +48,10 @@ def open_on_engine(data: Any, second: Any, columns: Mapping[str, object], about:
         if engine == "duckdb" and (elsewhere := _lies_elsewhere(data)):
             raise UsageError("cannot count on DuckDB", got=elsewhere, need="files, frames or arrays", hint="leave engine= out")
         return None
+    from steelyard.read.engines.memory import is_limited
+
+    if is_limited():
+        raise UsageError("cannot use memory=", got="engine='spark'", need="DuckDB", hint="set spark.executor.memory where Spark is started")
     if type(data).__module__.startswith("pyspark.sql"):
         if master is not None or remote is not None:
             raise UsageError(

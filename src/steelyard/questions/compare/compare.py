@@ -18,7 +18,7 @@ from steelyard.estimate.systems import check_names
 from steelyard.metrics.base import Metric
 from steelyard.metrics.catalogue import parse
 from steelyard.metrics.labels import ACCURACY
-from steelyard.options import documented, keywords_of, source_keywords
+from steelyard.options import documented, keyword_defaults, keywords_of, source_keywords
 from steelyard.outputs import refuse_overwriting
 from steelyard.read.frames import is_frame
 from steelyard.results.comparison import Comparison, Leaderboard
@@ -130,7 +130,7 @@ def compare(
     >>> round(c.difference.estimate, 3), round(c.p_value, 6)
     (0.018, 0.121014)
     """
-    found: Comparison = compare_or_rank([baseline, candidate, *more], many=False, **_given(compare, locals()))
+    found: Comparison = _compared([baseline, candidate, *more], many=False, **_given(compare, locals()))
     return found
 
 
@@ -173,7 +173,7 @@ def rank(
     [('good', 1), ('fair', 2), ('bad', 3)]
     """
     asked = _given(rank, locals())
-    found: Leaderboard = compare_or_rank(systems, many=True, design=None, alternative="two-sided", flips_out=None, **asked)
+    found: Leaderboard = _compared(systems, many=True, design=None, alternative="two-sided", flips_out=None, **asked)
     return found
 
 
@@ -182,7 +182,13 @@ def _given(verb: Callable[..., Any], scope: Mapping[str, Any]) -> dict[str, Any]
     return {name: scope[name] for name in keywords_of(verb)} | source_keywords(verb, scope["columns"])
 
 
-def compare_or_rank(
+def compare_or_rank(*systems: Any, **options: Any) -> Comparison | Leaderboard:
+    """Two systems: as `compare` answers. Three or more: as `rank` does. One source may hold either. It takes the keywords of `compare`."""
+    found: Comparison | Leaderboard = _compared(systems, many=None, **keyword_defaults(compare) | source_keywords(compare, options))
+    return found
+
+
+def _compared(
     systems: Sequence[Any],
     *,
     many: bool | None,

@@ -72,6 +72,11 @@ def memory_of(size: str | int) -> int:
     return bytes_
 
 
+def is_limited() -> bool:
+    """Whether somebody asked for a limit."""
+    return _NOW.get().memory is not None
+
+
 def memory() -> int:
     """The bytes that a connection may take now: what was asked for, else the default or half of what the machine has."""
     asked = _NOW.get().memory
