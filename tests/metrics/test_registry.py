@@ -16,7 +16,7 @@ from steelyard.cli.completion import NAMES
 from steelyard.cli.main import steelyard
 from steelyard.metrics.base import Metric
 from steelyard.metrics.catalogue import CATALOGUE
-from steelyard.metrics.labels import LabelMetric
+from steelyard.metrics.labels import LABELS, LabelMetric
 from steelyard.metrics.sums import QUOTIENT, SumsMetric, one_number
 from steelyard.metrics.table import Ratio
 
@@ -26,6 +26,7 @@ MISSED = LabelMetric(
     aliases=("fnr",),
     says="missed among those of the class",
     higher_is_better=False,
+    of_class=True,
     ratio=Ratio((-1, 1, 0, 0), (0, 1, 0, 0)),
     undefined="no item has the class as its truth",
 )
@@ -37,7 +38,7 @@ CUBES = SumsMetric(
     numeric=True,
     adds=lambda truth, prediction: one_number(abs(truth - prediction) ** 3),
     statistic=QUOTIENT,
-    straight=True,
+    mean_of_items=True,
     interval="t",
     in_groups="t",
 )
@@ -155,3 +156,10 @@ def test_averages_and_aliases_of_it(monkeypatch: pytest.MonkeyPatch) -> None:
     run = {"truth": ["yes", "yes", "no", "no", "no"], "prediction": ["yes", "no", "no", "yes", "no"]}
     assert sy.measure(run, metric="macro_miss_rate").row.estimate == pytest.approx((1 / 2 + 1 / 3) / 2)
     assert sy.measure(run, metric="fnr", positive="no").row.estimate == pytest.approx(1 / 3)
+
+
+def test_what_a_metric_of_labels_declares_fits_its_arithmetic() -> None:
+    for metric in LABELS:
+        assert metric.of_class == (metric.ratio is not None and metric.always is None), metric.base
+        assert metric.right_or_wrong == metric.mean_of_items == (metric.share is not None), metric.base
+        assert metric.over_classes == (metric.always is not None or (metric.whole is not None and metric.share is None)), metric.base

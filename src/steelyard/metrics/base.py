@@ -6,7 +6,8 @@ object, never its name; a new metric is one object of a family, listed there.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self
 
 from steelyard.errors import UsageError
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
 
 Family = Literal["table", "sums", "ranking", "repeats"]
 EACH = "each"
+_follows = partial(field, init=False, repr=False, compare=False)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -26,7 +28,12 @@ class Metric:
 
     needs: the columns it reads. numeric: truth and prediction are read as numbers. comparable: two systems can be compared by it
     on the same items. direction_of_scores: whether up is good is for the scores to say. undefined: what is missing where it has
-    no value. example: how a name that needs a number is shown.
+    no value. example: how a name that needs a number is shown; digits: that number, as the name has it. of_class: a quantity of one
+    class, which needs a positive label or an average. always: the average that it always is. right_or_wrong: the share of items that
+    are right, or wrong, so that its spread follows from its value. mean_of_items: the mean of one number per item. over_classes:
+    every class has a say in it, however small. ranks: only the order of the probabilities matters.
+
+    What follows from these is worked out once, when it is made, so that asking it is reading an attribute.
     """
 
     base: str
@@ -34,6 +41,7 @@ class Metric:
     aliases: tuple[str, ...] = ()
     average: str | None = None
     parameter: float | None = None
+    digits: str = ""
     low: float | None = 0.0
     high: float | None = 1.0
     higher_is_better: bool = True
@@ -43,29 +51,67 @@ class Metric:
     direction_of_scores: bool = False
     undefined: str = "there is nothing to divide by"
     example: str = ""
+    of_class: bool = False
+    always: str | None = None
+    right_or_wrong: bool = False
+    mean_of_items: bool = False
+    over_classes: bool = False
+    ranks: bool = False
+
+    name: str = _follows()  # the whole quantity: macro_f1, fbeta:2, pass@5
+    joined: str | None = _follows()  # how classes are joined, asked for or always: macro, micro, weighted; None for one class or none
+    mean_of_scores: bool = _follows()  # the mean of whatever numbers the scores are: their range is its range
+    scored: bool = _follows()  # one score per item is enough, without labels
+    averages_scores: bool = _follows()  # the mean of the scores as they stand, whether they are right or wrong or any number
+    counts_right: bool = _follows()  # the share of items that are right
+    counts_wrong: bool = _follows()  # the share of items that are wrong
+    of_probabilities: bool = _follows()  # it reads a probability per item
+    of_ratio: bool = _follows()  # it divides the sum of one column by the sum of another
+    error_of_numbers: bool = _follows()  # how far off numbers are: an item's part is the size of its error
+    item_range: tuple[float, float] | None = _follows()  # the least and the greatest number of one item, where it says so itself
+    range_of_data: bool = _follows()  # its range is that of the numbers it is made of, which it does not know
+    width: float | None = _follows()  # how far apart two values can be; None where there is no end
+    stoppable: bool = _follows()  # a run may stop early by it: it is known item by item
+    learnable: bool = _follows()  # one number of truths and predictions, by which learners can be scored
 
     family: ClassVar[Family]
     number_pattern: ClassVar[str | None] = None  # of what follows the base, for a metric that needs a number
 
+    def __post_init__(self) -> None:
+        joined = self.always or (None if self.average == EACH else self.average)
+        mean_of_scores = self.mean_of_items and self.needs == ("score",)
+        ends = None if self.low is None or self.high is None else (self.low, self.high)
+        of_probabilities = "probability" in self.needs
+        follows = {
+            "name": f"{self.average}_{self.base}{self.digits}" if self.average else f"{self.base}{self.digits}",
+            "joined": joined,
+            "over_classes": self.over_classes or joined in ("macro", "weighted"),
+            "mean_of_scores": mean_of_scores,
+            "scored": self.right_or_wrong or mean_of_scores,
+            "averages_scores": mean_of_scores or (self.right_or_wrong and self.higher_is_better),
+            "counts_right": self.right_or_wrong and self.higher_is_better,
+            "counts_wrong": self.right_or_wrong and not self.higher_is_better,
+            "of_probabilities": of_probabilities,
+            "of_ratio": "ratio" in self.needs,
+            "error_of_numbers": self.numeric and not self.higher_is_better,
+            "item_range": ends if self.mean_of_items else None,
+            "range_of_data": self.low is None and self.high is None,
+            "width": None if ends is None else ends[1] - ends[0],
+            "stoppable": self.right_or_wrong or mean_of_scores,
+            "learnable": (self.family == "table" or self.numeric or of_probabilities) and self.average != EACH,
+        }
+        for fact, value in follows.items():
+            object.__setattr__(self, fact, value)
+
     # ---- its name
-
-    @property
-    def name(self) -> str:
-        """The whole quantity: macro_f1, fbeta:2, pass@5."""
-        return f"{self.average}_{self._own_name()}" if self.average else self._own_name()
-
-    def _own_name(self) -> str:
-        return self.base
 
     @property
     def shown(self) -> str:
         """The name in lists of metrics, with a number where it needs one."""
         return self.example or self.base
 
-    def averaged(self, average: str | None, text: str) -> Self:
+    def averaged(self, average: str, text: str) -> Self:
         """The same with an average over classes; refused where there are none. text: as it was written."""
-        if average is None:
-            return self
         if not self.of_class:
             got = f"{self.base} has no classes to average"
             raise UsageError(f"cannot use the metric {text!r}", got=got, need=self.base, hint=f"write {self.base}")
@@ -79,108 +125,16 @@ class Metric:
         """The error of a name that lacks its number; None where it needs none."""
         return None
 
-    # ---- what it is
-
-    @property
-    def of_class(self) -> bool:
-        """A quantity of one class: it needs a positive label or an average."""
-        return False
-
-    @property
-    def right_or_wrong(self) -> bool:
-        """The share of items that are right, or wrong, so that its spread follows from its value."""
-        return False
-
-    @property
-    def mean_of_items(self) -> bool:
-        """The mean of one number per item."""
-        return False
-
-    @property
-    def over_classes(self) -> bool:
-        """Every class has a say in it, however small."""
-        return False
+    # ---- what may be asked of it
 
     @property
     def needs_negatives(self) -> bool:
         """It cannot be known from TP, FP and FN of one class."""
         return True
 
-    @property
-    def mean_of_scores(self) -> bool:
-        """The mean of whatever numbers the scores are: their range is its range."""
-        return self.mean_of_items and self.needs == ("score",)
-
-    @property
-    def scored(self) -> bool:
-        """One score per item is enough, without labels."""
-        return self.right_or_wrong or self.mean_of_scores
-
-    @property
-    def averages_scores(self) -> bool:
-        """The mean of the scores as they stand, whether they are right or wrong or any number."""
-        return self.counts_right or self.mean_of_scores
-
-    @property
-    def counts_right(self) -> bool:
-        """The share of items that are right."""
-        return self.right_or_wrong and self.higher_is_better
-
-    @property
-    def counts_wrong(self) -> bool:
-        """The share of items that are wrong."""
-        return self.right_or_wrong and not self.higher_is_better
-
     def of_right(self, right: Any) -> Any:
         """What right (1) and wrong (0), or the scores, of items count as."""
         return 1 - right if self.counts_wrong else right
-
-    @property
-    def of_probabilities(self) -> bool:
-        """It reads a probability per item."""
-        return "probability" in self.needs
-
-    @property
-    def ranks(self) -> bool:
-        """Only the order of the probabilities matters."""
-        return False
-
-    @property
-    def of_ratio(self) -> bool:
-        """It divides the sum of one column by the sum of another."""
-        return "ratio" in self.needs
-
-    @property
-    def error_of_numbers(self) -> bool:
-        """How far off numbers are: an item's part is the size of its error."""
-        return self.numeric and not self.higher_is_better
-
-    @property
-    def item_range(self) -> tuple[float, float] | None:
-        """The least and the greatest number of one item, where the metric itself says so."""
-        return (self.low, self.high) if self.mean_of_items and self.low is not None and self.high is not None else None
-
-    @property
-    def range_of_data(self) -> bool:
-        """Its range is that of the numbers it is made of, which it does not know."""
-        return self.low is None and self.high is None
-
-    @property
-    def width(self) -> float | None:
-        """How far apart two values can be; None where there is no end."""
-        return None if self.low is None or self.high is None else self.high - self.low
-
-    # ---- what may be asked of it
-
-    @property
-    def stoppable(self) -> bool:
-        """A run may stop early by it: it is known item by item."""
-        return self.scored
-
-    @property
-    def learnable(self) -> bool:
-        """One number of truths and predictions, by which learners can be scored."""
-        return (self.family == "table" or self.numeric or self.of_probabilities) and self.average != EACH
 
     def why_undefined(self) -> str:
         """What is missing where it has no value, in words."""

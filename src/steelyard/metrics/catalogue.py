@@ -69,12 +69,13 @@ def parse(name: str) -> Metric:
         if rest == metric.base or rest in metric.aliases:
             break
         if metric.number_pattern and (found := re.fullmatch(re.escape(metric.base) + metric.number_pattern, rest)):
-            return metric.with_number(found[1], text).averaged(average, text)
+            metric = metric.with_number(found[1], text)
+            return metric if average is None else metric.averaged(average, text)
     else:
         raise _unknown(text)
     if metric.number_pattern is not None:
         raise metric.without_number(text) or _unknown(text)
-    return metric.averaged(average, text)
+    return metric if average is None else metric.averaged(average, text)
 
 
 def _split_average(text: str) -> tuple[str | None, str]:

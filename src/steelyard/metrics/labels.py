@@ -8,7 +8,7 @@ from typing import ClassVar, NamedTuple, Self
 
 from steelyard.errors import UsageError
 from steelyard.metrics import table
-from steelyard.metrics.base import EACH, Family, Metric, positive_number
+from steelyard.metrics.base import Family, Metric, positive_number
 from steelyard.metrics.proportions import RIGHT, WRONG, Proportion, f1_of_jaccard
 from steelyard.metrics.table import Ratio, TableStatistic
 from steelyard.tally.counts import Counts
@@ -29,14 +29,13 @@ class Mapped(NamedTuple):
 class LabelMetric(Metric):
     """A number of a table truth x prediction.
 
-    ratio: of one class, numerator over denominator. always: the average that it always is. whole: a number of the whole table.
+    ratio: of one class, numerator over denominator. whole: a number of the whole table.
     share: the whole table's k of n. mapped: the proportion that the ratio is a function of, where it is none itself. posterior:
     the law of the ratio of one class, where it has one of its own. relevant: the items that it is about, in words and short;
     told_by: the rates that a plan can be told about it.
     """
 
     ratio: Ratio | None = None
-    always: str | None = None
     whole: TableStatistic | None = None
     share: Ratio | None = None
     mapped: Mapped | None = None
@@ -45,28 +44,6 @@ class LabelMetric(Metric):
     told_by: tuple[str, ...] = ()
 
     family: ClassVar[Family] = "table"
-
-    @property
-    def of_class(self) -> bool:
-        return self.ratio is not None and self.always is None
-
-    @property
-    def right_or_wrong(self) -> bool:
-        return self.share is not None
-
-    @property
-    def mean_of_items(self) -> bool:
-        return self.share is not None
-
-    @property
-    def joined(self) -> str | None:
-        """How classes are joined, whether asked for or always: macro, micro, weighted; None for one class or the whole table."""
-        return self.always or (None if self.average == EACH else self.average)
-
-    @property
-    def over_classes(self) -> bool:
-        # a mean over classes, or a correlation of the whole table
-        return self.joined in ("macro", "weighted") or (self.whole is not None and self.share is None)
 
     @property
     def mean_recall(self) -> bool:
@@ -130,14 +107,10 @@ class FBeta(LabelMetric):
 
     number_pattern: ClassVar[str | None] = r":([0-9.eE+-]+)"
 
-    def _own_name(self) -> str:
-        if self.parameter is None:
-            return self.base
-        return f"{self.base}:{self.parameter:g}" if float(f"{self.parameter:g}") == self.parameter else f"{self.base}:{self.parameter!r}"
-
     def with_number(self, digits: str, text: str) -> Self:
         beta = positive_number(digits, text)
-        return replace(self, parameter=beta, ratio=table.f_beta_ratio(beta))
+        short = f"{beta:g}" if float(f"{beta:g}") == beta else repr(beta)
+        return replace(self, parameter=beta, digits=f":{short}", ratio=table.f_beta_ratio(beta))
 
     def without_number(self, text: str) -> UsageError | None:
         hint = "fbeta:2 weighs recall twice as much as precision"
@@ -158,6 +131,8 @@ ACCURACY = LabelMetric(
     aliases=("acc",),
     says="share of items that are right",
     share=RIGHT,
+    right_or_wrong=True,
+    mean_of_items=True,
     whole=table.SHARE_RIGHT,
     direction_of_scores=True,
     relevant=("all items", ""),
@@ -168,6 +143,8 @@ ERROR = LabelMetric(
     says="share of items that are wrong",
     higher_is_better=False,
     share=WRONG,
+    right_or_wrong=True,
+    mean_of_items=True,
     whole=table.SHARE_WRONG,
     relevant=("all items", ""),
 )
@@ -175,6 +152,7 @@ PRECISION = LabelMetric(
     base="precision",
     aliases=("ppv",),
     says="right among those predicted as the class",
+    of_class=True,
     ratio=table.PRECISION,
     undefined="the class was never predicted (TP + FP = 0)",
     relevant=("items predicted positive", "predicted positive"),
@@ -184,6 +162,7 @@ RECALL = LabelMetric(
     base="recall",
     aliases=("sensitivity",),
     says="found among those of the class",
+    of_class=True,
     ratio=table.RECALL,
     undefined="no item has the class as its truth (TP + FN = 0)",
     relevant=("items that are positive", "positive"),
@@ -192,6 +171,7 @@ RECALL = LabelMetric(
 SPECIFICITY = LabelMetric(
     base="specificity",
     says="rejected among those not of the class",
+    of_class=True,
     ratio=table.SPECIFICITY,
     undefined="every item has the class as its truth (TN + FP = 0)",
     relevant=("items that are negative", "negative"),
@@ -200,12 +180,14 @@ SPECIFICITY = LabelMetric(
 NPV = LabelMetric(
     base="npv",
     says="right among those predicted as not the class",
+    of_class=True,
     ratio=table.NPV,
     undefined="every item was predicted as the class (TN + FN = 0)",
 )
 F1 = LabelMetric(
     base="f1",
     says="harmonic mean of precision and recall",
+    of_class=True,
     ratio=table.F1,
     mapped=Mapped(table.JACCARD, f1_of_jaccard, jaccard_of_f1, "jaccard"),
     posterior="f-beta",
@@ -217,6 +199,7 @@ FBETA = FBeta(
     base="fbeta",
     example="fbeta:2",
     says="F-measure that weighs recall beta times, as in fbeta:2",
+    of_class=True,
     ratio=table.F1,
     posterior="f-beta",
     undefined=NEITHER,
@@ -224,6 +207,7 @@ FBETA = FBeta(
 JACCARD = LabelMetric(
     base="jaccard",
     says="hits among items that are or were called the class",
+    of_class=True,
     ratio=table.JACCARD,
     posterior="jaccard",
     undefined=NEITHER,
@@ -240,6 +224,7 @@ MCC = LabelMetric(
     aliases=("matthews",),
     says="Matthews correlation, any number of classes",
     low=-1.0,
+    over_classes=True,
     whole=TableStatistic(table.mcc, table.mcc_gradient),
     undefined="all truths or all predictions are of one class",
 )
@@ -248,6 +233,7 @@ KAPPA = LabelMetric(
     aliases=("cohen_kappa",),
     says="Cohen's kappa: agreement beyond chance",
     low=-1.0,
+    over_classes=True,
     whole=TableStatistic(table.kappa, table.kappa_gradient),
     undefined="all truths and all predictions are of one class",
 )

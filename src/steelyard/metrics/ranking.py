@@ -32,12 +32,9 @@ class RankingMetric(Metric):
     intervals: tuple[str, ...]
     in_groups: tuple[str, ...] = ()
     without_negatives: bool = False
+    ranks: bool = True
 
     family: ClassVar[Family] = "ranking"
-
-    @property
-    def ranks(self) -> bool:
-        return True
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -27,9 +27,6 @@ class RepeatsMetric(SumsMetric):
     family: ClassVar[Family] = "repeats"
     number_pattern: ClassVar[str | None] = r"(\d+)"
 
-    def _own_name(self) -> str:
-        return self.base if self.parameter is None else f"{self.base}{self.k}"
-
     @property
     def k(self) -> int:
         """How many tries it speaks of."""
@@ -38,12 +35,10 @@ class RepeatsMetric(SumsMetric):
     def with_number(self, digits: str, text: str) -> Self:
         if int(digits) < 1:
             raise _misnamed(text)
-        return replace(self, parameter=float(digits))
+        return replace(self, parameter=float(digits), digits=str(int(digits)))
 
-    def averaged(self, average: str | None, text: str) -> Self:
-        if average is not None:
-            raise _misnamed(text)
-        return self
+    def averaged(self, average: str, text: str) -> Self:
+        raise _misnamed(text)
 
 
 def _misnamed(text: str) -> UsageError:
@@ -89,7 +84,7 @@ PASS_AT = RepeatsMetric(
     needs=("score", "id"),
     adds=one_number,
     statistic=QUOTIENT,
-    straight=True,
+    mean_of_items=True,
     interval="t",
     in_groups="t",
     of_tries=pass_at_k,

@@ -57,14 +57,13 @@ class SumsMetric(Metric):
     """A number of sums over items.
 
     adds: what each item adds, shape (items, k), from the columns it reads: score; above and below; truth and prediction as
-    numbers; or the probability of the positive class and 1 if the item is positive. straight: the mean of one number per item.
+    numbers; or the probability of the positive class and 1 if the item is positive.
     interval: the default one; in_groups, for items in groups; few_items, for so few items that stand alone. through: what an
     interval is found for instead. steadier: a metric that depends less on single items.
     """
 
     adds: Callable[..., FloatArray]
     statistic: SumStatistic
-    straight: bool = False
     interval: str = "bca"
     in_groups: str = "delta"
     few_items: tuple[int, str] | None = None
@@ -74,13 +73,9 @@ class SumsMetric(Metric):
     family: ClassVar[Family] = "sums"
 
     @property
-    def mean_of_items(self) -> bool:
-        return self.straight
-
-    @property
     def linear(self) -> str:
         """What the linearised interval is called."""
-        return "t" if self.straight else "delta"
+        return "t" if self.mean_of_items else "delta"
 
     def default_interval(self, kind: str, n: int) -> str:
         """The interval for units of this kind, where nothing is known of the range of their numbers."""
@@ -262,7 +257,7 @@ MEAN = SumsMetric(
     direction_of_scores=True,
     adds=one_number,
     statistic=QUOTIENT,
-    straight=True,
+    mean_of_items=True,
     interval="t",
     in_groups="t",
 )
@@ -273,7 +268,7 @@ BRIER = SumsMetric(
     needs=("truth", "probability"),
     adds=_squared_probability_error,
     statistic=QUOTIENT,
-    straight=True,
+    mean_of_items=True,
     interval="t",
     in_groups="t",
 )
@@ -286,7 +281,7 @@ LOG_LOSS = SumsMetric(
     needs=("truth", "probability"),
     adds=_minus_log_likelihood,
     statistic=QUOTIENT,
-    straight=True,
+    mean_of_items=True,
     interval="t",
     in_groups="t",
 )
@@ -309,7 +304,7 @@ MAE = SumsMetric(
     numeric=True,
     adds=_absolute_error,
     statistic=QUOTIENT,
-    straight=True,
+    mean_of_items=True,
     interval="t",
     in_groups="t",
 )

@@ -90,7 +90,7 @@ RECALL = Ratio((1, 0, 0, 0), (0, 1, 0, 0))
 SPECIFICITY = Ratio((1, -1, -1, 1), (0, -1, 0, 1))  # TN / (TN + FP), TN = n - t - p + h
 NPV = Ratio((1, -1, -1, 1), (0, 0, -1, 1))
 JACCARD = Ratio((1, 0, 0, 0), (-1, 1, 1, 0))
-F1 = f_beta_ratio(1)
+F1 = Ratio((2, 0, 0, 0), (0, 1, 1, 0), binomial=False)  # f_beta_ratio(1)
 
 
 def accuracy(m: Margins) -> Array:
