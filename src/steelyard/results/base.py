@@ -179,7 +179,8 @@ def filled(cls: type[T], plain: Mapping[str, Any], **made: Any) -> T:
     about = _of(cls)
     for name, key, needed in about.read:
         if name not in made and key in plain:
-            made[name] = _read(about.types[name], plain[key])
+            value, way = plain[key], about.ways[name]
+            made[name] = value if value is None or way is None else way(value)
         elif name not in made and needed:
             raise KeyError(key)
     return cls(**made)
@@ -207,8 +208,9 @@ class _Fields:
         self.cls = cls
 
     @cached_property
-    def types(self) -> dict[str, Any]:
-        return get_type_hints(self.cls, localns=CLASSES)
+    def ways(self) -> dict[str, Callable[[Any], Any] | None]:
+        """How a plain value that is not None becomes one of the field's type; None: as it is."""
+        return {name: _way(kind) for name, kind in get_type_hints(self.cls, localns=CLASSES).items()}
 
 
 _FIELDS: dict[type, _Fields] = {}
@@ -226,16 +228,18 @@ def _left_out(cls: type[Plain], each: Field[Any]) -> Any:
     return each.default if each.default_factory is MISSING else each.default_factory()
 
 
-def _read(kind: Any, value: Any) -> Any:
-    """A plain value as a field of this type has it."""
+def _way(kind: Any) -> Callable[[Any], Any] | None:
     origin, inside = get_origin(kind), get_args(kind)
-    if value is None or kind is Any:
-        return value
     if origin in (Union, UnionType):
-        return _read(next(each for each in inside if each is not NoneType), value)
-    if origin is tuple:
+        return _way(next(each for each in inside if each is not NoneType))
+    if origin is not tuple:
+        made: Callable[[Any], Any] | None = getattr(kind, "from_dict", None)
+        return made
+    way = _way(inside[0])
+
+    def listed(value: Any) -> tuple[Any, ...]:
         if not isinstance(value, list | tuple):
             raise TypeError(f"{value!r} where a list belongs")
-        return tuple(_read(inside[0], each) for each in value)
-    made: Callable[[Any], Any] | None = getattr(kind, "from_dict", None)
-    return value if made is None else made(value)
+        return tuple(value) if way is None else tuple(each if each is None else way(each) for each in value)
+
+    return listed
