@@ -13,7 +13,7 @@ import steelyard as sy
 from cases import every
 from steelyard.cli.command import READERS, Given, in_flags, verb_command
 from steelyard.declared.run import OF_MODELS
-from steelyard.options import SOURCE_KEYWORDS, Option, documented, keyword_defaults, refuse_unknown
+from steelyard.options import SOURCE_KEYWORDS, Option, complete_docstring, documented, keyword_defaults, refuse_unknown
 
 VERBS = {
     **{name: name for name in ("measure", "compare", "rank", "check", "record", "run", "certify", "report")},
@@ -38,6 +38,7 @@ def test_an_option_that_is_added_is_a_flag_a_keyword_and_a_line_of_the_docstring
 
     assert CliRunner().invoke(ask, ["--half-life", "3"]).output == "3.0\n"
     assert "Days after which a run counts half." in CliRunner().invoke(ask, ["--help"]).output
+    complete_docstring(weigh)
     assert "half_life: Days after which a run counts half. Default: all count alike." in str(weigh.__doc__)
     assert in_flags("give half_life=3", ask) == "give --half-life 3"
     with pytest.raises(sy.UsageError, match="did you mean half_life"):

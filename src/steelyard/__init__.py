@@ -211,8 +211,13 @@ def __getattr__(name: str) -> Any:
     if name not in _HOME:
         raise AttributeError(f"module 'steelyard' has no attribute {name!r}")
     from importlib import import_module
+    from types import FunctionType
 
     value = getattr(import_module(f"steelyard.{_HOME[name]}"), name)
+    if isinstance(value, FunctionType):
+        from steelyard.options import complete_docstring
+
+        complete_docstring(value)
     globals()[name] = value
     return value
 

@@ -307,12 +307,18 @@ Verb = TypeVar("Verb", bound=Callable[..., Any])
 _RAISES = "Raises: a SteelyardError (UsageError, SourceError, DataError or AmbiguityError) that says what is wrong and how to fix it."
 
 
+_undocumented: dict[Any, tuple[Iterable[Option], str, dict[str, str]]] = {}  # functions whose docstring is still to be completed
+
+
 def documented(options: Iterable[Option], returns: str, /, **others: str) -> Callable[[Verb], Verb]:
     """Every parameter of a function in its docstring, before the example: declared ones by their sentence, others as they are given.
+
+    It is written when the package first hands the function out (`complete_docstring`): a command needs no docstrings.
 
     >>> @documented([Option(name="theta", help="The drop that matters.")], "a Verdict", source="The run.")
     ... def check(source, *, theta=None):
     ...     '''Has it become worse?'''
+    >>> complete_docstring(check)
     >>> print(check.__doc__.partition("Returns")[0].strip())
     Has it become worse?
     <BLANKLINE>
@@ -320,22 +326,32 @@ def documented(options: Iterable[Option], returns: str, /, **others: str) -> Cal
         source: The run.
         theta: The drop that matters. Default: none.
     """
-    import inspect
 
-    declared = {each.parameter: each for each in options if not each.command}
-    others.setdefault("columns", f"How a source is read: {', '.join(SOURCE_KEYWORDS)}; columns by name for tables, as arrays for arrays.")
-
-    def with_parameters(verb: Verb) -> Verb:
-        head, example, shown = inspect.cleandoc(verb.__doc__ or "").partition("\n\n>>> ")
-        lines = [f"{name}: {_told(name, default)}" for name, default in _defaults(verb) if name in others or name in declared]
-        told = "\n".join(textwrap.fill(line, 120, initial_indent=" " * 4, subsequent_indent=" " * 8) for line in lines)
-        verb.__doc__ = f"{head}\n\nParameters:\n{told}\n\nReturns: {returns}.\n\n{_RAISES}{example}{shown}\n"
+    def later(verb: Verb) -> Verb:
+        _undocumented[verb] = options, returns, others
         return verb
 
-    def _told(name: str, default: Any) -> str:
-        return others[name] if name in others else declared[name].sentence(default)
+    return later
 
-    return with_parameters
+
+def complete_docstring(verb: Callable[..., Any]) -> None:
+    """Write what `documented` says of a function into its docstring, once."""
+    import inspect
+
+    if verb not in _undocumented:
+        return
+    options, returns, others = _undocumented.pop(verb)
+    declared = {each.parameter: each for each in options if not each.command}
+    others.setdefault("columns", f"How a source is read: {', '.join(SOURCE_KEYWORDS)}; columns by name for tables, as arrays for arrays.")
+    told = {
+        name: others[name] if name in others else declared[name].sentence(default)
+        for name, default in _defaults(verb)
+        if name in {*others, *declared}
+    }
+    lines = [textwrap.fill(f"{name}: {said}", 120, initial_indent=" " * 4, subsequent_indent=" " * 8) for name, said in told.items()]
+    head, example, shown = inspect.cleandoc(verb.__doc__ or "").partition("\n\n>>> ")
+    parameters = "\n".join(lines)
+    verb.__doc__ = f"{head}\n\nParameters:\n{parameters}\n\nReturns: {returns}.\n\n{_RAISES}{example}{shown}\n"
 
 
 def _defaults(verb: Callable[..., Any]) -> Iterable[tuple[str, Any]]:
