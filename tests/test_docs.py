@@ -33,7 +33,7 @@ import pytest
 
 from cases import every
 from stand_ins import as_printed
-from steelyard.rounding import steadied
+from steelyard.render.digits import steadied
 
 ROOT = Path(__file__).resolve().parent.parent
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]

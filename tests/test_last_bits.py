@@ -23,10 +23,10 @@ import steelyard as sy
 from cases import every
 from last_bits import moved
 from stand_ins import as_printed
+from steelyard.render.digits import nearest, power_of_ten, steadied, steady
 from steelyard.render.formats import result_markdown, result_svg, result_text
 from steelyard.render.html.page import report_html
 from steelyard.results.catalogue import result_of
-from steelyard.rounding import nearest, power_of_ten, steadied, steady
 
 ROOT = Path(__file__).parents[1]
 ANSWERS = sorted(path for path in (ROOT / "tests" / "samples").glob("*/answers/*.json") if path.stem != "session")

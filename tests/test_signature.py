@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 import steelyard as sy
 from cases import every
-from steelyard import signature
+from steelyard.results import signature
 from steelyard.version import __version__
 
 

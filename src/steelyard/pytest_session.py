@@ -27,7 +27,7 @@ from steelyard.reference.config import find_config
 from steelyard.reference.entry import Entry
 from steelyard.reference.lookup import ReferenceLocation, load, locate, matched
 from steelyard.render.digits import NONE
-from steelyard.render.safe import terminal
+from steelyard.render.terminal import harmless
 from steelyard.render.verdict_facts import accept_command, drop_text, flips_text, needed_text, p_beside, score_text, telling_cells, who
 from steelyard.results.verdict import Verdict
 
@@ -155,7 +155,7 @@ class Accuracy:
     def not_verified(self, said: str, **names: Any) -> None:
         """Something was run and nothing was checked: a line of its own in the summary, never a pass."""
         self.tell({"outcome": "not verified", "message": said, "properties": {"outcome": "not verified"}, **names})
-        warnings.warn(self.session.WARNING(terminal(said)), stacklevel=4)
+        warnings.warn(self.session.WARNING(harmless(said)), stacklevel=4)
 
     def tell(self, finding: Mapping[str, Any]) -> None:
         """Hand a finding to the report of the test: readable properties for JUnit, and the whole as JSON."""
@@ -242,7 +242,7 @@ class Accuracy:
         if verdict.verdict == "inconclusive" and policy != "fail":
             if policy == "warn":
                 # as a warning of the test's own line: judge, _judged and check lie between
-                warnings.warn(self.session.WARNING(terminal(f"inconclusive: {who(verdict)}: {verdict.conclusion}")), stacklevel=5)
+                warnings.warn(self.session.WARNING(harmless(f"inconclusive: {who(verdict)}: {verdict.conclusion}")), stacklevel=5)
             return None
         return short_text(verdict, source, [*_log_words(options), *_where_words(options)])
 
@@ -336,7 +336,7 @@ def short_text(v: Verdict, source: Any = None, where: Sequence[str] = ()) -> str
 
 
 def _harmless(lines: Sequence[str]) -> str:
-    return "\n".join(map(terminal, lines))
+    return "\n".join(map(harmless, lines))
 
 
 def _names(options: Mapping[str, Any]) -> dict[str, Any]:

@@ -20,8 +20,7 @@ from steelyard.reference.names import canonical_spec
 from steelyard.render.digits import NONE, count_text
 from steelyard.render.markdown import Piece, fitted, markdown_table, report, word
 from steelyard.render.pages.registry import page_of
-from steelyard.render.safe import terminal
-from steelyard.render.terminal import GAP, left, right, widest
+from steelyard.render.terminal import GAP, harmless, left, right, widest
 from steelyard.render.verdict_facts import p_beside, score_text, spec_text
 from steelyard.results.verdict import Recorded, Verdict
 
@@ -71,7 +70,7 @@ class SessionSummary:
                 out.write_line(line)
         for error in self.errors:
             for place, line in enumerate(error.split("\n")):
-                out.write_line(f"{'  ' if place else 'accuracy error: '}{terminal(line)}", red=True)
+                out.write_line(f"{'  ' if place else 'accuracy error: '}{harmless(line)}", red=True)
 
 
 def conclude(found: list[dict[str, Any]], failed: set[str], config: Any, *, interrupted: bool) -> SessionSummary:
@@ -113,7 +112,7 @@ def _put_on_record(waiting: Sequence[dict[str, Any]], failed: set[str], told: Se
     for one in waiting:
         if one["test"] in failed:
             one["outcome"] = "not recorded"
-            told.notes.append(f"not put on record, since its test failed: {terminal(one['test'])}")
+            told.notes.append(f"not put on record, since its test failed: {harmless(one['test'])}")
             continue
         runs.setdefault((one["directory"], one["task"], one["model"], canonical_spec(one["spec"])), []).append(one)
     for (_, task, model, _), group in runs.items():
@@ -125,7 +124,7 @@ def _put_on_record(waiting: Sequence[dict[str, Any]], failed: set[str], told: Se
             told.errors.append(f"{model!r} on {task!r} was not put on record: {fault}")
             continue
         told.recorded.append(made)
-        told.notes += [terminal(made.conclusion), *(f"  warning: {terminal(_for_pytest(text))}" for text in made.warnings)]
+        told.notes += [harmless(made.conclusion), *(f"  warning: {harmless(_for_pytest(text))}" for text in made.warnings)]
 
 
 def _recorded(group: Sequence[dict[str, Any]], *, update: bool, reason: str | None) -> Recorded:
@@ -172,7 +171,7 @@ def holm_note(found: Sequence[Mapping[str, Any]]) -> list[str]:
         f"{v.task} {_named(v.model, v.spec)} (p {p_beside(p, v.alpha)})" for (_, v), p in zip(judged, adjusted, strict=True) if p <= v.alpha
     ]
     said = f"{len(remain)} regression{'s' if len(remain) > 1 else ''}: {', '.join(remain)}" if remain else "no regression"
-    return [terminal(f"single tests are uncorrected; after Holm over {len(judged)} checks: {said}")]
+    return [harmless(f"single tests are uncorrected; after Holm over {len(judged)} checks: {said}")]
 
 
 def _named(model: str, spec: Mapping[str, Any]) -> str:
@@ -205,7 +204,7 @@ def _find_unused(told: SessionSummary) -> None:
                     told.unused.append(f"{task}: {_named(entry.model, entry.spec)} (line {entry.line})")
     if told.unused:
         more = f" and {len(told.unused) - SHOWN:,} more" if len(told.unused) > SHOWN else ""
-        told.notes.append(f"references never used in this session: {terminal(', '.join(told.unused[:SHOWN]))}{more}")
+        told.notes.append(f"references never used in this session: {harmless(', '.join(told.unused[:SHOWN]))}{more}")
 
 
 # ---- showing ---------------------------------------------------------------------------------------------------------------------
@@ -229,7 +228,7 @@ def cells(one: Mapping[str, Any]) -> list[str]:
 
 def table(found: Sequence[Mapping[str, Any]]) -> list[str]:
     """Aligned lines: names to the left, numbers to the right."""
-    rows = [list(HEADS), *([terminal(cell) for cell in cells(one)] for one in found)]
+    rows = [list(HEADS), *([harmless(cell) for cell in cells(one)] for one in found)]
     wide = [widest(column) for column in zip(*rows, strict=True)]
     sides = [left, left, *[right] * 5, left]
     return [GAP.join(side(cell, w) for side, cell, w in zip(sides, row, wide, strict=True)).rstrip() for row in rows]

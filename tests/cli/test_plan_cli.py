@@ -14,8 +14,8 @@ from typing import Any
 import pytest
 
 import steelyard as sy
-from steelyard import signature
 from steelyard.cli.main import main
+from steelyard.results import signature
 
 KEYS = {"goal", "n", "n_first", "n_stable", "labels", "theta", "threshold_offset", "assurance", "expected_n"}
 KEYS |= {"kind", "schema", "warnings", "signature"}

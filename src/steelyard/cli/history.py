@@ -96,9 +96,9 @@ def keep_in_history(result: Any, given: Given, **facts: Any) -> None:
 
 
 def _plain(text: str) -> str:
-    from steelyard.render.safe import terminal
+    from steelyard.render.terminal import harmless
 
-    return terminal(" ".join(text.split()))
+    return harmless(" ".join(text.split()))
 
 
 def _configured(given: Given) -> bool:

@@ -152,6 +152,6 @@ def _usage_message(mistake: click.ClickException) -> str:
 
 
 def _one_line(text: str) -> str:
-    from steelyard.render.safe import terminal
+    from steelyard.render.terminal import harmless
 
-    return terminal(" ".join(text.split()))
+    return harmless(" ".join(text.split()))

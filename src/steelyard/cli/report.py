@@ -11,7 +11,7 @@ from steelyard.atomic import write_text
 from steelyard.cli.command import Given, pairs_given, verb_command
 from steelyard.declared.report import OPTIONS
 from steelyard.errors import UsageError
-from steelyard.render.safe import terminal
+from steelyard.render.terminal import harmless
 
 TARGETS = ("card", "eval_results", "google_card", "every_eval_ever")
 
@@ -58,9 +58,9 @@ def write_cards(words: Sequence[Path], given: Given) -> None:
         written += card.write_every_eval_ever(given["every_eval_ever"], told, _about(given))
     for each in written:
         if not given["quiet"]:
-            click.echo(terminal(f"{each.done} {each.path}"), err=True)
+            click.echo(harmless(f"{each.done} {each.path}"), err=True)
             for warning in each.warnings:
-                click.echo(terminal(f"warning: {warning}"), err=True)
+                click.echo(harmless(f"warning: {warning}"), err=True)
 
 
 def _about(given: Given) -> dict[str, str]:

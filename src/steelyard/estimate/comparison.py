@@ -5,13 +5,13 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-from steelyard import signature
 from steelyard.errors import UsageError
 from steelyard.estimate.compare_options import CompareOptions
 from steelyard.estimate.evidence import Evidence, comparison_of
 from steelyard.estimate.measure_options import RESAMPLING
 from steelyard.estimate.rows import class_of
 from steelyard.metrics.base import Metric
+from steelyard.results import signature
 from steelyard.results.comparison import Comparison
 from steelyard.tally.counts import Counts
 from steelyard.tally.joint import JointCounts

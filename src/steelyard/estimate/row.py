@@ -16,7 +16,7 @@ from steelyard.metrics.catalogue import parse
 from steelyard.metrics.proportions import Proportion
 from steelyard.results.details import RowDetails
 from steelyard.results.measurement import Interval, Measurement, Row
-from steelyard.signature import parse as parse_signature
+from steelyard.results.signature import parse as parse_signature
 from steelyard.tally.counts import Counts
 
 if TYPE_CHECKING:

@@ -6,13 +6,13 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
-from steelyard import signature
 from steelyard.errors import UsageError
 from steelyard.estimate.measure_options import OF_NUMBERS, RESAMPLING, MeasureOptions
 from steelyard.estimate.row import TableTally
 from steelyard.estimate.table_rows import table_row
 from steelyard.metrics.base import Metric
 from steelyard.metrics.catalogue import parse
+from steelyard.results import signature
 from steelyard.results.measurement import Row
 from steelyard.tally.counts import FEW, MISSING, Counts
 

@@ -7,13 +7,13 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from steelyard import signature
 from steelyard.errors import UsageError
 from steelyard.proof import accuracy as forms
 from steelyard.proof.catalogue import every_claim, picked, refuse_unknown
 from steelyard.proof.judging import held
 from steelyard.proof.preferences import preference_faults, preferences
 from steelyard.proof.running import work_out
+from steelyard.results import signature
 from steelyard.results.certificate import NOT_OFFERED, UP_IS_BAD, Certificate, Held
 
 GRIDS = ("quick", "full")

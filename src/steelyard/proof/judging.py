@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from dataclasses import fields
 
 from steelyard.proof.claims import WITHIN, Band, Claim
+from steelyard.render.digits import steady
 from steelyard.results.certificate import UP_IS_BAD, Held, Tried
-from steelyard.rounding import steady
 
 EXACT = 1e-9  # what rounding may add to a share that was enumerated
 

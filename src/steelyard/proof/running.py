@@ -23,8 +23,8 @@ from typing import Any
 
 from steelyard.errors import SourceError
 from steelyard.proof.claims import Claim, Point, Setting, generator, words
+from steelyard.render.digits import steady
 from steelyard.results.certificate import UP_IS_BAD, Tried
-from steelyard.rounding import steady
 from steelyard.version import __version__
 
 TREE = Path(__file__).parents[1]

@@ -7,10 +7,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
-from steelyard.render import safe
-from steelyard.render.terminal import GAP, display_width, right, shorten, widest
+from steelyard.render.digits import nearest, power_of_ten, steady
+from steelyard.render.terminal import GAP, ascii_text, display_width, label, right, shorten, widest
 from steelyard.results.plan import Curve
-from steelyard.rounding import nearest, power_of_ten, steady
 
 NARROWEST, LEAST_PLOT = 30, 16  # columns: of everything, and of the drawing alone
 LARGE, WHOLE = 1e7, 1e15  # ticks from here on as 2e7; whole numbers up to here are written out
@@ -317,5 +316,5 @@ def _key(curve: Curve, brush: Brush, width: int, ascii_only: bool) -> list[str]:
 
 def _words(text: str, width: int, ascii_only: bool) -> str:
     """A label, harmless and in at most `width` columns."""
-    shown = safe.ascii_text(safe.label(text)) if ascii_only else safe.label(text)
+    shown = ascii_text(label(text)) if ascii_only else label(text)
     return shorten(shown, width, "..." if ascii_only else "…")

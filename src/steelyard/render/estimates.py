@@ -8,10 +8,9 @@ from dataclasses import dataclass
 
 from steelyard.metrics.catalogue import find
 from steelyard.render import summary
-from steelyard.render.digits import count_text, row_texts
+from steelyard.render.digits import count_text, nearest, power_of_ten, row_texts, steady
 from steelyard.render.terminal import BOLD, DIM, GAP, Terminal, left, on_point, right, widest
 from steelyard.results.measurement import Row
-from steelyard.rounding import nearest, power_of_ten, steady
 
 WIDEST, NARROWEST = 24, 10
 

@@ -14,9 +14,9 @@ from typing import Any
 from steelyard.errors import DataError, UsageError
 from steelyard.items import Items, Labels
 from steelyard.metrics.catalogue import find
+from steelyard.render.digits import steady
 from steelyard.results.measurement import Interval, Measurement, Row
-from steelyard.rounding import steady
-from steelyard.signature import parse as parse_signature
+from steelyard.results.signature import parse as parse_signature
 from steelyard.version import __version__
 
 SCHEMA = "0.3.0"

@@ -10,9 +10,9 @@ import re
 from collections.abc import Callable
 from typing import Any
 
+from steelyard.render.digits import steadied
 from steelyard.render.pages.registry import page_of
 from steelyard.results.base import Result
-from steelyard.rounding import steadied
 
 # Inside JSON these can stand only in strings, where an escape means the same: lone surrogates cannot be encoded at all,
 # the others act on a terminal or break lines of a log.

@@ -8,9 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from steelyard.render import safe
 from steelyard.render.pages.suite import GuardLine, grouped_warnings, guards, tally
-from steelyard.render.safe import short
+from steelyard.render.terminal import harmless, short
 from steelyard.render.verdict_facts import by_itself, flips_text, lost_ids, next_step, waiver_text, who
 from steelyard.results.verdict import Suite, Verdict
 
@@ -84,7 +83,7 @@ def _message(lines: Sequence[str]) -> str:
 
 def _shown(text: str, most: int) -> str:
     """A user's words without anything that a log obeys, and not without end."""
-    return short(safe.terminal(short(text, most)), most)
+    return short(harmless(short(text, most)), most)
 
 
 def _escaped(text: str, table: dict[str, str]) -> str:

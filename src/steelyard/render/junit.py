@@ -14,9 +14,9 @@ from collections.abc import Mapping
 from typing import Any
 
 from steelyard.errors import UsageError
-from steelyard.render import safe
 from steelyard.render.pages.registry import page_of
 from steelyard.render.pages.suite import GuardLine, guards
+from steelyard.render.terminal import harmless
 from steelyard.render.text import page_text
 from steelyard.render.verdict_facts import next_step, spec_text, waiver_text
 from steelyard.results.verdict import Suite, Verdict
@@ -112,7 +112,7 @@ def _properties(g: GuardLine) -> Mapping[str, Any]:
 
 def xml_word(text: str) -> str:
     """A user's word in XML 1.0: control characters, lone surrogates and noncharacters stay visible as escapes."""
-    return _FORBIDDEN.sub(lambda found: f"\\u{ord(found[0]):04x}", safe.terminal(text))
+    return _FORBIDDEN.sub(lambda found: f"\\u{ord(found[0]):04x}", harmless(text))
 
 
 def xml_text(text: str) -> str:

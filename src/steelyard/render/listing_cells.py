@@ -6,10 +6,9 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from steelyard.render.digits import NONE, count_text
+from steelyard.render.digits import NONE, count_text, nearest
 from steelyard.render.verdict_facts import spec_text
 from steelyard.results.references import Listing, ReferenceChange, ReferenceDetail
-from steelyard.rounding import nearest
 
 BLOCKS = "▁▂▃▄▅▆▇█"
 Cells = list[str]

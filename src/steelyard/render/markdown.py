@@ -8,16 +8,42 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from steelyard.render import page as of
-from steelyard.render import safe
 from steelyard.render.curve_text import curve_text
 from steelyard.render.digits import count_text
 from steelyard.render.page import ALWAYS, DETAIL, FLIPPED, MARKDOWN, NOWHERE, SAMPLES, WARNING, Page, PageTable
-from steelyard.render.safe import LONG, LONGEST, short
-from steelyard.render.terminal import GAP, wrap
+from steelyard.render.terminal import EMPTY, GAP, LONG, LONGEST, harmless, short, wrap
 from steelyard.render.text import CURVE_ROWS, folded
 
 CAP = 900_000  # bytes; GitHub refuses a step summary of more than 1,024 kB
 _OURS = re.compile(r"~?[-+\d.,e]*")
+_MARKDOWN = re.compile(r"[\\`*_\[\]|~$]|\A\s*[-+#]|:(?=\w+:)")
+# Places where GitHub makes a mention, a reference or a link of plain text.
+_LINKED = re.compile(r"@|#(?=\w)|:(?=//)|\bwww(?=\.)", re.IGNORECASE)
+_NUMBERED = re.compile(r"\A(\s*\d+)(?=[.)])")
+_HTML = {"&": "&amp;", "<": "&lt;", ">": "&gt;"}
+
+
+def markdown(text: str) -> str:
+    r"""The text as itself in Markdown, in a table cell, a list or a paragraph: no markup, HTML, link, mention or reference.
+
+    A backslash does not stop GitHub from notifying `@all` or linking `#12`, since it looks at the rendered text; an
+    empty comment inside does. Parentheses, dots and dashes stay readable: without brackets they mean nothing.
+
+    >>> markdown("a|b <i>")
+    'a\\|b &lt;i&gt;'
+    """
+    escaped = _MARKDOWN.sub(lambda found: found[0][:-1] + "\\" + found[0][-1], harmless(text))
+    for character, entity in _HTML.items():
+        escaped = escaped.replace(character, entity)
+    return _LINKED.sub(r"\g<0><!-- -->", _NUMBERED.sub(r"\1\\", escaped)) or EMPTY
+
+
+def code_span(text: str) -> str:
+    """The text as code, fenced by more backticks than it has in a row."""
+    shown = harmless(text)
+    fence = "`" * (1 + max((len(run) for run in re.findall("`+", shown)), default=0))
+    space = " " if shown.startswith("`") or shown.endswith("`") else ""
+    return f"{fence}{space}{shown}{space}{fence}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -54,7 +80,7 @@ def body(page: Page) -> list[Piece]:
     top = [f"{'#' * page.level} {word(page.title, LONG)}" if page.title else "", lead]
     if page.headed:
         command = [part for line in page.command for part in line]
-        lines = [line.removeprefix(GAP) for line in folded([safe.terminal(part) for part in command], 100)]
+        lines = [line.removeprefix(GAP) for line in folded([harmless(part) for part in command], 100)]
         top += [f"`{page.signs[0]}`  \n{page.signs[1]}" if page.signs[0] else "", word(page.step, LONG) if page.step else "", fenced(lines)]
     return [Piece(head=part) for part in top if part] + [piece for block in page.blocks(MARKDOWN) for piece in WRITERS[block.shape](block)]
 
@@ -72,13 +98,13 @@ def closing(warnings: Sequence[str], signature: str) -> list[Piece]:
     lines = [f"- **warning:** {word(warning, LONG)}" for warning in warnings]
     return [
         Piece(rows=lines, worth=WARNING, noun="warnings"),
-        Piece(head=safe.code_span(short(signature, LONG)) if signature else ""),
+        Piece(head=code_span(short(signature, LONG)) if signature else ""),
     ]
 
 
 def word(text: str, most: int = LONGEST) -> str:
     """A user's word on a page: harmless, and not without end."""
-    return safe.markdown(short(safe.terminal(short(text, most)), most))
+    return markdown(short(harmless(short(text, most)), most))
 
 
 def fenced(lines: Sequence[str], kind: str = "sh") -> str:
@@ -178,7 +204,7 @@ def _heading(block: of.Heading) -> list[Piece]:
 def _code(block: of.CodeLines) -> list[Piece]:
     if block.quoted:
         return [Piece(head=f"The {block.label}:\n\n" + "\n".join(f"> {word(line, LONG)}" for line in block.lines))]
-    return [Piece(head=fenced([safe.terminal(line) for line in block.lines]))]
+    return [Piece(head=fenced([harmless(line) for line in block.lines]))]
 
 
 def _picture(block: of.Picture) -> list[Piece]:

@@ -1,4 +1,8 @@
-"""What a terminal can carry, and the few marks of emphasis; colour only repeats what the words already say."""
+"""What a terminal can carry: users' words made harmless, widths, lines, and the few marks of emphasis.
+
+A label may hold anything, and a terminal obeys some of it. Escaped characters stay visible (`\\x1b`), because a label that silently
+loses a character is another label. Colour only repeats what the words already say.
+"""
 
 from __future__ import annotations
 
@@ -7,10 +11,53 @@ import unicodedata
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from steelyard.render import safe
-
+EMPTY = "(empty)"
+LONGEST, LONG = 400, 2000  # characters of a name and of a sentence on a page, which must not grow without end
+_NAMED = {"\n": "\\n", "\r": "\\r", "\t": "\\t"}
+# Joiners have honest uses in Persian, Indic scripts and emoji and move no cursor; every other format character is shown.
+_JOINERS = "\u200c\u200d"
+_OBEYED = ("Cc", "Cf", "Cs", "Zl", "Zp")
 GAP = "  "
 _HEAD = re.compile(r"\[?-?\d+")  # of a number or of an interval: all before its first decimal point
+
+
+# ---- users' words made harmless ----------------------------------------------------------------------------------------
+
+
+def harmless(text: str) -> str:
+    r"""The text without anything a terminal obeys: control, ANSI, bidirectional and invisible characters, lone surrogates.
+
+    >>> print(harmless("red \x1b[31m"))
+    red \x1b[31m
+    """
+    if text.isascii() and text.isprintable():
+        return text
+    return "".join(_shown(c) if unicodedata.category(c) in _OBEYED and c not in _JOINERS else c for c in text)
+
+
+def _shown(character: str) -> str:
+    code = ord(character)
+    if character in _NAMED:
+        return _NAMED[character]
+    return f"\\x{code:02x}" if code < 0x100 else f"\\u{code:04x}" if code < 0x10000 else f"\\U{code:08x}"
+
+
+def ascii_text(text: str) -> str:
+    """The text for a terminal whose encoding carries nothing else; other characters as escapes, so none are lost."""
+    return harmless(text).encode("ascii", "backslashreplace").decode("ascii")
+
+
+def label(text: str) -> str:
+    """A name of a user on a terminal. The empty name is a name too, and must not look like a hole in the table."""
+    return harmless(text) or EMPTY
+
+
+def short(text: str, most: int) -> str:
+    """The text in at most `most` characters, its middle left out."""
+    return text if len(text) <= most else f"{text[: most - most // 4]}…{text[-(most // 4) :]}"
+
+
+# ---- columns and lines --------------------------------------------------------------------------------------------------
 
 
 def display_width(text: str) -> int:
@@ -94,8 +141,8 @@ class Terminal:
 
     def name(self, text: str) -> str:
         """A user's word, harmless here."""
-        shown = safe.label(text)
-        return safe.ascii_text(shown) if self.ascii_only else shown
+        shown = label(text)
+        return ascii_text(shown) if self.ascii_only else shown
 
     def cut(self, text: str, width: int) -> str:
         return shorten(text, width, "..." if self.ascii_only else "…")

@@ -8,12 +8,11 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from steelyard.render.curve_text import figure
-from steelyard.render.digits import NONE, count_text, p_text, percent
+from steelyard.render.digits import NONE, count_text, p_text, percent, power_of_ten
 from steelyard.render.estimates import ASCII, UNICODE, Axis
 from steelyard.render.page import SAMPLES, TELLING, Fact
-from steelyard.render.safe import EMPTY
+from steelyard.render.terminal import EMPTY
 from steelyard.results.verdict import Verdict
-from steelyard.rounding import power_of_ten
 
 WIDTH = 48
 _LEGEND = {"0": "no change", "M": "the drop that is tolerated", "T": "the drop that matters"}

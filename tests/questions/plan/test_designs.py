@@ -11,12 +11,12 @@ import pytest
 from click.testing import CliRunner
 
 from cases import every
-from steelyard import signature
 from steelyard.cli.plan_designs import designs
 from steelyard.errors import UsageError
 from steelyard.infer.sequential.el_cost import adjusted_law, expected_ends
 from steelyard.questions.plan import designs as question
 from steelyard.questions.plan.variance_reduction import averaged
+from steelyard.results import signature
 
 plan_designs = functools.cache(question.plan_designs)  # exact searches are the time of this file
 KEYS = ["design", "items", "items if nothing changed", "items if it dropped", "at most", "calls", "money", "note"]

@@ -13,13 +13,13 @@ from hypothesis import strategies as st
 
 import steelyard as sy
 from cases import every
-from steelyard import signature
 from steelyard.errors import UsageError
 from steelyard.infer.planning.mcnemar_power import mcnemar_power
 from steelyard.infer.planning.rule_out import rule_out_power
 from steelyard.questions.plan.detect import plan_detect
 from steelyard.questions.plan.variance import WHAT_IF
 from steelyard.render.formats import FORMATS
+from steelyard.results import signature
 from steelyard.results.plan import Plan
 
 DESIGNS: dict[str, dict[str, Any]] = {

@@ -9,11 +9,11 @@ from typing import Any
 import pytest
 
 from cases import every
-from steelyard import signature
 from steelyard.errors import DataError, UsageError
 from steelyard.infer.planning.precision_goal import METHODS
 from steelyard.questions.plan.estimate import plan_estimate
 from steelyard.questions.plan.expectations import plannable
+from steelyard.results import signature
 from steelyard.tally.counts import Counts
 
 

@@ -13,8 +13,8 @@ import pytest
 
 import steelyard as sy
 from cases import every
-from steelyard import signature
 from steelyard.errors import DataError, SourceError, UsageError
+from steelyard.results import signature
 from steelyard.results.plan import Plan
 
 Rows = list[dict[str, Any]]

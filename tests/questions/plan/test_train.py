@@ -25,7 +25,7 @@ from steelyard.errors import AmbiguityError, DataError, SourceError, UsageError
 from steelyard.questions.learners.learning_curve import learning_curve
 from steelyard.questions.plan.train import plan_train
 from steelyard.results.plan import Plan
-from steelyard.signature import parse
+from steelyard.results.signature import parse
 
 CSV = Path(__file__).parents[3] / "docs" / "data" / "curve.csv"
 SIZES = [50, 100, 200, 400, 800, 1600]

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from steelyard.errors import UsageError
 from steelyard.reference.strict_yaml import parse, plain
 from steelyard.render.cards import shown as cards
-from steelyard.render.safe import terminal
+from steelyard.render.terminal import harmless
 from steelyard.yaml_text import item_lines, scalar_text
 
 texts = st.one_of(
@@ -36,7 +36,7 @@ def shown(value: Any) -> Any:
         return {key: shown(inner) for key, inner in value.items()}
     if isinstance(value, list):
         return [shown(each) for each in value]
-    return terminal(value) if isinstance(value, str) else value
+    return harmless(value) if isinstance(value, str) else value
 
 
 @given(st.dictionaries(keys, trees, min_size=1, max_size=3))

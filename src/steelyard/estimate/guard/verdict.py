@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from steelyard import signature
 from steelyard.estimate.guard.number import GuardOutcome
 from steelyard.estimate.guard.rule import GuardRule
 from steelyard.reference.entry import Entry
+from steelyard.results import signature
 from steelyard.results.comparison import Difference, Test
 from steelyard.results.details import VerdictDetails
 from steelyard.results.verdict import WORSE, JudgedSystem, Verdict, one_sided_bounds

@@ -10,7 +10,6 @@ from typing import Any
 
 import numpy as np
 
-from steelyard import signature
 from steelyard.declared.history import OPTIONS
 from steelyard.errors import DataError, UsageError
 from steelyard.history.store import History
@@ -21,6 +20,7 @@ from steelyard.metrics.catalogue import is_share
 from steelyard.options import documented, within
 from steelyard.questions.history.export import every_run
 from steelyard.questions.history.history import opened
+from steelyard.results import signature
 from steelyard.results.history import Drift, PastRun
 
 MOST_RUNS = 2_000  # the newest of a series: the evidence takes time that grows with their square

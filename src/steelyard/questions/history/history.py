@@ -9,13 +9,13 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
-from steelyard import signature
 from steelyard.declared.history import OPTIONS
 from steelyard.errors import DataError, UsageError
 from steelyard.history.address import OFF
 from steelyard.history.store import PAGE, History, open_history
 from steelyard.options import documented
 from steelyard.reference.config import Config, find_config
+from steelyard.results import signature
 from steelyard.results.comparison import Comparison
 from steelyard.results.history import PastRun, RunList
 

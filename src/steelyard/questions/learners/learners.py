@@ -11,7 +11,6 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from steelyard import signature
 from steelyard.declared.learners import OPTIONS
 from steelyard.errors import DataError, UsageError
 from steelyard.estimate.compare_options import CompareOptions
@@ -25,6 +24,7 @@ from steelyard.metrics.catalogue import parse
 from steelyard.options import documented, within
 from steelyard.questions.learners.design import Scheme, ScoredPart, cut, group_codes, judge, make_splits, pieces_of, settle_scheme, strata
 from steelyard.questions.learners.scores import SplitScorer, scorer_of
+from steelyard.results import signature
 from steelyard.results.comparison import Comparison, Difference, System, Test
 from steelyard.results.details import ComparisonDetails, TestDetails
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any, SupportsIndex
 
-from steelyard import signature
 from steelyard.declared.learners import OPTIONS
 from steelyard.errors import DataError, UsageError
 from steelyard.estimate.curve_points import LEAST_SIZES
@@ -18,6 +17,7 @@ from steelyard.options import documented
 from steelyard.questions.learners.design import group_codes
 from steelyard.questions.learners.learners import as_learner, as_target
 from steelyard.questions.learners.scores import SplitScorer, scorer_of
+from steelyard.results import signature
 from steelyard.results.learning_curve import CurvePoint, LearningCurve
 
 

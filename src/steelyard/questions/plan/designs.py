@@ -7,11 +7,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from steelyard import signature
 from steelyard.declared.plan_designs import OPTIONS
 from steelyard.errors import UsageError
 from steelyard.infer.planning import power as normal
 from steelyard.options import documented, error_rate, number, probability, whole
+from steelyard.results import signature
 from steelyard.results.plan import Plan
 
 if TYPE_CHECKING:

@@ -6,7 +6,6 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
-from steelyard import signature
 from steelyard.declared.plan_detect import OPTIONS
 from steelyard.errors import UsageError
 from steelyard.infer.planning import power
@@ -14,6 +13,7 @@ from steelyard.options import documented, error_rate, number, probability, sourc
 from steelyard.questions.plan.given_variance import DESIGN_OPTIONS, SPREADS, given_spread
 from steelyard.questions.plan.solve import PowerQuestion, drops, solve
 from steelyard.questions.plan.variance import ItemVariance
+from steelyard.results import signature
 from steelyard.results.plan import Curve, Plan
 
 

@@ -9,7 +9,6 @@ from typing import Any, SupportsIndex
 
 import numpy as np
 
-from steelyard import signature
 from steelyard.declared.plan_estimate import OPTIONS
 from steelyard.errors import UsageError
 from steelyard.estimate.measure_options import one_of
@@ -22,6 +21,7 @@ from steelyard.infer.planning.precision_goal import CREDIBLE, METHODS, Precision
 from steelyard.options import documented, source_keywords
 from steelyard.questions.plan import estimate_words as words
 from steelyard.questions.plan.expectations import Expectation, expect, probability
+from steelyard.results import signature
 from steelyard.results.plan import Curve, Plan
 
 SUMMED = 5_000  # items up to which a mean over all outcomes of a Beta law is summed; beyond, it is left out

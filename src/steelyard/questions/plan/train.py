@@ -10,7 +10,6 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from steelyard import signature
 from steelyard.declared.plan_train import OPTIONS
 from steelyard.errors import DataError
 from steelyard.estimate.curve_points import Points, points_of
@@ -18,6 +17,7 @@ from steelyard.estimate.measure_options import MeasureOptions, settle
 from steelyard.infer.learning.learning_curve import Fit, fit_curves, fit_points, share_variance
 from steelyard.infer.resampling.bootstrap import check_draws
 from steelyard.options import documented, number
+from steelyard.results import signature
 from steelyard.results.plan import Curve, Plan
 
 FAR = 4  # times the largest size

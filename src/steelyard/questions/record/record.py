@@ -10,7 +10,6 @@ from typing import Any
 
 import numpy as np
 
-from steelyard import signature
 from steelyard.atomic import read_if_there
 from steelyard.declared.record import OPTIONS
 from steelyard.errors import DataError, SourceError, SteelyardError, UsageError
@@ -36,6 +35,7 @@ from steelyard.reference.names import canonical_spec, outcomes_name
 from steelyard.reference.run_notes import RunNotes, notes_of
 from steelyard.reference.task_file import TaskFile, with_entry
 from steelyard.reference.writing import PlannedWrite, carry_out, parsed, read_history
+from steelyard.results import signature
 from steelyard.results.verdict import Recorded
 from steelyard.tally.spelling import told_of_look_alikes
 

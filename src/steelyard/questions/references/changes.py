@@ -6,7 +6,6 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any
 
-from steelyard import signature
 from steelyard.declared.references import APPROVE, REMOVE, RENAME
 from steelyard.errors import SteelyardError, UsageError
 from steelyard.options import documented
@@ -16,6 +15,7 @@ from steelyard.reference.entry import Entry
 from steelyard.reference.lookup import ReferenceLocation, load, locate
 from steelyard.reference.task_file import TaskFile, renamed, with_entry, without_entry
 from steelyard.reference.writing import PlannedWrite, carry_out
+from steelyard.results import signature
 from steelyard.results.references import ReferenceChange
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from steelyard import signature
 from steelyard.declared.references import HISTORY
 from steelyard.errors import SteelyardError
 from steelyard.options import documented, nearest_few
@@ -15,6 +14,7 @@ from steelyard.reference.entry import Entry
 from steelyard.reference.lookup import NoReferenceError, ReferenceLocation, load, locate
 from steelyard.reference.names import canonical_spec, history_path
 from steelyard.reference.writing import read_history, unfinished
+from steelyard.results import signature
 from steelyard.results.references import ReferenceHistory
 
 OF_CHANGE = ("time", "action", "old", "new", "n", "runs", "by", "reason", "commit", "tool")

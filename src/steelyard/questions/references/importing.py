@@ -8,7 +8,6 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from steelyard import signature
 from steelyard.atomic import read_if_there
 from steelyard.declared.references import IMPORT
 from steelyard.errors import DataError, SteelyardError, UsageError
@@ -29,6 +28,7 @@ from steelyard.reference.strict_yaml import decode
 from steelyard.reference.suite_tasks import TRTLLM
 from steelyard.reference.task_file import TaskFile, with_entry
 from steelyard.reference.writing import PlannedWrite, carry_out, parsed
+from steelyard.results import signature
 from steelyard.results.references import ReferenceChange
 
 SHOWN = 3  # examples in one sentence

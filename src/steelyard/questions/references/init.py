@@ -6,11 +6,11 @@ import json
 import os
 from pathlib import Path
 
-from steelyard import signature
 from steelyard.errors import UsageError
 from steelyard.options import documented
 from steelyard.questions.references.listing import shown_path
 from steelyard.reference.config import find_config
+from steelyard.results import signature
 from steelyard.results.references import ProjectInit
 
 FILE = "steelyard.toml"

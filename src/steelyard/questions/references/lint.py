@@ -11,7 +11,6 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
-from steelyard import signature
 from steelyard.declared.references import LINT
 from steelyard.errors import SourceError, SteelyardError
 from steelyard.metrics.base import Metric
@@ -28,6 +27,7 @@ from steelyard.reference.lookup import duplicates, load, locate
 from steelyard.reference.names import canonical_spec, history_path, intent_path, items_directory
 from steelyard.reference.strict_yaml import MappingNode, Node, ScalarNode, SequenceNode
 from steelyard.reference.writing import read_history
+from steelyard.results import signature
 from steelyard.results.references import LEVELS, Finding, Lint
 
 SEVERAL = 3  # changes in one direction that are a habit; two are noted

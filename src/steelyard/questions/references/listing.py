@@ -7,7 +7,6 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from steelyard import signature
 from steelyard.declared.references import LIST, SHOW
 from steelyard.errors import DataError, SteelyardError
 from steelyard.options import documented, nearest_few
@@ -17,6 +16,7 @@ from steelyard.reference.entry import Entry
 from steelyard.reference.lookup import Agreement, NoReferenceError, ReferenceLocation, explain, load, locate, matched
 from steelyard.reference.names import check_spec, check_task
 from steelyard.reference.task_file import TaskFile
+from steelyard.results import signature
 from steelyard.results.references import Listing, ReferenceDetail
 
 Where = str | os.PathLike[str] | None

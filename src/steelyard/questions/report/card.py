@@ -19,7 +19,7 @@ from steelyard.render.cards.eval_results import HEAD, eval_results_yaml
 from steelyard.render.cards.google import google_card
 from steelyard.render.cards.model_index import SOURCE, model_index_items, name_line
 from steelyard.render.cards.page import ASKED, BEGIN, END, card_part, new_page
-from steelyard.render.safe import terminal
+from steelyard.render.terminal import harmless
 from steelyard.results.comparison import Comparison
 from steelyard.results.evaluation import Evaluation
 from steelyard.results.measurement import Measurement, Row
@@ -56,7 +56,7 @@ def about(results: Sequence[tuple[str, Any]], *, model: str | None = None, task:
     named = {name for _, result in results if (name := _model_of(result))}
     found = model if model is not None else next(iter(named)) if len(named) == 1 else ""
     # The name is written without anything that a reader obeys, and must be found again as it is written.
-    return CardDetails(model=terminal(found.strip()), evaluated=evaluated, task=task, source=source)
+    return CardDetails(model=harmless(found.strip()), evaluated=evaluated, task=task, source=source)
 
 
 def data_of(result: Any, path: Path) -> str:

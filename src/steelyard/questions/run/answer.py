@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from steelyard import signature
 from steelyard.errors import DataError
 from steelyard.estimate.from_source import measure_source
 from steelyard.estimate.guard.rates import watch_rates
@@ -28,6 +27,7 @@ from steelyard.questions.run.session import LEVEL, UntilDecided, UntilNarrow
 from steelyard.read.open_source import open_source
 from steelyard.read.source import Source
 from steelyard.reference.run_notes import RunNotes, journal_path, rows_paths, write_run
+from steelyard.results import signature
 from steelyard.results.comparison import Comparison
 from steelyard.results.evaluation import Answered, Evaluation
 from steelyard.results.measurement import Interval, Measurement, Row

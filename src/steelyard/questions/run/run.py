@@ -9,7 +9,6 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, Literal, overload
 
-from steelyard import signature
 from steelyard.declared.run import OF_MODELS, OPTIONS
 from steelyard.errors import UsageError
 from steelyard.evaluate.asking.asking import Watcher
@@ -27,6 +26,7 @@ from steelyard.questions.run.session import LEVEL, RunSession, UntilDecided, Unt
 from steelyard.questions.run.task import Prepared, for_each, judging, named, opened, prepare
 from steelyard.reference.config import find_config
 from steelyard.reference.run_notes import journal_path, refuse_other_run, rows_paths
+from steelyard.results import signature
 from steelyard.results.evaluation import DryRun, Evaluation
 
 CHARACTERS = 4  # to a token, in English; other languages and code have fewer

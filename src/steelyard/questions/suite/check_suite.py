@@ -11,7 +11,6 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from steelyard import signature
 from steelyard.declared.run import HOW, OF_MODELS
 from steelyard.errors import AmbiguityError, SourceError, UsageError
 from steelyard.infer.multiplicity import adjust
@@ -19,6 +18,7 @@ from steelyard.infer.planning.power import minimum_detectable
 from steelyard.options import LOG_CHOICES, did_you_mean, documented, error_rate
 from steelyard.questions.guard.check import check
 from steelyard.reference.config import TIERS
+from steelyard.results import signature
 from steelyard.results.verdict import Suite, Verdict
 
 OF_SUITE = ("name", "alpha", "correction", "directory", "config", "tier")

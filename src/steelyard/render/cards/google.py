@@ -7,9 +7,10 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from steelyard.errors import DataError
-from steelyard.render import safe, summary
+from steelyard.render import summary
 from steelyard.render.cards.about import CardDetails, Evaluated
 from steelyard.render.digits import count_text
+from steelyard.render.terminal import harmless
 from steelyard.results.measurement import Measurement, Row
 
 SCHEMA = "0.0.2"
@@ -21,7 +22,7 @@ def google_card(about: CardDetails, before: Mapping[str, Any] | None = None) -> 
     card: Plain = dict(before or {})
     card.setdefault("schema_version", SCHEMA)
     details = _object(card, "model_details")
-    details.setdefault("name", safe.terminal(about.model))
+    details.setdefault("name", harmless(about.model))
     parameters, analysis = _object(card, "model_parameters"), _object(card, "quantitative_analysis")
     numbers = [number for each in about.evaluated for number in _numbers(each)]
     if not numbers:
@@ -58,8 +59,8 @@ def _merged(part: Plain, key: str, ours: list[Plain], known_by: tuple[str, ...])
 def _data(each: Evaluated) -> Plain:
     """What the schema has no field for: how many items, which level and method, and the signature."""
     m = each.measurement
-    told = [f"{count_text(m.n)} items", summary.methods(summary.all_rows(m), safe.terminal), safe.terminal(m.signature)]
-    return {"name": safe.terminal(each.data), "description": "; ".join(part for part in told if part)}
+    told = [f"{count_text(m.n)} items", summary.methods(summary.all_rows(m), harmless), harmless(m.signature)]
+    return {"name": harmless(each.data), "description": "; ".join(part for part in told if part)}
 
 
 def _numbers(each: Evaluated) -> Iterator[Plain]:
@@ -70,7 +71,7 @@ def _numbers(each: Evaluated) -> Iterator[Plain]:
 
 
 def _number(row: Row, place: str) -> Plain:
-    found: Plain = {"type": safe.terminal(row.name), "value": repr(row.estimate), "slice": safe.terminal(place)}
+    found: Plain = {"type": harmless(row.name), "value": repr(row.estimate), "slice": harmless(place)}
     ends = {} if row.interval is None else {"lower_bound": row.interval.low, "upper_bound": row.interval.high}
     if known := {name: repr(end) for name, end in ends.items() if end is not None}:
         found["confidence_interval"] = known

@@ -7,8 +7,7 @@ from collections.abc import Sequence
 from steelyard.render import summary
 from steelyard.render.cards.about import CardDetails, Evaluated
 from steelyard.render.digits import NONE, count_text, row_texts
-from steelyard.render.markdown import markdown_table
-from steelyard.render.safe import code_span, markdown
+from steelyard.render.markdown import code_span, markdown, markdown_table
 from steelyard.render.terminal import wrap
 from steelyard.results.measurement import Row
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from steelyard.render import safe
+from steelyard.render.terminal import harmless
 
 
 def shown(value: Any) -> Any:
@@ -20,4 +20,4 @@ def shown(value: Any) -> Any:
         return value
     if isinstance(value, Sequence) and not isinstance(value, str):
         return [shown(each) for each in value]
-    return safe.terminal(str(value))
+    return harmless(str(value))

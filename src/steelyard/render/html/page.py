@@ -16,10 +16,9 @@ from importlib.resources import files
 from typing import TYPE_CHECKING, Any
 
 from steelyard.errors import UsageError
-from steelyard.render import safe
 from steelyard.render.page import CAP, HTML, Cell, Fact, FactList, Inside, Marked, Page, PageTable, Section
 from steelyard.render.pages.registry import NOTHING, Extra, page_of
-from steelyard.render.safe import LONG, short
+from steelyard.render.terminal import LONG, harmless, short
 from steelyard.version import __version__
 
 if TYPE_CHECKING:
@@ -132,7 +131,7 @@ def _said(value: Any) -> Any:
     """A value on its way to the page: markup of ours as it is, everything else without what a browser would obey."""
     if hasattr(value, "__html__"):
         return value
-    return short(safe.terminal(short(str(value), LONG)), 2 * LONG)
+    return short(harmless(short(str(value), LONG)), 2 * LONG)
 
 
 @cache

@@ -7,6 +7,7 @@ import io
 import re
 from collections.abc import Mapping, Sequence
 
+from steelyard.render.digits import nearest
 from steelyard.render.page import (
     DRAWN,
     HTML,
@@ -27,7 +28,6 @@ from steelyard.render.page import (
 from steelyard.render.pictures.forest import Bar, Forest, GuideLine
 from steelyard.render.terminal import RED, left, widest
 from steelyard.results.certificate import UP_IS_BAD, Certificate, Held, Preferred, Tried
-from steelyard.rounding import nearest
 
 HEADS = ("method", "kind", "worst", "where", "mean", "band", "")
 NUMBERS = (2, 4)

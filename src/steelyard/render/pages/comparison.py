@@ -32,7 +32,7 @@ from steelyard.render.pages.registry import Extra, Flips
 from steelyard.render.pages.verdict import CHANGED, TELLING_FIRST, flip_table, item_tables
 from steelyard.render.pictures.forest import Forest, GuideLine
 from steelyard.render.pictures.plane import Line, curve_plane, plane_of
-from steelyard.render.safe import EMPTY
+from steelyard.render.terminal import EMPTY
 from steelyard.results.comparison import Comparison
 from steelyard.results.measurement import Row
 from steelyard.results.plan import Curve

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from steelyard.render import safe
-from steelyard.render.digits import count_text, p_is, p_text, row_texts
+from steelyard.render.digits import count_text, nearest, p_is, p_text, row_texts
 from steelyard.render.estimates import RowBlock
 from steelyard.render.page import (
     DRAWN,
@@ -27,9 +26,9 @@ from steelyard.render.page import (
 )
 from steelyard.render.pages.measurement import bar, standard_errors
 from steelyard.render.pictures.forest import Bar, Forest
+from steelyard.render.terminal import EMPTY, harmless
 from steelyard.results.comparison import Leaderboard
 from steelyard.results.measurement import Row
-from steelyard.rounding import nearest
 
 TIERS = "systems in one tier are not significantly different from its best"
 ROOM = 40  # columns of the ranks that are drawn in signs
@@ -76,7 +75,7 @@ def _systems(board: Leaderboard) -> Section:
     names = [r["name"] for r in board.rows]
     cells = [[str(r["tier"]), r["name"], *row_texts(row), count_text(row.n)] for r, row in zip(board.rows, rows, strict=True)]
     heads = ["tier", "system", "estimate", "interval", "n"]
-    tiered = [f"{r['tier']}. {r['name'] or safe.EMPTY}" for r in board.rows]
+    tiered = [f"{r['tier']}. {r['name'] or EMPTY}" for r in board.rows]
     drawing = board_forest(board)
     return Section(
         title="Systems",
@@ -196,4 +195,4 @@ def critical_difference_svg(board: Leaderboard) -> str:
 
 
 def _xml(text: str) -> str:
-    return safe.terminal(text).replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;").replace('"', "&quot;")
+    return harmless(text).replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;").replace('"', "&quot;")

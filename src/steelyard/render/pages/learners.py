@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from steelyard.render.digits import count_text
-from steelyard.render.safe import EMPTY
+from steelyard.render.terminal import EMPTY
 from steelyard.results.comparison import Comparison
 
 WIDEST = 12  # classes of a pooled table that people read; the JSON has every table

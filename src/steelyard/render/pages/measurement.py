@@ -30,7 +30,7 @@ from steelyard.render.page import (
 from steelyard.render.pages.registry import Extra
 from steelyard.render.pictures.forest import Bar, Forest
 from steelyard.render.pictures.plane import curve_plane
-from steelyard.render.safe import EMPTY
+from steelyard.render.terminal import EMPTY
 from steelyard.results.measurement import Interval, Measurement, Row
 from steelyard.results.plan import Curve
 from steelyard.tally.counts import Counts

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from steelyard.render.curve_text import figure
-from steelyard.render.digits import NONE, count_text
+from steelyard.render.digits import NONE, count_text, nearest, power_of_ten
 from steelyard.render.page import (
     ALL,
     HTML,
@@ -28,7 +28,6 @@ from steelyard.render.page import (
 )
 from steelyard.render.pictures.plane import Plane, curve_plane
 from steelyard.results.plan import Plan
-from steelyard.rounding import nearest, power_of_ten
 
 MONEY = {"money", "cost", "price", "costs"}
 PRECISE = 7  # digits of theta and of the threshold, as other programs print them

@@ -12,9 +12,9 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from steelyard.errors import UsageError
+from steelyard.render.digits import steadied
 from steelyard.render.page import Page
 from steelyard.results.base import Result
-from steelyard.rounding import steadied
 
 if TYPE_CHECKING:
     from steelyard.results.plan import Curve

@@ -33,7 +33,7 @@ from steelyard.render.page import (
 from steelyard.render.pages.registry import Extra, Flips
 from steelyard.render.pictures.forest import Bar, Forest, GuideLine
 from steelyard.render.pictures.plane import Line, Plane, plane_of
-from steelyard.render.safe import LONG
+from steelyard.render.terminal import LONG
 from steelyard.render.verdict_facts import by_itself, difference_bar, facts, next_step, notes, score_text, spec_text, telling_cells, who
 from steelyard.results.verdict import Recorded, Verdict
 

@@ -7,7 +7,7 @@ from typing import Any
 from steelyard.render.pictures.canvas import GOAL, SEEN
 from steelyard.render.pictures.forest import Forest
 from steelyard.render.pictures.plane import Plane
-from steelyard.render.safe import EMPTY, label
+from steelyard.render.terminal import EMPTY, label
 
 STYLES = {"zero": "-", "margin": "--", "theta": ":", "reference": "--"}
 LINES = {"line": (SEEN, "-"), "goal": (GOAL, "--"), "other": (GOAL, ":")}

@@ -6,8 +6,7 @@ import re
 from collections.abc import Sequence
 from html import escape
 
-from steelyard.render import safe
-from steelyard.render.terminal import shorten, wrap
+from steelyard.render.terminal import harmless, shorten, wrap
 
 WIDTH = 640  # of a picture that stands alone; on a page it is as wide as the page
 # Colours as attributes: a viewer that reads no styles shows the light picture. A page sets its own by the classes.
@@ -33,7 +32,7 @@ def words(said: str) -> str:
     >>> words("<b> & \\x00")
     '&lt;b&gt; &amp; \\\\x00'
     """
-    return escape(_NO_CHARACTER.sub(lambda found: f"\\u{ord(found[0]):04x}", safe.terminal(said)))
+    return escape(_NO_CHARACTER.sub(lambda found: f"\\u{ord(found[0]):04x}", harmless(said)))
 
 
 def share(x: float) -> str:
@@ -65,7 +64,7 @@ def picture(title: str, told: str, height: float, parts: Sequence[str], *, alone
     wide, viewed = WIDTH, ""
     if alone:
         fit, bold = int(WIDTH / BOLD), 'fill="currentColor" font-size="14" font-weight="600"'
-        lines = [shorten(each, fit) for each in wrap(safe.terminal(title), fit)] if title else []
+        lines = [shorten(each, fit) for each in wrap(harmless(title), fit)] if title else []
         shown = [f'<text x="{AROUND}" y="{AROUND + LINE * i + 12}" {bold}>{words(each)}</text>' for i, each in enumerate(lines)]
         top = AROUND + LINE * len(lines)
         inside = f'<svg x="{AROUND}" y="{top}" width="{WIDTH}" height="{height:g}">'
