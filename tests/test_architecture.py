@@ -26,19 +26,15 @@ LEVEL = {
     "items": 0,
     "errors": 0,
     "redaction": 0,
-    "rounding": 0,
     "options": 1,
     "declared": 2,
     "outputs": 1,
     "atomic": 1,
     "databases": 1,
     "locking": 2,
-    "limits": 1,
-    "checks": 2,
     "tally": 1,
     "yaml_text": 1,
     "metrics": 2,
-    "signature": 2,
     "results": 2,
     "read": 3,
     "evaluate": 3,
@@ -56,7 +52,7 @@ LEVEL = {
     "__main__": 8,
     "__init__": 7,
 }
-LEAVES_OF_LEVEL_0 = {"version", "items", "errors", "redaction", "rounding"}
+LEAVES_OF_LEVEL_0 = {"version", "items", "errors", "redaction"}
 
 
 def room(path: Path) -> str:

@@ -19,9 +19,9 @@ from steelyard.reference.lookup import load, locate
 from steelyard.reference.names import canonical_spec
 from steelyard.render.digits import NONE, count_text
 from steelyard.render.markdown import Piece, fitted, markdown_table, report, word
-from steelyard.render.pages.registry import page_of
+from steelyard.render.page import page_of
+from steelyard.render.pages.verdict import p_beside, score_text, spec_text
 from steelyard.render.terminal import GAP, harmless, left, right, widest
-from steelyard.render.verdict_facts import p_beside, score_text, spec_text
 from steelyard.results.verdict import Recorded, Verdict
 
 HEADS = ("task", "model", "n", "reference", "run", "difference [at worst]", "p", "verdict")

@@ -12,7 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from cases import every
-from steelyard.render.curve_text import curve_text, figure, x_scale, y_scale
+from steelyard.render.curve_text import curve_text, x_scale, y_scale
+from steelyard.render.digits import figure
 from steelyard.render.terminal import display_width
 from steelyard.results.plan import Curve
 

@@ -13,7 +13,7 @@ from cases import every
 from steelyard.render.formats import result_markdown, result_text
 from steelyard.render.pages.plan import columns_of, facts
 from steelyard.render.terminal import display_width
-from steelyard.render.text_tables import on_first_point
+from steelyard.render.text import on_first_point
 from steelyard.results.plan import Curve, Plan
 
 HOSTILE = ["<img src=x onerror=x>", "\x1b[31mred", "a\u202egnp", "a|b|c", "`tick`", "```", "two\nlines", "世界史", "@all", "\ud800", "_x_"]

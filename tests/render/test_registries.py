@@ -10,10 +10,9 @@ import pytest
 
 from cases import every
 from render.html.page_samples import samples
+from steelyard.render import page as registry
 from steelyard.render.formats import FORMATS
-from steelyard.render.page import Page, Section, Sentences
-from steelyard.render.pages import registry
-from steelyard.render.pages.registry import PAGES, builder_of, page_of
+from steelyard.render.page import PAGES, Page, Section, Sentences, builder_of, page_of
 from steelyard.results.base import KINDS
 from steelyard.results.catalogue import LOADED
 

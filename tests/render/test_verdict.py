@@ -30,9 +30,9 @@ from render.verdict_samples import (
 )
 from steelyard.render.formats import result_markdown, result_text
 from steelyard.render.markdown import Piece, fitted
+from steelyard.render.pages.verdict import accept_command, facts, needed_text, next_step, p_beside, score_text
 from steelyard.render.terminal import display_width
 from steelyard.render.text import folded
-from steelyard.render.verdict_facts import accept_command, facts, needed_text, next_step, p_beside, score_text
 from steelyard.results.verdict import Verdict
 
 ALL = [LEGACY, LEGACY_PASS, FLOOR, PAIRED, UNSURE, LOWER_IS_BETTER, RULED_OUT, BARE]

@@ -9,7 +9,7 @@ from dataclasses import replace
 from cases import every
 from render.verdict_samples import LEGACY, gap
 from steelyard.render.formats import result_markdown
-from steelyard.render.verdict_facts import difference_bar
+from steelyard.render.pages.verdict import difference_bar
 
 
 def test_a_regression() -> None:

@@ -7,32 +7,16 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
-from steelyard.render.digits import nearest, power_of_ten, steady
+from steelyard.render.digits import figure, nearest, power_of_ten, steady
 from steelyard.render.terminal import GAP, ascii_text, display_width, label, right, shorten, widest
 from steelyard.results.plan import Curve
 
 NARROWEST, LEAST_PLOT = 30, 16  # columns: of everything, and of the drawing alone
-LARGE, WHOLE = 1e7, 1e15  # ticks from here on as 2e7; whole numbers up to here are written out
+LARGE = 1e7  # ticks from here on as 2e7
 Place = tuple[float, float]
 
 
-# ---- numbers and scales ----------------------------------------------------------------------------------------------
-
-
-def figure(x: float, digits: int = 4) -> str:
-    """A number as people write it: whole numbers in full, others with so many significant digits.
-
-    >>> figure(13870), figure(0.80312), figure(2.7471934, 7), figure(12345.678), figure(0.0000123)
-    ('13,870', '0.8031', '2.747193', '12,346', '1.23e-5')
-    """
-    x = steady(x)
-    if x == round(x) and abs(x) < WHOLE:
-        return f"{round(x):,}"
-    text = f"{x:.{digits}g}"
-    mantissa, _, power = text.partition("e")
-    if power:
-        return f"{x:,.0f}" if 0 <= int(power) < 15 else f"{mantissa}e{int(power)}"
-    return f"{x:,.{len(text.partition('.')[2])}f}"
+# ---- scales ----------------------------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,6 +11,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import fields, is_dataclass
 from typing import TYPE_CHECKING, Any
 
+from steelyard.render.terminal import EMPTY
+
 if TYPE_CHECKING:
     from steelyard.results.measurement import Interval, Row
 
@@ -66,6 +68,8 @@ UNDEFINED = "undefined"
 NONE = "-"
 FEWEST, MOST = 2, 6  # decimals of numbers in 0..1
 TINY, HUGE = 1e-4, 1e7  # outside, a fixed number of decimals shows zeros
+LISTED = 100  # names in one sentence or block: a report of a million lines is read by nobody
+WHOLE = 1e15  # whole numbers up to here are written out
 _ENOUGH = 1080  # decimals that tell any two doubles apart; reached by no honest interval
 
 
@@ -87,6 +91,18 @@ def half_width(estimate: float | None, interval: Interval) -> float | None:
         bound = low if interval.side == "lower" else high
         return None if bound is None else abs(estimate - bound)
     return None if low is None or high is None else high / 2 - low / 2
+
+
+def shown_numbers(row: Row) -> list[float]:
+    """The numbers of a row that a picture of it would show: what is not known, or has no end, is left out."""
+    return [x for x in (row.estimate, *ends_of(row.interval)) if x is not None and math.isfinite(x)]
+
+
+def ends_of(interval: Interval | None) -> tuple[float | None, float | None]:
+    """The ends that are bounds."""
+    if interval is None:
+        return None, None
+    return interval.low if interval.side != "upper" else None, interval.high if interval.side != "lower" else None
 
 
 def number_texts(estimate: float | None, low: float | None, high: float | None, half: float | None = None) -> tuple[str, str, str]:
@@ -159,3 +175,46 @@ def p_text(p: float | None) -> str:
     if 0.9995 <= p < 1:
         return next(text for text in (f"{p:.{digits}f}" for digits in range(4, 18)) if float(text) < 1)
     return "1" if p == 1 else f"{p:.4f}" if p < 0.0995 else f"{p:.3f}"
+
+
+SIDES = {"two": "interval", "lower": "lower bound", "upper": "upper bound"}
+
+
+def interval_word(rows: Sequence[Row]) -> str:
+    """The head of the interval column: with the level where all rows share it."""
+    kinds = {(row.interval.confidence_level, row.interval.side) for row in rows if row.interval is not None}
+    if len(kinds) != 1:
+        return "interval"
+    ((level, side),) = kinds
+    return kind_word(level, side)
+
+
+def kind_word(level: float, side: str) -> str:
+    """A confidence level and what it is the level of: 95% interval, 95% lower bound."""
+    return f"{percent(level)} {SIDES[side]}"
+
+
+def standard_errors(named: Sequence[tuple[str, Row]]) -> str:
+    """The standard error of every row that has one, in as many digits as it deserves."""
+    known = [f"{name or EMPTY} {row.standard_error:.3g}" for name, row in named if row.standard_error is not None]
+    if not known:
+        return "standard error: none known"
+    over = len(known) - LISTED
+    left_out = f"; {count_text(over)} more, --format json has them all" if over > 0 else ""
+    return f"standard error: {'; '.join(known[:LISTED])}{left_out}"
+
+
+def figure(x: float, digits: int = 4) -> str:
+    """A number as people write it: whole numbers in full, others with so many significant digits.
+
+    >>> figure(13870), figure(0.80312), figure(2.7471934, 7), figure(12345.678), figure(0.0000123)
+    ('13,870', '0.8031', '2.747193', '12,346', '1.23e-5')
+    """
+    x = steady(x)
+    if x == round(x) and abs(x) < WHOLE:
+        return f"{round(x):,}"
+    text = f"{x:.{digits}g}"
+    mantissa, _, power = text.partition("e")
+    if power:
+        return f"{x:,.0f}" if 0 <= int(power) < 15 else f"{mantissa}e{int(power)}"
+    return f"{x:,.{len(text.partition('.')[2])}f}"

@@ -1,6 +1,6 @@
 """The formats of `--format`, by name: the one place where a command finds them. Most write pages, and so know every kind of result.
 
-What people read is made of steady numbers (`rounding`), so that every processor prints and draws the same; JSON keeps all digits.
+What people read is made of steady numbers (`digits.steadied`), so that every processor prints and draws the same; JSON keeps all digits.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from collections.abc import Callable
 from typing import Any
 
 from steelyard.render.digits import steadied
-from steelyard.render.pages.registry import page_of
+from steelyard.render.page import page_of
 from steelyard.results.base import Result
 
 # Inside JSON these can stand only in strings, where an escape means the same: lone surrogates cannot be encoded at all,

@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from steelyard.render.pages.suite import GuardLine, grouped_warnings, guards, tally
+from steelyard.render.pages.verdict import by_itself, flips_text, lost_ids, next_step, waiver_text, who
 from steelyard.render.terminal import harmless, short
-from steelyard.render.verdict_facts import by_itself, flips_text, lost_ids, next_step, waiver_text, who
 from steelyard.results.verdict import Suite, Verdict
 
 MOST = 10  # annotations of a kind

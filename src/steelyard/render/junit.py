@@ -14,11 +14,11 @@ from collections.abc import Mapping
 from typing import Any
 
 from steelyard.errors import UsageError
-from steelyard.render.pages.registry import page_of
+from steelyard.render.page import page_of
 from steelyard.render.pages.suite import GuardLine, guards
+from steelyard.render.pages.verdict import next_step, spec_text, waiver_text
 from steelyard.render.terminal import harmless
 from steelyard.render.text import page_text
-from steelyard.render.verdict_facts import next_step, spec_text, waiver_text
 from steelyard.results.verdict import Suite, Verdict
 
 CHOICES = ("skipped", "failure")

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from steelyard.render.digits import NONE, count_text, nearest
-from steelyard.render.verdict_facts import spec_text
+from steelyard.render.pages.verdict import spec_text
 from steelyard.results.references import Listing, ReferenceChange, ReferenceDetail
 
 BLOCKS = "▁▂▃▄▅▆▇█"

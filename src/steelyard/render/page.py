@@ -6,18 +6,21 @@ them it is `seen`: a curve drawn in signs is for a terminal, a list that can be 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, ClassVar
+from importlib import import_module
+from typing import TYPE_CHECKING, Any, ClassVar
 
-from steelyard.render.digits import count_text
+from steelyard.errors import UsageError
+from steelyard.render.digits import count_text, steadied
+from steelyard.results.base import Result
 
 if TYPE_CHECKING:
-    from steelyard.render.estimates import RowBlock
     from steelyard.render.pictures.forest import Forest
     from steelyard.render.pictures.plane import Plane
-    from steelyard.render.summary import RowGroup as Breakdown
+    from steelyard.results.measurement import Row
     from steelyard.results.plan import Curve
+
 
 CAP = 2000  # rows of a table on a page: more are searched in a file, not read
 DRAWN = 40  # rows of a forest
@@ -116,12 +119,53 @@ class Beside(PageBlock):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class BlockLine:
+    """A line of a block: its name as the user wrote it, how many items it has, and its rows by metric."""
+
+    name: str
+    n: int | None
+    rows: dict[str, Row]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RowGroup:
+    """Entries of one sort: the classes, or the values of one slice column. `hidden` entries are left to the JSON."""
+
+    by: str
+    count: str
+    entries: tuple[BlockLine, ...]
+    hidden: int = 0
+
+    @property
+    def metrics(self) -> list[str]:
+        return list(dict.fromkeys(metric for entry in self.entries for metric in entry.rows))
+
+    @property
+    def rows(self) -> list[Row]:
+        return [row for entry in self.entries for row in entry.rows.values()]
+
+    def of(self, metric: str) -> list[tuple[str, Row]]:
+        """The named rows of one metric."""
+        return [(entry.name, entry.rows[metric]) for entry in self.entries if metric in entry.rows]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RowBlock:
+    """Rows under one head that share an axis; names as users wrote them."""
+
+    head: str
+    names: Sequence[str]
+    rows: Sequence[Row]
+    scale: Sequence[Row]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Estimates(PageBlock):
     """Estimates with their intervals, each drawn beside its numbers in signs: rows under heads, or one breakdown of them."""
 
     shape: ClassVar[str] = "estimates"
     sections: Sequence[RowBlock] = ()
-    breakdown: Breakdown | None = None
+    breakdown: RowGroup | None = None
     seen: Sequence[str] = (TEXT,)
 
 
@@ -291,3 +335,62 @@ def capped(caption: str, heads: Sequence[str], rows: Sequence[Sequence[Cell]], *
 def filled(*sections: Section | None) -> list[Section]:
     """The sections that have something to say."""
     return [section for section in sections if section is not None and section.blocks]
+
+
+Flips = tuple[Sequence[Mapping[str, Any]], str]  # items as `telling` has them, and a note
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Extra:
+    """What a page may show beside the result: densities by the name of their row, and flipped items read from a file."""
+
+    densities: Mapping[str, Curve]
+    flips: Flips | None = None
+
+
+NOTHING = Extra(densities={})
+Builder = Callable[[Any, Extra], Page]
+PAGES: dict[str, str | Builder] = {
+    "Measurement": "measurement.measurement_page",
+    "Comparison": "comparison.comparison_page",
+    "Leaderboard": "leaderboard.leaderboard_page",
+    "Plan": "plan.plan_page",
+    "Verdict": "verdict.verdict_page",
+    "Recorded": "verdict.recorded_page",
+    "Suite": "suite.suite_page",
+    "Evaluation": "run.evaluation_page",
+    "DryRun": "run.dry_run_page",
+    "Listing": "references.listing_page",
+    "ReferenceDetail": "references.detail_page",
+    "Lint": "references.lint_page",
+    "ReferenceHistory": "references.history_page",
+    "ReferenceChange": "references.change_page",
+    "ProjectInit": "references.init_page",
+    "RunList": "history.run_list_page",
+    "Drift": "history.drift_page",
+    "Certificate": "certificate.certificate_page",
+}
+
+
+def page_of(result: Any, extra: Extra = NOTHING) -> Page:
+    """The page that a result becomes; its numbers are steady (`digits.steadied`), so that every processor prints and draws the same."""
+    name = type(result).__name__
+    if name not in PAGES and not isinstance(result, Result):
+        raise UsageError("cannot make a page", got=name, need=f"one of {', '.join(PAGES)}")
+    return builder_of(name)(steadied(result), steadied(extra))
+
+
+def headline_page(result: Result, _: Extra) -> Page:
+    """The page of a kind that has none of its own: what it says in a few words."""
+    word = result.KIND.replace("_", " ")
+    return Page(word=word, about=result.headline, lead=result.headline, warnings=result.warnings, signature=result.signature)
+
+
+def builder_of(kind: str) -> Builder:
+    """The function that makes the page of a kind."""
+    found = PAGES.get(kind, headline_page)
+    if callable(found):
+        return found
+    module, _, function = found.partition(".")
+    builder: Builder = getattr(import_module(f"steelyard.render.pages.{module}"), function)
+    return builder

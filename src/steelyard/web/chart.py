@@ -7,7 +7,8 @@ from datetime import UTC, datetime
 from typing import Any
 
 from steelyard.questions.history.chart import CHANGE, OWN, ChartPoint
-from steelyard.render.curve_text import Scale, even_scale, figure
+from steelyard.render.curve_text import Scale, even_scale
+from steelyard.render.digits import figure
 from steelyard.render.pictures.canvas import GOAL, INK, SEEN, line, picture, share, text, words
 from steelyard.render.pictures.plane import BELOW, HEIGHT, KEY, TOP, Plane
 from steelyard.results.history import PastRun

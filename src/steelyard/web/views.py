@@ -17,8 +17,7 @@ from steelyard.questions.history.history import VERDICTS, compare_runs, list_run
 from steelyard.render.digits import count_text
 from steelyard.render.html.page import part_of
 from steelyard.render.listing_cells import about, figure
-from steelyard.render.page import CAP
-from steelyard.render.pages.registry import Extra
+from steelyard.render.page import CAP, Extra
 from steelyard.results.history import PastRun
 from steelyard.web.chart import series_picture, small_picture
 from steelyard.web.pages import asked, asked_number, asked_spec, page

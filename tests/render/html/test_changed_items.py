@@ -8,7 +8,7 @@ import steelyard as sy
 from cases import every
 from render.verdict_samples import PAIRED
 from steelyard.render.html.page import fragment_html
-from steelyard.render.pages.verdict import AROUND, COMPARED, marked
+from steelyard.render.pages.changed_items import AROUND, COMPARED, marked
 
 
 def runs(wrong: int) -> list[list[dict[str, str]]]:
@@ -24,7 +24,7 @@ def test_items_come_after_the_numbers() -> None:
 
 
 def test_items_after_the_first_twenty_are_folded() -> None:
-    from steelyard.render.pages.verdict import OPEN, item_tables
+    from steelyard.render.pages.changed_items import OPEN, item_tables
 
     items = [{"change": "lost", "id": str(i), "truth": "a", "candidate": "b"} for i in range(75)]
     first, rest = item_tables(items, ("baseline", "candidate"), "note")

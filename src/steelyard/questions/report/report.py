@@ -22,7 +22,7 @@ from steelyard.results.verdict import Verdict
 
 if TYPE_CHECKING:
     from steelyard.infer.posterior.beta import Posterior
-    from steelyard.render.pages.registry import Flips
+    from steelyard.render.page import Flips
 
 POINTS = 161  # of a density that is drawn
 TAIL = 1e-4  # beyond this quantile a density has nothing to show
@@ -52,7 +52,7 @@ def report(*results: Any, title: str | None = None, flips: Path_ | None = None) 
     (True, True)
     """
     from steelyard.render.html.page import report_html
-    from steelyard.render.pages.registry import Extra
+    from steelyard.render.page import Extra
 
     if not results:
         raise UsageError("cannot make a report", got="no results", need="at least one", hint="steelyard report result.json -o report.html")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from steelyard.render import summary
+from steelyard.render.pages import measurement
 from steelyard.results.measurement import Measurement, Row
 
 
@@ -19,7 +19,7 @@ class Evaluated:
     @property
     def scores(self) -> list[Row]:
         """The rows that speak of all items and have a value: what forms without a place for "undefined" can hold."""
-        return [row for row in summary.headline(self.measurement) if row.estimate is not None]
+        return [row for row in measurement.headline(self.measurement) if row.estimate is not None]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -34,7 +34,7 @@ class CardDetails:
     @property
     def rows(self) -> Iterator[tuple[Evaluated, Row]]:
         """The headline of every measurement, undefined numbers included."""
-        return ((each, row) for each in self.evaluated for row in summary.headline(each.measurement))
+        return ((each, row) for each in self.evaluated for row in measurement.headline(each.measurement))
 
 
 def standard_error(row: Row) -> float | None:

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from steelyard.render import summary
 from steelyard.render.cards.about import CardDetails, Evaluated
-from steelyard.render.digits import NONE, count_text, row_texts
+from steelyard.render.digits import NONE, count_text, interval_word, row_texts
 from steelyard.render.markdown import code_span, markdown, markdown_table
+from steelyard.render.page import RowGroup
+from steelyard.render.pages import measurement
 from steelyard.render.terminal import wrap
 from steelyard.results.measurement import Row
 
@@ -56,7 +57,7 @@ def new_page(about: CardDetails) -> list[str]:
 def _table(about: CardDetails) -> str:
     """One line per number; with the data in a column where there is more than one set."""
     rows = [row for _, row in about.rows]
-    heads = [("data", "---"), ("metric", "---"), (f"score [{summary.interval_word(rows)}]", "---"), ("n", "---:"), ("method", "---")]
+    heads = [("data", "---"), ("metric", "---"), (f"score [{interval_word(rows)}]", "---"), ("n", "---:"), ("method", "---")]
     return markdown_table(heads, [(markdown(each.data), markdown(row.name), *_score(row)) for each, row in about.rows])
 
 
@@ -68,23 +69,23 @@ def _score(row: Row) -> tuple[str, str, str]:
 
 
 def _facts(about: CardDetails, rows: Sequence[Row]) -> list[str]:
-    named = [f"{markdown(each.data)}: {told}" for each in about.evaluated if (told := summary.design(each.measurement.rows))]
-    return [fact for fact in (summary.lower_is_better(rows, markdown), *named) if fact]
+    named = [f"{markdown(each.data)}: {told}" for each in about.evaluated if (told := measurement.design(each.measurement.rows))]
+    return [fact for fact in (measurement.lower_is_better(rows, markdown), *named) if fact]
 
 
 def _slices(about: CardDetails) -> list[str]:
     """A table per class and slice column; for data without any, the sentence that says so."""
     out = []
     for each in about.evaluated:
-        classes = summary.class_block(each.measurement)
-        found = [*([classes] if classes else []), *summary.slice_blocks(each.measurement)]
+        classes = measurement.class_block(each.measurement)
+        found = [*([classes] if classes else []), *measurement.slice_blocks(each.measurement)]
         out += [_block(block, each) for block in found]
         if not each.measurement.slices:
             out.append(f"{markdown(each.data)}: {_UNDIVIDED}")
     return out
 
 
-def _block(block: summary.RowGroup, each: Evaluated) -> str:
+def _block(block: RowGroup, each: Evaluated) -> str:
     heads = [(markdown(block.by), "---"), (block.count, "---:"), *((markdown(metric), "---") for metric in block.metrics)]
     lines = [
         (markdown(entry.name), NONE if entry.n is None else count_text(entry.n), *(_cell(entry.rows.get(m)) for m in block.metrics))
@@ -105,7 +106,7 @@ def _limits(about: CardDetails) -> list[str]:
         "on other data, in another language or another year, nor whether the items resemble those it was trained on.",
         "Intervals that overlap do not mean that two models are alike: `steelyard compare` asks that on the same items.",
     ]
-    named = [f"- {markdown(each.data)}: {markdown(w)}" for each in about.evaluated for w in summary.all_warnings(each.measurement)]
+    named = [f"- {markdown(each.data)}: {markdown(w)}" for each in about.evaluated for w in measurement.all_warnings(each.measurement)]
     # Only our own words are wrapped: a word of somebody else's at the start of a line might mean something there.
     return [line for sentence in told for line in wrap(f"- {sentence}", COLUMNS, "  ")] + named
 

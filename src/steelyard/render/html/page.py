@@ -16,8 +16,7 @@ from importlib.resources import files
 from typing import TYPE_CHECKING, Any
 
 from steelyard.errors import UsageError
-from steelyard.render.page import CAP, HTML, Cell, Fact, FactList, Inside, Marked, Page, PageTable, Section
-from steelyard.render.pages.registry import NOTHING, Extra, page_of
+from steelyard.render.page import CAP, HTML, NOTHING, Cell, Extra, Fact, FactList, Inside, Marked, Page, PageTable, Section, page_of
 from steelyard.render.terminal import LONG, harmless, short
 from steelyard.version import __version__
 

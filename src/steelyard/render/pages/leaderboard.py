@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from steelyard.render.digits import count_text, nearest, p_is, p_text, row_texts
-from steelyard.render.estimates import RowBlock
+from steelyard.render.digits import count_text, nearest, p_is, p_text, row_texts, standard_errors
 from steelyard.render.page import (
     DRAWN,
     HTML,
@@ -19,13 +18,13 @@ from steelyard.render.page import (
     PageBlock,
     PageTable,
     Picture,
+    RowBlock,
     Section,
     Sentences,
     capped,
     filled,
 )
-from steelyard.render.pages.measurement import bar, standard_errors
-from steelyard.render.pictures.forest import Bar, Forest
+from steelyard.render.pictures.forest import Bar, Forest, bar
 from steelyard.render.terminal import EMPTY, harmless
 from steelyard.results.comparison import Leaderboard
 from steelyard.results.measurement import Row

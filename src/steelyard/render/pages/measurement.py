@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from typing import Any
 
-from steelyard.render import summary
-from steelyard.render.digits import count_text, row_texts
-from steelyard.render.estimates import RowBlock, axis_key
+from steelyard.render.digits import LISTED, count_text, interval_word, kind_word, row_texts, shown_numbers, standard_errors
 from steelyard.render.page import (
     DRAWN,
     HTML,
@@ -16,54 +15,40 @@ from steelyard.render.page import (
     TEXT,
     WRITTEN,
     Beside,
+    BlockLine,
     Estimates,
+    Extra,
     Matrix,
     Page,
     PageBlock,
     PageTable,
     Picture,
+    RowBlock,
+    RowGroup,
     Section,
     Sentences,
     capped,
     filled,
 )
-from steelyard.render.pages.registry import Extra
-from steelyard.render.pictures.forest import Bar, Forest
+from steelyard.render.pictures.forest import Forest, bar
 from steelyard.render.pictures.plane import curve_plane
 from steelyard.render.terminal import EMPTY
+from steelyard.render.text import axis_key
 from steelyard.results.measurement import Interval, Measurement, Row
 from steelyard.results.plan import Curve
 from steelyard.tally.counts import Counts
 
-CLASSES = 24  # of a confusion table that people read; beyond, the pairs that are mixed up most
-PAIRS = 40
-Densities = Mapping[str, Curve]
-
-
-def bar(name: str, row: Row) -> Bar:
-    """A row as it is drawn: the end of a one-sided interval that only repeats the metric's range is left open."""
-    estimate, ends = row_texts(row)
-    low, high = ends_of(row.interval)
-    return Bar(name=name, estimate=row.estimate, low=low, high=high, said=estimate if row.interval is None else f"{estimate}  {ends}")
-
-
-def ends_of(interval: Interval | None) -> tuple[float | None, float | None]:
-    """The ends that are bounds."""
-    if interval is None:
-        return None, None
-    return interval.low if interval.side != "upper" else None, interval.high if interval.side != "lower" else None
-
 
 def measurement_page(m: Measurement, extra: Extra) -> Page:
     """The measurement as a page: what was measured, the headline, class by class, slice by slice, how sure."""
-    rows = summary.headline(m)
-    found = summary.class_block(m)
-    by = [*([found] if found else []), *summary.slice_blocks(m)]
+    rows = headline(m)
+    found = class_block(m)
+    by = [*([found] if found else []), *slice_blocks(m)]
     first = rows[0] if rows else m.rows[0] if m.rows else None
     lead = "" if first is None else f"{first.name} {' '.join(row_texts(first))}"
     if first is not None and first.interval is not None:
-        lead += f", {summary.interval_word([first])}"
-    facts = [summary.methods(summary.all_rows(m), _named), summary.design(m.rows), summary.lower_is_better(m.rows, _named)]
+        lead += f", {interval_word([first])}"
+    facts = [methods(all_rows(m), _named), design(m.rows), lower_is_better(m.rows, _named)]
     footer: list[PageBlock] = [
         Sentences(said=list(filter(None, facts)), listed=False, seen=WRITTEN),
         Sentences(said=[standard_errors([(row.name, row) for row in m.rows])], detail=True, seen=(TEXT,)),
@@ -72,16 +57,16 @@ def measurement_page(m: Measurement, extra: Extra) -> Page:
         word="measured",
         about=m.name or f"{count_text(m.n)} items",
         lead=lead,
-        step=summary.measured(replace(m, name=None), _named),
+        step=measured(replace(m, name=None), _named),
         sections=filled(
-            Section(title="", blocks=[Sentences(said=[summary.measured(m, _named)], listed=False, seen=WRITTEN)]),
+            Section(title="", blocks=[Sentences(said=[measured(m, _named)], listed=False, seen=WRITTEN)]),
             _headline(rows),
             _believed(extra.densities),
             *(_by(block) for block in by),
             confusion(m.table) if m.table is not None else None,
             Section(title="", blocks=footer),
         ),
-        warnings=summary.all_warnings(m),
+        warnings=all_warnings(m),
         hints=m.hints,
         methods=[("how", fact) for fact in facts if fact],
         signature=m.signature,
@@ -100,23 +85,13 @@ def _named(text: str) -> str:
     return text or EMPTY
 
 
-def standard_errors(named: Sequence[tuple[str, Row]]) -> str:
-    """The standard error of every row that has one, in as many digits as it deserves."""
-    known = [f"{_named(name)} {row.standard_error:.3g}" for name, row in named if row.standard_error is not None]
-    if not known:
-        return "standard error: none known"
-    over = len(known) - summary.MOST
-    left_out = f"; {count_text(over)} more, --format json has them all" if over > 0 else ""
-    return f"standard error: {'; '.join(known[: summary.MOST])}{left_out}"
-
-
 def _headline(rows: Sequence[Row]) -> Section | None:
     """Every metric on its own axis: a share and a number of errors have none in common."""
     if not rows:
         return None
     table = PageTable(
         caption="Metrics with their intervals",
-        heads=["metric", "estimate", summary.interval_word(rows), "n"],
+        heads=["metric", "estimate", interval_word(rows), "n"],
         rows=_lines(rows[:DRAWN]),
         numbers=(1, 3),
         folded="The numbers",
@@ -131,7 +106,7 @@ def _headline(rows: Sequence[Row]) -> Section | None:
             table=table if i == len(groups) - 1 else None,
         )
         for i, some in enumerate(groups)
-        if any(bar(r.name, r).numbers for r in some)
+        if any(map(shown_numbers, some))
     ]
     by_axis: dict[str, list[Row]] = {}
     for row in rows:
@@ -146,11 +121,11 @@ def _lines(rows: Sequence[Row]) -> list[list[str]]:
 
 
 def _within_unit(row: Row) -> bool:
-    known = bar(row.name, row).numbers
+    known = shown_numbers(row)
     return bool(known) and all(-1 <= x <= 1 for x in known)
 
 
-def _by(block: summary.RowGroup) -> Section:
+def _by(block: RowGroup) -> Section:
     """A small picture per metric, and one table of all."""
     names = block.metrics
     pictures = [
@@ -249,3 +224,126 @@ def _mixed_up(counts: Counts, cells: Mapping[tuple[int, int], int]) -> Section |
         seen=(HTML,),
     )
     return Section(title="Confusion", blocks=[table])
+
+
+# ---- what is said around the tables, also on cards: each takes `name`, which makes a user's word harmless for its place -----
+
+
+def headline(m: Measurement) -> list[Row]:
+    """The rows of the whole, and those of a metric that was asked for one class alone."""
+    split = _split(m.rows)
+    return [row for row in m.rows if row.label is None or row.metric not in split]
+
+
+def _split(rows: Sequence[Row]) -> set[str]:
+    """Metrics that have rows for several classes."""
+    labels: dict[str, set[str]] = {}
+    for row in rows:
+        if row.label is not None:
+            labels.setdefault(row.metric, set()).add(row.label)
+    return {metric for metric, found in labels.items() if len(found) > 1}
+
+
+def class_block(m: Measurement) -> RowGroup | None:
+    """The rows per class, as entries in the order in which the classes come."""
+    split = _split(m.rows)
+    found: dict[str, list[Row]] = {}
+    for row in m.rows:
+        if row.label is not None and row.metric in split:
+            found.setdefault(row.label, []).append(row)
+    entries = [
+        BlockLine(name=label, n=next((r.support for r in rows if r.support is not None), None), rows={r.metric: r for r in rows})
+        for label, rows in found.items()
+    ]
+    return _block("class", "support", entries) if entries else None
+
+
+def slice_blocks(m: Measurement) -> list[RowGroup]:
+    """One block per slice column, with the headline of each slice."""
+    found: dict[str, list[BlockLine]] = {}
+    for part in m.slices:
+        rows = {row.name: row for row in headline(part.measurement)}
+        found.setdefault(part.by, []).append(BlockLine(name=part.value, n=part.measurement.n, rows=rows))
+    return [_block(by, "n", entries) for by, entries in found.items()]
+
+
+def _block(by: str, count: str, entries: Sequence[BlockLine]) -> RowGroup:
+    return RowGroup(by=by, count=count, entries=tuple(entries[:LISTED]), hidden=max(0, len(entries) - LISTED))
+
+
+Name = Callable[[str], str]
+
+
+def measured(m: Measurement, name: Name) -> str:
+    """How many items, in how many groups, and which column was read as what."""
+    what = f"{name(m.name)}: " if m.name else ""
+    what += f"{count_text(m.n)} item{'' if m.n == 1 else 's'}"
+    details: Mapping[str, Any] = next((row.details for row in m.rows if row.details), {})
+    if isinstance(groups := details.get("groups"), int):
+        what += f" in {count_text(groups)} groups"
+    if isinstance(repeats := details.get("repeats"), int) and repeats > 1:
+        what += f", {count_text(repeats)} repeats"
+    roles = ", ".join(role if column == role else f"{role} = {name(column)}" for role, column in m.roles.items() if column != "(array)")
+    return f"{what}; columns: {roles}" if roles else what
+
+
+def design(rows: Sequence[Row]) -> str:
+    """How much the groups or repeats cost, for the first row that knows."""
+    for row in rows:
+        effect = row.details.get("design_effect")
+        if isinstance(effect, (int, float)) and not isinstance(effect, bool):
+            worth = row.details.get("n_effective", row.details.get("effective_n"))
+            answers = row.details.get("answers")
+            alike = ""
+            if isinstance(worth, (int, float)) and isinstance(answers, int):
+                alike = f": {answers:,} answers are worth {worth:,.0f} independent ones"
+            return f"design effect of {row.metric} {effect:.2f}{alike}"
+    return ""
+
+
+def methods(rows: Sequence[Row], name: Name) -> str:
+    """Level and method, once: for all rows, or each with the metrics it served."""
+    shared = interval_word(rows)
+    served: dict[str, list[Row]] = {}
+    for row in rows:
+        if row.interval is not None:
+            served.setdefault(_how(row.interval, shared, name), []).append(row)
+    if len(served) <= 1:
+        return "".join(f"{shared}: {how}" for how in served)
+    return f"{shared}: " + "; ".join(f"{how} for {', '.join(_who(some, rows, name))}" for how, some in served.items())
+
+
+def _how(interval: Interval, shared: str, name: Name) -> str:
+    own = kind_word(interval.confidence_level, interval.side)
+    return name(interval.method) if own == shared else f"{own} by {name(interval.method)}"
+
+
+def _who(some: Sequence[Row], rows: Sequence[Row], name: Name) -> list[str]:
+    """The metrics of these rows; a row by its full name where its metric was served in several ways."""
+    mine = {id(row) for row in some}
+    torn = {row.metric for row in rows if row.interval is not None and id(row) not in mine}
+    return list(dict.fromkeys(name(row.name if row.metric in torn else row.metric) for row in some))
+
+
+def all_rows(m: Measurement) -> list[Row]:
+    """The rows of the whole and of its slices."""
+    return [*m.rows, *(row for part in m.slices for row in part.measurement.rows)]
+
+
+def lower_is_better(rows: Sequence[Row], name: Name) -> str:
+    """Which numbers are good when small: nobody should have to remember it."""
+    small = dict.fromkeys(row.metric for row in rows if not row.higher_is_better)
+    return f"lower is better: {', '.join(map(name, small))}" if small else ""
+
+
+def all_warnings(m: Measurement) -> list[str]:
+    """The warnings, and those that only a slice has, with its name."""
+    found = list(dict.fromkeys(m.warnings))
+    for part in m.slices:
+        found += [f"{part.by} = {part.value}: {w}" for w in dict.fromkeys(part.measurement.warnings) if w not in m.warnings]
+    return found
+
+
+CLASSES = 24  # of a confusion table that people read; beyond, the pairs that are mixed up most
+PAIRS = 40
+Densities = Mapping[str, Curve]

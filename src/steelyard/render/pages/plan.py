@@ -6,8 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from steelyard.render.curve_text import figure
-from steelyard.render.digits import NONE, count_text, nearest, power_of_ten
+from steelyard.render.digits import NONE, count_text, figure, nearest, power_of_ten
 from steelyard.render.page import (
     ALL,
     HTML,

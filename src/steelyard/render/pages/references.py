@@ -42,7 +42,7 @@ from steelyard.render.page import (
     capped,
     filled,
 )
-from steelyard.render.verdict_facts import spec_text
+from steelyard.render.pages.verdict import spec_text
 from steelyard.results.references import Finding, Lint, Listing, ProjectInit, ReferenceChange, ReferenceDetail, ReferenceHistory
 
 FILES = 4  # in which there are more findings of a kind

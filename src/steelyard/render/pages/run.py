@@ -5,8 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from steelyard.render.digits import count_text
-from steelyard.render.page import ALL, CodeLines, Fact, FactList, Page, PageBlock, Section, filled
-from steelyard.render.pages.registry import NOTHING, Extra, builder_of
+from steelyard.render.page import ALL, NOTHING, CodeLines, Extra, Fact, FactList, Page, PageBlock, Section, builder_of, filled
 from steelyard.render.pages.verdict import path_section
 from steelyard.results.evaluation import Answered, DryRun, Evaluation
 

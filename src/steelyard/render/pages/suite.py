@@ -27,10 +27,20 @@ from steelyard.render.page import (
     capped,
     filled,
 )
-from steelyard.render.pages.verdict import CHANGED, gap_forest, judged_page
+from steelyard.render.pages.changed_items import CHANGED
+from steelyard.render.pages.verdict import (
+    IDLE,
+    flips_text,
+    gap_forest,
+    judged_page,
+    p_beside,
+    score_text,
+    spec_text,
+    waiver_text,
+    who,
+)
 from steelyard.render.pictures.forest import Bar, Forest, GuideLine
 from steelyard.render.terminal import DIM
-from steelyard.render.verdict_facts import IDLE, flips_text, p_beside, score_text, spec_text, waiver_text, who
 from steelyard.results.verdict import Suite, Verdict
 
 ORDER = ("regression", "inconclusive", "unconfirmed", "waived", "advisory", "pass")  # the worst first

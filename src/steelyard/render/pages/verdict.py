@@ -1,26 +1,27 @@
-"""The pages of a verdict and of what was put on record: the word, how bad, what to do; the drop against margin and theta; the path."""
+"""The pages of a verdict and of what was put on record: the word, how bad, what to do; the drop against margin and theta; the path.
+
+Below them, what a verdict has to say as plain words and rows, which XML and annotations say as well. Nothing is escaped here.
+"""
 
 from __future__ import annotations
 
-import re
-from collections.abc import Mapping, Sequence
-from difflib import SequenceMatcher
+import math
+import shlex
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from steelyard.render.curve_text import figure
-from steelyard.render.digits import NONE, count_text, percent
+from steelyard.render.digits import NONE, count_text, figure, p_text, percent, power_of_ten
 from steelyard.render.page import (
-    CAP,
     FLIPPED,
-    HTML,
     MARKDOWN,
     SAMPLES,
+    TELLING,
     TEXT,
     WRITTEN,
-    Cell,
+    Extra,
     Fact,
     FactList,
-    Marked,
+    Flips,
     Notes,
     Page,
     PageBlock,
@@ -30,116 +31,12 @@ from steelyard.render.page import (
     capped,
     filled,
 )
-from steelyard.render.pages.registry import Extra, Flips
+from steelyard.render.pages.changed_items import CHANGED, TELLING_FIRST, cell_text, flip_table, item_tables
 from steelyard.render.pictures.forest import Bar, Forest, GuideLine
 from steelyard.render.pictures.plane import Line, Plane, plane_of
 from steelyard.render.terminal import LONG
-from steelyard.render.verdict_facts import by_itself, difference_bar, facts, next_step, notes, score_text, spec_text, telling_cells, who
+from steelyard.render.text import ASCII, UNICODE, Axis
 from steelyard.results.verdict import Recorded, Verdict
-
-_WORD = re.compile(r"\s*\S+\s*?(?=\s|\Z)|\s+\Z")
-COMPARED = 400  # words of each answer, between what both have at their beginning and end
-AROUND = 12  # equal words that are kept on either side of a difference
-GAP = " … "
-
-
-def item_rows(items: Sequence[Mapping[str, Any]], names: tuple[str, str]) -> tuple[list[str], list[list[Cell]]]:
-    """Heads and rows of changed items. A column that no item has is left out. names: of the two who answered."""
-    prompts = any(item.get("prompt") for item in items)
-    truths = any(_truth(item) is not None for item in items)
-    heads = ["change", "item", *(["prompt"] if prompts else []), *(["truth"] if truths else []), *names]
-    rows: list[list[Cell]] = []
-    for item in items:
-        row: list[Cell] = [str(item.get("change", "")), _name(item)]
-        row += [str(item.get("prompt") or "")] if prompts else []
-        row += [_text(_truth(item))] if truths else []
-        rows.append([*row, *_answered(item)])
-    return heads, rows
-
-
-def _truth(item: Mapping[str, Any]) -> Any:
-    return item.get("target") if item.get("truth") is None else item["truth"]
-
-
-def _answered(item: Mapping[str, Any]) -> tuple[Cell, Cell]:
-    """Both answers; where an item is told by its scores, each with its score in front."""
-    told = {side: item.get(f"{side}_answer") for side in ("baseline", "candidate")}
-    if not any(told.values()):
-        return answers(item.get("baseline"), item.get("candidate"))
-    old, new = ([("", _text(item.get(side)) + (": " if text else ""))] for side, text in told.items())
-    texts = [Marked(pieces=[("", text or "")]) for text in told.values()]
-    if all(told.values()) and told["baseline"] != told["candidate"]:
-        texts = list(marked(str(told["baseline"]), str(told["candidate"])))
-    return Marked(pieces=[*old, *texts[0].pieces]), Marked(pieces=[*new, *texts[1].pieces])
-
-
-def _name(item: Mapping[str, Any]) -> str:
-    """The id; the excerpt of the prompt in its place, where the prompt itself is not shown."""
-    return str(item.get("id", "") if item.get("prompt") else item.get("excerpt") or item.get("id", ""))
-
-
-def _text(value: Any) -> str:
-    return "" if value is None else f"{value:g}" if isinstance(value, float) else str(value) or "(empty)"
-
-
-def answers(baseline: Any, candidate: Any) -> tuple[Cell, Cell]:
-    """Both answers as cells. Of two texts, the words that only one of them has are marked; numbers stay as they are."""
-    if not (isinstance(baseline, str) and isinstance(candidate, str) and baseline and candidate and baseline != candidate):
-        return _text(baseline), _text(candidate)
-    return marked(baseline, candidate)
-
-
-def marked(old: str, new: str) -> tuple[Marked, Marked]:
-    """Two texts in pieces, word by word: what is only in the first is deleted, what is only in the second is inserted.
-
-    Both are cut to what can be read and compared in no time: long equal stretches, and whatever is beyond COMPARED words.
-
-    >>> for side in marked("The answer is 42, I think.", "The answer is 24, I think."): print(side.pieces)
-    (('', 'The answer is'), ('del', ' 42,'), ('', ' I think.'))
-    (('', 'The answer is'), ('ins', ' 24,'), ('', ' I think.'))
-    """
-    a, b = _WORD.findall(old), _WORD.findall(new)
-    head = _alike(a, b)
-    tail = _alike(a[head:][::-1], b[head:][::-1])
-    cut = [_bounded(words[head : len(words) - tail]) for words in (a, b)]
-    start, end = "".join(_near(a[:head], before=False)), "".join(_near(a[len(a) - tail :], after=False))
-    left: list[tuple[str, str]] = [("", start)]
-    right: list[tuple[str, str]] = [("", start)]
-    for what, i, j, k, m in SequenceMatcher(None, cut[0], cut[1], autojunk=False).get_opcodes():
-        if what == "equal":
-            both = "".join(_near(cut[0][i:j]))
-            left.append(("", both))
-            right.append(("", both))
-        else:
-            left.append(("del", "".join(cut[0][i:j])))
-            right.append(("ins", "".join(cut[1][k:m])))
-    return Marked(pieces=_joined([*left, ("", end)])), Marked(pieces=_joined([*right, ("", end)]))
-
-
-def _alike(a: Sequence[str], b: Sequence[str]) -> int:
-    """How many words are the same at the beginning of both."""
-    return next((i for i, (one, other) in enumerate(zip(a, b, strict=False)) if one != other), min(len(a), len(b)))
-
-
-def _bounded(words: Sequence[str]) -> list[str]:
-    half = COMPARED // 2
-    return list(words) if len(words) <= COMPARED else [*words[:half], GAP, *words[-half:]]
-
-
-def _near(words: Sequence[str], *, before: bool = True, after: bool = True) -> list[str]:
-    """Equal words near a difference; the others are left out. before, after: whether a difference is on that side."""
-    first, last = AROUND if before else 0, AROUND if after else 0
-    if len(words) <= first + last + 1:
-        return list(words)
-    return [*words[:first], GAP, *(words[len(words) - last :])]
-
-
-def _joined(pieces: Sequence[tuple[str, str]]) -> tuple[tuple[str, str], ...]:
-    return tuple(piece for piece in pieces if piece[1])
-
-
-OPEN = 20  # changed items that are shown without a click
-CHANGED, TELLING_FIRST = "Items that changed", "items that changed, the most telling first"
 
 
 def verdict_page(v: Verdict, extra: Extra) -> Page:
@@ -271,34 +168,6 @@ def changed_items(v: Verdict, flips: Flips | None) -> Section | None:
     return Section(title=CHANGED, blocks=blocks) if blocks else None
 
 
-def item_tables(items: Sequence[Mapping[str, Any]], names: tuple[str, str], note: str = "") -> list[PageBlock]:
-    """Flipped items: the first twenty, and the others behind a line to click on. Many can be searched."""
-    heads, rows = item_rows(items, names)
-    made = capped(TELLING_FIRST.capitalize(), heads, rows)
-    first, rest = made.rows[:OPEN], made.rows[OPEN:CAP]
-    blocks: list[PageBlock] = [PageTable(caption=made.caption, heads=heads, rows=first, note=note, search=len(first) > 5, seen=(HTML,))]
-    if rest:
-        folded = f"{count_text(len(rest))} more items that changed"
-        more = PageTable(caption="More items that changed", heads=heads, rows=rest, note=made.note, folded=folded, more=True, seen=(HTML,))
-        blocks.append(more)
-    return blocks if rows else []
-
-
-def flip_table(flips: Mapping[str, int], first: str, second: str) -> PageTable:
-    """Right and wrong of two systems, crossed."""
-    shown = {key: count_text(flips.get(key, 0)) for key in ("both", "baseline_only", "candidate_only", "neither")}
-    return PageTable(
-        caption=f"Items by whether {first} and {second} have them right",
-        heads=["", f"{second}: right", f"{second}: wrong"],
-        rows=[
-            [f"{first}: right", shown["both"], f"{shown['baseline_only']} lost"],
-            [f"{first}: wrong", f"{shown['candidate_only']} gained", shown["neither"]],
-        ],
-        numbers=(1, 2),
-        seen=(HTML,),
-    )
-
-
 # ---- what was put on record ------------------------------------------------------------------------------------------
 
 
@@ -335,3 +204,339 @@ def _recorded_facts(r: Recorded) -> list[Fact]:
     spread = NONE if r.sigma_run is None else f"{r.sigma_run:.4g}"
     out.append(("Run-to-run deviation", spread, "not known from one run" if r.sigma_run is None and r.runs == 1 else ""))
     return out
+
+
+# ---- the difference in signs -----------------------------------------------------------------------------------------
+
+
+WIDTH = 48
+_LEGEND = {"0": "no change", "M": "the drop that is tolerated", "T": "the drop that matters"}
+
+
+def difference_bar(v: Verdict, *, width: int = WIDTH, ascii_only: bool = False) -> tuple[str, str]:
+    """worse ··T··├───●────┤··0·· better, and what its signs mean; both empty where no difference is known.
+
+    The numbers stand elsewhere: a picture is for the eye. An end that is not known is an arrow.
+    """
+    middle, low, high = (_known(v, name) for name in ("estimate", "lower", "upper"))
+    if middle is None:
+        return "", ""
+    marks = {"0": 0.0} | ({"M": -v.margin} if v.margin else {}) | ({"T": -v.theta} if v.theta else {})
+    axis = _axis([middle, *marks.values(), *(end for end in (low, high) if end is not None)])
+    pen, cells = ASCII if ascii_only else UNICODE, [("." if ascii_only else "·")] * width
+    first, last = 0 if low is None else axis.column(low, width), width - 1 if high is None else axis.column(high, width)
+    cells[first : last + 1] = [pen.line] * (last + 1 - first)
+    cells[first] = pen.to_left if low is None else pen.first
+    cells[last] = pen.to_right if high is None else pen.last
+    for letter, place in marks.items():  # a mark of the rule is worth more than the line below it, the estimate more than both
+        cells[axis.column(place, width)] = letter
+    cells[axis.column(middle, width)] = pen.point
+    seen = [f"{letter} {_LEGEND[letter]}" for letter in marks if letter in cells]
+    bounds = f"{pen.first}{pen.line}{pen.last} {percent(1 - v.alpha)} bounds"
+    return f"worse {''.join(cells)} better", "; ".join([f"{pen.point} difference", bounds, *seen])
+
+
+def _known(v: Verdict, name: str) -> float | None:
+    found = v.difference.get(name)
+    return found if found is not None and math.isfinite(found) else None
+
+
+def _axis(places: list[float]) -> Axis:
+    """From the leftmost to the rightmost place, with a little room: the eye wants to see that something is beyond the end."""
+    low, high = min(places), max(places)
+    room = (high - low) / 16 or abs(low) or 1.0
+    return Axis(low - room, high + room, 0)
+
+
+# ---- a verdict in words -----------------------------------------------------------------------------------------------
+
+
+DECIMALS = {"percent": 3, "fraction": 4}
+MOST_DECIMALS, HUGE = 9, 1e7
+NEAR = 6  # digits after the point within which a p-value is told apart from alpha; nearer, its side is said instead
+UNTIL = ("until", "expires", "expiry", "date")
+IDLE = " (not in force)"
+
+
+def spec_text(spec: Mapping[str, Any]) -> str:
+    """What justifies another accuracy: quant_algo=FP8, dtype=bfloat16."""
+    return ", ".join(f"{key}={value}" for key, value in spec.items())
+
+
+def who(v: Verdict) -> str:
+    """The guard by its names: task, model, spec."""
+    spec = spec_text(v.spec)
+    return f"{v.task}, {v.model}" + (f" [{spec}]" if spec else "")
+
+
+def by_itself(v: Verdict, counted: str | None) -> str:
+    """Its own verdict, where a suite took it for something else."""
+    return f", {v.verdict} on its own" if counted is not None and counted != v.verdict else ""
+
+
+# ---- numbers ---------------------------------------------------------------------------------------------------------
+
+
+def score_text(v: Verdict) -> Callable[[float | None], str]:
+    """Scores of one verdict share their decimals: as many as tell apart what the verdict tells apart."""
+    value, reference = v.candidate.get("value"), v.reference.get("value")
+    d, lower = v.difference.get("estimate"), v.difference.get("lower")
+    pairs = [(value, v.threshold), (value, reference), (d, 0.0), (lower, None if v.theta is None else -v.theta)]
+    known = [abs(x) for x in (value, reference, v.threshold) if x is not None and math.isfinite(x)]
+    largest = max(known, default=0.0)
+    if largest >= HUGE:
+        return lambda x: NONE if x is None else f"{x:.9g}"
+    start = DECIMALS.get(v.scale, 3)
+    decimals = start if largest == 0 else max(start, min(3 - power_of_ten(largest), MOST_DECIMALS))
+    while decimals < MOST_DECIMALS and any(_look_alike(a, b, decimals) for a, b in pairs):
+        decimals += 1
+    return lambda x: NONE if x is None else _fixed(x, decimals)
+
+
+def _look_alike(a: float | None, b: float | None, decimals: int) -> bool:
+    return a is not None and b is not None and a != b and _fixed(a, decimals) == _fixed(b, decimals)
+
+
+def _fixed(x: float, decimals: int) -> str:
+    text = f"{x:.{decimals}f}"
+    return text.removeprefix("-") if float(text) == 0 else text
+
+
+def p_beside(p: float | None, alpha: float) -> str:
+    """A p-value whose digits never contradict the verdict: above alpha it does not print as alpha.
+
+    >>> p_beside(0.0372, 0.05), p_beside(0.050001, 0.05), p_beside(0.05000000000000001, 0.05), p_beside(None, 0.05)
+    ('0.0372', '0.050001', '> 0.05', '-')
+    """
+    if p is None:
+        return NONE
+    text = p_text(p)
+    if p <= alpha or not text.replace(".", "").isdecimal() or float(text) > alpha:
+        return text
+    return next((t for t in (f"{p:.{digits}f}" for digits in range(4, NEAR + 1)) if float(t) > alpha), f"> {alpha:g}")
+
+
+def given(x: float | None) -> str:
+    """A number that a person chose, as they would write it."""
+    return NONE if x is None else f"{x:.10g}"
+
+
+# ---- the report ------------------------------------------------------------------------------------------------------
+
+
+def facts(v: Verdict) -> list[list[Fact]]:
+    """Name, value, meaning, in two groups: the scores, then the rule. Every field of the original's report is there."""
+    return [_scores(v), _rule(v)]
+
+
+def _scores(v: Verdict) -> list[Fact]:
+    shown = score_text(v)
+    floor = v.design == "threshold"
+    rule = _threshold_words(v)
+    stopped = v.details.get("stopping")
+    on_these = [f"on the same {count_text(v.n)} items"] if stopped and v.n is not None else []
+    said = "; ".join(part for part in (*on_these, provenance(v.reference)) if part)
+    out = [(f"Reference {v.metric}", shown(v.reference.get("value")), said)]
+    if not stopped:  # a rule of looks has no one threshold
+        out.append(("Threshold (explicit floor)", given(v.threshold), rule) if floor else ("Threshold", shown(v.threshold), rule))
+    out.append((f"Evaluated {v.metric}", shown(v.candidate.get("value")), ""))
+    if v.difference.get("estimate") is not None:
+        turned = "run minus reference" if v.higher_is_better else "reference minus run, so positive is better"
+        turned += "; adjusted for early stopping, as are its bounds" if stopped else ""
+        out.append(("Difference", shown(v.difference["estimate"]), turned))
+    known = [end for end in ("lower", "upper") if v.difference.get(end) is not None]
+    out += [(f"  {end} bound (one-sided, {percent(1 - v.alpha)})", shown(v.difference[end]), "") for end in known]
+    if not floor:
+        word = "not known" if v.p_value is None else "at most alpha" if v.p_value <= v.alpha else "above alpha"
+        word = "not judged" if "not_judged" in v.details else word
+        out.append(("p-value", p_beside(v.p_value, v.alpha), "; ".join(part for part in (v.test and v.test.name, word) if part)))
+    return out
+
+
+def _threshold_words(v: Verdict) -> str:
+    """What the threshold means for this run, or why there is none."""
+    note = v.details.get("threshold_note")
+    if v.threshold is None:
+        return note or "not known"
+    return f"a score {'below' if v.higher_is_better else 'above'} it is a regression" + (f", {note}" if note else "")
+
+
+def _rule(v: Verdict) -> list[Fact]:
+    better = (
+        (SAMPLES, NONE if v.n is None else count_text(v.n), "" if v.n is not None else "not known"),
+        ("Higher is better", "yes" if v.higher_is_better else "no", ""),
+    )
+    if v.design == "threshold":  # a floor set by hand has no error rates, and must not look as if it had
+        return list(better)
+    out = [
+        ("Alpha (Type I: false positive)", given(v.alpha), ""),
+        ("Beta (Type II: false negative)", given(v.beta), ""),
+        ("Sigma (standard deviation)", NONE if v.sigma is None else figure(v.sigma, 5), "not known" if v.sigma is None else ""),
+        *better,
+    ]
+    smallest = f"smallest drop detectable with {percent(1 - v.beta)} power"
+    if (stopped := v.details.get("stopping")) is not None:
+        smallest = f"the drop it was planned to detect with {percent(1 - v.beta)} power"
+        out += _stopping(stopped)
+    out.append(("Minimum detectable effect", drop_text(v, v.mde), smallest if v.mde is not None else "not known"))
+    if v.theta is not None:
+        out.append(("Theta", given(v.theta), "drop that matters"))
+    if v.margin:
+        out.append(("Margin", given(v.margin), "drop that is tolerated"))
+    if (bought := v.details.get("paired_would_find")) is not None:
+        out.append(("Detectable if paired", drop_text(v, bought), "if the reference kept item outcomes (steelyard record)"))
+    return out
+
+
+def _stopping(facts: Mapping[str, Any]) -> list[Fact]:
+    """How far a run went that could stop, and by which range of scores."""
+    out = [
+        ("Looks", count_text(facts["looks_made"]), facts["design"]),
+        ("Alpha spent", figure(facts["alpha_spent"]), ""),
+        ("Items saved", count_text(facts["n_saved"]), f"of {count_text(facts['n_available'])}"),
+    ]
+    ends = (facts.get("rule") or {}).get("range")
+    if ends is not None and facts["plan"].get("range_from") is not None:
+        told = {"task": "of scores, as the task says", "scorer": "of scores, as the scorer says"}
+        said = told.get(facts["plan"]["range_from"], "of scores, the lowest and the highest on record")
+        out.append(("Range", f"{ends[0]:g} to {ends[1]:g}", said))
+    return out
+
+
+def drop_text(v: Verdict, drop: float | None) -> str:
+    """The size of a drop; a small one is never printed as 0."""
+    text = score_text(v)(drop)
+    return figure(drop) if drop and text != NONE and float(text) == 0 else text
+
+
+def provenance(reference: Mapping[str, Any]) -> str:
+    """What the reference rests on: items, runs, when, by whom, where."""
+    parts = [f"{reference['name']}, run alongside"] if reference.get("name") else []
+    if (n := reference.get("n")) is not None:
+        parts.append(f"{count_text(n)} items")
+    if (runs := reference.get("runs")) is not None and runs != 1:
+        spread = reference.get("sigma_run")
+        parts.append(f"{count_text(runs)} runs" + ("" if spread is None else f" (run-to-run deviation {figure(spread)})"))
+    when = [f"{word} {reference[key]}" for word, key in (("recorded", "recorded"), ("by", "by"), ("at", "commit")) if reference.get(key)]
+    parts += [" ".join(when)] if when else []
+    parts += [f"line {reference['line']}"] if reference.get("line") else []
+    return "; ".join(parts)
+
+
+def notes(v: Verdict) -> list[tuple[str, str]]:
+    """What else belongs to the verdict, a label and a sentence each."""
+    target = " about these very items" if v.target == "runs" else ""
+    out = [("design", f"{v.design}{target}; scale {v.scale}")]
+    if v.flips is not None:
+        out.append(("flips", flips_text(v.flips)))
+    if (stopped := v.details.get("stopping")) is not None and stopped.get("why"):
+        out.append(("stopping", stopped["why"]))
+    out += [("rate", rate_text(row)) for row in v.details.get("rates", ()) if row["risen"] or row["candidate"] or row["reference"]]
+    if v.claim:
+        out.append(("claimed", v.claim))
+    if v.tier:
+        out.append(("tier", v.tier))
+    if v.waiver is not None:
+        out.append(("waiver", waiver_text(v.waiver)))
+    return out
+
+
+def rate_text(row: Mapping[str, Any]) -> str:
+    """A rate of answers that are none, then and now."""
+    word = "significant rise" if row["risen"] else "no significant rise"
+    then, now = percent(row["reference"]), percent(row["candidate"])
+    return f"{row['rate']} {then} in the reference, {now} now (p = {figure(row['p_value'])}): {word}"
+
+
+def flips_text(flips: Mapping[str, int]) -> str:
+    """Items whose answer went from right to wrong, back, and neither."""
+    named = (("lost", "baseline_only"), ("gained", "candidate_only"), ("both right", "both"), ("both wrong", "neither"))
+    return ", ".join(f"{word} {count_text(flips[key])}" for word, key in named if key in flips)
+
+
+def waiver_text(waiver: Mapping[str, Any]) -> str:
+    """Until when and why; one that has expired says so."""
+    date = next((str(waiver[key]) for key in UNTIL if waiver.get(key)), None)
+    expired = bool(waiver.get("expired")) or waiver.get("in_force") is False
+    when = "expired" if expired and date is None else f"expired {date}" if expired else f"until {date}" if date else "no date"
+    by = f" by {waiver['by']}" if waiver.get("by") else ""
+    return f"{when}{by}: {waiver.get('reason') or 'no reason given'}" + (IDLE if expired else "")
+
+
+# ---- what to do ------------------------------------------------------------------------------------------------------
+
+
+def next_step(v: Verdict, counted: str | None = None) -> tuple[str, list[str]]:
+    """A sentence, and the parts of a command that may follow it.
+
+    `counted` is what a suite took the verdict for; a drop that is waived, advisory or unconfirmed is nobody's to accept today.
+    """
+    word = counted or v.verdict
+    if word == "regression":
+        if v.design == "threshold":
+            where = f" at line {v.reference['line']} of the task's file" if v.reference.get("line") else ""
+            return f"The threshold was set by hand. If this change is intended, edit the entry{where}.", []
+        lost = "Look at the lost items below. " if any(item.get("change") == "lost" for item in v.telling) else ""
+        if v.details.get("stopping") is not None:
+            return f"{lost}If this change is intended, run all items and update the reference with that run:", accept_command(v)
+        return f"{lost}If this change is intended, update the reference:", accept_command(v)
+    if word == "inconclusive":
+        return needed_text(v), []
+    if word != "pass":
+        return "", []
+    lower = v.difference.get("lower")
+    if v.theta is not None and lower is not None and lower < 0:
+        return f"It may still be worse by up to {score_text(v)(-lower)} (one-sided, {percent(1 - v.alpha)}).", []
+    if v.theta is None and v.mde is not None and "missed" not in v.conclusion:
+        return f"A drop below {drop_text(v, v.mde)} could have been missed.", []
+    return "", []
+
+
+def accept_command(v: Verdict) -> list[str]:
+    """The command that accepts the run as the new reference, each part with its value. Names are quoted for a shell."""
+    spec = [f"--spec {shlex.quote(f'{key}={value}')}" for key, value in v.spec.items()]
+    named = [f"--task {shlex.quote(v.task)}", f"--model {shlex.quote(v.model)}"]
+    return ["steelyard record RUN", *named, *spec, "--update", '--reason "..."']
+
+
+def needed_text(v: Verdict) -> str:
+    """How many items would decide."""
+    need = v.needed or {}
+    why = f": {need['why']}" if need.get("why") else ""
+    if need.get("items") is not None:
+        more = need.get("more")
+        if more == 0:
+            return f"{count_text(need['items'])} items are usually enough and this run has them, but its result is borderline{why}."
+        return f"Needed: {count_text(need['items'])} items" + ("" if more is None else f", {count_text(more)} more") + f"{why}."
+    if need.get("items_each") is not None:
+        return f"Needed: {count_text(need['items_each'])} items in the run and in the reference{why}."
+    if need.get("repeats") is not None:
+        return f"Needed: {count_text(need['repeats'])} repeats of each item{why}."
+    return f"The number of items needed is not known{why}."
+
+
+# ---- the items that changed ------------------------------------------------------------------------------------------
+
+
+def telling_cells(v: Verdict, most: int | None = TELLING) -> tuple[list[str], list[list[str]]]:
+    """Heads and rows of the items that changed, the most telling of them; after a regression the lost ones first."""
+    told = list(v.telling[:most])
+    items = sorted(told, key=lambda item: item.get("change") == "gained") if v.verdict == "regression" else told
+    truths = any(item.get("truth") is not None for item in items)
+    heads = ["", "item", *(["truth"] if truths else []), "reference -> run"]
+    return heads, [_told_item(item, truths) for item in items]
+
+
+def _told_item(item: Mapping[str, Any], truths: bool) -> list[str]:
+    change = f"{cell_text(item.get('baseline'))} -> {cell_text(item.get('candidate'))}"
+    return [str(item.get("change", "")), _item_name(item), *([cell_text(item.get("truth"))] if truths else []), change]
+
+
+def _item_name(item: Mapping[str, Any]) -> str:
+    """What people see of an item: the excerpt of its prompt, where its id is a hash."""
+    return str(item.get("excerpt") or item.get("id", ""))
+
+
+def lost_ids(v: Verdict, most: int) -> Sequence[str]:
+    """The first few items that the run lost."""
+    return [_item_name(item) for item in v.telling[:TELLING] if item.get("change") == "lost"][:most]

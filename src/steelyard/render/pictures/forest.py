@@ -6,9 +6,11 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from steelyard.render.curve_text import Scale, even_scale, figure
+from steelyard.render.curve_text import Scale, even_scale
+from steelyard.render.digits import ends_of, figure, row_texts
 from steelyard.render.pictures.canvas import FAINT, GOAL, HALO, INK, SEEN, dot, line, picture, text
 from steelyard.render.terminal import shorten
+from steelyard.results.measurement import Row
 
 ROW, AXIS, LABEL = 38, 26, 18  # heights: of a row, of the axis below, of the name of a line above
 LEFT, RIGHT = 0.02, 0.98  # where the axis begins and ends
@@ -33,6 +35,13 @@ class Bar:
     @property
     def numbers(self) -> list[float]:
         return [x for x in (self.estimate, self.low, self.high) if x is not None and math.isfinite(x)]
+
+
+def bar(name: str, row: Row) -> Bar:
+    """A row as it is drawn: the end of a one-sided interval that only repeats the metric's range is left open."""
+    estimate, ends = row_texts(row)
+    low, high = ends_of(row.interval)
+    return Bar(name=name, estimate=row.estimate, low=low, high=high, said=estimate if row.interval is None else f"{estimate}  {ends}")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

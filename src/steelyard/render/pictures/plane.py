@@ -6,7 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from steelyard.errors import UsageError
-from steelyard.render.curve_text import Place, Scale, even_scale, figure, sorted_line, x_scale, y_scale
+from steelyard.render.curve_text import Place, Scale, even_scale, sorted_line, x_scale, y_scale
+from steelyard.render.digits import figure
 from steelyard.render.pictures.canvas import FAINT, GOAL, INK, SEEN, dot, line, picture, share, text
 from steelyard.render.terminal import shorten
 from steelyard.results.plan import Curve, Plan

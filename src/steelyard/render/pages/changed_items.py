@@ -1,0 +1,145 @@
+"""Items that changed between two systems, as pages of comparisons and verdicts show them: rows, both answers with what differs
+marked, and right and wrong crossed.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from difflib import SequenceMatcher
+from typing import Any
+
+from steelyard.render.digits import count_text
+from steelyard.render.page import CAP, HTML, Cell, Marked, PageBlock, PageTable, capped
+from steelyard.render.terminal import EMPTY
+
+_WORD = re.compile(r"\s*\S+\s*?(?=\s|\Z)|\s+\Z")
+COMPARED = 400  # words of each answer, between what both have at their beginning and end
+AROUND = 12  # equal words that are kept on either side of a difference
+GAP = " … "
+OPEN = 20  # changed items that are shown without a click
+CHANGED, TELLING_FIRST = "Items that changed", "items that changed, the most telling first"
+
+
+def item_tables(items: Sequence[Mapping[str, Any]], names: tuple[str, str], note: str = "") -> list[PageBlock]:
+    """Flipped items: the first twenty, and the others behind a line to click on. Many can be searched."""
+    heads, rows = item_rows(items, names)
+    made = capped(TELLING_FIRST.capitalize(), heads, rows)
+    first, rest = made.rows[:OPEN], made.rows[OPEN:CAP]
+    blocks: list[PageBlock] = [PageTable(caption=made.caption, heads=heads, rows=first, note=note, search=len(first) > 5, seen=(HTML,))]
+    if rest:
+        folded = f"{count_text(len(rest))} more items that changed"
+        more = PageTable(caption="More items that changed", heads=heads, rows=rest, note=made.note, folded=folded, more=True, seen=(HTML,))
+        blocks.append(more)
+    return blocks if rows else []
+
+
+def flip_table(flips: Mapping[str, int], first: str, second: str) -> PageTable:
+    """Right and wrong of two systems, crossed."""
+    shown = {key: count_text(flips.get(key, 0)) for key in ("both", "baseline_only", "candidate_only", "neither")}
+    return PageTable(
+        caption=f"Items by whether {first} and {second} have them right",
+        heads=["", f"{second}: right", f"{second}: wrong"],
+        rows=[
+            [f"{first}: right", shown["both"], f"{shown['baseline_only']} lost"],
+            [f"{first}: wrong", f"{shown['candidate_only']} gained", shown["neither"]],
+        ],
+        numbers=(1, 2),
+        seen=(HTML,),
+    )
+
+
+def item_rows(items: Sequence[Mapping[str, Any]], names: tuple[str, str]) -> tuple[list[str], list[list[Cell]]]:
+    """Heads and rows of changed items. A column that no item has is left out. names: of the two who answered."""
+    prompts = any(item.get("prompt") for item in items)
+    truths = any(_truth(item) is not None for item in items)
+    heads = ["change", "item", *(["prompt"] if prompts else []), *(["truth"] if truths else []), *names]
+    rows: list[list[Cell]] = []
+    for item in items:
+        row: list[Cell] = [str(item.get("change", "")), _name(item)]
+        row += [str(item.get("prompt") or "")] if prompts else []
+        row += [cell_text(_truth(item))] if truths else []
+        rows.append([*row, *_answered(item)])
+    return heads, rows
+
+
+def _truth(item: Mapping[str, Any]) -> Any:
+    return item.get("target") if item.get("truth") is None else item["truth"]
+
+
+def _answered(item: Mapping[str, Any]) -> tuple[Cell, Cell]:
+    """Both answers; where an item is told by its scores, each with its score in front."""
+    told = {side: item.get(f"{side}_answer") for side in ("baseline", "candidate")}
+    if not any(told.values()):
+        return answers(item.get("baseline"), item.get("candidate"))
+    old, new = ([("", cell_text(item.get(side)) + (": " if text else ""))] for side, text in told.items())
+    texts = [Marked(pieces=[("", text or "")]) for text in told.values()]
+    if all(told.values()) and told["baseline"] != told["candidate"]:
+        texts = list(marked(str(told["baseline"]), str(told["candidate"])))
+    return Marked(pieces=[*old, *texts[0].pieces]), Marked(pieces=[*new, *texts[1].pieces])
+
+
+def _name(item: Mapping[str, Any]) -> str:
+    """The id; the excerpt of the prompt in its place, where the prompt itself is not shown."""
+    return str(item.get("id", "") if item.get("prompt") else item.get("excerpt") or item.get("id", ""))
+
+
+def cell_text(value: Any) -> str:
+    """A value as a cell shows it; the empty text is one too."""
+    return "" if value is None else f"{value:g}" if isinstance(value, float) else str(value) or EMPTY
+
+
+def answers(baseline: Any, candidate: Any) -> tuple[Cell, Cell]:
+    """Both answers as cells. Of two texts, the words that only one of them has are marked; numbers stay as they are."""
+    if not (isinstance(baseline, str) and isinstance(candidate, str) and baseline and candidate and baseline != candidate):
+        return cell_text(baseline), cell_text(candidate)
+    return marked(baseline, candidate)
+
+
+def marked(old: str, new: str) -> tuple[Marked, Marked]:
+    """Two texts in pieces, word by word: what is only in the first is deleted, what is only in the second is inserted.
+
+    Both are cut to what can be read and compared in no time: long equal stretches, and whatever is beyond COMPARED words.
+
+    >>> for side in marked("The answer is 42, I think.", "The answer is 24, I think."): print(side.pieces)
+    (('', 'The answer is'), ('del', ' 42,'), ('', ' I think.'))
+    (('', 'The answer is'), ('ins', ' 24,'), ('', ' I think.'))
+    """
+    a, b = _WORD.findall(old), _WORD.findall(new)
+    head = _alike(a, b)
+    tail = _alike(a[head:][::-1], b[head:][::-1])
+    cut = [_bounded(words[head : len(words) - tail]) for words in (a, b)]
+    start, end = "".join(_near(a[:head], before=False)), "".join(_near(a[len(a) - tail :], after=False))
+    left: list[tuple[str, str]] = [("", start)]
+    right: list[tuple[str, str]] = [("", start)]
+    for what, i, j, k, m in SequenceMatcher(None, cut[0], cut[1], autojunk=False).get_opcodes():
+        if what == "equal":
+            both = "".join(_near(cut[0][i:j]))
+            left.append(("", both))
+            right.append(("", both))
+        else:
+            left.append(("del", "".join(cut[0][i:j])))
+            right.append(("ins", "".join(cut[1][k:m])))
+    return Marked(pieces=_joined([*left, ("", end)])), Marked(pieces=_joined([*right, ("", end)]))
+
+
+def _alike(a: Sequence[str], b: Sequence[str]) -> int:
+    """How many words are the same at the beginning of both."""
+    return next((i for i, (one, other) in enumerate(zip(a, b, strict=False)) if one != other), min(len(a), len(b)))
+
+
+def _bounded(words: Sequence[str]) -> list[str]:
+    half = COMPARED // 2
+    return list(words) if len(words) <= COMPARED else [*words[:half], GAP, *words[-half:]]
+
+
+def _near(words: Sequence[str], *, before: bool = True, after: bool = True) -> list[str]:
+    """Equal words near a difference; the others are left out. before, after: whether a difference is on that side."""
+    first, last = AROUND if before else 0, AROUND if after else 0
+    if len(words) <= first + last + 1:
+        return list(words)
+    return [*words[:first], GAP, *(words[len(words) - last :])]
+
+
+def _joined(pieces: Sequence[tuple[str, str]]) -> tuple[tuple[str, str], ...]:
+    return tuple(piece for piece in pieces if piece[1])
