@@ -10,6 +10,7 @@ import copy
 import io
 import json
 import random
+import re
 import shutil
 import signal
 import threading
@@ -105,7 +106,7 @@ def measured(path: Path, *words: object) -> Outcome:
     assert found.err.startswith("error: "), found.err
     assert found.err.count("\n") == 1, found.err
     assert "Traceback" not in found.err
-    assert ": got " in found.err or ", need " in found.err or ": need " in found.err, found.err
+    assert re.fullmatch(r"error: [A-Z].*[.?]( Hint: .+)?\n", found.err), found.err
     assert found.err.isprintable() or found.err.removesuffix("\n").isprintable(), ascii(found.err)
     return found
 

@@ -194,7 +194,7 @@ def test_an_interrupt_leaves_nothing_behind(tmp_path: Path, monkeypatch: pytest.
 
 def test_where_nothing_can_be_written(tmp_path: Path) -> None:
     (tmp_path / "file").write_bytes(b"")
-    with pytest.raises(UsageError, match="cannot write"):
+    with pytest.raises(UsageError, match="Cannot write"):
         write_atomic(tmp_path / "file" / "f", b"")
     with pytest.raises(UsageError, match="nothing was written"):
         write_atomic(tmp_path / "nowhere" / "f", b"")
@@ -273,5 +273,5 @@ def test_reading(tmp_path: Path) -> None:
         read_bytes(path, most=4)
     with pytest.raises(SourceError, match="not a file"):
         read_bytes(tmp_path)
-    with pytest.raises(SourceError, match="cannot read"):
+    with pytest.raises(SourceError, match="Cannot read"):
         read_bytes(path / "below a file")

@@ -222,7 +222,7 @@ def test_links_to_one_file_share_its_lock(tmp_path: Path) -> None:
 def test_where_no_lock_can_be_made(tmp_path: Path) -> None:
     (tmp_path / "file").write_bytes(b"")
     for path in (tmp_path / "nowhere" / "f", tmp_path / "file" / "f"):
-        with pytest.raises(UsageError, match="cannot lock"), Lock(path, timeout=0.01):
+        with pytest.raises(UsageError, match="Cannot lock"), Lock(path, timeout=0.01):
             pass
 
 
@@ -302,7 +302,7 @@ def test_a_filesystem_without_locks_is_refused_and_no_weaker_lock_is_taken(tmp_p
             raise OSError(number, os.strerror(number))
 
         monkeypatch.setattr(fcntl, "flock", none)
-        with pytest.raises(UsageError, match=rf"cannot lock .*{os.strerror(number)}.*filesystem with locks"), Lock(tmp_path / "f"):
+        with pytest.raises(UsageError, match=rf"Cannot lock .*filesystem with locks.*{os.strerror(number)}"), Lock(tmp_path / "f"):
             pass
         assert not locking.is_held(tmp_path / "f")
 
@@ -312,7 +312,7 @@ def test_a_filesystem_without_locks_is_refused_and_no_weaker_lock_is_taken(tmp_p
 def test_a_directory_that_cannot_be_written_to(tmp_path: Path) -> None:
     tmp_path.chmod(0o500)
     try:
-        with pytest.raises(UsageError, match=r"cannot lock .*Permission denied"), Lock(tmp_path / "f", timeout=20):
+        with pytest.raises(UsageError, match=r"Cannot lock .*Permission denied"), Lock(tmp_path / "f", timeout=20):
             pass
         assert not locking.is_held(tmp_path / "f")
     finally:

@@ -1,33 +1,48 @@
 """The exception tree. Everything a user can mend is a SteelyardError; the command turns it into exit code 3.
 
-    SteelyardError(ValueError)     the question could not be asked
-    ├── UsageError                 an option or argument cannot be what it is: level 95, an unknown metric
+    SteelyardError(ValueError)     bad input: exit code 3
+    ├── UsageError                 an option or argument is not valid: level 95, an unknown metric
     ├── SourceError                a file or frame cannot be read: missing, malformed, of another shape
     ├── DataError                  the items do not fit the question: labels, scores, weights, groups
     └── AmbiguityError             several readings are possible; we list them and never guess
 
-A message is advice: what could not be done, what we got, what we need, and a hint what to do about it.
+A message is one sentence that a colleague would say, then a hint what to do about it. Two ways to write it:
+
+- what could not be done, what was expected and what we got: `UsageError("cannot use the confidence level", need="a number
+  between 0 and 1", got="95", hint="write 0.95")`; the sentence is put together here;
+- a whole sentence, which ends with a full stop and is printed as it stands: `DataError("No items to measure.", got="0 items")`.
+
+Either way `what`, `got`, `need` and `hint` are kept on the exception, for programs.
 """
 
 from __future__ import annotations
 
 
 class SteelyardError(ValueError):
-    """A mistake of input, told as advice.
+    """A mistake of input, with advice how to fix it.
 
-    >>> print(SteelyardError("cannot read the level", got="95", need="a number between 0 and 1", hint="write 0.95"))
-    cannot read the level: got 95, need a number between 0 and 1. Hint: write 0.95
+    >>> print(SteelyardError("cannot use the level", got="95", need="a number between 0 and 1", hint="write 0.95"))
+    Cannot use the level: expected a number between 0 and 1, got 95. Hint: write 0.95
+    >>> print(SteelyardError("theta=0.5 must be smaller than the expected accuracy (0.4).", got="0.5", need="less than 0.4"))
+    theta=0.5 must be smaller than the expected accuracy (0.4).
     """
 
     def __init__(self, what: str, *, got: str = "", need: str = "", hint: str = "") -> None:
         self.what, self.got, self.need, self.hint = what, got, need, hint
-        facts = ", ".join(part for part in (got and f"got {got}", need and f"need {need}") if part)
-        sentence = f"{what}: {facts}" if facts else what
-        super().__init__(f"{sentence}. Hint: {hint}" if hint else sentence)
+        super().__init__(f"{self.sentence} Hint: {hint}" if hint else self.sentence)
+
+    @property
+    def sentence(self) -> str:
+        """The message without its hint."""
+        if self.what.endswith((".", "?")):
+            return self.what
+        facts = ", ".join(part for part in (self.need and f"expected {self.need}", self.got and f"got {self.got}") if part)
+        words = f"{self.what}: {facts}" if facts else self.what
+        return f"{words[:1].upper()}{words[1:]}" + ("" if words.endswith((".", "?")) else ".")
 
 
 class UsageError(SteelyardError):
-    """An option or argument cannot be what it is."""
+    """An option or argument is not valid."""
 
 
 class SourceError(SteelyardError):

@@ -280,7 +280,7 @@ def refuse_unknown(given: Collection[str], known: Iterable[str], call: str) -> N
 
     >>> refuse_unknown({"tetha": 0.01}, ["alpha", "theta"], "check")
     Traceback (most recent call last):
-    steelyard.errors.UsageError: unknown argument 'tetha' of check. Hint: did you mean theta?
+    steelyard.errors.UsageError: Unknown argument 'tetha' of check. Hint: did you mean theta?
     """
     known = list(known)
     for word in given:

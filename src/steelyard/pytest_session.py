@@ -248,13 +248,13 @@ class Accuracy:
 
     def _refuse_without_reference(self, source: Any, place: ReferenceLocation, options: Mapping[str, Any]) -> NoReturn:
         words = _record_words(source, options)
-        said = f"no entry of {options['model']!r}"
+        said = f"No entry of {options['model']!r}."
         try:
             matched(place, options["model"], options.get("spec"), load(place))
         except SteelyardError as error:
-            said = str(error).partition(". Hint: ")[0]
+            said = error.sentence
         raise UsageError(
-            f"no reference, so nothing was checked: {said}",
+            f"{said} Nothing was checked.",
             hint=f"record the run: {' '.join(words)}\nor with pytest: pytest {shlex.quote(self.item.nodeid)} --accuracy-update-new",
         )
 

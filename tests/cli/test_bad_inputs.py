@@ -168,8 +168,8 @@ def bad_14_long_lines(b: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def bad_15_ragged_rows(b: Bench) -> None:
-    b.refuses(b.file("a.csv", HEAD + ROWS + "a,b,c\n"), says=("3 fields in line 32", "need 2"))
-    b.refuses(b.file("b.csv", HEAD + "a\n" + ROWS), says=("1 fields in line 2", "need 2"))
+    b.refuses(b.file("a.csv", HEAD + ROWS + "a,b,c\n"), says=("3 fields in line 32", "expected 2"))
+    b.refuses(b.file("b.csv", HEAD + "a\n" + ROWS), says=("1 fields in line 2", "expected 2"))
 
 
 def bad_16_duplicate_keys(b: Bench) -> None:

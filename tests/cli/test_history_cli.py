@@ -171,11 +171,11 @@ def healthy_runs(text: str) -> int:
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        (["history"], "no history configured"),
+        (["history"], "No history configured"),
         (["history", "--history", URL], "no such file"),
         (["history", "--history", URL, "--drift"], "got no --task and no --model"),
         (["history", "--history", URL, "--drift", "--export", "a.csv"], "--drift and --export"),
-        (["history", "--history", "postgresql://a:hunter2@127.0.0.1:1/b"], "cannot use the history postgresql://127.0.0.1:1/b"),
+        (["history", "--history", "postgresql://a:hunter2@127.0.0.1:1/b"], "Cannot use the history postgresql://127.0.0.1:1/b"),
         (["history", "--history", URL, "--limit", "none"], "--limit"),
     ],
 )

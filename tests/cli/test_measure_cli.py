@@ -355,14 +355,14 @@ def test_a_file_is_replaced_whole_and_keeps_ordinary_permissions(steelyard: Comm
 
 @pytest.mark.parametrize("folder", ["/proc", "/nonexistent/folder"])
 def test_a_directory_that_cannot_be_written_is_a_mistake(steelyard: Command, folder: str) -> None:
-    refused(steelyard("measure", "--counts", "1/2", "-o", f"{folder}/x.json"), "cannot write", "directory")
+    refused(steelyard("measure", "--counts", "1/2", "-o", f"{folder}/x.json"), "Cannot write", "directory")
 
 
 @pytest.mark.skipif(os.geteuid() == 0, reason="root may write anywhere")
 def test_a_read_only_directory_is_a_mistake(steelyard: Command, tmp_path: Path) -> None:
     folder = tmp_path / "locked"
     folder.mkdir(mode=0o500)
-    refused(steelyard("measure", "--counts", "1/2", "-o", folder / "x.json"), "cannot write", "ermission")
+    refused(steelyard("measure", "--counts", "1/2", "-o", folder / "x.json"), "Cannot write", "ermission")
 
 
 def test_a_directory_as_target_is_a_mistake(steelyard: Command, tmp_path: Path) -> None:
@@ -445,7 +445,7 @@ MISTAKES: list[tuple[str, list[str]]] = [
     ("measure pets.csv --metric auc", ["probability", "--probability"]),
     ("measure pets.csv --metric pass@2", ["score"]),
     ("measure pets.csv --metric ratio", ["--ratio ABOVE/BELOW"]),
-    ("measure pets.csv --metric accuracy,mae", ["cannot mix"]),
+    ("measure pets.csv --metric accuracy,mae", ["Cannot mix"]),
     ("measure pets.csv --metric mae", ["'cat'", "number"]),
     ("measure pets.csv --metric macro_accuracy", ["write accuracy"]),
     ("measure pets.csv --weight subject", ["weight", "'x'"]),

@@ -28,7 +28,10 @@ def csv(tmp_path: Path) -> str:
 
 @pytest.mark.parametrize(
     ("size", "message"),
-    [("lots", "cannot read the memory limit: got 'lots'"), ("1kB", "cannot work in so little memory: got '1kB', need 64MB or more")],
+    [
+        ("lots", "Cannot read the memory limit: expected a size such as 2GB"),
+        ("1kB", "Cannot work in so little memory: expected 64MB or more, got '1kB'"),
+    ],
 )
 def test_bad_limits(csv: str, size: str, message: str, capsys: pytest.CaptureFixture[str]) -> None:
     for words in (["measure", csv], ["compare", csv, csv, "--names", "a,b"]):
@@ -38,11 +41,11 @@ def test_bad_limits(csv: str, size: str, message: str, capsys: pytest.CaptureFix
 
 def test_limits_that_mean_nothing(csv: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert run("measure", "--counts", "3/4", "--memory", "2GB") == 3
-    assert "cannot use memory with counts" in capsys.readouterr().err
+    assert "Cannot use memory with counts" in capsys.readouterr().err
     assert run("compare", "--flips", "1,2,3,4", "--memory", "2GB") == 3
-    assert "got --memory, need sources of items" in capsys.readouterr().err
+    assert "expected sources of items, got --memory" in capsys.readouterr().err
     assert run("measure", csv, "--memory", "2GB", "--engine", "spark") == 3
-    assert "cannot use --memory: got --engine spark" in capsys.readouterr().err
+    assert "Cannot use --memory: expected DuckDB, got --engine spark" in capsys.readouterr().err
 
 
 def test_the_answer_is_the_same(csv: str, capsys: pytest.CaptureFixture[str]) -> None:

@@ -138,7 +138,7 @@ def test_the_judge_of_two_endpoints_needs_an_address_of_its_own(steelyard: Comma
         words = ("run", "judged.toml", *TWO[2:], "--base-url", one.url, "--base-url", two.url, "--n", "5")
         answer = steelyard(*words)
         assert answer.code == 3
-        assert "cannot tell where the judge is" in answer.err
+        assert "Cannot tell where the judge is" in answer.err
         assert not one.seen
         Path("judged.toml").write_text(TASK.replace('"number"', '"judge"') + rubric + f'base_url = "{judge.url}"\n')
         assert steelyard(*words).code == 0

@@ -103,15 +103,15 @@ def test_a_busy_port_is_advice(place: str, capsys: pytest.CaptureFixture[str]) -
         taken.listen()
         port = taken.getsockname()[1]
         said = told(capsys, "--history", place, "--port", str(port))
-    assert f"cannot listen at 127.0.0.1:{port}: got a port that is in use, need a free one. Hint: --port 0" in said
+    assert f"Cannot listen at 127.0.0.1:{port}: expected a free one, got a port that is in use. Hint: --port 0" in said
 
 
 def test_what_cannot_be_served(place: str, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
-    assert "no history" in told(capsys)
+    assert "No history" in told(capsys)
     assert "no such file" in told(capsys, "--history", "sqlite:///other.db")
-    assert "cannot use the token" in told(capsys, "--history", place, "--token", "short")
-    assert "cannot listen at '::nowhere'" in told(capsys, "--history", place, "--host", "::nowhere")
+    assert "Cannot use the token" in told(capsys, "--history", place, "--token", "short")
+    assert "Cannot listen at '::nowhere'" in told(capsys, "--history", place, "--host", "::nowhere")
     assert "--port" in told(capsys, "--history", place, "--port", "70000")
 
 

@@ -120,7 +120,7 @@ def test_what_cannot_be_kept_is_refused_and_leaves_nothing(url: str) -> None:
             history.append(verdict(model="\ud800"))
         with pytest.raises(UsageError, match="finite numbers"):
             history.append(verdict(details={"stopping": {"x": float("inf")}}))
-        with pytest.raises(UsageError, match="cannot read the time"):
+        with pytest.raises(UsageError, match="Cannot read the time"):
             history.append(verdict(), time="yesterday")
         assert history.runs()[2] == 0
 
@@ -188,7 +188,7 @@ def test_an_id_may_be_cut_but_must_be_one(url: str) -> None:
         kept = history.append(verdict())
         assert history.run(kept.id[:6]).id == kept.id
         for wrong, kind in (("zzzz", UsageError), ("ab", UsageError), ("", UsageError), ("0" * 32, DataError), ("%_%_", UsageError)):
-            with pytest.raises(kind, match="cannot find the run"):
+            with pytest.raises(kind, match="Cannot find the run"):
                 history.run(wrong)
         for limit in (0, 10_001):
             with pytest.raises(UsageError, match="a limit"):
@@ -385,7 +385,7 @@ def test_a_damaged_file_is_told(tmp_path: Path, sqlite_url: str) -> None:
     data = bytearray(path.read_bytes())
     data[4096:] = b"\x5a" * (len(data) - 4096)
     path.write_bytes(bytes(data))
-    with pytest.raises(SourceError, match="cannot use the history"), open_history(sqlite_url) as history:
+    with pytest.raises(SourceError, match="Cannot use the history"), open_history(sqlite_url) as history:
         history.runs()
 
 
@@ -400,7 +400,7 @@ def test_a_server_that_goes_away_is_told_without_the_password(postgres_url: str)
         history.append(verdict())
         with psycopg.connect(postgres_url, autocommit=True) as other:
             other.execute("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = 'steelyard'")
-        with pytest.raises(SourceError, match="cannot use the history") as told:
+        with pytest.raises(SourceError, match="Cannot use the history") as told:
             history.append(verdict())
         assert password not in str(told.value)
         history.append(verdict())  # made anew
@@ -435,7 +435,7 @@ def test_faults_of_a_server_without_the_password(postgres_url: str) -> None:
     ],
 )
 def test_addresses_that_are_none(address: str) -> None:
-    with pytest.raises(UsageError, match="cannot read the address of a history") as told:
+    with pytest.raises(UsageError, match="Cannot read the address of a history") as told:
         parse_address(address)
     assert "secret" not in str(told.value)
 

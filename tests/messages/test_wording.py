@@ -10,6 +10,7 @@ from __future__ import annotations
 import json
 import math
 import os
+import re
 import subprocess
 import sys
 from collections.abc import Callable
@@ -163,16 +164,20 @@ def test_a_message_does_not_depend_on_the_order_of_a_set() -> None:
 
 @pytest.mark.parametrize("name", ERRORS)
 def test_an_error_is_advice(name: str, tmp_path: Path) -> None:
-    """What could not be done, and what was got and is needed, or what to do about it; in one line of bearable length."""
+    """One sentence with a capital and a full stop, then a hint; in one line of bearable length, in the words of Python."""
     with pytest.raises(sy.SteelyardError) as caught:
         ERRORS[name](tmp_path)
     error = caught.value
-    assert error.what.startswith("cannot ")
-    assert error.need or error.hint
-    text = str(error)
+    assert error.got or error.need or error.hint
+    text, sentence = str(error), error.sentence
+    assert text == (f"{sentence} Hint: {error.hint}" if error.hint else sentence)
+    assert sentence[0].isupper() or re.match("[a-z_]+=", sentence), "a sentence begins with a capital, or with a parameter"
+    assert sentence.endswith((".", "?"))
+    assert not error.hint.endswith("."), "a hint may end with what is to be typed"
+    assert "  " not in text
+    assert not re.search(r"(^| )--[a-z]", text), "Python has parameters; the command says its flags at its edge"
     assert "\n" not in text
     assert len(text.replace(str(tmp_path), "")) < 420
-    assert not text.endswith(".")
     assert "np." not in text
 
 

@@ -146,14 +146,14 @@ def _asked_by(seed: str) -> list[str]:
 
 def test_matching_comes_before_the_model() -> None:
     model = Model()
-    with pytest.raises(SourceError, match="no references for task 'sums'"):
+    with pytest.raises(SourceError, match="No references for task 'sums'"):
         Sums("m").evaluate(model)
     on_record("sums", list(range(N)))
     with pytest.raises(NoReferenceError, match="quant_algo is null, asked FP8"):
         Sums("m").evaluate(model, {"quant_algo": "FP8"})
     with pytest.raises(NoReferenceError, match="extra_acc_spec beam_width=4"):
         Sums("m").evaluate(model, extra_acc_spec="beam_width=4")
-    with pytest.raises(UsageError, match="cannot use the spec key 'quant'"):
+    with pytest.raises(UsageError, match="Cannot use the spec key 'quant'"):
         Sums("m").evaluate(model, {"quant": "FP8"})
     assert model.asked == 0
 
@@ -201,7 +201,7 @@ def test_a_class_gives_what_the_entry_does_not_say(monkeypatch: pytest.MonkeyPat
 def test_the_direction_must_not_be_contradicted(monkeypatch: pytest.MonkeyPatch) -> None:
     on_record("sums", list(range(N)))
     monkeypatch.setattr(Sums, "HIGHER_IS_BETTER", False)
-    with pytest.raises(UsageError, match="cannot tell which way is up"):
+    with pytest.raises(UsageError, match="Cannot tell which way is up"):
         Sums("m").evaluate(Model())
 
 
@@ -272,7 +272,7 @@ def test_what_is_not_there_is_said() -> None:
     on_record("sums", list(range(N)))
     with pytest.raises(DataError, match="got nothing for item"):
         Sums("m").evaluate(lambda prompt: None)
-    with pytest.raises(UsageError, match="cannot ask the model"):
+    with pytest.raises(UsageError, match="Cannot ask the model"):
         Sums("m").evaluate("a name")
 
     class Empty(AccuracyTask):
@@ -364,7 +364,7 @@ def test_a_spec_that_is_said_wins_key_by_key_and_the_conflict_is_told() -> None:
 def test_extra_acc_spec_is_the_second_argument_as_in_the_original() -> None:
     entry("sums", f"accuracy: 0.99{SIZE}\n  - extra_acc_spec: beam_width=4\n    accuracy: 0.9{SIZE}")
     assert Sums("m").evaluate(Model(), "beam_width=4") == pytest.approx(0.9)
-    with pytest.raises(UsageError, match="cannot use two specs"):
+    with pytest.raises(UsageError, match="Cannot use two specs"):
         Sums("m").evaluate(Model(), {"quant_algo": "FP8"}, spec={"quant_algo": "FP8"})
 
 
@@ -372,15 +372,15 @@ def test_extra_acc_spec_is_the_second_argument_as_in_the_original() -> None:
 def test_a_text_where_a_mapping_is_needed_is_refused(spec: Any) -> None:
     entry("sums", TWO)
     model = Model()
-    with pytest.raises(UsageError, match=r"cannot use the spec.*need a mapping.*spec=\{'quant_algo': 'FP8'\}"):
+    with pytest.raises(UsageError, match=r"Cannot use the spec.*expected a mapping.*spec=\{'quant_algo': 'FP8'\}"):
         Sums("m").evaluate(model, spec=spec)
-    with pytest.raises(UsageError, match="cannot use extra_evaluator_kwargs"):
+    with pytest.raises(UsageError, match="Cannot use extra_evaluator_kwargs"):
         Sums("m").evaluate(model, None, "text")  # type: ignore[arg-type]
     for ask in (
         lambda: sy.check(value=0.9, task="sums", model="m", spec=spec),
         lambda: record([{"id": 1, "score": 1}], task="sums", model="m", spec=spec),
     ):
-        with pytest.raises(UsageError, match="cannot use the spec"):
+        with pytest.raises(UsageError, match="Cannot use the spec"):
             ask()
     assert model.asked == 0
 
@@ -388,7 +388,7 @@ def test_a_text_where_a_mapping_is_needed_is_refused(spec: Any) -> None:
 def test_an_unknown_option_is_refused_before_the_model_is_asked() -> None:
     entry("sums", "accuracy: 0.9")
     model = Model()
-    with pytest.raises(UsageError, match=r"unknown argument 'tetha' of evaluate.*did you mean theta"):
+    with pytest.raises(UsageError, match=r"Unknown argument 'tetha' of evaluate.*did you mean theta"):
         Sums("m").evaluate(model, tetha=0.5)
     assert model.asked == 0
 

@@ -127,20 +127,20 @@ def test_no_way_through_our_own_code_is_shown(told: str) -> None:
     [
         (
             "test_missing_task",
-            "no reference, so nothing was checked: no references for task 'other': got no file "
-            "'references/other.yaml'. Hint: record the run: steelyard record RUN --task other --model m",
+            "No references for task 'other': got no file 'references/other.yaml'. Nothing was checked. "
+            "Hint: record the run: steelyard record RUN --task other --model m",
         ),
         ("test_missing_task", "or with pytest: pytest test_it.py::test_missing_task --accuracy-update-new"),
         ("test_missing_spec", "the nearest are line 2: quant_algo is null, asked FP8"),
         ("test_missing_spec", "steelyard record RUN --task t --model m --spec quant_algo=FP8"),
         ("test_missing_file", "nowhere.jsonl"),
         ("test_other_items", "400"),
-        ("test_no_task", "cannot check: got no task, need a task and a model"),
-        ("test_bad_marker", "cannot use the marker accuracy: got 't' without a name"),
+        ("test_no_task", "Cannot check: expected a task and a model, got no task"),
+        ("test_bad_marker", "Cannot use the marker accuracy: expected"),
         ("test_value", "REGRESSION: t, number"),
-        ("test_misspelled", "unknown argument 'tetha' of accuracy.check. Hint: did you mean theta?"),
-        ("test_misspelled_marker", "unknown argument 'marign' of accuracy.check. Hint: did you mean margin?"),
-        ("test_text_for_a_spec", "cannot use the spec: got the text 'quant_algo=FP8', need a mapping of keys to values"),
+        ("test_misspelled", "Unknown argument 'tetha' of accuracy.check. Hint: did you mean theta?"),
+        ("test_misspelled_marker", "Unknown argument 'marign' of accuracy.check. Hint: did you mean margin?"),
+        ("test_text_for_a_spec", "Cannot use the spec: expected a mapping of keys to values, got the text 'quant_algo=FP8'"),
     ],
 )
 def test_failures_are_advice(told: str, test: str, words: str) -> None:

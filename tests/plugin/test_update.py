@@ -100,7 +100,7 @@ def test_the_summary_says_what_happened(updated: Any) -> None:
 
 def test_a_generator_is_refused_with_advice(updated: Any) -> None:
     _, answer = updated
-    assert "cannot keep the run until the session ends: got a generator" in answer.out
+    assert "Cannot keep the run until the session ends: expected" in answer.out
 
 
 def test_then_everything_passes_and_the_settings_stay(project: Any) -> None:
@@ -146,7 +146,7 @@ def test_a_recording_that_fails_makes_the_session_fail(project: Any) -> None:
     answer = project.pytest("--accuracy-update")
     assert "2 passed" in answer.out
     assert answer.code == 1
-    assert "accuracy error: 'm' on 't' was not put on record: cannot read" in answer.out
+    assert "accuracy error: 'm' on 't' was not put on record: Cannot read" in answer.out
     assert "2 checks: 1 put on record, 1 not recorded" in answer.out
     assert project.entries("fine") == {"m": 0.9}
     assert (project.path / "references" / "t.yaml").read_text(encoding="utf-8") == "other: ["

@@ -106,9 +106,9 @@ def test_without_mpmath_it_says_what_is_left_out(monkeypatch: pytest.MonkeyPatch
 @pytest.mark.parametrize(
     ("options", "said"),
     [
-        ({"grid": "huge"}, "cannot use the grid 'huge'"),
+        ({"grid": "huge"}, "Cannot use the grid 'huge'"),
         ({"jobs": 0}, "number of jobs"),
-        ({"seed": -1}, "cannot use the seed"),
+        ({"seed": -1}, "Cannot use the seed"),
         ({"only": "wilsson"}, "only='wilsson'"),
         ({"only": ["wilson", "pizza"]}, "only='pizza'"),
     ],

@@ -61,7 +61,7 @@ def test_equal_indexes_that_name_nothing_are_paired_by_position() -> None:
     ],
 )
 def test_labels_that_do_not_pair_are_refused_with_counts_and_examples(other: Any, said: str) -> None:
-    with pytest.raises(DataError, match=f"cannot pair truth and prediction.*{said}.*reset_index"):
+    with pytest.raises(DataError, match=f"Cannot pair truth and prediction.*{said}.*reset_index"):
         measure(TRUTH, other)
 
 

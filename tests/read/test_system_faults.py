@@ -162,5 +162,5 @@ def test_no_room_for_a_member_of_an_archive_is_an_error(monkeypatch: pytest.Monk
 
     monkeypatch.setattr(inspect_zip, "zstd_stream", lambda packed: None)
     monkeypatch.setattr(paths.tempfile, "mkstemp", full)
-    with pytest.raises(SourceError, match=r"cannot unpack 'header.json' of the Inspect log .*arith.eval.*No space left on device.*TMPDIR"):
+    with pytest.raises(SourceError, match=r"Cannot unpack 'header.json' of the Inspect log .*arith.eval.*No space left on device.*TMPDIR"):
         measure(str(LOGS / "inspect" / "arith.eval"))

@@ -181,10 +181,10 @@ def test_what_cannot_be_kept_is_refused(tmp_path: Path) -> None:
         Change(action="record", reason="\ud800"),
         Change(action="record", spec={"x": {1}}),
     ):
-        with pytest.raises(UsageError, match="cannot keep the history"):
+        with pytest.raises(UsageError, match="Cannot keep the history"):
             append_change(path, change)
     assert not path.exists()
-    with pytest.raises(UsageError, match="cannot lock"):
+    with pytest.raises(UsageError, match="Cannot lock"):
         append_change(tmp_path / "nowhere" / "h", WHOLE)
 
 
@@ -199,7 +199,7 @@ def test_several_lines_are_one_write(tmp_path: Path, monkeypatch: pytest.MonkeyP
     assert [change.model for change in read_changes(path)][1:] == [f"m{i}" for i in range(50)]
     before = path.read_bytes()
     assert append_changes(path, []) == ()
-    with pytest.raises(UsageError, match="cannot keep the history"):
+    with pytest.raises(UsageError, match="Cannot keep the history"):
         append_changes(path, [WHOLE, Change(action="delete")])
     assert path.read_bytes() == before
 

@@ -105,12 +105,12 @@ def test_an_absolute_directory_and_one_above(tmp_path: Path) -> None:
 
 
 WRONG = {
-    'directroy = "x"': "cannot use directroy",
+    'directroy = "x"': "Cannot use directroy",
     'reference = "x"\n': "one of directory, spec_keys, ids, history, policy, tasks",
-    "directory = 3": "got 3, need a text",
-    'directory = ""': "need a text",
+    "directory = 3": "expected a text, got 3",
+    'directory = ""': "expected a text",
     'spec_keys = "x"': "a list of names",
-    'spec_keys = ["sigma"]': "cannot use 'sigma' as a spec key",
+    'spec_keys = ["sigma"]': "Cannot use 'sigma' as a spec key",
     'ids = "hash"': "did you mean 'hashed'?",
     "policy = 3": "a table, [policy]",
     "[policy]\nmax_thet = 3": "did you mean policy.max_theta?",
@@ -132,7 +132,7 @@ WRONG = {
     "a = 1\nb = = 2": "line 2",
     "a = 1\nb = [1": "line 2",
     "a = 1\na = 2\n": "line 2",
-    "a = " + "[" * 100_000: "cannot read",
+    "a = " + "[" * 100_000: "Cannot read",
 }
 
 

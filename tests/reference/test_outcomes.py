@@ -281,15 +281,15 @@ REFUSED: dict[str, tuple[list[Items], set[str], str]] = {
     "an id twice": ([ONE, replace(ONE, id=labels(["a", "a"]))], {"score"}, "several rows of run 2, such as 'a'"),
     "NaN": ([replace(ONE, score=np.array([0.0, np.nan]))], {"score"}, "1 of 2 items"),
     "infinity": ([replace(ONE, score=np.array([0.0, np.inf]))], {"score"}, "not finite"),
-    "a missing prediction": ([replace(ONE, prediction=labels(["x", None]))], {"truth", "prediction"}, "cannot keep the prediction"),
-    "a missing truth": ([replace(ONE, truth=labels(["x", None]))], {"truth", "prediction"}, "cannot keep the truth"),
+    "a missing prediction": ([replace(ONE, prediction=labels(["x", None]))], {"truth", "prediction"}, "Cannot keep the prediction"),
+    "a missing truth": ([replace(ONE, truth=labels(["x", None]))], {"truth", "prediction"}, "Cannot keep the truth"),
     "a missing column": ([ONE, replace(ONE, score=None)], {"score"}, "no score in run 2"),
     "truths that differ": ([ONE, replace(ONE, truth=labels(["x", "x"]))], {"score"}, "differs between runs, such as 'b'"),
-    "groups that differ": ([replace(ONE, group=labels(["g", "g"])), ONE], {"score"}, "cannot keep one group"),
+    "groups that differ": ([replace(ONE, group=labels(["g", "g"])), ONE], {"score"}, "Cannot keep one group"),
     "weights that differ": (
         [replace(ONE, weight=np.array([1.0, 2.0])), replace(ONE, weight=np.array([1.0, 3.0]))],
         {"score", "weight"},
-        "cannot keep one weight",
+        "Cannot keep one weight",
     ),
     "labels and numbers": (
         [ONE, replace(ONE, prediction=None, prediction_value=np.ones(2))],
@@ -441,7 +441,7 @@ def test_a_directory_of_items_that_leads_out_is_refused(tmp_path: Path) -> None:
 
 def test_where_nothing_can_be_saved(tmp_path: Path) -> None:
     (tmp_path / "t.items").write_bytes(b"")
-    with pytest.raises(UsageError, match="cannot make the directory"):
+    with pytest.raises(UsageError, match="Cannot make the directory"):
         recorded(tmp_path)
 
 

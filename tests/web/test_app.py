@@ -102,7 +102,7 @@ def test_every_link_leads_somewhere(project: Project, visitor: Visitor) -> None:
             continue
         seen.add(path)
         reply = visitor.get(path)
-        refused = "cannot use the name of the task" in reply.text  # a run of the planted task, which no file can be named after
+        refused = "Cannot use the name of the task" in reply.text  # a run of the planted task, which no file can be named after
         assert reply.status == (400 if refused else 200), (path, reply.text)
         if not path.endswith("/report"):
             todo += [each for each in Tags(reply.text).links() if each.startswith("/")]
@@ -181,7 +181,7 @@ def test_the_plan_is_that_of_the_command(visitor: Visitor) -> None:
     assert said in visitor.get("/plan?theta=0.01&discordance=0.04").text
     wrong = visitor.get("/plan?theta=much")
     assert wrong.status == 400
-    assert "cannot use theta" in wrong.text
+    assert "Cannot use theta" in wrong.text
     assert visitor.get("/plan?theta=0.01&n=99999999999&sigma=.5").status == 400
 
 

@@ -100,18 +100,18 @@ class Command(click.Command):
 
 
 NEGATED = {"items": "no_items", "higher_is_better": "lower_is_better"}  # a switch that is on in Python, and the flag that turns it off
-# name=, name='text', name=(1, 2), name={'key': 'value'} or name=WORD; not inside a quoted text.
+# name=, name='text', name=(1, 2), name={'key': 'value'} or name=WORD; not inside a quoted text. A full stop is no WORD.
 _PARAMETER = re.compile(
-    r"""(?<![\w'"=.{\[-])([a-z][a-z_]*)=('(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*"|\([^()]*\)|\[[^\[\]]*\]|\{[^{}]*\}|[\w./-](?:[^\s,;)]*[^\s,;).:])?)?"""
+    r"""(?<![\w'"=.{\[-])([a-z][a-z_]*)=('(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*"|\([^()]*\)|\[[^\[\]]*\]|\{[^{}]*\}|(?!\.(?:\s|$))[\w./-](?:[^\s,;)]*[^\s,;).:])?)?"""
 )
 
 
 def in_flags(sentence: str, command: click.Command) -> str:
     """A sentence that names parameters of Python, as one who types the command would say it.
 
-    >>> in_flags("use theta=0.01 or update=True, name it with id=", click.Command("check", params=[
+    >>> in_flags("use theta=0.01 or update=True, name it with id=.", click.Command("check", params=[
     ...     click.Option(["--theta"]), click.Option(["--update"], is_flag=True), click.Option(["--id"])]))
-    'use --theta 0.01 or --update, name it with --id'
+    'use --theta 0.01 or --update, name it with --id.'
     """
     known = {param.name: param for param in command.params if isinstance(param, click.Option)}
 

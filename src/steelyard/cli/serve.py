@@ -71,7 +71,7 @@ def _serving(options: dict[str, Any]) -> Any:
     config = None if options["config"] is None else Path(options["config"])
     place = history_place(options["history"], find_config(Path.cwd(), config))
     if place is None:
-        raise UsageError("no history configured", need="the address of a history database", hint=HINT)
+        raise UsageError("No history configured.", need="the address of a history database", hint=HINT)
     names, everywhere = names_of(options["host"], options["allow_host"])
     serving = Serving(
         history=place[0],

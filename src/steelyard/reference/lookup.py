@@ -25,14 +25,7 @@ NEAREST = 3
 
 
 class NoReferenceError(DataError):
-    """There is no entry for this model and spec: the file was read, and could have one.
-
-    `what` is a whole sentence here; `got` and `need` are there for programs and are not printed.
-    """
-
-    def __init__(self, what: str, *, got: str = "", need: str = "", hint: str = "") -> None:
-        super().__init__(what, hint=hint)
-        self.got, self.need = got, need
+    """There is no entry for this model and spec: the file was read, and could have one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +64,7 @@ def find_entry(
     72.9
     >>> find_entry(rows, "m", {"quant_algo": "FP4"}, file="mmlu.yaml")
     Traceback (most recent call last):
-    steelyard.reference.lookup.NoReferenceError: no reference for 'm' with quant_algo FP4 in 'mmlu.yaml'; \
+    steelyard.reference.lookup.NoReferenceError: No reference for 'm' with quant_algo FP4 in 'mmlu.yaml'; \
 the model has 2 entries, the nearest are \
 line 2: quant_algo is null, asked FP4 | line 3: quant_algo is FP8, asked FP4. \
 Hint: record one: steelyard record RUN --task mmlu --model m --spec quant_algo=FP4
@@ -192,9 +185,9 @@ def _no_model(entries: Sequence[Entry], model: str, asked: Mapping[str, Any], fi
     models = list(dict.fromkeys(entry.model for entry in entries))
     near = nearest_few(model, models, most=NEAREST)
     recorded = f"{len(models)} {'model' if len(models) == 1 else 'models'} recorded" if models else "no models recorded"
-    meant = f"; did you mean {' or '.join(map(repr, near))}?" if near else ""
+    meant = f" Did you mean {' or '.join(map(repr, near))}?" if near else ""
     return NoReferenceError(
-        f"no reference for {model!r}{_inside(file)} ({recorded}{meant})",
+        f"No reference for {model!r}{_inside(file)} ({recorded}).{meant}",
         got=recorded,
         need=f"a recorded model; the nearest are {', '.join(map(repr, near))}" if near else "a recorded model",
         hint=_how_to_record(model, asked, file),
@@ -205,8 +198,8 @@ def _no_match(held: Sequence[Agreement], model: str, asked: Mapping[str, Any], f
     nearest = sorted(held, key=lambda each: len(each.differ))[:NEAREST]
     entries, lines = f"{len(held)} {'entry' if len(held) == 1 else 'entries'}", " | ".join(map(str, nearest))
     return NoReferenceError(
-        f"no reference for {model!r}{_with(asked) or ' with the default spec'}{_inside(file)}; "
-        f"the model has {entries}, the nearest are {lines}",
+        f"No reference for {model!r}{_with(asked) or ' with the default spec'}{_inside(file)}; "
+        f"the model has {entries}, the nearest are {lines}.",
         got=f"{entries}, none with this spec",
         need=f"an entry with the same spec; the nearest are {lines}",
         hint=_how_to_record(model, asked, file),

@@ -130,8 +130,8 @@ def parse(text: str, shown: str) -> Node:
     {'m': [{'accuracy': 74.2, 'dtype': 'no'}]}
     >>> parse("a: 1\\nb: 012", "t.yaml")
     Traceback (most recent call last):
-    steelyard.errors.SourceError: cannot read 't.yaml', line 2: got 012, which some readers take for another number, \
-need a plain decimal number. Hint: write 12, or '012' if it is text
+    steelyard.errors.SourceError: Cannot read 't.yaml', line 2: expected a plain decimal number, \
+got 012, which some readers take for another number. Hint: write 12, or '012' if it is text
     """
     if len(text) > LIMIT:
         raise _too_large(shown, len(text))

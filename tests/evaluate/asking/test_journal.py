@@ -269,7 +269,7 @@ def test_only_the_owner_may_read_it(tmp_path: Path) -> None:
 
 def test_places_where_no_journal_can_be(tmp_path: Path) -> None:
     for path in (tmp_path / "no" / "j", tmp_path, tmp_path / "a\0b"):
-        with pytest.raises(UsageError, match="cannot open the journal"):
+        with pytest.raises(UsageError, match="Cannot open the journal"):
             Journal.open(path, IDENTITY)
 
 
@@ -300,7 +300,7 @@ def test_a_full_disk_ends_the_run_and_leaves_a_sound_journal(tmp_path: Path) -> 
     argv = [sys.executable, "-c", textwrap.dedent(FULL), str(path), "2000", str(Path(__file__).parent)]
     found = subprocess.run(argv, capture_output=True, text=True, check=True).stdout
     kept = int(found.split()[0])
-    assert f"File too large, after {kept} answers, need room on the disk. Hint: the answers so far are kept" in found
+    assert f"expected room on the disk, got File too large, after {kept} answers. Hint: the answers so far are kept" in found
     assert "told again" in found
     assert path.stat().st_size < 1990, "no part of a line is left"
     assert known(path, kept + 1) == [*(Answer(said=str(i)) for i in range(kept)), None]

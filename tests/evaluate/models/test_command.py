@@ -254,10 +254,10 @@ def test_programs_that_are_not_there(tmp_path: Path) -> None:
         CommandModel("echo 'x")
     (tmp_path / "nonsense").write_bytes(b"\x00\x01\x02")
     (tmp_path / "nonsense").chmod(0o755)
-    with pytest.raises(UsageError, match=r"cannot run .*Exec format error"):
+    with pytest.raises(UsageError, match=r"Cannot run .*Exec format error"):
         CommandModel(str(tmp_path / "nonsense")).ask([ask(1)])
     for wrong in ({"batch": 0}, {"timeout": 0.0 - 1}, {"timeout": float("inf")}):
-        with pytest.raises(UsageError, match="cannot run"):
+        with pytest.raises(UsageError, match="Cannot run"):
             CommandModel(sys.executable, **wrong)  # type: ignore[arg-type]
 
 

@@ -313,7 +313,7 @@ def test_nobody_there_is_told_once_the_attempts_are_used_up() -> None:
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))
         model = Endpoint("m", f"http://127.0.0.1:{taken.getsockname()[1]}", patience=QUICK)
-        with pytest.raises(SourceError, match=r"cannot reach the server: .* 6 times.*is it running"):
+        with pytest.raises(SourceError, match=r"Cannot reach the server: .* 6 times.*is it running"):
             one(model)
 
 
@@ -338,7 +338,7 @@ def test_a_name_that_nobody_knows_ends_the_run_at_once(monkeypatch: pytest.Monke
     with Server() as server, endpoint(server) as model:
         with monkeypatch.context() as patch:
             patch.setattr(socket, "getaddrinfo", unknown)
-            with pytest.raises(SourceError, match=r"cannot find the server: got no address is known for 127.0.0.1"):
+            with pytest.raises(SourceError, match=r"Cannot find the server:.* got no address is known for 127.0.0.1"):
                 one(model)
         assert tried == [1]
         assert one(model).said == "3"
@@ -382,7 +382,7 @@ def test_tls_that_is_none_ends_the_run() -> None:
         ({"logprobs": 21}, "from 0 to 20"),
         ({"logprobs": True}, "from 0 to 20"),
         ({"concurrency": 0}, "at least 1"),
-        ({"key": "sk-1 2"}, "cannot send the key"),
+        ({"key": "sk-1 2"}, "Cannot send the key"),
     ],
 )
 def test_options_that_cannot_be(options: dict[str, Any], words: str) -> None:

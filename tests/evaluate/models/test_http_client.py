@@ -221,7 +221,7 @@ def test_a_path_is_quoted_and_a_header_stays_one_line() -> None:
     with Server() as server, wired(server) as wire:
         assert wire.send("/é x/v1/chat/completions?a=b%20c", b'{"model": "m", "prompt": "1 + 2"}', {}).status == 200
         for wrong in ("a\r\nX-Other: b", "ä", "a\x00"):
-            with pytest.raises(UsageError, match="cannot write the request"):
+            with pytest.raises(UsageError, match="Cannot write the request"):
                 wire.send(PATH, b"{}", {"X-One": wrong})
         assert len(server.seen) == 1
 
@@ -418,7 +418,7 @@ def test_base_urls(written: str, meant: str) -> None:
     ],
 )
 def test_base_urls_that_are_none(wrong: str) -> None:
-    with pytest.raises(UsageError, match="cannot use the base URL") as told:
+    with pytest.raises(UsageError, match="Cannot use the base URL") as told:
         address(wrong)
     assert "http://127.0.0.1:8000/v1" in str(told.value)
 
@@ -440,6 +440,6 @@ def test_credentials() -> None:
     with pytest.raises(UsageError, match="one of them"):
         credentials("sk-1", user)
     for wrong in ("sk 1secret", "sk\n1secret", "sk-1secrét", "sk\x001secret"):
-        with pytest.raises(UsageError, match="cannot send the key") as told:
+        with pytest.raises(UsageError, match="Cannot send the key") as told:
             credentials(wrong, bare)
         assert "1secr" not in str(told.value)

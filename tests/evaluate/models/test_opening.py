@@ -71,15 +71,15 @@ def test_a_changed_module_is_another_model(module: str) -> None:
 
 
 def test_python_that_cannot_be_used(module: str) -> None:
-    with pytest.raises(UsageError, match=r"cannot find 'predit' in .*got names .*predict"):
+    with pytest.raises(UsageError, match=r"Cannot find 'predit' in .*got names .*predict"):
         model_of(f"python:{module}:predit")
-    with pytest.raises(UsageError, match=r"cannot import 'no_such_module_x'.*run it where no_such_module_x can be imported"):
+    with pytest.raises(UsageError, match=r"Cannot import 'no_such_module_x'.*run it where no_such_module_x can be imported"):
         model_of("python:no_such_module_x:f")
     with pytest.raises(UsageError, match=r"RuntimeError: no weights.*fix the module"):
         model_of(f"python:{module}_broken:f")
-    with pytest.raises(UsageError, match=r"need pkg\.mod:attr"):
+    with pytest.raises(UsageError, match=r"expected pkg\.mod:attr"):
         model_of(f"python:{module}")
-    with pytest.raises(UsageError, match=r"cannot make .*weights.*without arguments"):
+    with pytest.raises(UsageError, match=r"Cannot make .*without arguments.*weights"):
         model_of(f"python:{module}:Needs")
     with pytest.raises(UsageError, match="got a int"):
         model_of(f"python:{module}:number")
@@ -161,13 +161,13 @@ def test_objects() -> None:
     assert function.name == "builtins:len"
     assert function.ask([ASK])[0].said == 5
     for wrong in (None, 5, [1], {"a": 1}):
-        with pytest.raises(UsageError, match="need a function, an object with generate"):
+        with pytest.raises(UsageError, match="expected a function, an object with generate"):
             model_of(wrong)
 
 
 def test_a_pytorch_module_is_told_from_a_function() -> None:
     fake: Any = type("Module", (), {"__module__": "torch.nn.modules.module", "__call__": lambda self, x: x})
-    with pytest.raises(UsageError, match=r"a PyTorch module, need a function around it.*batched"):
+    with pytest.raises(UsageError, match=r"expected a function around it.*, got a PyTorch module.*batched"):
         model_of(type("Net", (fake,), {})())
 
 

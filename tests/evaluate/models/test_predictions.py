@@ -35,7 +35,7 @@ def test_repeats() -> None:
     assert [answer.said for answer in zero.ask([ask("x", 1), ask("x", 2)])] == ["0", "1"], "counted from 0"
     single = Predictions(rows((1, "a")), name="p")
     assert single.ask([ask(1, 2)])[0].error.endswith("repeat 2"), "one answer is not two independent ones"  # type: ignore[union-attr]
-    with pytest.raises(DataError, match="Run = 'a', need whole numbers"):
+    with pytest.raises(DataError, match=r"expected whole numbers.*, got .*Run = 'a'"):
         Predictions([{"id": 1, "pred": 1, "Run": "a"}], name="p")
 
 
@@ -56,9 +56,9 @@ def test_files_that_cannot_be_used() -> None:
         Predictions(rows((1, "a"), ("1", "b"), (1, "c")), name="p")
     with pytest.raises(DataError, match="no rows"):
         Predictions([], name="p")
-    with pytest.raises(DataError, match="columns id, x, need a column of prediction"):
+    with pytest.raises(DataError, match=r"expected a column of prediction.*, got .*columns id, x"):
         Predictions([{"id": 1, "x": 2}], name="p")
-    with pytest.raises(DataError, match="need a column of id"):
+    with pytest.raises(DataError, match="expected a column of id"):
         Predictions([{"prediction": 2}], name="p")
     with pytest.raises(DataError, match="a row without id"):
         Predictions(rows((None, "a")), name="p")

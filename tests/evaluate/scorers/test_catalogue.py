@@ -210,7 +210,7 @@ def test_choice_truths() -> None:
         with pytest.raises(DataError, match="one of the letters ABCD"):
             scorer("choice", **options).check(case(truth))
     for listed in (None, ["a"], "abc"):
-        with pytest.raises(DataError, match="cannot find the choices of item '7'"):
+        with pytest.raises(DataError, match="Cannot find the choices of item '7'"):
             rows.check(case("A", options=listed))
     for letters in ("A", "AA", "ab", "A1", ""):
         with pytest.raises(UsageError, match="letters"):
@@ -323,7 +323,7 @@ def test_json_schema(tmp_path: Path) -> None:
     made = scorer_named("json-schema", {"schema": "s.json"}, where=tmp_path / "task.toml")
     assert made.score("3", case()).score == 0
     assert made.protocol["schema"] == '{"type":"string"}'
-    with pytest.raises(UsageError, match=r"cannot read the schema 'none\.json'"):
+    with pytest.raises(UsageError, match=r"Cannot read the schema 'none\.json'"):
         scorer_named("json-schema", {"schema": "none.json"}, where=tmp_path)
 
 
@@ -359,9 +359,9 @@ def test_code_that_returns_no_score(worth: Any) -> None:
 
 
 def test_code_that_fails_is_named() -> None:
-    with pytest.raises(DataError, match=r"cannot score item '7': got KeyError in by_row: 'want'"):
+    with pytest.raises(DataError, match=r"Cannot score item '7':.* got KeyError in by_row: 'want'"):
         coded(by_row).score("x", case())
-    with pytest.raises(DataError, match="need 0 or 1"):
+    with pytest.raises(DataError, match="expected 0 or 1"):
         coded(by_truth, right_or_wrong=True).score("x", case("t"))
     for function in (lambda answer: 1, lambda a, b, c, d: 1, lambda: 1):
         with pytest.raises(UsageError, match="parameters"):
@@ -382,7 +382,7 @@ def test_code_by_its_name(tmp_path: Path) -> None:
     for bad, words in (
         (f"{name}:wrong", "AttributeError"),
         ("no_such_module_x:f", "ModuleNotFoundError"),
-        (f"{name}:number", "need a function"),
+        (f"{name}:number", "expected a function"),
         (":", "pkg.mod"),
     ):
         with pytest.raises(UsageError, match=words):

@@ -52,7 +52,7 @@ def test_samples_as_people_write_them() -> None:
     assert sample_of(("p", "r")).id == sample_of({"prompt": "p", "reference": "x"}).id != sample_of(("q", "r")).id
     assert sample_of_evaluator(("p", {"temperature": 0}, "r", 1, 2)).more == (1, 2)
     for wrong in ({"prompt": "p"}, "text", ("a", "b", "c")):
-        with pytest.raises(DataError, match="cannot use a sample"):
+        with pytest.raises(DataError, match="Cannot use a sample"):
             sample_of(wrong)
     with pytest.raises(DataError, match="generate_samples"):
         sample_of_evaluator(("p", "r"))
@@ -88,5 +88,5 @@ def test_texts_and_scores() -> None:
     sample = some(1)[0]
     assert (score_of(True, sample), score_of("0.5", sample)) == (1.0, 0.5)
     for wrong in (None, "right", float("nan"), float("inf")):
-        with pytest.raises(DataError, match="cannot use a score"):
+        with pytest.raises(DataError, match="Cannot use a score"):
             score_of(wrong, sample)

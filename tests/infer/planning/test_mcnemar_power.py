@@ -304,11 +304,11 @@ def test_impossible_questions_are_advice() -> None:
         power.mcnemar_power(100, 0.02, 0.05, 0.05)
     with pytest.raises(UsageError, match="theta above 0"):
         power.mcnemar_items(0.1, 0.0, 0.05, 0.2)
-    with pytest.raises(UsageError, match="cannot use the discordance"):
+    with pytest.raises(UsageError, match="Cannot use the discordance"):
         power.mcnemar_power(100, 0.0, 0.0, 0.05)
-    with pytest.raises(UsageError, match="cannot use the alpha"):
+    with pytest.raises(UsageError, match="Cannot use the alpha"):
         rule_out.rule_out_power(100, 0.1, 0.02, 0.0)
-    with pytest.raises(UsageError, match="cannot use the beta"):
+    with pytest.raises(UsageError, match="Cannot use the beta"):
         power.mcnemar_items(0.1, 0.02, 0.05, 1.0)
     with pytest.raises(UsageError, match="at least one item"):
         power.mcnemar_power(0, 0.1, 0.02, 0.05)
@@ -326,7 +326,7 @@ def test_impossible_questions_are_advice() -> None:
         power.mcnemar_items(0.1, 0.00001, 0.05, 0.2)
     with pytest.raises(UsageError, match="with 1,000 items"):
         rule_out.rule_out_items(0.1, 0.001, 0.05, 0.2, cap=1000)
-    with pytest.raises(UsageError, match="cannot rule out this drop"):
+    with pytest.raises(UsageError, match="Cannot rule out this drop"):
         rule_out.rule_out_items(0.1, 0.0, 0.05, 0.2)
 
 

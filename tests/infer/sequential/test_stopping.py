@@ -59,7 +59,7 @@ def test_rules_speak_alike(kind: str) -> None:
     assert found.p_value <= 0.05
     assert found.confidence_level == pytest.approx(0.9)
     assert (rule.pass_level is None) == (kind == "e-mcnemar")
-    with pytest.raises(UsageError, match="cannot look again"):
+    with pytest.raises(UsageError, match="Cannot look again"):
         rule.look(values)
 
 
@@ -101,7 +101,7 @@ def test_the_exact_rule_is_the_exact_test() -> None:
     ],
 )
 def test_what_does_not_fit_is_refused(kind: str, change: dict[str, Any], words: str) -> None:
-    with pytest.raises(UsageError, match=f"cannot stop by '{kind}'.*{words}"):
+    with pytest.raises(UsageError, match=f"Cannot stop by '{kind}'.*{words}"):
         rule_for(kind, **(PLAIN | change), **NEEDS.get(kind, {}))
 
 
@@ -109,9 +109,9 @@ def test_what_does_not_fit_is_refused(kind: str, change: dict[str, Any], words: 
     ("kind", "change", "words"),
     [
         ("triangular", {}, "one of profile-mcnemar, empirical-likelihood, mcnemar, lan-demets"),
-        ("mcnemar", {"theta": None}, "need theta"),
-        ("profile-mcnemar", {"theta": None}, "need theta"),
-        ("empirical-likelihood", {"theta": None}, "need theta"),
+        ("mcnemar", {"theta": None}, "expected theta"),
+        ("profile-mcnemar", {"theta": None}, "expected theta"),
+        ("empirical-likelihood", {"theta": None}, "expected theta"),
         ("empirical-likelihood", {"grouped": True}, "items in groups"),
         ("empirical-likelihood", {"right_or_wrong": False}, "without a range"),
         ("empirical-likelihood", {"score_range": (0.0, 0.01)}, "theta 0.02 and margin 0 with scores 0.01 wide"),
@@ -130,7 +130,7 @@ def test_what_is_missing_is_named(kind: str, change: dict[str, Any], words: str)
 
 @every("kind", ["profile-mcnemar", "empirical-likelihood", "e-process", "e-mcnemar", "sprt", None])
 def test_looks_are_refused_by_rules_that_plan_none(kind: str | None) -> None:
-    with pytest.raises(UsageError, match=r"cannot plan looks with.*mcnemar or lan-demets.*every="):
+    with pytest.raises(UsageError, match=r"Cannot plan looks with.*mcnemar or lan-demets.*every="):
         rule_for(kind, **PLAIN, **NEEDS.get(kind or "", {}), looks=20)
 
 

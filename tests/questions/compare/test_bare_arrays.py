@@ -39,7 +39,7 @@ def test_arrays_of_scores_are_one_system_each() -> None:
     ids=["only 0 and 1", "four lists of words", "four arrays of codes"],
 )
 def test_what_could_begin_with_the_truth_or_not_is_refused_with_the_clear_form(arrays: tuple[object, ...]) -> None:
-    with pytest.raises(UsageError, match="cannot tell truths from answers") as caught:
+    with pytest.raises(UsageError, match="Cannot tell truths from answers") as caught:
         sy.compare(*arrays)
     assert "truth=y_true" in str(caught.value)
 

@@ -210,13 +210,13 @@ def test_flips_of_many_systems_are_refused_not_forgotten(tmp_path: Any) -> None:
 
 
 def test_different_items_cannot_be_ranked() -> None:
-    with pytest.raises(UsageError, match="unknown argument 'design' of rank"):
+    with pytest.raises(UsageError, match="Unknown argument 'design' of rank"):
         board("nb", "knn", "tree", design="unpaired")
 
 
 def test_compare_is_about_two_and_rank_about_more() -> None:
     three = [runs()[name] for name in ("nb", "knn", "tree")]
-    with pytest.raises(UsageError, match=r"cannot compare 3 systems.*steelyard\.rank"):
+    with pytest.raises(UsageError, match=r"Cannot compare 3 systems.*steelyard\.rank"):
         sy.compare(*three)
-    with pytest.raises(UsageError, match=r"cannot rank 2 systems.*steelyard\.compare"):
+    with pytest.raises(UsageError, match=r"Cannot rank 2 systems.*steelyard\.compare"):
         sy.rank(*three[:2])

@@ -76,16 +76,16 @@ def test_an_open_history_stays_open(url: str) -> None:
 
 def test_what_cannot_be_listed(url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
-    with pytest.raises(UsageError, match="no history configured"):
+    with pytest.raises(UsageError, match="No history configured"):
         sy.list_runs()
-    with pytest.raises(UsageError, match="no history"):
+    with pytest.raises(UsageError, match="No history"):
         sy.list_runs("none")
     with pytest.raises(SourceError, match="no such file"):
         sy.list_runs(url)
     fill(url, [0.8])
     with pytest.raises(UsageError, match="the verdict 'good'"):
         sy.list_runs(url, verdict="good")
-    with pytest.raises(UsageError, match="cannot read since="):
+    with pytest.raises(UsageError, match="Cannot read since="):
         sy.list_runs(url, since="last week")
 
 
@@ -105,7 +105,7 @@ def test_the_configuration_names_the_history_relative_to_itself(tmp_path: Path, 
 def test_a_wrong_address_in_the_configuration_is_not_shown(tmp_path: Path, value: str, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "steelyard.toml").write_text(f"history = {value}\n")
     monkeypatch.chdir(tmp_path)
-    with pytest.raises(SourceError, match="cannot use history in") as told:
+    with pytest.raises(SourceError, match="Cannot use history in") as told:
         sy.list_runs()
     assert "secret" not in str(told.value)
 
@@ -324,7 +324,7 @@ def test_runs_that_stopped_early_or_differ_in_protocol_are_left_out(url: str) ->
 def test_mixtures_are_refused(url: str) -> None:
     fill(url, [0.8, 0.8])
     fill(url, [0.8], spec={"quant_algo": "FP8"})
-    with pytest.raises(DataError, match=r"several specs: got (none, quant_algo=FP8|quant_algo=FP8, none)"):
+    with pytest.raises(DataError, match=r"several specs:.* got (none, quant_algo=FP8|quant_algo=FP8, none)"):
         sy.drift(url, task="gsm8k", model="llama")
     assert len(sy.drift(url, task="gsm8k", model="llama", spec={}).runs) == 2
     fill(url, [0.8], metric="f1")

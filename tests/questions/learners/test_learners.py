@@ -295,7 +295,7 @@ def test_too_few_folds_left() -> None:
         DataError, match=r"1 split\(s\) that worked and 1 failure\(s\), the first of fold \d of repeat 1, predicting Fragile: RuntimeError"
     ):
         compare_learners(Always("a"), Fragile("b", 7.0), *NUMBERED, folds=2, method="kfold")
-    with pytest.raises(DataError, match="need at least 10 splits"):
+    with pytest.raises(DataError, match="expected at least 10 splits"):
         compare_learners(Always("a"), Fragile("b", 7.0), *NUMBERED, method="5x2cv-t")
 
 
@@ -395,30 +395,30 @@ NB = GaussianNB()
     ("call", "words"),
     [
         (lambda: compare_learners(GaussianNB, NB, *IRIS), r"the class GaussianNB.*Hint: write GaussianNB\(\)"),
-        (lambda: compare_learners(NB, "x", *IRIS), "cannot use the second learner: got str, need an object with fit and predict"),
+        (lambda: compare_learners(NB, "x", *IRIS), "Cannot use the second learner: expected an object with fit and predict, got str"),
         (lambda: compare_learners(NB, NB, *IRIS, method="magic"), "one of corrected-repeated-kfold"),
-        (lambda: compare_learners(NB, NB, *IRIS, method="5x2cv-t", folds=10), "cannot use folds with 5x2cv-t: got 10, need folds 2"),
-        (lambda: compare_learners(NB, NB, *IRIS, test_size=0.2), "cannot use test_size with corrected-repeated-kfold"),
+        (lambda: compare_learners(NB, NB, *IRIS, method="5x2cv-t", folds=10), "Cannot use folds with 5x2cv-t: expected folds 2, got 10"),
+        (lambda: compare_learners(NB, NB, *IRIS, test_size=0.2), "Cannot use test_size with corrected-repeated-kfold"),
         (lambda: compare_learners(NB, NB, *IRIS, folds=1), "at least 2"),
         (lambda: compare_learners(NB, NB, *IRIS, repeats=0), "at least 1"),
         (lambda: compare_learners(NB, NB, *IRIS, method="corrected-resampled", repeats=1), "at least 2"),
         (lambda: compare_learners(NB, NB, *IRIS, method="corrected-resampled", test_size=5), "a share between 0 and 1"),
-        (lambda: compare_learners(NB, NB, *IRIS, folds=151), "got 150 items, need at least 151"),
-        (lambda: compare_learners(NB, NB, *IRIS, groups=[1, 2] * 75), "got 2 groups, need at least 10"),
+        (lambda: compare_learners(NB, NB, *IRIS, folds=151), "expected at least 151, got 150 items"),
+        (lambda: compare_learners(NB, NB, *IRIS, groups=[1, 2] * 75), "expected at least 10, got 2 groups"),
         (lambda: compare_learners(NB, NB, *IRIS, groups=[1, 2]), "one group for every item"),
         (lambda: compare_learners(NB, NB, *IRIS, metric="f1"), "which class f1 is about"),
         (lambda: compare_learners(NB, NB, *IRIS, metric="each_f1"), "one number"),
-        (lambda: compare_learners(NB, NB, *IRIS, metric="mean"), "cannot compare learners by mean"),
-        (lambda: compare_learners(NB, NB, *IRIS, metric="auc"), "need the positive class"),
+        (lambda: compare_learners(NB, NB, *IRIS, metric="mean"), "Cannot compare learners by mean"),
+        (lambda: compare_learners(NB, NB, *IRIS, metric="auc"), "expected the positive class"),
         (lambda: compare_learners(NB, SVC(), *MOONS, metric="brier"), "SVC without predict_proba"),
-        (lambda: compare_learners(NB, NB, DIABETES[0], DIABETES[1] / 7), r"need labels.*Hint: metric mae, rmse, r2 or spearman"),
-        (lambda: compare_learners(NB, NB, IRIS[0], IRIS[1][:10]), "need 150 targets"),
+        (lambda: compare_learners(NB, NB, DIABETES[0], DIABETES[1] / 7), r"expected labels.*Hint: metric mae, rmse, r2 or spearman"),
+        (lambda: compare_learners(NB, NB, IRIS[0], IRIS[1][:10]), "expected 150 targets"),
         (lambda: compare_learners(NB, NB, IRIS[0], [None, *IRIS[1][1:]]), "1 item.* without a target"),
         (lambda: compare_learners(NB, NB, IRIS[0], [0] * 150), "one label in the target"),
         (lambda: compare_learners(NB, NB, *IRIS, workers=0), "at least 1, or -1"),
         (lambda: compare_learners(NB, NB, *IRIS, names=("a", "a")), "two different names"),
         (lambda: compare_learners(NB, NB, *IRIS, stratify="yes"), "auto, True or False"),
-        (lambda: compare_learners(Ridge(), Ridge(), *DIABETES, metric="mae", stratify=True), "cannot stratify"),
+        (lambda: compare_learners(Ridge(), Ridge(), *DIABETES, metric="mae", stratify=True), "Cannot stratify"),
         (lambda: compare_learners(NB, NB, *IRIS, method="5x2cv-f", alternative="less"), "5x2cv-t has a direction"),
         (lambda: compare_learners(NB, NB, *IRIS, confidence_level=95), "write 0.95"),
         (lambda: compare_learners(Ridge(), Ridge(), *IRIS), "none of them a label of the target"),

@@ -513,7 +513,7 @@ def test_the_order_of_the_file_changes_nothing(question: str) -> None:
 
 def test_positive_must_be_a_class() -> None:
     y, p = ["a", "b"] * 10, ["a", "b"] * 10
-    with pytest.raises(sy.UsageError, match="cannot find the class 'B'"):
+    with pytest.raises(sy.UsageError, match="Cannot find the class 'B'"):
         sy.measure(y, p, metric="f1", positive="B")
 
 
@@ -1058,7 +1058,7 @@ def test_ratio_of_sums() -> None:
     assert m.estimate == pytest.approx(frame["errors"].sum() / frame["words"].sum())
     for method in ("percentile", "delta", "bca", "studentized"):
         sound(sy.measure(frame, ratio="errors/words", interval=method, group="none", draws=500))
-    with pytest.raises(sy.DataError, match="cannot divide"):
+    with pytest.raises(sy.DataError, match="Cannot divide"):
         sy.measure({"a": [1, 2], "b": [0, 0]}, ratio="a/b")
 
 
@@ -1178,7 +1178,7 @@ def test_a_wider_level_is_a_wider_interval(metric: str) -> None:
 def test_a_method_that_a_metric_does_not_offer_lists_those_it_does(metric: str) -> None:
     others = [name for name in ALL_METHODS if name not in METHODS[metric]]
     for method in others:
-        with pytest.raises(sy.UsageError, match=r"cannot use the interval .* one of|cannot use the interval .* need") as refusal:
+        with pytest.raises(sy.UsageError, match=r"Cannot use the interval .* expected ") as refusal:
             ask(metric, interval=method)
         for offered in METHODS[metric]:
             assert offered in str(refusal.value), (metric, method)

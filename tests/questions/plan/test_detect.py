@@ -455,11 +455,11 @@ REFUSED: dict[str, tuple[dict[str, Any], tuple[str, ...]]] = {
     "expected 1": ({"expected": 1, "theta": 0.01}, ("expected", "below 1")),
     "discordance 4": ({"discordance": 4, "theta": 0.01}, ("write 0.04",)),
     "discordance 0": ({"discordance": 0, "theta": 0.01}, ("discordance", "above 0")),
-    "n 0": ({"sigma": 50, "n": 0}, ("cannot use n",)),
-    "n negative": ({"sigma": 50, "n": -4}, ("cannot use n", "-4")),
-    "n fraction": ({"sigma": 50, "n": 10.5}, ("cannot use n", "whole number")),
-    "n text": ({"sigma": 50, "n": "many"}, ("cannot use n", "'many'")),
-    "n true": ({"sigma": 50, "n": True}, ("cannot use n",)),
+    "n 0": ({"sigma": 50, "n": 0}, ("Cannot use n",)),
+    "n negative": ({"sigma": 50, "n": -4}, ("Cannot use n", "-4")),
+    "n fraction": ({"sigma": 50, "n": 10.5}, ("Cannot use n", "whole number")),
+    "n text": ({"sigma": 50, "n": "many"}, ("Cannot use n", "'many'")),
+    "n true": ({"sigma": 50, "n": True}, ("Cannot use n",)),
     "unknown goal": ({"sigma": 50, "theta": 3, "goal": "win"}, ("'win'", "detect, rule-out")),
     "unknown side": ({"sigma": 50, "theta": 3, "alternative": "lower"}, ("'lower'", "less, greater, two-sided")),
     "columns without pilot": ({"sigma": 50, "theta": 3, "score": "acc"}, ("score", "pilot")),
@@ -519,7 +519,7 @@ def test_what_the_hint_says_to_write_is_accepted(name: str, value: float) -> Non
 
 
 def test_a_low_power_is_refused_by_its_name() -> None:
-    with pytest.raises(UsageError, match=r"cannot use (the )?power"):
+    with pytest.raises(UsageError, match=r"Cannot use (the )?power"):
         plan(sigma=50, theta=3, power=0.05)
 
 

@@ -92,7 +92,7 @@ def test_a_history_that_cannot_be_added_to_is_a_warning(history: History, place:
     id_ = kept(history, place)
 
     def full(self: History, *given: Any, **more: Any) -> Any:
-        raise SourceError("cannot use the history", got="a full disk", need="room")
+        raise SourceError("Cannot use the history", got="a full disk", need="room")
 
     monkeypatch.setattr(History, "append", full)
     done = record_past(history, id_, reason="x", seen=propose(history, id_, **place).seen, **place)

@@ -100,12 +100,12 @@ def test_a_log_tells_its_task_its_model_and_its_tool(tmp_path: Path, capsys: pyt
 @every(
     ("words", "said"),
     [
-        ([], "got no model and no evaluation and no organization, need them. Hint: --about model=DEVELOPER/NAME"),
-        ([*GIVEN, "--about", "modell=x/y"], "got 'modell', need one of model, evaluation, .* Hint: did you mean model"),
-        ([*GIVEN, "--about", "relationship=friend"], "cannot use the relationship: got 'friend'"),
+        ([], "expected them, got no model and no evaluation and no organization. Hint: --about model=DEVELOPER/NAME"),
+        ([*GIVEN, "--about", "modell=x/y"], "expected one of model, evaluation, .*, got 'modell'. Hint: did you mean model"),
+        ([*GIVEN, "--about", "relationship=friend"], "Cannot use the relationship: expected"),
         ([*GIVEN[2:], "--about", "model=flat"], "a model such as developer/name"),
-        ([*GIVEN, "--about", "x"], "cannot read --about: got 'x', need KEY=VALUE"),
-        ([*GIVEN, "-o", "out.md"], "cannot name the files of the record: got out.md, need -o NAME.json"),
+        ([*GIVEN, "--about", "x"], "Cannot read --about: expected KEY=VALUE, got 'x'"),
+        ([*GIVEN, "-o", "out.md"], "Cannot name the files of the record: expected -o NAME.json, got out.md"),
     ],
 )
 def test_what_is_not_said_is_not_made_up(words: list[str], said: str, capsys: pytest.CaptureFixture[str]) -> None:
@@ -117,7 +117,7 @@ def test_what_is_not_said_is_not_made_up(words: list[str], said: str, capsys: py
 
 def test_about_is_for_this_format(capsys: pytest.CaptureFixture[str]) -> None:
     code, _, err = run("measure", "--counts", "8/10", *GIVEN, capsys=capsys)
-    assert (code, err) == (3, "error: cannot use --about: got --format text, need --format every-eval-ever\n")
+    assert (code, err) == (3, "error: Cannot use --about: expected --format every-eval-ever, got --format text.\n")
 
 
 def test_items_that_cannot_be_written_leave_the_files_as_they_were(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -54,9 +54,9 @@ def test_a_file_that_is_no_result(tmp_path: Path, text: str, said: str) -> None:
 
 
 def test_no_file_and_no_result(tmp_path: Path) -> None:
-    with pytest.raises(SourceError, match="cannot open"):
+    with pytest.raises(SourceError, match="Cannot open"):
         report(tmp_path / "nothing.json")
-    with pytest.raises(SourceError, match="cannot open"):
+    with pytest.raises(SourceError, match="Cannot open"):
         report(tmp_path)
     with pytest.raises(UsageError, match="no results"):
         report()
@@ -67,7 +67,7 @@ def test_a_word_where_a_number_should_be_names_the_file(tmp_path: Path, written:
     plain["difference"]["estimate"] = "much"
     bad = tmp_path / "odd.json"
     bad.write_text(json.dumps(plain), encoding="utf-8")
-    with pytest.raises(DataError, match=r"cannot show '.*odd\.json'"):
+    with pytest.raises(DataError, match=r"Cannot show '.*odd\.json'"):
         report(written, bad)
 
 
@@ -131,9 +131,9 @@ def test_flips_that_cannot_be_placed(tmp_path: Path) -> None:
     with pytest.raises(DataError, match="columns a, b"):
         report(samples()["comparison"], flips=flips)
     flips.write_bytes(b"\xff\xfe\x00")
-    with pytest.raises(SourceError, match="cannot read"):
+    with pytest.raises(SourceError, match="Cannot read"):
         report(samples()["comparison"], flips=flips)
-    with pytest.raises(SourceError, match="cannot open"):
+    with pytest.raises(SourceError, match="Cannot open"):
         report(samples()["comparison"], flips=tmp_path / "none.csv")
 
 

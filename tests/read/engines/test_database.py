@@ -90,7 +90,7 @@ def test_a_name_is_never_sql(stored: str) -> None:
 def test_unknown_table_and_column(stored: str) -> None:
     with pytest.raises(SourceError, match=r"the table 'runs' of the (sqlite|duckdb) database"):
         open_database(f"{stored}?table=runs", {})
-    with pytest.raises(UsageError, match="cannot find the column 'gold'"):
+    with pytest.raises(UsageError, match="Cannot find the column 'gold'"):
         open_database(f"{stored}?table=t", {"truth": "gold"})
 
 

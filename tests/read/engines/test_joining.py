@@ -199,7 +199,7 @@ def test_a_crowd_of_equal_ids_is_refused_before_the_join(tmp_path: Path, monkeyp
     rows = [("same" if i % 2 else str(i), "u", "v") for i in range(4000)]
     a, b = save(tmp_path / "a.parquet", NAMES, rows), save(tmp_path / "b.parquet", NAMES, rows[::-1])
     monkeypatch.setattr(id_join.Join, "_grouped", None)  # it would be 4,000,000 rows, and for a million 250,000,000,000
-    with pytest.raises(DataError, match="duplicate ids: got 1 ids in 2000 rows"):
+    with pytest.raises(DataError, match=r"duplicate ids:.* got 1 ids in 2000 rows"):
         joint(opened(a), opened(b))
 
 

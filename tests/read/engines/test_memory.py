@@ -41,13 +41,13 @@ def test_sizes(size: str | int, bytes_: float) -> None:
 
 @every("size", ["", "lots", "GB", "-2GB", "2 GB 3", "1e9", "50%", "nan", "2XB", "2iGB", 2.5, True, None, b"2GB"])
 def test_sizes_that_are_none(size: Any) -> None:
-    with pytest.raises(UsageError, match=r"cannot read the memory limit: got .* need a size such as 2GB"):
+    with pytest.raises(UsageError, match=r"Cannot read the memory limit: expected a size such as 2GB.*, got "):
         memory_of(size)
 
 
 @pytest.mark.parametrize("size", ["1MB", "63.9MB", "0", 5])
 def test_too_small(size: Any) -> None:
-    with pytest.raises(UsageError, match=r"cannot work in so little memory: got .* need 64MB or more"):
+    with pytest.raises(UsageError, match=r"Cannot work in so little memory: expected 64MB or more.*, got "):
         memory_of(size)
 
 
@@ -114,7 +114,7 @@ def test_a_join_that_does_not_fit_is_spilled(two: tuple[str, str], tmp_path: Pat
 def test_too_little_memory_is_told(two: tuple[str, str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
     monkeypatch.setattr(allowance, "LEAST", 10**6)
-    with pytest.raises(SourceError, match=r"in 2 MB of memory: got .*, need more memory. Hint: raise it: memory='4GB'"):
+    with pytest.raises(SourceError, match=r"in 2 MB of memory: expected more memory.*, got .*Hint: raise it: memory='4GB'"):
         sy.compare(*two, memory="2MB")
     assert os.listdir(tmp_path) == []
     csv = tmp_path / "a.csv"
@@ -131,15 +131,15 @@ def test_a_full_disk_is_told(two: tuple[str, str], monkeypatch: pytest.MonkeyPat
     for fault in faults:
         found = engine.too_little(fault, "'a.parquet'")
         assert found is not None
-        assert "cannot read 'a.parquet': got a disk too full to spill to" in str(found)
+        assert "Cannot read 'a.parquet': expected room for what is beyond the memory, got a disk too full to spill to" in str(found)
         assert "TMPDIR" in str(found)
     assert engine.too_little(duckdb.BinderException("Binder Error: no such column"), "it") is None
 
 
 def test_counts_need_no_memory() -> None:
-    with pytest.raises(UsageError, match="cannot use memory with counts"):
+    with pytest.raises(UsageError, match="Cannot use memory with counts"):
         sy.measure(sy.Counts.of(3, 4), memory="2GB")
-    with pytest.raises(UsageError, match="cannot read the memory limit"):
+    with pytest.raises(UsageError, match="Cannot read the memory limit"):
         sy.measure([1, 0, 1], memory="much")
 
 

@@ -177,7 +177,7 @@ def test_repeats_in_groups(engine: Any, stay: Any) -> None:
 def test_what_is_missing_or_outside_is_refused_there(database: Any, stay: Any) -> None:
     rows = scores(300)
     stay(100)
-    with pytest.raises(DataError, match=r"a score of .* need scores within 0 and 0.5"):
+    with pytest.raises(DataError, match=r"expected scores within 0 and 0.5.*, got .*a score of"):
         measured(database, SCORED, rows, metric="mean", range=(0, 0.5))
     rows[5] = (5, None, "g0")
     database.put("holes", SCORED, rows)

@@ -223,7 +223,7 @@ def test_several_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_ids_are_checked(tmp_path: Path) -> None:
     path = written(tmp_path / "a.jsonl", REST + REST[:2])
-    with pytest.raises(DataError, match="duplicate ids: got 2 ids in 4 rows, such as 'i0', 'i1'"):
+    with pytest.raises(DataError, match=r"duplicate ids:.* got 2 ids in 4 rows, such as 'i0', 'i1'"):
         opened(path).items()
 
 

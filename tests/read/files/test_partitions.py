@@ -91,7 +91,7 @@ def test_a_file_named_itself_has_no_keys(tmp_path: Path, ending: str) -> None:
 @pytest.mark.parametrize("ending", FORMATS)
 def test_a_key_that_is_also_a_column(tmp_path: Path, ending: str) -> None:
     path = save(tmp_path / "run" / "Truth=a" / f"part-0.{ending}", answers(0, 9))
-    message = rf"cannot read .*part-0.{ending}': got 'Truth' as a partition key of its path and as the column 'truth' inside"
+    message = rf"Cannot read .*part-0.{ending}':.* got 'Truth' as a partition key of its path and as the column 'truth' inside"
     with pytest.raises(SourceError, match=message):
         opened(path.parent.parent)
 
@@ -100,7 +100,7 @@ def test_a_key_that_is_also_a_column(tmp_path: Path, ending: str) -> None:
 def test_files_at_different_depths(tmp_path: Path, ending: str) -> None:
     root = partitioned(tmp_path / "run", ending)
     save(root / f"stray.{ending}", answers(90, 1))
-    message = rf"different partitions: got no keys for .*stray.{ending}', keys 'year', 'lang' for"
+    message = rf"different partitions:.* got no keys for .*stray.{ending}', keys 'year', 'lang' for"
     with pytest.raises(SourceError, match=message):
         opened(root)
 
@@ -142,7 +142,7 @@ def test_hundreds_of_files(tmp_path: Path, ending: str, monkeypatch: pytest.Monk
 def test_types_that_differ_between_files(tmp_path: Path) -> None:
     save(tmp_path / "1.parquet", [{"id": "a", "truth": "x", "pred": "x", "prompt": "p"}])
     save(tmp_path / "2.parquet", [{"id": "b", "truth": 1, "pred": "x", "prompt": 7}])
-    message = r"the column 'truth' differs: got VARCHAR in .*1.parquet', (INTEGER|BIGINT) in .*2.parquet', need one type"
+    message = r"the column 'truth' differs: expected one type.*, got VARCHAR in .*1.parquet', (INTEGER|BIGINT) in .*2.parquet'"
     with pytest.raises(SourceError, match=message):
         opened(tmp_path)
     save(tmp_path / "2.parquet", [{"id": "b", "truth": "x", "pred": "x", "prompt": 7}])
@@ -157,7 +157,7 @@ def test_types_that_differ_between_files(tmp_path: Path) -> None:
 def test_the_damaged_file_is_named(tmp_path: Path) -> None:
     save(tmp_path / "1.parquet", answers(0, 1))
     (tmp_path / "2.parquet").write_bytes(b"PAR1" + b"x" * 100 + b"PAR1")
-    with pytest.raises(SourceError, match=r"cannot read '[^']*2.parquet'"):
+    with pytest.raises(SourceError, match=r"Cannot read '[^']*2.parquet'"):
         opened(tmp_path)
 
 

@@ -127,7 +127,7 @@ class Reader:
     @staticmethod
     def read(path: str, choices: Choices) -> Log:
         if choices.score == "bad":
-            raise AmbiguityError(f"cannot read {path!r}", got=path, need="something else", hint=f"not {path}")
+            raise AmbiguityError(f"Cannot read {path!r}", got=path, need="something else", hint=f"not {path}")
         return Log(tool="a tool", columns={"id": ["a", "b"], "score": [1.0, 0.0], "meta.subject": ["x", "y"]}, chosen={"scorer": "match"})
 
 
@@ -162,7 +162,7 @@ def test_a_log_is_a_source(tmp_path: Path) -> None:
     assert source.log.chosen == {"scorer": "match"}
     assert open_source(path, columns={}).hints == ("column 'meta.subject' could be used with by= or group=",)
     assert open_source(path, columns={"group": "subject"}).roles["group"] == "meta.subject"
-    with pytest.raises(UsageError, match=r"cannot find the column 'subjects'.*'meta.subject'"):
+    with pytest.raises(UsageError, match=r"Cannot find the column 'subjects'.*'meta.subject'"):
         open_source(path, columns={"group": "subjects"})
 
 
@@ -175,9 +175,9 @@ def test_a_packed_table_is_a_table(tmp_path: Path) -> None:
 
 def test_a_choice_needs_a_name() -> None:
     samples = str(next((HERE / "lm_eval" / "api" / "model-a").glob("samples_*")))
-    with pytest.raises(UsageError, match="cannot use filter="):
+    with pytest.raises(UsageError, match="Cannot use filter="):
         open_source(samples, columns={"filter": 3})
-    with pytest.raises(UsageError, match="cannot use score= with a log"):
+    with pytest.raises(UsageError, match="Cannot use score= with a log"):
         open_source(samples, columns={"filter": "strict-match", "score": [1, 0]})
 
 

@@ -173,16 +173,16 @@ def test_several_runs_are_refused_and_listed_and_chosen_by_task_and_model(tmp_pa
     path = suite(tmp_path)
     assert looks_like(str(path), b"")
     with pytest.raises(
-        AmbiguityError, match=r"which task of .* got 2: mcqa:subject=sums, mcqa:subject=words, need one. Hint: log_task='mcqa"
+        AmbiguityError, match=r"which task of .* expected one.*, got 2: mcqa:subject=sums, mcqa:subject=words. Hint: log_task='mcqa"
     ):
         sy.measure(str(path), score="exact_match")
-    with pytest.raises(AmbiguityError, match=r"which model of .* got 2: steel/a, steel/b, need one. Hint: log_model='steel/a'"):
+    with pytest.raises(AmbiguityError, match=r"which model of .* expected one.*, got 2: steel/a, steel/b. Hint: log_model='steel/a'"):
         sy.measure(str(path), score="exact_match", task="mcqa:subject=sums")
     with pytest.raises(AmbiguityError, match="which task"):
         sy.measure(str(path), score="exact_match", model_name="steel/b")
-    with pytest.raises(UsageError, match=r"cannot find the task 'mmlu' in .* got mcqa:subject=sums, mcqa:subject=words"):
+    with pytest.raises(UsageError, match=r"Cannot find the task 'mmlu' in .* got mcqa:subject=sums, mcqa:subject=words"):
         sy.measure(str(path), score="exact_match", task="mmlu")
-    with pytest.raises(UsageError, match=r"cannot find the model 'steel/c' in"):
+    with pytest.raises(UsageError, match=r"Cannot find the model 'steel/c' in"):
         sy.measure(str(path), score="exact_match", model_name="steel/c")
     found = sy.measure(str(path), score="exact_match", task="mcqa:subject=words", model_name="steel/b")
     assert found.estimate == sy.measure(str(LOGS / "b"), score="exact_match").estimate

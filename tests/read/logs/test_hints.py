@@ -141,7 +141,7 @@ def test_two_prompts_and_two_models_of_one_file_are_two_systems() -> None:
         ({"log_model": ["model-a", "model-b"], "prompt": ["question", "completion"]}, "several values of one choice"),
         ({"log_model": ["model-a", "model-a"], "prompt": "question"}, "each name once"),
         ({"log_model": ["model-a"], "prompt": "question"}, "two names or more"),
-        ({"log_model": ["model-a", "model-c"], "prompt": "question"}, "cannot find the model 'model-c'"),
+        ({"log_model": ["model-a", "model-c"], "prompt": "question"}, "Cannot find the model 'model-c'"),
     ],
 )
 def test_systems_that_cannot_be_told_apart_are_refused(choice: dict[str, Any], said: str) -> None:

@@ -73,13 +73,13 @@ def head(path: str | Path) -> bytes:
 
 
 def test_three_scorers_are_refused_and_listed() -> None:
-    with pytest.raises(AmbiguityError, match=r"which scorer .* got 3: match, closeness, parts, need one\. Hint: scorer='match'"):
+    with pytest.raises(AmbiguityError, match=r"which scorer .* expected one.*, got 3: match, closeness, parts\. Hint: scorer='match'"):
         log("arith.eval")
-    with pytest.raises(AmbiguityError, match=r"which score .* got 2: right, length, need one"):
+    with pytest.raises(AmbiguityError, match=r"which score .* expected one.*, got 2: right, length"):
         log("arith.eval", scorer="parts")
-    with pytest.raises(UsageError, match=r"cannot find the scorer 'exact'.*got match, closeness, parts"):
+    with pytest.raises(UsageError, match=r"Cannot find the scorer 'exact'.*got match, closeness, parts"):
         log("arith.eval", scorer="exact")
-    with pytest.raises(UsageError, match=r"cannot find the score 'wrong'.*got right, length"):
+    with pytest.raises(UsageError, match=r"Cannot find the score 'wrong'.*got right, length"):
         log("arith.eval", scorer="parts", score="wrong")
 
 
@@ -225,11 +225,11 @@ def test_one_epoch_has_no_repeat_column(tmp_path: Path) -> None:
 
 def test_task_and_model_that_were_asked_for() -> None:
     assert log("arith.eval", scorer="match", task="arith", model="model-a").name == "mockllm/model-a"
-    with pytest.raises(UsageError, match=r"cannot find the task 'gsm8k'.*got arith"):
+    with pytest.raises(UsageError, match=r"Cannot find the task 'gsm8k'.*got arith"):
         log("arith.eval", scorer="match", task="gsm8k")
-    with pytest.raises(UsageError, match=r"cannot find the filter 'strict-match'.*no filter"):
+    with pytest.raises(UsageError, match=r"Cannot find the filter 'strict-match'.*no filter"):
         log("arith.eval", scorer="match", filter="strict-match")
-    with pytest.raises(UsageError, match=r"cannot find the score 'f1'.*got match"):
+    with pytest.raises(UsageError, match=r"Cannot find the score 'f1'.*got match"):
         log("arith.eval", scorer="match", score="f1")
 
 
@@ -247,7 +247,7 @@ def test_values_as_inspect_takes_them(tmp_path: Path) -> None:
 @pytest.mark.parametrize("value", ["A", "", "1_000", "nan", "c", float("inf"), "1e999", pytest.param(10**400, id="huge")])
 def test_a_value_without_a_meaning_is_refused(tmp_path: Path, value: Any) -> None:
     """Inspect takes such texts for 0, with a line in its own log."""
-    with pytest.raises(DataError, match="in sample '1', epoch 1, need a finite number"):
+    with pytest.raises(DataError, match=r"expected a finite number.*, got .*in sample '1', epoch 1"):
         read(packed(tmp_path / "v.eval", run_of([1, value])), Choices())
 
 
@@ -415,7 +415,9 @@ def test_a_directory_of_logs(tmp_path: Path) -> None:
     assert looks_like(str(folder), b"")
     assert read(str(folder), Choices()).columns["score"] == [1, 0]
     packed(folder / "b.eval", run_of([1, 1]))
-    with pytest.raises(AmbiguityError, match=r"which run of 't' .* got 2: a\.eval, b\.eval, need one\. Hint: give its path: .*b\.eval"):
+    with pytest.raises(
+        AmbiguityError, match=r"which run of 't' .* expected one.*, got 2: a\.eval, b\.eval\. Hint: give its path: .*b\.eval"
+    ):
         read(str(folder), Choices())
 
 
@@ -426,11 +428,11 @@ def test_a_file_that_was_cut_off(tmp_path: Path) -> None:
     path = tmp_path / "cut.eval"
     path.write_bytes((LOGS / "arith.eval").read_bytes()[:-100])
     assert looks_like(str(path), head(path))
-    with pytest.raises(SourceError, match=r"cannot open the Inspect log .* damaged or cut off .* need a whole file"):
+    with pytest.raises(SourceError, match=r"Cannot open the Inspect log .*expected a whole file.*, got .* damaged or cut off"):
         read(str(path), Choices())
     text = (LOGS / "troubled.json").read_bytes()
     (tmp_path / "cut.json").write_bytes(text[: len(text) // 2])
-    with pytest.raises(SourceError, match=r"'the file' that is damaged .* need whole JSON"):
+    with pytest.raises(SourceError, match=r"expected whole JSON.*, got .*'the file' that is damaged"):
         read(str(tmp_path / "cut.json"), Choices())
 
 
@@ -443,7 +445,7 @@ def test_a_member_with_other_bytes(tmp_path: Path, name: str) -> None:
     content[info.header_offset + 30 + len("summaries.json") + info.compress_size // 2] ^= 0x55
     path = tmp_path / name
     path.write_bytes(content)
-    with pytest.raises(SourceError, match=r"cannot unpack 'summaries\.json' of the Inspect log .* need a whole file"):
+    with pytest.raises(SourceError, match=r"Cannot unpack 'summaries\.json' of the Inspect log .*expected a whole file"):
         read(str(path), Choices(scorer="match"))
 
 
@@ -462,18 +464,18 @@ def patched(tmp_path: Path, offset: int, form: str, *values: int) -> str:
 @pytest.mark.parametrize(
     ("offset", "form", "values", "said"),
     [
-        (24, "<I", (0xFFFFFFF0,), r"got 4,294,967,280 bytes out of .* need at most 2,147,483,648 bytes"),
-        (24, "<I", (1 << 30,), r"got 1,073,741,824 bytes out of .* 1000 times"),
+        (24, "<I", (0xFFFFFFF0,), r"expected at most 2,147,483,648 bytes.*, got .*4,294,967,280 bytes out of"),
+        (24, "<I", (1 << 30,), r"1000 times.*got 1,073,741,824 bytes out of"),
         (24, "<I", (100,), r"got 101 bytes that are not the 100 of the directory"),
         (20, "<I", (200,), r"got .* bytes that are not the"),
         (20, "<I", (1 << 24,), r"the member goes on after the end of the file"),
-        (10, "<H", (12,), r"got the compression method 12, need a member stored, deflated or packed with zstd"),
+        (10, "<H", (12,), r"expected a member stored, deflated or packed with zstd.*, got the compression method 12"),
         (8, "<H", (1,), r"got an encrypted member"),
         (42, "<I", (3,), r"no member at byte 3"),
     ],
 )
 def test_a_directory_that_lies(tmp_path: Path, offset: int, form: str, values: tuple[int, ...], said: str) -> None:
-    with pytest.raises(SourceError, match=rf"cannot unpack 'summaries\.json' .*{said}"):
+    with pytest.raises(SourceError, match=rf"Cannot unpack 'summaries\.json' .*{said}"):
         read(patched(tmp_path, offset, form, *values), Choices(scorer="match"))
 
 
@@ -508,8 +510,8 @@ def deflate(data: bytes) -> bytes:
         ),
         ({"header.json": {"eval": {}}, "summaries.json": b"{}"}, "no list in 'summaries.json'"),
         ({"header.json": {"eval": {}}, "summaries.json": b"[1]"}, "something else as sample 1"),
-        ({"header.json": {"eval": {}}, "summaries.json": b'[{"id": 1}]'}, "need samples with an id and an epoch"),
-        ({"header.json": {"eval": {}}, "summaries.json": b'[{"id": 1, "epoch": 1}]'}, "cannot find a scorer"),
+        ({"header.json": {"eval": {}}, "summaries.json": b'[{"id": 1}]'}, "expected samples with an id and an epoch"),
+        ({"header.json": {"eval": {}}, "summaries.json": b'[{"id": 1, "epoch": 1}]'}, "Cannot find a scorer"),
     ],
 )
 def test_an_archive_of_nonsense(tmp_path: Path, members: dict[str, Any], said: str) -> None:

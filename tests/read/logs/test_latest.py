@@ -117,7 +117,7 @@ def test_nights_of_several_tasks_and_models_are_chosen_first(tmp_path: Path) -> 
 def test_two_logs_of_one_time_or_of_none_are_not_told_apart(tmp_path: Path) -> None:
     for name in ("a", "b"):
         shutil.copy(HERE / "inspect" / "arith.eval", tmp_path / f"{name}.eval")
-    with pytest.raises(AmbiguityError, match=r"the newest.*need a time in each of them.*Hint: give its path") as told:
+    with pytest.raises(AmbiguityError, match=r"the newest.*expected a time in each of them.*Hint: give its path") as told:
         measure(str(tmp_path), latest=True, scorer="match")
     assert "latest=True" not in str(told.value)
     with pytest.raises(AmbiguityError, match=r"Hint: give its path"):
@@ -126,7 +126,7 @@ def test_two_logs_of_one_time_or_of_none_are_not_told_apart(tmp_path: Path) -> N
 
 def test_latest_of_a_table_is_refused(tmp_path: Path) -> None:
     (tmp_path / "a.csv").write_text("id,score\n1,0\n2,1\n", encoding="utf-8")
-    with pytest.raises(SteelyardError, match="cannot use latest="):
+    with pytest.raises(SteelyardError, match="Cannot use latest="):
         measure(str(tmp_path), latest=True)
     assert measure(str(tmp_path), latest=False).n == 2
 

@@ -93,7 +93,7 @@ def test_documents_without_numbers_are_known_by_their_place(tmp_path: Path) -> N
 def test_a_metric_that_is_no_number_per_document_is_refused(tmp_path: Path) -> None:
     path = changed(tmp_path, "SELECT doc, {'em': metric.em, 'rouge': ['gold', 'answer']} AS metric, model_response FROM t")
     assert log(path).chosen == {"score": "em"}
-    with pytest.raises(UsageError, match=r"'rouge'.*item by item.*need one of em"):
+    with pytest.raises(UsageError, match=r"'rouge'.*item by item.*expected one of em"):
         log(path, score="rouge")
     with pytest.raises(UsageError, match="item by item"):
         log(changed(tmp_path, "SELECT doc, {'rouge': ['gold']} AS metric, model_response FROM t"))
@@ -144,14 +144,16 @@ def test_rows_that_are_not_whole_are_refused(tmp_path: Path) -> None:
 def test_an_output_directory_is_refused_and_lists_its_models(tmp_path: Path) -> None:
     top = Path(__file__).parent / "lighteval"
     for path in (top, top / "details", top / "details" / "steel"):
-        with pytest.raises(AmbiguityError, match=r"which model of .* got 2: steel/model-a, steel/model-b, need one. Hint: log_model="):
+        with pytest.raises(
+            AmbiguityError, match=r"which model of .* expected one.*, got 2: steel/model-a, steel/model-b. Hint: log_model="
+        ):
             sy.measure(str(path), score="em")
         found = sy.measure(str(path), score="em", model_name="steel/model-b")
         assert (found.name, found.n) == ("steel/model-b", 16)
         assert found.roles["model"] == "steel/model-b"
     single = sy.measure(str(top / "details" / "steel" / "model-b"), score="em")
     assert single.estimate == found.estimate
-    with pytest.raises(UsageError, match="cannot find the model 'steel/c'"):
+    with pytest.raises(UsageError, match="Cannot find the model 'steel/c'"):
         sy.measure(str(top), score="em", model_name="steel/c")
 
 

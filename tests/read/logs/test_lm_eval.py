@@ -239,7 +239,7 @@ def test_these_options_are_refused_where_there_is_no_log(words: list[str], tmp_p
     code, out, err = command(capsys, "measure", table, *words)
     assert (code, out) == (3, "")
     flag = {"--task": "--log-task", "--model": "--log-model"}.get(words[0], words[0])
-    assert f"cannot use {flag}" in err
+    assert f"Cannot use {flag}" in err
     code, out, err = command(capsys, "compare", "--counts", "1/2", "--counts", "2/2", *words)
     assert (code, out) == (3, "")
     assert flag in err
@@ -437,7 +437,7 @@ def test_results_with_numbers_beyond_all_measure_are_told_or_refused(tmp_path: P
     assert any("number of 'exact_match' is inf" in said for said in read(str(folder), STRICT).warnings)
     told["n-samples"]["arith_gen"]["effective"] = 10**18
     path.write_text(json.dumps(told), encoding="utf-8")
-    with pytest.raises(SourceError, match="results that promise 1000000000000000000 documents, need at most 10,000,000"):
+    with pytest.raises(SourceError, match=r"expected at most 10,000,000.*, got .*results that promise 1000000000000000000 documents"):
         read(str(folder), STRICT)
 
 
@@ -504,7 +504,7 @@ def test_results_that_are_cut_off_are_not_passed_over(tmp_path: Path) -> None:
 @pytest.mark.parametrize("value", [["the reference", "the answer"], {"a": 1}, "high", [1, [0.5, 0.5]], [1, 2, 3], math.inf])
 def test_a_metric_of_another_shape_is_refused(value: Any, tmp_path: Path) -> None:
     folder = copy(A, tmp_path / "a", lambda row: {**row, "metrics": ["exact_match", "bleu"], "bleu": value})
-    with pytest.raises(DataError, match="cannot use the metric 'bleu'"):
+    with pytest.raises(DataError, match="Cannot use the metric 'bleu'"):
         read(str(folder), Choices(filter="strict-match", score="bleu"))
 
 

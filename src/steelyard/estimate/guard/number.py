@@ -212,10 +212,10 @@ def _sigma(new: CandidateScore, reference: float, n_new: int, n_ref: int, rule: 
     elif new.sd is not None and new.sd > 0:
         return new.sd * effect
     raise UsageError(
-        "cannot judge the difference",
+        "No sigma is declared, and the scores do not show how much they vary.",
         got="no sigma, and scores that do not show one",
         need="sigma in the entry or the task, or sigma=",
-        hint="50 is the worst case for right or wrong in percent",
+        hint="declare sigma in the entry or the task, or give sigma=; 50 is the worst case for right or wrong in percent",
     )
 
 

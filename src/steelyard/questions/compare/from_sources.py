@@ -331,7 +331,7 @@ def _slices(
             try:
                 found = finish(pair_evidence(part, metric, again), metric, again, names)
             except DataError as reason:
-                asked.warn(f"{column} = {value}: {reason.what}: {reason.got}")
+                asked.warn(f"{column} = {value}: {reason.sentence}")
                 found = None
             parts.append(ComparedSlice(by=column, value=value, comparison=found))
         out += corrected(parts, asked)

@@ -38,7 +38,7 @@ def opened(history: str | History | None, config: str | os.PathLike[str] | None 
         return history
     place = history_place(history, find_config(Path.cwd(), None if config is None else Path(config)))
     if place is None:
-        raise UsageError("no history configured", need="the address of a history database", hint=HINT)
+        raise UsageError("No history configured.", need="the address of a history database", hint=HINT)
     return open_history(place[0], base=place[1], create=False)
 
 

@@ -145,9 +145,9 @@ def _settle(asked: DesignQuestion) -> DesignQuestion:
             hint=f"write {theta / 100:g} for {theta:g} points" if theta < 100 else "0.02 is a drop of two points",
         )
     if p is not None and theta >= p:
-        raise UsageError(f"theta ({theta:g}) must be smaller than the expected accuracy ({p:g})")
+        raise UsageError(f"theta={theta:g} must be smaller than the expected accuracy ({p:g}).")
     if psi is not None and psi + theta > 1:
-        raise UsageError(f"discordance ({psi:g}) and theta ({theta:g}) must not add up to more than 1")
+        raise UsageError(f"discordance={psi:g} and theta={theta:g} must not add up to more than 1.")
     if p is not None and psi is not None and psi / 2 > min(1 - p, p - theta):
         most = 2 * min(1 - p, p - theta)
         raise UsageError(

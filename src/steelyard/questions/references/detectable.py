@@ -65,7 +65,7 @@ def gate_of(entry: Entry, task: TaskDefaults) -> tuple[GuardRule | None, Detecta
     try:
         found = guard_number(CandidateScore(value=entry.value, n=rule.num_samples), entry, rule)
     except SteelyardError as fault:
-        return rule, Detectable(design=design, n=rule.num_samples, note=f"{fault.what}: {fault.got}")
+        return rule, Detectable(design=design, n=rule.num_samples, note=fault.sentence)
     return rule, Detectable(
         design=design,
         bare_score_threshold=found.threshold,

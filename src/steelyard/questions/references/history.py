@@ -47,9 +47,9 @@ def reference_history(
         known = sorted({change.model for change in told if change.model} | {entry.model for entry in entries})
         near = nearest_few(model, known)
         recorded = f"{len(known)} {plural('model', len(known))} recorded"
-        meant = f"; did you mean {' or '.join(map(repr, near))}?" if near and model not in known else ""
+        meant = f" Did you mean {' or '.join(map(repr, near))}?" if near and model not in known else ""
         raise NoReferenceError(
-            f"no history of {model!r}{' with this spec' if spec else ''} on {task!r} ({recorded}{meant})",
+            f"No history of {model!r}{' with this spec' if spec else ''} on {task!r} ({recorded}).{meant}",
             got=recorded,
             need=f"a recorded model; the nearest are {', '.join(map(repr, near))}" if near else "a recorded model",
             hint=f"steelyard references history {task}",

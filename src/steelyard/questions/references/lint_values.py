@@ -68,7 +68,7 @@ def check_values(desk: LintedFile) -> None:
         _age(desk, entry)
     _provenance(desk)
     for note, entries in ungated.items():
-        desk.say("note", "no-threshold", f"{_some(entries)}: no threshold for a bare score ({note})")
+        desk.say("note", "no-threshold", f"{_some(entries)}: no threshold for a bare score: {note[:1].lower()}{note[1:].rstrip('.')}")
     _suite(desk)
     bare = [entry for entry in desk.file.entries if entry.scale is None and desk.place.defaults.scale is None]
     if bare:

@@ -165,7 +165,7 @@ def show_reference(
             raise
         asked = dict(spec or {})
         return ReferenceDetail(
-            task=task, model=model, spec=asked, file=place.shown, held=held, conclusion=f"{fault}.", signature=signature.write(facts)
+            task=task, model=model, spec=asked, file=place.shown, held=held, conclusion=str(fault), signature=signature.write(facts)
         )
     entry = match.entry
     rule, gate = gate_of(entry, place.defaults)
@@ -213,7 +213,7 @@ def _in_line(place: ReferenceLocation, file: TaskFile, model: str, line: int) ->
         lines = [str(each.line) for each in file.entries if each.model == model]
         began = f"its entries begin on lines {', '.join(lines[:20])}" if lines else "the model has no entries"
         raise NoReferenceError(
-            f"no entry of {model!r} begins on line {line} of {place.shown!r} ({began})",
+            f"No entry of {model!r} begins on line {line} of {place.shown!r} ({began}).",
             got=began,
             need="the line where an entry begins",
             hint=f"steelyard references list {place.task}",
