@@ -119,7 +119,7 @@ def read_result(path: Path_) -> Any:
     try:
         return result_of(plain)
     except DataError as fault:
-        raise DataError(f"{target}: {fault}") from fault
+        raise DataError(f"cannot read {str(target)!r}", got=fault.got, need=fault.need, hint=fault.hint) from fault
 
 
 def _no_number(name: str) -> Any:
