@@ -247,7 +247,7 @@ def test_spoilt_cards_are_updated_or_left_alone(tmp_path: Path) -> None:
 def test_lines_are_numbered_as_an_editor_does(tmp_path: Path) -> None:
     path = tmp_path / "README.md"
     path.write_text(f"---\nlicense: mit\n---\n# x\n{BEGIN}\n")
-    with pytest.raises(SourceError, match=r"in line 5\\."):
+    with pytest.raises(SourceError, match=r"in line 5\."):
         card.update_card(path, told(measured()))
     path.write_text("---\nlicense: mit\n---\n# x\n```\n")
     with pytest.raises(SourceError, match="from line 5,"):
