@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from functools import cache
 
 import numpy as np
 import numpy.typing as npt
@@ -69,9 +70,16 @@ def _bisected(upwards: object, low: FloatArray, high: FloatArray) -> FloatArray:
     return (low + high) / 2
 
 
+@cache
+def _nodes() -> tuple[FloatArray, FloatArray]:
+    """The nodes and weights, found once: they took two thirds of the time of an answer."""
+    node, weight = np.polynomial.legendre.leggauss(NODES)
+    return node, weight
+
+
 def _integral(density: object, psi: FloatArray, top: FloatArray, low: FloatArray, high: FloatArray) -> FloatArray:
     """The integral of exp(density - top) from low to high, for every share at once."""
-    node, weight = np.polynomial.legendre.leggauss(NODES)
+    node, weight = _nodes()
     half = (high - low) / 2
     at = (low + half)[:, None] + half[:, None] * node
     out: FloatArray = half * (np.exp(density(at, psi[:, None]) - top[:, None]) @ weight)  # type: ignore[operator]

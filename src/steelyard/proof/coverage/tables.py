@@ -101,7 +101,7 @@ def claims() -> Iterator[Claim]:
         metric, laws = parse(name), OF_ONE if name == "fbeta:2" else WHOLE
         study = Study(family=family, draw=draw, truth=partial(truth, name), interval=partial(interval, metric), slow=SLOW)
         default = default_of(study, laws[0], SAID[family])
-        yield from simulated(study, SAID[family], default, quick=runs_of(laws[:2], 200), full=runs_of(laws, 1500))
+        yield from simulated(study, SAID[family], default, quick=runs_of(laws[:2], 120), full=runs_of(laws, 1500))
 
 
 def draw(setting: Setting, rng: np.random.Generator) -> Counts:

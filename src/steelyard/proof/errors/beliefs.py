@@ -31,7 +31,7 @@ def claims() -> Iterator[Claim]:
     """The truth of every comparison is drawn from a normal law around 0, and the prior knows its deviation or does not."""
     for sure, said in SURE.items():
         family = f"answers with P(candidate better) or P(worse) of {sure:g} or more, small differences"
-        quick, full = ({"sure": sure, **SMALL[0], "runs": 4000},), tuple({"sure": sure, **law, "runs": 40_000} for law in SMALL)
+        quick, full = ({"sure": sure, **SMALL[0], "runs": 1500},), tuple({"sure": sure, **law, "runs": 40_000} for law in SMALL)
         default = DEFAULT if DEFAULT in said else ""
         yield from declared("coverage", family, said, default, favoured, quick=quick, full=full, page=TWO_PAGE, nominal=sure)
 

@@ -71,7 +71,7 @@ def _labels() -> Trial:
         more=({"n": 20}, {"n": 100}, {"n": 500}, {"n": 100, "drop": 0.08}, {"n": 500, "drop": 0.03}),
         default=asked.choose("test", None, names, "a label metric"),
         page=PAGE,
-        runs=(120, 1000),
+        runs=(80, 1000),
     )
 
 
@@ -101,7 +101,7 @@ def _ratio() -> Trial:
         more=({"n": 20, "group": 1}, {"n": 50, "group": 5}, {"n": 200, "group": 5, "drop": 0.15}),
         default="randomization",
         page=PAGE,
-        runs=(300, 2000),
+        runs=(200, 2000),
     )
 
 
@@ -130,5 +130,5 @@ def _auc() -> Trial:
         more=({"n": 25}, {"n": 100}, {"n": 500}, {"n": 500, "drop": 0.3}),
         default="delong-wilson",
         page=PAGE,
-        runs=(1000, 10_000),
+        runs=(600, 10_000),
     )

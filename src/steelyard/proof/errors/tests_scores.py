@@ -81,7 +81,7 @@ def _scores() -> Trial:
         | alike(("wilcoxon",), "power", "finds half as much or more: less on few items of which most are level", low=0.35),
         settings=({"n": 10, "law": "uniform"}, {"n": 20, "law": "normal"}, {"n": 20, "law": "normal", "drop": 2.8}),
         more=tuple({"n": n, "law": law, "drop": drop} for n in (10, 20, 40) for law in laws for drop in (0.0, 2.8)),
-        runs=(400, 1000),
+        runs=(250, 1000),
     )
 
 
@@ -110,7 +110,7 @@ def _skewed() -> Trial:
         said={(name, "size"): said[name] for name in names},
         settings=({"n": 20},),
         more=tuple({"n": n} for n in (10, 50)),
-        runs=(400, 1000),
+        runs=(250, 1000),
     )
 
 
@@ -136,7 +136,7 @@ def _groups() -> Trial:
         | {(name, "power"): ("finds 2.8 standard errors about four times in five", Band(low=0.6)) for name in names},
         settings=({"groups": 10}, {"groups": 20, "drop": 2.8}),
         more=tuple({"groups": groups, "drop": drop} for groups in (20, 40) for drop in (0.0, 2.8)),
-        runs=(300, 1000),
+        runs=(200, 1000),
     )
 
 
@@ -173,7 +173,7 @@ def _repeats() -> Trial:
         | {("bounded-t", "power"): ("finds 2.8 standard errors of the runs in two to three of five cases: the price", Band(low=0.35))},
         settings=(base, {**base, "drop": 2.8}),
         more=tuple({**base, "n": n, "drop": drop} for n in (40, 80) for drop in (0.0, 2.8)),
-        runs=(300, 1000),
+        runs=(200, 1000),
     )
 
 
@@ -199,5 +199,5 @@ def _unequal() -> Trial:
         | {("bounded-t", "power"): ("finds 2.8 standard errors of the runs in two to three of five cases: the price", Band(low=0.35))},
         settings=(base, {**base, "drop": 2.8}),
         more=tuple({**base, "n": n, "drop": drop} for n in (40, 80) for drop in (0.0, 2.8)),
-        runs=(300, 1000),
+        runs=(200, 1000),
     )
