@@ -192,8 +192,6 @@ PLUMBING = {
     "sums.grouped_pair",
     "sums.student",
     "normal.lower_tail",
-    "normal.check_level",
-    "normal.check_scale",
     "normal.tail",
     "normal.clip",
     "ranking.midranks",

@@ -3,7 +3,12 @@
 from __future__ import annotations
 
 import inspect
+import math
+from collections.abc import Callable
+from functools import partial
 from importlib import import_module
+from pathlib import Path
+from typing import Any
 
 import click
 import pytest
@@ -11,17 +16,18 @@ from click.testing import CliRunner
 
 import steelyard as sy
 from cases import every
+from steelyard import options
 from steelyard.cli.command import READERS, Given, in_flags, verb_command
+from steelyard.cli.main import steelyard
 from steelyard.declared.run import OF_MODELS
-from steelyard.options import SOURCE_KEYWORDS, Option, complete_docstring, documented, keyword_defaults, refuse_unknown
+from steelyard.options import CHECKS, SOURCE_KEYWORDS, Option, complete_docstring, documented, keyword_defaults, refuse_unknown
+from steelyard.pytest_session import Accuracy
 
 VERBS = {
     **{name: name for name in ("measure", "compare", "rank", "check", "record", "run", "certify", "report")},
     **{name: name for name in ("plan_detect", "plan_estimate", "plan_designs", "plan_train")},
     "learners": "compare_learners",
 }
-# What a command cannot be given: functions that are called, arrays, and what it knows by itself (a format that needs a verdict).
-PYTHON_ALONE = {"progress", "groups", "names", "verdict", "higher_is_better"}
 
 
 def test_an_option_that_is_added_is_a_flag_a_keyword_and_a_line_of_the_docstring() -> None:
@@ -53,7 +59,7 @@ def test_the_command_and_python_know_the_same_options(declared: str, verb: str) 
     through = {*SOURCE_KEYWORDS, *OF_MODELS, "positive"} if any(each.kind is each.VAR_KEYWORD for each in parameters.values()) else set()
     assert sorted(names - {*parameters} - through) == [], "options without a parameter"
     keywords = {name for name, each in parameters.items() if each.kind is each.KEYWORD_ONLY}
-    assert sorted(keywords - names - PYTHON_ALONE) == [], "parameters without an option"
+    assert sorted(keywords - names) == [], "parameters without an option"
 
 
 @every(("declared", "verb"), VERBS.items())
@@ -90,3 +96,69 @@ def test_an_error_that_names_parameters_is_told_in_flags(said: str, typed: str) 
         click.Option(["--no-items"], is_flag=True),
     ]
     assert in_flags(said, click.Command("ask", params=[*params])) == typed
+
+
+# ---- numbers: one check for each name ----------------------------------------------------------------------------------
+
+LABELLED = {"truth": ["a", "b"] * 10, "prediction": ["a", "b", "b", "a"] * 5}
+# Each verb with all that it needs besides the number under test.
+ASKED: dict[str, Callable[..., Any]] = {
+    "measure": partial(sy.measure, LABELLED),
+    "compare": partial(sy.compare, LABELLED, LABELLED),
+    "rank": partial(sy.rank, LABELLED, LABELLED, LABELLED, names=["a", "b", "c"]),
+    "check": partial(sy.check, value=0.8, num_samples=100, task="t", model="m"),
+    "record": partial(sy.record, [{"id": 1, "score": 1}, {"id": 2, "score": 0}], task="new", model="m"),
+    "run": partial(sy.run, {"task": {"name": "t", "data": [{"id": 1, "truth": "a"}], "input": "?", "scorer": "exact"}}, str, repr),
+    "plan_detect": partial(sy.plan_detect, sigma=0.5),
+    "plan_estimate": partial(sy.plan_estimate, expected=0.9, width=0.1),
+    "plan_designs": partial(sy.plan_designs, discordance=0.05),
+    "plan_train": partial(sy.plan_train, {"size": [20, 40, 80, 160, 320], "score": [0.5, 0.6, 0.7, 0.75, 0.8]}, target=0.85),
+    "compare_learners": partial(sy.compare_learners, None, None, [[0.0]] * 20, ["a", "b"] * 10),
+    "drift": partial(sy.drift, "sqlite:///none.db", task="t", model="m"),
+}
+BESIDES = {"plan_detect": {"theta": 0.02}, "plan_designs": {"theta": 0.02}}
+TAKEN = [(verb, name) for verb in ASKED for name in CHECKS if name in inspect.signature(getattr(sy, verb)).parameters]
+WRONG: dict[str, dict[Any, str]] = {
+    "alpha": {0: "above 0", 0.7: "at most 0.5", 5: "write 0.05", 95: "write 0.05", 1e-300: "at least"},
+    "beta": {1: "below 1", 0.8: "power 0.8 is beta 0.2", 80: "write 0.2", -0.1: "above 0"},
+    "theta": {0: "above 0", -0.02: "above 0", 1e300: "at most"},
+    "margin": {-0.01: "at least 0", 1e300: "at most"},
+    "confidence_level": {0: "above 0", 1: "below 1", 95: "write 0.95", 1 - 1e-12: "at most"},
+    "prior_scale": {0: "above 0", 1e-12: "at least"},
+    "k": {0: "above 0"},
+    "h": {-1: "above 0"},
+}
+ANY = (True, "wide", math.nan, math.inf)  # no number that a parameter can be
+
+
+@pytest.fixture
+def guarded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A desk with one reference."""
+    monkeypatch.chdir(tmp_path)
+    Path("references").mkdir()
+    Path("references/t.yaml").write_text("m:\n  - accuracy: 0.8\n    num_samples: 100\n    scale: fraction\n", encoding="utf-8")
+
+
+@pytest.mark.usefixtures("guarded")
+@every(("verb", "name"), TAKEN)
+def test_a_verb_refuses_what_its_number_cannot_be(verb: str, name: str) -> None:
+    """Each door is knocked at once with every wrong value: what is said follows from the name alone."""
+    for value, words in {**WRONG[name], **dict.fromkeys(ANY, f"Cannot use {name}")}.items():
+        with pytest.raises(sy.UsageError) as caught:
+            ASKED[verb](**{**BESIDES.get(verb, {}), name: value})
+        assert f"Cannot use {name}" in str(caught.value), (value, str(caught.value))
+        assert words in str(caught.value), (value, str(caught.value))
+
+
+@pytest.mark.usefixtures("guarded")
+def test_the_command_and_the_plugin_pass_through_the_same_check(monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest) -> None:
+    def refuse(name: str, value: object) -> float:
+        raise sy.UsageError(f"cannot use {name}", got=repr(value), need="to be asked here")
+
+    monkeypatch.setitem(options.CHECKS, "theta", refuse)  # type: ignore[arg-type]
+    typed = CliRunner().invoke(steelyard, ["check", "--value", ".8", "--task", "t", "--model", "m", "--theta", ".02"])
+    assert str(typed.exception) == "Cannot use --theta: expected to be asked here, got 0.02."
+    accuracy = Accuracy(request.node)
+    monkeypatch.setattr(accuracy, "tell", lambda finding: None)  # this test has no finding of its own to report
+    with pytest.raises(sy.UsageError, match="to be asked here"):
+        accuracy.judge(task="t", model="m", value=0.8, theta=0.02, directory="references")

@@ -33,7 +33,7 @@ class Option:
     "module:NAME" of the catalogue whose names may be given; it is read when somebody asks which they are, so that what is added
     there is in the help, and nothing is loaded for it. python: its sentence in Python, where that is another. flag: how it is
     typed, where that is not its name with dashes. command: it is about the command alone (what is printed and where it goes,
-    counts instead of a source), so that Python has no such parameter.
+    counts instead of a source), so that Python has no such parameter. python_alone: why only Python has it.
     """
 
     name: str
@@ -49,6 +49,7 @@ class Option:
     repeat: bool = False
     required: bool = False
     command: bool = False
+    python_alone: str = ""
     kind: str = ""
     least: int | None = None
     short: str = ""
@@ -450,17 +451,57 @@ def probability(name: str, value: Any) -> float:
         percent = 2 <= float(value) < 100
     except (TypeError, ValueError):
         percent = False
-    return number(name, value, above=0, below=1, hint=f"write {float(value) / 100:g}" if percent else "")
+    usual = LIMITS[name].hint if name in LIMITS else ""
+    return number(name, value, above=0, below=1, hint=f"write {float(value) / 100:g}" if percent else usual)
 
 
-def error_rate(name: str, value: Any, warnings: list[str]) -> float:
-    """alpha or beta: a probability of at most one half. At one half exactly the test is a coin, which is said."""
+def checked(name: str, value: Any) -> float:
+    """The number that a parameter of this name is given, or an error that says what it may be. Every verb asks here.
+
+    >>> checked("theta", "0.02"), checked("alpha", 0.05), checked("margin", 0)
+    (0.02, 0.05, 0.0)
+    """
+    return CHECKS[name](name, value)
+
+
+def checked_if_given(name: str, value: Any) -> float | None:
+    """The same of a parameter that may be left out."""
+    return None if value is None else checked(name, value)
+
+
+def _positive(name: str, value: Any) -> float:
+    return number(name, value, above=0, hint=LIMITS[name].hint)
+
+
+def _not_negative(name: str, value: Any) -> float:
+    return number(name, value, least=0, hint=LIMITS[name].hint)
+
+
+def _error_rate(name: str, value: Any) -> float:
+    """A probability of at most one half."""
     rate = number(name, value, above=0, below=1, hint=_rate_hint(name, value))
     if rate > 0.5:
         raise UsageError(f"cannot use {name}", got=f"{rate:g}", need="at most 0.5", hint=_too_high(name, rate))
-    if rate == 0.5:
-        warnings.append(f"{name} is 0.5: half of all {'healthy runs are called worse' if name == 'alpha' else 'real drops are missed'}")
     return rate
+
+
+# What is done with the number of each name, whichever verb it is given to.
+CHECKS: Mapping[str, Callable[[str, Any], float]] = {
+    "alpha": _error_rate,
+    "beta": _error_rate,
+    "theta": _positive,
+    "margin": _not_negative,
+    "confidence_level": probability,
+    "prior_scale": _positive,
+    "k": _positive,
+    "h": _positive,
+}
+
+
+def coin_flips(**rates: float) -> list[str]:
+    """What is to be said of error rates of one half exactly: the test is a coin."""
+    what = {"alpha": "healthy runs are called worse", "beta": "real drops are missed"}
+    return [f"{name} is 0.5: half of all {what[name]}" for name, rate in rates.items() if rate == 0.5]
 
 
 def _rate_hint(name: str, value: Any) -> str:

@@ -109,7 +109,6 @@ def test_refusals(compare: Command, files: dict[str, Path]) -> None:
     refused(compare("--counts", "5/10"), "two")
     refused(compare(a, b, "--test", "nope"), "mcnemar-midp")
     refused(compare(a, b, "--interval", "t"), "tango")
-    refused(compare(a, b, "--margin", "nan"), "margin")
     refused(compare(a, b, "--cd-out", a.parent / "x.svg"), "critical-difference")
     assert compare(a, b, "--design", "nope").code == 3
 

@@ -90,7 +90,7 @@ def test_the_command_takes_it_and_refuses_what_makes_no_sense(capsys: pytest.Cap
         main([*flips, ".005", "--format", "json"])
     assert not done.value.code
     assert json.loads(capsys.readouterr().out)["probability_candidate_better"] == pytest.approx(0.731, abs=1e-3)
-    for words, why in ((["0"], "a positive number"), (["1e-12"], "at least"), ([".1", "--interval", "bayes"], "two priors")):
+    for words, why in ((["0"], "a number above 0"), (["1e-12"], "at least"), ([".1", "--interval", "bayes"], "two priors")):
         with pytest.raises(SystemExit) as refused:
             main([*flips, *words])
         assert refused.value.code == 3

@@ -21,11 +21,11 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 from click.core import ParameterSource
-from click.types import FloatParamType, IntParamType, StringParamType
+from click.types import StringParamType
 
 from steelyard.atomic import write_text
 from steelyard.errors import SteelyardError, UsageError
-from steelyard.options import Option, nearest, typed_text, within
+from steelyard.options import Option, nearest, typed_text
 from steelyard.outputs import refuse_overwriting
 from steelyard.redaction import redact
 
@@ -79,9 +79,6 @@ class Command(click.Command):
                 )
 
     def invoke(self, ctx: click.Context) -> Any:
-        for param in self.params:
-            if isinstance(param.type, (IntParamType, FloatParamType)):
-                within(param.name or "", ctx.params.get(param.name or ""), param.opts[0])
         self._refuse_overwriting(ctx)
         try:
             return super().invoke(ctx)
@@ -105,6 +102,8 @@ _PARAMETER = re.compile(
     r"""(?<![\w'"=.{\[-])([a-z][a-z_]*)=('(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*"|\([^()]*\)|\[[^\[\]]*\]|\{[^{}]*\}|(?!\.(?:\s|$))[\w./-](?:[^\s,;)]*[^\s,;).:])?)?"""
 )
 
+_REFUSED = re.compile(r"^(cannot use )([a-z_]+)(?=: )", re.IGNORECASE)  # the parameter that could not be what it was
+
 
 def in_flags(sentence: str, command: click.Command) -> str:
     """A sentence that names parameters of Python, as one who types the command would say it.
@@ -116,10 +115,17 @@ def in_flags(sentence: str, command: click.Command) -> str:
     known = {param.name: param for param in command.params if isinstance(param, click.Option)}
 
     def flag(found: re.Match[str]) -> str:
-        param = known.get(NEGATED.get(found[1], found[1]) if found[2] == "False" else found[1])
-        return found[0] if param is None else _as_typed(param, found[2] or "")
+        negated = found[2] == "False"
+        param = known.get(NEGATED.get(found[1], "") if negated else found[1]) or known.get(found[1])
+        if param is None or (negated and param.name == found[1] and not param.secondary_opts):
+            return found[0]
+        return param.secondary_opts[0] if negated and param.secondary_opts else _as_typed(param, found[2] or "")
 
-    return _PARAMETER.sub(flag, sentence)
+    def refused(found: re.Match[str]) -> str:
+        param = known.get(found[2])
+        return found[0] if param is None else f"{found[1]}{_as_typed(param, '')}"
+
+    return _PARAMETER.sub(flag, _REFUSED.sub(refused, sentence))
 
 
 def warned_in_flags(result: Any, command: click.Command) -> Any:
@@ -312,7 +318,8 @@ def verb_command(
             words = [typed.pop(param.name or "") for param in context.command.params if isinstance(param, click.Argument)]
             function(*words, Given(typed, declared, context))
 
-        for add in (*reversed(_common(formats, output) if formats else []), *map(_flag, reversed(declared))):
+        flags = [_flag(option) for option in declared if not option.python_alone]
+        for add in reversed([*flags, *(_common(formats, output) if formats else [])]):
             called = add(called)
         make = command if group is None else group.command
         found: click.Command = make(name, short_help=short_help)(called)
@@ -336,7 +343,7 @@ class Given:
         return {
             option.parameter: _as_python(option, self.typed[option.name])
             for option in self.declared
-            if not option.command
+            if not (option.command or option.python_alone)
             and (not names or option.name in names)
             and self.context.get_parameter_source(option.name) not in (None, ParameterSource.DEFAULT)
         }

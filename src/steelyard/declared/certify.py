@@ -26,4 +26,5 @@ OPTIONS = (
     ),
     Option(name="csv_", command=True, flag="--csv", kind="output", help="Also write one line per setting to this file."),
     Option(name="times", command=True, switch=True, help="Print to stderr how many seconds each claim took, slowest first."),
+    Option(name="progress", python_alone="the command prints it", help="Called with settings done, in all, and seconds."),
 )

@@ -20,6 +20,12 @@ OPTIONS = (
     Option(name="metric", metavar="NAME", help="Metric to compare.  [default: the reference's]"),
     Option(name="positive", metavar="LABEL", help="Positive class of f1, precision and recall."),
     Option(name="scale", choices=("percent", "fraction", "raw"), help="Scale of value, theta, margin and sigma."),
+    Option(
+        name="higher_is_better",
+        flag="--higher-is-better/--lower-is-better",
+        switch=True,
+        help="Direction of the metric.  [default: the reference's or the metric's]",
+    ),
     Option(name="alpha", type=float, help="False-alarm rate: share of healthy runs called worse.  [default: 0.05]"),
     Option(name="beta", type=float, help="Miss rate (type II) assumed for the minimum detectable effect.  [default: 0.2]"),
     Option(name="sigma", type=float, help="Standard deviation of one item's score, if the reference is a single number."),

@@ -66,4 +66,13 @@ OPTIONS = (
     PRIOR_SCALE,
     Option(name="seed", kind="seed", metavar="INT", default="0", help="Random seed of the splits; 'none' picks one and prints it."),
     Option(name="workers", type=int, help="Splits to fit in parallel (needs joblib); -1: one per core.  [default: 1]"),
+    Option(
+        name="groups",
+        python_alone="the command has --group, a column",
+        help="Groups of items that belong together, one value per item; a group is never split between training and test.",
+    ),
+    Option(
+        name="names", python_alone="the command says where they are", help="Names of the two learners.  [default: baseline and candidate]"
+    ),
+    Option(name="progress", python_alone="the command prints it", help="Called with the number of splits done and in total."),
 )

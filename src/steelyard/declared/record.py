@@ -23,6 +23,12 @@ OPTIONS = (
     Option(name="metric", metavar="NAME", help="Metric to record.  [default: accuracy for right or wrong, mean for scores]"),
     Option(name="positive", metavar="LABEL", help="Positive class of f1, precision and recall."),
     Option(name="scale", choices=("percent", "fraction", "raw"), help="Scale of the value.  [default: fraction for scores in 0..1]"),
+    Option(
+        name="higher_is_better",
+        flag="--higher-is-better/--lower-is-better",
+        switch=True,
+        help="Direction of the metric.  [default: the metric's]",
+    ),
     Option(name="theta", type=float, help="Smallest drop that matters, to store with the reference."),
     Option(name="margin", type=float, help="Drop to tolerate, to store with the reference."),
     Option(name="alpha", type=float, help="False-alarm rate to store with the reference."),

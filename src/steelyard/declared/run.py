@@ -110,6 +110,8 @@ OPTIONS = (
     ),
     Option(name="config", kind="file", help="Path of steelyard.toml.  [default: the nearest one, going up from here]"),
     HISTORY,
+    Option(name="progress", python_alone="the command prints it", help="Called as the work goes on.  [default: silence]"),
+    Option(name="verdict", python_alone="the command knows which formats need one", help="Refuse a run that would not be judged."),
 )
 
 

@@ -9,7 +9,7 @@ from steelyard.estimate.measure_options import MeasureOptions, one_of
 from steelyard.infer.multiplicity import CORRECTIONS
 from steelyard.infer.paired.mcnemar import check_alternative
 from steelyard.infer.planning.power import minimum_detectable
-from steelyard.options import within
+from steelyard.options import LIMITS, checked_if_given
 from steelyard.results.measurement import Interval
 from steelyard.tally.pairs import TWO_SYSTEMS, Sides
 
@@ -134,11 +134,8 @@ def settle_comparison(
     one_of("unmatched", unmatched, ("error", "drop"), optional=False)
     one_of("correction", correction, CORRECTIONS, optional=False)
     check_alternative(alternative)
-    if margin is not None and not 0 < margin < float("inf"):
-        raise UsageError(
-            "cannot use the margin", got=repr(margin), need="a positive number", hint="the difference you tolerate, such as 0.01"
-        )
-    within("margin", margin)
+    if checked_if_given("margin", margin) == 0:
+        raise UsageError("cannot use margin", got="0", need="a number above 0", hint=LIMITS["margin"].hint)
     return CompareOptions(
         own=own,
         interval=interval,

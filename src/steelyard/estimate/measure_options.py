@@ -9,8 +9,8 @@ from typing import Any, SupportsIndex
 
 from steelyard.errors import UsageError
 from steelyard.infer.intervals.proportion import METHODS
-from steelyard.infer.normal import check_level, check_scale, tail
-from steelyard.options import within
+from steelyard.infer.normal import tail
+from steelyard.options import checked, within
 
 OTHER_INTERVALS = (
     "bayes",
@@ -81,7 +81,7 @@ def settle(
     missing: str = "error",
 ) -> MeasureOptions:
     """The settings of a question, or an error that says which option cannot be what it is."""
-    check_level(confidence_level)
+    confidence_level = checked("confidence_level", confidence_level)
     tail(confidence_level, side)
     one_of("interval", interval, intervals())
     one_of("absent", absent, ("skip", "zero"))
@@ -97,15 +97,14 @@ def settle(
         )
     within("draws", draws.__index__())
     within("prior", prior)
-    within("confidence_level", confidence_level)
     return MeasureOptions(
         interval=interval,
-        confidence_level=float(confidence_level),
+        confidence_level=confidence_level,
         side=side,
         draws=draws.__index__(),
         seed=_seed(seed),
         prior=float(prior),
-        prior_scale=None if prior_scale is None else check_scale(prior_scale),
+        prior_scale=None if prior_scale is None else checked("prior_scale", prior_scale),
         range=_range(range),
         positive=None if positive is None else str(positive),
         labels=None if labels is None else tuple(str(label) for label in labels),

@@ -6,7 +6,6 @@ import math
 from statistics import NormalDist
 
 from steelyard.errors import UsageError
-from steelyard.options import within
 
 STANDARD = NormalDist()
 SIDES = ("two", "lower", "upper")
@@ -107,32 +106,6 @@ def _polynomial(x: float, coefficients: tuple[float, ...], monic: bool = False) 
     return value
 
 
-def check_scale(scale: object) -> float:
-    """A standard deviation, or an error that says what one is."""
-    number = scale if isinstance(scale, (int, float)) and not isinstance(scale, bool) else math.nan
-    if not 0 < number < math.inf:
-        raise UsageError(
-            "cannot use the prior scale",
-            got=repr(scale),
-            need="a positive number",
-            hint="the standard deviation of true differences that you expect: 0.005 is half a point",
-        )
-    within("prior_scale", number, "the prior scale")
-    return float(number)
-
-
-def check_level(confidence_level: float) -> float:
-    """A confidence level strictly between 0 and 1, or an error that says what to write."""
-    try:
-        level = float(confidence_level)
-    except (TypeError, ValueError):
-        level = math.nan
-    if not 0 < level < 1:  # also catches NaN
-        hint = f"write {level / 100:g}" if 1 < level < 100 else "0.95 is usual"
-        raise UsageError("cannot use the confidence level", got=repr(confidence_level), need="a number strictly between 0 and 1", hint=hint)
-    return level
-
-
 def tail(confidence_level: float, side: str) -> float:
     """The probability left outside at each bounded end: half of 1 - level for two sides, all of it for one.
 
@@ -141,7 +114,7 @@ def tail(confidence_level: float, side: str) -> float:
     """
     if side not in SIDES:
         raise UsageError(f"cannot use the side {side!r}", need=f"one of {', '.join(SIDES)}")
-    rest = 1 - check_level(confidence_level)
+    rest = 1 - confidence_level
     return rest / 2 if side == "two" else rest
 
 

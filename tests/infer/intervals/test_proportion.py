@@ -14,7 +14,7 @@ from statsmodels.stats.proportion import proportion_confint
 import steelyard as sy
 from cases import every
 from steelyard.infer.intervals.proportion import METHODS, binomial_quantile, proportion_interval
-from steelyard.infer.normal import SIDES, check_level, clip, tail, wald, wilson, z_value
+from steelyard.infer.normal import SIDES, clip, tail, wald, wilson, z_value
 
 SIZES = (1, 2, 3, 10, 47, 1000, 10**6)
 LEVELS = (0.5, 0.8, 0.95, 0.99, 0.999999)
@@ -194,17 +194,6 @@ def test_z_values() -> None:
         assert z_value(level) == pytest.approx(stats.norm.isf((1 - level) / 2), rel=1e-9)
         assert z_value(level, "lower") == pytest.approx(stats.norm.isf(1 - level), rel=1e-9, abs=1e-12)
     assert [round(z_value(level), 2) for level in (0.5, 0.8, 0.9, 0.95, 0.98, 0.99)] == [0.67, 1.28, 1.64, 1.96, 2.33, 2.58]
-
-
-@every("level", [0, 1, -0.1, 95, math.nan, math.inf])
-def test_levels_are_strictly_between_0_and_1(level: float) -> None:
-    with pytest.raises(sy.UsageError, match="strictly between 0 and 1"):
-        check_level(level)
-
-
-def test_a_level_in_percent_gets_a_hint() -> None:
-    with pytest.raises(sy.UsageError, match=r"write 0\.95"):
-        check_level(95)
 
 
 def test_sides() -> None:

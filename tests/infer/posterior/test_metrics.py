@@ -372,7 +372,7 @@ def test_refusals() -> None:
         proportion_posterior(3, 2)
     with pytest.raises(UsageError, match="kind of interval"):
         proportion_posterior(1, 2).interval(kind="bayes")
-    with pytest.raises(UsageError, match="confidence level"):
+    with pytest.raises(UsageError, match="confidence_level"):
         proportion_posterior(1, 2).interval(95)
     with pytest.raises(UsageError, match="quantile"):
         proportion_posterior(1, 2).ppf(1.5)

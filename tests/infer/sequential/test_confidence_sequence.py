@@ -99,8 +99,6 @@ def test_what_cannot_be() -> None:
     for bounds in ((1, 0), (0, math.inf)):
         with pytest.raises(UsageError, match="range"):
             ConfidenceSequence(bounds)
-    with pytest.raises(UsageError, match="alpha"):
-        ConfidenceSequence((0, 1), 1.0)
     with pytest.raises(UsageError, match="width"):
         ConfidenceSequence((0, 1), width=0.0)
     sequence = ConfidenceSequence((0, 1))

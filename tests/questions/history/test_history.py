@@ -330,7 +330,7 @@ def test_mixtures_are_refused(url: str) -> None:
     fill(url, [0.8], metric="f1")
     with pytest.raises(DataError, match="several metrics"):
         sy.drift(url, task="gsm8k", model="llama", spec={})
-    for wrong in ({"alpha": 0}, {"alpha": 1.0}, {"h": 0.0}, {"k": -1.0}, {"draws": 0}):
+    for wrong in ({"h": 1e9}, {"draws": 0}):
         with pytest.raises(UsageError):
             sy.drift(
                 url, task="gsm8k", model="llama", spec={}, metric="accuracy", **{"k": 0.5, **wrong}

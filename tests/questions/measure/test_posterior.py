@@ -149,8 +149,6 @@ def test_mistakes() -> None:
         sy.posterior(BINARY, "f1", prior=0)
     with pytest.raises(sy.UsageError, match="Counts"):
         sy.posterior("preds.csv")  # type: ignore[arg-type]
-    with pytest.raises(sy.UsageError, match="confidence level"):
-        sy.posterior(BINARY, "f1").interval(95)
     with pytest.raises(sy.UsageError, match="hdi"):
         sy.posterior(BINARY, "f1").interval(0.95, kind="shortest")
     with pytest.raises(sy.SteelyardError, match="between 0 and 1"):

@@ -165,7 +165,6 @@ REFUSED: dict[str, tuple[dict[str, Any], str]] = {
     "percent": ({"expected": 95, "width": 0.1}, "write 0.95"),
     "one": ({"expected": 1.0, "width": 0.1}, "strictly between 0 and 1"),
     "prevalence": ({"metric": "recall", "expected": 0.9, "width": 0.1, "prevalence": -0.1}, "Cannot use the prevalence"),
-    "level": ({"expected": 0.9, "width": 0.1, "confidence_level": 95}, "write 0.95"),
     "wide": ({"expected": 0.9, "width": 1.0}, "Cannot use the width"),
     "narrow": ({"expected": 0.9, "width": 0.0}, "Cannot use the width"),
     "half": ({"expected": 0.9, "half_width": 0.5}, "less than 0.5"),

@@ -300,7 +300,6 @@ def test_names_of_seeds_change_nothing() -> None:
         ([{**r, "test_size": 0.25} for r in rows()], {}, DataError, "n_test="),
         ([{**r, "se": 0} for r in rows()], {}, DataError, "above 0"),
         (rows(), {"draws": 10}, UsageError, "draws"),
-        (rows(), {"confidence_level": 95}, UsageError, "0.95"),
         (rows(), {"seed": -1}, UsageError, "seed"),
         ("nowhere.csv", {}, SourceError, "no such file"),
         (0.5, {}, UsageError, "a path"),

@@ -117,7 +117,7 @@ def test_numbers_of_the_rule_go_into_the_entry_and_decide() -> None:
     assert (verdict.theta, verdict.margin, verdict.alpha, verdict.beta) == (0.02, 0.01, 0.01, 0.1)
 
 
-@pytest.mark.parametrize("limits", [{"alpha": 2}, {"alpha": -1}, {"theta": -0.1}, {"theta": 0.01, "margin": 0.02}, {"sigma": -1}])
+@pytest.mark.parametrize("limits", [{"theta": 0.01, "margin": 0.02}, {"sigma": -1}])
 def test_impossible_numbers_are_refused_when_recorded_not_when_checked(limits: dict[str, float]) -> None:
     with pytest.raises(SteelyardError):
         sy.record(rows(bits(15, 5)), task="t", model="m", **limits)  # type: ignore[arg-type]

@@ -9,7 +9,7 @@ from typing import Any
 from steelyard.errors import DataError, SourceError, SteelyardError, UsageError
 from steelyard.estimate.measure_options import settle
 from steelyard.metrics.catalogue import find, is_share, parse
-from steelyard.options import error_rate, number, whole
+from steelyard.options import checked, checked_if_given, coin_flips, number, whole
 from steelyard.reference.entry import PLAIN_KEY, Entry, TaskDefaults
 from steelyard.reference.lookup import ReferenceLocation
 
@@ -213,7 +213,6 @@ class GuardRule:
 
 def settle_rule(options: Mapping[str, Any], entry: Entry, task: TaskDefaults) -> GuardRule:
     """The numbers of the rule, each from the first place that says it."""
-    warnings: list[str] = []
 
     def first(name: str, default: Any = None) -> Any:
         for place in (options.get(name), getattr(entry, name, None), getattr(task, name, None)):
@@ -225,25 +224,24 @@ def settle_rule(options: Mapping[str, Any], entry: Entry, task: TaskDefaults) ->
     _refuse_other("scale", options.get("scale"), entry.scale or task.scale)
     _refuse_other("positive", options.get("positive"), getattr(entry, "positive", None))
     metric = entry.metric or (task.metric if entry.value_key == PLAIN_KEY else None) or entry.value_key
-    margin = first("margin", 0.0)
-    theta = first("theta")
+    alpha, beta = checked("alpha", first("alpha", ALPHA)), checked("beta", first("beta", BETA))
     sigma, n = first("sigma"), first("num_samples")
     better = first("higher_is_better")
     rule = GuardRule(
         metric=metric,
         higher_is_better=is_better_higher(metric) if better is None else bool(better),
         scale=_one_of("scale", first("scale"), SCALES),
-        alpha=error_rate("alpha", first("alpha", ALPHA), warnings),
-        beta=error_rate("beta", first("beta", BETA), warnings),
+        alpha=alpha,
+        beta=beta,
         sigma=None if sigma is None else number("sigma", sigma, above=-1e-300, hint="a standard deviation of 0 or more"),
-        theta=None if theta is None else number("theta", theta, above=0, hint="the drop that matters, as a positive number"),
-        margin=number("margin", margin, above=-1e-300, hint="the drop you tolerate, 0 or more"),
+        theta=checked_if_given("theta", first("theta")),
+        margin=checked("margin", first("margin", 0.0)),
         num_samples=None if n is None else whole("num_samples", n),
         threshold=entry.threshold,
         target=_one_of("target", options.get("target") or "items", TARGETS) or "items",
         positive=first("positive"),
         range=settle(range=options.get("range")).range,
-        warnings=warnings,
+        warnings=coin_flips(alpha=alpha, beta=beta),
     )
     if rule.theta is not None and rule.theta < rule.margin:
         raise UsageError(

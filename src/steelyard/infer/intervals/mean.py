@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from steelyard.errors import DataError
-from steelyard.infer.normal import check_level, tail, wilson
+from steelyard.infer.normal import tail, wilson
 
 FloatArray = npt.NDArray[np.float64]
 ENOUGH = 10.0  # spread, in squared distances from the mean to an end, at which the unseen item there counts half
@@ -104,7 +104,7 @@ def betting(
     x = (np.random.Generator(np.random.PCG64(seed)).permutation(np.sort(scores)) - low) / (high - low)
     if len(x) == 0 or np.any((x < 0) | (x > 1)):
         raise DataError("cannot bet on these scores", got="scores outside the range", need=f"scores within [{low:g}, {high:g}]")
-    alpha = 1 - check_level(confidence_level) if side == "two" else tail(confidence_level, side) * 2
+    alpha = 1 - confidence_level if side == "two" else tail(confidence_level, side) * 2
     bets = predictable_bets(x, alpha, horizon=len(x))
     wealth = math.log(2 / alpha)
     centre = float(np.clip(x.mean(), 1e-9, 1 - 1e-9))

@@ -21,7 +21,7 @@ import numpy.typing as npt
 
 from steelyard.errors import DataError, UsageError
 from steelyard.infer.intervals.sums import student
-from steelyard.infer.normal import check_level, tail
+from steelyard.infer.normal import tail
 from steelyard.infer.paired.mcnemar import check_alternative, from_tails
 
 FloatArray = npt.NDArray[np.float64]
@@ -186,7 +186,6 @@ def five_by_two_f(differences: Differences, alternative: str = "two-sided") -> S
 def _t(given: Differences, extra: float, alternative: str, confidence_level: float, side: str, *, corrected: bool = False) -> SplitTest:
     """Student's t of a mean whose variance is s^2 (1/J + extra)."""
     check_alternative(alternative)
-    check_level(confidence_level)
     outside = tail(confidence_level, side)
     d = _checked(given)
     df = len(d) - 1

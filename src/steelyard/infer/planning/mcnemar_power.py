@@ -132,9 +132,7 @@ def mcnemar_items(
     check_theta(discordance, theta)
     if theta == 0:
         raise UsageError("cannot plan to find a drop of 0", need="a theta above 0")
-    return mixture_search(
-        _conditional_power(discordance, theta, alpha, test, alternative), discordance, 1 - a_probability("beta", beta), cap=cap
-    )
+    return mixture_search(_conditional_power(discordance, theta, alpha, test, alternative), discordance, 1 - beta, cap=cap)
 
 
 def mcnemar_thetas(
@@ -159,7 +157,7 @@ def mcnemar_thetas(
     """
     from scipy.special import ndtri
 
-    level, target = _level(alpha, test, alternative), 1 - a_probability("beta", beta) - ROUNDING
+    level, target = _level(alpha, test, alternative), 1 - beta - ROUNDING
     if not healthy:
         check_theta(discordance, 0.0)
     most = 1 - discordance if healthy else discordance
@@ -202,7 +200,7 @@ def mcnemar_alpha(n: int, discordance: float, theta: float, beta: float, test: s
     >>> round(mcnemar_alpha(2471, 0.04, 0.01, 0.2), 4)
     0.0491
     """
-    target = 1 - a_probability("beta", beta) - ROUNDING
+    target = 1 - beta - ROUNDING
     two = alternative == "two-sided"
 
     def power(alpha: float) -> float:
@@ -344,13 +342,7 @@ def _level(alpha: float, test: str, alternative: str) -> float:
         raise UsageError(f"cannot plan for the test {test!r}", need=f"one of {', '.join(TESTS)}")
     if alternative not in ALTERNATIVES:
         raise UsageError(f"cannot plan for the alternative {alternative!r}", need=f"one of {', '.join(ALTERNATIVES)}")
-    return a_probability("alpha", alpha) / (2 if alternative == "two-sided" else 1)
-
-
-def a_probability(name: str, value: float) -> float:
-    if not 0 < value < 1:
-        raise UsageError(f"cannot use the {name}", got=repr(value), need="a number strictly between 0 and 1")
-    return value
+    return alpha / (2 if alternative == "two-sided" else 1)
 
 
 def check_theta(discordance: float, theta: float) -> None:

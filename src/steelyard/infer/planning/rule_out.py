@@ -12,7 +12,7 @@ import numpy as np
 
 from steelyard.errors import UsageError
 from steelyard.infer.normal import STANDARD
-from steelyard.infer.planning.mcnemar_power import a_probability, at_least, check_theta, coin, neighbouring_tails
+from steelyard.infer.planning.mcnemar_power import at_least, check_theta, coin, neighbouring_tails
 from steelyard.infer.planning.search import (
     BLOCK,
     CAP,
@@ -47,7 +47,7 @@ def rule_out_power(n: int, discordance: float, theta: float, alpha: float) -> fl
     _check_rule_out(discordance, theta)
     if n < 1:
         raise UsageError("cannot compute the power", got=f"n = {n!r}", need="at least one item")
-    return float(_rule_out_along(discordance, theta, -STANDARD.inv_cdf(a_probability("alpha", alpha)), n, 1)[0])
+    return float(_rule_out_along(discordance, theta, -STANDARD.inv_cdf(alpha), n, 1)[0])
 
 
 def rule_out_items(discordance: float, theta: float, alpha: float, beta: float, cap: int = CAP) -> SizeFound:
@@ -60,8 +60,8 @@ def rule_out_items(discordance: float, theta: float, alpha: float, beta: float, 
     (1565, 1565)
     """
     _check_rule_out(discordance, theta)
-    z = -STANDARD.inv_cdf(a_probability("alpha", alpha))
-    reach = max(z - STANDARD.inv_cdf(a_probability("beta", beta)), 1.0)
+    z = -STANDARD.inv_cdf(alpha)
+    reach = max(z - STANDARD.inv_cdf(beta), 1.0)
     guess = math.ceil(min(cap, reach * reach * discordance / theta**2))
     period = math.ceil(1 / theta)
     return rough_search(
@@ -98,7 +98,7 @@ def rule_out_thetas(sizes: Sequence[int], discordance: float, alpha: float, beta
     from scipy.special import ndtri
 
     check_theta(discordance, 0.0)
-    z, target = -STANDARD.inv_cdf(a_probability("alpha", alpha)), 1 - a_probability("beta", beta) - ROUNDING
+    z, target = -STANDARD.inv_cdf(alpha), 1 - beta - ROUNDING
     if not sizes:
         return np.empty(0)
     n = np.asarray(sizes, dtype=np.int64)
@@ -140,7 +140,7 @@ def rule_out_alpha(n: int, discordance: float, theta: float, beta: float) -> flo
     """
     from scipy.special import ndtr
 
-    target = 1 - a_probability("beta", beta) - ROUNDING
+    target = 1 - beta - ROUNDING
 
     def power(alpha: float) -> float:
         return rule_out_power(n, discordance, theta, alpha)

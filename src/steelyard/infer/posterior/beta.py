@@ -16,7 +16,7 @@ import numpy.typing as npt
 from scipy.special import betainc, betaincc, betaincinv, betaln, expit, log_expit, xlogy
 
 from steelyard.errors import UsageError
-from steelyard.infer.normal import check_level
+from steelyard.options import checked
 from steelyard.results.display import Displayable
 
 Array = npt.NDArray[np.float64]
@@ -143,7 +143,7 @@ class Posterior(ABC):
         hdi: the shortest (highest density); it depends on the scale, so that of F1 is not the map of that of Jaccard.
         lower, upper: one-sided; the other end is the end of the range.
         """
-        level = check_level(confidence_level)
+        level = checked("confidence_level", confidence_level)
         rest = 1.0 - level
         if kind == "equal-tailed":
             return self._quantile(rest / 2), self._quantile(1.0 - rest / 2)

@@ -8,8 +8,6 @@ from functools import cache
 import numpy as np
 import numpy.typing as npt
 
-from steelyard.infer.normal import check_scale
-
 FloatArray = npt.NDArray[np.float64]
 SHARES = 41  # nodes for the share of items that disagree
 NODES = 96  # nodes for the difference
@@ -31,7 +29,6 @@ def flips_above(gained: int, lost: int, n: int, scale: float, at: float = 0.0, *
     """
     from scipy.special import betaincinv, erf
 
-    scale = check_scale(scale)
     m = gained + lost
     levels = (np.arange(SHARES) + 0.5) / SHARES
     psi = np.clip(np.asarray(betaincinv(m + 2 * prior, n - m + 2 * prior, levels), float), 1e-300, 1 - 1e-16)
@@ -98,7 +95,6 @@ def estimate_above(difference: float, error: float, scale: float, at: float = 0.
     """
     from scipy.special import gammaincinv, ndtr
 
-    scale = check_scale(scale)
     errors = np.array([error])
     if df is not None:
         levels = (np.arange(SPREADS) + 0.5) / SPREADS

@@ -36,8 +36,6 @@ class ConfidenceSequence:
     def __init__(self, score_range: tuple[float, float], alpha: float = 0.05, *, width: float | None = None) -> None:
         if not (math.isfinite(score_range[0]) and math.isfinite(score_range[1]) and score_range[1] > score_range[0]):
             raise UsageError("cannot bet on the scores", got=f"the range {score_range!r}", need="two finite numbers, rising")
-        if not 0 < alpha < 1:
-            raise UsageError("cannot use alpha", got=repr(alpha), need="a number strictly between 0 and 1")
         if width is not None and not width > 0:
             raise UsageError("cannot aim at the width", got=repr(width), need="a positive number")
         self.score_range, self.alpha = (float(score_range[0]), float(score_range[1])), alpha

@@ -104,9 +104,6 @@ def design(
     (1.2744, -1.699, 0.506, 0.677)
     """
     when = _check_times(looks, times)
-    for name, rate in (("alpha", alpha), ("beta", beta)):
-        if not 0 < rate < 1:
-            raise UsageError(f"cannot use {name}", got=repr(rate), need="a number strictly between 0 and 1")
     if alpha + beta >= 1:
         raise UsageError(
             "cannot design the looks", got=f"alpha {alpha:g} and beta {beta:g}", need="a sum below 1", hint="a coin does as well"

@@ -25,7 +25,6 @@ from steelyard.results.verdict import Verdict
     OPTIONS,
     "a Verdict",
     source="The run, as in `measure`. Default: none, a bare `value` is checked.",
-    higher_is_better="Whether more is better. Default: as the reference or the metric says.",
 )
 def check(
     source: Any = None,

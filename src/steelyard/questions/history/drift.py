@@ -11,13 +11,13 @@ from typing import Any
 import numpy as np
 
 from steelyard.declared.history import OPTIONS
-from steelyard.errors import DataError, UsageError
+from steelyard.errors import DataError
 from steelyard.history.store import History
 from steelyard.infer.normal import wilson
 from steelyard.infer.series.change_point import LEAST, change_point, e_process_first, e_process_pooled
 from steelyard.infer.series.drift import Start, cusum, cusum_run_length, deviation, self_starting, share_run_length, successive_deviation
 from steelyard.metrics.catalogue import is_share
-from steelyard.options import documented, within
+from steelyard.options import checked, documented, within
 from steelyard.questions.history.export import every_run
 from steelyard.questions.history.history import opened
 from steelyard.results import signature
@@ -198,10 +198,8 @@ def drift(
     never seen. This looks at the series: the e-processes hold alpha over all looks together, the chart has its mean number
     of healthy runs between two false alarms, the change point says when. Only fresh runs count: the same outcomes twice are one run.
     """
-    if not 0 < alpha < 1:
-        raise UsageError("cannot look for drift", got=f"alpha = {alpha!r}", need="a number between 0 and 1")
-    for name, value in (("k", k), ("h", h), ("alpha", alpha), ("draws", draws)):
-        within(name, value)
+    alpha, k, h = checked("alpha", alpha), checked("k", k), checked("h", h)
+    within("draws", draws)
     length = cusum_run_length(k, h)  # refuses a chart that cannot be
     store = opened(history, config)
     try:

@@ -152,10 +152,7 @@ FloatArray = npt.NDArray[np.float64]
     candidate="The other learner.",
     X="The features, one row per item.",
     y="The target to predict, one value per item.",
-    groups="Groups of items that belong together, one value per item; a group is never split between training and test. Default: none.",
-    names="Names of the two learners. Default: baseline and candidate.",
     stratify='Keep the class proportions in every split: True, False, or "auto" for labels. Default: "auto".',
-    progress="Called with the number of splits done and in total. Default: none.",
 )
 def compare_learners(
     baseline: Any,

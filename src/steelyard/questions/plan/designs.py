@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from steelyard.declared.plan_designs import OPTIONS
 from steelyard.errors import UsageError
 from steelyard.infer.planning import power as normal
-from steelyard.options import documented, error_rate, number, probability, whole
+from steelyard.options import checked, coin_flips, documented, number, probability, whole
 from steelyard.results import signature
 from steelyard.results.plan import Plan
 
@@ -86,12 +86,11 @@ def plan_designs(
     >>> plan.n, [row["items"] for row in plan.rows[:3]]
     (1073, [7729, 3865, 1073])
     """
-    warnings: list[str] = []
     asked = _settle(
         DesignQuestion(
-            theta=number("theta", theta, above=0, hint="the drop that matters, as a positive number"),
-            alpha=error_rate("alpha", alpha, warnings),
-            beta=error_rate("beta", beta, warnings),
+            theta=checked("theta", theta),
+            alpha=checked("alpha", alpha),
+            beta=checked("beta", beta),
             sigma=None if sigma is None else number("sigma", sigma, above=0, hint="0.5 is the worst case for right or wrong"),
             expected=None if expected is None else probability("the expected accuracy", expected),
             discordance=None if discordance is None else _share(discordance),
@@ -105,6 +104,7 @@ def plan_designs(
             pool=None if pool is None else whole("pool", pool),
         )
     )
+    warnings = coin_flips(alpha=asked.alpha, beta=asked.beta)
     rows = _unpaired_rows(asked)
     if asked.discordance is None:
         warnings.append("the paired designs need discordance=, the share of items on which two healthy runs differ")

@@ -9,7 +9,7 @@ from typing import Any
 from steelyard.declared.plan_detect import OPTIONS
 from steelyard.errors import UsageError
 from steelyard.infer.planning import power
-from steelyard.options import documented, error_rate, number, probability, source_keywords, whole
+from steelyard.options import checked, checked_if_given, coin_flips, documented, probability, source_keywords, whole
 from steelyard.questions.plan.given_variance import DESIGN_OPTIONS, SPREADS, given_spread
 from steelyard.questions.plan.solve import PowerQuestion, drops, solve
 from steelyard.questions.plan.variance import ItemVariance
@@ -254,7 +254,6 @@ def plan_detect(
 
 def _settle(n: Any, theta: Any, alpha: Any, beta: Any, power: Any, alternative: str, goal: str) -> PowerQuestion:
     """Which number is asked for, and the others with their defaults."""
-    warnings: list[str] = []
     if alternative not in ALTERNATIVES:
         raise UsageError(f"cannot use the alternative {alternative!r}", need=f"one of {', '.join(ALTERNATIVES)}")
     if goal not in GOALS:
@@ -271,15 +270,16 @@ def _settle(n: Any, theta: Any, alpha: Any, beta: Any, power: Any, alternative: 
     if None not in (n, theta, alpha, beta):
         raise UsageError("cannot solve for anything", got="n, theta, alpha and beta", need="one of them to be left out")
     found = "n" if n is None else "theta" if theta is None else "alpha" if beta is not None and alpha is None else "power"
+    false_alarms, misses = checked("alpha", 0.05 if alpha is None else alpha), checked("beta", 0.2 if beta is None else beta)
     return PowerQuestion(
         found=found,
         n=None if n is None else whole("n", n),
-        theta=None if theta is None else number("theta", theta, above=0, hint="the drop that matters, as a positive number"),
-        alpha=error_rate("alpha", 0.05 if alpha is None else alpha, warnings),
-        beta=error_rate("beta", 0.2 if beta is None else beta, warnings),
+        theta=checked_if_given("theta", theta),
+        alpha=false_alarms,
+        beta=misses,
         alternative=alternative,
         goal=goal,
-        warnings=warnings,
+        warnings=coin_flips(alpha=false_alarms, beta=misses),
     )
 
 

@@ -12,13 +12,12 @@ import numpy as np
 from steelyard.declared.plan_estimate import OPTIONS
 from steelyard.errors import UsageError
 from steelyard.estimate.measure_options import one_of
-from steelyard.infer.normal import check_level
 from steelyard.infer.planning.anticipated import Anticipated
 from steelyard.infer.planning.assurance import assurance, items_for_assurance, labels_for_assurance, labels_for_items
 from steelyard.infer.planning.labelling import stop_when_narrow
 from steelyard.infer.planning.lengths import average_length, expected_width, plug_in, widest, worst_outcome
 from steelyard.infer.planning.precision_goal import CREDIBLE, METHODS, PrecisionGoal
-from steelyard.options import documented, source_keywords
+from steelyard.options import checked, documented, source_keywords
 from steelyard.questions.plan import estimate_words as words
 from steelyard.questions.plan.expectations import Expectation, expect, probability
 from steelyard.results import signature
@@ -216,7 +215,7 @@ def plan_estimate(
         columns,
     )
     goal = _goal(width, half_width, threshold)
-    rule = _rule(known, goal, interval, check_level(confidence_level), prior)
+    rule = _rule(known, goal, interval, checked("confidence_level", confidence_level), prior)
     wanted = PrecisionQuestion(
         rule=rule, known=known, target=probability("assurance", assurance), bound=goal.get("threshold"), batch=_batch(batch)
     )

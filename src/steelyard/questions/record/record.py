@@ -124,7 +124,6 @@ def _line(action: str, entry: Entry, old: float | None) -> Change:
     OPTIONS,
     "a Recorded",
     sources="One run or several, as in `measure`.",
-    higher_is_better="Whether more is better. Default: as the metric says.",
 )
 def record(
     *sources: Any,

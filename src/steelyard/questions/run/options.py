@@ -12,9 +12,8 @@ from typing import Any
 from steelyard.errors import UsageError
 from steelyard.estimate.measure_options import one_of
 from steelyard.evaluate.asking.summary import Price
-from steelyard.infer.normal import check_scale
 from steelyard.infer.sequential.stopping import RULES
-from steelyard.options import error_rate, number, whole
+from steelyard.options import checked_if_given, number, whole
 from steelyard.outputs import refuse_overwriting
 from steelyard.reference.run_notes import ENDING, JOURNAL, rows_paths
 
@@ -101,7 +100,7 @@ def _scale(scale: float | None, models: int, decided: bool) -> float | None:
     if scale is not None and (models != 2 or decided):
         got = "until='decided'" if decided else "one model"
         raise UsageError("cannot use prior_scale=", got=got, need="two models and all items", hint="it belongs to P(candidate better)")
-    return None if scale is None else check_scale(scale)
+    return checked_if_given("prior_scale", scale)
 
 
 def spread(option: str, given: Any, models: int) -> list[Any]:
@@ -143,13 +142,8 @@ def _share(rate: Any) -> float:
 
 def _rule(rule: Mapping[str, Any]) -> dict[str, Any]:
     """theta, margin, alpha and beta are looked at even where nothing is on record to judge by."""
-    for name in ("alpha", "beta"):
-        if rule.get(name) is not None:
-            error_rate(name, rule[name], [])
-    if rule.get("theta") is not None:
-        number("theta", rule["theta"], above=0, hint="the drop that matters, as a positive number")
-    if rule.get("margin") is not None:
-        number("margin", rule["margin"], least=0, hint="the drop you tolerate, 0 or more")
+    for name in ("theta", "margin", "alpha", "beta"):
+        checked_if_given(name, rule.get(name))
     return dict(rule)
 
 

@@ -99,8 +99,6 @@ def run(task: Any, *models: Any, dry_run: Literal[False] = False, **options: Any
     task="A TOML or YAML file, python:pkg.mod:Class, or a task in Python.",
     models="One model, or two to be compared, the first being the baseline.",
     prices='Price of a million tokens, {"input": 0.15, "output": 0.6}; one for all models or one per model. Default: unknown.',
-    progress="Called as the work goes on. Default: silence.",
-    verdict="Refuse a run that would not be judged. Default: False.",
     asking="**asking: about the models, one value for all or one per model: base_url, api, key, key_env, batch, timeout, seeds.",
 )
 def run(

@@ -15,7 +15,7 @@ from steelyard.declared.run import HOW, OF_MODELS
 from steelyard.errors import AmbiguityError, SourceError, UsageError
 from steelyard.infer.multiplicity import adjust
 from steelyard.infer.planning.power import minimum_detectable
-from steelyard.options import LOG_CHOICES, did_you_mean, documented, error_rate
+from steelyard.options import LOG_CHOICES, checked, coin_flips, did_you_mean, documented
 from steelyard.questions.guard.check import check
 from steelyard.reference.config import TIERS
 from steelyard.results import signature
@@ -75,8 +75,8 @@ def check_suite(
     file = Path(path)
     plain = _read(file)
     head = _checked("[suite]", plain.get("suite", {}), OF_SUITE, file)
-    warnings: list[str] = []
-    alpha = error_rate("alpha", head.get("alpha", 0.05), warnings)
+    alpha = checked("alpha", head.get("alpha", 0.05))
+    warnings = coin_flips(alpha=alpha)
     correction = str(head.get("correction", "holm"))
     if correction not in CORRECTIONS:
         raise UsageError(f"cannot use the correction {correction!r} for a suite", need=f"one of {', '.join(CORRECTIONS)}")
