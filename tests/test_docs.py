@@ -320,3 +320,10 @@ def paste() -> None:
 
 if __name__ == "__main__":
     sys.exit(paste())
+
+
+def test_audit_guide_names_every_option() -> None:
+    from steelyard.cli.audit import audit
+
+    guide = _page("audit.md")
+    assert [name for name in _options(audit) if not re.search(rf"{name}(?![-\w])", guide)] == []

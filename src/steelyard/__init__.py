@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from steelyard.history.store import History, open_history
     from steelyard.infer.posterior.beta import Posterior
     from steelyard.proof.certify import certify
+    from steelyard.questions.audit.audit import audit
     from steelyard.questions.compare.compare import compare, compare_preferences, rank
     from steelyard.questions.guard.check import check
     from steelyard.questions.history.drift import drift
@@ -43,6 +44,7 @@ if TYPE_CHECKING:
     from steelyard.questions.run.task import read_task
     from steelyard.questions.suite.check_suite import check_suite
     from steelyard.questions.suite.run_suite import run_suite
+    from steelyard.results.audit import Audit, AuditedPair, AuditedScore
     from steelyard.results.certificate import Certificate
     from steelyard.results.comparison import Comparison, Difference, Leaderboard, System, Test
     from steelyard.results.evaluation import DryRun, Evaluation
@@ -56,6 +58,10 @@ if TYPE_CHECKING:
     from steelyard.tally.joint import JointCounts
 
 _HOME = {
+    "audit": "questions.audit.audit",
+    "Audit": "results.audit",
+    "AuditedPair": "results.audit",
+    "AuditedScore": "results.audit",
     "rank": "questions.compare.compare",
     "ProjectInit": "results.references",
     "ReferenceChange": "results.references",
@@ -133,6 +139,9 @@ _HOME = {
 __all__ = [
     "AccuracyTask",
     "AmbiguityError",
+    "Audit",
+    "AuditedPair",
+    "AuditedScore",
     "Certificate",
     "Comparison",
     "Counts",
@@ -171,6 +180,7 @@ __all__ = [
     "Written",
     "__version__",
     "approve_reference",
+    "audit",
     "certify",
     "check",
     "check_suite",

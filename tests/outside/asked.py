@@ -116,6 +116,7 @@ def _compared() -> Iterator[tuple[str, Asked]]:
     yield "comparison_counts", ask("compare", "--counts", "56/70", "--counts", "48/80")
     yield "preferences", ask("compare", "--wins", "40,12,28")
     yield "leaderboard", ask("compare", "data/bits.csv", "data/bits_same.csv", "data/bits_worse.csv")
+    yield "audit", ask("audit", "--n", "198", "new=87.4", "old=86.1", "odd=45.55")
     yield "leaderboard_by", ask("compare", "data/bench.csv", "--by", "task")
     learners = ("models:Most", "models:Nearest", "--data", "data/points.csv", "--target", "kind", "--folds", "5", "--repeats", "2")
     yield "learners", ask("learners", *learners)

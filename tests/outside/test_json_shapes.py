@@ -20,7 +20,7 @@ pytestmark = pytest.mark.xdist_group("outside")
 Plain = dict[str, Any]
 NAMES = {bool: "bool", int: "int", float: "float", str: "str", type(None): "null"}
 KINDS = {
-    *("measurement", "comparison", "leaderboard", "plan", "verdict", "suite", "recorded", "references", "reference", "lint"),
+    *("measurement", "comparison", "leaderboard", "audit", "plan", "verdict", "suite", "recorded", "references", "reference", "lint"),
     *("reference_history", "reference_change", "init", "history", "drift", "certificate", "dry_run", "doctor", "accuracy-session"),
 }
 EVERY = {"kind", "schema", "warnings", "signature"}

@@ -22,6 +22,7 @@ COMMANDS = {
     "measure": "how good is it, and how sure are we?",
     "compare": "is one better than the other? (three or more: a leaderboard)",
     "rank": "which of three or more systems are better than which?",
+    "audit": "what can published scores show?",
     "learners": "is one learning algorithm better? (cross-validation)",
     "plan": "how much data do we need?",
     "init": "write a commented steelyard.toml and a directory for references",

@@ -354,6 +354,7 @@ PAGES: dict[str, str | Builder] = {
     "Measurement": "measurement.measurement_page",
     "Comparison": "comparison.comparison_page",
     "Leaderboard": "leaderboard.leaderboard_page",
+    "Audit": "audit.audit_page",
     "Plan": "plan.plan_page",
     "Verdict": "verdict.verdict_page",
     "Recorded": "verdict.recorded_page",

@@ -6,10 +6,21 @@ from collections.abc import Mapping
 from typing import Any
 
 from steelyard.errors import DataError
-from steelyard.results import certificate, comparison, evaluation, history, learning_curve, measurement, plan, references, verdict
+from steelyard.results import audit, certificate, comparison, evaluation, history, learning_curve, measurement, plan, references, verdict
 from steelyard.results.base import KINDS, Result
 
-LOADED = (certificate, comparison, evaluation, history, learning_curve, measurement, plan, references, verdict)  # each adds its kinds
+LOADED = (
+    audit,
+    certificate,
+    comparison,
+    evaluation,
+    history,
+    learning_curve,
+    measurement,
+    plan,
+    references,
+    verdict,
+)  # each adds its kinds
 
 
 def result_of(plain: Any) -> Result:

@@ -117,6 +117,7 @@ def samples() -> dict[str, Any]:
         "comparison": sy.compare(table, other, by="area", margin=0.05),
         "beliefs of two": sy.compare(table, other, interval="bayes"),
         "leaderboard": sy.rank(table, other, third, by="area"),
+        "audit": sy.audit({"new": 87.4, "old": 86.1, "odd": 45.55}, n=198),
         "plan": sy.plan_detect(discordance=0.04, theta=0.01),
         "designs": sy.plan_designs(theta=0.02, discordance=0.04),
         "regression": PAIRED,

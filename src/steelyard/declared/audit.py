@@ -1,0 +1,11 @@
+"""The options of `steelyard audit`, declared once: flags of the command, keywords of Python, lines of docstrings."""
+
+from __future__ import annotations
+
+from steelyard.options import INTERVALS, Option
+
+OPTIONS = (
+    Option(name="n", type=int, least=1, metavar="ITEMS", help="Number of items the scores were measured on."),
+    Option(name="size", metavar="COLUMN", help="Column of the table with the number of items.  [default: found by its name, such as n]"),
+    *(option for option in INTERVALS if option.name == "confidence_level"),
+)

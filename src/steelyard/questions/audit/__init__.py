@@ -1,0 +1,1 @@
+"""What can published scores show?"""

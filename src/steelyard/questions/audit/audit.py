@@ -1,0 +1,188 @@
+"""What can two published scores show? Only their numbers of items are known, not which items each system got right."""
+
+from __future__ import annotations
+
+import math
+import os
+from collections.abc import Iterator, Mapping, Sequence
+from decimal import Decimal, InvalidOperation
+from fractions import Fraction
+from itertools import combinations
+from pathlib import Path
+
+from steelyard.declared.audit import OPTIONS
+from steelyard.errors import UsageError
+from steelyard.infer.normal import check_level, wilson
+from steelyard.infer.paired.any_pairing import any_pairing
+from steelyard.infer.unpaired import two_proportion_z
+from steelyard.options import documented, whole
+from steelyard.read.published import PublishedSet, read_published
+from steelyard.results import signature
+from steelyard.results.audit import Audit, AuditedPair, AuditedScore
+from steelyard.results.measurement import Interval
+
+Score = float | str
+Scores = Mapping[str, Score] | Sequence[Score] | str | os.PathLike[str]
+LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
+
+
+@documented(
+    OPTIONS,
+    "an Audit",
+    scores="Scores as they were published, a list or by name: 87.4, '87.40' (a text keeps its last 0) or 0.874; or the path of a table.",
+)
+def audit(scores: Scores, *, n: int | None = None, size: str | None = None, confidence_level: float = 0.95) -> Audit:
+    """What can published scores show, when nobody says which items each system got right?
+
+    A rounded score and the number of items give the number of right items, or show that there is none. Two scores on the same
+    items give a range of p-values: from the pairing in which the worse system's right items are all right for the better one,
+    too, to the one in which they overlap as little as they can.
+
+    >>> import steelyard as sy
+    >>> found = sy.audit({"new": 87.4, "old": 86.1}, n=1319)
+    >>> found.pairs[0].answer, found.pairs[0].fewest_differing, found.pairs[0].significant_up_to
+    ('depends', 17, 73)
+    """
+    level = check_level(confidence_level)
+    sets, warnings = _given(scores, n, size)
+    rows = [_score(each, name, text, level) for each in sets for name, text in each.scores]
+    warnings += [_impossible(row) for row in rows if row.fewest_right is None]
+    pairs = [
+        _pair(first, second, 1 - level)
+        for each in sets
+        for first, second in combinations([row for row in rows if row.test_set == each.name], 2)
+        if first.fewest_right is not None and second.fewest_right is not None
+    ]
+    if len(pairs) > 1:
+        chance = round(1 / (1 - level))
+        warnings.append(f"{len(pairs)} pairs, each judged by itself: one of {chance} equal pairs looks different by chance")
+    many = {each.n for each in sets}
+    return Audit(
+        confidence_level=level,
+        scores=tuple(rows),
+        pairs=tuple(pairs),
+        conclusion=_conclusion(pairs, 1 - level),
+        warnings=tuple(warnings),
+        signature=signature.write(
+            {"goal": "audit", "n": many.pop() if len(many) == 1 else None, "interval": "wilson", "test": "mcnemar-midp", "level": level}
+        ),
+    )
+
+
+def _given(scores: Scores, n: int | None, size: str | None) -> tuple[tuple[PublishedSet, ...], list[str]]:
+    """The test sets, from a table or from scores and n, and what is to be said of them."""
+    if isinstance(scores, (str, os.PathLike)):
+        if n is not None:
+            hint = "a table has the number of items in a column"
+            raise UsageError("cannot use n with a table", got=f"n={n!r}", need="scores with n=, or a table", hint=hint)
+        sets, empty = read_published(Path(scores), size)
+        few = [each.name for each in sets if len(each.scores) < 2]
+        said = [f"{empty} empty {'cell was' if empty == 1 else 'cells were'} left out"] * (empty > 0)
+        return sets, [*said, *(f"{name}: fewer than two scores, so there is nothing to compare" for name in few)]
+    if size is not None:
+        raise UsageError("cannot use size without a table", got=f"size={size!r}", need="a table with such a column")
+    if n is None:
+        raise UsageError("cannot audit scores", got="no n", need="the number of items they were measured on", hint="n=1319")
+    named = list(scores.items()) if isinstance(scores, Mapping) else list(zip(_letters(len(scores)), scores, strict=True))
+    if not named:
+        raise UsageError("cannot audit scores", got="none", need="at least one score")
+    texts = tuple((str(name), score if isinstance(score, str) else repr(score)) for name, score in named)
+    return (PublishedSet(name="", n=whole("n", n), scores=texts),), []
+
+
+def _letters(many: int) -> Iterator[str]:
+    return (LETTERS[i] if i < len(LETTERS) else f"system {i + 1}" for i in range(many))
+
+
+def _score(given: PublishedSet, name: str, text: str, level: float) -> AuditedScore:
+    """The numbers of right items that round to a score, with the interval from the fewest to the most of them."""
+    value, half = _read(name, text, percent=any(_in_percent(each) for _, each in given.scores))
+    fewest, most = math.ceil(given.n * max(value - half, Fraction(0))), math.floor(given.n * min(value + half, Fraction(1)))
+    there = fewest <= most
+    low, high = (wilson(fewest, given.n, level)[0], wilson(most, given.n, level)[1]) if there else (None, None)
+    return AuditedScore(
+        test_set=given.name,
+        name=name,
+        published=text,
+        score=float(value),
+        n=given.n,
+        fewest_right=fewest if there else None,
+        most_right=most if there else None,
+        interval=Interval(low=low, high=high, confidence_level=level, side="two", method="wilson") if there else None,
+    )
+
+
+def _number(name: str, text: str) -> Decimal:
+    try:
+        value = Decimal(text.strip().removesuffix("%"))
+    except InvalidOperation:
+        value = Decimal("nan")
+    if not value.is_finite() or not 0 <= value <= 100:
+        raise UsageError(f"cannot read the score of {name!r}", got=repr(text), need="a share of right items, such as 87.4 or 0.874")
+    return value
+
+
+def _in_percent(text: str) -> bool:
+    try:
+        return text.strip().endswith("%") or Decimal(text.strip()) > 1
+    except InvalidOperation:
+        return False
+
+
+def _read(name: str, text: str, *, percent: bool) -> tuple[Fraction, Fraction]:
+    """A score as a share, and half of its last digit."""
+    value = _number(name, text)
+    scale = 100 if percent else 1
+    exponent = value.as_tuple().exponent
+    last = Fraction(10) ** min(0, exponent if isinstance(exponent, int) else 0)
+    return Fraction(value) / scale, last / 2 / scale
+
+
+def _impossible(row: AuditedScore) -> str:
+    where = f" ({row.test_set})" if row.test_set else ""
+    return f"{row.name}{where}: {row.published} is not a multiple of 1/{row.n}, however it was rounded; check the number of items"
+
+
+def _pair(first: AuditedScore, second: AuditedScore, alpha: float) -> AuditedPair:
+    counts = [(row.fewest_right or 0, row.most_right or 0) for row in (first, second)]
+    found = any_pairing(counts[0], counts[1], first.n, alpha)
+    answer = "never" if found.limit is None else "always" if found.p_largest <= alpha else "depends"
+    a, b = (round((low + high) / 2) for low, high in counts)
+    n = first.n
+    return AuditedPair(
+        test_set=first.test_set,
+        first=first.name,
+        second=second.name,
+        n=n,
+        difference=first.score - second.score,
+        answer=answer,
+        p_smallest=found.p_smallest,
+        p_largest=found.p_largest,
+        fewest_differing=found.fewest,
+        most_differing=found.most,
+        significant_up_to=found.limit,
+        p_different_items=two_proportion_z(a, n, b, n)[1],
+    )
+
+
+def _conclusion(pairs: Sequence[AuditedPair], alpha: float) -> str:
+    """One sentence for one pair, a count for several."""
+    if not pairs:
+        return "There are no two scores to compare."
+    if len(pairs) > 1:
+        counted = {answer: sum(pair.answer == answer for pair in pairs) for answer in ("always", "depends", "never")}
+        return (
+            f"Of {len(pairs)} pairs, {counted['always']} differ significantly at {alpha:g} whichever items each got right, "
+            f"{counted['never']} cannot, and for {counted['depends']} it depends on the items."
+        )
+    one = pairs[0]
+    where = f"{one.first} and {one.second}, {one.n:,} items"
+    if one.answer == "never":
+        return f"{where}: no outcome on these items could be significant at {alpha:g} (p is {one.p_smallest:.2g} or more)."
+    if one.answer == "always":
+        return f"{where}: significant at {alpha:g} whichever items each got right (p is {one.p_largest:.2g} or less)."
+    share = (one.significant_up_to or 0) / one.n
+    return (
+        f"{where}: significant at {alpha:g} only if they disagree on {one.significant_up_to:,} items or fewer ({share:.1%}); "
+        f"p lies between {one.p_smallest:.2g} and {one.p_largest:.2g}."
+    )
