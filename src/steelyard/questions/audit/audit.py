@@ -12,10 +12,10 @@ from pathlib import Path
 
 from steelyard.declared.audit import OPTIONS
 from steelyard.errors import UsageError
-from steelyard.infer.normal import check_level, wilson
+from steelyard.infer.normal import wilson
 from steelyard.infer.paired.any_pairing import any_pairing
 from steelyard.infer.unpaired import two_proportion_z
-from steelyard.options import documented, whole
+from steelyard.options import checked, documented, whole
 from steelyard.read.published import PublishedSet, read_published
 from steelyard.results import signature
 from steelyard.results.audit import Audit, AuditedPair, AuditedScore
@@ -43,7 +43,7 @@ def audit(scores: Scores, *, n: int | None = None, size: str | None = None, conf
     >>> found.pairs[0].answer, found.pairs[0].fewest_differing, found.pairs[0].significant_up_to
     ('depends', 17, 73)
     """
-    level = check_level(confidence_level)
+    level = checked("confidence_level", confidence_level)
     sets, warnings = _given(scores, n, size)
     rows = [_score(each, name, text, level) for each in sets for name, text in each.scores]
     warnings += [_impossible(row) for row in rows if row.fewest_right is None]
