@@ -58,10 +58,6 @@ class Option:
     also: tuple[str, ...] = ()
 
     @property
-    def main_flag(self) -> str:
-        return self.flag or f"--{self.name.replace('_', '-')}"
-
-    @property
     def parameter(self) -> str:
         """The keyword of Python that it sets."""
         return self.turns_off or self.name

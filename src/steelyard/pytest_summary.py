@@ -17,7 +17,7 @@ from steelyard.options import typed_text
 from steelyard.questions.record.record import existing_entry, record
 from steelyard.reference.lookup import load, locate
 from steelyard.reference.names import canonical_spec
-from steelyard.render.digits import NONE, count_text
+from steelyard.render.digits import NONE
 from steelyard.render.markdown import Piece, fitted, markdown_table, report, word
 from steelyard.render.page import page_of
 from steelyard.render.pages.verdict import p_beside, score_text, spec_text
@@ -217,7 +217,7 @@ def cells(one: Mapping[str, Any]) -> list[str]:
     word = WORDS.get(one["outcome"], str(one["outcome"]))
     if v is None:
         return [*names, *[NONE] * 5, word]
-    shown, size = score_text(v), NONE if v.n is None else count_text(v.n)
+    shown, size = score_text(v), NONE if v.n is None else f"{v.n:,}"
     if not one.get("compared"):
         return [*names, size, NONE, shown(v.candidate.get("value")), NONE, NONE, word]
     d, lower = v.difference.get("estimate"), v.difference.get("lower")

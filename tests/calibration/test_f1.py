@@ -16,10 +16,9 @@ from scipy import stats
 import steelyard as sy
 from by_name import statistic
 from oracles import Ends, standard_errors
-from steelyard.infer.intervals.cells import Cells
 from steelyard.infer.intervals.proportion import proportion_interval
 from steelyard.infer.intervals.table import delta, table_bootstrap
-from steelyard.infer.resampling.bootstrap import Degenerate
+from steelyard.infer.resampling.bootstrap import Cells, Degenerate
 from steelyard.metrics.proportions import f1_of_jaccard
 from steelyard.tally.counts import Counts
 

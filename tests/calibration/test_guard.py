@@ -20,7 +20,7 @@ import steelyard as sy
 from steelyard.estimate.guard.number import CandidateScore, guard_number
 from steelyard.estimate.guard.paired import guard_items
 from steelyard.estimate.guard.rule import settle_rule
-from steelyard.estimate.systems import SystemItems
+from steelyard.estimate.opening import SystemItems
 from steelyard.infer.paired.decision import agreeing_bounds, decide
 from steelyard.infer.paired.mcnemar import mcnemar_exact, mcnemar_midp, tango
 from steelyard.items import Items, Labels

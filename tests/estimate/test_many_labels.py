@@ -10,12 +10,12 @@ import pytest
 
 import steelyard as sy
 from by_name import statistic
-from steelyard.infer.intervals import cells
 from steelyard.infer.intervals.table import table_bootstrap
 from steelyard.infer.posterior import draws
 from steelyard.infer.posterior.lattice import MeanOfBetas
 from steelyard.infer.posterior.metrics import BetaPosterior, balanced_accuracy_posterior
 from steelyard.infer.resampling import bootstrap
+from steelyard.infer.resampling import bootstrap as cells
 from steelyard.infer.resampling.work import fewer_draws
 from steelyard.tally.design import DENSE, same_label
 from steelyard.tally.pairs import joint_of_codes

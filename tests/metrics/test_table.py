@@ -16,7 +16,7 @@ from sklearn import metrics as sk
 import steelyard as sy
 from by_name import statistic
 from oracles import OF_A_CLASS, WHOLE_TABLE, central_differences, one_against_rest
-from steelyard.infer.intervals.cells import Cells
+from steelyard.infer.resampling.bootstrap import Cells
 from steelyard.metrics.catalogue import AVERAGES
 from steelyard.metrics.proportions import f1_of_jaccard
 from steelyard.metrics.table import Margins, TableStatistic

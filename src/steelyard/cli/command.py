@@ -341,7 +341,7 @@ class Given:
     def keywords(self, *names: str) -> dict[str, Any]:
         """The options that were given and that Python has, or those of some names. Whatever was not given keeps Python's default."""
         return {
-            option.parameter: _as_python(option, self.typed[option.name])
+            option.turns_off or option.name: _as_python(option, self.typed[option.name])
             for option in self.declared
             if not (option.command or option.python_alone)
             and (not names or option.name in names)
@@ -362,7 +362,7 @@ class Given:
 def _as_python(option: Option, typed: Any) -> Any:
     """What was typed, as Python is given it; several values as a list, one value by itself."""
     if option.kind in READERS:
-        return READERS[option.kind](typed, option.main_flag)
+        return READERS[option.kind](typed, flag_of(option))
     if option.turns_off:
         return not typed
     return (typed[0] if len(typed) == 1 else list(typed)) if option.repeat else typed
@@ -392,8 +392,13 @@ class RegistryOption(click.Option):
         return super().get_help_record(ctx)
 
 
+def flag_of(option: Option) -> str:
+    """How it is typed."""
+    return option.flag or f"--{option.name.replace('_', '-')}"
+
+
 def _flag(option: Option) -> Callable[[Decorated], Decorated]:
-    words = [*filter(None, [option.short]), option.main_flag, *option.also]
+    words = [*filter(None, [option.short]), flag_of(option), *option.also]
     given: dict[str, Any] = {"help": option.help, "metavar": option.metavar, "multiple": option.repeat, "type": option.type}
     given["required"] = option.required
     if option.switch:

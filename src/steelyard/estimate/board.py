@@ -11,8 +11,7 @@ import numpy as np
 
 from steelyard.errors import UsageError
 from steelyard.estimate.compare_options import CompareOptions
-from steelyard.estimate.comparison import finish, sign
-from steelyard.estimate.evidence import concluded_again
+from steelyard.estimate.evidence import concluded_again, finish, sign
 from steelyard.estimate.pair_evidence import pair_evidence
 from steelyard.infer import multiplicity as many
 from steelyard.metrics.base import Metric
@@ -21,7 +20,7 @@ from steelyard.tally.pairs import Pairs
 from steelyard.tally.spelling import label_order
 
 if TYPE_CHECKING:
-    from steelyard.estimate.systems import SystemItems
+    from steelyard.estimate.opening import SystemItems
 
 WINNERS_CURSE = (
     "the best of several systems looks better than it is, because it was picked for its score; "
@@ -32,7 +31,7 @@ FEW_DATASETS = 10
 
 def leaderboard(runs: Sequence[SystemItems], metric: Metric, asked: CompareOptions, by: tuple[str, ...]) -> Leaderboard:
     """All pairs of three or more systems on the same items."""
-    from steelyard.estimate.systems import paired
+    from steelyard.estimate.opening import paired
 
     if asked.design == "unpaired":
         raise UsageError("cannot rank systems on different items", got="design='unpaired'", need="the same items for all")
@@ -76,7 +75,7 @@ def leaderboard(runs: Sequence[SystemItems], metric: Metric, asked: CompareOptio
 
 def common_items(runs: Sequence[SystemItems], asked: CompareOptions) -> list[SystemItems]:
     """With --unmatched drop, the items that all systems answered: every number of the board is then about the same items."""
-    from steelyard.estimate.systems import SystemItems, ids_of, without
+    from steelyard.estimate.opening import SystemItems, ids_of, without
 
     if asked.unmatched != "drop" or any(run.items.id is None for run in runs):
         return list(runs)
@@ -132,7 +131,7 @@ def _friedman(
     runs: Sequence[SystemItems], matched: dict[tuple[int, int], Pairs], metric: Metric, asked: CompareOptions, by: tuple[str, ...]
 ) -> dict[str, Any] | None:
     """Mean ranks over the values of the --by column as datasets."""
-    from steelyard.estimate.systems import subset
+    from steelyard.estimate.opening import subset
 
     if not by:
         return None
@@ -159,7 +158,7 @@ def _friedman(
 
 def _pair_p(pair: Pairs, metric: Metric, asked: CompareOptions, by: str, values: Sequence[str]) -> dict[str, Any]:
     """One candidate against the first system over all tasks: Fisher's combination of one-sided p-values."""
-    from steelyard.estimate.systems import subset
+    from steelyard.estimate.opening import subset
 
     own = pair.baseline.slices[by]
     p_values = []

@@ -13,8 +13,7 @@ import numpy as np
 from steelyard.errors import UsageError
 from steelyard.items import Items
 from steelyard.metrics.base import Metric
-from steelyard.read.context import context_of
-from steelyard.read.source import Source
+from steelyard.read.source import Source, context_of
 from steelyard.tally.design import same_label
 from steelyard.tally.pairs import Pairs
 

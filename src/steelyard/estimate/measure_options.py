@@ -49,11 +49,11 @@ class MeasureOptions:
     absent: str | None = None
     missing: str = "error"
     warnings: list[str] = field(default_factory=list)
+    # Whether scores that are all 0 or 1 mean right and wrong: not in another declared range, where 0 and 1 are scores as others.
+    right_or_wrong: bool = field(init=False)
 
-    @property
-    def right_or_wrong(self) -> bool:
-        """Whether scores that are all 0 or 1 mean right and wrong: not in another declared range, where 0 and 1 are scores as others."""
-        return self.range in (None, (0.0, 1.0))
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "right_or_wrong", self.range in (None, (0.0, 1.0)))
 
     def quietly(self, **changes: Any) -> MeasureOptions:
         """The same settings with a list of warnings of their own: for a part of the question, or a side glance."""
@@ -81,8 +81,6 @@ def settle(
     missing: str = "error",
 ) -> MeasureOptions:
     """The settings of a question, or an error that says which option cannot be what it is."""
-    confidence_level = checked("confidence_level", confidence_level)
-    tail(confidence_level, side)
     one_of("interval", interval, intervals())
     one_of("absent", absent, ("skip", "zero"))
     one_of("missing", missing, ("error", "wrong", "drop"), optional=False)
@@ -95,6 +93,9 @@ def settle(
             need="a positive number",
             hint="0.5 is Jeffreys, 1 is uniform; 0 gives no proper posterior",
         )
+    known_seed, ends = _seed(seed), _range(range)
+    confidence_level = checked("confidence_level", confidence_level)
+    tail(confidence_level, side)
     within("draws", draws.__index__())
     within("prior", prior)
     return MeasureOptions(
@@ -102,10 +103,10 @@ def settle(
         confidence_level=confidence_level,
         side=side,
         draws=draws.__index__(),
-        seed=_seed(seed),
+        seed=known_seed,
         prior=float(prior),
         prior_scale=None if prior_scale is None else checked("prior_scale", prior_scale),
-        range=_range(range),
+        range=ends,
         positive=None if positive is None else str(positive),
         labels=None if labels is None else tuple(str(label) for label in labels),
         absent=absent,

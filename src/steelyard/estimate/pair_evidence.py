@@ -11,12 +11,12 @@ import numpy.typing as npt
 
 from steelyard.errors import DataError, UsageError
 from steelyard.estimate.compare_options import CompareOptions
-from steelyard.estimate.comparison import class_label, joint_evidence
 from steelyard.estimate.evidence import Evidence, OwnEstimate
 from steelyard.estimate.fallback import attempt
 from steelyard.estimate.grouped_rows import enough_groups
 from steelyard.estimate.paired_scores import compare_scores
 from steelyard.estimate.paired_units import compare_units
+from steelyard.estimate.rows import class_of
 from steelyard.estimate.sample import OUTCOME, Sample
 from steelyard.estimate.strata_rows import as_one_sample, in_strata, with_strata
 from steelyard.estimate.sums_rows import columns_of, pass_values, positives
@@ -37,6 +37,31 @@ from steelyard.tally.sums import sum_units, tally_groups
 
 FloatArray = npt.NDArray[np.float64]
 Effects = Callable[[FloatArray], FloatArray]
+
+
+def joint_evidence(joint: JointCounts, metric: Metric, asked: CompareOptions) -> Evidence:
+    """The family that a metric of a joint table belongs to."""
+    from steelyard.estimate.paired_right_or_wrong import compare_flips
+
+    if metric.scored:
+        redrawn = asked.interval in ("bca", "percentile", "delta")
+        found = compare_flips(joint.outcomes(), replace(asked, interval=None) if redrawn else asked, error_rate=metric.counts_wrong)
+        if redrawn:
+            from steelyard.estimate.paired_table import outcome_interval
+
+            found.interval = outcome_interval(joint, metric, found, asked)
+    else:
+        from steelyard.estimate.paired_table import compare_table
+
+        found = compare_table(joint, metric, class_label(metric, joint.side("baseline"), asked), asked)
+    found.table = joint
+    return found
+
+
+def class_label(metric: Metric, counts: Counts, asked: CompareOptions) -> str | None:
+    """The name of the class that a metric is about, or None for a metric of the whole table."""
+    code = class_of(metric, counts, asked.own)
+    return None if code is None else counts.labels[code]
 
 
 def pair_evidence(pairs: Pairs, metric: Metric, asked: CompareOptions) -> Evidence:

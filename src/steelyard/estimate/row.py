@@ -46,7 +46,7 @@ def share_error(k: int, n: int, *, of_items: bool = True) -> float | None:
 
 def table_error(metric: Metric, label: int | None, counts: Counts, proportion: Proportion | None, settings: MeasureOptions) -> float | None:
     """Of a metric of independent items; closed forms load no NumPy. None where the table shows no spread."""
-    if proportion is not None and (label is not None or proportion.itself):
+    if proportion is not None and (label is not None or proportion.through is None):
         k, n = proportion.of(counts)
         error = share_error(k, n, of_items=metric.mean_of_items)
         return None if error is None else known(abs(slope(proportion, k / n)) * error)
@@ -57,7 +57,7 @@ def table_error(metric: Metric, label: int | None, counts: Counts, proportion: P
 
 def slope(proportion: Proportion, p: float) -> float:
     """How fast the metric moves with its proportion."""
-    if proportion.itself:
+    if proportion.through is None:
         return 1.0
     if proportion.mapped_class:
         return 2 / (1 + p) ** 2

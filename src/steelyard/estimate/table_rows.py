@@ -49,7 +49,7 @@ def table_row(metric: Metric, label: int | None, tally: TableTally, settings: Me
 
 
 def _value(statistic: TableStatistic, counts: Counts) -> float | None:
-    from steelyard.infer.intervals.cells import Cells
+    from steelyard.infer.resampling.bootstrap import Cells
 
     value = float(statistic.value(Cells(counts).observed()))
     return None if math.isnan(value) else value
@@ -71,7 +71,7 @@ def offered(metric: Metric, proportion: Proportion | None) -> list[str]:
     """The interval methods that make sense for the metric of independent items, the default first."""
     if proportion is None:
         return ["bca", "percentile", "delta", "bayes", "hdi"]
-    binomial = [m for m in METHODS if m not in ("percentile",) and (proportion.itself or m != "wald")]
+    binomial = [m for m in METHODS if m not in ("percentile",) and (proportion.through is None or m != "wald")]
     return [*binomial, "bayes", "hdi", "percentile", "bca", "delta"]
 
 
@@ -259,7 +259,7 @@ def posterior_of(metric: Metric, label: int | None, counts: Counts, prior: float
         }
         return make[of_labels.posterior](hit, predicted - hit, truth - hit, prior=prior)
     pooled = of_labels is not None and of_labels.ratio is not None and of_labels.ratio.pools_to_accuracy  # micro P = R = F = accuracy
-    if proportion is not None and (proportion.itself or pooled):
+    if proportion is not None and (proportion.through is None or pooled):
         k, n = proportion.of(counts)
         return posterior.proportion_posterior(k, n, prior=prior, metric=metric.name)
     if of_labels is not None and of_labels.mean_recall:

@@ -43,7 +43,7 @@ def compare_counts(baseline: Counts, candidate: Counts, metric: Metric, label: s
     """Two tables from different items."""
     labels = [None if label is None else side.code(label) for side in (baseline, candidate)]
     shares = [metric.proportion(side, code) for side, code in zip((baseline, candidate), labels, strict=True)]
-    if all(share is not None and share.itself for share in shares):
+    if all(share is not None and share.through is None for share in shares):
         parts = [share.of(side) for share, side in zip(shares, (baseline, candidate), strict=True) if share is not None]
         return compare_proportions(parts[0], parts[1], metric, asked)
     warn_of_small_classes((baseline, candidate), label, asked.own)

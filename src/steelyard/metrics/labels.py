@@ -25,6 +25,11 @@ class Mapped(NamedTuple):
     name: str
 
 
+def _counts_negatives(ratio: Ratio) -> bool:
+    """Whether true negatives are among the items that a ratio counts: they are what is left of all items."""
+    return bool(ratio.numerator[3] or ratio.denominator[3])
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LabelMetric(Metric):
     """A number of a table truth x prediction.
@@ -52,7 +57,7 @@ class LabelMetric(Metric):
 
     @property
     def needs_negatives(self) -> bool:
-        return self.joined is not None or self.ratio is None or self.ratio.counts_negatives
+        return self.joined is not None or self.ratio is None or _counts_negatives(self.ratio)
 
     def proportion(self, counts: Counts, label: int | None) -> Proportion | None:
         """How it is k of n of this table, or None if it is not.
@@ -64,7 +69,7 @@ class LabelMetric(Metric):
             return Proportion(self.share, None)
         if self.ratio is None:
             return None
-        of_hits = not self.ratio.counts_negatives  # the others have nothing below the line when there is one class
+        of_hits = not _counts_negatives(self.ratio)  # the others have nothing below the line when there is one class
         if counts.classes == 1 and of_hits and self.joined in ("macro", "weighted"):
             label = 0  # an average over one class is that class
         elif self.joined == "weighted" and self.ratio == table.RECALL:

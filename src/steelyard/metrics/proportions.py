@@ -40,18 +40,13 @@ class Proportion:
     ratio: Ratio
     label: int | None
     to_metric: Callable[[float], float] = identity
-    through: str = "itself"  # or what the binomial interval is taken on: jaccard, accuracy
+    through: str | None = None  # what the binomial interval is taken on, where that is not the metric itself: jaccard, accuracy
     exact: Ratio | None = None  # the metric itself as one division of whole numbers, where the map would cost a last bit
-
-    @property
-    def itself(self) -> bool:
-        """Whether the metric is the proportion, not a function of it."""
-        return self.through == "itself"
 
     @property
     def mapped_class(self) -> bool:
         """Whether it is of one class, seen through a function: F1 through Jaccard."""
-        return self.label is not None and not self.itself
+        return self.label is not None and self.through is not None
 
     def of(self, counts: Counts) -> tuple[int, int]:
         """(k, n) of a table, in whole numbers."""

@@ -56,11 +56,6 @@ class Ratio:
         return _form(self.numerator, four), _form(self.denominator, four)
 
     @property
-    def counts_negatives(self) -> bool:
-        """Whether true negatives are among the items that it counts."""
-        return bool(self.numerator[3] or self.denominator[3])
-
-    @property
     def pools_to_accuracy(self) -> bool:
         """Whether its micro average over all classes of single-label items is the accuracy: truths and predictions both sum to n."""
         hits, *others = self.numerator

@@ -150,11 +150,6 @@ def _one(x: float, style: str, digits: int) -> str:
     return text.removeprefix("-") if text.startswith("-") and math.isfinite(x) and float(text) == 0 else text
 
 
-def count_text(n: int) -> str:
-    """A number of items: 1,319."""
-    return f"{n:,}"
-
-
 def percent(level: float) -> str:
     """A confidence level as people say it: 95%, 99.9%."""
     return f"{steady(level * 100):.6g}%"
@@ -200,7 +195,7 @@ def standard_errors(named: Sequence[tuple[str, Row]]) -> str:
     if not known:
         return "standard error: none known"
     over = len(known) - LISTED
-    left_out = f"; {count_text(over)} more, --format json has them all" if over > 0 else ""
+    left_out = f"; {over:,} more, --format json has them all" if over > 0 else ""
     return f"standard error: {'; '.join(known[:LISTED])}{left_out}"
 
 

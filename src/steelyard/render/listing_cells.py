@@ -6,7 +6,7 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from steelyard.render.digits import NONE, count_text, nearest
+from steelyard.render.digits import NONE, nearest
 from steelyard.render.pages.verdict import spec_text
 from steelyard.results.references import Listing, ReferenceChange, ReferenceDetail
 
@@ -25,7 +25,7 @@ def figure(x: object) -> str:
     if isinstance(x, bool):
         return "yes" if x else "no"
     if isinstance(x, int):
-        return count_text(x)
+        return f"{x:,}"
     return f"{x:.6g}" if isinstance(x, float) else str(x)
 
 

@@ -9,7 +9,6 @@ from typing import Any
 
 from steelyard.render import page as of
 from steelyard.render.curve_text import curve_text
-from steelyard.render.digits import count_text
 from steelyard.render.page import ALWAYS, DETAIL, FLIPPED, MARKDOWN, NOWHERE, SAMPLES, WARNING, Page, PageTable
 from steelyard.render.terminal import EMPTY, GAP, LONG, LONGEST, harmless, short, wrap
 from steelyard.render.text import CURVE_ROWS, folded
@@ -82,7 +81,8 @@ def body(page: Page) -> list[Piece]:
         command = [part for line in page.command for part in line]
         lines = [line.removeprefix(GAP) for line in folded([harmless(part) for part in command], 100)]
         top += [f"`{page.signs[0]}`  \n{page.signs[1]}" if page.signs[0] else "", word(page.step, LONG) if page.step else "", fenced(lines)]
-    return [Piece(head=part) for part in top if part] + [piece for block in page.blocks(MARKDOWN) for piece in WRITERS[block.shape](block)]
+    seen = [block for section in page.sections for block in section.blocks if MARKDOWN in block.seen]
+    return [Piece(head=part) for part in top if part] + [piece for block in seen for piece in WRITERS[block.shape](block)]
 
 
 def report(page: Page) -> list[Piece]:
@@ -134,8 +134,8 @@ def fitted(pieces: Sequence[Piece], cap: int) -> str:
             lost[piece.noun] = lost.get(piece.noun, 0) + len(piece.rows) - n
     texts = [piece.text(n) for piece, n in zip(pieces, kept, strict=True) if n or not piece.rows]
     if lost:
-        left_out = ", ".join(f"{count_text(n)} {noun}" for noun, n in lost.items())
-        texts.append(f"Left out to keep the page under {count_text(cap // 1000)} kB: {left_out}. `--format json` has them all.")
+        left_out = ", ".join(f"{n:,} {noun}" for noun, n in lost.items())
+        texts.append(f"Left out to keep the page under {cap // 1000:,} kB: {left_out}. `--format json` has them all.")
     return "\n\n".join(text for text in texts if text) + "\n"
 
 

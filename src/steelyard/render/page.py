@@ -12,7 +12,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from steelyard.errors import UsageError
-from steelyard.render.digits import count_text, steadied
+from steelyard.render.digits import steadied
 from steelyard.results.base import Result
 
 if TYPE_CHECKING:
@@ -319,15 +319,11 @@ class Page:
     signs: Pair = ("", "")
     before: Sequence[Page] = ()
 
-    def blocks(self, seen: str) -> list[PageBlock]:
-        """The blocks of one format, in their order."""
-        return [block for section in self.sections for block in section.blocks if seen in block.seen]
-
 
 def capped(caption: str, heads: Sequence[str], rows: Sequence[Sequence[Cell]], *, folded: str = "", **more: object) -> PageTable:
     """A table of at most CAP rows on a page of HTML, with a note about the rest; long ones can be searched."""
     over = len(rows) - CAP
-    note = f"The first {count_text(CAP)} of {count_text(len(rows))} rows; --format json has them all." if over > 0 else ""
+    note = f"The first {CAP:,} of {len(rows):,} rows; --format json has them all." if over > 0 else ""
     search = len(rows) > 12 and not folded
     return PageTable(caption=caption, heads=heads, rows=rows, note=note, search=search, folded=folded, **more)  # type: ignore[arg-type]
 

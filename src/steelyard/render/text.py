@@ -10,7 +10,7 @@ from typing import Any
 from steelyard.metrics.catalogue import find
 from steelyard.render import page as of
 from steelyard.render.curve_text import curve_text
-from steelyard.render.digits import NONE, count_text, interval_word, nearest, power_of_ten, row_texts, steady
+from steelyard.render.digits import NONE, interval_word, nearest, power_of_ten, row_texts, steady
 from steelyard.render.page import FIRST, LAST, OWN, TEXT, Page, PageTable, RowBlock, RowGroup
 from steelyard.render.terminal import (
     BOLD,
@@ -46,7 +46,7 @@ def page_text(page: Page, *, width: int = 80, color: bool = False, ascii_only: b
 
 def _parts(page: Page, look: Terminal, details: bool) -> list[Lines]:
     body: list[Lines] = []
-    blocks = [block for block in page.blocks(TEXT) if details or not block.detail]
+    blocks = [block for block in _seen(page) if details or not block.detail]
     for block in blocks:
         parts = _sentence(page, look, block.beside) if isinstance(block, of.Lead) else WRITERS[block.shape](block, look)
         if block.tight and body and parts:
@@ -66,6 +66,11 @@ def _parts(page: Page, look: Terminal, details: bool) -> list[Lines]:
             else []
         ),
     ]
+
+
+def _seen(page: Page) -> list[of.PageBlock]:
+    """The blocks that text shows, in their order."""
+    return [block for section in page.sections for block in section.blocks if TEXT in block.seen]
 
 
 def _sentence(page: Page, look: Terminal, beside: str = "") -> list[Lines]:
@@ -296,7 +301,7 @@ def _inside(block: of.Inside, look: Terminal) -> list[Lines]:
     for page in block.parts:
         notes = [line for label, said in page.methods for line in labelled(label, said, look)]
         out.append([*(line for part in opening(page, look) for line in part), *notes])
-        out += [part for each in page.blocks(TEXT) for part in WRITERS[each.shape](each, look)]
+        out += [part for each in _seen(page) for part in WRITERS[each.shape](each, look)]
     return out
 
 
@@ -437,7 +442,7 @@ def breakdown_lines(block: RowGroup, look: Terminal) -> list[str]:
     if not lines:
         sections = [_section(block, metric, look) for metric in block.metrics]
         lines = [look.cut(f"by {look.name(block.by)}", look.width), *table_lines(sections, look)]
-    hidden = f"{count_text(block.hidden)} more; --format json has them all"
+    hidden = f"{block.hidden:,} more; --format json has them all"
     return [*lines, hidden] if block.hidden else lines
 
 
@@ -455,9 +460,11 @@ def table_lines(sections: Sequence[RowBlock], look: Terminal) -> list[str]:
     """All sections in the same columns: name, estimate, interval, n, drawing. Every line is equally wide."""
     rows = [row for section in sections for row in section.rows]
     texts = [row_texts(row) for row in rows]
+    axes = [axis_of(section.scale) for section in sections]
+    word = interval_word(rows)
     estimates = _column("estimate", on_point([e for e, _ in texts]), right)
-    intervals = _column(interval_word(rows), on_point([i for _, i in texts], left), left)
-    counts = _column("n", [count_text(row.n) for row in rows], right)
+    intervals = _column(word, on_point([i for _, i in texts], left), left)
+    counts = _column("n", [f"{row.n:,}" for row in rows], right)
     columns = [estimates, intervals, counts]
     names = [look.name(name) for section in sections for name in (section.head, *section.names)]
     name_width, drawing_width = _room(widest(names), look.width - sum(len(GAP) + widest(column) for column in columns))
@@ -465,8 +472,7 @@ def table_lines(sections: Sequence[RowBlock], look: Terminal) -> list[str]:
     lines: list[str] = []
     above: list[str] = [""] * len(widths)
     cells = iter(zip(*(column[1:] for column in columns), strict=True))
-    for section in sections:
-        axis = axis_of(section.scale)
+    for section, axis in zip(sections, axes, strict=True):
         heads = [
             look.cut(look.name(section.head), name_width),
             *(column[0] for column in columns),
@@ -509,7 +515,7 @@ def _join(cells: Sequence[str], drawing: str, look: Terminal, head: bool = False
 
 def grid_lines(block: RowGroup, look: Terminal) -> list[str]:
     """One line per name, per metric its estimate and interval; nothing if that does not fit the width."""
-    counts = _column(block.count, ["" if entry.n is None else count_text(entry.n) for entry in block.entries], right)
+    counts = _column(block.count, ["" if entry.n is None else f"{entry.n:,}" for entry in block.entries], right)
     columns = [counts, *(_cells(block, metric, look) for metric in block.metrics)]
     names = [f"by {look.name(block.by)}", *(GAP + look.name(entry.name) for entry in block.entries)]
     room = look.width - sum(len(GAP) + widest(column) for column in columns)

@@ -14,7 +14,6 @@ from steelyard.history.overview import before, names_in, series_page
 from steelyard.history.store import History
 from steelyard.questions.history.chart import changed_items, chart_points, what_changed
 from steelyard.questions.history.history import VERDICTS, compare_runs, list_runs
-from steelyard.render.digits import count_text
 from steelyard.render.html.page import part_of
 from steelyard.render.listing_cells import about, figure
 from steelyard.render.page import CAP, Extra
@@ -237,7 +236,7 @@ def compare(request: Request) -> Response:
     items = [
         {"id": id_, "change": "lost" if now < then else "gained", "baseline": then, "candidate": now} for id_, then, now in flips[:CAP]
     ]
-    note = f"The first {count_text(CAP)} of {count_text(len(flips))} items." if len(flips) > CAP else f"All {count_text(len(flips))} items."
+    note = f"The first {CAP:,} of {len(flips):,} items." if len(flips) > CAP else f"All {len(flips):,} items."
     return page(
         request,
         "compare.html.j2",

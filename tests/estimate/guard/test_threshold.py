@@ -13,7 +13,7 @@ import steelyard as sy
 from steelyard.estimate.guard.number import GuardOutcome
 from steelyard.estimate.guard.paired import guard_items
 from steelyard.estimate.guard.rule import settle_rule
-from steelyard.estimate.systems import SystemItems
+from steelyard.estimate.opening import SystemItems
 from steelyard.items import Items, Labels
 from steelyard.metrics.catalogue import parse
 from steelyard.reference.entry import Entry, TaskDefaults

@@ -15,9 +15,9 @@ from sklearn.metrics import f1_score
 
 from by_name import statistic
 from oracles import exact_bootstrap, item_resamples
-from steelyard.infer.intervals import cells as module
-from steelyard.infer.intervals.cells import RARE, Cells, redraw
 from steelyard.infer.intervals.table import table_bootstrap
+from steelyard.infer.resampling import bootstrap as module
+from steelyard.infer.resampling.bootstrap import RARE, Cells, redraw
 from steelyard.metrics.table import Margins
 from steelyard.tally.counts import Counts
 

@@ -14,10 +14,9 @@ from sklearn import metrics as sk
 import steelyard as sy
 from by_name import statistic
 from oracles import central_differences
-from steelyard.infer.intervals.cells import Cells
 from steelyard.infer.intervals.table import delta, delta_error
 from steelyard.infer.normal import wald
-from steelyard.infer.resampling.bootstrap import Degenerate
+from steelyard.infer.resampling.bootstrap import Cells, Degenerate
 from steelyard.tally.counts import Counts
 
 

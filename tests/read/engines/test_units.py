@@ -19,7 +19,7 @@ from steelyard.estimate import from_source as measure_engine
 from steelyard.infer.intervals.sums import linearised, resampled, student_mean
 from steelyard.infer.resampling.bootstrap import Degenerate
 from steelyard.metrics.sums import QUOTIENT
-from steelyard.questions.compare import in_engine as compare_engine
+from steelyard.questions.compare import from_sources as compare_engine
 from steelyard.read.engines import dialects, meeting, moments, tables, units
 from steelyard.tally.sums import Sums, tally_items
 

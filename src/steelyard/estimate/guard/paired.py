@@ -16,8 +16,8 @@ from steelyard.estimate.evidence import DECLARE, Evidence, too_few_groups
 from steelyard.estimate.guard.number import GuardOutcome, warn_of_gain
 from steelyard.estimate.guard.rule import GuardRule, span_of
 from steelyard.estimate.measure_options import settle
+from steelyard.estimate.opening import SystemItems, paired
 from steelyard.estimate.pair_evidence import pair_evidence
-from steelyard.estimate.systems import SystemItems, paired
 from steelyard.infer.intervals.clusters import FEWEST, LEAST
 from steelyard.infer.normal import lower_tail
 from steelyard.infer.paired.decision import (

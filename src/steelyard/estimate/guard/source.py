@@ -16,11 +16,10 @@ from steelyard.estimate.guard.number import CandidateScore, GuardOutcome, guard_
 from steelyard.estimate.guard.paired import guard_items
 from steelyard.estimate.guard.rule import GuardRule
 from steelyard.estimate.measure_options import settle
-from steelyard.estimate.opening import hold_to_own, own_direction, own_positive, ratio_columns, refuse_unfinished
+from steelyard.estimate.opening import SystemItems, hold_to_own, own_direction, own_positive, ratio_columns, refuse_unfinished
 from steelyard.estimate.rows import rows_of_sample
 from steelyard.estimate.sample import Sample
 from steelyard.estimate.strata_rows import refuse_alike
-from steelyard.estimate.systems import SystemItems
 from steelyard.items import Items
 from steelyard.metrics.base import Metric
 from steelyard.metrics.catalogue import find, parse

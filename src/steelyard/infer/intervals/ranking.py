@@ -10,11 +10,11 @@ import numpy as np
 import numpy.typing as npt
 
 from steelyard.infer.intervals.area import Area
-from steelyard.infer.intervals.cells import BLOCK, redraw
 from steelyard.infer.intervals.clusters import ClusterVariance, cluster_spread
 from steelyard.infer.normal import clip, tail, z_value
 from steelyard.infer.paired.decision import satterthwaite
 from steelyard.infer.resampling import bootstrap
+from steelyard.infer.resampling.bootstrap import BLOCK, redraw
 from steelyard.metrics import ranking
 from steelyard.tally.scores import ScoreTable
 

@@ -14,10 +14,10 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from steelyard.infer.intervals.cells import BLOCK, CACHED, redraw
 from steelyard.infer.intervals.clusters import ClusterVariance, Groups, bell_mccaffrey_of, cluster_spread
 from steelyard.infer.normal import tail
 from steelyard.infer.resampling import bootstrap
+from steelyard.infer.resampling.bootstrap import BLOCK, CACHED, redraw
 from steelyard.infer.rounding import SUMS, rounding, without_rounding
 from steelyard.metrics.sums import SumStatistic
 from steelyard.tally.sums import SparseRows, Sums, sum_units

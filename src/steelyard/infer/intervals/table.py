@@ -6,9 +6,9 @@ import math
 
 import numpy as np
 
-from steelyard.infer.intervals.cells import Cells
 from steelyard.infer.normal import z_value
 from steelyard.infer.resampling import bootstrap
+from steelyard.infer.resampling.bootstrap import Cells
 from steelyard.metrics.table import TableStatistic
 from steelyard.tally.counts import Counts
 

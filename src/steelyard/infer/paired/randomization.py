@@ -17,9 +17,8 @@ import numpy as np
 import numpy.typing as npt
 
 from steelyard.errors import UsageError
-from steelyard.infer.intervals.cells import BLOCK
 from steelyard.infer.paired.mcnemar import check_alternative
-from steelyard.infer.resampling.bootstrap import Degenerate
+from steelyard.infer.resampling.bootstrap import BLOCK, Degenerate
 from steelyard.metrics.table import Margins, TableStatistic
 from steelyard.tally.joint import JointCounts
 

@@ -13,12 +13,12 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from steelyard.infer.intervals.cells import BLOCK, _Segments, redraw
 from steelyard.infer.normal import z_value
 from steelyard.infer.paired.mcnemar import check_alternative
 from steelyard.infer.paired.randomization import TIE, check_exchanges
 from steelyard.infer.paired.within_items import Kinds, lattice_tails
 from steelyard.infer.resampling import bootstrap
+from steelyard.infer.resampling.bootstrap import BLOCK, _Segments, redraw
 from steelyard.infer.resampling.work import within_reach
 from steelyard.metrics.table import Margins, TableStatistic
 from steelyard.tally.joint import JointCounts

@@ -18,10 +18,10 @@ import numpy as np
 import numpy.typing as npt
 
 from steelyard.errors import DataError
-from steelyard.infer.intervals.cells import BLOCK
 from steelyard.infer.normal import STANDARD, tail
 from steelyard.infer.paired.mcnemar import MIRRORED, check_alternative, from_tails
 from steelyard.infer.paired.randomization import TIE, check_exchanges
+from steelyard.infer.resampling.bootstrap import BLOCK
 from steelyard.infer.rounding import without_rounding
 
 FloatArray = npt.NDArray[np.float64]

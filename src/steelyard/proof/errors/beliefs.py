@@ -8,7 +8,7 @@ from functools import cache
 import numpy as np
 
 from steelyard.estimate.compare_options import CompareOptions
-from steelyard.estimate.comparison import finish
+from steelyard.estimate.evidence import finish
 from steelyard.estimate.measure_options import MeasureOptions
 from steelyard.estimate.paired_right_or_wrong import compare_flips
 from steelyard.metrics.catalogue import parse

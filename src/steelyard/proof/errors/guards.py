@@ -12,7 +12,7 @@ import numpy.typing as npt
 from steelyard.estimate.guard.number import CandidateScore, guard_number
 from steelyard.estimate.guard.paired import guard_items
 from steelyard.estimate.guard.rule import GuardRule, settle_rule
-from steelyard.estimate.systems import SystemItems
+from steelyard.estimate.opening import SystemItems
 from steelyard.infer.planning.coverage import rejected_flips, rejected_pairs
 from steelyard.items import Items, Labels
 from steelyard.metrics.catalogue import parse

@@ -12,8 +12,8 @@ import numpy.typing as npt
 from steelyard.estimate.evidence import doubtful
 from steelyard.estimate.guard.number import GuardOutcome
 from steelyard.estimate.guard.paired import guard_items
+from steelyard.estimate.opening import SystemItems
 from steelyard.estimate.paired_scores import compare_scores
-from steelyard.estimate.systems import SystemItems
 from steelyard.metrics.catalogue import parse
 from steelyard.proof.claims import ALPHA, Band, Claim, Point, Said, Setting, declared, share_error
 from steelyard.proof.errors.guards import PAGE as GUARD_PAGE

@@ -12,9 +12,10 @@ import numpy as np
 from steelyard.declared.compare import OPTIONS
 from steelyard.errors import UsageError
 from steelyard.estimate.compare_options import CompareOptions, settle_comparison
-from steelyard.estimate.comparison import class_label, finish, joint_evidence
+from steelyard.estimate.evidence import finish
 from steelyard.estimate.measure_options import settle
-from steelyard.estimate.systems import check_names
+from steelyard.estimate.opening import check_names
+from steelyard.estimate.pair_evidence import class_label, joint_evidence
 from steelyard.metrics.base import Metric
 from steelyard.metrics.catalogue import parse
 from steelyard.metrics.labels import ACCURACY
@@ -264,7 +265,8 @@ def _compared(
             correction=correction != "holm",
             memory=memory is not None,
         )
-        check_names(names, 2)
+        if names is not None:
+            check_names(names, 2)
         return compare_tallies(baseline, candidate, wanted, asked, tuple(names or ("baseline", "candidate")))
     from steelyard.estimate.measure_options import slice_names
     from steelyard.questions.compare.from_sources import compare_sources
@@ -381,6 +383,7 @@ def compare_preferences(
     found = compare_flips(Flips(0, lost, w, t), asked)
     found.flips, found.correlation = None, None
     found.details = {"wins": w, "ties": t, "losses": lost}
-    check_names(names, 2)
+    if names is not None:
+        check_names(names, 2)
     chosen = tuple(names or ("baseline", "candidate"))
     return finish(found, PREFERENCE, asked, (chosen[0], chosen[1]))

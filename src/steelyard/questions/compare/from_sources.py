@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -11,19 +11,33 @@ import numpy as np
 from steelyard.errors import AmbiguityError, DataError, SourceError, SteelyardError, UsageError
 from steelyard.estimate.changed_items import TOLD, item_values, telling_items, with_context, write_flips
 from steelyard.estimate.compare_options import CompareOptions
-from steelyard.estimate.comparison import finish
-from steelyard.estimate.evidence import concluded_again
-from steelyard.estimate.opening import own_direction, own_positive, ratio_columns, refuse_unfinished
-from steelyard.estimate.pair_evidence import pair_evidence, unpaired_evidence
-from steelyard.estimate.systems import SystemItems, check_names, default_metric, paired, settled, subset
+from steelyard.estimate.evidence import concluded_again, finish
+from steelyard.estimate.opening import (
+    SystemItems,
+    check_names,
+    default_metric,
+    own_direction,
+    own_positive,
+    paired,
+    ratio_columns,
+    refuse_fractions,
+    refuse_unfinished,
+    settled,
+    subset,
+)
+from steelyard.estimate.pair_evidence import joint_evidence, pair_evidence, unpaired_evidence
+from steelyard.estimate.paired_units import compare_units
+from steelyard.estimate.rows import DEALT
 from steelyard.infer.multiplicity import adjust, fisher_combined
 from steelyard.infer.paired.signflip import sign_flip
 from steelyard.items import Items
 from steelyard.metrics.base import Metric
 from steelyard.metrics.catalogue import parse
-from steelyard.questions.compare.in_engine import compare_large, run_names
-from steelyard.read.engines.meeting import need_ids
-from steelyard.read.engines.tables import SqlTable
+from steelyard.metrics.sums import QUOTIENT
+from steelyard.read.engines.joining import meet
+from steelyard.read.engines.meeting import meet_tables, need_ids, right_or_wrong
+from steelyard.read.engines.tables import TRAVELLERS, SqlTable
+from steelyard.read.engines.units import paired_unit_sums
 from steelyard.read.logs.log import PARAMETERS, SeveralError
 from steelyard.read.open_source import open_source
 from steelyard.read.roles import LOG_CHOICES, option
@@ -31,7 +45,7 @@ from steelyard.read.source import Source
 from steelyard.reference.run_notes import stopping_warning
 from steelyard.results.comparison import ComparedSlice, Comparison, Leaderboard
 from steelyard.tally.design import take
-from steelyard.tally.pairs import Pairs
+from steelyard.tally.pairs import Pairs, settle_pairing
 from steelyard.tally.spelling import label_order
 
 SYSTEMS = ("model", "prompt")  # what tells two systems of one log apart; a task or a score is another question
@@ -142,7 +156,8 @@ def compare_sources(
     apart = told_apart(given)
     if apart is not None:
         data = opened_systems(data, *apart, given, lambda one, choice: _open(one, choice, by))
-    check_names(names, len(data))
+    if names is not None:
+        check_names(names, len(data))
     if len(data) > 2:
         _refuse_other(len(data), many)
     guess = metric or (parse("ratio") if ratio is not None else None)
@@ -154,8 +169,8 @@ def compare_sources(
     _refuse_other(len(runs), many)
     refuse_unfinished([run.log for run in runs], asked.own.missing)
     chosen = guess or default_metric(runs, right_or_wrong=asked.own.right_or_wrong)
-    asked = _of_logs(runs, chosen, asked, {"model"} if apart is None else {"model", LOG_CHOICES[apart[0]]})
     asked = replace(asked, own=replace(asked.own, positive=own_positive([run.log for run in runs], [chosen], asked.own.positive)))
+    asked = _of_logs(runs, chosen, asked, {"model"} if apart is None else {"model", LOG_CHOICES[apart[0]]})
     if flips_out is not None and (len(runs) > 2 or asked.design == "unpaired"):
         raise UsageError("cannot list the flipped items", got="flips_out=", need="two systems on the same items")
     if len(runs) > 2:
@@ -351,3 +366,91 @@ def corrected(parts: Sequence[ComparedSlice], asked: CompareOptions) -> list[Com
         again = inner if inner is None or p is None else concluded_again(inner, p, asked)
         out.append(replace(part, comparison=again, p_adjusted=p))
     return out
+
+
+LARGE = 200_000  # rows; below it, reading items costs less than a second
+
+
+def compare_large(
+    baseline: Source, candidate: Source, wanted: Metric | None, asked: CompareOptions, names: Sequence[str] | None
+) -> Comparison | None:
+    """The comparison, or None if it must be made from items. Without a metric: accuracy, where the items would choose it too."""
+    sources = baseline, candidate
+    if asked.design == "unpaired":
+        return None
+    there = all(isinstance(source.table, SqlTable) for source in sources)  # tables of an engine, however small, are counted on it
+    if not there and max(source.table.n for source in sources) <= LARGE:
+        return None
+    if not asked.own.right_or_wrong and all("score" in source.roles for source in sources):
+        return _compare_units(baseline, candidate, wanted, asked, names) if there else None
+    metric = wanted or parse("accuracy")
+    scored = metric.scored and all("score" in source.roles for source in sources)
+    if not scored and (metric.family != "table" or not _holds(sources, metric.needs)):
+        return None
+    met = (meet_tables if there else meet)(baseline, candidate, outcomes=metric.scored)
+    if met is None:
+        return _compare_units(baseline, candidate, wanted, asked, names) if there else None
+    for sentence in (*baseline.warnings, *candidate.warnings):
+        asked.warn(sentence)
+    if wanted is None and _holds(sources, ("truth", "prediction")):
+        for truths in met.truths or map(_truths, sources):  # the join has seen them, unless it was one of scores
+            refuse_fractions(truths)
+    for sentence in settle_pairing(met.report, asked.unmatched):
+        asked.warn(sentence)
+    found = joint_evidence(met.joint(asked.own.labels), metric, asked)
+    called = run_names(sources, names)
+    return finish(
+        found,
+        metric,
+        asked,
+        (called[0], called[1]),
+        telling=with_context(met.telling, baseline, candidate),
+        unmatched=met.report.to_dict(),
+        slices=(),
+    )
+
+
+def _compare_units(a: Source, b: Source, wanted: Metric | None, asked: CompareOptions, names: Sequence[str] | None) -> Comparison | None:
+    """Scores of more rows than may travel: sums by group, or by md5 bucket of the id; an item with repeats counts once."""
+    if not _holds((a, b), ("score",)) or max(a.n, b.n) <= TRAVELLERS:
+        return None
+    binary = asked.own.right_or_wrong and all(map(right_or_wrong, (a, b)))
+    metric = wanted or parse("accuracy" if binary else "mean")
+    if not metric.mean_of_scores and not (metric.counts_right and binary):
+        return None
+    if wanted is None and not binary and _holds((a, b), ("truth", "prediction")):
+        return None  # labels would decide
+    if (dealt := paired_unit_sums(a, b)) is None:
+        return None
+    sums, kind, report = dealt
+    for sentence in (*a.warnings, *b.warnings, *settle_pairing(report, asked.unmatched)):
+        asked.warn(sentence)
+    grouped = sums.units == "groups"
+    if asked.own.range is not None and not binary:
+        asked.warn("range was not used: sums by group or bucket do not show where in it single scores lie")
+    if kind == "buckets" and grouped:
+        asked.warn(DEALT.format(sums.n))
+    elif kind == "buckets":
+        asked.warn(
+            f"too many rows to move: {report.matched:,} items lie in {sums.n:,} buckets by the md5 of their ids, which are resampled"
+        )
+    found = compare_units(
+        sums.dense[:, :2], sums.dense[:, 2:], QUOTIENT, report.matched, metric, asked, sizes=sums.sizes if grouped else None
+    )
+    called = run_names((a, b), names)
+    return finish(found, metric, asked, (called[0], called[1]), unmatched=report.to_dict())
+
+
+def run_names(sources: Sequence[Source], names: Sequence[str] | None) -> list[str]:
+    """What to call the runs, each differently."""
+    fallback = ["baseline", "candidate"] if len(sources) == 2 else [f"system {i + 1}" for i in range(len(sources))]
+    found = [names[place] if names else source.name or fallback[place] for place, source in enumerate(sources)]
+    return found if len(set(found)) == len(found) else [f"{name} ({word})" for name, word in zip(found, fallback, strict=True)]
+
+
+def _holds(sources: Sequence[Source], roles: Sequence[str]) -> bool:
+    return all(role in source.roles for source in sources for role in roles)
+
+
+def _truths(source: Source) -> Collection[str]:
+    return [str(truth) for truth, _ in source.tabulate(["truth"])]

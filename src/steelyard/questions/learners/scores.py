@@ -13,7 +13,7 @@ from steelyard.errors import DataError, UsageError
 from steelyard.estimate.measure_options import MeasureOptions
 from steelyard.estimate.rows import class_of
 from steelyard.evaluate.learners.folds import LearnerAnswer
-from steelyard.infer.intervals.cells import Cells
+from steelyard.infer.resampling.bootstrap import Cells
 from steelyard.items import Labels
 from steelyard.metrics.base import Metric
 from steelyard.metrics.ranking import RankCorrelation, RankingMetric

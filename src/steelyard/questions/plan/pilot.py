@@ -15,10 +15,10 @@ from steelyard.errors import DataError, UsageError
 from steelyard.estimate.compare_options import settle_comparison
 from steelyard.estimate.evidence import Evidence
 from steelyard.estimate.measure_options import settle
+from steelyard.estimate.opening import SystemItems, default_metric, paired
 from steelyard.estimate.pair_evidence import pair_evidence
 from steelyard.estimate.rows import rows_of_sample
 from steelyard.estimate.sample import Sample
-from steelyard.estimate.systems import SystemItems, default_metric, paired
 from steelyard.infer.intervals.clusters import FEWEST, LEAST
 from steelyard.infer.normal import wilson
 from steelyard.metrics.catalogue import parse

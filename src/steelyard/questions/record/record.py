@@ -17,12 +17,11 @@ from steelyard.estimate.guard.rates import pooled_rates
 from steelyard.estimate.guard.rule import SCALES
 from steelyard.estimate.guard.source import metric_of, read_run
 from steelyard.estimate.measure_options import MeasureOptions, one_of, settle
-from steelyard.estimate.opening import hold_to_own, own_direction, own_positive, refuse_unfinished
+from steelyard.estimate.opening import SystemItems, default_metric, hold_to_own, own_direction, own_positive, refuse_unfinished
 from steelyard.estimate.pair_evidence import right_or_wrong
 from steelyard.estimate.rows import rows_of_sample
 from steelyard.estimate.sample import Sample
 from steelyard.estimate.strata_rows import refuse_alike
-from steelyard.estimate.systems import SystemItems, default_metric
 from steelyard.items import Items
 from steelyard.metrics.base import Metric
 from steelyard.options import check_mapping, documented, source_keywords

@@ -15,7 +15,7 @@ from steelyard.estimate.changed_items import item_values
 from steelyard.estimate.guard.rule import GuardRule, check_protocol, settle_rule, unit_of
 from steelyard.estimate.guard.sequential import StoppingPlan, means_of
 from steelyard.estimate.guard.source import keyed_alike, refuse_other_contents, scale_of
-from steelyard.estimate.systems import SystemItems
+from steelyard.estimate.opening import SystemItems
 from steelyard.evaluate.asking.summary import jsonable
 from steelyard.infer.sequential.stopping import RULES, small_pool
 from steelyard.items import Items

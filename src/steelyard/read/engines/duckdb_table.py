@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 import weakref
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -143,6 +143,7 @@ class EngineTable:
         described = {str(row[0]): str(row[1]) for row in self._run(f"DESCRIBE SELECT * FROM {relation}")}
         self.names = tuple(described) if names is None else tuple(names)
         self._identifier = dict(zip(self.names, described, strict=True)) if identifiers is None else dict(identifiers)
+        self.kept = frozenset(self._identifier)  # the columns that can be read; the names of the others are all that is known of them
         self._type = {name: described[identifier] for name, identifier in self._identifier.items()}
         self.n = int(self._run(f"SELECT COUNT(*) FROM {relation}")[0][0]) if n is None else n
         if not self.n:
@@ -206,10 +207,6 @@ class EngineTable:
 
     # ---- what a join of two tables asks ----------------------------------------------------------------------------
 
-    def keeps(self, name: str) -> bool:
-        """Whether a column can be read; the names of the others are all that is known of them."""
-        return name in self._identifier
-
     def identifier(self, name: str) -> str:
         """What SQL calls a column."""
         return quoted(self._identifier[name])
@@ -219,6 +216,19 @@ class EngineTable:
         kind = self._type[name]
         known = {"BOOLEAN": "bool", "FLOAT": "float", "DOUBLE": "float", "VARCHAR": "text"} | dict.fromkeys(_INTEGER, "int")
         return known.get(kind) or ("printed" if _AS_TEXT.match(kind) and not kind.endswith("]") else "other")
+
+    def texts(self, key: str, names: Sequence[str], ids: Collection[str], most: int, mark: str) -> list[tuple[str, Sequence[Any]]]:
+        """(id, text of each column ...) of some rows; of a long text its beginning and its end, `most` characters of each."""
+
+        def cut(name: str) -> str:
+            text = f"CAST({quoted(self._identifier[name])} AS VARCHAR)"
+            return f"CASE WHEN length({text}) > {2 * most} THEN left({text}, {most}) || '{mark}' || right({text}, {most}) ELSE {text} END"
+
+        shown = f"CAST({quoted(self._identifier[key])} AS VARCHAR)"
+        listed = ", ".join("'" + each.replace("'", "''") + "'" for each in ids)
+        columns = ", ".join([shown, *map(cut, names)])
+        rows = self._run(f"SELECT {columns} FROM {self._relation} WHERE {shown} IN ({listed})")
+        return [(row[0], row[1:]) for row in rows]
 
     def shown(self, name: str, expression: str, *, number: bool) -> str:
         """How a column leaves the engine, for an expression over it."""

@@ -45,7 +45,7 @@ def read_delimited(files: Sequence[Opened], wanted: Callable[[str], bool]) -> tu
     """The table of one or several files, united by column name, and warnings."""
     shapes = [_shape(file) for file in files]
     warnings = [f"{shape.file.shown!r} mixes line ends (CRLF, LF or CR); read as they are" for shape in shapes if shape.mixed]
-    keys = partition_keys(files, [shape.header for shape in shapes])
+    keys = partition_keys(files, [shape.header for shape in shapes]) if any(file.partition for file in files) else []
     names = list(dict.fromkeys(name for shape in shapes for name in shape.header))
     absent = {name: sum(name not in shape.header for shape in shapes) for name in names}
     warnings += [f"column {name!r} is absent from {count} of {len(shapes)} files" for name, count in absent.items() if count]
@@ -181,7 +181,8 @@ def _select(shapes: Sequence[Shape], kept: Sequence[str]) -> str:
     first = shapes[0]
     columns = ", ".join(f"c{i}: 'VARCHAR'" for i in range(len(first.header)))
     place = {name: f"c{i}" for i, name in enumerate(first.header)}
-    place |= partition_columns([shape.file for shape in shapes])
+    if first.file.partition:
+        place |= partition_columns([shape.file for shape in shapes])
     picked = ", ".join(["true AS k", *(f"CAST({place.get(name, 'NULL')} AS VARCHAR) AS k{i}" for i, name in enumerate(kept))])
     paths = ", ".join(literal(exact_path(os.path.abspath(shape.file.plain))) for shape in shapes)
     options = "auto_detect = false, header = true, quote = '\"', escape = '\"', nullstr = '', strict_mode = true, null_padding = false"

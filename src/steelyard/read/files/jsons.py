@@ -305,7 +305,7 @@ def _by_python(files: Sequence[Opened], wanted: Callable[[str], bool]) -> Memory
         file.check_unchanged()
     if not gathered.n:
         raise SourceError(f"cannot measure {files[0].shown!r}", got="no items", need="at least one row")
-    keys = partition_keys(files, [gathered.names] * len(files))
+    keys = partition_keys(files, [gathered.names] * len(files)) if any(file.partition for file in files) else []
     return gathered.table({key: [part for file, n in zip(files, rows, strict=True) for part in [file.partition[key]] * n] for key in keys})
 
 

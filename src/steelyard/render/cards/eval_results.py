@@ -8,7 +8,7 @@ from typing import Any
 from steelyard.errors import DataError, UsageError
 from steelyard.render.cards.about import CardDetails, Evaluated
 from steelyard.render.cards.shown import shown
-from steelyard.render.digits import count_text, percent, row_texts
+from steelyard.render.digits import percent, row_texts
 from steelyard.results.measurement import Row
 from steelyard.yaml_text import item_lines
 
@@ -30,7 +30,7 @@ def _entry(each: Evaluated, row: Row, about: CardDetails, task_id: str) -> dict[
             need="the id of a dataset on the Hub, owner/name",
             hint="name the result: cais/hle=result.json",
         )
-    notes = f"{row.name}, n = {count_text(row.n)}"
+    notes = f"{row.name}, n = {row.n:,}"
     if row.interval is not None:
         notes += f", {percent(row.interval.confidence_level)} interval {row_texts(row)[1]} ({row.interval.method})"
     return {

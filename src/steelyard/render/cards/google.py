@@ -8,7 +8,6 @@ from typing import Any
 
 from steelyard.errors import DataError
 from steelyard.render.cards.about import CardDetails, Evaluated
-from steelyard.render.digits import count_text
 from steelyard.render.pages import measurement
 from steelyard.render.terminal import harmless
 from steelyard.results.measurement import Measurement, Row
@@ -59,7 +58,7 @@ def _merged(part: Plain, key: str, ours: list[Plain], known_by: tuple[str, ...])
 def _data(each: Evaluated) -> Plain:
     """What the schema has no field for: how many items, which level and method, and the signature."""
     m = each.measurement
-    told = [f"{count_text(m.n)} items", measurement.methods(measurement.all_rows(m), harmless), harmless(m.signature)]
+    told = [f"{m.n:,} items", measurement.methods(measurement.all_rows(m), harmless), harmless(m.signature)]
     return {"name": harmless(each.data), "description": "; ".join(part for part in told if part)}
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from steelyard.render.cards.about import CardDetails, Evaluated
-from steelyard.render.digits import NONE, count_text, interval_word, row_texts
+from steelyard.render.digits import NONE, interval_word, row_texts
 from steelyard.render.markdown import code_span, markdown, markdown_table
 from steelyard.render.page import RowGroup
 from steelyard.render.pages import measurement
@@ -65,7 +65,7 @@ def _score(row: Row) -> tuple[str, str, str]:
     """Digits as the interval justifies them. No interval is said, not left blank."""
     estimate, interval = row_texts(row)
     shown = estimate if interval == NONE else f"{estimate} {interval}"
-    return shown, count_text(row.n), NONE if row.interval is None else markdown(row.interval.method)
+    return shown, f"{row.n:,}", NONE if row.interval is None else markdown(row.interval.method)
 
 
 def _facts(about: CardDetails, rows: Sequence[Row]) -> list[str]:
@@ -88,10 +88,10 @@ def _slices(about: CardDetails) -> list[str]:
 def _block(block: RowGroup, each: Evaluated) -> str:
     heads = [(markdown(block.by), "---"), (block.count, "---:"), *((markdown(metric), "---") for metric in block.metrics)]
     lines = [
-        (markdown(entry.name), NONE if entry.n is None else count_text(entry.n), *(_cell(entry.rows.get(m)) for m in block.metrics))
+        (markdown(entry.name), NONE if entry.n is None else f"{entry.n:,}", *(_cell(entry.rows.get(m)) for m in block.metrics))
         for entry in block.entries
     ]
-    more = f"\n\n{count_text(block.hidden)} more are in the result itself." if block.hidden else ""
+    more = f"\n\n{block.hidden:,} more are in the result itself." if block.hidden else ""
     return f"{markdown(each.data)}, by {markdown(block.by)}:\n\n{markdown_table(heads, lines)}{more}"
 
 

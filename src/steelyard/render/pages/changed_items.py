@@ -9,7 +9,6 @@ from collections.abc import Mapping, Sequence
 from difflib import SequenceMatcher
 from typing import Any
 
-from steelyard.render.digits import count_text
 from steelyard.render.page import CAP, HTML, Cell, Marked, PageBlock, PageTable, capped
 from steelyard.render.terminal import EMPTY
 
@@ -28,7 +27,7 @@ def item_tables(items: Sequence[Mapping[str, Any]], names: tuple[str, str], note
     first, rest = made.rows[:OPEN], made.rows[OPEN:CAP]
     blocks: list[PageBlock] = [PageTable(caption=made.caption, heads=heads, rows=first, note=note, search=len(first) > 5, seen=(HTML,))]
     if rest:
-        folded = f"{count_text(len(rest))} more items that changed"
+        folded = f"{len(rest):,} more items that changed"
         more = PageTable(caption="More items that changed", heads=heads, rows=rest, note=made.note, folded=folded, more=True, seen=(HTML,))
         blocks.append(more)
     return blocks if rows else []
@@ -36,7 +35,7 @@ def item_tables(items: Sequence[Mapping[str, Any]], names: tuple[str, str], note
 
 def flip_table(flips: Mapping[str, int], first: str, second: str) -> PageTable:
     """Right and wrong of two systems, crossed."""
-    shown = {key: count_text(flips.get(key, 0)) for key in ("both", "baseline_only", "candidate_only", "neither")}
+    shown = {key: f"{flips.get(key, 0):,}" for key in ("both", "baseline_only", "candidate_only", "neither")}
     return PageTable(
         caption=f"Items by whether {first} and {second} have them right",
         heads=["", f"{second}: right", f"{second}: wrong"],

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from steelyard.render.digits import NONE, count_text, figure, number_texts, p_is, p_text, row_texts, shown_numbers, standard_errors
+from steelyard.render.digits import NONE, figure, number_texts, p_is, p_text, row_texts, shown_numbers, standard_errors
 from steelyard.render.page import (
     DRAWN,
     HTML,
@@ -42,7 +42,7 @@ ZERO = GuideLine(at=0.0, name="no difference")
 def comparison_page(c: Comparison, extra: Extra) -> Page:
     """The comparison as a page."""
     lower = "" if c.higher_is_better else " (lower is better)"
-    sized = f"{count_text(c.n)} items, {c.design}"
+    sized = f"{c.n:,} items, {c.design}"
     systems, gap = rows_of(c)
     named = list(zip((c.baseline.name, c.candidate.name, MINUS), (*systems, gap), strict=True))
     return Page(
@@ -124,7 +124,7 @@ def _systems(c: Comparison) -> Section:
     systems, gap = rows_of(c)
     names = (c.baseline.name, c.candidate.name)
     drawing = Forest(title="Both systems", bars=[bar(name, row) for name, row in zip(names, systems, strict=True)], axis=metric_name(c))
-    rows = [[name, *row_texts(row), count_text(row.n)] for name, row in zip((*names, GAP_NAME), (*systems, gap), strict=True)]
+    rows = [[name, *row_texts(row), f"{row.n:,}"] for name, row in zip((*names, GAP_NAME), (*systems, gap), strict=True)]
     heads = ["system", "estimate", "interval", "n"]
     table = PageTable(caption="Both systems and their difference", heads=heads, rows=rows, numbers=(1, 3), seen=(HTML,))
     written = PageTable(heads=heads[:-1], rows=[row[:-1] for row in rows], numbers=(1,), ours=(1, 2), noun="rows", seen=(MARKDOWN,))
@@ -167,7 +167,7 @@ def _items(c: Comparison, flips: Flips | None) -> Section | None:
     blocks: list[PageBlock] = [flip_table(c.flips, c.baseline.name, c.candidate.name)] if c.flips is not None else []
     told, note = (c.telling, "") if flips is None else flips
     if flips is None and c.flips is not None and (all_of := c.flips["baseline_only"] + c.flips["candidate_only"]) > len(told):
-        note = f"The {count_text(len(told))} most telling of {count_text(all_of)}; --flips-out FILE writes them all, and "
+        note = f"The {len(told):,} most telling of {all_of:,}; --flips-out FILE writes them all, and "
         note += "steelyard report RESULT --flips FILE shows them here."
     blocks += item_tables(told, ("baseline", "candidate"), note)
     return Section(title=CHANGED, blocks=blocks) if blocks else None
@@ -186,12 +186,12 @@ def _slices(c: Comparison) -> Section | None:
             continue
         gap = Row(metric=MINUS, estimate=inner.difference.estimate, n=inner.n, interval=inner.difference.interval)
         bars.append(bar(name, gap))
-        rows.append([name, count_text(inner.n), *row_texts(gap), p_text(inner.p_value), p_text(part["p_adjusted"])])
+        rows.append([name, f"{inner.n:,}", *row_texts(gap), p_text(inner.p_value), p_text(part["p_adjusted"])])
     heads = ["slice", "n", MINUS, "interval", "p", "p corrected"]
     table = capped("Difference by slice", heads, rows, numbers=(1, 2, 4, 5), folded="The numbers", seen=(HTML,))
     written = PageTable(heads=heads, rows=rows, columns="left", ours=range(1, 6), narrow=32, noun="slices", seen=WRITTEN)
     drawing = Forest(title="Difference by slice", bars=bars[:DRAWN], rules=[ZERO], axis="candidate minus baseline")
-    note = f"The first {DRAWN} of {count_text(len(bars))} are drawn." if len(bars) > DRAWN else ""
+    note = f"The first {DRAWN} of {len(bars):,} are drawn." if len(bars) > DRAWN else ""
     drawn = Picture(drawing=drawing, table=table, note=note) if drawing.scale is not None else table
     return Section(title="By slice", blocks=[written, drawn])
 
@@ -252,11 +252,11 @@ def facts(c: Comparison) -> list[str]:
     if c.flips is not None:
         f = c.flips
         out.append(
-            f"right only with the candidate: {count_text(f['candidate_only'])}; only with the baseline: {count_text(f['baseline_only'])}; "
-            f"both: {count_text(f['both'])}; neither: {count_text(f['neither'])}"
+            f"right only with the candidate: {f['candidate_only']:,}; only with the baseline: {f['baseline_only']:,}; "
+            f"both: {f['both']:,}; neither: {f['neither']:,}"
         )
     if "wins" in c.details:
-        out.append("; ".join(f"{word}: {count_text(c.details[word])}" for word in ("wins", "ties", "losses")))
+        out.append("; ".join(f"{word}: {c.details[word]:,}" for word in ("wins", "ties", "losses")))
     if "variance_within_share" in c.details:
         share = c.details["variance_within_share"]
         out.append(f"run-to-run noise within items is {share:.0%} of the variance of the difference")
@@ -304,7 +304,7 @@ def test_sentence(c: Comparison) -> str:
     exact = " (exact)" if t.details.get("exact") else ""
     share = ""
     if "share" in t.details:
-        of = f" of {count_text(t.details['draws'])} resamples" if "draws" in t.details else " of resamples"
+        of = f" of {t.details['draws']:,} resamples" if "draws" in t.details else " of resamples"
         share = f"; share{of} {t.details['share']:.4g}, side: {t.details['side']}"
     return f"test: {t.name}{exact}, {t.alternative}, {p_is(t.p_value)}{share}"
 
@@ -357,7 +357,7 @@ def _scheme(c: Comparison, splits: Sequence[dict[str, Any]]) -> str:
 
 def _span(sizes: Sequence[int]) -> str:
     low, high = min(sizes), max(sizes)
-    return count_text(low) if low == high else f"{count_text(low)}-{count_text(high)}"
+    return f"{low:,}" if low == high else f"{low:,}-{high:,}"
 
 
 def pooled_title(c: Comparison) -> str:
@@ -382,9 +382,5 @@ def pooled_grid(c: Comparison) -> list[list[str]] | None:
         truths |= {t for t, _, _ in named}
     if len(labels) > WIDEST:
         return None
-    rows = [
-        [t or EMPTY, *(f"{count_text(counts[0].get((t, p), 0))} / {count_text(counts[1].get((t, p), 0))}" for p in labels)]
-        for t in labels
-        if t in truths
-    ]
+    rows = [[t or EMPTY, *(f"{counts[0].get((t, p), 0):,} / {counts[1].get((t, p), 0):,}" for p in labels)] for t in labels if t in truths]
     return [["truth", *(label or EMPTY for label in labels)], *rows]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from steelyard.render.digits import count_text, nearest, p_is, p_text, row_texts, standard_errors
+from steelyard.render.digits import nearest, p_is, p_text, row_texts, standard_errors
 from steelyard.render.page import (
     DRAWN,
     HTML,
@@ -45,14 +45,14 @@ def board_forest(board: Leaderboard) -> Forest:
 def leaderboard_page(board: Leaderboard, _: object) -> Page:
     """The leaderboard as a page."""
     first = [r["name"] for r in board.rows if r["tier"] == board.rows[0]["tier"]] if board.rows else []
-    counted = f"{count_text(board.n)} items"
+    counted = f"{board.n:,} items"
     top: list[PageBlock] = [
         Sentences(said=[f"{counted}; {board.metric}; {TIERS}"], hang="", seen=(TEXT,)),
         Sentences(said=[f"{counted}; {board.metric}; correction: {board.correction}"], listed=False, seen=(MARKDOWN,)),
     ]
     return Page(
         word="leaderboard",
-        about=f"{count_text(len(board.rows))} systems, {board.metric}",
+        about=f"{len(board.rows):,} systems, {board.metric}",
         lead=f"{', '.join(first[:5])}{' ...' if len(first) > 5 else ''}: first tier" if first else "",
         step=f"{counted}. {TIERS.capitalize()}.",
         sections=filled(
@@ -72,7 +72,7 @@ def leaderboard_page(board: Leaderboard, _: object) -> Page:
 def _systems(board: Leaderboard) -> Section:
     rows = [_row(board, r) for r in board.rows]
     names = [r["name"] for r in board.rows]
-    cells = [[str(r["tier"]), r["name"], *row_texts(row), count_text(row.n)] for r, row in zip(board.rows, rows, strict=True)]
+    cells = [[str(r["tier"]), r["name"], *row_texts(row), f"{row.n:,}"] for r, row in zip(board.rows, rows, strict=True)]
     heads = ["tier", "system", "estimate", "interval", "n"]
     tiered = [f"{r['tier']}. {r['name'] or EMPTY}" for r in board.rows]
     drawing = board_forest(board)
@@ -127,7 +127,7 @@ def _ranks(board: Leaderboard) -> Section | None:
     means = "two systems differ significantly only if the bar of one ends before the other's begins"
     foot = f"bars start at a system's rank and are one critical difference long: {means}"
     note = (
-        f"Bars begin at a system's mean rank over {count_text(found['datasets'])} datasets and are one critical difference "
+        f"Bars begin at a system's mean rank over {found['datasets']:,} datasets and are one critical difference "
         f"({reach:.3g}, Nemenyi) long: {means}. {tests}."
     )
     bars = [Bar(name=name, estimate=rank, low=rank, high=rank + reach, said=f"{rank:.2f}") for rank, name in order[:DRAWN]]

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from typing import Any
 
-from steelyard.render.digits import LISTED, count_text, interval_word, kind_word, row_texts, shown_numbers, standard_errors
+from steelyard.render.digits import LISTED, interval_word, kind_word, row_texts, shown_numbers, standard_errors
 from steelyard.render.page import (
     DRAWN,
     HTML,
@@ -48,14 +47,15 @@ def measurement_page(m: Measurement, extra: Extra) -> Page:
     lead = "" if first is None else f"{first.name} {' '.join(row_texts(first))}"
     if first is not None and first.interval is not None:
         lead += f", {interval_word([first])}"
+    errors, warnings = standard_errors([(row.name, row) for row in m.rows]), all_warnings(m)
     facts = [methods(all_rows(m), _named), design(m.rows), lower_is_better(m.rows, _named)]
     footer: list[PageBlock] = [
         Sentences(said=list(filter(None, facts)), listed=False, seen=WRITTEN),
-        Sentences(said=[standard_errors([(row.name, row) for row in m.rows])], detail=True, seen=(TEXT,)),
+        Sentences(said=[errors], detail=True, seen=(TEXT,)),
     ]
     return Page(
         word="measured",
-        about=m.name or f"{count_text(m.n)} items",
+        about=m.name or f"{m.n:,} items",
         lead=lead,
         step=measured(replace(m, name=None), _named),
         sections=filled(
@@ -66,7 +66,7 @@ def measurement_page(m: Measurement, extra: Extra) -> Page:
             confusion(m.table) if m.table is not None else None,
             Section(title="", blocks=footer),
         ),
-        warnings=all_warnings(m),
+        warnings=warnings,
         hints=m.hints,
         methods=[("how", fact) for fact in facts if fact],
         signature=m.signature,
@@ -117,7 +117,7 @@ def _headline(rows: Sequence[Row]) -> Section | None:
 
 
 def _lines(rows: Sequence[Row]) -> list[list[str]]:
-    return [[_named(row.name), *row_texts(row), count_text(row.n)] for row in rows]
+    return [[_named(row.name), *row_texts(row), f"{row.n:,}"] for row in rows]
 
 
 def _within_unit(row: Row) -> bool:
@@ -136,17 +136,17 @@ def _by(block: RowGroup) -> Section:
     ]
     shown = [[name for name, _ in block.of(metric)] for metric in names]
     cells = [
-        [_named(entry.name), "" if entry.n is None else count_text(entry.n), *(_cell(entry.rows.get(metric)) for metric in names)]
+        [_named(entry.name), "" if entry.n is None else f"{entry.n:,}", *(_cell(entry.rows.get(metric)) for metric in names)]
         for entry in block.entries
     ]
     table = capped(f"By {block.by}", [block.by, block.count, *names], cells, numbers=(1,), folded="The numbers", seen=(HTML,))
     written = replace(table, folded="", ours=range(1, len(names) + 2), noun="rows", seen=(MARKDOWN,))
     hidden = block.hidden + max(0, max(map(len, shown), default=0) - DRAWN)
     if block.hidden or hidden:
-        said = f"{count_text(DRAWN)} are drawn, {count_text(len(block.entries))} listed"
-        said += f", {count_text(block.hidden)} more are in --format json." if block.hidden else "."
+        said = f"{DRAWN:,} are drawn, {len(block.entries):,} listed"
+        said += f", {block.hidden:,} more are in --format json." if block.hidden else "."
         table = replace(table, note=said)
-    more = f"{count_text(block.hidden)} more; --format json has them all"
+    more = f"{block.hidden:,} more; --format json has them all"
     return Section(
         title=f"By {block.by}",
         blocks=[
@@ -187,9 +187,7 @@ def confusion(counts: Counts) -> Section | None:
         (
             counts.labels[t],
             [
-                ("?", 0, True)
-                if unknown and t == p == 0
-                else (count_text(cells.get((t, p), 0)), _heat(cells.get((t, p), 0), sums[t]), t == p)
+                ("?", 0, True) if unknown and t == p == 0 else (f"{cells.get((t, p), 0):,}", _heat(cells.get((t, p), 0), sums[t]), t == p)
                 for p in places
             ],
         )
@@ -218,9 +216,9 @@ def _mixed_up(counts: Counts, cells: Mapping[tuple[int, int], int]) -> Section |
     table = PageTable(
         caption="Most confused pairs",
         heads=["truth", "prediction", "items"],
-        rows=[[counts.labels[t], counts.labels[p], count_text(n)] for n, t, p in wrong[:PAIRS]],
+        rows=[[counts.labels[t], counts.labels[p], f"{n:,}"] for n, t, p in wrong[:PAIRS]],
         numbers=(2,),
-        note=f"{count_text(len(counts.labels))} classes: {count_text(min(PAIRS, len(wrong)))} of {count_text(len(wrong))} pairs are shown.",
+        note=f"{len(counts.labels):,} classes: {min(PAIRS, len(wrong)):,} of {len(wrong):,} pairs are shown.",
         seen=(HTML,),
     )
     return Section(title="Confusion", blocks=[table])
@@ -277,12 +275,13 @@ Name = Callable[[str], str]
 def measured(m: Measurement, name: Name) -> str:
     """How many items, in how many groups, and which column was read as what."""
     what = f"{name(m.name)}: " if m.name else ""
-    what += f"{count_text(m.n)} item{'' if m.n == 1 else 's'}"
-    details: Mapping[str, Any] = next((row.details for row in m.rows if row.details), {})
-    if isinstance(groups := details.get("groups"), int):
-        what += f" in {count_text(groups)} groups"
-    if isinstance(repeats := details.get("repeats"), int) and repeats > 1:
-        what += f", {count_text(repeats)} repeats"
+    what += f"{m.n:,} item{'' if m.n == 1 else 's'}"
+    groups = next((row.details.groups for row in m.rows if row.details.groups is not None), None)
+    repeats = next((row.details.repeats for row in m.rows if row.details.repeats is not None), None)
+    if groups is not None:
+        what += f" in {groups:,} groups"
+    if repeats is not None and repeats > 1:
+        what += f", {repeats:,} repeats"
     roles = ", ".join(role if column == role else f"{role} = {name(column)}" for role, column in m.roles.items() if column != "(array)")
     return f"{what}; columns: {roles}" if roles else what
 
@@ -290,14 +289,13 @@ def measured(m: Measurement, name: Name) -> str:
 def design(rows: Sequence[Row]) -> str:
     """How much the groups or repeats cost, for the first row that knows."""
     for row in rows:
-        effect = row.details.get("design_effect")
-        if isinstance(effect, (int, float)) and not isinstance(effect, bool):
-            worth = row.details.get("n_effective", row.details.get("effective_n"))
-            answers = row.details.get("answers")
+        known = row.details
+        if known.design_effect is not None:
+            worth = known.effective_n if known.n_effective is None else known.n_effective
             alike = ""
-            if isinstance(worth, (int, float)) and isinstance(answers, int):
-                alike = f": {answers:,} answers are worth {worth:,.0f} independent ones"
-            return f"design effect of {row.metric} {effect:.2f}{alike}"
+            if worth is not None and known.answers is not None:
+                alike = f": {known.answers:,} answers are worth {worth:,.0f} independent ones"
+            return f"design effect of {row.metric} {known.design_effect:.2f}{alike}"
     return ""
 
 

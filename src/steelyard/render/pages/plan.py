@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from steelyard.render.digits import NONE, count_text, figure, nearest, power_of_ten
+from steelyard.render.digits import NONE, figure, nearest, power_of_ten
 from steelyard.render.page import (
     ALL,
     HTML,
@@ -129,16 +129,16 @@ def _sizes(plan: Plan) -> list[Fact]:
     if plan.n is not None:
         named = "training items" if plan.goal == "train" else "items to label" if plan.labels == plan.n else "items"
         first = plan.n_first is not None and plan.n_stable == plan.n != plan.n_first
-        told = f"enough, as is every larger number; {count_text(plan.n_first)} is the first" if first and plan.n_first is not None else ""
-        out.append((named, count_text(plan.n), told))
+        told = f"enough, as is every larger number; {plan.n_first:,} is the first" if first and plan.n_first is not None else ""
+        out.append((named, f"{plan.n:,}", told))
     if plan.n_first is not None and plan.n_first != plan.n and plan.n_stable != plan.n:
-        out.append(("first size", count_text(plan.n_first), "enough, but some larger number may not be"))
+        out.append(("first size", f"{plan.n_first:,}", "enough, but some larger number may not be"))
     if plan.n_stable is not None and plan.n_stable != plan.n:
-        out.append(("stable size", count_text(plan.n_stable), "enough, as is every larger number"))
+        out.append(("stable size", f"{plan.n_stable:,}", "enough, as is every larger number"))
     if bought and plan.labels is not None:
         share = plan.details.get("relevant_share")
-        among = f"of which about {count_text(nearest(share * plan.labels))} count" if isinstance(share, float) else ""
-        out.append(("labels to buy", count_text(plan.labels), among))
+        among = f"of which about {nearest(share * plan.labels):,} count" if isinstance(share, float) else ""
+        out.append(("labels to buy", f"{plan.labels:,}", among))
     return out
 
 
@@ -199,7 +199,7 @@ def _words(value: Any) -> str:
 
 def _number(value: float, decimals: int | None) -> str:
     if isinstance(value, int):
-        return count_text(value)
+        return f"{value:,}"
     return figure(value) if decimals is None else f"{value:,.{decimals}f}"
 
 

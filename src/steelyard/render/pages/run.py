@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-from steelyard.render.digits import count_text
 from steelyard.render.page import ALL, NOTHING, CodeLines, Extra, Fact, FactList, Page, PageBlock, Section, builder_of, filled
 from steelyard.render.pages.verdict import path_section
 from steelyard.results.evaluation import Answered, DryRun, Evaluation
@@ -67,18 +66,18 @@ def run_facts(e: Evaluation, model: Answered) -> list[Fact]:
             else f"{ends.low:.4f} to {ends.high:.4f}, {ends.confidence_level:.0%}, {ends.method}"
         )
         out.append((row.metric, f"{row.estimate:.4f}", said))
-    out.append(("Items asked", count_text(e.n), f"of {count_text(e.available)}{times}"))
+    out.append(("Items asked", f"{e.n:,}", f"of {e.available:,}{times}"))
     if e.n_saved:
-        out.append(("Items saved", count_text(e.n_saved), "by stopping early"))
+        out.append(("Items saved", f"{e.n_saved:,}", "by stopping early"))
     paid = usage.get("p50") is not None  # a file of predictions is asked for nothing
     shown = {name: meaning for name, meaning in BAD.items() if counts.get(name) and (paid or name != "wasted")}
     if "errors" in shown and e.missing in ERRORS:
         shown["errors"] += f"; {ERRORS[e.missing]}"
-    out += [(name.capitalize(), count_text(counts[name]), meaning) for name, meaning in shown.items()]
+    out += [(name.capitalize(), f"{counts[name]:,}", meaning) for name, meaning in shown.items()]
     if counts.get("retries"):
-        out.append(("Retries", count_text(counts["retries"]), "requests sent again after a failure"))
+        out.append(("Retries", f"{counts['retries']:,}", "requests sent again after a failure"))
     if usage.get("tokens_in") is not None or usage.get("tokens_out") is not None:
-        into, outof = (count_text(int(usage.get(name) or 0)) for name in ("tokens_in", "tokens_out"))
+        into, outof = (f"{int(usage.get(name) or 0):,}" for name in ("tokens_in", "tokens_out"))
         out.append(("Tokens", into, f"in, {outof} out"))
     if usage.get("p50") is not None:
         known = {"median": "p50", "p90": "p90", "p99": "p99"}
@@ -118,15 +117,15 @@ def dry_run_facts(d: DryRun) -> list[Fact]:
     """The numbers of a dry run, as rows."""
     out: list[Fact] = [("Endpoint", "", f"{m['name']}: {m['asked_of']['base_url']}") for m in d.models if m["asked_of"].get("base_url")]
     times = f", {d.repeats} times each" if d.repeats > 1 else ""
-    out.append(("Items", count_text(d.n), f"asked of {len(d.models)} models{times}" if len(d.models) > 1 else times.removeprefix(", ")))
-    out.append(("Calls", count_text(d.calls), "at most: the run stops when it is decided" if d.stops_early else ""))
+    out.append(("Items", f"{d.n:,}", f"asked of {len(d.models)} models{times}" if len(d.models) > 1 else times.removeprefix(", ")))
+    out.append(("Calls", f"{d.calls:,}", "at most: the run stops when it is decided" if d.stops_early else ""))
     if d.judge_calls:
-        out.append(("Calls of the judge", count_text(d.judge_calls), "at most"))
+        out.append(("Calls of the judge", f"{d.judge_calls:,}", "at most"))
     if d.judged_by is not None:
         out.append(("Judged by", "", f"the reference of {d.judged_by}"))
     if d.tokens_in is not None:
-        said = f"in, at most {count_text(d.tokens_out)} out (max_tokens)" if d.tokens_out is not None else "in; out is not limited"
-        out.append(("Tokens", f"~{count_text(d.tokens_in)}", f"{said}; estimated at four characters per token"))
+        said = f"in, at most {d.tokens_out:,} out (max_tokens)" if d.tokens_out is not None else "in; out is not limited"
+        out.append(("Tokens", f"~{d.tokens_in:,}", f"{said}; estimated at four characters per token"))
     if d.cost is not None:
         most = all(model["cost_at_most"] for model in d.models)
         out.append(("Cost", f"~{d.cost:.4g}", "at most, at the given prices" if most else "for what is sent, at the given prices"))

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from steelyard.render.digits import NONE, count_text, percent
+from steelyard.render.digits import NONE, percent
 from steelyard.render.page import (
     ALL,
     HTML,
@@ -102,8 +102,8 @@ def _names_agree(v: Verdict, row: Mapping[str, Any]) -> bool:
 def tally(found: Sequence[GuardLine]) -> str:
     """How many counted as what: 24 guards: 1 regression, 23 pass."""
     counts = {word: sum(g.counts_as == word for g in found) for word in dict.fromkeys([*ORDER, *(g.counts_as for g in found)])}
-    listed = ", ".join(f"{count_text(n)} {word}" for word, n in counts.items() if n)
-    return f"{count_text(len(found))} guard{'' if len(found) == 1 else 's'}" + (f": {listed}" if listed else "")
+    listed = ", ".join(f"{n:,} {word}" for word, n in counts.items() if n)
+    return f"{len(found):,} guard{'' if len(found) == 1 else 's'}" + (f": {listed}" if listed else "")
 
 
 def figures(g: GuardLine, alpha: float) -> list[str]:
@@ -112,7 +112,7 @@ def figures(g: GuardLine, alpha: float) -> list[str]:
     lower = v.difference.get("lower")
     gap = shown(v.difference.get("estimate")) + ("" if lower is None else f" [{shown(lower)}]")
     scores = [shown(v.reference.get("value", v.threshold)), shown(v.candidate.get("value"))]
-    return [NONE if v.n is None else count_text(v.n), *scores, gap, p_beside(v.p_value, v.alpha), p_beside(g.row.get("p_adjusted"), alpha)]
+    return [NONE if v.n is None else f"{v.n:,}", *scores, gap, p_beside(v.p_value, v.alpha), p_beside(g.row.get("p_adjusted"), alpha)]
 
 
 def legend(s: Suite) -> str:
@@ -129,7 +129,7 @@ def grouped_warnings(found: Sequence[GuardLine]) -> list[str]:
     out = []
     for warning, guarded in by.items():
         names = list(guarded)
-        more = f" and {count_text(len(names) - NAMED)} more" if len(names) > NAMED else ""
+        more = f" and {len(names) - NAMED:,} more" if len(names) > NAMED else ""
         out.append(f"{'; '.join(names[:NAMED])}{more}: {warning}")
     return out
 
@@ -216,7 +216,7 @@ def _listed(title: str, entries: Sequence[tuple[GuardLine, str]], seen: Sequence
     if not entries:
         return None
     pairs = [(who(g.verdict), said) for g, said in entries]
-    block = Notes(pairs=pairs, label=f"{title}: {count_text(len(entries))}", worth=WARNING, noun=title.lower(), seen=seen)
+    block = Notes(pairs=pairs, label=f"{title}: {len(entries):,}", worth=WARNING, noun=title.lower(), seen=seen)
     return Section(title=title, blocks=[block])
 
 

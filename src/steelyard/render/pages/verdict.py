@@ -10,7 +10,7 @@ import shlex
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from steelyard.render.digits import NONE, count_text, figure, p_text, percent, power_of_ten
+from steelyard.render.digits import NONE, figure, p_text, percent, power_of_ten
 from steelyard.render.page import (
     FLIPPED,
     MARKDOWN,
@@ -137,7 +137,7 @@ def path_section(stopping: Mapping[str, Any] | None, *, judged: bool = True) -> 
     rows = [[_cell(look.get(key)) for key in keys] for look in stopping["looks"]]
     heads = ["items", "statistic", "lower boundary", "upper boundary", "alpha spent", "decision"]
     table = capped("The looks", heads, rows, numbers=(0, 1, 2, 3, 4), folded="The looks")
-    note = f"Stopped after {count_text(stopping['n_used'])} of {count_text(stopping['n_available'])} items" if "n_used" in stopping else ""
+    note = f"Stopped after {stopping['n_used']:,} of {stopping['n_available']:,} items" if "n_used" in stopping else ""
     return Section(title="Evidence over time", blocks=[Picture(drawing=drawing, table=table, note=note)])
 
 
@@ -163,7 +163,7 @@ def changed_items(v: Verdict, flips: Flips | None) -> Section | None:
     if flips is not None:
         told, note = flips
     elif v.flips is not None and (all_of := v.flips.get("baseline_only", 0) + v.flips.get("candidate_only", 0)) > len(told):
-        note = f"The {count_text(len(told))} most telling of {count_text(all_of)}."
+        note = f"The {len(told):,} most telling of {all_of:,}."
     blocks += item_tables(told, ("reference", "run"), note)
     return Section(title=CHANGED, blocks=blocks) if blocks else None
 
@@ -200,7 +200,7 @@ def _recorded_facts(r: Recorded) -> list[Fact]:
     out: list[Fact] = [(f"Reference {r.metric}", f"{r.value:.6g}", f"scale {r.scale}")]
     if r.before is not None:
         out.append(("Before", f"{r.before:.6g}", "the value it replaces; the history keeps it"))
-    out += [(SAMPLES, count_text(r.n), ""), ("Runs", count_text(r.runs), "")]
+    out += [(SAMPLES, f"{r.n:,}", ""), ("Runs", f"{r.runs:,}", "")]
     spread = NONE if r.sigma_run is None else f"{r.sigma_run:.4g}"
     out.append(("Run-to-run deviation", spread, "not known from one run" if r.sigma_run is None and r.runs == 1 else ""))
     return out
@@ -334,7 +334,7 @@ def _scores(v: Verdict) -> list[Fact]:
     floor = v.design == "threshold"
     rule = _threshold_words(v)
     stopped = v.details.get("stopping")
-    on_these = [f"on the same {count_text(v.n)} items"] if stopped and v.n is not None else []
+    on_these = [f"on the same {v.n:,} items"] if stopped and v.n is not None else []
     said = "; ".join(part for part in (*on_these, provenance(v.reference)) if part)
     out = [(f"Reference {v.metric}", shown(v.reference.get("value")), said)]
     if not stopped:  # a rule of looks has no one threshold
@@ -363,7 +363,7 @@ def _threshold_words(v: Verdict) -> str:
 
 def _rule(v: Verdict) -> list[Fact]:
     better = (
-        (SAMPLES, NONE if v.n is None else count_text(v.n), "" if v.n is not None else "not known"),
+        (SAMPLES, NONE if v.n is None else f"{v.n:,}", "" if v.n is not None else "not known"),
         ("Higher is better", "yes" if v.higher_is_better else "no", ""),
     )
     if v.design == "threshold":  # a floor set by hand has no error rates, and must not look as if it had
@@ -391,9 +391,9 @@ def _rule(v: Verdict) -> list[Fact]:
 def _stopping(facts: Mapping[str, Any]) -> list[Fact]:
     """How far a run went that could stop, and by which range of scores."""
     out = [
-        ("Looks", count_text(facts["looks_made"]), facts["design"]),
+        ("Looks", f"{facts['looks_made']:,}", facts["design"]),
         ("Alpha spent", figure(facts["alpha_spent"]), ""),
-        ("Items saved", count_text(facts["n_saved"]), f"of {count_text(facts['n_available'])}"),
+        ("Items saved", f"{facts['n_saved']:,}", f"of {facts['n_available']:,}"),
     ]
     ends = (facts.get("rule") or {}).get("range")
     if ends is not None and facts["plan"].get("range_from") is not None:
@@ -413,10 +413,10 @@ def provenance(reference: Mapping[str, Any]) -> str:
     """What the reference rests on: items, runs, when, by whom, where."""
     parts = [f"{reference['name']}, run alongside"] if reference.get("name") else []
     if (n := reference.get("n")) is not None:
-        parts.append(f"{count_text(n)} items")
+        parts.append(f"{n:,} items")
     if (runs := reference.get("runs")) is not None and runs != 1:
         spread = reference.get("sigma_run")
-        parts.append(f"{count_text(runs)} runs" + ("" if spread is None else f" (run-to-run deviation {figure(spread)})"))
+        parts.append(f"{runs:,} runs" + ("" if spread is None else f" (run-to-run deviation {figure(spread)})"))
     when = [f"{word} {reference[key]}" for word, key in (("recorded", "recorded"), ("by", "by"), ("at", "commit")) if reference.get(key)]
     parts += [" ".join(when)] if when else []
     parts += [f"line {reference['line']}"] if reference.get("line") else []
@@ -451,7 +451,7 @@ def rate_text(row: Mapping[str, Any]) -> str:
 def flips_text(flips: Mapping[str, int]) -> str:
     """Items whose answer went from right to wrong, back, and neither."""
     named = (("lost", "baseline_only"), ("gained", "candidate_only"), ("both right", "both"), ("both wrong", "neither"))
-    return ", ".join(f"{word} {count_text(flips[key])}" for word, key in named if key in flips)
+    return ", ".join(f"{word} {flips[key]:,}" for word, key in named if key in flips)
 
 
 def waiver_text(waiver: Mapping[str, Any]) -> str:
@@ -506,12 +506,12 @@ def needed_text(v: Verdict) -> str:
     if need.get("items") is not None:
         more = need.get("more")
         if more == 0:
-            return f"{count_text(need['items'])} items are usually enough and this run has them, but its result is borderline{why}."
-        return f"Needed: {count_text(need['items'])} items" + ("" if more is None else f", {count_text(more)} more") + f"{why}."
+            return f"{need['items']:,} items are usually enough and this run has them, but its result is borderline{why}."
+        return f"Needed: {need['items']:,} items" + ("" if more is None else f", {more:,} more") + f"{why}."
     if need.get("items_each") is not None:
-        return f"Needed: {count_text(need['items_each'])} items in the run and in the reference{why}."
+        return f"Needed: {need['items_each']:,} items in the run and in the reference{why}."
     if need.get("repeats") is not None:
-        return f"Needed: {count_text(need['repeats'])} repeats of each item{why}."
+        return f"Needed: {need['repeats']:,} repeats of each item{why}."
     return f"The number of items needed is not known{why}."
 
 
