@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from steelyard.render.digits import count_text, p_text, row_texts
+from steelyard.render.digits import p_text, row_texts
 from steelyard.render.page import DRAWN, HTML, MARKDOWN, TEXT, Estimates, Page, PageTable, Picture, RowBlock, Section, capped, filled
 from steelyard.render.pictures.forest import Forest, bar
 from steelyard.results.audit import Audit, AuditedPair, AuditedScore
@@ -17,7 +17,7 @@ def audit_page(found: Audit, _: object) -> Page:
     """The audit as a page."""
     return Page(
         word="audit",
-        about=f"{count_text(len(found.scores))} published scores",
+        about=f"{len(found.scores):,} published scores",
         lead=found.conclusion,
         sections=filled(_scores(found), _pairs(found)),
         warnings=found.warnings,
@@ -30,7 +30,7 @@ def _scores(found: Audit) -> Section:
     rows = [Row(metric="accuracy", estimate=each.score, n=each.n, interval=each.interval) for each in found.scores]
     names = [_named(each.test_set, each.name) for each in found.scores]
     cells = [
-        [name, each.published, count_text(each.n), _right(each), row_texts(row)[1]]
+        [name, each.published, f"{each.n:,}", _right(each), row_texts(row)[1]]
         for name, each, row in zip(names, found.scores, rows, strict=True)
     ]
     drawing = Forest(
@@ -73,14 +73,14 @@ def _pairs(found: Audit) -> Section | None:
 
 
 def _pair(each: AuditedPair) -> list[str]:
-    up_to = "" if each.significant_up_to is None else count_text(each.significant_up_to)
+    up_to = "" if each.significant_up_to is None else f"{each.significant_up_to:,}"
     return [
         _named(each.test_set, f"{each.first}, {each.second}"),
         f"{each.difference:+.4g}",
         ANSWERS[each.answer],
         p_text(each.p_smallest),
         p_text(each.p_largest),
-        f"{count_text(each.fewest_differing)} of {count_text(each.n)}",
+        f"{each.fewest_differing:,} of {each.n:,}",
         up_to,
         p_text(each.p_different_items),
     ]
@@ -93,4 +93,4 @@ def _named(test_set: str, name: str) -> str:
 def _right(each: AuditedScore) -> str:
     if each.fewest_right is None or each.most_right is None:
         return "none"
-    return count_text(each.fewest_right) + ("" if each.fewest_right == each.most_right else f" to {count_text(each.most_right)}")
+    return f"{each.fewest_right:,}" + ("" if each.fewest_right == each.most_right else f" to {each.most_right:,}")
