@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import subprocess
 import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -16,6 +17,7 @@ from click.testing import CliRunner
 
 import steelyard as sy
 from steelyard.cli.main import steelyard
+from steelyard.estimate.difference_tests import TESTS, NamedTest
 from steelyard.evaluate.asking.asks import Case, Scored
 from steelyard.evaluate.scorers.base import Scoring
 from steelyard.evaluate.scorers.catalogue import SCORERS
@@ -24,6 +26,7 @@ from steelyard.infer.sequential.stopping import RULES, RuleKind, RuleQuestion, S
 from steelyard.read.logs.found import FORMATS, LogFormat
 from steelyard.read.logs.log import Choices, Log
 from steelyard.reference.config import TIERS, Tier
+from steelyard.results.comparison import Test
 
 ROOT = Path(__file__).parents[1]
 
@@ -134,6 +137,68 @@ def test_an_interval_is_one_object(monkeypatch: pytest.MonkeyPatch, documented: 
     with pytest.raises(sy.UsageError, match="whole"):
         sy.measure(sy.Counts.of(12, 40), interval="hole")
     assert documented()["Intervals of a proportion"]["whole"] == "Everything that a proportion can be."
+
+
+# ---- tests of a difference ---------------------------------------------------------------------------------------------
+
+
+def strict(gained: int, lost: int, n: int, asked: Any) -> Test:
+    """Nothing less than a difference on every item."""
+    return Test(name="strict", alternative=asked.alternative, statistic=float(gained), p_value=0.0 if gained == n else 1.0)
+
+
+def firm(k1: int, n1: int, k2: int, n2: int, asked: Any) -> Test:
+    """The same of different items."""
+    return Test(name="strict", alternative=asked.alternative, statistic=None, p_value=0.0 if (k1, k2) == (n1, 0) else 1.0)
+
+
+def test_a_test_of_a_difference_is_one_object(monkeypatch: pytest.MonkeyPatch, documented: Any) -> None:
+    added = NamedTest(says="all items or none", flips=strict, proportions=firm)
+    with pytest.raises(sy.UsageError, match="mcnemar-midp"):
+        sy.compare(sy.JointCounts.flips(both=0, baseline_only=0, candidate_only=9, neither=0), test="strict")
+    monkeypatch.setitem(TESTS, "strict", added)
+    paired = sy.compare(sy.JointCounts.flips(both=0, baseline_only=0, candidate_only=9, neither=0), test="strict")
+    apart = sy.compare(sy.Counts.of(0, 9), sy.Counts.of(8, 9), test="strict")
+    assert (paired.test.name, paired.p_value, apart.p_value) == ("strict", 0.0, 1.0)
+    words = ["compare", "--flips", "0,0,9,0", "--test", "strict", "--format", "json"]
+    answer = json.loads(CliRunner().invoke(steelyard, words, catch_exceptions=False).stdout)
+    assert (answer["test"]["name"], answer["test"]["p_value"]) == ("strict", 0.0)
+    assert " strict." in " ".join(CliRunner().invoke(steelyard, ["compare", "--help"]).stdout.split())
+    with pytest.raises(sy.UsageError, match="paired-t"):  # it says what it applies to
+        sy.compare([0.1, 0.5, 0.9], [0.2, 0.4, 0.7], test="strict")
+    assert documented()["Tests of a difference"]["strict"] == "all items or none."
+
+
+# ---- roles of columns --------------------------------------------------------------------------------------------------
+
+ADDED = """
+import sys
+sys.path.insert(0, sys.argv.pop(1))
+from steelyard.items import ROLES, ColumnRole
+ROLES["annotator"] = ColumnRole(says="Column that names who wrote the truth.", known=("annotator", "labelled_by"))
+if sys.argv[1] == "docs":
+    import textbook
+    print(textbook.catalogues()["Columns"]["annotator"])
+else:
+    from steelyard.cli.main import main
+    main(sys.argv[1:])
+"""
+
+
+def test_a_role_of_a_column_is_one_object(tmp_path: Path) -> None:
+    """Options are made from the roles when the package is loaded, so it is added before."""
+    pytest.importorskip("sphinx", reason="needs sphinx: pip install 'steelyard[docs]'")
+    (tmp_path / "a.csv").write_text("id,truth,prediction,Labelled_By,who\n" + "".join(f"{i},a,a,x,y\n" for i in range(9)), encoding="utf-8")
+
+    def asked(*words: str) -> str:
+        argv = [sys.executable, "-c", ADDED, str(ROOT / "docs" / "_extensions"), *words]
+        return subprocess.run(argv, cwd=tmp_path, check=True, capture_output=True, text=True).stdout
+
+    assert json.loads(asked("measure", "a.csv", "--format", "json"))["roles"]["annotator"] == "Labelled_By"
+    assert json.loads(asked("measure", "a.csv", "--annotator", "who", "--format", "json"))["roles"]["annotator"] == "who"
+    assert "--annotator COLUMN Column that names who wrote the truth." in " ".join(asked("measure", "--help").split())
+    assert "--annotator COLUMN" in " ".join(asked("check", "--help").split())
+    assert asked("docs").startswith("Column that names who wrote the truth. Found by the names `annotator`")
 
 
 # ---- stopping rules ----------------------------------------------------------------------------------------------------

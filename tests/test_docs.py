@@ -238,7 +238,8 @@ def _options(command: click.Command) -> list[str]:
 
 
 def test_compare_guide_names_every_test_and_interval() -> None:
-    from steelyard.estimate.compare_options import PAIRED_INTERVALS, TESTS, UNPAIRED_INTERVALS
+    from steelyard.estimate.compare_options import PAIRED_INTERVALS, UNPAIRED_INTERVALS
+    from steelyard.estimate.difference_tests import TESTS
 
     everything = dict.fromkeys((*TESTS, *PAIRED_INTERVALS, *UNPAIRED_INTERVALS))
     assert _missing(_page("compare.md"), everything) == []

@@ -185,9 +185,11 @@ class Catalogues(Written):
 
 def catalogues() -> dict[str, dict[str, str]]:
     """Name and sentence of every object of every catalogue."""
+    from steelyard.estimate.difference_tests import TESTS
     from steelyard.evaluate.scorers.catalogue import SCORERS
     from steelyard.infer.intervals.proportion import METHODS
     from steelyard.infer.sequential.stopping import RULES
+    from steelyard.items import ROLES
     from steelyard.metrics.catalogue import CATALOGUE
     from steelyard.read.logs.found import FORMATS
     from steelyard.reference.config import TIERS
@@ -196,12 +198,20 @@ def catalogues() -> dict[str, dict[str, str]]:
     return {
         "Metrics": {metric.shown: f"{metric.says}." for metric in CATALOGUE.values()},
         "Intervals of a proportion": {name: (inspect.getdoc(method) or "").split("\n\n")[0] for name, method in METHODS.items()},
+        "Tests of a difference": {name: f"{test.says}." for name, test in TESTS.items()},
+        "Columns": {name: _role(role) for name, role in ROLES.items()},
         "Formats": {name: (inspect.getdoc(write) or "").split("\n\n")[0] for name, write in WRITTEN.items()},
         "Stopping rules": {name: f"{rule.says}." for name, rule in RULES.items()},
         "Scorers": {name: (inspect.getdoc(scorer) or "").split("\n\n")[0] for name, scorer in SCORERS.items()},
         "Tiers of a suite": {name: f"{tier.says}." for name, tier in TIERS.items()},
         "Logs": {form.tool: f"{form.give}." for form in FORMATS},
     }
+
+
+def _role(role: Any) -> str:
+    """What a column is, and by which names it is found."""
+    found = f"Found by the names {', '.join(f'`{name}`' for name in role.known)}." if role.known else "Never found by its name."
+    return f"{role.says} {found}"
 
 
 class Bibliography(Written):

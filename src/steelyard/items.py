@@ -39,6 +39,57 @@ class Labels:
         return len(self.raw)
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ColumnRole:
+    """The part that a column of a source plays.
+
+    says: one sentence, which is the help of its option. known: names by which a column is found without being named, whatever
+    their case; without them it is only ever named. number: its values are numbers. answer: it is read for the metrics that need
+    it; any other is about the design, and is always said. of_run: a run that is recorded or checked has it, too. flag: how it is
+    typed, where that is not its name with dashes.
+    """
+
+    says: str
+    known: tuple[str, ...] = ()
+    number: bool = False
+    answer: bool = False
+    of_run: bool = True
+    flag: str = ""
+
+
+ROLES: dict[str, ColumnRole] = {
+    "id": ColumnRole(
+        says="Column that names the item.",
+        known=("id", "item", "item_id", "case_id", "question_id", "doc_id", "sample_id", "example_id"),
+    ),
+    "truth": ColumnRole(
+        says="Column with the right answer.", known=("truth", "label", "target", "gold", "y_true", "expected"), answer=True
+    ),
+    "prediction": ColumnRole(says="Column with the model's answer.", known=("prediction", "pred", "predicted", "y_pred"), answer=True),
+    "score": ColumnRole(
+        says="Column with a number per item (0 = wrong, 1 = right); in a log, the metric to read.",
+        known=("score", "correct", "passed", "acc", "value"),
+        number=True,
+        answer=True,
+    ),
+    "probability": ColumnRole(
+        says="Column with the probability of the positive class.",
+        known=("probability", "prob", "proba", "y_prob", "y_score"),
+        number=True,
+        answer=True,
+    ),
+    "group": ColumnRole(
+        says="Column that groups items that belong together; 'none' ignores one found by name.",
+        known=("group", "group_id", "cluster", "cluster_id", "passage"),
+    ),
+    "repeat": ColumnRole(
+        says="Column that numbers the runs of the same item.", known=("repeat", "run", "run_index", "epoch", "sample", "trial")
+    ),
+    "weight": ColumnRole(says="Column of weights; whole numbers are read as counts of identical items.", number=True, of_run=False),
+    "model": ColumnRole(says="Column that names the model.", known=("model", "model_name", "system"), of_run=False, flag="--model-column"),
+}
+
+
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Items:
     """What a source holds after reading and before counting. A column that is absent is None.

@@ -12,6 +12,7 @@ from functools import cache
 from typing import Any, TypeVar
 
 from steelyard.errors import UsageError
+from steelyard.items import ROLES
 
 REQUIRED = object()  # of a parameter without a default
 _FLAG = re.compile(r"(?<![\w-])--([a-z][a-z-]*)")
@@ -95,23 +96,9 @@ class Option:
         )
 
 
-def _column(name: str, help_: str, flag: str = "") -> Option:
-    return Option(name=name, help=help_, metavar="COLUMN", flag=flag)
-
-
 # Which column plays which part.
-COLUMNS = (
-    _column("id", "Column that names the item."),
-    _column("truth", "Column with the right answer."),
-    _column("prediction", "Column with the model's answer."),
-    _column("score", "Column with a number per item (0 = wrong, 1 = right); in a log, the metric to read."),
-    _column("probability", "Column with the probability of the positive class."),
-    _column("group", "Column that groups items that belong together; 'none' ignores one found by name."),
-    _column("repeat", "Column that numbers the runs of the same item."),
-    _column("weight", "Column of weights; whole numbers are read as counts of identical items."),
-    _column("model", "Column that names the model.", flag="--model-column"),
-)
-RUN_COLUMNS = COLUMNS[:7]
+COLUMNS = tuple(Option(name=name, help=role.says, metavar="COLUMN", flag=role.flag) for name, role in ROLES.items())
+RUN_COLUMNS = tuple(column for column in COLUMNS if ROLES[column.name].of_run)
 RATIO = Option(
     name="ratio",
     metavar="ABOVE/BELOW",

@@ -18,7 +18,7 @@ import pytest
 
 from steelyard.errors import SteelyardError, UsageError
 from steelyard.items import Labels
-from steelyard.options import COLUMNS, LOG_CHOICES, SOURCE_KEYWORDS, keywords_of, refuse_unknown
+from steelyard.options import COLUMNS, LOG_CHOICES, RUN_COLUMNS, SOURCE_KEYWORDS, keywords_of, refuse_unknown
 from steelyard.questions.guard.check import check as ask
 from steelyard.questions.record.record import existing_entry, record
 from steelyard.read.frames import is_frame
@@ -48,9 +48,6 @@ class JudgedTest:
     failure: str | None = None
 
 
-RUN_ROLES = ("id", "truth", "prediction", "score", "probability", "group", "repeat")
-
-
 def _plain(value: Any) -> Any:
     """Paths as text, arrays and their numbers as Python's own."""
     if isinstance(value, os.PathLike):
@@ -62,7 +59,7 @@ def _plain(value: Any) -> Any:
 
 def _columns_of(frame: Any, options: Mapping[str, Any]) -> dict[str, list[Any]]:
     """The columns of a frame that a record reads, under their own names."""
-    given = {role: options[role] for role in RUN_ROLES if options.get(role) is not None}
+    given = {role: options[role] for role in (column.name for column in RUN_COLUMNS) if options.get(role) is not None}
     if options.get("ratio") is not None:
         from steelyard.estimate.opening import ratio_columns
 

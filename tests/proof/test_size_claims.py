@@ -13,7 +13,7 @@ import pytest
 from scipy import stats
 
 from steelyard.estimate import paired_right_or_wrong as paired_flips
-from steelyard.estimate.compare_options import TESTS
+from steelyard.estimate.difference_tests import TESTS, offered
 from steelyard.infer.multiplicity import CORRECTIONS
 from steelyard.infer.paired import mcnemar as flips
 from steelyard.infer.paired.decision import decide
@@ -94,7 +94,7 @@ def test_the_comparison_is_what_is_claimed_of() -> None:
 
 
 @pytest.mark.parametrize("alternative", ["two-sided", "less"])
-@pytest.mark.parametrize("test", paired_flips.TESTS)
+@pytest.mark.parametrize("test", offered("flips"))
 def test_the_search_for_the_first_call_finds_what_asking_for_every_table_does(test: str, alternative: str) -> None:
     n, region, asked = 12, tests.flips_region(test, alternative, 12), tests.plainly(test, alternative)
     for d in range(n + 1):

@@ -121,9 +121,9 @@ def _intervals(command: str) -> Iterator[tuple[str, str]]:
 
 
 def _tests(command: str) -> Iterator[tuple[str, str]]:
-    from steelyard.estimate.compare_options import TESTS
+    from steelyard.estimate.difference_tests import TESTS
 
-    yield from ((name, "") for name in TESTS)
+    yield from ((name, test.says) for name, test in TESTS.items())
 
 
 NAMES: dict[str, Callable[[str], Iterator[tuple[str, Any]]]] = {"--metric": _metrics, "--interval": _intervals, "--test": _tests}

@@ -52,7 +52,7 @@ OPTIONS = (
     Option(
         name="test",
         metavar="METHOD",
-        registry="steelyard.estimate.compare_options:TESTS",
+        registry="steelyard.estimate.difference_tests:TESTS",
         help="Test of the difference.  [default: the best for the metric]",
     ),
     Option(

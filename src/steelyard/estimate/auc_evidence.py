@@ -51,9 +51,9 @@ class OfAreas:
 
 def auc_evidence(pair: AucPair, fewer: int, n: int, metric: Metric, asked: CompareOptions, design: str, *, enough: bool = True) -> Evidence:
     """The evidence of a pair of AUCs whose smallest class has `fewer` items. enough: whether there are groups to judge by."""
-    offered = (PLAIN,) if pair.areas is None else (RULE, PLAIN)
-    by_interval = _named(asked.choose("interval", asked.interval, offered, "auc"), asked.interval, pair)
-    by_test = _named(asked.choose("test", asked.test, offered, "auc"), asked.test, pair)
+    known = (PLAIN,) if pair.areas is None else (RULE, PLAIN)
+    by_interval = _named(asked.choose("interval", asked.interval, known, "auc"), asked.interval, pair)
+    by_test = _named(asked.choose("test", asked.test, known, "auc"), asked.test, pair)
     interval = _interval(pair, fewer, by_interval, asked) if enough else None
     tested = attempt(lambda: infer.difference_test(_for(by_test, pair), asked.alternative))
     if isinstance(tested, Degenerate):

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from steelyard.errors import UsageError
+from steelyard.estimate.difference_tests import TESTS
 from steelyard.estimate.measure_options import MeasureOptions, one_of
 from steelyard.infer.multiplicity import CORRECTIONS
 from steelyard.infer.paired.mcnemar import check_alternative
@@ -13,23 +14,6 @@ from steelyard.options import LIMITS, checked_if_given
 from steelyard.results.measurement import Interval
 from steelyard.tally.pairs import TWO_SYSTEMS, Sides
 
-TESTS = (
-    "mcnemar-midp",
-    "mcnemar-exact",
-    "mcnemar",
-    "randomization",
-    "bootstrap",
-    "bounded-t",
-    "within-item",
-    "paired-t",
-    "sign-flip",
-    "wilcoxon",
-    "z",
-    "bounded-welch",
-    "welch-t",
-    "delong-wilson",
-    "delong",
-)
 PAIRED_INTERVALS = (
     "tango",
     "newcombe",
@@ -129,7 +113,7 @@ def settle_comparison(
 ) -> CompareOptions:
     """The options of a comparison, or an error that says which cannot be what it is."""
     one_of("interval", interval, tuple(dict.fromkeys((*PAIRED_INTERVALS, *UNPAIRED_INTERVALS))))
-    one_of("test", test, TESTS)
+    one_of("test", test, tuple(TESTS))
     one_of("design", design, ("paired", "unpaired"))
     one_of("unmatched", unmatched, ("error", "drop"), optional=False)
     one_of("correction", correction, CORRECTIONS, optional=False)

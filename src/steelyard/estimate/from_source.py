@@ -28,7 +28,7 @@ from steelyard.estimate.sums_rows import mean_row
 from steelyard.infer.intervals.mean import bounded_mean
 from steelyard.infer.intervals.sums import student_mean
 from steelyard.infer.rounding import rounding
-from steelyard.items import Items, Labels
+from steelyard.items import ROLES, Items, Labels
 from steelyard.metrics.base import Metric
 from steelyard.metrics.catalogue import CATALOGUE, parse, usual
 from steelyard.metrics.sums import SumsMetric
@@ -290,7 +290,7 @@ def _supports(items: Items) -> list[int]:
 
 def _used(metrics: Sequence[Metric], source: Source) -> set[str]:
     """The roles that the metrics read, with those that make the design."""
-    used = {need for metric in metrics for need in metric.needs} | {"id", "group", "repeat", "weight", "model"}
+    used = {need for metric in metrics for need in metric.needs} | {name for name, role in ROLES.items() if not role.answer}
     if any(metric.right_or_wrong for metric in metrics):
         used |= {"score"}
     return used & {*source.roles, "ratio"}

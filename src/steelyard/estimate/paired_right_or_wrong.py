@@ -6,18 +6,17 @@ import math
 from typing import Any
 
 from steelyard.estimate.compare_options import CompareOptions
+from steelyard.estimate.difference_tests import TESTS, made, offered
 from steelyard.estimate.evidence import Evidence, OwnEstimate
 from steelyard.estimate.row import share_error
 from steelyard.infer.intervals.proportion import clopper_pearson
 from steelyard.infer.normal import wilson
 from steelyard.infer.paired import mcnemar as infer
 from steelyard.results.comparison import Test
-from steelyard.results.details import TestDetails
 from steelyard.results.measurement import Interval
 from steelyard.tally.joint import Flips
 
 INTERVALS = ("tango", "newcombe", "bonett-price", "wald", "bayes")
-TESTS = ("mcnemar-midp", "mcnemar-exact", "mcnemar", "bootstrap", "randomization", "sign-flip")
 
 
 def compare_flips(flips: Flips, asked: CompareOptions, *, error_rate: bool = False) -> Evidence:
@@ -95,29 +94,9 @@ def flips_interval(both: int, gained: int, lost: int, neither: int, asked: Compa
 
 
 def _test(gained: int, lost: int, n: int, asked: CompareOptions) -> Test:
-    """McNemar by name. For right or wrong, randomization and sign-flip are McNemar's exact test, and are said to be."""
-    name = asked.choose("test", asked.test, TESTS, "right or wrong on the same items")
-    alternative = asked.alternative
-    details = TestDetails()
-    statistic: float | None = float(gained)
-    if name == "mcnemar":
-        statistic, p = infer.mcnemar(gained, lost, alternative)
-    elif name == "mcnemar-midp":
-        p = infer.mcnemar_midp(gained, lost, alternative)
-    elif name == "bootstrap":
-        from steelyard.infer.paired.table import paired_bootstrap_accuracy
-
-        p = paired_bootstrap_accuracy(gained, lost, n, alternative)
-        statistic, details = (gained - lost) / n, TestDetails(share=p, exact=True, side=side_words(alternative))
-    else:
-        p = infer.mcnemar_exact(gained, lost, alternative)
-        details = TestDetails() if name == "mcnemar-exact" else TestDetails(exact=True, equals="mcnemar-exact")
-    return Test(name=name, alternative=alternative, statistic=statistic, p_value=p, details=details)
-
-
-def side_words(alternative: str) -> str:
-    """The side of the seed's bootstrap, in words: it must be named before the data are seen."""
-    return {"greater": "candidate above baseline", "less": "candidate below baseline", "two-sided": "either side"}[alternative]
+    """McNemar, or another test of right or wrong by its name."""
+    name = asked.choose("test", asked.test, offered("flips"), "right or wrong on the same items")
+    return made(TESTS[name].flips)(gained, lost, n, asked)
 
 
 def phi(both: int, gained: int, lost: int, neither: int) -> float | None:

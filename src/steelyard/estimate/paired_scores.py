@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from steelyard.estimate.compare_options import CompareOptions
+from steelyard.estimate.difference_tests import BOUNDED, RUNS, TESTS, made, offered
 from steelyard.estimate.evidence import Evidence
 from steelyard.estimate.fallback import attempt, given_instead, none_given, or_none
 from steelyard.estimate.grouped_rows import enough_units
@@ -18,12 +19,9 @@ from steelyard.infer.intervals import sums as infer_sums
 from steelyard.infer.intervals.clusters import Groups, wanted_for_skewness
 from steelyard.infer.paired.bounded_t import bounded_t, bounded_t_of_groups, possible_range
 from steelyard.infer.paired.equivalence import equivalence
-from steelyard.infer.paired.mcnemar import from_tails
-from steelyard.infer.paired.signflip import sign_flip
 from steelyard.infer.resampling.bootstrap import Degenerate
 from steelyard.infer.rounding import SUMS, one_number, without_rounding
 from steelyard.metrics.base import Metric
-from steelyard.metrics.ranking import midranks
 from steelyard.metrics.sums import QUOTIENT
 from steelyard.results.comparison import Test
 from steelyard.results.details import TestDetails
@@ -34,7 +32,7 @@ from steelyard.tally.sums import Sums, tally_groups, tally_items
 FloatArray = npt.NDArray[np.float64]
 
 
-NAMED = ("paired-t", "sign-flip", "wilcoxon")  # tests whose interval is t
+USUAL = "sign-flip"
 
 
 def compare_scores(
@@ -66,9 +64,9 @@ def compare_scores(
     found.interval = scores_interval(sums, found, metric, asked, bounds, grouped, effects)
     if grouped and found.interval is not None and found.interval.method == "t":
         _warn_of_skewness(sums, found.difference or 0.0, asked)
-    if grouped and name in NAMED and found.error and not found.too_few:
+    if grouped and judge is None and found.error and not found.too_few:
         found.unseen = _rare_groups(found, sums, rows, asked, bounds)
-    elif bounds is None and name in NAMED and d.any() and not grouped:
+    elif bounds is None and judge is None and d.any() and not grouped:
         found.unseen = _seen_range(d, a, rows, asked)
     if asked.margin is not None and not found.error:
         asked.warn("equivalence within the margin cannot be tested: the differences do not vary")
@@ -84,15 +82,12 @@ def compare_scores(
 
 def _chosen_test(pairs: Pairs, metric: Metric, asked: CompareOptions, grouped: bool, bounds: tuple[float, float] | None) -> str:
     """Items are the units, however often each was asked: t with the ends of the range where it is known, else the sign flip."""
-    offered = (
-        *(("bounded-t",) if bounds is not None and not grouped else ()),
-        *("sign-flip", "paired-t", "wilcoxon"),
-        *(() if pairs.plain else ("within-item",)),
+    names = (
+        *(offered(BOUNDED) if bounds is not None and not grouped else ()),
+        *dict.fromkeys((USUAL, *offered("scores"))),
+        *(() if pairs.plain else offered(RUNS)),
     )
-    name = asked.choose("test", asked.test, offered, f"{metric.name} on the same items")
-    if name == "wilcoxon":
-        asked.warn("Wilcoxon tests whether the differences are symmetric around 0, not whether their mean is 0")
-    return name
+    return asked.choose("test", asked.test, names, f"{metric.name} on the same items")
 
 
 def _judge(
@@ -249,29 +244,7 @@ def _test(name: str, judge: OfRange | OfRuns | None, d: FloatArray, sums: Sums, 
             asked.warn("within-item permutes the runs of each item: p and interval are about these items, not about new ones")
         return judge.test()
     by_unit = np.repeat(sums.dense[:, 1], sums.count) if grouped else d
-    if name == "paired-t":
-        return _student(sums, asked)
-    if name == "wilcoxon":
-        by_unit = by_unit[by_unit != 0]
-        by_unit = np.sign(by_unit) * midranks(np.abs(by_unit)) if len(by_unit) else by_unit
-    found = sign_flip(by_unit, alternative=asked.alternative, draws=asked.own.draws, seed=asked.own.seed)
-    details = TestDetails(exact=found.exact, method=found.method, draws=None if found.exact else asked.own.draws)
-    return Test(name=name, alternative=asked.alternative, statistic=float(by_unit.sum()), p_value=found.p_value, details=details)
-
-
-def _student(sums: Sums, asked: CompareOptions) -> Test:
-    from scipy.special import stdtr
-
-    mean = float(QUOTIENT.value(sums.totals()))
-    variance, df = or_none(lambda: infer_sums.spread(sums, QUOTIENT)) or (0.0, sums.n - 1)
-    t = mean / math.sqrt(variance) if variance else math.nan
-    if math.isnan(t):
-        if mean == 0:
-            return Test(name="paired-t", alternative=asked.alternative, statistic=0.0, p_value=1.0, details=TestDetails(df=df))
-        asked.warn("all differences are equal and not 0: t is infinite, which says nothing about certainty; no p-value")
-        return Test(name="paired-t", alternative=asked.alternative, statistic=None, p_value=None, details=TestDetails(df=df))
-    p = from_tails(float(stdtr(df, t)), float(stdtr(df, -t)), asked.alternative)
-    return Test(name="paired-t", alternative=asked.alternative, statistic=t, p_value=p, details=TestDetails(df=df))
+    return made(TESTS[name].scores)(by_unit, sums, asked)
 
 
 def _correlation(a: FloatArray, b: FloatArray) -> float | None:

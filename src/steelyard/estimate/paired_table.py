@@ -6,22 +6,21 @@ from typing import TYPE_CHECKING
 
 from steelyard.errors import DataError
 from steelyard.estimate.compare_options import CompareOptions
+from steelyard.estimate.difference_tests import TESTS, made, offered
 from steelyard.estimate.evidence import Evidence, OwnEstimate
 from steelyard.estimate.fallback import OF_CLASSES, attempt, given_instead, left_out, none_given
-from steelyard.estimate.paired_right_or_wrong import equivalence_words, rope_words, side_words
+from steelyard.estimate.paired_right_or_wrong import equivalence_words, rope_words
 from steelyard.estimate.row import TableTally
 from steelyard.estimate.rows import warn_about_labels
 from steelyard.estimate.table_rows import table_row
 from steelyard.infer.intervals.mean import wilson_mean
 from steelyard.infer.paired import table as infer
 from steelyard.infer.paired.equivalence import equivalence, rope
-from steelyard.infer.paired.randomization import randomize
 from steelyard.infer.resampling.bootstrap import Degenerate
-from steelyard.infer.resampling.work import fewer_draws, within_reach
+from steelyard.infer.resampling.work import within_reach
 from steelyard.metrics.base import Metric
 from steelyard.metrics.table import TableStatistic
 from steelyard.results.comparison import Test
-from steelyard.results.details import TestDetails
 from steelyard.results.measurement import Interval
 from steelyard.tally.counts import Counts
 from steelyard.tally.joint import JointCounts
@@ -31,7 +30,6 @@ if TYPE_CHECKING:
 
 INTERVALS = ("delta", "bca", "percentile", "bayes")  # redrawn ends miss where few answers differ: `steelyard certify --only paired`
 SAMPLED = 60  # random numbers that a draw of the joint posterior takes for each class, about
-TESTS = ("randomization", "bootstrap")
 
 
 def compare_table(joint: JointCounts, metric: Metric, label: str | None, asked: CompareOptions) -> Evidence:
@@ -94,17 +92,8 @@ def _warned(found: Evidence, sides: tuple[Counts, Counts], metric: Metric, asked
 
 
 def _test(joint: JointCounts, statistic: TableStatistic, metric: Metric, asked: CompareOptions) -> Test:
-    name = asked.choose("test", asked.test, TESTS, f"{metric.name} on the same items")
-    draws, seed = asked.own.draws, asked.own.seed
-    if asked.test is None:
-        draws = fewer_draws(len(joint.count) + 2 * joint.classes, draws)
-    if name == "bootstrap":
-        drawn = infer.paired_bootstrap_test(joint, statistic, alternative=asked.alternative, draws=draws, seed=seed)
-        details = TestDetails(share=drawn.share, k=drawn.count, draws=drawn.draws, side=side_words(asked.alternative))
-        return Test(name=name, alternative=asked.alternative, statistic=None, p_value=drawn.p_value, details=details)
-    found = randomize(joint, statistic, alternative=asked.alternative, draws=draws, seed=seed)
-    more = TestDetails(exact=found.exact, draws=None if found.exact else found.draws)
-    return Test(name=name, alternative=asked.alternative, statistic=found.statistic, p_value=found.p_value, details=more)
+    name = asked.choose("test", asked.test, offered("table"), f"{metric.name} on the same items")
+    return made(TESTS[name].table)(joint, statistic, asked)
 
 
 def table_interval(

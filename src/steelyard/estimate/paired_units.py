@@ -10,6 +10,7 @@ import numpy.typing as npt
 
 from steelyard.errors import DataError
 from steelyard.estimate.compare_options import CompareOptions
+from steelyard.estimate.difference_tests import UNITS, offered
 from steelyard.estimate.evidence import Evidence
 from steelyard.estimate.fallback import attempt, given_instead, left_out, none_given, or_none
 from steelyard.estimate.grouped_rows import enough_units
@@ -83,7 +84,7 @@ def compare_units(
 
 
 def _test(a: Rows, b: Rows, statistic: SumStatistic, metric: Metric, asked: CompareOptions) -> Test:
-    name = asked.choose("test", asked.test, ("randomization",), f"{metric.name} over units")
+    name = asked.choose("test", asked.test, offered(UNITS), f"{metric.name} over units")
     draws = asked.own.draws if asked.test is not None else fewer_draws(infer.swapped_numbers(a), asked.own.draws)
     drawn = infer.paired_swap(a, b, statistic, alternative=asked.alternative, draws=draws, seed=asked.own.seed)
     details = TestDetails(exact=drawn.exact, draws=None if drawn.exact else drawn.draws)

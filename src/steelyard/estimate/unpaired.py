@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from steelyard.errors import DataError
 from steelyard.estimate.compare_options import CompareOptions
+from steelyard.estimate.difference_tests import DELTA, TESTS, made, offered
 from steelyard.estimate.evidence import DECLARE, Evidence, OwnEstimate
 from steelyard.estimate.fallback import attempt, none_given
 from steelyard.estimate.paired_right_or_wrong import equivalence_words, own_share
@@ -56,8 +57,7 @@ def compare_proportions(baseline: tuple[int, int], candidate: tuple[int, int], m
     if not n1 or not n2:
         raise DataError(f"cannot compare {metric.name}", got=f"{n2} and {n1} items that count for it", need="at least one in each run")
     method = asked.choose("interval", asked.interval, PROPORTIONS, f"{metric.name} of different items")
-    name = asked.choose("test", asked.test, ("z",), f"{metric.name} of different items")
-    z, p = infer.two_proportion_z(k1, n1, k2, n2, asked.alternative)
+    name = asked.choose("test", asked.test, offered("proportions"), f"{metric.name} of different items")
     error = math.sqrt(max(0.0, k1 * (n1 - k1) / n1**3 + k2 * (n2 - k2) / n2**3))
     if method == "wald" and not error:
         asked.warn("the Wald interval has no width here; Newcombe's is used instead")
@@ -72,7 +72,7 @@ def compare_proportions(baseline: tuple[int, int], candidate: tuple[int, int], m
         candidate=k1 / n1,
         difference=k1 / n1 - k2 / n2,
         interval=asked.interval_of(low, high, method),
-        test=Test(name=name, alternative=asked.alternative, statistic=z, p_value=p),
+        test=made(TESTS[name].proportions)(k1, n1, k2, n2, asked),
         own=own,
         error=error or None,
         standard_error=math.hypot(*(side.error or 0.0 for side in own)) or None,
@@ -111,7 +111,7 @@ def by_delta(baseline: Counts, candidate: Counts, metric: Metric, labels: list[i
     from steelyard.infer.intervals.table import delta_error
 
     asked.choose("interval", asked.interval, ("delta",), f"{metric.name} of different items")
-    asked.choose("test", asked.test, ("z",), f"{metric.name} of different items")
+    asked.choose("test", asked.test, offered(DELTA), f"{metric.name} of different items")
     sides = (baseline, candidate)
     rows = [table_row(metric, code, TableTally(side, items=side.n), asked.own) for side, code in zip(sides, labels, strict=True)]
     errors = [delta_error(side, metric.of_table(code, asked.own.absent)) for side, code in zip(sides, labels, strict=True)]

@@ -6,20 +6,12 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from steelyard.errors import AmbiguityError, SourceError, UsageError
+from steelyard.items import ROLES
 from steelyard.options import FORMER, did_you_mean
 
-# The names that are recognised. Compared without case, exactly. `weight` and `ratio` are only ever given.
-RECOGNISED: Mapping[str, tuple[str, ...]] = {
-    "id": ("id", "item", "item_id", "case_id", "question_id", "doc_id", "sample_id", "example_id"),
-    "truth": ("truth", "label", "target", "gold", "y_true", "expected"),
-    "prediction": ("prediction", "pred", "predicted", "y_pred"),
-    "score": ("score", "correct", "passed", "acc", "value"),
-    "probability": ("probability", "prob", "proba", "y_prob", "y_score"),
-    "group": ("group", "group_id", "cluster", "cluster_id", "passage"),
-    "repeat": ("repeat", "run", "run_index", "epoch", "sample", "trial"),
-    "model": ("model", "model_name", "system"),
-}
-GIVEN_ONLY = ("weight",)
+# The names that are recognised, compared without case, exactly. Roles without any are only ever given, as `ratio` is.
+RECOGNISED: Mapping[str, tuple[str, ...]] = {name: role.known for name, role in ROLES.items() if role.known}
+GIVEN_ONLY = tuple(name for name, role in ROLES.items() if not role.known)
 # Not columns: which part of a log is meant, and what its reader calls that. task and model_name are former names.
 LOG_CHOICES: Mapping[str, str] = {
     "log_task": "task", "task": "task", "filter": "filter", "scorer": "scorer", "prompt": "prompt",
@@ -27,7 +19,7 @@ LOG_CHOICES: Mapping[str, str] = {
 }  # fmt: skip
 SINGLE = (*RECOGNISED, *GIVEN_ONLY)
 OFFERED = ("subject", "category", "task")
-NUMBER_ROLES = frozenset({"score", "probability", "weight"})
+NUMBER_ROLES = frozenset(name for name, role in ROLES.items() if role.number)
 
 
 def option(role: str) -> str:

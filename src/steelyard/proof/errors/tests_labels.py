@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from steelyard.estimate import paired_table
+from steelyard.estimate.difference_tests import offered
 from steelyard.estimate.fallback import or_none
 from steelyard.infer.paired.auc_difference import difference_test
 from steelyard.infer.paired.delong import delong_pair, delong_test
@@ -61,7 +61,7 @@ def _labels() -> Trial:
             p = or_none(lambda: randomize(joint, macro, draws=DRAWS).p_value)
         return p is not None and significant(p)  # a class that neither truth nor prediction has: no value, and no call
 
-    names = paired_table.TESTS
+    names = offered("table")
     return Trial(
         family="macro F1 on the same items",
         draw=draw,

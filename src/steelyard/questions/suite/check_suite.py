@@ -15,7 +15,7 @@ from steelyard.declared.run import HOW, OF_MODELS
 from steelyard.errors import AmbiguityError, SourceError, UsageError
 from steelyard.infer.multiplicity import adjust
 from steelyard.infer.planning.power import minimum_detectable
-from steelyard.options import LOG_CHOICES, checked, coin_flips, did_you_mean, documented
+from steelyard.options import LOG_CHOICES, RUN_COLUMNS, checked, coin_flips, did_you_mean, documented
 from steelyard.questions.guard.check import check
 from steelyard.reference.config import TIERS
 from steelyard.results import signature
@@ -31,7 +31,7 @@ OF_CHECK = (
 # What a check that runs a model says about it, in its table `run`: `steelyard run --suite` evaluates it, `check --suite` cannot.
 # a suite keeps no keys, and says how to treat what is missing for the check, not for the run
 OF_RUN = ("task", "model", "name", "output", *(name for name in (*HOW, *OF_MODELS) if name not in ("missing", "unmatched", "key", "seeds")))
-RUN_COLUMNS = ("id", "truth", "prediction", "score", "probability", "group", "repeat", "ratio")
+COLUMNS_OF_A_RUN = (*(column.name for column in RUN_COLUMNS), "ratio")
 CORRECTIONS = ("holm", "bonferroni", "none")
 
 
@@ -145,7 +145,7 @@ def _guard(number: int, table: Any, head: Mapping[str, Any], file: Path) -> Suit
     if not isinstance(tier, str) or tier not in TIERS:
         raise SourceError(f"cannot read the suite {file.name!r}", got=f"tier {tier!r} in {what}", need=f"one of {', '.join(TIERS)}")
     waiver = _waiver(one.pop("waiver", None), what, file)
-    columns = _checked(f"columns of {what}", one.pop("columns", {}), RUN_COLUMNS, file)
+    columns = _checked(f"columns of {what}", one.pop("columns", {}), COLUMNS_OF_A_RUN, file)
     for name in ("spec", "protocol"):
         if not isinstance(one.get(name, {}), dict):
             raise SourceError(f"cannot read the suite {file.name!r}", got=f"{name} = {one[name]!r} in {what}", need="a table")
