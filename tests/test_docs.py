@@ -285,6 +285,13 @@ def test_guard_guide_names_every_option() -> None:
     assert sorted(name for name in names if not re.search(rf"{name}(?![-\w])", guide)) == []
 
 
+def test_audit_guide_names_every_option() -> None:
+    from steelyard.cli.audit import audit
+
+    guide = _page("audit.md")
+    assert [name for name in _options(audit) if not re.search(rf"{name}(?![-\w])", guide)] == []
+
+
 def test_run_guide_names_every_option_scorer_and_rule() -> None:
     from steelyard.cli.run import run
     from steelyard.evaluate.scorers.catalogue import SCORERS
@@ -321,10 +328,3 @@ def paste() -> None:
 
 if __name__ == "__main__":
     sys.exit(paste())
-
-
-def test_audit_guide_names_every_option() -> None:
-    from steelyard.cli.audit import audit
-
-    guide = _page("audit.md")
-    assert [name for name in _options(audit) if not re.search(rf"{name}(?![-\w])", guide)] == []

@@ -1,4 +1,4 @@
-"""The picture of the README is what its script draws now, and shows what it says."""
+"""The pictures of the README and of the guide to intervals are what their scripts draw now, and show what they say."""
 
 from __future__ import annotations
 
@@ -24,6 +24,14 @@ def test_the_picture_is_up_to_date(why: ModuleType) -> None:
     assert drawn == (PICTURES / "why.svg").read_text(encoding="utf-8"), "python docs/pictures/why.py draws it anew"
     root = ElementTree.fromstring(drawn)
     assert not [node.tag for node in root.iter() if node.tag.rpartition("}")[2] in ("script", "image", "use", "foreignObject")]
+
+
+def test_the_picture_of_samples_is_up_to_date() -> None:
+    samples = script(PICTURES / "samples.py")
+    drawn = samples.picture()
+    assert drawn == (PICTURES / "samples.svg").read_text(encoding="utf-8"), "python docs/pictures/samples.py draws it anew"
+    assert drawn.count('<circle class="missed"') == 3, "docs/intervals.md says three"
+    ElementTree.fromstring(drawn)
 
 
 def test_the_curves_begin_at_the_level_and_rise(why: ModuleType) -> None:

@@ -14,7 +14,7 @@ from steelyard.infer.normal import clip
 from steelyard.metrics.base import Metric
 from steelyard.metrics.catalogue import parse
 from steelyard.metrics.proportions import Proportion
-from steelyard.results.details import RowDetails
+from steelyard.results.details import PooledTable, RowDetails
 from steelyard.results.measurement import Interval, Measurement, Row
 from steelyard.results.signature import parse as parse_signature
 from steelyard.tally.counts import Counts
@@ -157,6 +157,8 @@ def make_row(
         )
         interval = Interval(low=low, high=high, confidence_level=settings.confidence_level, side=settings.side, method=ends[2])  # type: ignore[arg-type]
     support = None if label is None else counts.class_margins(label)[1]
+    if metric.joined == "micro" and label is None:
+        details = {**details, "pooled": pooled_table(counts)}
     average = metric.average if metric.average != "each" else None
     name = metric.name.removeprefix("each_")
     text = None if label is None else counts.labels[label]
@@ -172,6 +174,13 @@ def make_row(
         higher_is_better=metric.higher_is_better,
         details=RowDetails.of(details),
     )
+
+
+def pooled_table(counts: Counts) -> PooledTable:
+    """The tables of all classes, added up: what a micro average divides."""
+    hit, truths, predictions, n = counts.pooled_margins()
+    rest = n * counts.classes - truths - predictions + hit if counts.negatives_known else None
+    return PooledTable(tp=hit, fp=predictions - hit, fn=truths - hit, tn=rest)
 
 
 def row_name(metric: Metric, counts: Counts, label: int | None) -> str:

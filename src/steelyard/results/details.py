@@ -14,6 +14,16 @@ from steelyard.results.base import UNSAID, ResultPart, said_as
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class PooledTable(ResultPart):
+    """The one 2x2 table that a micro average is worked out from: every class against the rest, added up."""
+
+    tp: int
+    fp: int
+    fn: int
+    tn: int | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class RowDetails(ResultPart):
     """Of a row: how its items were sampled and what that does to its n, the prior of a posterior, the classes of a ranking."""
 
@@ -41,6 +51,7 @@ class RowDetails(ResultPart):
     prior: Any = None
     prior_sensitivity: float | None = None
     monte_carlo_error: float | None = None
+    pooled: PooledTable | None = None  # of a micro average
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

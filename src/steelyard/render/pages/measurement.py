@@ -63,6 +63,7 @@ def measurement_page(m: Measurement, extra: Extra) -> Page:
             _headline(rows),
             _believed(extra.densities),
             *(_by(block) for block in by),
+            _pooled(m.rows),
             confusion(m.table) if m.table is not None else None,
             Section(title="", blocks=footer),
         ),
@@ -166,6 +167,18 @@ def _cell(row: Row | None) -> str:
 def _believed(densities: Densities) -> Section | None:
     pictures = [Picture(drawing=curve_plane(curve, f"Posterior of {name}")) for name, curve in densities.items()]
     return Section(title="Posterior", blocks=[Beside(pictures=pictures)]) if pictures else None
+
+
+def _pooled(rows: Sequence[Row]) -> Section | None:
+    """The 2x2 table behind the micro averages: one for all of them."""
+    found = next((row.details.pooled for row in rows if row.details.pooled is not None), None)
+    if found is None:
+        return None
+    cells = [["truth yes", f"{found.tp:,}", f"{found.fn:,}"], ["truth no", f"{found.fp:,}", "?" if found.tn is None else f"{found.tn:,}"]]
+    heads, said = ["", "predicted yes", "predicted no"], "Micro averages: every class against the rest, added up"
+    written = PageTable(heads=heads, rows=cells, numbers=(1, 2), ours=(1, 2), label=said.lower(), seen=WRITTEN)
+    above = Sentences(said=[f"{said}:"], listed=False, seen=(MARKDOWN,))
+    return Section(title="Pooled table", blocks=[above, written, PageTable(caption=said, heads=heads, rows=cells, numbers=(1, 2), seen=(HTML,))])
 
 
 # ---- who was taken for whom ------------------------------------------------------------------------------------------
