@@ -30,7 +30,7 @@ STYLE = """
 
 def rights() -> list[int]:
     """How many of their 40 questions each of the fifty finds right."""
-    draw = random.Random(SEED)
+    draw = random.Random(SEED)  # noqa: S311  a picture, not a secret
     return [sum(draw.randrange(10) < 10 * TRUTH for _ in range(ITEMS)) for _ in range(PEOPLE)]
 
 
@@ -53,14 +53,16 @@ def picture() -> str:
     step = (WIDE - LEFT - 40) / PEOPLE
     parts = [
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDE} {HIGH}" role="img" aria-labelledby="t">',
-        f'<title id="t">{PEOPLE} samples of {ITEMS} questions, each with its 95% interval; {missed} miss the true accuracy of {TRUTH}</title>',
+        f'<title id="t">{PEOPLE} samples of {ITEMS} questions, each with its 95% interval; {missed} miss the true {TRUTH}</title>',
         f"<style>{STYLE}</style>",
         f'<rect class="page" x="0.5" y="0.5" width="{WIDE - 1}" height="{HIGH - 1}" rx="6"/>',
         f'<text class="head" x="24" y="32">{PEOPLE} people measure one model on {ITEMS} questions each</text>',
         f'<text class="soft" x="24" y="52">the model is right on 70% of all questions; {missed} of the {PEOPLE} intervals miss that</text>',
     ]
-    for share in (0.4, 0.5, 0.6, 0.7, 0.8, 0.9):
-        parts.append(f'<text class="soft" x="{LEFT - 14}" y="{y(share) + 4:.1f}" text-anchor="end">{share:.1f}</text>')
+    parts += [
+        f'<text class="soft" x="{LEFT - 14}" y="{y(share) + 4:.1f}" text-anchor="end">{share:.1f}</text>'
+        for share in (0.4, 0.5, 0.6, 0.7, 0.8, 0.9)
+    ]
     parts.append(f'<path class="truth" d="M{LEFT - 4} {y(TRUTH):.1f}H{WIDE - 30}"/>')
     for i, (estimate, low, high) in enumerate(every):
         x, kind = LEFT + step * (i + 0.5), "held" if held(low, high) else "missed"

@@ -178,7 +178,9 @@ def _pooled(rows: Sequence[Row]) -> Section | None:
     heads, said = ["", "predicted yes", "predicted no"], "Micro averages: every class against the rest, added up"
     written = PageTable(heads=heads, rows=cells, numbers=(1, 2), ours=(1, 2), label=said.lower(), seen=WRITTEN)
     above = Sentences(said=[f"{said}:"], listed=False, seen=(MARKDOWN,))
-    return Section(title="Pooled table", blocks=[above, written, PageTable(caption=said, heads=heads, rows=cells, numbers=(1, 2), seen=(HTML,))])
+    return Section(
+        title="Pooled table", blocks=[above, written, PageTable(caption=said, heads=heads, rows=cells, numbers=(1, 2), seen=(HTML,))]
+    )
 
 
 # ---- who was taken for whom ------------------------------------------------------------------------------------------
