@@ -21,7 +21,8 @@ from render.verdict_samples import (
     hostile_suite,
     obeyed,
 )
-from steelyard.render.github import verdict_github
+from steelyard.render.github import page_github
+from steelyard.render.page import page_of
 from steelyard.results.verdict import Suite, Verdict
 
 COMMAND = re.compile(r"::(error|warning|notice) title=([^:,\r\n]*)::([^\r\n]*)")
@@ -30,7 +31,7 @@ COMMAND = re.compile(r"::(error|warning|notice) title=([^:,\r\n]*)::([^\r\n]*)")
 def commands(result: Verdict | Suite) -> list[tuple[str, str, str]]:
     """Kind, title, message of every line; a line that is no command is an error."""
     out = []
-    for line in verdict_github(result).split("\n"):
+    for line in page_github(page_of(result)).split("\n"):
         found = COMMAND.fullmatch(line)
         assert found, line
         out.append((found[1], unescaped(found[2]), unescaped(found[3])))
@@ -98,13 +99,13 @@ def test_at_most_ten_of_a_kind_and_the_rest_in_one(how_many: int, shown: int) ->
             assert title == f"{how_many - 9} more"
             assert "task-009" in message
             assert "task-008" not in message
-    assert len(max((line for line in verdict_github(s).split("\n")), key=len)) < 20_000
+    assert len(max((line for line in page_github(page_of(s)).split("\n")), key=len)) < 20_000
 
 
 @every("word", HOSTILE)
 def test_hostile_words_stay_inside_their_command(word: str) -> None:
     assert [kind for kind, _, _ in commands(hostile(word))] == ["error", "warning"]
-    assert not obeyed(verdict_github(hostile(word)))
+    assert not obeyed(page_github(page_of(hostile(word))))
     assert {kind for kind, _, _ in commands(hostile_suite(word))} == {"error", "warning", "notice"}
 
 
@@ -116,5 +117,5 @@ def test_a_percent_sign_comes_back_as_itself() -> None:
 
 
 def test_endless_words_are_cut() -> None:
-    text = verdict_github(hostile("x" * 1_000_000))
+    text = page_github(page_of(hostile("x" * 1_000_000)))
     assert max(map(len, text.split("\n"))) < 20_000

@@ -12,12 +12,13 @@ from hypothesis import strategies as st
 from cases import every
 from render.verdict_samples import BARE, HOSTILE, LEGACY, LEGACY_PASS, NIGHTLY, PAIRED, UNSURE, hostile, hostile_suite
 from steelyard.errors import UsageError
-from steelyard.render.junit import verdict_junit
+from steelyard.render.junit import page_junit
+from steelyard.render.page import page_of
 from steelyard.results.verdict import Suite, Verdict
 
 
 def suite_of(result: Verdict | Suite, **options: str) -> ET.Element:
-    root = ET.fromstring(verdict_junit(result, **options))
+    root = ET.fromstring(page_junit(page_of(result), **options))
     assert root.tag == "testsuites"
     (suite,) = root
     assert suite.tag == "testsuite"
@@ -69,8 +70,8 @@ def test_inconclusive_is_skipped_or_a_failure_as_asked() -> None:
     assert failure is not None
     assert failure.attrib["type"] == "inconclusive"
     assert (suite.attrib["failures"], suite.attrib["skipped"]) == ("1", "0")
-    with pytest.raises(UsageError, match=r"inconclusive='pass'.*one of skipped, failure"):
-        verdict_junit(UNSURE, inconclusive="pass")
+    with pytest.raises(UsageError, match=r"one of skipped, failure.*inconclusive='pass'"):
+        page_junit(page_of(UNSURE), inconclusive="pass")
 
 
 def test_a_suite_has_a_case_per_guard_with_what_it_counted_as() -> None:
@@ -113,7 +114,7 @@ def test_hostile_words_stay_words(word: str) -> None:
 
 @given(st.text(st.characters(codec=None), max_size=20))
 def test_any_name_gives_valid_xml_and_plain_names_come_back(name: str) -> None:
-    text = verdict_junit(replace(LEGACY, task=name, model=name))
+    text = page_junit(page_of(replace(LEGACY, task=name, model=name)))
     case = next(ET.fromstring(text).iter("testcase"))
     if name.isprintable():
         assert case.attrib["classname"] == name

@@ -10,8 +10,9 @@ import re
 from collections.abc import Callable
 from typing import Any
 
+from steelyard.errors import UsageError
 from steelyard.render.digits import steadied
-from steelyard.render.page import page_of
+from steelyard.render.page import Page, page_of
 from steelyard.results.base import Result
 
 # Inside JSON these can stand only in strings, where an escape means the same: lone surrogates cannot be encoded at all,
@@ -48,16 +49,24 @@ def result_svg(result: Any) -> str:
 
 def result_junit(result: Any) -> str:
     """Verdicts as test cases."""
-    from steelyard.render.junit import verdict_junit
+    from steelyard.render.junit import page_junit
 
-    return verdict_junit(steadied(result))
+    return page_junit(_of_guards(result, "JUnit XML"))
 
 
 def result_github(result: Any) -> str:
     """Verdicts as annotations of a workflow."""
-    from steelyard.render.github import verdict_github
+    from steelyard.render.github import page_github
 
-    return verdict_github(steadied(result))
+    return page_github(_of_guards(result, "annotations"))
+
+
+def _of_guards(result: Any, what: str) -> Page:
+    """The page of a verdict or a suite; no other is about guards."""
+    page = page_of(result)
+    if not page.cases and page.suite is None:
+        raise UsageError(f"cannot write {what}", got=type(result).__name__, need="a Verdict or a Suite")
+    return page
 
 
 def result_html(result: Any) -> str:

@@ -1,4 +1,4 @@
-"""Verdicts as GitHub workflow commands: an annotation per guard that failed, a warning per doubt, one notice for the rest.
+"""The guards of a page as GitHub workflow commands: an annotation per guard that failed, a warning per doubt, one notice for the rest.
 
 A runner shows about ten annotations of a kind per step, so the tenth tells of all that are left. An annotation does not
 fail a job: the exit code does.
@@ -8,61 +8,36 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from steelyard.render.pages.suite import GuardLine, grouped_warnings, guards, tally
-from steelyard.render.pages.verdict import by_itself, flips_text, lost_ids, next_step, waiver_text, who
+from steelyard.render.page import Page, PageCase
 from steelyard.render.terminal import harmless, short
-from steelyard.results.verdict import Suite, Verdict
 
 MOST = 10  # annotations of a kind
-LOST = 5  # items named in an annotation
 TITLE, MESSAGE, LINE = 200, 8000, 2000  # characters; GitHub takes 255 of a title and 64 kB of a message
 _DATA = {"%": "%25", "\r": "%0D", "\n": "%0A"}
 _PROPERTY = {**_DATA, ":": "%3A", ",": "%2C"}
 Note = tuple[str, Sequence[str]]  # a title, and lines
 
 
-def verdict_github(result: Verdict | Suite) -> str:
+def page_github(page: Page) -> str:
     """Lines for the standard output of a workflow step: errors, then warnings, then a notice of what passed."""
-    whole = isinstance(result, Suite)
-    found = guards(result) if isinstance(result, Suite) else [GuardLine(verdict=result, row={})]
-    red = [g for g in found if g.counts_as == "regression"]
-    doubtful = [g for g in found if g.counts_as != "regression" and not g.clean]
-    said = [*result.warnings, *(grouped_warnings(found) if whole else ())]
-    about = "steelyard" if whole else f"steelyard: {who(found[0].verdict)}"
-    lines = [
-        *_lines("error", [_note(g) for g in red]),
-        *_lines("warning", [*(_note(g) for g in doubtful), *((about, [warning]) for warning in said)]),
-        *_lines("notice", _passed(result, found)),
-    ]
-    return "\n".join(lines)
+    red = [_note(case) for case in page.cases if case.outcome == "failure"]
+    doubtful = [_note(case) for case in page.cases if case.outcome != "failure" and not case.clean]
+    about = "steelyard" if page.suite is not None else f"steelyard: {page.about}"
+    said = [(about, [warning]) for warning in (*page.warnings, *page.written_warnings)]
+    return "\n".join([*_lines("error", red), *_lines("warning", [*doubtful, *said]), *_lines("notice", _passed(page))])
 
 
-def _note(g: GuardLine) -> Note:
-    """One guard: what happened, which items, what to do."""
-    v = g.verdict
-    sentence, command = next_step(v, g.counts_as)
-    lost = lost_ids(v, LOST)
-    lines = [
-        v.conclusion,
-        f"waiver {waiver_text(g.waiver)}" if g.waiver else "",
-        "" if v.flips is None else f"flips: {flips_text(v.flips)}",
-        f"lost: {', '.join(short(name, TITLE) for name in lost)}" if lost else "",
-        sentence.replace(" below.", " in the report."),
-        " ".join(command),
-    ]
-    return f"{g.counts_as}: {who(v)}{by_itself(v, g.counts_as)}", [line for line in lines if line]
+def _note(case: PageCase) -> Note:
+    return case.title, case.lines
 
 
-def _passed(result: Verdict | Suite, found: Sequence[GuardLine]) -> list[Note]:
+def _passed(page: Page) -> list[Note]:
     """One notice: the verdict that passed, or how the whole suite went."""
-    if isinstance(result, Suite):
-        return [
-            (
-                f"{result.verdict}: suite{f' {result.name}' if result.name else ''}",
-                [tally(found), *([result.conclusion] if result.conclusion else [])],
-            )
-        ]
-    return [_note(g) for g in found if g.clean]
+    if page.suite is None:
+        return [_note(case) for case in page.cases if case.clean]
+    named = f"suite {page.suite}" if page.suite else "suite"
+    counted = page.about.removeprefix(f"{named}, ")
+    return [(f"{page.word}: {named}", [line for line in (counted, page.lead) if line])]
 
 
 def _lines(kind: str, notes: Sequence[Note]) -> list[str]:

@@ -289,6 +289,28 @@ class Section:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class PageCase:
+    """A guard as programs read it: a test case of JUnit, an annotation of GitHub.
+
+    word: what it counted as. outcome: failure, inconclusive, skipped or passed; message: why. remedy: what happened and what to do,
+    in a report of tests; title and lines: the same in an annotation, with the items that were lost. facts: its numbers. clean: there
+    is nothing to say beyond that it passed. page: its own page, made when somebody wants it.
+    """
+
+    group: str
+    name: str
+    word: str
+    outcome: str
+    message: str
+    remedy: Sequence[str]
+    title: str
+    lines: Sequence[str]
+    facts: Mapping[str, Any]
+    clean: bool
+    page: Callable[[], Page]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Page:
     """One answer: the word and what it is about, the sentence, what to do, and all that is behind it.
 
@@ -296,7 +318,7 @@ class Page:
     In text and Markdown: title is the heading of Markdown; a `headed` page begins with the word, the sentence and what to do, as in
     HTML; led says where the sentence stands; columns where Markdown breaks its lines; written_warnings are those of the pages
     inside, said once for all of them. signs: the answer as one line of signs, and what they mean. before: pages that this one
-    goes on from.
+    goes on from. cases: the guards that it is about, for programs; suite: the name of the suite that holds them, None without one.
     """
 
     word: str
@@ -318,6 +340,8 @@ class Page:
     columns: int = 0
     signs: Pair = ("", "")
     before: Sequence[Page] = ()
+    cases: Sequence[PageCase] = ()
+    suite: str | None = None
 
 
 def capped(caption: str, heads: Sequence[str], rows: Sequence[Sequence[Cell]], *, folded: str = "", **more: object) -> PageTable:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 from steelyard.render.digits import NONE, percent
@@ -30,8 +30,10 @@ from steelyard.render.page import (
 from steelyard.render.pages.changed_items import CHANGED
 from steelyard.render.pages.verdict import (
     IDLE,
+    GuardLine,
     flips_text,
     gap_forest,
+    guard_case,
     judged_page,
     p_beside,
     score_text,
@@ -47,37 +49,6 @@ ORDER = ("regression", "inconclusive", "unconfirmed", "waived", "advisory", "pas
 FIGURES = ("n", "reference", "run", "difference", "p", "adjusted p")
 UNCONFIRMED = "significant on its own, not after correction"
 NAMED = 5  # guards that are named for one warning
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class GuardLine:
-    """A verdict and its place in the suite."""
-
-    verdict: Verdict
-    row: Mapping[str, Any]
-
-    @property
-    def counts_as(self) -> str:
-        return str(self.row.get("counts_as") or self.verdict.verdict)
-
-    @property
-    def tier(self) -> str:
-        return str(self.row.get("tier") or self.verdict.tier or "")
-
-    @property
-    def waiver(self) -> Mapping[str, Any] | None:
-        found = self.row.get("waiver") or self.verdict.waiver
-        return found if isinstance(found, Mapping) else None if found is None else {"reason": str(found)}
-
-    @property
-    def clean(self) -> bool:
-        """Nothing to say beyond its line."""
-        return self.verdict.verdict == "pass" and self.counts_as in ("pass", "advisory")
-
-    @property
-    def word(self) -> str:
-        """What it counted as; what turns a suite is in capitals."""
-        return self.counts_as.upper() if self.counts_as in ("regression", "inconclusive") else self.counts_as
 
 
 def guards(s: Suite) -> list[GuardLine]:
@@ -172,6 +143,8 @@ def suite_page(s: Suite, _: object) -> Page:
         signature=s.signature,
         title=f"{s.verdict.upper()}: {about}",
         headed=True,
+        cases=[guard_case(g) for g in found],
+        suite=s.name or "",
     )
 
 

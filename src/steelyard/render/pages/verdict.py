@@ -1,6 +1,6 @@
 """The pages of a verdict and of what was put on record: the word, how bad, what to do; the drop against margin and theta; the path.
 
-Below them, what a verdict has to say as plain words and rows, which XML and annotations say as well. Nothing is escaped here.
+Below them, what a verdict has to say as plain words and rows, and as a case for XML and annotations. Nothing is escaped here.
 """
 
 from __future__ import annotations
@@ -8,6 +8,7 @@ from __future__ import annotations
 import math
 import shlex
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 from steelyard.render.digits import NONE, figure, p_text, percent, power_of_ten
@@ -25,6 +26,7 @@ from steelyard.render.page import (
     Notes,
     Page,
     PageBlock,
+    PageCase,
     PageTable,
     Picture,
     Section,
@@ -34,14 +36,17 @@ from steelyard.render.page import (
 from steelyard.render.pages.changed_items import CHANGED, TELLING_FIRST, cell_text, flip_table, item_tables
 from steelyard.render.pictures.forest import Bar, Forest, GuideLine
 from steelyard.render.pictures.plane import Line, Plane, plane_of
-from steelyard.render.terminal import LONG
+from steelyard.render.terminal import LONG, short
 from steelyard.render.text import ASCII, UNICODE, Axis
 from steelyard.results.verdict import Recorded, Verdict
+
+LOST = 5  # items that were lost, named for programs
+NAMED = 200  # characters of the name of one
 
 
 def verdict_page(v: Verdict, extra: Extra) -> Page:
     """The page of a verdict by itself."""
-    return judged_page(v, flips=extra.flips)
+    return replace(judged_page(v, flips=extra.flips), cases=[guard_case(GuardLine(verdict=v, row={}))])
 
 
 def judged_page(v: Verdict, counted: str | None = None, *, flips: Flips | None = None) -> Page:
@@ -71,6 +76,103 @@ def judged_page(v: Verdict, counted: str | None = None, *, flips: Flips | None =
         headed=True,
         signs=difference_bar(v),
     )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GuardLine:
+    """A verdict and its place in the suite."""
+
+    verdict: Verdict
+    row: Mapping[str, Any]
+
+    @property
+    def counts_as(self) -> str:
+        return str(self.row.get("counts_as") or self.verdict.verdict)
+
+    @property
+    def tier(self) -> str:
+        return str(self.row.get("tier") or self.verdict.tier or "")
+
+    @property
+    def waiver(self) -> Mapping[str, Any] | None:
+        found = self.row.get("waiver") or self.verdict.waiver
+        return found if isinstance(found, Mapping) else None if found is None else {"reason": str(found)}
+
+    @property
+    def clean(self) -> bool:
+        """Nothing to say beyond its line."""
+        return self.verdict.verdict == "pass" and self.counts_as in ("pass", "advisory")
+
+    @property
+    def word(self) -> str:
+        """What it counted as; what turns a suite is in capitals."""
+        return self.counts_as.upper() if self.counts_as in ("regression", "inconclusive") else self.counts_as
+
+
+def guard_case(g: GuardLine) -> PageCase:
+    """A guard for programs. A doubt is inconclusive; what was waived, or is red and only advisory, is skipped with the reason."""
+    v, spec = g.verdict, spec_text(g.verdict.spec)
+    sentence, command = next_step(v, g.counts_as)
+    outcome, message = _outcome(g)
+    lost = lost_ids(v, LOST)
+    lines = [
+        v.conclusion,
+        f"waiver {waiver_text(g.waiver)}" if g.waiver else "",
+        "" if v.flips is None else f"flips: {flips_text(v.flips)}",
+        f"lost: {', '.join(short(name, NAMED) for name in lost)}" if lost else "",
+        sentence.replace(" below.", " in the report."),
+        " ".join(command),
+    ]
+    return PageCase(
+        group=v.task,
+        name=v.model + (f" [{spec}]" if spec else ""),
+        word=g.counts_as,
+        outcome=outcome,
+        message=message,
+        remedy=[line for line in (v.conclusion, sentence, " ".join(command)) if line],
+        title=f"{g.counts_as}: {who(v)}{by_itself(v, g.counts_as)}",
+        lines=[line for line in lines if line],
+        facts=_case_facts(g),
+        clean=g.clean,
+        page=lambda: judged_page(v),
+    )
+
+
+def _outcome(g: GuardLine) -> tuple[str, str]:
+    """failure, inconclusive, skipped or passed, and its message."""
+    v, counted = g.verdict, g.counts_as
+    said = v.conclusion or v.verdict
+    if counted == "regression":
+        return "failure", said
+    if counted == "inconclusive" or (counted == "unconfirmed" and v.theta is not None):
+        return "inconclusive", f"{counted}: {said}"
+    if counted == "waived":
+        return "skipped", f"waived ({waiver_text(g.waiver)}): {said}" if g.waiver else f"waived: {said}"
+    if counted == "advisory" and v.verdict != "pass":
+        return "skipped", f"advisory, {v.verdict}: {said}"
+    return "passed", said
+
+
+def _case_facts(g: GuardLine) -> dict[str, Any]:
+    v = g.verdict
+    return {
+        "verdict": v.verdict,
+        "counts_as": g.counts_as if g.counts_as != v.verdict else None,
+        "metric": v.metric,
+        "scale": v.scale,
+        "value": v.candidate.get("value"),
+        "reference": v.reference.get("value"),
+        "threshold": v.threshold,
+        "difference": v.difference.get("estimate"),
+        "difference_lower": v.difference.get("lower"),
+        "p_value": v.p_value,
+        "p_adjusted": g.row.get("p_adjusted"),
+        "mde": v.mde,
+        "n": v.n,
+        "design": v.design,
+        "tier": g.tier,
+        "signature": v.signature,
+    }
 
 
 def gap_forest(v: Verdict) -> Forest | None:
