@@ -93,7 +93,11 @@ class Evidence:
     correlation: float | None = None
     table: Any = None
     drawn: bool = False  # whether a number besides interval and test depends on the seed
-    details: dict[str, Any] = field(default_factory=dict)
+    details: ComparisonDetails = field(default_factory=ComparisonDetails)
+
+    def note(self, **facts: Any) -> None:
+        """Add to what is known besides, by the names of `ComparisonDetails`."""
+        self.details = replace(self.details, **facts)
 
 
 def comparison_of(
@@ -104,7 +108,7 @@ def comparison_of(
     baseline, candidate = found.own or (OwnEstimate(None, None), OwnEstimate(None, None))
     _warn_of_unseen(found, asked)
     if found.too_few:
-        found.details["not_judged"] = too_few_groups(found.details)
+        found.note(not_judged=too_few_groups(found.details))
     return Comparison(
         design=found.design,
         metric=metric,
@@ -120,7 +124,7 @@ def comparison_of(
         correlation=found.correlation,
         mde=_detectable(found, asked),
         table=found.table,
-        details=ComparisonDetails.of(found.details),
+        details=found.details,
         conclusion=conclude(found, metric, higher_is_better, names, asked),
         warnings=tuple(asked.own.warnings),
         **more,
@@ -165,8 +169,8 @@ def doubtful(found: Evidence, alpha: float) -> float | None:
 def conclude(found: Evidence, metric: str, higher_is_better: bool, names: tuple[str, str], asked: CompareOptions) -> str:
     """One plain sentence. It says what was shown and at which level, and never turns "not shown" into "no difference"."""
     baseline, candidate = names
-    if "label" in found.details:
-        metric = f"{metric}[{found.details['label']}]"
+    if found.details.label is not None:
+        metric = f"{metric}[{found.details.label}]"
     p = found.test.p_value
     alpha = 1 - asked.level
     if found.difference is None or p is None:
@@ -191,7 +195,7 @@ def conclude(found: Evidence, metric: str, higher_is_better: bool, names: tuple[
     missed = f" A difference below about {mde:.2g} could have been missed." if mde is not None else ""
     same = (
         "The two systems give the same answers"
-        if found.details.get("identical")
+        if found.details.identical
         else f"{candidate} and {baseline} could not be told apart in {metric}"
     )
     return f"{same} ({_p(p)}){tail}{missed}"
@@ -219,7 +223,7 @@ def believe(found: Evidence, asked: CompareOptions, *, higher_is_better: bool) -
     scale = asked.own.prior_scale
     if scale is None:
         if found.probability is not None:
-            found.details["prior_sd"] = found.prior_sd  # None: differences of any size
+            found.note(prior_sd=found.prior_sd)  # None: differences of any size
         return
     if found.interval is not None and found.interval.method == "bayes":
         raise UsageError(
@@ -232,7 +236,7 @@ def believe(found: Evidence, asked: CompareOptions, *, higher_is_better: bool) -
     if found.probability is None:
         asked.warn("no P(candidate better) with prior_scale=: the difference has no standard error here")
         return
-    found.details["prior_scale"] = scale
+    found.note(prior_scale=scale)
     found.drawn = False  # nothing of this needs draws
     if found.equivalence is not None and "rope" in found.equivalence:
         margin = found.equivalence["margin"]
@@ -254,7 +258,7 @@ def _above(found: Evidence, asked: CompareOptions, scale: float, at: float) -> f
     error = found.standard_error or found.error
     if found.difference is None or not error:
         return None
-    units = found.details.get("units") or found.n
+    units = found.details.units or found.n
     return estimate_above(found.difference, error, scale, at, df=max(1, units - 1))
 
 
@@ -275,7 +279,7 @@ def finish(found: Evidence, metric: Metric, asked: CompareOptions, names: tuple[
 
 def sign(found: Evidence, metric: Metric, asked: CompareOptions, **more: object) -> str:
     """What was used, in the fixed order; `more` is what a board of many systems adds."""
-    method = found.details.get("instead_of", found.interval.method) if found.interval is not None else None
+    method = None if found.interval is None else found.details.instead_of or found.interval.method
     of_test = None if found.test.details.exact else found.test.details.draws  # fewer than asked for, with very many labels
     own = asked.own
     drawn = method in RESAMPLING or found.drawn
@@ -287,7 +291,7 @@ def sign(found: Evidence, metric: Metric, asked: CompareOptions, **more: object)
             "labels": own.labels,
             "n": found.n,
             "design": found.design,
-            "units": found.details.get("units"),
+            "units": found.details.units,
             "interval": method,
             "test": found.test.name,
             "alternative": asked.alternative,

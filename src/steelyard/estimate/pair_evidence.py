@@ -287,7 +287,7 @@ def _auc(pairs: Pairs, metric: Metric, asked: CompareOptions) -> Evidence:
         enough = enough_groups(groups_of_classes(positive, group), asked.own, details, "groups of the rarer class")
     design = "paired" if group is None else "clustered"
     found = auc_evidence(pair, fewer, pairs.items, metric, asked, design=design, enough=enough)
-    found.details |= _same_order(pair.difference, pair.error, asked) | details
+    found.note(**_same_order(pair.difference, pair.error, asked) | details)
     return found
 
 

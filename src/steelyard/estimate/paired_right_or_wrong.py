@@ -13,6 +13,7 @@ from steelyard.infer.intervals.proportion import clopper_pearson
 from steelyard.infer.normal import wilson
 from steelyard.infer.paired import mcnemar as infer
 from steelyard.results.comparison import Test
+from steelyard.results.details import ComparisonDetails
 from steelyard.results.measurement import Interval
 from steelyard.tally.joint import Flips
 
@@ -43,7 +44,7 @@ def compare_flips(flips: Flips, asked: CompareOptions, *, error_rate: bool = Fal
         prior_sd=math.sqrt(0.5 / (4 * asked.own.prior + 1)),
         disagreed=(gained, lost),
         correlation=phi(both, gained, lost, neither),
-        details=pairing_gain(both, gained, lost, neither),
+        details=ComparisonDetails(pairing_gain=pairing_gain(both, gained, lost, neither)),
     )
     if asked.margin is not None:
         from steelyard.infer.paired.equivalence import equivalence_of_flips, rope
@@ -54,7 +55,7 @@ def compare_flips(flips: Flips, asked: CompareOptions, *, error_rate: bool = Fal
         believed = rope(difference_posterior(both, lost, gained, neither, prior=asked.own.prior), asked.margin)
         found.equivalence |= {"rope": rope_words(believed, higher_is_better=not error_rate)}
     if gained == lost == 0:
-        found.details["identical"] = True
+        found.note(identical=True)
         asked.warn(asked.sides.identical.format("are right and wrong on exactly the same items"))
     return found
 
@@ -105,13 +106,13 @@ def phi(both: int, gained: int, lost: int, neither: int) -> float | None:
     return (both * neither - gained * lost) / math.sqrt(product) if product else None
 
 
-def pairing_gain(both: int, gained: int, lost: int, neither: int) -> dict[str, Any]:
+def pairing_gain(both: int, gained: int, lost: int, neither: int) -> float | None:
     """How many times the items two separate test sets would have needed for the same standard error."""
     n = both + gained + lost + neither
     p, q = (both + gained) / n, (both + lost) / n
     apart = p * (1 - p) + q * (1 - q)
     together = (gained + lost) / n - ((gained - lost) / n) ** 2
-    return {"pairing_gain": apart / together} if together > 0 else {}
+    return apart / together if together > 0 else None
 
 
 def rope_words(believed: Any, *, higher_is_better: bool) -> dict[str, float]:

@@ -24,7 +24,7 @@ from steelyard.infer.rounding import SUMS, one_number, without_rounding
 from steelyard.metrics.base import Metric
 from steelyard.metrics.sums import QUOTIENT
 from steelyard.results.comparison import Test
-from steelyard.results.details import TestDetails
+from steelyard.results.details import ComparisonDetails, TestDetails
 from steelyard.results.measurement import Interval
 from steelyard.tally.pairs import Pairs, units_of
 from steelyard.tally.sums import Sums, tally_groups, tally_items
@@ -75,7 +75,7 @@ def compare_scores(
         e = equivalence(found.pull * (found.difference or 0.0), found.error, asked.margin, df)
         found.equivalence = equivalence_words(e.p_lower, e.p_upper, asked.margin, asked, higher_is_better=metric.higher_is_better)
     if not d.any():
-        found.details["identical"] = True
+        found.note(identical=True)
         asked.warn(asked.sides.identical.format("have the same score on every item"))
     return found
 
@@ -196,8 +196,10 @@ def scores_interval(
             return asked.interval_of(*ends, method, *reach)
         asked.warn("no interval for the difference: too few items to permute their runs")
         return None
-    if grouped and not enough_units("groups", sums, asked.own, found.details):
-        found.too_few = True
+    worth: dict[str, Any] = {}
+    found.too_few = grouped and not enough_units("groups", sums, asked.own, worth)
+    found.note(**worth)
+    if found.too_few:
         return None
     by = "t" if method == "within-item" else method  # runs without any noise have no bounds of their own
 
@@ -225,12 +227,12 @@ def _without_spread(
         asked.warn(
             "no item differs: the interval allows a new item to differ by the range of the scores seen; declare the real range with range="
         )
-        found.details["instead_of"] = method
+        found.note(instead_of=method)
         return asked.interval_of(*unseen_difference(effects, asked.level, asked.side), "wilson-mean", None, None)
     width = bounds[1] - bounds[0]
     low, high = wilson_mean(found.difference or 0.0, sums.n, -width, width, asked.level, asked.side)
     asked.warn(given_instead(method, reason, "Wilson on its mean", difference=True, wide=True))
-    found.details["instead_of"] = method
+    found.note(instead_of=method)
     return asked.interval_of(low, high, "wilson-mean", -width, width)
 
 
@@ -255,7 +257,7 @@ def _correlation(a: FloatArray, b: FloatArray) -> float | None:
 
 def _details(
     a: FloatArray, b: FloatArray, d: FloatArray, pairs: Pairs, rows: tuple[FloatArray, FloatArray], groups: int | None
-) -> dict[str, Any]:
+) -> ComparisonDetails:
     out: dict[str, Any] = {}
     if groups is not None:
         out["groups"] = out["units"] = groups
@@ -263,7 +265,7 @@ def _details(
         out["pairing_gain"] = float((a.var(ddof=1) + b.var(ddof=1)) / d.var(ddof=1))
     if not pairs.plain:
         out |= _repeats(pairs, d, rows)
-    return out
+    return ComparisonDetails(**out)
 
 
 def _repeats(pairs: Pairs, d: FloatArray, rows: tuple[FloatArray, FloatArray]) -> dict[str, Any]:

@@ -59,7 +59,7 @@ def compare_table(joint: JointCounts, metric: Metric, label: str | None, asked: 
         error=error if error > 0 else None,
     )
     if label is not None:
-        found.details["label"] = label
+        found.note(label=label)
     identical = joint == joint.swapped() and all(a == b for _, a, b, _ in joint.cells())
     found.interval = table_interval(joint, statistic, metric, found, asked)
     flips = joint.outcomes()
@@ -85,7 +85,7 @@ def compare_table(joint: JointCounts, metric: Metric, label: str | None, asked: 
 
 def _warned(found: Evidence, sides: tuple[Counts, Counts], metric: Metric, asked: CompareOptions, identical: bool) -> Evidence:
     if identical:
-        found.details["identical"] = True
+        found.note(identical=True)
         asked.warn("the two systems give the same answer to every item: identical runs, or one run compared with itself")
     warn_about_labels(sides[0] + sides[1], [metric], asked.own)
     return found
@@ -110,7 +110,7 @@ def table_interval(
             asked.warn(none_given(ends, difference=True, of=f"{joint.classes:,} classes"))
             return None
         asked.warn(given_instead(method, ends, "the posterior's", difference=True))
-        found.details["instead_of"] = method
+        found.note(instead_of=method)
         return _of_posterior(joint, statistic, metric, asked, reach)
     low, high, undefined = ends
     if undefined:
@@ -141,7 +141,7 @@ def outcome_interval(joint: JointCounts, metric: Metric, found: Evidence, asked:
     ends = attempt(lambda: _joint_ends(joint, statistic, method, asked))
     if isinstance(ends, Degenerate):
         asked.warn(given_instead(method, ends, "Tango's", difference=True))
-        found.details["instead_of"] = method
+        found.note(instead_of=method)
         _, lost, gained, _ = joint.outcomes()
         return asked.interval_of(*tango(gained, lost, joint.n, asked.level, asked.side), "tango")
     return asked.interval_of(*ends[:2], method)

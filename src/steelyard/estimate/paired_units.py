@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -25,7 +26,7 @@ from steelyard.infer.resampling.work import fewer_draws
 from steelyard.metrics.base import Metric
 from steelyard.metrics.sums import SumStatistic
 from steelyard.results.comparison import Test
-from steelyard.results.details import TestDetails
+from steelyard.results.details import ComparisonDetails, TestDetails
 from steelyard.results.measurement import Interval
 from steelyard.tally.sums import SparseRows, Sums
 
@@ -66,11 +67,12 @@ def compare_units(
         test=_test(a, b, statistic, metric, asked),
         error=error,
         df=df,
-        details={"groups": len(a), "units": len(a)} if grouped else {},
+        details=ComparisonDetails(groups=len(a), units=len(a)) if grouped else ComparisonDetails(),
     )
-    if grouped and not enough_units("groups", tally, asked.own, found.details, difference, metric.name):
-        found.too_few = True
-    else:
+    worth: dict[str, Any] = {}
+    found.too_few = grouped and not enough_units("groups", tally, asked.own, worth, difference, metric.name)
+    found.note(**worth)
+    if not found.too_few:
         found.interval = units_interval(a, b, statistic, metric, asked, sizes, single)
     if asked.margin is not None and not found.error:
         asked.warn("equivalence within the margin cannot be tested: the units show no spread")
@@ -78,7 +80,7 @@ def compare_units(
         e = equivalence(second - first, found.error, asked.margin, df)
         found.equivalence = equivalence_words(e.p_lower, e.p_upper, asked.margin, asked, higher_is_better=metric.higher_is_better)
     if _equal(a, b):
-        found.details["identical"] = True
+        found.note(identical=True)
         asked.warn("the two systems agree on every unit: identical runs, or one run compared with itself")
     return found
 

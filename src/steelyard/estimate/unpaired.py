@@ -23,7 +23,7 @@ from steelyard.infer.paired.mcnemar import from_tails
 from steelyard.infer.resampling.bootstrap import Degenerate
 from steelyard.metrics.base import Metric
 from steelyard.results.comparison import Test
-from steelyard.results.details import TestDetails
+from steelyard.results.details import ComparisonDetails, TestDetails
 from steelyard.results.measurement import Interval
 from steelyard.tally.counts import Counts
 
@@ -76,7 +76,7 @@ def compare_proportions(baseline: tuple[int, int], candidate: tuple[int, int], m
         own=own,
         error=error or None,
         standard_error=math.hypot(*(side.error or 0.0 for side in own)) or None,
-        details={"n_baseline": n2, "n_candidate": n1},
+        details=ComparisonDetails(n_baseline=n2, n_candidate=n1),
     )
     better = _difference_posterior(k1, n1, k2, n2, asked).sf(0.0)
     found.probability = better if metric.higher_is_better else 1 - better
@@ -210,7 +210,7 @@ def compare_means(
         difference=_apart(moments[0][0], moments[1][0]),
         interval=None,
         test=Test(name=test, alternative=asked.alternative, statistic=None, p_value=None),
-        details={"n_baseline": len(baseline), "n_candidate": len(candidate)},
+        details=ComparisonDetails(n_baseline=len(baseline), n_candidate=len(candidate)),
     )
     counted = [bounds if chosen == "bounded-welch" else None for chosen in (test, method)]
     judges = attempt(lambda: [OfMeans(moments[0], moments[1], each, asked.alternative) for each in counted])
@@ -251,7 +251,7 @@ def _judged(found: Evidence, judge: OfMeans, metric: Metric, asked: CompareOptio
     found.test = replace(found.test, statistic=t.statistic, p_value=p, details=TestDetails(df=t.df, range=reach))
     found.error, found.df = t.error, t.df
     if judge.ends is not None:
-        fewer = min(found.details["n_baseline"], found.details["n_candidate"])
+        fewer = min(found.details.n_baseline or 0, found.details.n_candidate or 0)
         found.noise, found.pull = t.noise, fewer / (fewer + 2)
         found.offset = abs(t.centre - found.pull * t.difference)
     if asked.margin is not None:

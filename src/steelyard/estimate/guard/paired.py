@@ -98,7 +98,7 @@ class PairedJudgement:
 
     @property
     def _units(self) -> int:
-        return int(self.found.details.get("units", self.found.n))
+        return self.found.details.units or self.found.n
 
     @property
     def _right_is_good(self) -> bool:
@@ -290,7 +290,7 @@ class PairedJudgement:
         times = max(1.05, (reach / (room if healthy else theta)) ** 2)
         stays = " and the difference stays where it is" if healthy else ""
         why = f"with {times:.2g} times as many on record as well, to rule out {rule.theta:g} with power {1 - rule.beta:g}"
-        repeats = math.ceil(times * int(self.found.details.get("repeats_candidate", 1)))
+        repeats = math.ceil(times * (self.found.details.repeats_candidate or 1))
         return {"items": None, "more": None, "repeats": repeats, "why": f"{why} if runs vary as they do here{stays}"}
 
     def _needed_units(self) -> dict[str, Any]:

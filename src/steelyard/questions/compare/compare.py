@@ -23,6 +23,7 @@ from steelyard.options import documented, keyword_defaults, keywords_of, source_
 from steelyard.outputs import refuse_overwriting
 from steelyard.read.frames import is_frame
 from steelyard.results.comparison import Comparison, Leaderboard
+from steelyard.results.details import ComparisonDetails
 from steelyard.results.measurement import Measurement
 from steelyard.tally.counts import Counts, whole
 from steelyard.tally.joint import Flips, JointCounts
@@ -382,7 +383,7 @@ def compare_preferences(
         raise UsageError("cannot compare on no judgements", got="0 wins, ties and losses", need="at least one")
     found = compare_flips(Flips(0, lost, w, t), asked)
     found.flips, found.correlation = None, None
-    found.details = {"wins": w, "ties": t, "losses": lost}
+    found.details = ComparisonDetails(wins=w, ties=t, losses=lost)
     if names is not None:
         check_names(names, 2)
     chosen = tuple(names or ("baseline", "candidate"))

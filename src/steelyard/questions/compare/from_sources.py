@@ -221,10 +221,10 @@ def compare_runs(
     if flips_out is not None:
         write_flips(flips_out, pairs, metric)
     if candidate.log is not None and candidate.log.chosen:
-        found.details["log"] = dict(candidate.log.chosen)
+        found.note(log=dict(candidate.log.chosen))
     slices, tasks = _slices(pairs, metric, asked, by, names)
     if tasks:
-        found.details["over_tasks"] = tasks
+        found.note(over_tasks=tuple(tasks))
     return finish(found, metric, asked, names, telling=telling, unmatched=unmatched, slices=slices)
 
 

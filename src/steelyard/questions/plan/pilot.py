@@ -154,7 +154,7 @@ def _two(first: SystemItems, second: SystemItems, more: Mapping[str, Any], theta
     if found.flips is not None:
         return _of_flips(found, facts, more, goal)
     if found.too_few:
-        _refuse_few_groups(int(found.details["units"]), found.details)
+        _refuse_few_groups(found.details.units or 0, found.details)
     noise = found.error if found.noise is None else found.noise
     if not noise:
         raise DataError("cannot plan from these pilots", got="two runs equal on every item", need="runs that differ somewhere")
