@@ -42,6 +42,7 @@ OPTIONS = [(path, option.opts[0], option.nargs) for path, option in _numeric(_ro
 ASKED: dict[tuple[str, ...], list[str]] = {
     ("measure",): ["a.csv", "--metric", "macro_f1", "--interval", "bayes", "--draws", "1000"],
     ("compare",): ["a.csv", "b.csv", "--metric", "macro_f1", "--draws", "1000"],
+    ("audit",): ["87.4", "86.1", "--n", "1319"],
     ("rank",): ["a.csv", "b.csv", "a.csv", "--names", "x,y,z"],
     ("learners",): [*["sklearn.dummy:DummyClassifier"] * 2, "--data", "a.csv", "--target", "truth", "--features", "id"],
     ("plan", "detect"): ["--theta", ".02", "--expected", ".8", "--alpha", ".05", "--beta", ".2"],
