@@ -191,6 +191,8 @@ PLUMBING = {
     "sums.side_by_side",
     "sums.grouped_pair",
     "sums.student",
+    "mcnemar_power.at_least",
+    "precision_goal.at_least",
     "normal.lower_tail",
     "normal.tail",
     "normal.clip",

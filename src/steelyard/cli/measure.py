@@ -30,6 +30,7 @@ def measure(source: str | None, given: Given) -> None:
       steelyard measure preds.parquet --by subject --format json
       steelyard measure --counts 38/40 --side lower
       steelyard measure --tp 31 --fp 5 --fn 2 --metric f1 --interval bayes
+      steelyard measure --counts 178/200 --at-least .85
       steelyard measure asr.csv --ratio errors/words
       steelyard measure out/my-model --task gsm8k --filter strict-match
       steelyard measure --engine spark --master spark://host:7077 's3a://bucket/run/*.parquet'

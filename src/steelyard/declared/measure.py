@@ -34,6 +34,12 @@ OPTIONS = (
         help="Interval method.  [default: the best for each metric]",
     ),
     Option(
+        name="at_least",
+        type=float,
+        metavar="VALUE",
+        help="Also say how probable it is that the metric is at least VALUE; takes the interval bayes, or hdi if asked for.",
+    ),
+    Option(
         name="about",
         command=True,
         metavar="KEY=VALUE",

@@ -82,6 +82,7 @@ def measure_units(source: Source, metrics: Sequence[Metric], settings: MeasureOp
             settings.warn(_in_buckets(units))
         rows = list(rows_of_table(metric, _outcomes(units, details), settings))
     else:
+        settings.refuse_no_posterior(metric.name, "a mean of numbers, without a posterior")
         rows = [_mean(metric, source, units, settings, details)]
     design = "groups" if group is not None else "repeats" if units.tries[1] > 1 else "items"
     facts: dict[str, object] = {"n": units.items, "design": design, "units": None if design == "items" else units.sums.n}

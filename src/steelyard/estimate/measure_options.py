@@ -10,7 +10,7 @@ from typing import Any, SupportsIndex
 from steelyard.errors import UsageError
 from steelyard.infer.intervals.proportion import METHODS
 from steelyard.infer.normal import tail
-from steelyard.options import checked, within
+from steelyard.options import checked, number, within
 
 OTHER_INTERVALS = (
     "bayes",
@@ -27,6 +27,7 @@ OTHER_INTERVALS = (
     "delta-wilson",
     "fisher-z",
 )
+BELIEVED = ("bayes", "hdi")  # ends of a posterior
 RESAMPLING = ("percentile", "bca", "studentized")
 FAR = 1e75  # between the ends of a range: the powers of what is farther apart, or nearer than its inverse, are no float64
 OF_NUMBERS = ("t", "bounded-mean", "wilson-mean", "betting", "studentized")  # they take right and wrong for the numbers 1 and 0
@@ -37,6 +38,7 @@ class MeasureOptions:
     """What was asked for, with defaults filled in. `warnings` is the one list that a question appends to."""
 
     interval: str | None = None
+    at_least: float | None = None
     confidence_level: float = 0.95
     side: str = "two"
     draws: int = 10_000
@@ -59,6 +61,16 @@ class MeasureOptions:
         """The same settings with a list of warnings of their own: for a part of the question, or a side glance."""
         return replace(self, warnings=[], **changes)
 
+    def refuse_no_posterior(self, name: str, why: str) -> None:
+        """Where there is no posterior, nothing can be said of the chance that was asked for."""
+        if self.at_least is not None:
+            raise UsageError(
+                f"cannot give the chance that {name} is at least {self.at_least:g}",
+                got=why,
+                need="right or wrong or labels, on items that are independent",
+                hint="leave out at_least=, or name the metrics that have a posterior with metric=",
+            )
+
     def warn(self, sentence: str) -> None:
         """Say it once."""
         if sentence not in self.warnings:
@@ -68,6 +80,7 @@ class MeasureOptions:
 def settle(
     *,
     interval: str | None = None,
+    at_least: float | None = None,
     confidence_level: float = 0.95,
     side: str = "two",
     draws: int = 10_000,
@@ -93,6 +106,14 @@ def settle(
             need="a positive number",
             hint="0.5 is Jeffreys, 1 is uniform; 0 gives no proper posterior",
         )
+    if at_least is not None:
+        at_least, interval = number("at_least", at_least, hint="a value of the metric, such as 0.9"), interval or "bayes"
+        if interval not in BELIEVED:
+            raise UsageError(
+                f"cannot use at_least= with the interval {interval!r}",
+                need="the interval bayes or hdi",
+                hint="the chance that a metric is at least so much is read from its posterior; leave out interval=",
+            )
     known_seed, ends = _seed(seed), _range(range)
     confidence_level = checked("confidence_level", confidence_level)
     tail(confidence_level, side)
@@ -100,6 +121,7 @@ def settle(
     within("prior", prior)
     return MeasureOptions(
         interval=interval,
+        at_least=at_least,
         confidence_level=confidence_level,
         side=side,
         draws=draws.__index__(),

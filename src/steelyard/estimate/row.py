@@ -146,6 +146,7 @@ def make_row(
     error: float | None = None,
 ) -> Row:
     """A Row, with the ends turned into an Interval inside the range of the metric."""
+    chance = details.pop("probability_at_least", None)
     interval = None
     if ends is not None:
         low, high = clip(
@@ -172,6 +173,8 @@ def make_row(
         interval=interval,
         standard_error=error,
         higher_is_better=metric.higher_is_better,
+        at_least=None if chance is None else settings.at_least,
+        probability_at_least=chance,
         details=RowDetails.of(details),
     )
 

@@ -116,6 +116,7 @@ def rows_of_sample(metrics: Sequence[Metric], sample: Sample, settings: MeasureO
             from steelyard.estimate.strata_rows import in_strata, strata_row
 
             if in_strata(sample.items, metric):
+                settings.refuse_no_posterior(metric.name, "strata")
                 rows.append(strata_row(metric, sample, settings))
                 continue
         if metric.family == "table" or (metric.mean_of_scores and sample.binary_scores and settings.interval not in OF_NUMBERS):
@@ -123,10 +124,12 @@ def rows_of_sample(metrics: Sequence[Metric], sample: Sample, settings: MeasureO
         elif metric.family == "ranking":
             from steelyard.estimate.ranking_rows import ranking_row
 
+            settings.refuse_no_posterior(metric.name, "a metric of scores, without a posterior")
             rows.append(ranking_row(metric, sample, settings))
         else:
             from steelyard.estimate.sums_rows import sums_row
 
+            settings.refuse_no_posterior(metric.name, "a mean of numbers, without a posterior")
             rows.append(sums_row(metric, sample, settings))
     return rows
 
@@ -223,6 +226,7 @@ def sign(metrics: Sequence[Metric], rows: Sequence[Row], settings: MeasureOption
             "positive": settings.positive,
             "labels": settings.labels,
             "interval": used[:1] if len(set(used)) == 1 else used,
+            "at-least": settings.at_least,
             "level": settings.confidence_level,
             "side": None if settings.side == "two" else settings.side,
             "prior": settings.prior if believed else None,

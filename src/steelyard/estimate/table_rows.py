@@ -33,6 +33,7 @@ def table_row(metric: Metric, label: int | None, tally: TableTally, settings: Me
     refuse_unknown_negatives(metric, counts, label)
     proportion = metric.proportion(counts, label)
     if tally.units is not None:
+        settings.refuse_no_posterior(row_name(metric, counts, label), f"items that belong together ({tally.kind})")
         from steelyard.estimate.grouped_rows import grouped_row
 
         return grouped_row(metric, label, tally, proportion, settings)
@@ -230,6 +231,8 @@ def _bayes(
             "use side='lower' or side='upper', or interval='hdi'"
         )
     details: dict[str, Any] = {"prior": found.prior}
+    if settings.at_least is not None:
+        details["probability_at_least"] = _at_least(found, settings.at_least, row_name(metric, counts, label))
     if found.exact or not isinstance(found, SampledPosterior):
         moved = prior_sensitivity(make, settings.confidence_level, settings.prior)
         details["prior_sensitivity"] = moved
@@ -242,6 +245,18 @@ def _bayes(
     else:
         details["monte_carlo_error"] = found.error
     return (low, high, method), details
+
+
+def _at_least(found: Posterior, least: float, name: str) -> float:
+    """The posterior probability that the metric is so much or more."""
+    if not found.bottom <= least <= found.top:
+        raise UsageError(
+            f"cannot give the chance that {name} is at least {least:g}",
+            got=f"{least:g}",
+            need=f"a value between {found.bottom:g} and {found.top:g}",
+            hint=f"write {least / 100:g}" if found.top < least <= 100 * found.top else "",
+        )
+    return found.probability_above(least)
 
 
 def posterior_of(metric: Metric, label: int | None, counts: Counts, prior: float, settings: MeasureOptions) -> Posterior:

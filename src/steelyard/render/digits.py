@@ -172,6 +172,21 @@ def p_text(p: float | None) -> str:
     return "1" if p == 1 else f"{p:.4f}" if p < 0.0995 else f"{p:.3f}"
 
 
+def chance_text(p: float, *, drawn: bool = False) -> str:
+    """A probability for a sentence: two decimals, more near 0 and 1, which it is only said to be where it is; drawn ones are about so much.
+
+    >>> chance_text(0.3749), chance_text(0.9973), chance_text(1 - 1e-9), chance_text(1.0), chance_text(0.52, drawn=True)
+    ('0.37', '0.9973', 'above 0.9999', '1', 'about 0.52')
+    """
+    edge = 0.001 if drawn else 0.0001
+    if p in (0.0, 1.0) and not drawn:
+        return f"{p:.0f}"
+    if p < edge or p > 1 - edge:
+        return f"below {edge:g}" if p < edge else f"above {1 - edge:g}"
+    shown = f"{p:.2f}" if 0.01 <= p < 0.995 else f"{p:.3f}" if drawn else f"{p:.4f}"
+    return f"about {shown}" if drawn else shown
+
+
 SIDES = {"two": "interval", "lower": "lower bound", "upper": "upper bound"}
 
 

@@ -37,7 +37,8 @@ class Row(ResultPart):
     `n` is the number of items the estimate rests on (its own denominator for precision and recall), `support` the
     number of items whose truth is the row's label. `standard_error` is that of the estimate, whatever the method of the
     interval: s / sqrt(n) for means and right or wrong (s with n - 1, as lm-eval and Inspect have it), the delta method for
-    the rest, over whole groups where there are groups; None where the data show no spread. `details` holds what a design
+    the rest, over whole groups where there are groups; None where the data show no spread. `probability_at_least` is the
+    posterior probability that the quantity is `at_least` or more, where that was asked. `details` holds what a design
     adds: design effect, effective n, groups, within-item variance, the posterior's other summaries.
     """
 
@@ -50,6 +51,8 @@ class Row(ResultPart):
     interval: Interval | None
     standard_error: float | None = None
     higher_is_better: bool = True
+    at_least: float | None = field(default=None, metadata=IF_ANY)
+    probability_at_least: float | None = field(default=None, metadata=IF_ANY)
     details: RowDetails = field(default_factory=RowDetails, metadata=IF_ANY)
 
     @property

@@ -62,6 +62,7 @@ ORDER = (
     "have",
     "pilot",
     "batch",
+    "at-least",
     "level",
     "side",
     "margin",

@@ -38,6 +38,7 @@ def measure(
     labels: Sequence[object] | None = None,
     by: Names | Mapping[str, Any] = None,
     interval: str | None = None,
+    at_least: float | None = None,
     confidence_level: float = 0.95,
     side: str = "two",
     draws: int = 10_000,
@@ -63,6 +64,7 @@ def measure(
     columns = source_keywords(measure, columns)
     settings = settle(
         interval=interval,
+        at_least=at_least,
         confidence_level=confidence_level,
         side=side,
         draws=draws,

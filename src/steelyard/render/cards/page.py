@@ -37,6 +37,7 @@ def card_part(about: CardDetails, missing: Sequence[str] = ()) -> list[str]:
         "## Evaluation results",
         _table(about),
         "  \n".join(_facts(about, rows)),
+        *_probabilities(about),
         "### Slices and groups measured",
         *_slices(about),
         "### What these numbers do not say",
@@ -71,6 +72,13 @@ def _score(row: Row) -> tuple[str, str, str]:
 def _facts(about: CardDetails, rows: Sequence[Row]) -> list[str]:
     named = [f"{markdown(each.data)}: {told}" for each in about.evaluated if (told := measurement.design(each.measurement.rows))]
     return [fact for fact in (measurement.lower_is_better(rows, markdown), *named) if fact]
+
+
+def _probabilities(about: CardDetails) -> list[str]:
+    """What posteriors say, a paragraph per data set; its name before it where there are several."""
+    several = len(about.evaluated) > 1
+    said = [(each.data, measurement.probabilities(each.scores, markdown)) for each in about.evaluated]
+    return [(f"{markdown(data)}: " if several else "") + "  \n".join(lines) for data, lines in said if lines]
 
 
 def _slices(about: CardDetails) -> list[str]:

@@ -5,7 +5,18 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 
-from steelyard.render.digits import LISTED, interval_word, kind_word, row_texts, shown_numbers, standard_errors
+from steelyard.render.digits import (
+    LISTED,
+    chance_text,
+    half_width,
+    interval_word,
+    kind_word,
+    number_texts,
+    percent,
+    row_texts,
+    shown_numbers,
+    standard_errors,
+)
 from steelyard.render.page import (
     DRAWN,
     HTML,
@@ -61,6 +72,7 @@ def measurement_page(m: Measurement, extra: Extra) -> Page:
         sections=filled(
             Section(title="", blocks=[Sentences(said=[measured(m, _named)], listed=False, seen=WRITTEN)]),
             _headline(rows),
+            Section(title="", blocks=[Sentences(said=said, listed=False, hang="")]) if (said := probabilities(rows, _named)) else None,
             _believed(extra.densities),
             *(_by(block) for block in by),
             _pooled(m.rows),
@@ -343,6 +355,27 @@ def all_rows(m: Measurement) -> list[Row]:
     return [*m.rows, *(row for part in m.slices for row in part.measurement.rows)]
 
 
+def probabilities(rows: Sequence[Row], name: Name) -> list[str]:
+    """What a posterior says, in a sentence for people who decide; nothing of ends that a posterior stands in for."""
+    said = [_probability(row, row.interval, name) for row in rows if row.interval is not None and _is_posterior(row)]
+    more = len(said) - SENTENCES
+    return said[:SENTENCES] + ([f"{more:,} more rows read in the same way."] if more > 0 else [])
+
+
+def _is_posterior(row: Row) -> bool:
+    return row.interval is not None and row.interval.method in ("bayes", "hdi") and row.details.instead_of is None
+
+
+def _probability(row: Row, interval: Interval, name: Name) -> str:
+    _, low, high = number_texts(row.estimate, interval.low, interval.high, half_width(row.estimate, interval))
+    lies = {"two": f"lies between {low} and {high}", "lower": f"is at least {low}", "upper": f"is at most {high}"}[interval.side]
+    said = f"With {percent(interval.confidence_level)} probability the {name(row.name)} {lies}"
+    if row.probability_at_least is None or row.at_least is None:
+        return f"{said}."
+    chance = chance_text(row.probability_at_least, drawn=row.details.monte_carlo_error is not None)
+    return f"{said}; the chance that it is at least {row.at_least:.6g} is {chance}."
+
+
 def lower_is_better(rows: Sequence[Row], name: Name) -> str:
     """Which numbers are good when small: nobody should have to remember it."""
     small = dict.fromkeys(row.metric for row in rows if not row.higher_is_better)
@@ -359,4 +392,5 @@ def all_warnings(m: Measurement) -> list[str]:
 
 CLASSES = 24  # of a confusion table that people read; beyond, the pairs that are mixed up most
 PAIRS = 40
+SENTENCES = 10  # about posteriors: the table above them has the rest
 Densities = Mapping[str, Curve]
