@@ -1,7 +1,7 @@
 """Where the pictures of the outside are kept, and how they are read and written.
 
-A snapshot says what users see of steelyard: names, options, the shape of JSON, pages. More may be added at any time; nothing
-may vanish or change by accident. After a change that is meant,
+A snapshot says what users see of steelyard: names, options, the shape of JSON, pages. More may be added at any time,
+and is then kept as well; nothing may vanish or change by accident. After a change that is meant,
 
     python tests/outside/write.py
 
@@ -17,6 +17,7 @@ from typing import Any
 HERE = Path(__file__).parent
 PAGES = HERE / "pages"
 WIDTH = 240
+ADDED = "what was added is kept from now on: `python tests/outside/write.py`, and read the difference"
 MEANT = "meant? then `python tests/outside/write.py`, and read the difference"
 
 

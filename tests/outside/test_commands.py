@@ -12,7 +12,7 @@ from typing import Any
 import click
 
 from cases import every
-from outside.snapshot import MEANT, kept
+from outside.snapshot import ADDED, MEANT, kept
 from steelyard.cli.main import steelyard
 
 Plain = dict[str, Any]
@@ -131,6 +131,10 @@ def _other(what: str, old: Plain, new: Plain) -> list[str]:
 
 def test_no_command_or_option_is_gone_or_other() -> None:
     assert broken(kept("commands"), now()) == [], MEANT
+
+
+def test_what_was_added_is_kept_as_well() -> None:
+    assert broken(now(), kept("commands")) == [], ADDED
 
 
 def test_every_command_is_kept() -> None:

@@ -14,7 +14,7 @@ import pytest
 
 from cases import every
 from outside.asked import ASKED, Answered
-from outside.snapshot import MEANT, kept
+from outside.snapshot import ADDED, MEANT, kept
 
 pytestmark = pytest.mark.xdist_group("outside")
 Plain = dict[str, Any]
@@ -95,6 +95,7 @@ def test_no_key_is_gone_or_of_another_type(name: str, answered: dict[str, Answer
     old, new = kept("shapes")[name], told(answered[name])
     assert (new["code"], new["kind"]) == (old["code"], old["kind"]), answered[name].said[-400:]
     assert broken(old["shape"], new["shape"]) == [], MEANT
+    assert broken(new["shape"], old["shape"]) == [], ADDED
 
 
 def test_every_question_is_kept() -> None:

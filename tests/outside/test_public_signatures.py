@@ -13,7 +13,7 @@ from typing import Any
 
 import steelyard as sy
 from cases import every
-from outside.snapshot import MEANT, kept
+from outside.snapshot import ADDED, MEANT, kept
 
 Plain = dict[str, Any]
 BY_POSITION = ("POSITIONAL_ONLY", "POSITIONAL_OR_KEYWORD")
@@ -137,6 +137,10 @@ def _broken_call(name: str, old: list[Plain], new: list[Plain] | None) -> list[s
 
 def test_nothing_public_is_gone_or_other() -> None:
     assert broken(kept("signatures"), now()) == [], MEANT
+
+
+def test_what_was_added_is_kept_as_well() -> None:
+    assert broken(now(), kept("signatures")) == [], ADDED
 
 
 def test_every_public_function_and_class_is_kept() -> None:
