@@ -47,6 +47,7 @@ LEVEL = {
     "web": 6,
     "proof": 6,
     "pytest_plugin": 6,
+    "inspect_plugin": 6,
     "accuracy_task": 6,
     "cli": 7,
     "__main__": 8,
@@ -60,8 +61,8 @@ def room(path: Path) -> str:
 
 
 def room_of(name: str) -> str:
-    """The plugin is a room of three files that must lie at the root, where pytest and its users name them."""
-    return "pytest_plugin" if name.startswith("pytest_") else name
+    """A plugin is a room of a few files that must lie at the root, where its host and its users name them."""
+    return next((f"{host}_plugin" for host in ("pytest", "inspect") if name.startswith(f"{host}_")), name)
 
 
 @cache
