@@ -231,7 +231,7 @@ def test_a_protected_file_and_directory(tmp_path: Path) -> None:
 def test_a_protected_file_as_seen_by_the_system(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "f").write_bytes(b"old")
     monkeypatch.setattr(os, "access", lambda *given: False)
-    with pytest.raises(UsageError, match="protected from writing"):
+    with pytest.raises(UsageError, match=r"is write-protected\."):
         write_atomic(tmp_path / "f", b"new")
     assert (tmp_path / "f").read_bytes() == b"old"
 
@@ -248,7 +248,7 @@ def test_a_directory_that_cannot_be_synced(tmp_path: Path, monkeypatch: pytest.M
     monkeypatch.setattr(os, "fsync", lambda handle: fsync(handle, errno.EINVAL))
     write_atomic(tmp_path / "f", b"1")  # a filesystem that has no such thing
     monkeypatch.setattr(os, "fsync", lambda handle: fsync(handle, errno.EIO))
-    with pytest.raises(UsageError, match="will last"):
+    with pytest.raises(UsageError, match=r"What was written to .* may not last: Input/output error\."):
         write_atomic(tmp_path / "f", b"2")
     assert (tmp_path / "f").read_bytes() == b"2"
 
@@ -265,11 +265,11 @@ def test_everything_is_on_the_disk_before_the_rename(tmp_path: Path, monkeypatch
 def test_reading(tmp_path: Path) -> None:
     path = tmp_path / "f"
     assert read_if_there(path) is None
-    with pytest.raises(SourceError, match="no such file"):
+    with pytest.raises(SourceError, match=r"No such file: .*\."):
         read_bytes(path)
     path.write_bytes(b"12345")
     assert read_bytes(path, most=5) == b"12345"
-    with pytest.raises(SourceError, match="more than 4 bytes"):
+    with pytest.raises(SourceError, match=r"is larger than 4 bytes\."):
         read_bytes(path, most=4)
     with pytest.raises(SourceError, match="not a file"):
         read_bytes(tmp_path)

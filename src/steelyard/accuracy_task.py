@@ -84,7 +84,11 @@ class AccuracyTask:
         self, model_name: str, *, directory: str | os.PathLike[str] | None = None, config: str | os.PathLike[str] | None = None
     ) -> None:
         if not self.DATASET:
-            raise UsageError(f"cannot use the task {type(self).__name__}", got="no DATASET", need="the name of its references")
+            raise UsageError(
+                f"The task {type(self).__name__} has no DATASET, the name of its references.",
+                got="no DATASET",
+                need="the name of its references",
+            )
         self.model_name = model_name
         self.where = {name: value for name, value in (("directory", directory), ("config", config)) if value is not None}
 
@@ -138,7 +142,11 @@ class AccuracyTask:
         """What was said, over what the model's own arguments say, with a note of the latter; where the two differ, that is told."""
         if isinstance(extra, Mapping):
             if spec is not None:
-                raise UsageError("cannot use two specs", got="a mapping as second argument and spec=", need="one of them")
+                raise UsageError(
+                    "The spec was given twice: as second argument and as spec=.",
+                    got="a mapping as second argument and spec=",
+                    need="one of them",
+                )
             extra, spec = None, extra
         if extra is not None and not isinstance(extra, str):
             raise UsageError("cannot use extra_acc_spec", got=f"a {type(extra).__name__}", need='a text, such as "beam_width=4"')
@@ -199,7 +207,8 @@ class AccuracyTask:
         if self.HIGHER_IS_BETTER is not None and better != self.HIGHER_IS_BETTER:
             word = "more" if better else "less"
             raise UsageError(
-                f"cannot tell which way is up for {self.DATASET!r}",
+                f"{self.DATASET!r} has HIGHER_IS_BETTER = {self.HIGHER_IS_BETTER}, but its metric {metric!r} is one where {word} "
+                "is better.",
                 got=f"HIGHER_IS_BETTER = {self.HIGHER_IS_BETTER}, and {metric!r} as a metric where {word} is better",
                 need="both the same",
                 hint=f"higher_is_better = {str(self.HIGHER_IS_BETTER).lower()} in [tasks.{self.DATASET}] of steelyard.toml",
@@ -239,7 +248,12 @@ class _Evaluation:
         self.evaluator = None if cls is None else cls(**{**task.EVALUATOR_KWARGS, **more})
         own = [name for name in ("samples", "score") if getattr(type(task), name) is getattr(AccuracyTask, name)]
         if self.evaluator is None and own:
-            raise UsageError(f"cannot evaluate {type(task).__name__}", got=f"no {' and no '.join(own)}", need="both, or EVALUATOR_CLS")
+            raise UsageError(
+                f"{type(task).__name__} has no {' and no '.join(own)}.",
+                got=f"no {' and no '.join(own)}",
+                need="both, or EVALUATOR_CLS",
+                hint="define both, or EVALUATOR_CLS",
+            )
 
     def run(self, model: Any, entry: Entry | None, place: ReferenceLocation) -> Score:
         if self.evaluator is not None and not hasattr(self.evaluator, "generate_samples"):
@@ -251,7 +265,11 @@ class _Evaluation:
 
     def run_one(self, model: Any) -> Score:
         if self.evaluator is not None and not hasattr(self.evaluator, "generate_samples"):
-            raise UsageError("cannot run a single item", got="an evaluator without generate_samples", need="its samples")
+            raise UsageError(
+                "The evaluator has no generate_samples, so a single item cannot be run.",
+                got="an evaluator without generate_samples",
+                need="its samples",
+            )
         return self._scored(model, prompts.hash_ordered(self._samples(), str(self.task.SEED))[:1], None)
 
     def _samples(self) -> list[PromptSample]:

@@ -67,10 +67,15 @@ def _mode_of_existing(target: Path, shown: Path) -> int | None:
     except OSError as fault:
         raise _not_written(shown, fault, existed=False) from fault
     if not stat.S_ISREG(found.st_mode):
-        raise UsageError(f"cannot write {str(shown)!r}", got="something there that is not a file", need="a file, or nothing")
+        raise UsageError(
+            f"{str(shown)!r} is not a file, so it cannot be written.", got="something there that is not a file", need="a file, or nothing"
+        )
     if not os.access(target, os.W_OK):
         raise UsageError(
-            f"cannot write {str(shown)!r}", got="a file that is protected from writing", need="permission", hint="chmod u+w, if you mean it"
+            f"{str(shown)!r} is write-protected.",
+            got="a file that is protected from writing",
+            need="permission",
+            hint="chmod u+w, if you mean it",
         )
     return stat.S_IMODE(found.st_mode)
 
@@ -118,10 +123,10 @@ def sync_directory(directory: Path) -> None:
 
 def _not_lasting(directory: Path, fault: OSError) -> UsageError:
     return UsageError(
-        f"cannot be sure that what was written to {str(directory)!r} will last",
+        f"What was written to {str(directory)!r} may not last: {fault.strerror or str(fault)}.",
         got=fault.strerror or str(fault),
         need="a disk that takes it",
-        hint="look at the disk, then repeat the command",
+        hint="check the disk, then repeat the command",
     )
 
 
@@ -161,7 +166,7 @@ def read_bytes(path: Path, *, most: int = MOST) -> bytes:
     """The content of a regular file of at most so many bytes."""
     found = read_if_there(path, most=most)
     if found is None:
-        raise SourceError(f"cannot read {str(path)!r}", got="no such file", need="a file")
+        raise SourceError(f"No such file: {str(path)!r}.", got="no such file", need="a file")
     return found
 
 
@@ -179,7 +184,12 @@ def read_if_there(path: Path, *, most: int = MOST) -> bytes | None:
         said = getattr(fault, "strerror", None) or str(fault)
         raise SourceError(f"cannot read {str(path)!r}", got=said, need="a file that can be read") from fault
     if not regular:
-        raise SourceError(f"cannot read {str(path)!r}", got="something that is not a file", need="a file")
+        raise SourceError(f"{str(path)!r} is not a file.", got="something that is not a file", need="a file")
     if len(data) > most:
-        raise SourceError(f"cannot read {str(path)!r}", got=f"more than {most} bytes", need=f"at most {most}", hint="is it the right file?")
+        raise SourceError(
+            f"{str(path)!r} is larger than {most} bytes.",
+            got=f"more than {most} bytes",
+            need=f"at most {most}",
+            hint="is it the right file?",
+        )
     return data

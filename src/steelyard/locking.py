@@ -83,7 +83,7 @@ class Lock:
         """An error unless the lock is still ours: the last thing to ask before writing."""
         if not self.held():
             raise UsageError(
-                f"cannot keep the lock {str(self.path)!r}",
+                f"Somebody else removed the lock {str(self.path)!r}.",
                 got="somebody else who removed it",
                 need="the lock until the end",
                 hint="try again",
@@ -115,7 +115,7 @@ class Lock:
     def _held_by_another(self) -> LockHeldError:
         pid, named = _holder(self.path)
         refused = LockHeldError(
-            f"cannot lock {str(self.path)!r}",
+            f"{str(self.path)!r} is locked by {named} (waited {self.timeout:g} seconds).",
             got=f"a lock held by {named}, after {self.timeout:g} seconds of waiting",
             need="one writer at a time",
             hint="wait for that process, or end it",
@@ -173,8 +173,8 @@ def update_file(path: Path, change: Callable[[bytes | None], bytes], *, timeout:
 def never_rests(path: Path) -> UsageError:
     """The error for a file that others write all the time."""
     return UsageError(
-        f"cannot update {str(path)!r}",
+        f"{str(path)!r} changed {TRIES} times while it was being updated.",
         got=f"a file that changed {TRIES} times while it was being updated",
         need="a moment without other writers",
-        hint="something writes it all the time: an editor, a checkout, a file synchroniser",
+        hint="something keeps writing it: an editor, a checkout, a file synchroniser?",
     )

@@ -355,7 +355,7 @@ def source_keywords(verb: Callable[..., Any], given: Mapping[str, Any], *more: s
     for name, value in given.items():
         now = former.get(name, name)
         if found.get(now) is not None and value is not None:
-            raise UsageError(f"cannot use both {now} and its former name {name}", need="one of them")
+            raise UsageError(f"{name} is the former name of {now}; give one of them.", need="one of them")
         if value is not None or now not in found:
             found[now] = value
     return found
@@ -526,4 +526,6 @@ def check_mapping(name: str, value: object) -> None:
     >>> check_mapping("protocol", {"num_fewshot": "5"})
     """
     if value is not None and not isinstance(value, Mapping):
-        raise UsageError(f"{name} must be a mapping", got=repr(value), need="keys with values", hint=f"{name}={{'num_fewshot': '5'}}")
+        raise UsageError(
+            f"{name}= must be a mapping, got {value!r}.", got=repr(value), need="keys with values", hint=f"{name}={{'num_fewshot': '5'}}"
+        )

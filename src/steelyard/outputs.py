@@ -35,7 +35,7 @@ def refuse_overwriting(outputs: Mapping[str, Iterable[Any]], inputs: Iterable[An
             continue
         one = _identity(path)
         if one in seen:
-            raise UsageError(f"cannot write two outputs to {str(path)!r}", got=f"{seen[one]} and {flag}", need="two files")
+            raise UsageError(f"{seen[one]} and {flag} would both write {str(path)!r}.", got=f"{seen[one]} and {flag}", need="two files")
         seen |= dict.fromkeys((one, *(_identity(Path(f"{path}{ending}")) for ending in BESIDE)), flag)
     there = {(found.st_dev, found.st_ino): (flag, path) for flag, path in places if (found := _regular(path)) is not None}
     if not there:
@@ -56,7 +56,7 @@ def refuse_overwriting(outputs: Mapping[str, Iterable[Any]], inputs: Iterable[An
 
 
 def _refusal(flag: str, path: Path, what: str) -> UsageError:
-    return UsageError(f"cannot write {flag} to {str(path)!r}", got=what, need="another file", hint="nothing was written")
+    return UsageError(f"{flag} would overwrite {what}, {str(path)!r}.", got=what, need="another file", hint="nothing was written")
 
 
 def _refuse_inside(directory: Any, there: Iterable[tuple[str, Path]]) -> None:

@@ -168,7 +168,12 @@ class Accuracy:
         options: dict[str, Any] = {}
         for mark in reversed(list(self.item.iter_markers("accuracy"))):
             if mark.args:
-                raise UsageError("cannot use the marker accuracy", got=f"{mark.args[0]!r} without a name", need="task=..., model=..., ...")
+                raise UsageError(
+                    f"The marker accuracy takes names only, got {mark.args[0]!r} without one.",
+                    got=f"{mark.args[0]!r} without a name",
+                    need="task=..., model=..., ...",
+                    hint="@pytest.mark.accuracy(task=..., model=...)",
+                )
             options.update(mark.kwargs)
         return options
 
@@ -180,7 +185,7 @@ class Accuracy:
         lacking = [name for name in ("task", "model") if not isinstance(options.get(name), str)]
         if lacking:
             raise UsageError(
-                "cannot check",
+                f"A check needs {' and '.join(lacking)}.",
                 got=f"no {' and no '.join(lacking)}",
                 need="a task and a model",
                 hint='accuracy.check(run, task="...", model="..."), or the marker @pytest.mark.accuracy(task="...")',

@@ -138,7 +138,11 @@ def _recorded(group: Sequence[dict[str, Any]], *, update: bool, reason: str | No
     options = kept[0]["options"]
     if any(other["options"] != options for other in kept[1:]):
         tests = ", ".join(str(one["test"]) for one in group)
-        raise UsageError("cannot pool the runs", got=f"tests that read them with different options: {tests}", need="the same options")
+        raise UsageError(
+            f"The tests read the runs with different options, so they cannot be pooled: {tests}.",
+            got=f"tests that read them with different options: {tests}",
+            need="the same options",
+        )
     there = kept[0]["cwd"]  # what a relative name in the test meant; a directory of the test's own may be gone by now
     with contextlib.chdir(there) if os.path.isdir(there) else contextlib.nullcontext():
         return record(*(one["source"] for one in kept), **options, update=update, reason=reason)

@@ -146,11 +146,11 @@ def test_state_of_another_claim_is_not_used(here: Path, capsys: pytest.CaptureFi
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        (["--jobs", "2"], "--jobs 2 times"),
+        (["--jobs", "2"], "--jobs was given 2 times; it takes one value."),
         (["--seed", "-1"], "'--seed'"),
-        (["--seed", "3", "--nightly"], "two seeds"),
+        (["--seed", "3", "--nightly"], "--nightly takes the date as the seed; leave --seed 3 out."),
         (["--only", "pizza"], "--only pizza"),
-        (["--csv", "a.txt", "-o", "a.txt"], "two files"),
+        (["--csv", "a.txt", "-o", "a.txt"], "--csv and -o would both write 'a.txt'."),
     ],
 )
 def test_usage_is_3(capsys: pytest.CaptureFixture[str], words: list[str], said: str) -> None:

@@ -358,7 +358,7 @@ def test_a_suite_of_files(steelyard: Command) -> None:
     refused(steelyard("check", "--suite", "suite.toml"), "2 files")
     Path("run_1.jsonl").unlink()
     Path("run_1b.jsonl").unlink()
-    refused(steelyard("check", "--suite", "suite.toml"), "no file")
+    refused(steelyard("check", "--suite", "suite.toml"), "No file matches 'run_1*.jsonl', the result of check 2 in 'suite.toml'.")
 
 
 @pytest.mark.parametrize(

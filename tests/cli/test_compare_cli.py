@@ -100,13 +100,13 @@ def test_a_long_file_with_a_named_model_column(compare: Command, files: dict[str
 
 def test_refusals(compare: Command, files: dict[str, Path]) -> None:
     a, b = files["a"], files["b"]
-    refused(compare(), "no data")
+    refused(compare(), "Nothing to compare: give two or more sources, or --flips, or --counts twice, or")
     refused(compare(a, "--flips", "1,2,3,4"), "sources and --flips")
     refused(compare("--flips", "1,2,3"), "4 whole numbers")
     refused(compare("--flips", "1,2,3,-4"), "4 whole numbers")
-    refused(compare("--flips", "0,0,0,0"), "0 items")
-    refused(compare("--wins", "0,0,0"), "at least one")
-    refused(compare("--counts", "5/10"), "two")
+    refused(compare("--flips", "0,0,0,0"), "No items to compare.")
+    refused(compare("--wins", "0,0,0"), "No judgements to compare: 0 wins, ties and losses.")
+    refused(compare("--counts", "5/10"), "--counts must be given twice, for the baseline and the candidate; got 1.")
     refused(compare(a, b, "--test", "nope"), "mcnemar-midp")
     refused(compare(a, b, "--interval", "t"), "tango")
     refused(compare(a, b, "--cd-out", a.parent / "x.svg"), "critical-difference")

@@ -49,7 +49,7 @@ def test_a_number_that_plays_no_part_in_a_paired_check_is_named(runs: Path, stee
 def test_the_history_does_not_pass_over_options_of_another_question(steelyard: Command, words: tuple[str, ...]) -> None:
     done = steelyard("history", "--history", "sqlite:///runs.db", *words)
     assert done.code == 3
-    assert "Cannot use these options with" in done.err
+    assert "cannot be used with" in done.err
 
 
 def test_preferences_hear_the_alternative(steelyard: Command) -> None:

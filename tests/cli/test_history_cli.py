@@ -173,7 +173,7 @@ def healthy_runs(text: str) -> int:
     [
         (["history"], "No history configured"),
         (["history", "--history", URL], "no such file"),
-        (["history", "--history", URL, "--drift"], "got no --task and no --model"),
+        (["history", "--history", URL, "--drift"], "--drift needs --task and --model."),
         (["history", "--history", URL, "--drift", "--export", "a.csv"], "--drift and --export"),
         (["history", "--history", "postgresql://a:hunter2@127.0.0.1:1/b"], "Cannot use the history postgresql://127.0.0.1:1/b"),
         (["history", "--history", URL, "--limit", "none"], "--limit"),

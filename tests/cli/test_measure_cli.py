@@ -186,7 +186,7 @@ def test_by_model_as_the_message_about_several_models_advises(steelyard: Command
         path.write_text(f"{column},truth,prediction\n" + "a,1,1\nb,1,0\n" * 10)
     else:
         path.write_text(f'{{"{column}":"a","truth":1,"prediction":1}}\n{{"{column}":"b","truth":1,"prediction":0}}\n' * 10)
-    refused(steelyard("measure", path), "several models", "--by model")
+    refused(steelyard("measure", path), "which cannot be measured as one", "--by model")
     sliced = steelyard("measure", path, "--by", "model", "--metric", "accuracy", "--format", "json")
     assert sliced.code == 0, sliced.err
     assert [(s["value"], s["measurement"]["metrics"][0]["estimate"]) for s in sliced.json["slices"]] == [("a", 1.0), ("b", 0.0)]
@@ -253,7 +253,7 @@ def test_seed_none_draws_one_and_prints_it(steelyard: Command, word: str) -> Non
 def test_absent_and_missing(steelyard: Command, tmp_path: Path) -> None:
     path = tmp_path / "holes.csv"
     path.write_text("truth,prediction\n" + "a,a\nb,a\nb,b\n" * 5 + "a,\n")
-    refused(steelyard("measure", path), "1 of 16 items without a prediction", "--missing wrong", "--missing drop")
+    refused(steelyard("measure", path), "1 of 16 items have no prediction.", "--missing wrong", "--missing drop")
     wrong = steelyard("measure", path, "--missing", "wrong", "--metric", "accuracy", "--format", "json")
     assert (wrong.row["estimate"], wrong.row["n"]) == (10 / 16, 16)
     assert any("count as wrong" in sentence for sentence in wrong.json["warnings"])
@@ -391,7 +391,7 @@ def test_standard_input(steelyard: Command, pets: Path) -> None:
 # ---- mistakes: exit 3, one line ----------------------------------------------------------------------------------------
 
 MISTAKES: list[tuple[str, list[str]]] = [
-    ("measure", ["no data", "exactly one of SOURCE"]),
+    ("measure", ["Nothing to measure: give SOURCE, --counts K/N, or --tp --fp --fn.", "Nothing to measure: give SOURCE, --counts K/N, or --tp --fp --fn."]),
     ("measure --counts 1/2 --tp 1 --fp 1 --fn 1", ["--counts and --tp/--fp/--fn"]),
     ("measure pets.csv --counts 1/2", ["SOURCE and --counts"]),
     ("measure --nope", ["--nope", "steelyard measure --help"]),
@@ -415,16 +415,16 @@ MISTAKES: list[tuple[str, list[str]]] = [
     ("measure --counts 1/2 --metric fbeta", ["fbeta:2"]),
     ("measure --counts 1/2 --metric fbeta:-1", ["a positive number"]),
     ("measure --counts 1/2 --metric pass@0", ["k of 1 or more"]),
-    ("measure --counts 1/2 --by x", ["counts"]),
-    ("measure --counts 1/2 --ratio a/b", ["counts"]),
-    ("measure --counts 1/2 --truth a", ["counts"]),
+    ("measure --counts 1/2 --by x", ["Counts have no columns to read."]),
+    ("measure --counts 1/2 --ratio a/b", ["Counts have no columns to read."]),
+    ("measure --counts 1/2 --truth a", ["Counts have no columns to read."]),
     ("measure --counts 1-2", ["K/N"]),
     ("measure --counts 0.5/2", ["K/N"]),
     ("measure --counts 1/2/3", ["K/N"]),
     ("measure --counts -1/2", ["K/N"]),
-    ("measure --counts 3/2", ["3 > 2", "2/3"]),
-    ("measure --counts 0/0", ["0 items"]),
-    ("measure --tp 0 --fp 0 --fn 0", ["0 items"]),
+    ("measure --counts 3/2", ["Cannot have 3 right of 2.", "2/3"]),
+    ("measure --counts 0/0", ["No items to measure."]),
+    ("measure --tp 0 --fp 0 --fn 0", ["No items to measure."]),
     ("measure --tp 1", ["--fp and --fn"]),
     ("measure --tn 1", ["--tp"]),
     ("measure --tp -1 --fp 1 --fn 1", ["--tp", "-1"]),
@@ -432,27 +432,27 @@ MISTAKES: list[tuple[str, list[str]]] = [
     ("measure --tp 1 --fp 1 --fn 1 --metric accuracy", ["true negatives", "--tn"]),
     ("measure --tp 1 --fp 1 --fn 1 --metric mcc", ["true negatives", "--tn"]),
     ("measure --tp 1 --fp 1 --fn 1 --metric macro_f1", ["true negatives", "--tn"]),
-    ("measure pets.csv --metric f1", ["which class", "--positive", "macro_f1", "each_f1"]),
+    ("measure pets.csv --metric f1", ["Which class is f1 about? The labels are 'cat', 'dog', 'owl'.", "--positive", "macro_f1", "each_f1"]),
     ("measure pets.csv --metric f1 --positive bat", ["'bat'", "'cat', 'dog', 'owl'"]),
     ("measure pets.csv --labels cat,dog", ["'owl'", "--labels"]),
-    ("measure pets.csv --labels cat,cat,dog,owl", ["each label once"]),
+    ("measure pets.csv --labels cat,cat,dog,owl", ["The declared labels repeat one: 'cat', 'cat', 'dog', 'owl'."]),
     ("measure pets.csv --truth trth", ["did you mean 'truth'?"]),
     ("measure pets.csv --by nothing", ["--by", "'nothing'"]),
     ("measure pets.csv --metric mean", ["score"]),
     ("measure pets.csv --metric auc", ["probability", "--probability"]),
     ("measure pets.csv --metric pass@2", ["score"]),
     ("measure pets.csv --metric ratio", ["--ratio ABOVE/BELOW"]),
-    ("measure pets.csv --metric accuracy,mae", ["Cannot mix"]),
+    ("measure pets.csv --metric accuracy,mae", ["Metrics of numbers and of labels cannot be measured together: accuracy, mae."]),
     ("measure pets.csv --metric mae", ["'cat'", "number"]),
     ("measure pets.csv --metric macro_accuracy", ["write accuracy"]),
     ("measure pets.csv --weight subject", ["weight", "'x'"]),
-    ("measure pets.csv --truth truth --prediction truth", ["itself"]),
+    ("measure pets.csv --truth truth --prediction truth", ["The column 'truth' is both truth and prediction."]),
     ("measure pet.csv", ["did you mean", "pets.csv"]),
     ("measure nowhere/pets.csv", ["no directory 'nowhere'"]),
     ("measure https://example.org/pets.csv", ["download it first"]),
     ("measure pets.csv other.csv", ["other.csv"]),
-    ("measure empty", ["none of a known format"]),
-    ("measure *.parquet", ["no match"]),
+    ("measure empty", ["No results in the directory 'empty': 0 files, none of them CSV, JSON, Parquet"]),
+    ("measure *.parquet", ["No file matches '*.parquet'."]),
     ("mesure", ["mesure", "did you mean measure?"]),
     ("--nope", ["--nope"]),
     ("demo extra", ["extra"]),

@@ -189,7 +189,7 @@ BAD_TASKS = {
     "unknown metric": (TASK + 'metric = "acuracy"\n', "accuracy"),
     "ratio of right or wrong": (TASK + 'metric = "ratio"\n', "ratio"),
     "not TOML": ("[task\n", "TOML"),
-    "twice": (TASK + 'name = "sums"\n', "TOML"),
+    "Two models have the name 'talk:right'.": (TASK + 'name = "sums"\n', "TOML"),
     "protocol poses": (TASK + '[protocol]\nscorer = "x"\n', "protocol"),
     "shots too many": (TASK + "shots = 500\n", "shots"),
 }
@@ -307,7 +307,7 @@ def test_the_key_of_a_bad_header_is_not_shown(steelyard: Command, monkeypatch: p
         (("--until", "n=0"), "n"),
         (("--until", "n=1e2"), "n=N"),
         (("--until", "n=121"), "121"),
-        (("--until", "n=5", "--n", "5"), "one of them"),
+        (("--until", "n=5", "--n", "5"), "Give --n or --until n=..., not both."),
         (("--n", "0"), "n"),
         (("--n", "121"), "120"),
         (("--repeats", "0"), "repeats"),
@@ -333,8 +333,8 @@ def test_the_key_of_a_bad_header_is_not_shown(steelyard: Command, monkeypatch: p
         (("--spec", "quant_algo"), "KEY=VALUE"),
         (("--suite", "suite.toml"), "suite"),
         (("--format", "xml"), "format"),
-        (("--model", "python:talk:wrong", "--model", "python:talk:half"), "3 models"),
-        (("--model", "python:talk:right"), "twice"),
+        (("--model", "python:talk:wrong", "--model", "python:talk:half"), "A run has one model, or two to be compared; got 3."),
+        (("--model", "python:talk:right"), "Two models have the name 'talk:right'."),
     ],
 )
 def test_options_that_make_no_sense(steelyard: Command, words: tuple[str, ...], said: str) -> None:
@@ -1119,7 +1119,10 @@ def markdown(found: Any) -> str:
 
 
 def test_a_dry_run_finds_what_is_wrong_before_the_first_call(steelyard: Command) -> None:
-    refused(steelyard("run", "sums.toml", "--model", "openai:m", "--dry-run"), "no address")
+    refused(
+        steelyard("run", "sums.toml", "--model", "openai:m", "--dry-run"),
+        "The model 'm' needs the base URL of an OpenAI-compatible server.",
+    )
     refused(steelyard("run", "sums.toml", *RIGHT, "--until", "decided", "--dry-run"), "sums")
     refused(steelyard("run", "sums.toml", *RIGHT, "--dry-run", "--format", "junit"), "text, json or markdown")
 

@@ -94,7 +94,7 @@ def test_two_addresses_for_one_model_are_refused(steelyard: Command) -> None:
 
 
 def test_an_address_for_a_model_that_is_no_endpoint_is_refused() -> None:
-    with pytest.raises(sy.UsageError, match="no endpoint"):
+    with pytest.raises(sy.UsageError, match=r"base_url has a value for each model, but 'function' is not an endpoint\."):
         sy.run("sums.toml", "openai:M", lambda text: text, base_url=["http://127.0.0.1:9", "http://127.0.0.1:8"], name=["a", "b"])
 
 
@@ -138,7 +138,7 @@ def test_the_judge_of_two_endpoints_needs_an_address_of_its_own(steelyard: Comma
         words = ("run", "judged.toml", *TWO[2:], "--base-url", one.url, "--base-url", two.url, "--n", "5")
         answer = steelyard(*words)
         assert answer.code == 3
-        assert "Cannot tell where the judge is" in answer.err
+        assert "Which server is the judge's? There are 2 base URLs, one for each model." in answer.err
         assert not one.seen
         Path("judged.toml").write_text(TASK.replace('"number"', '"judge"') + rubric + f'base_url = "{judge.url}"\n')
         assert steelyard(*words).code == 0

@@ -103,7 +103,7 @@ def test_a_busy_port_is_advice(place: str, capsys: pytest.CaptureFixture[str]) -
         taken.listen()
         port = taken.getsockname()[1]
         said = told(capsys, "--history", place, "--port", str(port))
-    assert f"Cannot listen at 127.0.0.1:{port}: expected a free one, got a port that is in use. Hint: --port 0" in said
+    assert f"Port {port} of 127.0.0.1 is in use. Hint: --port 0" in said
 
 
 def test_what_cannot_be_served(place: str, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:

@@ -108,7 +108,7 @@ def test_a_run_with_a_verdict_is_a_run(url: str) -> None:
 
 def test_what_cannot_be_kept_is_refused_and_leaves_nothing(url: str) -> None:
     with open_history(url) as history:
-        with pytest.raises(UsageError, match="task and model"):
+        with pytest.raises(UsageError, match="The result has no task and no model, so it cannot be stored in the"):
             history.append(sy.measure(sy.Counts.of(1, 2)))
         with pytest.raises(UsageError, match="a verdict, a record"):
             history.append(object())
@@ -188,7 +188,7 @@ def test_an_id_may_be_cut_but_must_be_one(url: str) -> None:
         kept = history.append(verdict())
         assert history.run(kept.id[:6]).id == kept.id
         for wrong, kind in (("zzzz", UsageError), ("ab", UsageError), ("", UsageError), ("0" * 32, DataError), ("%_%_", UsageError)):
-            with pytest.raises(kind, match="Cannot find the run"):
+            with pytest.raises(kind, match="Cannot find the run|No run has an id|Several runs have an id"):
                 history.run(wrong)
         for limit in (0, 10_001):
             with pytest.raises(UsageError, match="a limit"):
@@ -293,14 +293,14 @@ def test_a_later_version_is_refused(url: str) -> None:
     with open_history(url) as history:
         history._place.run("INSERT INTO steelyard_versions VALUES (?, ?)", [VERSION + 1, "2030-01-01"])
     for create in (True, False):
-        with pytest.raises(SourceError, match=r"version 3 of its tables.*written by a newer steelyard"):
+        with pytest.raises(SourceError, match=r"written by a newer steelyard \(version 3"):
             open_history(url, create=create)
 
 
 def test_a_database_without_a_history_is_told(url: str) -> None:
     with open_history(url) as history:
         history._place.run("DROP TABLE steelyard_versions")
-    with pytest.raises(SourceError, match=r"without runs of steelyard|no such file"):
+    with pytest.raises(SourceError, match=r"has no runs of steelyard|no such file"):
         open_history(url, create=False)
 
 
@@ -354,7 +354,7 @@ def test_a_full_disk_is_told_and_keeps_what_was_there(sqlite_url: str) -> None:
         first = history.append(verdict())
         pages = history._place.run("PRAGMA page_count")[0][0]
         history._place.run(f"PRAGMA max_page_count = {pages}")
-        with pytest.raises(SourceError, match=r"disk is full.*room on the disk"):
+        with pytest.raises(SourceError, match=r"Cannot use the history sqlite:///.* expected room on the disk, got.*disk is full"):
             history.append(verdict(details={"stopping": {"long": "x" * 50_000}}), items={str(i): i / 7 for i in range(5000)})
         assert history.run(first.id).id == first.id
         history._place.run("PRAGMA max_page_count = 1000000")
@@ -366,14 +366,14 @@ def test_a_history_for_reading_only(sqlite_url: str) -> None:
         history.append(verdict())
     with open_history(f"{sqlite_url}?mode=ro") as history:
         assert history.runs()[2] == 1
-        with pytest.raises(SourceError, match=r"readonly.*can be written to"):
+        with pytest.raises(SourceError, match=r"Cannot use the history sqlite:///.* expected a database that can be.*readonly"):
             history.append(verdict())
 
 
 def test_an_old_history_for_reading_only(tmp_path: Path) -> None:
     path = tmp_path / "old.db"
     shutil.copy(FIXTURE, path)
-    with pytest.raises(SourceError, match="version 1, which cannot be upgraded in read-only mode"):
+    with pytest.raises(SourceError, match=r"The history sqlite:///.* has version 1, which cannot be upgraded to 2 in"):
         open_history(f"sqlite:///{path}?mode=ro")
 
 

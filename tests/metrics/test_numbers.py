@@ -186,7 +186,7 @@ def test_pass_at_k_of_many_tries() -> None:
 
 
 def test_pass_at_k_needs_k_tries() -> None:
-    with pytest.raises(sy.DataError, match="fewer than 3 tries"):
+    with pytest.raises(sy.DataError, match="pass@3 needs 3 tries of every problem; 1 of 2 problems have fewer, such"):
         ask({"id": ["a", "a", "b", "b", "b"], "repeat": [0, 1, 0, 1, 2], "score": [1, 0, 1, 1, 0]}, metric="pass@3")
 
 

@@ -111,7 +111,7 @@ def test_hashed_ids_are_found_too() -> None:
 def test_items_that_are_gone_are_an_error_and_the_model_is_not_asked() -> None:
     on_record("sums", [*range(50), "gone"])
     model = Model()
-    with pytest.raises(DataError, match="1 of 51 that the task does not have any more, such as 'gone'"):
+    with pytest.raises(DataError, match=r"1 of 51 recorded items are no longer in the task, such as 'gone'\."):
         Sums("m").evaluate(model)
     assert model.asked == 0
 
@@ -153,7 +153,7 @@ def test_matching_comes_before_the_model() -> None:
         Sums("m").evaluate(model, {"quant_algo": "FP8"})
     with pytest.raises(NoReferenceError, match="extra_acc_spec beam_width=4"):
         Sums("m").evaluate(model, extra_acc_spec="beam_width=4")
-    with pytest.raises(UsageError, match="Cannot use the spec key 'quant'"):
+    with pytest.raises(UsageError, match="Unknown spec key 'quant'; known are dtype, quant_algo,"):
         Sums("m").evaluate(model, {"quant": "FP8"})
     assert model.asked == 0
 
@@ -201,7 +201,7 @@ def test_a_class_gives_what_the_entry_does_not_say(monkeypatch: pytest.MonkeyPat
 def test_the_direction_must_not_be_contradicted(monkeypatch: pytest.MonkeyPatch) -> None:
     on_record("sums", list(range(N)))
     monkeypatch.setattr(Sums, "HIGHER_IS_BETTER", False)
-    with pytest.raises(UsageError, match="Cannot tell which way is up"):
+    with pytest.raises(UsageError, match="'sums' has HIGHER_IS_BETTER = False, but its metric 'accuracy' is one"):
         Sums("m").evaluate(Model())
 
 
@@ -270,7 +270,7 @@ def test_models_of_all_kinds(kind: str, monkeypatch: pytest.MonkeyPatch) -> None
 
 def test_what_is_not_there_is_said() -> None:
     on_record("sums", list(range(N)))
-    with pytest.raises(DataError, match="got nothing for item"):
+    with pytest.raises(DataError, match=r"There is no answer for item '0'\."):
         Sums("m").evaluate(lambda prompt: None)
     with pytest.raises(UsageError, match="Cannot ask the model"):
         Sums("m").evaluate("a name")
@@ -349,7 +349,7 @@ def test_arguments_of_other_things_are_no_spec() -> None:
     assert spec_of(functools.partial(Model(), "x")) == {}
     assert spec_of(Model()) == {}
     assert spec_of(SimpleNamespace(args=None)) == {}
-    with pytest.raises(UsageError, match="without decoding_type"):
+    with pytest.raises(UsageError, match=r"The model's speculative_config \(dict\) has no decoding_type\."):
         spec_of(SimpleNamespace(args={"speculative_config": {"max_draft_len": 3}}))
 
 
@@ -364,7 +364,7 @@ def test_a_spec_that_is_said_wins_key_by_key_and_the_conflict_is_told() -> None:
 def test_extra_acc_spec_is_the_second_argument_as_in_the_original() -> None:
     entry("sums", f"accuracy: 0.99{SIZE}\n  - extra_acc_spec: beam_width=4\n    accuracy: 0.9{SIZE}")
     assert Sums("m").evaluate(Model(), "beam_width=4") == pytest.approx(0.9)
-    with pytest.raises(UsageError, match="Cannot use two specs"):
+    with pytest.raises(UsageError, match=r"The spec was given twice: as second argument and as spec=\."):
         Sums("m").evaluate(Model(), {"quant_algo": "FP8"}, spec={"quant_algo": "FP8"})
 
 

@@ -127,7 +127,7 @@ def test_no_way_through_our_own_code_is_shown(told: str) -> None:
     [
         (
             "test_missing_task",
-            "No references for task 'other': got no file 'references/other.yaml'. Nothing was checked. "
+            "No references for task 'other': there is no file 'references/other.yaml'. Nothing was checked. "
             "Hint: record the run: steelyard record RUN --task other --model m",
         ),
         ("test_missing_task", "or with pytest: pytest test_it.py::test_missing_task --accuracy-update-new"),
@@ -135,8 +135,8 @@ def test_no_way_through_our_own_code_is_shown(told: str) -> None:
         ("test_missing_spec", "steelyard record RUN --task t --model m --spec quant_algo=FP8"),
         ("test_missing_file", "nowhere.jsonl"),
         ("test_other_items", "400"),
-        ("test_no_task", "Cannot check: expected a task and a model, got no task"),
-        ("test_bad_marker", "Cannot use the marker accuracy: expected"),
+        ("test_no_task", "accuracy: A check needs task."),
+        ("test_bad_marker", "accuracy: The marker accuracy takes names only, got 't' without one."),
         ("test_value", "REGRESSION: t, number"),
         ("test_misspelled", "Unknown argument 'tetha' of accuracy.check. Hint: did you mean theta?"),
         ("test_misspelled_marker", "Unknown argument 'marign' of accuracy.check. Hint: did you mean margin?"),

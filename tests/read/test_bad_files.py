@@ -36,12 +36,12 @@ def refused(tmp_path: Path, name: str, content: bytes, message: str, kind: type[
 @pytest.mark.parametrize("name", ["a.csv", "a.jsonl", "a.json", "a.parquet", "a.unknown"])
 @pytest.mark.parametrize("content", [b"", b"\xef\xbb\xbf", b" \n\n"])
 def test_empty(tmp_path: Path, name: str, content: bytes) -> None:
-    refused(tmp_path, name, content, r"Cannot measure '.*': expected at least one row.*, got an empty file: no items")
+    refused(tmp_path, name, content, r"is empty\.")
 
 
 @pytest.mark.parametrize("content", [b"truth,pred", b"truth,pred\n", b"truth,pred\r\n", b"truth,pred\n\n"])
 def test_header_only(tmp_path: Path, content: bytes) -> None:
-    refused(tmp_path, "a.csv", content, "no items")
+    refused(tmp_path, "a.csv", content, "is empty|no rows")
 
 
 @pytest.mark.parametrize("name", ["a.csv", "a.jsonl"])
@@ -51,9 +51,9 @@ def test_utf16(tmp_path: Path, name: str) -> None:
         tmp_path,
         name,
         text.encode("utf-16"),
-        r"expected UTF-8 text.*, got UTF-16 text \(byte order mark at offset 0\). Hint: save it as UTF-8",
+        r"is UTF-16, not UTF-8 \(byte order mark at offset 0\)\. Hint: save it as UTF-8",
     )
-    refused(tmp_path, name, text.encode("utf-16-le"), r"expected UTF-8 text.*, got a NUL byte at offset 1. Hint: this looks like UTF-16")
+    refused(tmp_path, name, text.encode("utf-16-le"), r"is not UTF-8 text: it has a NUL byte at offset 1\..*Hint: this looks like UTF-16")
 
 
 @pytest.mark.parametrize("name", ["a.csv", "a.jsonl", "a.json"])
@@ -62,7 +62,7 @@ def test_latin1_names_the_byte(tmp_path: Path, name: str) -> None:
         tmp_path,
         name,
         b"truth,pred\na,\xfc\n",
-        r"expected UTF-8 text.*, got the byte 0xfc at offset 13. Hint: save it as UTF-8; it may be Latin-1",
+        r"is not UTF-8 text: it has the byte 0xfc at offset 13\. Hint: save it as UTF-8; it may be Latin-1",
     )
 
 
@@ -82,7 +82,7 @@ def test_nul_byte(tmp_path: Path) -> None:
         tmp_path,
         "a.csv",
         b"truth,pred\na,b\0c\n",
-        r"expected UTF-8 text.*, got a NUL byte at offset 14. Hint: the file is damaged or not text",
+        r"is not UTF-8 text: it has a NUL byte at offset 14\. Hint: the file is damaged or not text",
     )
 
 
@@ -92,10 +92,10 @@ def test_nul_byte(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("row", "message"),
     [
-        (b"c,c", "expected 3, as in the header.*, got 2 fields in line 3"),
-        (b"c,c,3,4", "expected 3.*, got 4 fields in line 3"),
-        (b"c,c,3,", "expected 3.*, got 4 fields in line 3"),  # DuckDB takes this one
-        (b"c", "got 1 fields in line 3"),
+        (b"c,c", r"Line 3 of .* has 2 fields; the header has 3\."),
+        (b"c,c,3,4", r"Line 3 of .* has 4 fields; the header has 3\."),
+        (b"c,c,3,", r"Line 3 of .* has 4 fields; the header has 3\."),  # DuckDB takes this one
+        (b"c", r"Line 3 of .* has 1 field; the header has 3\."),
         (b'c,"c,3', "unexpected end of data in the record of line 3"),
         (b'c,"c"x,3', "in the record of line 3"),
     ],
@@ -113,7 +113,7 @@ def test_rows_of_another_width(tmp_path: Path, row: bytes, message: str, extra: 
 @pytest.mark.parametrize("bad", [b"c,c\n", b"c,c,3,4\n", b"c,c,3,\n"])
 def test_strictness_does_not_depend_on_size(tmp_path: Path, bad: bytes) -> None:
     rows = 300_000
-    refused(tmp_path, "a.csv", b"truth,pred,n\n" + b"a,a,1\n" * rows + bad + b"b,b,2\n" * 10, f"in line {rows + 2}")
+    refused(tmp_path, "a.csv", b"truth,pred,n\n" + b"a,a,1\n" * rows + bad + b"b,b,2\n" * 10, f"Line {rows + 2} of")
 
 
 def test_empty_last_fields_are_missing_values(tmp_path: Path) -> None:
@@ -193,8 +193,8 @@ def test_a_huge_field(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_headers(tmp_path: Path) -> None:
-    refused(tmp_path, "a.csv", b"truth,truth,pred\na,a,a\n", "expected each name once.*, got the column name 'truth' 2 times")
-    refused(tmp_path, "a.csv", b",,\na,a,a\n", "expected a header.*, got no names in the first line")
+    refused(tmp_path, "a.csv", b"truth,truth,pred\na,a,a\n", r"has the column 'truth' 2 times\.")
+    refused(tmp_path, "a.csv", b",,\na,a,a\n", r"The first line of .* has no column names\.")
     source = opened(tmp_path, "a.csv", b",truth,pred\n0,a,a\n")  # the index of pandas has no name
     assert source.columns == ("", "truth", "pred")
 
@@ -215,8 +215,8 @@ def test_headers(tmp_path: Path) -> None:
         ("x", "got Expecting value, in line 2"),
         ("[1]", "expected one object per line.*, got a array in line 2"),
         ("3", "got a number in line 2"),
-        ('{"x":' * 100_000, "got values nested too deeply in line 2"),
-        ('{"x":' + "[" * 100_000, "got values nested too deeply in line 2"),
+        ('{"x":' * 100_000, r"is nested too deeply in line 2\."),
+        ('{"x":' + "[" * 100_000, r"is nested too deeply in line 2\."),
     ],
 )
 def test_bad_lines(tmp_path: Path, line: str, message: str) -> None:
@@ -229,9 +229,11 @@ def test_a_truncated_last_line(tmp_path: Path, cut: str) -> None:
         tmp_path,
         "a.jsonl",
         f'{{"score": 1}}\n{cut}'.encode(),
-        r"expected a complete file.*, got line 2, the last, that is cut off .*. Hint: did the run end early",
+        r"The last line of .* is cut off \(line 2:",
     )
-    refused(tmp_path, "a.json", f'[{{"score": 1}},\n{cut}'.encode(), "as JSON: expected")
+    refused(
+        tmp_path, "a.json", f'[{{"score": 1}},\n{cut}'.encode(), r"Cannot read .* as JSON: expected valid JSON, got Unterminated string"
+    )
 
 
 @pytest.mark.parametrize(
@@ -239,14 +241,14 @@ def test_a_truncated_last_line(tmp_path: Path, cut: str) -> None:
     [
         ("3", "expected an array of objects.*, got a number"),
         ("[1, 2]", "got a number as element 1 of the array"),
-        ("[]", "no items"),
+        ("[]", "No items"),
         (
             '{"score": [1, 0], "id": ["a"]}',
             "expected an array of objects, or an object of arrays of one length.*, got an object with 'score': 2, 'id': 1",
         ),
         ('{"results": {"acc": 1},\n "config": {}}', "got an object with 'results': no array, 'config': no array"),
         ('[{"score": NaN}]', "got NaN, which is not JSON, in the file"),
-        ("[" * 200_000, "got values nested too deeply in the file"),
+        ("[" * 200_000, r"is nested too deeply in the file\."),
     ],
 )
 def test_bad_documents(tmp_path: Path, content: str, message: str) -> None:
@@ -261,13 +263,13 @@ def test_json_details(tmp_path: Path) -> None:
     assert source.items().id.names == ("9007199254740992", "9007199254740993", "9007199254740994")
     source = opened(tmp_path, "b.jsonl", b'{"score": 1}\n{"pred": "x", "score": null}\n{"score": true}\n')
     assert source.tabulate(["prediction", "score"]) == [(None, 1.0, 2), ("x", None, 1)]
-    with pytest.raises(DataError, match=r"Cannot use a dict as score:.* got {'acc': 1} in row 2"):
+    with pytest.raises(DataError, match=r"Cannot use dict values as score: expected a text, a number or true/false, got \{'acc': 1\} in"):
         opened(tmp_path, "c.jsonl", b'{"score": 1}\n{"score": {"acc": 1}}\n').items()
-    with pytest.raises(DataError, match=r"Cannot use a truth with half a character:.* got '\\ud800' \(a lone surrogate\)"):
+    with pytest.raises(DataError, match=r"The truth '\\ud800' is not valid Unicode \(a lone surrogate\)\."):
         opened(tmp_path, "d.jsonl", b'{"truth": "\\ud800", "pred": "a"}\n').items()
-    with pytest.raises(DataError, match=r"spelled in several ways in truth:.* got 1 and '1'"):
+    with pytest.raises(DataError, match=r"Labels are spelled in several ways in truth: 1 and '1'\."):
         opened(tmp_path, "e.jsonl", b'{"truth": 1, "pred": 1}\n{"truth": "1", "pred": 1}\n').tabulate(["truth"])
-    with pytest.raises(DataError, match=r"spelled in several ways in truth and prediction:.* got '1' and '1.0'"):
+    with pytest.raises(DataError, match="Labels are spelled in several ways in truth and prediction: '1'"):
         opened(tmp_path, "f.jsonl", b'{"truth": 1, "pred": 1.0}\n').items()
 
 
@@ -281,26 +283,26 @@ def zstd(content: bytes) -> bytes:
 def test_truncated_gzip(tmp_path: Path) -> None:
     packed = gzip.compress(GOOD * 1000)
     for size in (len(packed) - 1, len(packed) - 8, len(packed) // 2, 12):
-        refused(tmp_path, "a.csv.gz", packed[:size], "expected a whole file.*, got a gzip file that ends too early")
-    refused(tmp_path, "a.csv.gz", packed[:-8] + b"12345678", "got damaged gzip data")
+        refused(tmp_path, "a.csv.gz", packed[:size], r"The gzip file .* ends too early\.")
+    refused(tmp_path, "a.csv.gz", packed[:-8] + b"12345678", r"The gzip file .* is damaged")
 
 
 def test_truncated_zstd(tmp_path: Path) -> None:
     packed = zstd(os.urandom(300_000).hex().encode())
     for size in (len(packed) - 1, len(packed) // 2, 7, 5):
-        refused(tmp_path, "a.csv.zst", packed[:size], "expected a whole file.*, got a zstd file that ends too early")
-    refused(tmp_path, "a.csv.zst", zstd(GOOD) + b"junk", "bytes b'junk' after a zstd frame")
+        refused(tmp_path, "a.csv.zst", packed[:size], r"The zstd file .* ends too early\.")
+    refused(tmp_path, "a.csv.zst", zstd(GOOD) + b"junk", r"has other bytes \(b'junk'\) after a zstd frame\.")
     refused(tmp_path, "a.csv.zst", GOOD, "expected a zstd file.*, got bytes b'trut' at its start. Hint: rename it if it is not compressed")
 
 
 def test_bombs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     bomb = gzip.compress(b"a" * 20_000_000)
     monkeypatch.setattr(inflate, "LIMIT", 10_000_000)
-    refused(tmp_path, "a.csv.gz", bomb, r"expected at most 10,000,000 bytes.*, got more than 10,\d\d\d,\d\d\d bytes out of 19,\d\d\d")
+    refused(tmp_path, "a.csv.gz", bomb, r"unpacks to too much: more than 10,\d\d\d,\d\d\d bytes out of 19,\d\d\d; at most 10,000,000 bytes")
     monkeypatch.setattr(inflate, "LIMIT", 1 << 40)
     monkeypatch.setattr(inflate, "SUSPECT", 1_000_000)
     monkeypatch.setattr(inflate, "RATIO", 100)
-    refused(tmp_path, "a.csv.gz", bomb, "and 100 times the file")
+    refused(tmp_path, "a.csv.gz", bomb, "unpacks to too much: more than 2,097,152 bytes out of 19,466; at most 1,099,511,627,776")
     layers = GOOD
     for _ in range(4):
         layers = gzip.compress(layers)
@@ -334,7 +336,7 @@ def test_twin_columns_in_parquet(tmp_path: Path) -> None:
     pq.write_table(
         pa.table([["a"], ["b"], ["c"]], names=["truth", "pred", "x"]).rename_columns(["truth", "pred", "truth"]), tmp_path / "a.parquet"
     )
-    with pytest.raises(SourceError, match="the column name 'truth' more than once"):
+    with pytest.raises(SourceError, match=r"has the column 'truth' more than once\."):
         open_source(tmp_path / "a.parquet", columns={})
     pq.write_table(pa.table({"Truth": ["a"], "truth": ["b"], "pred": ["b"]}), tmp_path / "b.parquet")
     assert open_source(tmp_path / "b.parquet", columns={"truth": "truth"}).tabulate(["truth", "prediction"]) == [("b", "b", 1)]
@@ -344,11 +346,19 @@ def test_twin_columns_in_parquet(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("name", "content", "message"),
     [
-        ("a.pkl", b"\x80\x05abc", "got a pickle, .* Hint: pickles can run code"),
+        (
+            "a.pkl",
+            b"\x80\x05abc",
+            r"Cannot read .*: expected CSV, TSV, JSON, JSON Lines, Parquet or Arrow, got a pickle\..* Hint: pickles can run code",
+        ),
         ("a.csv", b"\x80\x04abc", "got a pickle"),
-        ("a.joblib", b"anything", "got a format that can run code"),
+        ("a.joblib", b"anything", r"is in a format that can run code\."),
         ("a.npy", b"\x93NUMPY\1\0", "got a NumPy file"),
-        ("a.xlsx", b"PK\x03\x04abc", "got a zip archive, .* export it as CSV"),
+        (
+            "a.xlsx",
+            b"PK\x03\x04abc",
+            r"Cannot read .*: expected CSV, TSV, JSON, JSON Lines, Parquet or Arrow, got a zip archive\..* export it as CSV",
+        ),
         ("a.db", b"SQLite format 3\0", "got an SQLite database"),
         ("a.csv.bz2", b"BZh91AY", "got a bzip2 file"),
     ],
@@ -364,35 +374,35 @@ def test_missing_files(tmp_path: Path) -> None:
     (tmp_path / "results.csv").write_bytes(GOOD)
     with pytest.raises(
         SourceError,
-        match=r"Cannot find '.*result.csv': expected an existing file.*, got no such file. Hint: did you mean '.*results.csv'\?",
+        match=r"No such file: '.*result.csv'\. Hint: did you mean '.*results.csv'\?",
     ):
         open_source(tmp_path / "result.csv", columns={})
-    with pytest.raises(SourceError, match=r"got no directory '.*nowhere'"):
+    with pytest.raises(SourceError, match=r"No such file: .* \(there is no directory .*\)\."):
         open_source(tmp_path / "nowhere" / "a.csv", columns={})
-    with pytest.raises(SourceError, match=r"got no match for the pattern '.*\*.parquet'"):
+    with pytest.raises(SourceError, match=r"No file matches .*\."):
         open_source(tmp_path / "*.parquet", columns={})
-    with pytest.raises(SourceError, match=r"expected a local file.*, got an address"):
+    with pytest.raises(SourceError, match=r"'https://example\.org/a\.csv' is an address, not a local file\."):
         open_source("https://example.org/a.csv", columns={})
     with pytest.raises(SourceError, match=r"Cannot open the source:.* got ''"):
         open_source("", columns={})
 
 
 def test_directories(tmp_path: Path) -> None:
-    with pytest.raises(SourceError, match=r"Cannot find results in the directory '.*':.* got 0 files, none of a known format"):
+    with pytest.raises(SourceError, match=r"No results in the directory .*: 0 files, none of them CSV, JSON, Parquet or Arrow\."):
         open_source(tmp_path, columns={})
     (tmp_path / "a.csv").write_bytes(GOOD)
     (tmp_path / "b.jsonl").write_bytes(b'{"score": 1}\n')
-    with pytest.raises(SourceError, match=r"several formats, '.*': expected one format.*, got csv: 'a.csv'; jsonl: 'b.jsonl'"):
+    with pytest.raises(SourceError, match=r"The directory .* has files of several formats \(csv: 'a\.csv'; jsonl: 'b\.jsonl'\)\."):
         open_source(tmp_path, columns={})
-    with pytest.raises(SourceError, match=r"as one source: expected files of one format.*, got '.*a.csv' is csv; '.*b.jsonl' is jsonl"):
+    with pytest.raises(SourceError, match=r"has files of several formats: .* is csv; .* is jsonl\."):
         open_source(tmp_path / "*", columns={})
 
 
 def test_pipes_devices_and_loops(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "pipe.csv")
-    with pytest.raises(SourceError, match=r"expected a regular file.*, got a named pipe. Hint: use - to read standard input"):
+    with pytest.raises(SourceError, match=r"is a named pipe, not a regular file\. Hint: use - to read standard input"):
         open_source(tmp_path / "pipe.csv", columns={})
-    with pytest.raises(SourceError, match="got a device"):
+    with pytest.raises(SourceError, match=r"'/dev/null' is a device, not a regular file\."):
         open_source("/dev/null", columns={})
     (tmp_path / "loop.csv").symlink_to(tmp_path / "loop.csv")
     with pytest.raises(SourceError, match=r"Cannot open '.*loop.csv':.* got Too many levels"):
@@ -430,8 +440,8 @@ def test_no_engine_error_escapes(tmp_path: Path) -> None:
         ("0;5", "got '0;5' in row 2"),
         (" 0.5", "got ' 0.5' in row 2.* Hint: remove the spaces"),
         ("1_000", "got '1_000' in row 2"),
-        ("inf", "Cannot use an infinite score: expected a finite number.*, got 'inf' in row 2"),
-        ("-Infinity", "Cannot use an infinite score"),
+        ("inf", r"Infinite score in row 2: 'inf'\."),
+        ("-Infinity", r"Infinite score in row 2: '-Infinity'\."),
         ("1e999", "got '1e999' in row 2"),
         ("٣", "got '٣' in row 2"),
     ],
@@ -482,7 +492,7 @@ def test_an_arrow_stream_that_was_cut_between_two_batches_is_refused(tmp_path: P
 def test_a_weight_that_is_no_count(tmp_path: Path, weight: float) -> None:
     (tmp_path / "a.jsonl").write_text("".join(json.dumps({"score": 1, "w": w}) + "\n" for w in (1, weight, 2)))
     source = open_source(tmp_path / "a.jsonl", columns={"weight": "w"})
-    with pytest.raises(DataError, match=r"Cannot weigh the items: expected weights up to 2\^53.*, got .* in row 2"):
+    with pytest.raises(DataError, match="The weight in row 2 is too large:"):
         source.weights_are_whole()
 
 
@@ -490,7 +500,7 @@ def test_a_weight_that_is_no_count(tmp_path: Path, weight: float) -> None:
 @pytest.mark.parametrize("reader", ["tabulate", "items"])
 def test_a_score_whose_square_is_no_number(tmp_path: Path, number: str, reader: str) -> None:
     source = opened(tmp_path, "a.csv", f"score\n1\n{number}\n".encode())
-    with pytest.raises(DataError, match=r"Cannot use a score of this size: expected numbers up to 1e\+75.*, got .* in row 2"):
+    with pytest.raises(DataError, match="The score in row 2 is too large:"):
         source.tabulate(["score"]) if reader == "tabulate" else source.items()
     ranks = opened(tmp_path, "b.csv", f"truth,probability\n1,{number}\n0,1\n".encode())
     assert ranks.items().probability[0] == float(number)  # for an order, any size will do

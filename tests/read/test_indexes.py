@@ -56,12 +56,12 @@ def test_equal_indexes_that_name_nothing_are_paired_by_position() -> None:
     [
         (RIGHT.rename({"z": "Z"}), r"4 index labels in both, 1 only in truth, such as 'z' and 1 only in prediction, such as 'Z'"),
         (RIGHT.iloc[:4], r"4 index labels in both, 1 only in truth, such as 'w'"),
-        (RIGHT.set_axis(["v", "v", "x", "y", "z"]), r"1 labels again, such as 'v', in prediction"),
+        (RIGHT.set_axis(["v", "v", "x", "y", "z"]), r"prediction has 1 repeated label, such as 'v'"),
         (RIGHT.reset_index(drop=True), r"0 index labels in both"),
     ],
 )
 def test_labels_that_do_not_pair_are_refused_with_counts_and_examples(other: Any, said: str) -> None:
-    with pytest.raises(DataError, match=f"Cannot pair truth and prediction.*{said}.*reset_index"):
+    with pytest.raises(DataError, match=f"truth and prediction.*{said}.*reset_index"):
         measure(TRUTH, other)
 
 

@@ -27,12 +27,12 @@ def test_no_other_name_is_taken(name: str) -> None:
 def test_two_candidates_are_an_error_with_the_option() -> None:
     with pytest.raises(
         AmbiguityError,
-        match=r"Cannot choose the truth column: expected one.*, got 2 candidates: 'label', 'Gold'. Hint: choose with truth='label'",
+        match=r"2 columns could be the truth: 'label', 'Gold'\. Hint: choose one with truth='label'",
     ):
         assign(["label", "Gold", "pred"], {})
-    with pytest.raises(AmbiguityError, match=r"Cannot choose the model column.*model="):
+    with pytest.raises(AmbiguityError, match=r"2 columns could be the model: 'model', 'system'\..*model="):
         assign(["model", "system"], {})
-    with pytest.raises(AmbiguityError, match=r"got 2 candidates: 'truth', 'Truth'"):
+    with pytest.raises(AmbiguityError, match=r"2 columns could be the truth: 'truth', 'Truth'\."):
         assign(["truth", "Truth"], {})
 
 
@@ -45,19 +45,17 @@ def test_a_given_column_ends_the_ambiguity() -> None:
 def test_an_unknown_column_names_the_nearest() -> None:
     with pytest.raises(
         UsageError,
-        match=r"Cannot find the column 'answr' of truth=: expected one of them.*columns 'answer', 'pred'. Hint: did you mean 'answer'\?",
+        match=r"No column 'answr' for truth=; the columns are 'answer', 'pred'\. Hint: did you mean 'answer'\?",
     ):
         assign(["answer", "pred"], {"truth": "answr"})
-    with pytest.raises(UsageError, match=r"of by=:.* got columns"):
+    with pytest.raises(UsageError, match=r"No column 'language' for by=; the columns are 'answer'\."):
         assign(["answer"], {"by": ("language",)})
-    with pytest.raises(
-        AmbiguityError, match=r"Cannot choose the column 'ANSWER': expected one of them, exactly as written.*, got 'Answer', 'answer'"
-    ):
+    with pytest.raises(AmbiguityError, match=r"Several columns match 'ANSWER': 'Answer', 'answer'\."):
         assign(["Answer", "answer"], {"truth": "ANSWER"})
 
 
 def test_duplicate_names_are_refused() -> None:
-    with pytest.raises(SourceError, match="the column name 'x' 2 times"):
+    with pytest.raises(SourceError, match=r"The column name 'x' occurs 2 times\."):
         assign(["x", "x", "score"], {})
 
 
@@ -86,7 +84,7 @@ def test_given_only_roles() -> None:
         assign(["n"], {"colour": "n"})
     with pytest.raises(UsageError, match=r"Unknown argument 'truht': .*did you mean 'truth'\?"):
         assign(["n"], {"truht": "n"})
-    with pytest.raises(UsageError, match="Cannot compare a column with itself"):
+    with pytest.raises(UsageError, match=r"The column 'label' is both truth and prediction\."):
         assign(["label"], {"truth": "label", "prediction": "label"})
     with pytest.raises(UsageError, match=r"Cannot use truth=: expected the name of a column.*, got list"):
         assign(["label"], {"truth": [1, 2]})
@@ -103,7 +101,7 @@ MODELS = pd.DataFrame({"system": ["a", "b", "a"], "score": [1, 0, 1]})
 def test_several_models_in_one_source() -> None:
     with pytest.raises(
         AmbiguityError,
-        match=r"Cannot measure several models as one: .*got 2 models in column 'system': 'a', 'b'.*split the source by model",
+        match=r"Column 'system' has 2 models, 'a', 'b', which cannot be measured as one\..*split the source by model",
     ):
         open_source(MODELS, columns={})
     source = open_source(MODELS, columns={"by": ("model",)})
@@ -111,7 +109,10 @@ def test_several_models_in_one_source() -> None:
     assert source.tabulate(["score"], by="system") == source.tabulate(["score"], by="model") == [("a", 1.0, 2), ("b", 0.0, 1)]
     assert open_source(MODELS.query("system == 'a'"), columns={}).roles["model"] == "system"
     many = pd.DataFrame({"model": [f"m{i:02}" for i in range(20)], "score": 1})
-    with pytest.raises(AmbiguityError, match=r"20 models .*'m11' and 8 more"):
+    with pytest.raises(
+        AmbiguityError,
+        match=r"Column 'model' has 20 models, 'm00', 'm01', 'm02', 'm03', 'm04', 'm05', 'm06', 'm07', 'm08',.*'m11' and 8 more",
+    ):
         open_source(many, columns={})
 
 
@@ -125,28 +126,24 @@ def test_ids(kind: str, tmp_path: object) -> None:
 
     opened({"id": ["a", "b"], "score": [1, 0]}).check_ids()
     twice = {"id": ["c", "a", "b", "a", "c", "c"], "score": [1.0] * 6}
-    message = (
-        r"duplicate ids: expected each once.*, got 2 ids in 5 rows, such as .*'a'.*. Hint: name the column that .* with repeat=, or drop"
-    )
+    message = r"Duplicate ids: 2 ids occur in 5 rows, such as .*'a'.*\. Hint: name the column that .* with repeat=, or drop"
     for ask in (lambda s: s.check_ids(), lambda s: s.items(), lambda s: s.tabulate(["score"])):
         with pytest.raises(DataError, match=message):
             ask(opened(twice))
     opened({**twice, "run": [0, 0, 0, 1, 1, 2]}).check_ids()
-    with pytest.raises(DataError, match=r"1 pairs of id and repeat in 2 rows, such as \('c', '0'\)"):
+    with pytest.raises(DataError, match=r"Duplicate ids: 1 pair of id and repeat occurs in 2 rows, such as \('c', '0'\)\."):
         opened({**twice, "run": [0, 0, 0, 1, 0, 2]}).check_ids()
-    with pytest.raises(DataError, match=r"Cannot tell the items apart: missing id:.* got 2 of 3 rows without id, the first is row 2"):
+    with pytest.raises(DataError, match=r"2 of 3 rows have no id; the first is row 2\."):
         opened({"id": ["a", None, None], "score": [1, 0, 1]}).items()
-    with pytest.raises(DataError, match=r"missing repeat:.* got 1 of 2 rows without repeat, the first is row 1"):
+    with pytest.raises(DataError, match=r"1 of 2 rows have no repeat; the first is row 1\."):
         opened({"id": ["a", "b"], "run": [None, "1"], "score": [1, 0]}).items()
     only_five = opened({"id": [i // 2 for i in range(20)], "score": [1] * 20})
-    with pytest.raises(DataError, match=r"10 ids in 20 rows, such as '0', '1', '2', '3', '4'"):
+    with pytest.raises(DataError, match=r"Duplicate ids: 10 ids occur in 20 rows, such as '0', '1', '2', '3', '4'\."):
         only_five.check_ids()
 
 
 def test_a_role_that_is_not_there() -> None:
-    with pytest.raises(
-        UsageError, match=r"Cannot find the truth: expected a truth column.*, got columns 'score'. Hint: name it with truth="
-    ):
+    with pytest.raises(UsageError, match=r"No truth column; the columns are 'score'\. Hint: name it with truth="):
         open_source({"score": [1]}, columns={}).tabulate(["truth"])
     with pytest.raises(UsageError, match=r"Cannot slice by 'lang':.* got no slice columns"):
         open_source({"score": [1]}, columns={}).tabulate(["score"], by="lang")

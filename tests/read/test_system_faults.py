@@ -115,7 +115,7 @@ def test_whatever_the_system_refuses_is_an_error_with_the_reason(
     monkeypatch.setattr(os, call, refuse)
     with pytest.raises(SourceError) as told:
         measure(str(folder))
-    assert os.strerror(number) in str(told.value) or "none of a known format" in str(told.value)
+    assert os.strerror(number) in str(told.value) or "none of them CSV" in str(told.value)
 
 
 def packed(path: Path) -> Path:

@@ -315,7 +315,7 @@ def test_a_file_edited_by_hand_since_a_kill_is_not_guessed_about(tmp_path: Path,
     file = Path("references/t.yaml")
     file.write_text("# by hand\n" + file.read_text(encoding="utf-8"), encoding="utf-8")
     before = snapshot()
-    with pytest.raises(SteelyardError, match=r"an unfinished approve \(t\.unfinished\.json\) and a file that was edited since"):
+    with pytest.raises(SteelyardError, match=r"'references/t\.yaml' was edited since an unfinished approve"):
         following("t")
     assert snapshot() == before
     assert WHY.encode() in note

@@ -93,9 +93,9 @@ def test_other_shapes_are_refused(tmp_path: Path, text: str, words: str) -> None
 
 
 def test_nothing_to_import(tmp_path: Path) -> None:
-    with pytest.raises(SourceError, match="without YAML files"):
+    with pytest.raises(SourceError, match=r"The directory .* has no YAML files\."):
         import_trtllm(tmp_path)
-    with pytest.raises(SourceError, match="no such file"):
+    with pytest.raises(SourceError, match=r"No such file: .*\."):
         import_vllm(tmp_path / "absent.yaml")
     (tmp_path / "a.yaml").write_text("{}")
     (tmp_path / "a.yml").write_text("{}")

@@ -87,11 +87,11 @@ def test_links_that_leave_the_directory_are_refused(tmp_path: Path) -> None:
     (home / "d.items").symlink_to(outside)
     (home / "loop.yaml").symlink_to(home / "loop.yaml")
     for task in ("t", "new"):
-        with pytest.raises(UsageError, match="a link that leads to"):
+        with pytest.raises(UsageError, match=r"is a link out of the directory .*, to .*\."):
             task_path(home, task)
-    with pytest.raises(UsageError, match="a link that leads to"):
+    with pytest.raises(UsageError, match=r"is a link out of the directory .*, to .*\."):
         items_directory(home, "d")
-    with pytest.raises(UsageError, match="a link that leads to"):
+    with pytest.raises(UsageError, match=r"is a link out of the directory .*, to .*\."):
         inside(home, "d.items/x.outcomes")
     with pytest.raises(UsageError, match="Cannot use"):
         task_path(home, "loop")
@@ -111,7 +111,7 @@ def test_a_neighbour_whose_name_begins_alike_is_outside(tmp_path: Path) -> None:
     (tmp_path / "references").mkdir()
     (tmp_path / "references-old").mkdir()
     (tmp_path / "references" / "t.yaml").symlink_to(tmp_path / "references-old" / "t.yaml")
-    with pytest.raises(UsageError, match="a link that leads to"):
+    with pytest.raises(UsageError, match=r"is a link out of the directory .*, to .*\."):
         task_path(tmp_path / "references", "t")
 
 

@@ -66,22 +66,25 @@ def test_declared_labels_put_strays_last() -> None:
 @every(
     ("make", "message"),
     [
-        (lambda: Counts.of(6, 5), "right <= n"),
-        (lambda: Counts.of(-1, 5), "negative"),
-        (lambda: Counts.of(1, -5), "negative"),
+        (lambda: Counts.of(6, 5), r"Cannot have 6 right of 5\."),
+        (lambda: Counts.of(-1, 5), "expected 0 or more"),
+        (lambda: Counts.of(1, -5), "expected 0 or more"),
         (lambda: Counts.of(True, 5), "whole number"),
         (lambda: Counts.of(2.0, 5), "whole number"),  # type: ignore[arg-type]
         (lambda: Counts.of("2", 5), "whole number"),  # type: ignore[arg-type]
         (lambda: Counts.of(None, 5), "whole number"),  # type: ignore[arg-type]
-        (lambda: Counts.binary(tp=1, fp=-2, fn=0), "negative"),
+        (lambda: Counts.binary(tp=1, fp=-2, fn=0), "expected 0 or more"),
         (lambda: Counts.binary(tp=1, fp=0, fn=0.5), "whole number"),  # type: ignore[arg-type]
         (lambda: Counts.binary(tp=1, fp=0, fn=0, tn=False), "whole number"),
         (lambda: Counts.table([[1, 2], [3]]), "as many rows and columns"),
         (lambda: Counts.table([[1, 2], [3, 4]], labels=["a"]), "as many rows and columns"),
-        (lambda: Counts.table([[1, -2], [3, 4]]), "negative"),
+        (lambda: Counts.table([[1, -2], [3, 4]]), "expected 0 or more"),
         (lambda: Counts.table([[1, 1.5], [3, 4]]), "whole number"),  # type: ignore[list-item]
-        (lambda: Counts.table({("a", "a"): 1}, labels=["a", "a"]), "each label once"),
-        (lambda: Counts.table({("a", "a"): 1, ("b", "a"): 2}, labels=["a"]), "every truth among the labels"),
+        (lambda: Counts.table({("a", "a"): 1}, labels=["a", "a"]), r"The declared labels repeat one: 'a', 'a'\."),
+        (
+            lambda: Counts.table({("a", "a"): 1, ("b", "a"): 2}, labels=["a"]),
+            r"1 label of the truth is not among the declared labels, such as 'b'\.",
+        ),
     ],
 )
 def test_refuses(make: Any, message: str) -> None:
@@ -101,7 +104,7 @@ def test_whole_is_a_python_int() -> None:
 
 
 def test_no_items_cannot_be_measured() -> None:
-    with pytest.raises(sy.UsageError, match="at least one"):
+    with pytest.raises(sy.UsageError, match=r"No items to measure\."):
         sy.measure(Counts.of(0, 0))
 
 

@@ -68,7 +68,7 @@ def test_labels_meet_by_name_not_by_code() -> None:
 
 
 def test_without_ids_only_equal_lengths_meet() -> None:
-    with pytest.raises(DataError, match="2 and 1 rows without ids"):
+    with pytest.raises(DataError, match=r"Cannot pair 2 with 1 rows without ids\."):
         match(run(None, [1, 2]), run(None, [1]))
     pairs, report = match(run(None, [1, 2]), run(None, [1, 2]))
     assert (pairs.items, report.matched) == (2, 2)

@@ -39,7 +39,12 @@ def check(source: str | None, given: Given) -> None:
 def _one(source: str | None, given: Given) -> Any:
     missing = [f"--{name}" for name in ("task", "model") if given[name] is None]
     if missing:
-        raise UsageError("cannot check", got=f"no {' and no '.join(missing)}", need="a task and a model", hint="steelyard check --help")
+        raise UsageError(
+            f"check needs {' and '.join(missing)}.",
+            got=f"no {' and no '.join(missing)}",
+            need="a task and a model",
+            hint="steelyard check --help",
+        )
     from steelyard.questions.guard.check import check as ask
 
     return ask(source, **given.keywords())
@@ -48,8 +53,7 @@ def _one(source: str | None, given: Given) -> Any:
 def _suite(given: Given) -> Any:
     refuse_given(
         ("suite", "directory", "config", "seed", "fail_on", "history", "output"),
-        "cannot use a suite with options of one check",
-        need="these settings in the suite file",
+        "a suite",
         hint="[[checks]] in the file",
     )
     from steelyard.questions.suite.check_suite import check_suite

@@ -73,7 +73,7 @@ class Command(click.Command):
         for param, times in Counter(order).items():
             if times > 1 and isinstance(param, click.Option) and not param.multiple and not (param.is_flag and not param.secondary_opts):
                 raise UsageError(
-                    f"cannot use {param.opts[0]} {times} times",
+                    f"{param.opts[0]} was given {times} times; it takes one value.",
                     need="one value",
                     hint=f"{ctx.command_path} --help names the options that may be repeated",
                 )
@@ -220,8 +220,9 @@ def _reference_directory(ctx: click.Context) -> Iterator[Any]:
 COMMON = ("format_", "no_color", "quiet", "debug")
 
 
-def refuse_given(allowed: Collection[str], sentence: str, *, need: str, hint: str = "") -> None:
-    """Whatever else was given on the command line would not be heard: it is refused. allowed: names of parameters, besides COMMON."""
+def refuse_given(allowed: Collection[str], beside: str, hint: str = "leave them out") -> None:
+    """Whatever else was given on the command line would have no effect: it is refused. beside: what it cannot be used with. "
+    "allowed: names of parameters, besides COMMON."""
     ctx = click.get_current_context()
     given = [
         param.opts[0] if isinstance(param, click.Option) else param.human_readable_name
@@ -229,7 +230,7 @@ def refuse_given(allowed: Collection[str], sentence: str, *, need: str, hint: st
         if param.name not in (*COMMON, *allowed) and ctx.get_parameter_source(param.name or "") == ParameterSource.COMMANDLINE
     ]
     if given:
-        raise UsageError(sentence, got=", ".join(given), need=need, hint=hint)
+        raise UsageError(f"{', '.join(given)} cannot be used with {beside}.", got=", ".join(given), hint=hint)
 
 
 class Group(click.Group):
@@ -570,7 +571,7 @@ def answer(
     places = output if isinstance(output, tuple) else () if output is None else (output,)
     if len(places) > 1 and format_ is not None:
         raise UsageError(
-            "cannot write several files in one format",
+            f"--format {format_} does not go with {len(places)} outputs: each file's ending sets its format.",
             got=f"--format {format_} and {len(places)} outputs",
             need="file extensions that set the format",
             hint="-o answer.json -o answer.md",
@@ -610,7 +611,12 @@ def _text_of(result: Any, chosen: str, color: bool = False, ascii_only: bool = F
 def _print(text: str, color: bool | None) -> None:
     """The answer on standard output. A reader who left is no mistake; a full disk or a closed stream is the user's to mend."""
     if sys.stdout is None:
-        raise UsageError("cannot print the answer", got="a closed stdout", need="an open one, or -o FILE")
+        raise UsageError(
+            "stdout is closed, so the answer cannot be printed.",
+            got="a closed stdout",
+            need="an open one, or -o FILE",
+            hint="write it to a file with -o FILE",
+        )
     try:
         click.echo(text, nl=False, color=color)
         sys.stdout.flush()

@@ -49,7 +49,9 @@ def _ask(sources: tuple[str, ...], given: Given) -> Any:
     named = [*(["sources"] if sources else []), *bare]
     if len(named) != 1:
         raise UsageError(
-            "cannot tell what to compare",
+            "Nothing to compare: give two or more sources, or --flips, or --counts twice, or --wins."
+            if not named
+            else f"Give one kind of data to compare, not {' and '.join(named)}.",
             got=" and ".join(named) if named else "no data",
             need="two or more sources, or --flips, or --counts twice, or --wins",
             hint="steelyard compare --help",
@@ -59,7 +61,7 @@ def _ask(sources: tuple[str, ...], given: Given) -> Any:
     if sources:
         return compare_or_rank(*sources, **given.keywords())
     allowed = (*BARE, *(() if given["wins"] else OF_TABLES))
-    refuse_given(allowed, "cannot use these options with bare counts", need="sources of items", hint="leave them out")
+    refuse_given(allowed, "bare counts")
     if given["wins"]:
         return compare_preferences(*_numbers(given["wins"], 3, "--wins", "W,T,L"), **given.keywords())
     return compare(*_tallies(given), **given.keywords())
@@ -73,7 +75,11 @@ def _tallies(given: Given) -> tuple[Any, ...]:
         both, lost, gained, neither = _numbers(given["flips"], 4, "--flips", "both,baseline only,candidate only,neither")
         return (JointCounts.flips(both=both, baseline_only=lost, candidate_only=gained, neither=neither),)
     if len(given["counts"]) != 2:
-        raise UsageError("cannot compare", got=f"{len(given['counts'])} --counts", need="two: the baseline's and the candidate's")
+        raise UsageError(
+            f"--counts must be given twice, for the baseline and the candidate; got {len(given['counts'])}.",
+            got=f"{len(given['counts'])} --counts",
+            need="two: the baseline's and the candidate's",
+        )
     return tuple(Counts.of(*fraction(text)) for text in given["counts"])
 
 
@@ -91,5 +97,9 @@ def _write_diagram(result: Any, path: Path) -> None:
 
     svg = critical_difference_svg(result) if isinstance(result, Leaderboard) else ""
     if not svg:
-        raise UsageError("cannot draw a critical-difference diagram", got="no ranks", need="three or more systems and --by COLUMN")
+        raise UsageError(
+            "A critical-difference diagram needs three or more systems and --by COLUMN.",
+            got="no ranks",
+            need="three or more systems and --by COLUMN",
+        )
     write_text(path, svg)

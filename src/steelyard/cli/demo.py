@@ -92,7 +92,7 @@ def demo(html: bool, output: Path | None, open_: bool, debug: bool, no_color: bo
     """
     if not html:
         if output is not None or open_:
-            raise UsageError("cannot use -o or --open", got="a tour in the terminal", need="--html")
+            raise UsageError("-o and --open need --html: the tour itself is in the terminal.", got="a tour in the terminal", need="--html")
         _walk(no_color)
         return
     from steelyard.cli.report import write_page

@@ -34,10 +34,10 @@ def history(given: Given) -> None:
     table = given["export"] or (output[0] if is_table else None)
     modes = [name for name, on in (("--drift", given["drift"]), ("--compare", given["compare"]), ("--export", table)) if on]
     if len(modes) > 1:
-        raise UsageError("cannot do two things at once", got=" and ".join(modes), need="one of them")
+        raise UsageError(f"Give only one of {' and '.join(modes)}.", got=" and ".join(modes), need="one of them")
     mode = modes[0] if modes else "the list of runs"
     used = USED[mode]
-    refuse_given((*used, *DOES, "output"), f"cannot use these options with {mode}", need="options that it uses", hint="leave them out")
+    refuse_given((*used, *DOES, "output"), mode)
     asked = given.keywords(*used)
     if table is not None:
         _export(table, asked, given["quiet"])
@@ -60,7 +60,7 @@ def _compare(runs: tuple[str, str], asked: dict[str, Any]) -> Any:
 def _drift(asked: dict[str, Any]) -> Any:
     lacking = [f"--{name}" for name in ("task", "model") if name not in asked]
     if lacking:
-        raise UsageError("cannot look for drift", got=f"no {' and no '.join(lacking)}", need="a task and a model")
+        raise UsageError(f"--drift needs {' and '.join(lacking)}.", got=f"no {' and no '.join(lacking)}", need="a task and a model")
     from steelyard.questions.history.drift import drift
 
     return drift(**asked)

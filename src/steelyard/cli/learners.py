@@ -67,7 +67,9 @@ def load_learner(text: str) -> Any:
     for part in name.split("."):
         if not hasattr(found, part):
             public = [each for each in vars(found) if not each.startswith("_")][:12]
-            raise UsageError(f"cannot find {name!r} in {module!r}", got=f"names {', '.join(public)}", need="one of them")
+            raise UsageError(
+                f"No {name!r} in {module!r}; it has {', '.join(public)}.", got=f"names {', '.join(public)}", need="one of them"
+            )
         found = getattr(found, part)
     if isinstance(found, type) or not hasattr(found, "fit"):
         found = _made(found, text)
@@ -123,7 +125,7 @@ def _group_column(names: tuple[str, ...], group: str | None, features: list[str]
     found = [name for name in names if name.lower() in RECOGNISED["group"] and name != goal]
     if found and not features:
         raise AmbiguityError(
-            f"cannot tell what the column {found[0]!r} is",
+            f"Is {found[0]!r} a group or a feature? The name usually means groups of items.",
             got="a name that usually means groups of items",
             need="a choice",
             hint=f"--group {found[0]} keeps its items together, --group none makes it a feature",
@@ -136,11 +138,19 @@ def _feature_columns(given: list[str], names: tuple[str, ...], taken: set[str | 
     from steelyard.read.roles import RECOGNISED, listed
 
     if clash := [name for name in given if name in taken]:
-        raise UsageError("cannot learn from the answer", got=f"{clash[0]!r} in --features", need="columns other than target and group")
+        raise UsageError(
+            f"{clash[0]!r} is the target or the group, so it cannot be in --features.",
+            got=f"{clash[0]!r} in --features",
+            need="columns other than target and group",
+        )
     ids = [name for name in names if name not in taken and name.lower() in RECOGNISED["id"]]
     chosen = list(dict.fromkeys(given)) or [name for name in names if name not in taken and name not in ids]
     if not chosen:
-        raise DataError("cannot learn without features", got=f"columns {listed(names)}", need="at least one besides target, group and id")
+        raise DataError(
+            f"No features to learn from; the columns are {listed(names)}.",
+            got=f"columns {listed(names)}",
+            need="at least one besides target, group and id",
+        )
     left_out = f"not used as a feature because it looks like an item id: {listed(ids)} (use --features to choose the columns)"
     return chosen, [left_out] if ids and not given else []
 
@@ -156,7 +166,9 @@ def _labels(table: Any, name: str) -> Any:
     codes = labels.codes
     if (codes < 0).any():
         raise DataError(
-            "cannot learn without the right answers", got=f"{int((codes < 0).sum())} row(s) without {name!r}", need="a target in every row"
+            f"{int((codes < 0).sum())} rows have no {name!r}.",
+            got=f"{int((codes < 0).sum())} row(s) without {name!r}",
+            need="a target in every row",
         )
     used = [labels.names[code] for code in np.unique(codes)]
     if all(text.removeprefix("-").isdecimal() and str(int(text)) == text for text in used):

@@ -41,7 +41,11 @@ def measure(source: str | None, given: Given) -> None:
         _write_record(data, given)
         return
     if given["about"]:
-        raise UsageError("cannot use --about", got=f"--format {given['format_'] or 'text'}", need=f"--format {RECORD_FORMAT}")
+        raise UsageError(
+            f"--about is only used with --format {RECORD_FORMAT}, not with --format {given['format_'] or 'text'}.",
+            got=f"--format {given['format_'] or 'text'}",
+            need=f"--format {RECORD_FORMAT}",
+        )
     from steelyard.questions.measure.measure import measure as ask
 
     with told_while_reading(given["quiet"]):
@@ -57,11 +61,15 @@ def _write_record(data: Any, given: Given) -> None:
     from steelyard.read.engines.memory import working
 
     if len(given["output"]) > 1:
-        raise UsageError(f"cannot write several files as {RECORD_FORMAT}", got=f"{len(given['output'])} outputs", need="one")
+        raise UsageError(
+            f"--format {RECORD_FORMAT} writes one file, got {len(given['output'])} outputs.",
+            got=f"{len(given['output'])} outputs",
+            need="one",
+        )
     output: Path | None = given["output"][0] if given["output"] else None
     if output is not None and output.suffix != ".json":
         raise UsageError(
-            "cannot name the files of the record", got=str(output), need="-o NAME.json", hint="the items go to NAME_samples.jsonl"
+            f"cannot name the files of the record after {str(output)!r}", need="-o NAME.json", hint="the items go to NAME_samples.jsonl"
         )
     if output is not None:
         refuse_overwriting({"-o": [output.with_name(f"{output.stem}_samples.jsonl")]}, [data])
@@ -86,7 +94,9 @@ def _data(source: str | None, given: Given) -> Any:
     named = [name for name, there in ways if there]
     if len(named) != 1:
         raise UsageError(
-            "cannot tell what to measure",
+            "Nothing to measure: give SOURCE, --counts K/N, or --tp --fp --fn."
+            if not named
+            else f"Give one kind of data to measure, not {' and '.join(named)}.",
             got=" and ".join(named) if named else "no data",
             need="exactly one of SOURCE, --counts K/N, or --tp --fp --fn",
             hint="steelyard measure --help",
@@ -99,7 +109,9 @@ def _data(source: str | None, given: Given) -> Any:
         missing = [f"--{name}" for name in ("tp", "fp", "fn") if name not in cells]
         if missing:
             raise UsageError(
-                "cannot build the table", got=" ".join(f"--{n} {v}" for n, v in cells.items()), need=f"{' and '.join(missing)} as well"
+                f"The table also needs {' and '.join(missing)}; got {' '.join(f'--{n} {v}' for n, v in cells.items())}.",
+                got=" ".join(f"--{n} {v}" for n, v in cells.items()),
+                need=f"{' and '.join(missing)} as well",
             )
         return Counts.binary(**cells)
     return Counts.of(*fraction(given["counts"]))

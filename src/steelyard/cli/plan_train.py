@@ -37,7 +37,7 @@ def _curve_of(curve: str | None, given: Given) -> Any:
     """The source as it was named, or the curve of the learner; one of the two, with the options that belong to it."""
     if (curve is None) == (given["learner"] is None):
         raise UsageError(
-            "cannot plan the training data",
+            "Give a curve or a learner, not both." if curve is not None else "Give a curve or a learner.",
             got="a curve and a learner" if curve is not None else "neither a curve nor a learner",
             need="one of them",
             hint="steelyard plan train curve.csv --target .9",
@@ -45,7 +45,7 @@ def _curve_of(curve: str | None, given: Given) -> Any:
     foreign = (*FITTING, "data") if curve is not None else (*READING, "lower_is_better")
     if stray := [name for name in foreign if given[name] not in (None, (), False)]:
         word, with_ = f"--{stray[0].replace('_', '-')}", "a curve" if curve is not None else "--learner"
-        raise UsageError(f"cannot use {word} with {with_}", got=word, need="options that belong together", hint="leave it out")
+        raise UsageError(f"{word} cannot be used with {with_}.", got=word, need="options that belong together", hint="leave it out")
     return curve if curve is not None else _measured(given)
 
 
@@ -55,7 +55,11 @@ def _measured(given: Given) -> Any:
     from steelyard.questions.learners.learning_curve import learning_curve
 
     if missing := [f"--{name}" for name in ("data", "truth") if given[name] is None]:
-        raise UsageError("cannot measure a learning curve", got=f"no {' and no '.join(missing)}", need="--learner, --data and --truth")
+        raise UsageError(
+            f"Measuring a learning curve also needs {' and '.join(missing)}.",
+            got=f"no {' and no '.join(missing)}",
+            need="--learner, --data and --truth",
+        )
     learner = load_learner(given["learner"])
     chosen = {name: given[name] for name in ("metric", "positive", "repeats", "test_size", "workers") if given[name] is not None}
     numeric = parse(chosen.get("metric", "accuracy")).numeric

@@ -22,9 +22,10 @@ def cards_asked(given: Given) -> bool:
     alone = [name for name in ("model", "metric", "source_url", "about") if given[name]]
     if alone and not asked:
         raise UsageError(
-            f"cannot use --{alone[0].replace('_', '-')}",
+            f"--{alone[0].replace('_', '-')} is for a model card, and none is to be written.",
             got="no card to write",
             need="one of " + ", ".join(f"--{name.replace('_', '-')}" for name in TARGETS),
+            hint="one of " + ", ".join(f"--{name.replace('_', '-')}" for name in TARGETS),
         )
     return asked
 
@@ -69,7 +70,9 @@ def _about(given: Given) -> dict[str, str]:
 
     about = pairs_given(given["about"], "--about")
     if "model" in about and given["model"] is not None:
-        raise UsageError("cannot use --about", got="model twice", need="--model or --about model=NAME, not both")
+        raise UsageError(
+            "The model was given twice: --model and --about model=NAME.", got="model twice", need="--model or --about model=NAME, not both"
+        )
     return {"retrieved": str(int(time.time()))} | about
 
 

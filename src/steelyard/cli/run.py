@@ -51,7 +51,12 @@ def run(task: str | None, given: Given) -> None:
 def _one(task: str | None, given: Given) -> Any:
     lacking = [what for what, there in (("a task", task is not None), ("--model", bool(given["model"]))) if not there]
     if lacking:
-        raise UsageError("cannot run", got=f"no {' and no '.join(lacking)}", need="a task and a model", hint="steelyard run --help")
+        raise UsageError(
+            f"run needs {' and '.join(lacking)}.",
+            got=f"no {' and no '.join(lacking)}",
+            need="a task and a model",
+            hint="steelyard run --help",
+        )
     from steelyard.evaluate.asking.summary import Progress
     from steelyard.outputs import refuse_overwriting
     from steelyard.questions.run.run import run as ask
@@ -59,7 +64,7 @@ def _one(task: str | None, given: Given) -> Any:
 
     endings = [place.suffix.lower() for place in given["answer_"]]
     if given["dry_run"] and (given["format_"] in ("html", *OF_VERDICTS) or {".html", ".htm", ".xml"} & set(endings)):
-        raise UsageError("cannot show a dry run in this format", need="text, json or markdown", hint="--format json")
+        raise UsageError("A dry run is shown as text, json or markdown.", need="text, json or markdown", hint="--format json")
     rows = rows_paths(given["output"], len(given["model"]))
     refuse_overwriting({"-o": [place for place in rows if place is not None], "--answer": given["answer_"]}, [])
     judged = given["format_"] in OF_VERDICTS or ".xml" in endings
@@ -69,15 +74,14 @@ def _one(task: str | None, given: Given) -> Any:
         except (KeyboardInterrupt, SystemExit):
             progress.close()
             if given["output"] is not None:
-                click.echo(f"what was answered is in {given['output']}.journal: the same command goes on from there", err=True)
+                click.echo(f"Answers so far are in {given['output']}.journal; the same command continues from there.", err=True)
             raise
 
 
 def _suite(given: Given) -> Any:
     refuse_given(
         ("suite", "directory", "config", "fail_on", "answer_", "history"),
-        "cannot use a suite with options of one run",
-        need="these settings in the suite file",
+        "a suite",
     )
     from steelyard.evaluate.asking.summary import Progress
     from steelyard.questions.suite.run_suite import run_suite

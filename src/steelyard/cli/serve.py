@@ -53,7 +53,10 @@ def serve(**options: Any) -> None:
         if (fault.name or "").partition(".")[0] not in ("starlette", "uvicorn"):
             raise
         raise UsageError(
-            "cannot serve pages", got=f"no package {fault.name}", need="starlette and uvicorn", hint='pip install "steelyard[serve]"'
+            f"serve needs the package {fault.name}, which is not installed.",
+            got=f"no package {fault.name}",
+            need="starlette and uvicorn",
+            hint='pip install "steelyard[serve]"',
         ) from None
     serving = _serving(options)
     found = app.bound("127.0.0.1" if options["host"].lower() == "localhost" else options["host"], options["port"])

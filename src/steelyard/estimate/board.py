@@ -34,11 +34,21 @@ def leaderboard(runs: Sequence[SystemItems], metric: Metric, asked: CompareOptio
     from steelyard.estimate.opening import paired
 
     if asked.design == "unpaired":
-        raise UsageError("cannot rank systems on different items", got="design='unpaired'", need="the same items for all")
+        raise UsageError(
+            "rank needs the same items for all systems; design='unpaired' is for two.",
+            got="design='unpaired'",
+            need="the same items for all",
+        )
     if len(by) > 1:
-        raise UsageError("cannot rank over several columns", got=f"by={by!r}", need="one column, the dataset or task")
+        raise UsageError(
+            f"rank takes one column in by=, the dataset or task; got by={by!r}.", got=f"by={by!r}", need="one column, the dataset or task"
+        )
     if asked.alternative != "two-sided":
-        raise UsageError("cannot rank with a one-sided test", got=f"alternative={asked.alternative!r}", need="two-sided")
+        raise UsageError(
+            f"rank uses two-sided tests; alternative={asked.alternative!r} is not possible.",
+            got=f"alternative={asked.alternative!r}",
+            need="two-sided",
+        )
     runs = common_items(runs, asked)
     found: dict[tuple[int, int], Comparison] = {}
     matched: dict[tuple[int, int], Pairs] = {}
@@ -138,7 +148,11 @@ def _friedman(
     labels = matched[0, 1].baseline.slices[by[0]]
     values = label_order(labels.names[i] for i in np.unique(labels.codes) if i >= 0)
     if len(values) < 2:
-        raise UsageError(f"cannot rank over {by[0]!r}", got=f"{len(values)} value", need="at least two datasets")
+        raise UsageError(
+            f"The column {by[0]!r} has only {len(values)} value; ranks over datasets need at least two.",
+            got=f"{len(values)} value",
+            need="at least two datasets",
+        )
     scores = np.empty((len(values), len(runs)))
     for row, value in enumerate(values):
         for j in range(1, len(runs)):

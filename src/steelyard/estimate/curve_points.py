@@ -61,7 +61,7 @@ def points_of(
     if isinstance(curve, LearningCurve):
         if higher_is_better not in (None, curve.higher_is_better):
             raise UsageError(
-                "cannot use the curve",
+                f"The curve is of {curve.metric}, where higher_is_better={curve.higher_is_better}.",
                 got=f"a curve of {curve.metric} and higher_is_better={higher_is_better}",
                 need=f"higher_is_better={curve.higher_is_better}, or nothing",
             )
@@ -109,13 +109,19 @@ def _table_points(curve: Any, size: str | None, score: str | None, seed_column: 
     for role, column in numbers.items():
         if (gone := int(np.isnan(column).sum())) > 0:
             raise DataError(
-                "cannot use the curve", got=f"{gone} of {len(column)} rows without {roles[role]!r}", need="a number in every row"
+                f"{gone} of {len(column)} rows of the curve have no {roles[role]!r}.",
+                got=f"{gone} of {len(column)} rows without {roles[role]!r}",
+                need="a number in every row",
             )
     seeds = None
     if "seed" in roles:
         labels, _ = table.encoded(roles["seed"], "seed")
         if gone := int((labels.codes < 0).sum()):
-            raise DataError("cannot use the curve", got=f"{gone} row(s) without {roles['seed']!r}", need="a seed in every row")
+            raise DataError(
+                f"{gone} {'row of the curve has' if gone == 1 else 'rows of the curve have'} no {roles['seed']!r}.",
+                got=f"{gone} row(s) without {roles['seed']!r}",
+                need="a seed in every row",
+            )
         seeds = np.unique(labels.codes, return_inverse=True)[1].astype(np.int64)
     tested = np.full(table.n, float(of_all)) if of_all else numbers.get("n_test")
     return Points(numbers["size"], numbers["score"], seeds, numbers.get("se"), tested, roles["score"])
@@ -149,21 +155,28 @@ def _roles(names: tuple[str, ...], given: Mapping[str, Any], higher_is_better: b
         found = [name for name in names if name.lower() in known[role] and name not in roles.values()]
         if len(found) > 1:
             raise AmbiguityError(
-                f"cannot tell which column is the {role}", got=listed(found), need="one of them", hint=f"name it with {OPTIONS[role]}"
+                f"Several columns could be the {role}: {listed(found)}.",
+                got=listed(found),
+                need="one of them",
+                hint=f"name it with {OPTIONS[role]}",
             )
         if found:
             roles[role] = found[0]
         elif role in ("size", "score"):
             raise UsageError(
-                f"cannot find the {role} of the curve's points",
+                f"No column for the {role} of the curve's points; the columns are {listed(names)}.",
                 got=f"columns {listed(names)}",
                 need=f"a column called {', '.join(known[role][:-1])} or {known[role][-1]}",
-                hint=f"name it with {OPTIONS[role]}",
+                hint=f"call it {', '.join(known[role][:-1])} or {known[role][-1]}, or name it with {OPTIONS[role]}",
             )
     if len(set(roles.values())) < len(roles):
         twice = next(name for name in roles.values() if list(roles.values()).count(name) > 1)
         parts = [role for role, name in roles.items() if name == twice]
-        raise UsageError("cannot use one column twice", got=f"{twice!r} as {' and as '.join(parts)}", need="a column for each")
+        raise UsageError(
+            f"The column {twice!r} is used twice: as {' and as '.join(parts)}.",
+            got=f"{twice!r} as {' and as '.join(parts)}",
+            need="a column for each",
+        )
     return roles
 
 
@@ -178,7 +191,8 @@ def _check(points: Points, higher_is_better: bool) -> None:
         raise DataError("cannot use the training sizes", got=f"{odd:g}", need="whole numbers of at least 1", hint=hint)
     if (distinct := len(np.unique(sizes))) < LEAST_SIZES:
         raise DataError(
-            "cannot fit a learning curve",
+            f"A learning curve needs at least {LEAST_SIZES} different training sizes, got {distinct}: three numbers are fitted, "
+            "and two points must be left to judge the fit by.",
             got=f"{distinct} different training size(s)",
             need=f"at least {LEAST_SIZES}: three numbers are fitted, and two points must be left to judge the fit by",
         )
@@ -211,7 +225,7 @@ def _check_seeds(points: Points) -> None:
     if counts.max() > 1:
         size = pairs[1, int(np.argmax(counts))]
         raise DataError(
-            "cannot tell the curves apart",
+            f"Seed and size do not name one score: there are {counts.max()} scores of one seed at size {size:g}.",
             got=f"{counts.max()} scores of one seed at size {size:g}",
             need="one score per seed and size",
             hint="seed_column= names another column; seed_column='none' treats all points as separate",

@@ -227,7 +227,7 @@ def believe(found: Evidence, asked: CompareOptions, *, higher_is_better: bool) -
         return
     if found.interval is not None and found.interval.method == "bayes":
         raise UsageError(
-            "cannot use prior_scale= with the interval 'bayes'",
+            "prior_scale= and the interval 'bayes' are two priors for one difference; use one of them.",
             got="two priors for one difference",
             need="one of them",
             hint="prior_scale= belongs to P(candidate better); the interval bayes to prior=",

@@ -248,7 +248,8 @@ def default_metrics(source: Source) -> list[Metric]:
     metrics = usual({*source.roles, *(["ratio"] if source.ratio is not None else [])})
     if not metrics:
         raise DataError(
-            "cannot tell what to measure",
+            f"Nothing to measure in columns {', '.join(map(repr, source.columns))}: no truth and prediction, no score, no truth "
+            "and probability.",
             got=f"columns {', '.join(map(repr, source.columns))}",
             need="truth and prediction, or score, or truth and probability",
             hint="name them with truth=, prediction=, score=, probability=, or two columns of sums with ratio=ABOVE/BELOW",
@@ -315,7 +316,7 @@ def _items(source: Source, metrics: Sequence[Metric], by: tuple[str, ...]) -> It
     numeric = any(metric.numeric for metric in metrics)
     if numeric and not all(metric.numeric for metric in metrics):
         raise UsageError(
-            "cannot mix metrics of numbers and of labels",
+            f"Metrics of numbers and of labels cannot be measured together: {', '.join(metric.name for metric in metrics)}.",
             got=", ".join(metric.name for metric in metrics),
             need="one kind at a time",
             hint=f"{', '.join(metric.base for metric in CATALOGUE.values() if metric.numeric)} read the truth as numbers",
@@ -336,7 +337,8 @@ def _require(source: Source, metrics: Sequence[Metric]) -> None:
         missing = [need for need in metric.needs if need not in source.roles and not (need == "ratio" and source.ratio is not None)]
         if missing and not (metric.right_or_wrong and "score" in source.roles):
             raise DataError(
-                f"cannot compute {metric.name}",
+                f"{metric.name} needs {' and '.join(f'a {need} column' for need in missing)}; the columns are "
+                f"{', '.join(map(repr, source.columns))}.",
                 got=f"columns {', '.join(map(repr, source.columns))}",
                 need=" and ".join(f"a {need} column" for need in missing),
                 hint=" ".join(f"{need}=NAME" if need != "ratio" else "ratio=ABOVE/BELOW" for need in missing),

@@ -179,11 +179,13 @@ def slice_names(by: Any) -> tuple[str, ...] | Mapping[str, Any]:
         return () if by is None else (by,)
     if isinstance(by, Mapping) or (isinstance(by, (list, tuple)) and all(isinstance(name, str) for name in by)):
         return by if isinstance(by, Mapping) else tuple(by)
-    raise UsageError("cannot slice by this", got=type(by).__name__, need="column names, or by={name: array} for arrays")
+    raise UsageError("cannot use by=", got=type(by).__name__, need="column names, or by={name: array} for arrays")
 
 
 def refuse_item_options(**given: bool) -> None:
     """Options that speak of items mean nothing to bare counts: they are refused, not passed over."""
     for name, there in given.items():
         if there:
-            raise UsageError(f"cannot use {name} with counts", got=f"{name} beside bare counts", need="the items it speaks of")
+            raise UsageError(
+                f"{name} is about items, and bare counts have none.", got=f"{name} beside bare counts", need="the items it speaks of"
+            )

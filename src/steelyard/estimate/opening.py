@@ -29,7 +29,7 @@ def own_metric(logs: Sequence[Log | None]) -> Metric | None:
     named = {log.metric for log in known}
     if len(named) > 1:
         raise DataError(
-            "cannot tell what to measure",
+            f"The logs are of different metrics: {' and '.join(sorted(name or 'a mean of items' for name in named))}.",
             got=f"logs of {' and of '.join(sorted(name or 'a mean of items' for name in named))}",
             need="one metric",
             hint="name it with metric=",
@@ -45,7 +45,7 @@ def refuse_other_than_mean(log: Log) -> None:
     labelled = "truth" in log.columns
     hint = "metric='accuracy', macro_f1 or mcc measures that" if labelled else "metric='mean' measures the mean of the logged scores"
     raise DataError(
-        f"cannot measure {log.chosen.get('score', 'the score')!r} as {log.tool} does",
+        f"The items do not give {log.tool}'s own number: {log.not_a_mean}.",
         got=log.not_a_mean,
         need="a metric that the items give",
         hint=hint,
@@ -57,7 +57,7 @@ def refuse_unfinished(logs: Sequence[Log | None], missing: str) -> None:
     for log in logs:
         if log is not None and log.unfinished and missing == "error":
             raise DataError(
-                f"cannot use a run of {log.tool} that did not finish",
+                f"The run of {log.tool} did not finish: {log.unfinished}.",
                 got=log.unfinished,
                 need="a score for every item",
                 hint="missing='wrong' counts what is missing as wrong, missing='drop' leaves it out",
@@ -89,7 +89,7 @@ def hold_to_own(logs: Sequence[Log | None], name: str | None, *, on_record: bool
     own = own_metric([log for log in logs if log is not None and not (on_record and log.not_a_mean)])
     if own is not None and own.name != _plain(name):
         raise DataError(
-            f"cannot take the log's {own.name} for {name}",
+            f"The log's own number is {own.name}, but the reference is of {name}.",
             got=f"a log whose own number is {own.name}, and a reference of {name}",
             need="one metric",
             hint=f"metric={name!r} if {name} of its items is meant, else a reference of its own for {own.name}",
@@ -140,7 +140,7 @@ def refuse_fractions(truths: Iterable[str]) -> None:
     fraction = next((x for x in numbers if not x.is_integer()), None)
     if fraction is not None:
         raise DataError(
-            "cannot treat the truth as classes",
+            f"The truth looks like numbers, not classes ({len(numbers)} distinct numbers, such as {fraction:g}); name the metric.",
             got=f"{len(numbers)} distinct numbers, such as {fraction:g}",
             need="a named metric",
             hint="metric='mae', rmse, r2 or spearman for numbers; name a label metric if they are classes",
@@ -181,7 +181,7 @@ def default_metric(runs: Sequence[SystemItems], *, right_or_wrong: bool = True) 
     if all(one.ratio is not None for one in items):
         return parse("ratio")
     raise DataError(
-        "cannot tell what to compare",
+        "The runs have nothing in common to compare: truth and prediction, score, or truth and probability.",
         got="runs that do not share truth and prediction, score, or truth and probability",
         need="one of these in every run",
         hint="name the columns with truth=, prediction=, score=, probability=",

@@ -95,12 +95,18 @@ def _own(side: Items, beside: Items, metric: Metric, asked: CompareOptions) -> O
 def _evidence(pairs: Pairs, metric: Metric, asked: CompareOptions) -> Evidence:
     a, b = pairs.baseline, pairs.candidate
     if a.weight is not None or b.weight is not None:
-        raise UsageError("cannot compare with weights", got="a weight column", need="one row per item", hint="leave weight= out")
+        raise UsageError(
+            "Comparisons do not support weights; they need one row per item.",
+            got="a weight column",
+            need="one row per item",
+            hint="leave weight= out",
+        )
     if not metric.comparable:
         raise UsageError(
-            f"cannot compare {metric.name}",
+            f"Comparisons do not support {metric.name}, a metric of ranks without an item-by-item test.",
             got="a metric of ranks, which has no test item by item here",
             need="accuracy, error, a label metric, mean, auc, brier, log_loss, ece, mae, rmse, r2, ratio, perplexity, pass@k or pass^k",
+            hint="use accuracy, error, a label metric, mean, auc, brier, log_loss, ece, mae, rmse, r2, ratio, perplexity, pass@k or pass^k",
         )
     if isinstance(metric, RepeatsMetric):
         return _tries(pairs, metric, asked)
@@ -117,12 +123,19 @@ def _tries(pairs: Pairs, metric: RepeatsMetric, asked: CompareOptions) -> Eviden
     """pass@k and pass^k: each problem is one number by its own tries, on both sides, and the numbers are compared as scores."""
     if asked.test == "within-item":
         raise UsageError(
-            f"cannot permute runs within items for {metric.name}", got="tries that make one number together", need="target='items'"
+            f"target='runs' is not possible for {metric.name}, which is one number of all tries together.",
+            got="tries that make one number together",
+            need="target='items'",
+            hint="target='items'",
         )
     values, once = [], []
     for side, item in ((pairs.baseline, pairs.baseline_item), (pairs.candidate, pairs.candidate_item)):
         if side.score is None or not _binary(side):
-            raise DataError(f"cannot compare {metric.name}", got="scores other than 0 and 1", need="right or wrong for every try")
+            raise DataError(
+                f"{metric.name} needs right or wrong (1 or 0) for every try, but there are other scores.",
+                got="scores other than 0 and 1",
+                need="right or wrong for every try",
+            )
         names = pairs.names or tuple(f"row {i + 1}" for i in range(pairs.items))
         values.append(pass_values(metric, side.score, item, names))
         once.append(take(side, np.unique(item, return_index=True)[1]))
@@ -143,7 +156,7 @@ def _refuse_range(pairs: Pairs, metric: Metric, asked: CompareOptions) -> None:
         return
     if any(side.truth is None or side.prediction is None for side in sides):
         raise UsageError(
-            f"cannot compare {metric.name}",
+            f"{metric.name} is about right and wrong (0 and 1), but the range is another.",
             got="a range other than that of right and wrong, 0 and 1",
             need="right or wrong for every item",
             hint="metric='mean'",
@@ -173,7 +186,10 @@ def _right(items: Items, metric: Metric, *, scored: bool) -> FloatArray:
     if (scored and _binary(items) and items.score is not None) or items.truth is None or items.prediction is None:
         if items.score is None or not _binary(items):
             raise DataError(
-                f"cannot compare {metric.name}", got="scores other than 0 and 1", need="right or wrong for every item", hint="metric='mean'"
+                f"{metric.name} needs right or wrong (1 or 0) for every item, but there are other scores.",
+                got="scores other than 0 and 1",
+                need="right or wrong for every item",
+                hint="metric='mean'",
             )
         right = items.score
     else:
@@ -199,7 +215,9 @@ def _sums(pairs: Pairs, metric: Metric, asked: CompareOptions) -> Evidence:
     rows = [metric.adds(*columns_of(metric, sample)) for sample in samples]
     if not all(np.isfinite(side).all() for side in rows):
         raise DataError(
-            f"cannot compare {metric.name}", got="an infinite loss", need="probabilities away from 0 and 1 where the answer is otherwise"
+            f"{metric.name} is infinite: a probability is 0 or 1 where the answer is otherwise.",
+            got="an infinite loss",
+            need="probabilities away from 0 and 1 where the answer is otherwise",
         )
     if metric.mean_of_items:
         return compare_scores((rows[0][:, 1], rows[1][:, 1]), pairs, metric, asked, bounds=_item_range(metric, asked))
@@ -241,7 +259,11 @@ def _labelled_units(pairs: Pairs, metric: Metric, asked: CompareOptions) -> Evid
     """A label metric under groups or repeats: the margins of every unit, one row per side."""
     a, b = pairs.baseline, pairs.candidate
     if a.truth is None or a.prediction is None or b.truth is None or b.prediction is None:
-        raise DataError(f"cannot compare {metric.name}", got="no truth or prediction column", need="both in both runs")
+        raise DataError(
+            f"Comparing {metric.name} needs truth and prediction columns in both runs.",
+            got="no truth or prediction column",
+            need="both in both runs",
+        )
     whole = count_labels(a.truth, a.prediction, asked.own.labels) + count_labels(b.truth, b.prediction, asked.own.labels)
     label = class_label(metric, whole, asked)
     statistic = of_margins(metric.of_table(None if label is None else whole.code(label), asked.own.absent), whole.classes)
@@ -264,12 +286,19 @@ def _auc(pairs: Pairs, metric: Metric, asked: CompareOptions) -> Evidence:
     from steelyard.infer.paired.delong import delong_pair
 
     if not pairs.plain:
-        raise UsageError("cannot compare auc with repeats", got="several probabilities per item", need="one", hint="average them first")
+        raise UsageError(
+            "auc cannot be compared with repeats: there are several probabilities per item.",
+            got="several probabilities per item",
+            need="one",
+            hint="average them first",
+        )
     a, b = pairs.baseline, pairs.candidate
     positive = positives(Sample(a, asked.own))
     group = None if a.group is None else np.unique(a.group.codes, return_inverse=True)[1]
     if positive.all() or not positive.any():
-        raise DataError("cannot compare auc", got="one class only", need="positives and negatives")
+        raise DataError(
+            "auc needs positives and negatives, and there is only one class.", got="one class only", need="positives and negatives"
+        )
     assert a.probability is not None
     assert b.probability is not None
     first, second = a.probability, b.probability
@@ -302,13 +331,18 @@ def unpaired_evidence(a: Items, b: Items, metric: Metric, asked: CompareOptions)
     """Two runs on different items."""
     if a.alike or b.alike:
         raise UsageError(
-            "cannot compare different items of a group whose tasks count alike", got="design='unpaired'", need="the same items"
+            "A group whose tasks count alike can only be compared on the same items, not with design='unpaired'.",
+            got="design='unpaired'",
+            need="the same items",
         )
     labels = asked.own.labels or _union(a, b)
     samples = [Sample(side, asked.own, labels) for side in (a, b)]
     if not all(design_of(sample.items).plain for sample in samples):
         raise UsageError(
-            "cannot compare different items with groups or repeats", got="groups or repeats", need="one row per item", hint="pair by id"
+            "Different items with groups or repeats cannot be compared; one row per item is needed.",
+            got="groups or repeats",
+            need="one row per item",
+            hint="pair by id",
         )
     if isinstance(metric, RankingMetric) and metric.comparable:
         return _auc_unpaired(samples, metric, asked)
@@ -317,7 +351,7 @@ def unpaired_evidence(a: Items, b: Items, metric: Metric, asked: CompareOptions)
         tables = [_counts(sample, metric, binary) for sample in samples]
         return compare_counts(tables[0], tables[1], metric, class_label(metric, tables[0] + tables[1], asked), asked)
     if not isinstance(metric, SumsMetric) or isinstance(metric, RepeatsMetric) or not metric.mean_of_items:
-        raise UsageError(f"cannot compare {metric.name} on different items", need="paired items", hint="give both runs the same ids")
+        raise UsageError(f"{metric.name} can only be compared on the same items.", need="paired items", hint="give both runs the same ids")
     sides = [metric.adds(*columns_of(metric, sample))[:, 1] for sample in samples]
     found = compare_means(sides[0], sides[1], metric, asked, bounds=_item_range(metric, asked))
     found.own = own_answers(a, b, metric, asked)

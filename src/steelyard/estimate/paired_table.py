@@ -40,7 +40,7 @@ def compare_table(joint: JointCounts, metric: Metric, label: str | None, asked: 
     first, second = rows[0].estimate, rows[1].estimate
     if first is None or second is None:
         raise DataError(
-            f"cannot compare {metric.name}",
+            f"{metric.name} is undefined in one of the runs.",
             got="an undefined value in one run",
             need="a value in both",
             hint="absent='skip' or absent='zero'",

@@ -50,7 +50,7 @@ def compare_units(
     first, second = (float(statistic.value(_totals(side))) for side in (a, b))
     if math.isnan(first) or math.isnan(second):
         raise DataError(
-            f"cannot compare {metric.name}",
+            f"{metric.name} is undefined in one of the runs.",
             got="an undefined value in one run",
             need="a value in both",
             hint="absent='skip' or absent='zero'",

@@ -32,7 +32,7 @@ Ends = tuple[float, float, str]
 def ranking_row(metric: Metric, sample: Sample, settings: MeasureOptions) -> Row:
     """The row of one metric of an order."""
     if sample.design.kind == "weights":
-        raise UsageError(f"cannot compute {metric.name} with fractional weights", need="whole-number weights, or none")
+        raise UsageError(f"{metric.name} needs whole-number weights, or none.", need="whole-number weights, or none")
     if isinstance(metric, RankCorrelation):
         return _correlation_row(metric, sample, settings)
     assert isinstance(metric, RankingMetric)
@@ -41,7 +41,10 @@ def ranking_row(metric: Metric, sample: Sample, settings: MeasureOptions) -> Row
     table = sample.score_table(positive)
     if sample.design.kind == "repeats":
         raise UsageError(
-            f"cannot compute {metric.name} with repeats", got="several probabilities per item", need="one", hint="average them first"
+            f"{metric.name} cannot be computed with repeats: there are several probabilities per item.",
+            got="several probabilities per item",
+            need="one",
+            hint="average them first",
         )
     if table.n_positive == 0 or (table.n_negative == 0 and not metric.without_negatives):
         only = "positives" if table.n_negative == 0 else "negatives"
@@ -114,12 +117,14 @@ def _grouped_row(
     details = dict(sample.details)
     if not metric.in_groups or settings.interval not in (None, *metric.in_groups):
         raise UsageError(
-            f"cannot give an interval for {metric.name} of grouped items",
+            f"There is no such interval for {metric.name} of grouped items.",
             need="auc with delong-wilson or delong",
-            hint="group='none' ignores the groups, with a warning",
+            hint="use auc with delong-wilson or delong; group='none' ignores the groups, with a warning",
         )
     if sample.items.count is not None:
-        raise UsageError(f"cannot combine whole-number weights and groups for {metric.name}", need="one row per item")
+        raise UsageError(
+            f"{metric.name} does not support whole-number weights and groups together; it needs one row per item.", need="one row per item"
+        )
     ends: Ends | None = None
     error: float | None = None
     assert sample.items.probability is not None
@@ -149,7 +154,7 @@ def _correlation_row(metric: RankCorrelation, sample: Sample, settings: MeasureO
     assert items.truth_value is not None
     assert items.prediction_value is not None
     if not sample.design.plain or items.count is not None:
-        raise UsageError(f"cannot compute {metric.name} with groups, repeats or weights", need="one row per item")
+        raise UsageError(f"{metric.name} does not support groups, repeats or weights; it needs one row per item.", need="one row per item")
     value = metric.of_columns(items.truth_value, items.prediction_value)
     if math.isnan(value):
         settings.warn(f"{metric.name} is undefined: {metric.undefined}")

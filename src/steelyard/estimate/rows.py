@@ -141,7 +141,8 @@ def table_for(metric: Metric, sample: Sample) -> TableTally:
     if sample.items.truth is None or sample.items.prediction is None:
         if sample.items.score is not None and metric.scored:
             raise UsageError(
-                f"cannot compute {metric.name}",
+                f"{metric.name} is about right and wrong (1 and 0), but there "
+                f"{'are other scores' if sample.settings.right_or_wrong else 'is another range'}.",
                 got="scores other than 0 and 1"
                 if sample.settings.right_or_wrong
                 else "a range other than that of right and wrong, 0 and 1",
@@ -149,7 +150,7 @@ def table_for(metric: Metric, sample: Sample) -> TableTally:
                 hint="ask for metric='mean'",
             )
         raise UsageError(
-            f"cannot compute {metric.name}",
+            f"{metric.name} needs truth and prediction columns.",
             got="no truth and prediction columns",
             need="both",
             hint="name them with truth= and prediction=",
@@ -203,7 +204,7 @@ def class_of(metric: Metric, counts: Counts, settings: MeasureOptions) -> int | 
         return 1
     shown = ", ".join(map(repr, counts.class_labels[:12])) + (" ..." if counts.classes > 12 else "")
     raise UsageError(
-        f"cannot tell which class {metric.name} is about",
+        f"Which class is {metric.name} about? The labels are {shown}.",
         got=f"labels {shown}",
         need="the positive class or an average",
         hint=f"positive=LABEL, or macro_{metric.name}, or each_{metric.name} for every class",

@@ -71,7 +71,10 @@ class Sample:
         truth, prediction = self.items.truth, self.items.prediction
         if truth is None or prediction is None:
             raise DataError(
-                "cannot count a table", got="no truth or no prediction column", need="both", hint="name them with truth= and prediction="
+                "A table needs truth and prediction columns.",
+                got="no truth or no prediction column",
+                need="both",
+                hint="name them with truth= and prediction=",
             )
         return self._tally(truth, prediction, count_labels(truth, prediction, self.labels, self.items.count))
 
@@ -147,7 +150,8 @@ def refuse_beyond(ends: tuple[float, float], low: float, high: float) -> None:
     """The lowest and the highest score, held against a declared range."""
     if low < ends[0] or high > ends[1]:
         raise DataError(
-            "cannot use the declared range",
+            f"A score of {repr(low if low < ends[0] else high).removesuffix('.0')} lies outside the declared range, {ends[0]:g} "
+            f"to {ends[1]:g}.",
             got=f"a score of {repr(low if low < ends[0] else high).removesuffix('.0')}",
             need=f"scores within {ends[0]:g} and {ends[1]:g}",
             hint="correct range=, or look for percent mixed with fractions",

@@ -34,9 +34,10 @@ def in_strata(items: Items, metric: Metric) -> bool:
     found = metric.scored and items.score is not None and items.group is None and items.repeat is None and items.weight is None
     if not found and items.alike:
         raise UsageError(
-            f"cannot compute {metric.name} of a group whose tasks count alike",
+            f"{metric.name} is not possible for a group whose tasks count alike.",
             got="items of tasks of several sizes",
             need="the mean of their scores, without groups, repeats and weights",
+            hint="use the mean of the scores, without groups, repeats and weights",
         )
     return found
 
@@ -56,7 +57,7 @@ def strata_row(metric: Metric, sample: Sample, settings: MeasureOptions) -> Row:
     binary = sample.binary_scores
     if metric.right_or_wrong and not binary:
         raise UsageError(
-            f"cannot compute {metric.name}",
+            f"{metric.name} is about right and wrong (1 and 0), but there are other scores.",
             got="scores other than 0 and 1",
             need="right or wrong for every item",
             hint="ask for metric='mean'",
@@ -150,8 +151,9 @@ def refuse_alike(logs: Sequence[Log | None], what: str) -> None:
     for log in logs:
         if log is not None and log.alike:
             raise UsageError(
-                f"cannot {what} the group {log.chosen.get('task')!r}",
+                f"Cannot {what} the group {log.chosen.get('task')!r}: its tasks count alike, whatever their size, so its value is "
+                "a mean of means.",
                 got="a group whose tasks count alike, whatever their size: its value is a mean of means",
                 need="a task, or a group that is weighted by size",
-                hint=f"one task at a time, such as log_task={log.columns['task'][0]!r}",
+                hint=f"take one task at a time, such as log_task={log.columns['task'][0]!r}",
             )

@@ -53,7 +53,11 @@ def columns_of(metric: Metric, sample: Sample) -> tuple[FloatArray, ...]:
     if metric.of_ratio:
         assert items.ratio is not None
         if items.ratio[1].sum() == 0 or np.any(items.ratio[1] < 0):
-            raise DataError("cannot divide", got="a negative or all-zero column below the line", need="sums of 0 or more, not all 0")
+            raise DataError(
+                "The column below the line is negative somewhere, or all zero.",
+                got="a negative or all-zero column below the line",
+                need="sums of 0 or more, not all 0",
+            )
         return items.ratio
     if metric.numeric:
         assert items.truth_value is not None
@@ -70,7 +74,8 @@ def probabilities(sample: Sample) -> FloatArray:
     if outside.any():
         row = int(np.argmax(outside))
         raise DataError(
-            "cannot use the probability column",
+            f"{int(outside.sum())} {'value' if outside.sum() == 1 else 'values'} of the probability column "
+            f"lie{'s' if outside.sum() == 1 else ''} outside 0 and 1, such as {p[row]:g}.",
             got=f"{int(outside.sum())} value(s) outside 0 and 1, such as {p[row]:g}",
             need="probabilities of the positive class",
             hint="auc and average_precision take any score: ask for them alone with metric='auc'",
@@ -96,12 +101,18 @@ def positive_label(sample: Sample) -> str:
     if wanted is None:
         shown = ", ".join(map(repr, sorted(used)[:12]))
         raise UsageError(
-            "cannot tell what the probability is of", got=f"labels {shown}", need="the positive class", hint="name it with positive=LABEL"
+            f"Which class is the probability of? The labels are {shown}.",
+            got=f"labels {shown}",
+            need="the positive class",
+            hint="name it with positive=LABEL",
         )
     if wanted not in used and len(used) > 1:  # one class only is undefined, and said so; a name that fits none is a mistake
         shown = ", ".join(map(repr, sorted(used)[:12]))
         raise UsageError(
-            f"cannot find the class {wanted!r}", got=f"labels {shown}", need="one of them", hint="labels match by their text, case included"
+            f"No class {wanted!r}; the labels are {shown}.",
+            got=f"labels {shown}",
+            need="one of them",
+            hint="labels match by their text, case included",
         )
     return wanted
 
@@ -110,11 +121,21 @@ def _pass_row(metric: RepeatsMetric, sample: Sample, settings: MeasureOptions) -
     """pass@k and pass^k: one unbiased number per problem, then a mean over problems (or groups of them)."""
     items = sample.items
     if items.id is None or items.score is None:
-        raise DataError(f"cannot compute {metric.name}", got="no id or no score column", need="several scored tries per id")
+        raise DataError(
+            f"{metric.name} needs an id and a score column, with several tries per id.",
+            got="no id or no score column",
+            need="several scored tries per id",
+        )
     if items.weight is not None or items.count is not None:
-        raise UsageError(f"cannot compute {metric.name} with weights", got="a weight column", need="one row per try")
+        raise UsageError(
+            f"{metric.name} does not support weights; it needs one row per try.", got="a weight column", need="one row per try"
+        )
     if not sample.binary_scores:
-        raise DataError(f"cannot compute {metric.name}", got="scores other than 0 and 1", need="right or wrong for every try")
+        raise DataError(
+            f"{metric.name} needs right or wrong (1 or 0) for every try, but there are other scores.",
+            got="scores other than 0 and 1",
+            need="right or wrong for every try",
+        )
     codes, problem = np.unique(items.id.codes, return_inverse=True)
     value = pass_values(metric, items.score, problem, [items.id.names[code] for code in codes])
     rows = metric.adds(value)
@@ -133,7 +154,8 @@ def pass_values(metric: RepeatsMetric, score: FloatArray, problem: npt.NDArray[n
     tries = np.bincount(problem, minlength=len(names))
     if (short := tries < k).any():
         raise DataError(
-            f"cannot compute {metric.name}",
+            f"{metric.name} needs {k} tries of every problem; {int(short.sum())} of {len(tries)} problems have fewer, such as "
+            f"{names[int(np.argmax(short))]!r}.",
             got=f"{int(short.sum())} of {len(tries)} problems with fewer than {k} tries, such as {names[int(np.argmax(short))]!r}",
             need=f"at least {k} tries of every problem",
             hint=f"lower k, or run more repeats; name the id and repeat columns if {k} tries are there",

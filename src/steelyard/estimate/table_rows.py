@@ -296,14 +296,14 @@ def refuse_unknown_negatives(metric: Metric, counts: Counts, label: int | None =
     """Without true negatives only precision, recall, F and Jaccard of the positive class are known."""
     if counts.kind == "outcomes" and not metric.scored:
         raise DataError(
-            f"cannot compute {metric.name} from k of n",
+            f"{metric.name} needs truths and predictions; k of n only tells right from wrong.",
             got="only right and wrong",
             need="truths and predictions",
             hint="k of n gives accuracy and error",
         )
     if not counts.negatives_known and (label == 0 or metric.needs_negatives):
         raise DataError(
-            f"cannot compute {metric.name} without the true negatives",
+            f"{metric.name} needs the true negatives; there are only tp, fp and fn.",
             got="tp, fp and fn only",
             need="tn as well",
             hint="give tn=, or ask for precision, recall, f1, fbeta:B or jaccard",

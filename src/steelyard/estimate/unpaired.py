@@ -55,7 +55,11 @@ def compare_proportions(baseline: tuple[int, int], candidate: tuple[int, int], m
     """k of n against k of n."""
     (k2, n2), (k1, n1) = baseline, candidate
     if not n1 or not n2:
-        raise DataError(f"cannot compare {metric.name}", got=f"{n2} and {n1} items that count for it", need="at least one in each run")
+        raise DataError(
+            f"{metric.name} needs items in both runs; there are {n2} and {n1} that count for it.",
+            got=f"{n2} and {n1} items that count for it",
+            need="at least one in each run",
+        )
     method = asked.choose("interval", asked.interval, PROPORTIONS, f"{metric.name} of different items")
     name = asked.choose("test", asked.test, offered("proportions"), f"{metric.name} of different items")
     error = math.sqrt(max(0.0, k1 * (n1 - k1) / n1**3 + k2 * (n2 - k2) / n2**3))
@@ -134,7 +138,10 @@ def from_errors(
     first, second = estimates
     if first is None or second is None:
         raise DataError(
-            f"cannot compare {metric.name}", got="an undefined value in one run", need="a value in both", hint="absent='skip' or zero"
+            f"{metric.name} is undefined in one of the runs.",
+            got="an undefined value in one run",
+            need="a value in both",
+            hint="absent='skip' or absent='zero'",
         )
     own = [known(error, ROUNDING) for error in errors]
     error = math.hypot(*(each or 0.0 for each in own))
@@ -201,7 +208,11 @@ def compare_means(
     method = asked.choose("interval", asked.interval, (*known_range, "t"), f"{metric.name} of different items")
     moments = [_moments(side) for side in (candidate, baseline)]
     if min(len(baseline), len(candidate)) < 2:
-        raise DataError(f"cannot compare {metric.name}", got=f"{len(baseline)} and {len(candidate)} items", need="at least 2 in each run")
+        raise DataError(
+            f"{metric.name} needs at least 2 items in each run; there are {len(baseline)} and {len(candidate)}.",
+            got=f"{len(baseline)} and {len(candidate)} items",
+            need="at least 2 in each run",
+        )
     found = Evidence(
         design="unpaired",
         n=len(baseline) + len(candidate),

@@ -34,7 +34,12 @@ def entry_of(result: Any, *, task: str | None = None, model: str | None = None, 
     found |= {name: value for name, value in (("task", task), ("model", model)) if value is not None}
     lacking = [name for name in ("task", "model") if not found.get(name)]
     if lacking:
-        raise UsageError("cannot add to the history", got=f"a result without {' and '.join(lacking)}", need=f"{lacking[0]}=...")
+        raise UsageError(
+            f"The result has no {' and no '.join(lacking)}, so it cannot be stored in the history.",
+            got=f"a result without {' and '.join(lacking)}",
+            need=f"{lacking[0]}=...",
+            hint=f"{lacking[0]}=...",
+        )
     return {**found, "signature": result.signature, "result": result.to_dict()}
 
 
@@ -82,7 +87,11 @@ def _of_evaluation(e: Evaluation, metric: str | None) -> dict[str, Any]:
     elif last.measurement is not None:
         found = _of_measurement(last.measurement, metric)
     else:
-        raise DataError("cannot add to the history", got="a run without a measurement", need="an answer to its items")
+        raise DataError(
+            "The run has no measurement, so it cannot be stored in the history.",
+            got="a run without a measurement",
+            need="an answer to its items",
+        )
     stopped = {"stopped": True} if e.stopping is not None and e.n < e.available else {}
     found["tally"] = {**(found.get("tally") or {}), **stopped} or None
     return {**found, "command": "run", "task": e.task, "model": last.name}
@@ -91,7 +100,11 @@ def _of_evaluation(e: Evaluation, metric: str | None) -> dict[str, Any]:
 def _of_measurement(m: Measurement, metric: str | None) -> dict[str, Any]:
     row = m.row if metric is None else m[metric]
     if row.estimate is None:
-        raise DataError("cannot add to the history", got=f"{row.name} that could not be computed", need="a number")
+        raise DataError(
+            f"{row.name} could not be computed, so the run cannot be stored in the history.",
+            got=f"{row.name} that could not be computed",
+            need="a number",
+        )
     ends = row.interval
     return {
         "metric": row.name,

@@ -48,14 +48,14 @@ def pack(scores: Mapping[str, float]) -> Packed:
     ('bits', {'a': 0.0, 'b': 1.0})
     """
     if not scores:
-        raise DataError("cannot keep the items of the run", got="no items", need="at least one")
+        raise DataError("The run has no items to keep.", got="no items", need="at least one")
     named = {str(name): float(score) for name, score in scores.items()}
     if len(named) < len(scores):
-        raise DataError("cannot keep the items of the run", got="two ids that read the same as text", need="an id for each item")
+        raise DataError("Two ids read the same as text.", got="two ids that read the same as text", need="an id for each item")
     names = sorted(named)
     values = [named[name] for name in names]
     if not all(map(math.isfinite, values)):
-        raise DataError("cannot keep the items of the run", got="a score that is no finite number", need="finite scores")
+        raise DataError("A score is not a finite number.", got="a score that is no finite number", need="finite scores")
     listed = json.dumps(names, ensure_ascii=True, separators=(",", ":")).encode()
     if all(value in (0.0, 1.0) for value in values):
         packing, data = BITS, _bits(values)
@@ -75,7 +75,7 @@ def unpack(n: int, ids: bytes, packing: str, scores: bytes) -> dict[str, float]:
         if not isinstance(names, list) or not len(names) == len(values) == n:
             raise ValueError(f"{n} items, {len(names)} ids and {len(values)} scores")
     except (zlib.error, ValueError, TypeError) as fault:
-        raise SourceError("cannot read the items of the run", got=f"damaged data ({fault})", need="what was written") from None
+        raise SourceError(f"The items of the run are damaged ({fault}).", got=f"damaged data ({fault})", need="what was written") from None
     return dict(zip(names, values, strict=True))
 
 
@@ -176,7 +176,7 @@ class History:
         found = self.version
         if found == 0 and not create:
             raise SourceError(
-                f"cannot read the history {self.shown}",
+                f"The database {self.shown} has no runs of steelyard.",
                 got="a database without runs of steelyard",
                 need="a history",
                 hint="use history= to store runs",
@@ -194,7 +194,7 @@ class History:
         self._refuse_later(found)
         if found < VERSION:
             raise SourceError(
-                f"cannot read the history {self.shown}",
+                f"The history {self.shown} has version {found}, which cannot be upgraded to {VERSION} in read-only mode.",
                 got=f"version {found}, which cannot be upgraded in read-only mode",
                 need=f"version {VERSION}",
                 hint="open it once without mode=ro",
@@ -203,10 +203,10 @@ class History:
     def _refuse_later(self, found: int) -> None:
         if found > VERSION:
             raise SourceError(
-                f"cannot use the history {self.shown}",
+                f"The history {self.shown} was written by a newer steelyard (version {found}, known up to {VERSION}).",
                 got=f"version {found} of its tables",
                 need=f"version {VERSION} or an earlier one",
-                hint="it was written by a newer steelyard; please upgrade",
+                hint="upgrade steelyard",
             )
 
     # ---- adding --------------------------------------------------------------------------------------------------------
@@ -319,7 +319,7 @@ class History:
             rows = self._place.run(f'{kept} WHERE o."run" = ?', [run.id])
         if not rows:
             raise SourceError(
-                f"cannot read the items of run {run.id[:8]}", got="none", need="what was written", hint="the history is damaged"
+                f"The items of run {run.id[:8]} are missing.", got="none", need="what was written", hint="the history is damaged"
             )
         n, ids, packing, scores = rows[0]
         return unpack(int(n), bytes(ids), str(packing), bytes(scores))
@@ -335,7 +335,10 @@ class History:
         if len(rows) != 1:
             got = "no run" if not rows else "several runs"
             raise DataError(
-                f"cannot find the run {id_!r}", got=f"{got} whose id begins so", need="the id of one run", hint="steelyard history"
+                f"{'Several runs have' if rows else 'No run has'} an id that begins with {id_!r}.",
+                got=f"{got} whose id begins so",
+                need="the id of one run",
+                hint="steelyard history lists the ids",
             )
         return _run(names, rows[0])
 
@@ -365,7 +368,11 @@ def _row(run: PastRun) -> list[Any]:
         elif name == "higher_is_better":
             value = int(value)
         elif isinstance(value, str) and ("\0" in value or (not value.isprintable() and _unsayable(value))):
-            raise UsageError("cannot add to the history", got=f"a {name} with characters that no database holds", need="plain text")
+            raise UsageError(
+                f"The {name} has characters that no database holds.",
+                got=f"a {name} with characters that no database holds",
+                need="plain text",
+            )
         out.append(value)
     return out
 

@@ -60,7 +60,7 @@ def cochran_q(patterns: Mapping[tuple[int, ...], int]) -> tuple[float, int, floa
     from scipy.special import chdtrc
 
     if not patterns:
-        raise UsageError("cannot compute Cochran's Q", got="no items", need="at least one")
+        raise UsageError("Cochran's Q needs at least one item.", got="no items", need="at least one")
     k = len(next(iter(patterns)))
     columns = [sum(c for pattern, c in patterns.items() if pattern[j]) for j in range(k)]
     total = sum(columns)
@@ -87,7 +87,11 @@ def friedman(scores: FloatArray, higher_is_better: bool = True) -> dict[str, obj
 
     n, k = scores.shape
     if n < 2 or k < 2:
-        raise UsageError("cannot rank", got=f"{n} dataset(s) and {k} system(s)", need="at least two of each")
+        raise UsageError(
+            f"Ranks need at least two datasets and two systems; got {n} and {k}.",
+            got=f"{n} dataset(s) and {k} system(s)",
+            need="at least two of each",
+        )
     ranks = np.array([midranks(-row if higher_is_better else row) for row in scores])
     ties = sum(float(c**3 - c) for row in scores for c in np.unique(row, return_counts=True)[1])
     correction = 1 - ties / (n * k * (k * k - 1))
@@ -151,7 +155,7 @@ def fisher_combined(p_values: Sequence[float]) -> tuple[float, float]:
     from scipy.special import chdtrc
 
     if not p_values:
-        raise UsageError("cannot combine no p-values", need="at least one")
+        raise UsageError("No p-values to combine.", need="at least one")
     statistic = -2 * sum(math.log(max(p, 1e-300)) for p in p_values)
     return statistic, float(chdtrc(2 * len(p_values), statistic))
 

@@ -85,5 +85,8 @@ def refuse_unknown(only: Sequence[str], names: Iterable[str]) -> None:
         if not any(picked(name, [each]) for name in known):
             shown = "; ".join(known[:: max(1, len(known) // 4)][:4])
             raise UsageError(
-                "cannot find a claim", got=f"only={each!r}", need=f"a part of one of {len(known)} names", hint=f"for example {shown}"
+                f"No claim matches only={each!r} ({len(known)} claims).",
+                got=f"only={each!r}",
+                need=f"a part of one of {len(known)} names",
+                hint=f"for example {shown}",
             )

@@ -61,7 +61,9 @@ def _seed(seed: int | None, nightly: bool) -> int:
     """The seed that is asked for: a number, or today's date in UTC; a machine's own time zone would make two seeds of one night."""
     if nightly and seed is not None:
         raise UsageError(
-            "cannot use two seeds", got=f"seed {seed!r} and nightly", need="one of them", hint="nightly takes the date as the seed"
+            f"nightly= takes the date as the seed; leave seed={seed!r} out.",
+            got=f"seed {seed!r} and nightly",
+            need="one of them",
         )
     if nightly:
         return int(datetime.now(UTC).strftime("%Y%m%d"))

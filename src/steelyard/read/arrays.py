@@ -65,12 +65,17 @@ def _refuse_other(first: str, target: Any, name: str, index: Any) -> None:
     """Two indexes that are not equal pair items only if both name them, and name the same ones."""
     if _numbers_rows(target) and _numbers_rows(index):
         got = f"{len(target)} in {first}, {len(index)} in {name}"
-        raise DataError("cannot put arrays of unequal length side by side", got=got, need="one value per item in each")
+        raise DataError(f"The arrays have different lengths: {got}.", got=got, need="one value per item in each")
     by_position = "to pair by position, give both the same index: reset_index(drop=True), or .to_numpy()"
     for one, labels in ((first, target), (name, index)):
         if not _numbers_rows(labels) and not names_items(labels):
             got = f"index labels that differ, and {_repeated(labels)} in {one}"
-            raise DataError(f"cannot pair {first} and {name}", got=got, need="each label once", hint=by_position)
+            raise DataError(
+                f"Cannot pair {first} and {name} by index: the labels differ, and {one} has {_repeated(labels)}.",
+                got=got,
+                need="each label once",
+                hint=by_position,
+            )
     only = [labels.difference(other, sort=False) for labels, other in ((target, index), (index, target))]
     if len(only[0]) or len(only[1]):
         where = [
@@ -79,18 +84,26 @@ def _refuse_other(first: str, target: Any, name: str, index: Any) -> None:
             if len(labels)
         ]
         got = f"{len(target) - len(only[0])} index labels in both, {' and '.join(where)}"
-        raise DataError(f"cannot pair {first} and {name}", got=got, need="the same index labels in both", hint=by_position)
+        raise DataError(
+            f"The indexes of {first} and {name} differ: {got}.", got=got, need="the same index labels in both", hint=by_position
+        )
     numbered = first if _numbers_rows(target) else name if _numbers_rows(index) else None
     if numbered is not None:
         got = f"the same index labels in another order, where {numbered} has the default index, which may only number its rows"
-        raise DataError(f"cannot pair {first} and {name}", got=got, need="one index for both", hint=by_position)
+        raise DataError(
+            f"Cannot pair {first} and {name}: the index labels are the same but in another order, and {numbered} has the default "
+            "index, which may only number its rows.",
+            got=got,
+            need="one index for both",
+            hint=by_position,
+        )
 
 
 def _repeated(labels: Any) -> str:
     if _has_holes(labels):
         return "missing labels"
     twice = labels[labels.duplicated()]
-    return f"{len(twice)} labels again, such as {twice[0]!r},"
+    return f"{len(twice)} repeated {'label' if len(twice) == 1 else 'labels'}, such as {twice[0]!r}"
 
 
 ARRAY = "(array)"
@@ -119,7 +132,7 @@ def array_source(data: Any, second: Any, columns: Mapping[str, object]) -> Sourc
     pair = None
     if ratio is not None:
         if not isinstance(ratio, (tuple, list)) or len(ratio) != 2:
-            raise UsageError("cannot use ratio", got=type(ratio).__name__, need="two arrays")
+            raise UsageError("cannot use ratio=", got=type(ratio).__name__, need="two arrays")
         pair = ("ratio above", "ratio below")
         store |= {name: as_column("ratio", part) for name, part in zip(pair, ratio, strict=True)}
     return _source(store, list(given), tuple(slices), pair, said)
@@ -130,7 +143,9 @@ def _main(data: Any, second: Any, asked: Mapping[str, Any]) -> dict[str, Any]:
     if second is not None:
         clash = [role for role in ("truth", "prediction") if role in asked]
         if clash:
-            raise UsageError(f"cannot take the {clash[0]} twice", got=f"two arrays and {clash[0]}=", need="one of them")
+            raise UsageError(
+                f"The {clash[0]} was given twice: as an array and as {clash[0]}=.", got=f"two arrays and {clash[0]}=", need="one of them"
+            )
         return {"truth": data, "prediction": second}
     if any(role in asked for role in _PARTNERS):
         return {"truth": data} if "truth" not in asked else _twice("truth")
@@ -141,13 +156,16 @@ def _main(data: Any, second: Any, asked: Mapping[str, Any]) -> dict[str, Any]:
         example = next((value for value in column.values if isinstance(value, str)), "")
         hint = "give two arrays, truth and prediction; a file name goes in as text, not in a list"
         raise DataError(
-            "cannot measure labels alone", got=f"{len(column)} texts such as {example!r}", need="numbers, or a second array", hint=hint
+            f"Cannot measure labels without a truth: got {len(column)} texts such as {example!r} and no second array.",
+            got=f"{len(column)} texts such as {example!r}",
+            need="numbers, or a second array",
+            hint=hint,
         )
     return {"score": data}
 
 
 def _twice(role: str) -> dict[str, Any]:
-    raise UsageError(f"cannot take the {role} twice", got=f"an array and {role}=", need="one of them")
+    raise UsageError(f"The {role} was given twice: as an array and as {role}=.", got=f"an array and {role}=", need="one of them")
 
 
 def _slices(given: Any) -> dict[str, Any]:
@@ -157,7 +175,9 @@ def _slices(given: Any) -> dict[str, Any]:
     if isinstance(given, str) or (
         isinstance(given, (tuple, list)) and given and all(isinstance(part, str) for part in given) and len(given) == 1
     ):
-        raise UsageError("cannot slice arrays by a column name", got=repr(given), need="by={name: array}")
+        raise UsageError(
+            "Arrays have no column names to slice by.", got=repr(given), need="by={name: array}", hint="give the values: by={name: array}"
+        )
     return {"by": given}
 
 
@@ -166,7 +186,7 @@ def _source(store: dict[str, Any], roles: list[str], by: tuple[str, ...], ratio:
     for name, column in store.items():
         if len(column) != len(store[first]):
             got = f"{len(store[first])} in {first}, {len(column)} in {name}"
-            raise DataError("cannot put arrays of unequal length side by side", got=got, need="one value per item in each")
+            raise DataError(f"The arrays have different lengths: {got}.", got=got, need="one value per item in each")
     names = list(store)
     table = MemoryTable(names, lambda place: store[names[place]], len(store[first]))
     chosen = Assignment({role: role for role in roles}, tuple(f"by {name}" for name in by), ratio)

@@ -119,7 +119,7 @@ def _hashable(value: object) -> bool:
 
 def _not_a_scalar(role: str, row: int, value: object) -> DataError:
     return DataError(
-        f"cannot use a {type(value).__name__} as {role}", got=f"{value!r:.60} in row {row + 1}", need="a text, a number or true/false"
+        f"cannot use {type(value).__name__} values as {role}", got=f"{value!r:.60} in row {row + 1}", need="a text, a number or true/false"
     )
 
 
@@ -219,7 +219,7 @@ def as_column(role: str, given: Any) -> Column:
     if isinstance(given, Column):
         return Column(role, given.values, given.mask)
     if isinstance(given, (str, bytes, Mapping, set, frozenset)):
-        raise UsageError(f"cannot use a {type(given).__name__} as {role}", got=f"{given!r:.60}", need="a list, an array or a Series")
+        raise UsageError(f"cannot use {type(given).__name__} as {role}", got=f"{given!r:.60}", need="a list, an array or a Series")
     package = type(given).__module__.partition(".")[0]
     if package == "pandas":
         return _from_pandas(role, given)
@@ -235,7 +235,7 @@ def as_column(role: str, given: Any) -> Column:
         return _from_numpy(role, np.asarray(given))
     if isinstance(given, Iterable) and isinstance(given, Sized):
         return Column(role, _checked_list(role, list(given)))
-    raise UsageError(f"cannot use a {type(given).__name__} as {role}", need="a list, an array or a Series")
+    raise UsageError(f"cannot use {type(given).__name__} as {role}", need="a list, an array or a Series")
 
 
 def _checked_list(role: str, values: list[Any]) -> list[Any]:
@@ -249,7 +249,7 @@ def _from_numpy(role: str, given: Any) -> Column:
 
     if given.ndim != 1:
         raise DataError(
-            f"cannot use an array of {given.ndim} dimensions as {role}",
+            f"The {role} array has {given.ndim} dimensions (shape {given.shape}); it must have one value per item.",
             got=f"shape {given.shape}",
             need="one dimension: one value per item",
         )
@@ -264,7 +264,7 @@ def _from_numpy(role: str, given: Any) -> Column:
     elif kind not in "UOT":
         need = "text, numbers or booleans"
         raise DataError(
-            f"cannot use an array of {given.dtype} as {role}", need=need, hint="decode bytes with .astype(str)" if kind == "S" else ""
+            f"cannot use an array of type {given.dtype} as {role}", need=need, hint="decode bytes with .astype(str)" if kind == "S" else ""
         )
     values = given.tolist()
     if mask is not None and mask.any():
@@ -278,7 +278,7 @@ def _from_pandas(role: str, given: Any) -> Column:
 
     if getattr(given, "ndim", 1) != 1:
         raise DataError(
-            f"cannot use an array of {given.ndim} dimensions as {role}",
+            f"The {role} array has {given.ndim} dimensions (shape {given.shape}); it must have one value per item.",
             got=f"shape {given.shape}",
             need="one dimension: one value per item",
         )

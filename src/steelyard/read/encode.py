@@ -119,13 +119,13 @@ def _refuse_surrogates(role: str, texts: Sequence[str]) -> None:
     except UnicodeEncodeError:
         bad = next(text for text in texts if any("\ud800" <= char <= "\udfff" for char in text))
         raise DataError(
-            f"cannot use a {role} with half a character", got=f"{bad!r} (a lone surrogate)", need="valid Unicode text"
+            f"The {role} {bad!r} is not valid Unicode (a lone surrogate).", got=f"{bad!r} (a lone surrogate)", need="valid Unicode text"
         ) from None
 
 
 def _mixed(role: str, spellings: tuple[Any, ...]) -> DataError:
     return DataError(
-        f"cannot match labels that are spelled in several ways in {role}",
+        f"Labels are spelled in several ways in {role}: {' and '.join(map(repr, spellings))}.",
         got=" and ".join(map(repr, spellings)),
         need="one spelling for one value",
         hint="convert the column to one type; a missing value turns an integer column of pandas into floats (use dtype 'Int64')",
@@ -172,7 +172,10 @@ def not_a_number(role: str, row: int, value: Any) -> DataError:
     text = str(value)
     if text.strip().lower().lstrip("+-") in ("inf", "infinity") or (isinstance(value, float) and math.isinf(value)):
         return DataError(
-            f"cannot use an infinite {role}", got=f"{value!r} in row {row}", need="a finite number", hint="a failed item is an empty field"
+            f"Infinite {role} in row {row}: {value!r}.",
+            got=f"{value!r} in row {row}",
+            need="a finite number",
+            hint="leave the field empty if the item failed",
         )
     hint = "write numbers with a point, without signs of percent or thousands"
     if text.endswith("%"):

@@ -65,7 +65,11 @@ def rows_table(rows: Sequence[Mapping[str, Any]]) -> MemoryTable:
     """A list of dicts, one per row. A key that a row lacks is a missing value."""
     for place, row in enumerate(rows):
         if not isinstance(row, Mapping):
-            raise DataError("cannot read the rows", got=f"a {type(row).__name__} in row {place + 1}", need="a dict in every row")
+            raise DataError(
+                f"Row {place + 1} is {type(row).__name__}; every row must be a dict.",
+                got=f"a {type(row).__name__} in row {place + 1}",
+                need="a dict in every row",
+            )
     keys = list(dict.fromkeys(key for row in rows for key in row))
     return MemoryTable([str(key) for key in keys], lambda place: [row.get(keys[place]) for row in rows], len(rows))
 
@@ -78,7 +82,7 @@ def columns_table(columns: Mapping[str, Any]) -> MemoryTable:
     for name, length in zip(names, lengths, strict=True):
         if length != lengths[0] or length < 0:
             got = f"{lengths[0]} values in {names[0]!r}, {length} in {name!r}" if length >= 0 else f"no list in {name!r}"
-            raise DataError("cannot put columns of unequal length side by side", got=got, need="columns of one length")
+            raise DataError(f"The columns have different lengths: {got}.", got=got, need="columns of one length")
     return MemoryTable(names, lambda place: values[place], lengths[0] if lengths else 0)
 
 

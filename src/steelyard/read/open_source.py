@@ -40,7 +40,7 @@ def open_on_engine(data: Any, second: Any, columns: Mapping[str, object], about:
     if engine != "spark":
         if master is not None or remote is not None:
             raise UsageError(
-                f"cannot use {'master=' if remote is None else 'remote='}",
+                f"{'master=' if remote is None else 'remote='} is only used with engine='spark'.",
                 got=f"engine={engine!r}" if "engine" in about else "no engine=",
                 need="engine='spark'",
                 hint=_SPARK_HINT,
@@ -51,17 +51,29 @@ def open_on_engine(data: Any, second: Any, columns: Mapping[str, object], about:
     from steelyard.read.engines.memory import is_limited
 
     if is_limited():
-        raise UsageError("cannot use memory=", got="engine='spark'", need="DuckDB", hint="set spark.executor.memory where Spark is started")
+        raise UsageError(
+            "memory= limits DuckDB; it has no effect with engine='spark'.",
+            got="engine='spark'",
+            need="DuckDB",
+            hint="set spark.executor.memory where Spark is started",
+        )
     if type(data).__module__.startswith("pyspark.sql"):
         if master is not None or remote is not None:
             raise UsageError(
-                "cannot move a Spark frame", got="a frame and the address of a cluster", need="the frame alone, which has its own session"
+                "A Spark frame has its own session: leave master= and remote= out.",
+                got="a frame and the address of a cluster",
+                need="the frame alone, which has its own session",
             )
         return None
     path = _path_for_spark(data, second, columns)
     if (master is None) == (remote is None):
         got = "neither master= nor remote=" if master is None else "both master= and remote="
-        raise UsageError("cannot reach Spark", got=got, need="master='spark://host:7077' or remote='sc://host'", hint=_SPARK_HINT)
+        raise UsageError(
+            f"engine='spark' needs one address, but got {got}.",
+            got=got,
+            need="master='spark://host:7077' or remote='sc://host'",
+            hint=_SPARK_HINT,
+        )
     from steelyard.read.engines.spark import open_on_spark
 
     return open_on_spark(path, columns, master=master, remote=remote)
@@ -94,7 +106,12 @@ def _path_for_spark(data: Any, second: Any, columns: Mapping[str, object]) -> st
     given = [what for what in LOG_CHOICES if columns.get(what) is not None]
     if given:
         hint = "logs are read here: leave engine= out, or give Spark the rows as Parquet"
-        raise UsageError(f"cannot use {option(given[0])}", got="engine='spark', which reads tables", need="the log of a tool", hint=hint)
+        raise UsageError(
+            f"{option(given[0])} chooses inside the log of a tool, and engine='spark' reads tables only.",
+            got="engine='spark', which reads tables",
+            need="the log of a tool",
+            hint=hint,
+        )
     got = None
     if second is not None or not isinstance(data, (str, os.PathLike)):
         got = f"{type(data).__name__}, which only this process holds"
@@ -124,7 +141,7 @@ def open_source(data: Any, second: Any = None, *, columns: Mapping[str, object])
     Who counts: engine, and for Spark master or remote.
     """
     if isinstance(data, Source):
-        raise UsageError("cannot open a source twice", got="a Source", need="a path, a frame or arrays")
+        raise UsageError("This is an opened source already.", got="a Source", need="a path, a frame or arrays")
     columns, engine = without_engine({what: value for what, value in columns.items() if what != "latest" or value})
     if engine and (source := open_on_engine(data, second, columns, engine)) is not None:
         return source
@@ -148,7 +165,8 @@ def open_source(data: Any, second: Any = None, *, columns: Mapping[str, object])
             return _known_by_index(table, index, columns, said)
     elif isinstance(data, (str, bytes, os.PathLike, Mapping)) or isinstance(second, (str, bytes, os.PathLike, Mapping)) or is_frame(data):
         raise UsageError(
-            "cannot use a second argument here",
+            f"A second argument is only possible with two arrays, truth and prediction; got {type(data).__name__} and "
+            f"{type(second).__name__}.",
             got=f"{type(data).__name__} and {type(second).__name__}",
             need="two arrays, truth and prediction",
         )
@@ -159,7 +177,12 @@ def open_source(data: Any, second: Any = None, *, columns: Mapping[str, object])
 def _table_of(data: Any, columns: Mapping[str, object]) -> tuple[SourceTable | None, Any, list[str]]:
     """The table of a frame, of rows or of a dict of columns, with its index and what was done; no table if data is one array."""
     if isinstance(data, (bytes, bytearray)):
-        raise UsageError("cannot open bytes", got=f"{len(data)} bytes", need="a path, a frame or arrays", hint="write them to a file first")
+        raise UsageError(
+            f"Cannot open {len(data)} bytes as a source.",
+            got=f"{len(data)} bytes",
+            need="a path, a frame or arrays",
+            hint="write them to a file first",
+        )
     if isinstance(data, Mapping):
         beside, index, said = aligned(data)
         return columns_table(beside), index, said
@@ -221,7 +244,7 @@ def _from_path(text: str | bytes, columns: Mapping[str, object]) -> Source:
     formats = {file.format for file in files}
     if len(formats) > 1 and formats != {"json", "jsonl"}:
         got = "; ".join(f"{file.shown!r} is {file.format}" for file in files[:5])
-        raise SourceError(f"cannot read {path!r} as one source", got=got, need="files of one format")
+        raise SourceError(f"{path!r} has files of several formats: {got}.", got=got, need="files of one format")
     _refuse_choices(columns, f"{path!r}, a table")
     table, warnings = _read(files, columns)
     source = Source(table, assign(table.names, columns), name=name or run_name(path), warnings=warnings, held=files)
@@ -280,7 +303,9 @@ def _choices(columns: Mapping[str, object]) -> Choices:
             hint = "compare takes two of them" if isinstance(value, (list, tuple)) else ""
             raise UsageError(f"cannot use {option(what)}", got=type(value).__name__, need="one name", hint=hint)
         if said.setdefault(choice, value) != value:
-            raise UsageError(f"cannot use {option(what)} twice", got=f"{said[choice]!r} and {value!r}", need="one name")
+            raise UsageError(
+                f"{option(what)} was given twice: {said[choice]!r} and {value!r}.", got=f"{said[choice]!r} and {value!r}", need="one name"
+            )
     for role in ("score", "model"):
         if isinstance(columns.get(role), str) and columns[role] != "none":  # none: no column; to a log that says nothing
             said.setdefault(role, str(columns[role]))
@@ -317,10 +342,10 @@ def _refuse_choices(columns: Mapping[str, object], shown: str) -> None:
     given = [what for what in LOG_CHOICES if columns.get(what) is not None]
     if given:
         raise UsageError(
-            f"cannot use {option(given[0])}",
+            f"{option(given[0])} chooses inside the log of an evaluation tool; this is {shown}.",
             got=shown,
             need="the log of an evaluation tool",
-            hint="a table is read whole: select its rows before",
+            hint="a table is read whole: select its rows first",
         )
 
 

@@ -65,7 +65,11 @@ def assign(names: Sequence[str], columns: Mapping[str, object], *, exact: bool =
         elif found:
             roles[role] = found[0]
     if "truth" in roles and roles["truth"] == roles.get("prediction"):
-        raise UsageError("cannot compare a column with itself", got=f"{roles['truth']!r} as truth and as prediction", need="two columns")
+        raise UsageError(
+            f"The column {roles['truth']!r} is both truth and prediction.",
+            got=f"{roles['truth']!r} as truth and as prediction",
+            need="two columns",
+        )
     by = _slices(names, asked.get("by", ()), roles)
     roles = {role: roles[role] for role in SINGLE if role in roles}
     used = {*roles.values(), *by, *(ratio or ())}
@@ -101,10 +105,18 @@ def find(names: Sequence[str], asked: object, by_option: str) -> str:
         return loose[0]
     if loose:
         raise AmbiguityError(
-            f"cannot choose the column {asked!r}", got=listed(loose), need=f"one of them, exactly as written, in {by_option}"
+            f"Several columns match {asked!r}: {listed(loose)}.",
+            got=listed(loose),
+            need=f"one of them, exactly as written, in {by_option}",
+            hint=f"write one of them exactly in {by_option}",
         )
     hint = did_you_mean(asked, names) or f"name one of the columns with {by_option}"
-    raise UsageError(f"cannot find the column {asked!r} of {by_option}", got=f"columns {listed(names)}", need="one of them", hint=hint)
+    raise UsageError(
+        f"No column {asked!r} for {by_option}; the columns are {listed(names)}.",
+        got=f"columns {listed(names)}",
+        need="one of them",
+        hint=hint,
+    )
 
 
 def whole_name(names: Sequence[str], asked: object) -> object:
@@ -150,7 +162,9 @@ def refuse_duplicates(names: Sequence[str]) -> None:
     twice = [name for name in dict.fromkeys(names) if name and names.count(name) > 1] if len(set(names)) < len(names) else []
     if twice:
         raise SourceError(
-            "cannot tell the columns apart", got=f"the column name {twice[0]!r} {names.count(twice[0])} times", need="each name once"
+            f"The column name {twice[0]!r} occurs {names.count(twice[0])} times.",
+            got=f"the column name {twice[0]!r} {names.count(twice[0])} times",
+            need="each name once",
         )
 
 
@@ -161,10 +175,10 @@ def unknown_argument(name: str, known: Sequence[str]) -> UsageError:
 
 def _ambiguous(role: str, found: Sequence[str]) -> AmbiguityError:
     return AmbiguityError(
-        f"cannot choose the {role} column",
+        f"{len(found)} columns could be the {role}: {listed(found)}.",
         got=f"{len(found)} candidates: {listed(found)}",
         need="one",
-        hint=f"choose with {option(role)}{found[0]!r}",
+        hint=f"choose one with {option(role)}{found[0]!r}",
     )
 
 

@@ -27,7 +27,7 @@ def rows_of(data: Any) -> tuple[list[dict[str, Any]], list[str]]:
         return _rows(frame_table(data, _all)), []
     if isinstance(data, list | tuple) and data and isinstance(data[0], Mapping):
         return _rows(rows_table(data)), []
-    raise UsageError("cannot read rows", got=f"a {type(data).__name__}", need="a path, a frame, rows as dicts, or a dict of columns")
+    raise UsageError("cannot read rows", got=type(data).__name__, need="a path, a frame, rows as dicts, or a dict of columns")
 
 
 def _from_path(text: str) -> tuple[SourceTable, list[str]]:
@@ -42,7 +42,7 @@ def _from_path(text: str) -> tuple[SourceTable, list[str]]:
     formats = {file.format for file in files}
     if len(formats) > 1 and formats != {"json", "jsonl"}:
         got = "; ".join(f"{file.shown!r} is {file.format}" for file in files[:5])
-        raise SourceError(f"cannot read {path!r} as one table", got=got, need="files of one format")
+        raise SourceError(f"{path!r} has files of several formats: {got}.", got=got, need="files of one format")
     return _read(files)
 
 

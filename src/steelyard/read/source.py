@@ -93,7 +93,10 @@ class Source:
         weight = self._place.get("weight")
         if weight is not None and not self.weights_are_whole():
             raise DataError(
-                "cannot count with fractional weights", got=f"column {weight!r}", need="whole numbers", hint="read the items instead"
+                f"The weights in column {weight!r} are not whole numbers.",
+                got=f"column {weight!r}",
+                need="whole numbers",
+                hint="read the items instead",
             )
         raw = self.table.group(picked, weight)
         return self._canonical(raw, titles, picked)
@@ -195,7 +198,7 @@ class Source:
             raise _too_large(role, float(numbers[row]), row + 1)
         if 0 < largest < SMALLEST:
             raise DataError(
-                f"cannot use {role} numbers this small",
+                f"All numbers of {role} are too small to compute with (the largest is {largest!r}).",
                 got=f"nothing above {largest!r}",
                 need=f"one of {SMALLEST:g} or more, whose powers can be told from 0",
                 hint="write them in another unit",
@@ -211,12 +214,22 @@ class Source:
             row = int(np.argmax(bad))
             shown = "a missing weight" if math.isnan(weights[row]) else f"{float(weights[row])!r}"
             got = f"{shown} in row {row + 1}, {int(bad.sum())} such row(s)"
-            raise DataError("cannot weigh the items", got=got, need="weights of 0 or more in every row")
+            raise DataError(
+                f"Weights must be 0 or more: {shown} in row {row + 1}{f', and {int(bad.sum()) - 1} more' if bad.sum() > 1 else ''}.",
+                got=got,
+                need="weights of 0 or more in every row",
+            )
         if not weights.any():
-            raise DataError("cannot weigh the items", got=f"{len(weights)} weights, all zero", need="at least one weight above 0")
+            raise DataError(
+                f"All {len(weights)} weights are zero.", got=f"{len(weights)} weights, all zero", need="at least one weight above 0"
+            )
         if weights.max() > HEAVIEST:
             row = int(np.argmax(weights))
-            raise DataError("cannot weigh the items", got=f"{float(weights[row])!r} in row {row + 1}", need="weights up to 2^53")
+            raise DataError(
+                f"The weight in row {row + 1} is too large: {float(weights[row])!r}.",
+                got=f"{float(weights[row])!r} in row {row + 1}",
+                need="weights up to 2^53",
+            )
         return weights
 
     # ---- checks ----------------------------------------------------------------------------------------------------
@@ -231,7 +244,9 @@ class Source:
             if count:
                 got = f"{count} of {self.n} rows without {role}, the first is row {row}"
                 hint = f"choose another column with {option(role)}"
-                raise DataError(f"cannot tell the items apart: missing {role}", got=got, need=f"a {role} in every row", hint=hint)
+                raise DataError(
+                    f"{count} of {self.n} rows have no {role}; the first is row {row}.", got=got, need=f"a {role} in every row", hint=hint
+                )
         key = [self._place[role] for role in present]
         if self._sliced_by_model():
             key.append(self._place["model"])  # a long source: every model answers every item once
@@ -245,12 +260,15 @@ class Source:
 
     def _duplicates(self, ids: int, rows: int, first: Sequence[tuple[Any, ...]], *, paired: bool, repeats: bool) -> DataError:
         shown = ", ".join("(" + ", ".join(repr(text_of(part)) for part in one) + ")" if paired else repr(text_of(one[0])) for one in first)
-        kind = "pairs of id and repeat" if repeats else "ids"
+        kind = f"{'pair' if ids == 1 else 'pairs'} of id and repeat" if repeats else "id" if ids == 1 else "ids"
         hint = "each pair of id and repeat may occur once: drop the duplicates"
         if not repeats:
             hint = "name the column that tells repeats apart with repeat=, or drop the duplicates"
         return DataError(
-            "cannot tell the items apart: duplicate ids", got=f"{ids} {kind} in {rows} rows, such as {shown}", need="each once", hint=hint
+            f"Duplicate ids: {ids} {kind} occur{'s' if ids == 1 else ''} in {rows} rows, such as {shown}.",
+            got=f"{ids} {kind} in {rows} rows, such as {shown}",
+            need="each once",
+            hint=hint,
         )
 
     def _refuse_several_models(self) -> None:
@@ -260,16 +278,16 @@ class Source:
         models = sorted({text_of(row[0]) or "" for row in self.table.group([(column, False)])})  # "" stands for missing
         if len(models) > 1:
             raise AmbiguityError(
-                "cannot measure several models as one",
+                f"Column {column!r} has {len(models)} models, {listed(models)}, which cannot be measured as one.",
                 got=f"{len(models)} models in column {column!r}: {listed(models)}",
                 need="one model",
-                hint="split the source by model; steelyard.measure takes by='model', too",
+                hint="split the source by model; steelyard.measure also takes by='model'",
             )
 
     def _column_of(self, role: str) -> str:
         if role not in self._place:
             raise UsageError(
-                f"cannot find the {role}",
+                f"No {role} column; the columns are {listed(self.columns)}.",
                 got=f"columns {listed(self.columns)}",
                 need=f"a {role} column",
                 hint=f"name it with {option(role)}",
@@ -287,7 +305,9 @@ class Source:
 
 def _too_large(role: str, number: float, row: int) -> DataError:
     return DataError(
-        f"cannot use a {role} of this size", got=f"{number!r} in row {row}", need=f"numbers up to {LARGEST:g}, whose powers can be added"
+        f"The {role} in row {row} is too large: {number!r} (at most {LARGEST:g}).",
+        got=f"{number!r} in row {row}",
+        need=f"numbers up to {LARGEST:g}, whose powers can be added",
     )
 
 

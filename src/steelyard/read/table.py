@@ -44,7 +44,7 @@ class MemoryTable:
 
     def __init__(self, names: Sequence[str], get: Callable[[int], Any], n: int) -> None:
         if not n:
-            raise SourceError("cannot measure an empty source", got="no items", need="at least one row")
+            raise SourceError("The source has no items.", got="no items", need="at least one row")
         self.names, self.n, self._get = tuple(names), n, get
         self._columns: dict[str, Column] = {}
         self._encoded: dict[str, tuple[Labels, Distinct]] = {}
@@ -73,7 +73,7 @@ class MemoryTable:
             column = as_column(role, self._get(self.names.index(name)))
             if len(column) != self.n:
                 raise DataError(
-                    f"cannot put columns of unequal length side by side: {role}",
+                    f"The column {role} has {len(column)} values, but there are {self.n} items.",
                     got=f"{len(column)} values",
                     need=f"{self.n}, one per item",
                 )
@@ -97,7 +97,10 @@ class MemoryTable:
             codes, distinct = self._coded(name, number)
             size = len(distinct) + 1
             if radix * size > 2**62:
-                raise DataError("cannot count so many different values together", got=f"more than 2**62 combinations with {name!r}")
+                raise DataError(
+                    f"Too many different values to count together: more than 2**62 combinations with {name!r}.",
+                    got=f"more than 2**62 combinations with {name!r}",
+                )
             combined = combined * size + (codes.astype(np.int64, copy=False) + 1)
             radix *= size
             values.append((None, *distinct))

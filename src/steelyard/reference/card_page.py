@@ -94,7 +94,11 @@ def _refuse_open_block(page: str, shown: str, above: int) -> None:
         opened = number if fence and not before else opened
     if fence:
         need = f"a line of {fence} where it ends"
-        raise SourceError(f"cannot add to {shown!r}", got=f"a block of code that is not closed, from line {opened}", need=need)
+        raise SourceError(
+            f"A block of code in {shown!r} is not closed, from line {opened}.",
+            got=f"a block of code that is not closed, from line {opened}",
+            need=need,
+        )
 
 
 def _fence_after(line: str, fence: str) -> str:

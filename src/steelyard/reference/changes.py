@@ -279,7 +279,7 @@ def _git(directory: Path, *words: str) -> str | None:
 def checked_reason(reason: str) -> str:
     """A reason that says something: it is all that a reader of the history will have."""
     if not isinstance(reason, str) or not reason.strip():
-        raise UsageError("cannot change a reference without a reason", got=repr(reason), need="why", hint='reason="..."')
+        raise UsageError("A change of a reference needs a reason.", got=repr(reason), need="why", hint='reason="..."')
     return reason.strip()
 
 

@@ -94,7 +94,7 @@ def find_config(start: str | os.PathLike[str] = ".", explicit: str | os.PathLike
         path = Path(explicit)
         table = _table(path, read_bytes(path))
         if table is None:
-            raise SourceError(f"cannot use {os.fspath(path)!r} as configuration", got="no [tool.steelyard]", need="that table")
+            raise SourceError(f"{os.fspath(path)!r} has no table [tool.steelyard].", got="no [tool.steelyard]", need="that table")
         return _config(path, table)
     here = Path(os.path.abspath(start))
     for directory in (here, *here.parents):
@@ -122,13 +122,13 @@ def _table(path: Path, data: bytes) -> dict[str, Any] | None:
         line = int(at[1]) if at else text.rstrip("\n").count("\n") + 1
         raise SourceError(f"cannot read {shown!r}, line {line}", got=said.split(" (at ")[0], need="TOML") from None
     except RecursionError:
-        raise SourceError(f"cannot read {shown!r}", got="brackets within brackets without end", need="a flatter file") from None
+        raise SourceError(f"{shown!r} is nested too deeply.", got="brackets within brackets without end", need="a flatter file") from None
     if not project:
         return found
     tool = found.get("tool")
     ours = tool.get("steelyard") if isinstance(tool, dict) else None
     if ours is not None and not isinstance(ours, dict):
-        raise SourceError(f"cannot read {shown!r}", got="tool.steelyard that is no table", need="[tool.steelyard]")
+        raise SourceError(f"In {shown!r}, tool.steelyard is not a table.", got="tool.steelyard that is no table", need="[tool.steelyard]")
     return ours
 
 

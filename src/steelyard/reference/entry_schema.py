@@ -56,7 +56,11 @@ def check_spec_keys(spec_keys: Iterable[str]) -> tuple[str, ...]:
     declared = tuple(dict.fromkeys(spec_keys))
     for key in declared:
         if key in Entry.declared_keys() or is_metric(key):
-            raise UsageError(f"cannot use {key!r} as a spec key", got="a key that entries have anyway", need="a name of its own")
+            raise UsageError(
+                f"{key!r} cannot be a spec key: entries have a key of that name already.",
+                got="a key that entries have anyway",
+                need="a name of its own",
+            )
         if not key or key != key.strip():
             raise UsageError("cannot use a spec key", got=repr(key), need="a name without spaces around it")
     return declared

@@ -75,13 +75,17 @@ def _files(path: str | os.PathLike[str]) -> list[Path]:
         return [where]
     found = sorted(file for file in where.iterdir() if file.suffix in (".yaml", ".yml") and file.is_file())
     if not found:
-        raise SourceError(f"cannot import {os.fspath(where)!r}", got="a directory without YAML files", need="*.yaml")
+        raise SourceError(f"The directory {os.fspath(where)!r} has no YAML files.", got="a directory without YAML files", need="*.yaml")
     return found
 
 
 def _check_new(out: Imported, file: Path) -> None:
     if file.stem in out.tasks:
-        raise SourceError(f"cannot import {os.fspath(file)!r}", got=f"a second file for the task {file.stem!r}", need="one file for a task")
+        raise SourceError(
+            f"{os.fspath(file)!r} is a second file for the task {file.stem!r}.",
+            got=f"a second file for the task {file.stem!r}",
+            need="one file for a task",
+        )
 
 
 def _tell_comments(out: Imported, shown: str, text: str, root: Node) -> None:

@@ -79,7 +79,7 @@ Hint: record one: steelyard record RUN --task mmlu --model m --spec quant_algo=F
     if any(_judged(entry) != _judged(found[0]) for entry in found[1:]):
         lines = ", ".join(f"line {entry.line} ({_value(entry)})" for entry in found)
         raise AmbiguityError(
-            f"cannot choose a reference for {model!r}{_with(asked)}{_inside(file)}",
+            f"{model!r}{_with(asked)} has {len(found)} entries with the same spec{_inside(file)}: {lines}.",
             got=f"{len(found)} entries with the same spec, {lines}",
             need="one of them",
             hint="remove the others, or give them a spec key that tells them apart",
@@ -138,10 +138,10 @@ def _checked(spec: Mapping[str, Any], spec_keys: Iterable[str]) -> dict[str, Any
             near = nearest(str(key), known, cutoff=0.5)
             hint = f"did you mean {near}? " if near else ""
             raise UsageError(
-                f"cannot use the spec key {key!r}",
+                f"Unknown spec key {key!r}; known are {', '.join(known)}.",
                 got="a key that is not declared",
                 need=f"one of {', '.join(known)}",
-                hint=f"{hint}Declare your own as spec_keys in steelyard.toml",
+                hint=f"{hint}declare your own as spec_keys in steelyard.toml",
             )
         if value is not None and not isinstance(value, str | int | float):
             raise UsageError(f"cannot use the spec {key}", got=f"a {type(value).__name__}", need="a text, a number, true or false")
@@ -277,7 +277,7 @@ def load(place: ReferenceLocation, model: str = "MODEL") -> TaskFile:
     """The task's file, or an error with the command that makes one."""
     if not os.path.lexists(place.path):
         raise SourceError(
-            f"no references for task {place.task!r}",
+            f"No references for task {place.task!r}: there is no file {place.shown!r}.",
             got=f"no file {place.shown!r}",
             hint=record_command(place.task, model),
         )
@@ -319,7 +319,10 @@ def with_outcomes(place: ReferenceLocation, entry: Entry) -> tuple[Entry, Outcom
                 raise
             entry = again
     raise SourceError(
-        f"cannot read the reference of {entry.model!r}", got=f"another one at each of {TRIES} looks", need="a moment without updates"
+        f"The reference of {entry.model!r} changed at each of {TRIES} tries to read it.",
+        got=f"another one at each of {TRIES} looks",
+        need="a moment without updates",
+        hint="try again when nothing updates it",
     )
 
 

@@ -102,7 +102,7 @@ def inside(directory: Path, name: str) -> Path:
         raise UsageError(f"cannot use {str(path)!r}", got=said, need="a file in the directory of references") from fault
     if os.path.commonpath([home, real]) != home:
         raise UsageError(
-            f"cannot use {str(path)!r}",
+            f"{str(path)!r} is a link out of the directory {str(directory)!r}, to {real!r}.",
             got=f"a link that leads to {real!r}",
             need=f"a file inside {str(directory)!r}",
             hint="replace the link by the file, or point directory= to where the files are",
@@ -146,7 +146,7 @@ def outcomes_name(model: str, spec: Mapping[str, Any]) -> str:
     'meta-llama-llama-3-1-8b-fp8-942c0ff2fb'
     """
     if not model:
-        raise UsageError("cannot name the outcomes", got="an empty name of the model", need="a model", hint="give model=NAME")
+        raise UsageError("The name of the model is empty.", got="an empty name of the model", need="a model", hint="give model=NAME")
     canonical = canonical_spec(spec)
     values = [str(value) for _, value in sorted(json.loads(canonical).items())]
     plain = unicodedata.normalize("NFKD", " ".join([model, *values])).encode("ascii", "ignore").decode().lower()

@@ -111,7 +111,9 @@ def _laid_out(runs: Sequence[Items], roles: Collection[str], hashed: bool, conte
     names = [[_id(part).names[i] for i in _used(_id(part))] for part in parts]
     keys = tuple(sorted(set().union(*names)))
     if hashed and len(keys) < len({name for items in runs for name in np.array(_id(items).names, object)[_used(_id(items))]}):
-        raise DataError("cannot hash the ids", got="two ids with one hash", need="a hash for each id", hint="keep the ids as they are")
+        raise DataError(
+            "Two ids have the same hash.", got="two ids with one hash", need="a hash for each id", hint="keep the ids as they are"
+        )
     code = {key: i for i, key in enumerate(keys)}
     places = [_places(_id(part), code) for part in parts]
     _check_once(places, keys)
@@ -134,26 +136,37 @@ def _check_roles(runs: Sequence[Items], roles: Collection[str]) -> None:
     if unknown := sorted(set(roles) - set(ROLES)):
         raise UsageError("cannot keep the outcomes", got=f"the role {unknown[0]!r}", need=f"some of {', '.join(ROLES)}")
     if not set(roles) & set(ANSWERS):
-        raise UsageError("cannot keep the outcomes", got="no column of answers", need=f"one of {', '.join(ANSWERS)}")
+        raise UsageError(
+            f"The run has no column of answers ({', '.join(ANSWERS)}).", got="no column of answers", need=f"one of {', '.join(ANSWERS)}"
+        )
     if not runs:
-        raise DataError("cannot keep the outcomes", got="no run", need="at least one")
+        raise DataError("No run to keep.", got="no run", need="at least one")
     for place, items in enumerate(runs, 1):
         if items.id is None:
             raise DataError(
-                "cannot keep the outcomes of items",
-                got=f"no ids in run {place}",
-                need="an id for every item",
-                hint="name the column with id=",
+                f"Run {place} has no ids.", got=f"no ids in run {place}", need="an id for every item", hint="name the column with id="
             )
         if items.n == 0:
-            raise DataError("cannot keep the outcomes", got=f"no items in run {place}", need="at least one")
+            raise DataError(f"Run {place} has no items.", got=f"no items in run {place}", need="at least one")
         if items.count is not None:
-            raise DataError("cannot keep the outcomes of items", got="rows that stand for several items", need="one row per item")
+            raise DataError(
+                "Item outcomes need one row per item, and some rows stand for several items.",
+                got="rows that stand for several items",
+                need="one row per item",
+            )
         for role in sorted(set(roles) & {*ANSWERS, "truth", "weight"}):
             if _form(items, role) == (False, False):
-                raise DataError("cannot keep the outcomes", got=f"no {role} in run {place}", need=f"a {role} column in every run")
+                raise DataError(
+                    f"Run {place} has no {role} column, which every run needs.",
+                    got=f"no {role} in run {place}",
+                    need=f"a {role} column in every run",
+                )
             if _form(items, role) != _form(runs[0], role):
-                raise DataError("cannot keep the outcomes", got=f"the {role} as label in one run, as number in another", need="one form")
+                raise DataError(
+                    f"The {role} is a label in one run and a number in another.",
+                    got=f"the {role} as label in one run, as number in another",
+                    need="one form",
+                )
 
 
 def _form(items: Items, role: str) -> tuple[bool, bool]:
@@ -169,7 +182,11 @@ def _check_unicode(parts: Sequence[Items]) -> None:
             try:
                 "".join(labels.names if labels is not None else ()).encode()
             except UnicodeEncodeError as fault:
-                raise DataError(f"cannot keep the {role}", got="half a character (a lone surrogate)", need="valid Unicode text") from fault
+                raise DataError(
+                    f"The {role} is not valid Unicode (a lone surrogate).",
+                    got="half a character (a lone surrogate)",
+                    need="valid Unicode text",
+                ) from fault
 
 
 def _id(items: Items) -> Labels:
@@ -186,7 +203,9 @@ def _parts(items: Items, place: int) -> list[Items]:
     for role in ("id", "repeat"):
         labels = getattr(items, role)
         if labels is not None and (labels.codes < 0).any():
-            raise DataError("cannot keep the outcomes of items", got=f"a row without {role} in run {place}", need=f"a {role} in every row")
+            raise DataError(
+                f"A row of run {place} has no {role}.", got=f"a row without {role} in run {place}", need=f"a {role} in every row"
+            )
     if items.repeat is None:
         return [items]
     names = {items.repeat.names[i]: i for i in _used(items.repeat)}
@@ -207,7 +226,7 @@ def _check_once(places: Sequence[IntArray], keys: tuple[str, ...]) -> None:
         if (often > 1).any():
             example = keys[int(np.argmax(often > 1))]
             raise DataError(
-                "cannot tell the items apart: duplicate ids",
+                f"Duplicate ids: {int((often > 1).sum())} ids occur in several rows of run {number}, such as {example!r}.",
                 got=f"{int((often > 1).sum())} ids in several rows of run {number}, such as {example!r}",
                 need="each id once per run",
                 hint="name the column that tells repeats apart with repeat=",
@@ -227,10 +246,10 @@ class _Together:
             if differ.any():
                 example = self.keys[int(place[int(np.argmax(differ))])]
                 raise DataError(
-                    f"cannot keep one {what} per item",
+                    f"{int(differ.sum())} items have another {what} in another run, such as {example!r}.",
                     got=f"{int(differ.sum())} items whose {what} differs between runs, such as {example!r}",
                     need="runs of the same items",
-                    hint="the runs were made on different data: record them as different references",
+                    hint="the runs were made on different data; record them as separate references",
                 )
             out[place], known[place] = own, True
         return out
@@ -265,7 +284,7 @@ def _texts(labels: Labels | None, n: int) -> list[str | None]:
 def _content(part: Items, columns: Sequence[str]) -> list[str | None]:
     """The hash of what an item asks and expects; None where there is nothing to hash."""
     if missing := [name for name in columns if name not in part.slices]:
-        raise UsageError("cannot hash the content", got=f"no column {missing[0]!r}", need="a column of every run")
+        raise UsageError(f"No column {missing[0]!r} to hash in every run.", got=f"no column {missing[0]!r}", need="a column of every run")
     if part.truth_value is not None:
         truth: list[str | None] = [repr(value) if value == value else None for value in part.truth_value.tolist()]
     else:
@@ -299,7 +318,7 @@ def _finite(column: FloatArray, what: str) -> FloatArray:
 
 def _hole(what: str, many: int, n: int) -> DataError:
     return DataError(
-        f"cannot keep the {what}",
+        f"{many} of {n} items have no {what}, or one that is not finite.",
         got=f"{many} of {n} items without one, or with one that is not finite",
         need="a finite number or a label for every item",
         hint="say what to do with missing='wrong' or missing='drop'",

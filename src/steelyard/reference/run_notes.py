@@ -97,7 +97,10 @@ def notes_of(source: Any) -> RunNotes | None:
     _check(notes, shown)
     if _digest(Path(source)) != rows:
         raise SourceError(
-            f"cannot use the notes {shown!r}", got="rows that were changed since", need="the rows they were written with", hint=_HINT
+            f"The rows were changed since the notes {shown!r} were written.",
+            got="rows that were changed since",
+            need="the rows they were written with",
+            hint=_HINT,
         )
     return notes
 
@@ -118,7 +121,7 @@ def refuse_other_run(outputs: Iterable[Path | None], task: str, prompt: str) -> 
         if was != (task, prompt):
             other = f"of the task {was[0]!r}" if was[0] != task else "of this task with another prompt"
             raise UsageError(
-                f"cannot write the rows to {str(output)!r}",
+                f"There is a finished run {other} in {str(output)!r} already.",
                 got=f"a finished run {other} there",
                 need="another output, or none of that name",
                 hint=f"write to another file, or remove {str(output)!r} and {str(notes_path(output))!r}",

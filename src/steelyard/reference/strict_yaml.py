@@ -117,7 +117,10 @@ def decode(data: bytes, shown: str) -> str:
         line = data.count(b"\n", 0, error.start) + 1
         hint = "it looks like UTF-16; save it as UTF-8" if data[:2] in (b"\xff\xfe", b"\xfe\xff") else "save the file as UTF-8"
         raise SourceError(
-            f"cannot read {shown!r}", got=f"byte 0x{data[error.start]:02x} in line {line}", need="text in UTF-8", hint=hint
+            f"{shown!r} is not UTF-8 text: line {line} has the byte 0x{data[error.start]:02x}.",
+            got=f"byte 0x{data[error.start]:02x} in line {line}",
+            need="text in UTF-8",
+            hint=hint,
         ) from None
 
 

@@ -123,10 +123,15 @@ def renamed(task_file: TaskFile, old_model: str, new_model: str) -> str:
     """The text with another name for a model."""
     names = {str(key.value): key for key, _ in _models(task_file.root, task_file.path)}
     if old_model not in names:
-        raise UsageError(f"cannot rename {old_model!r}", got=f"no such model in {task_file.path!r}", need=_listed(names))
+        raise UsageError(
+            f"No model {old_model!r} in {task_file.path!r}.",
+            got=f"no such model in {task_file.path!r}",
+            need=_listed(names),
+            hint=_listed(names),
+        )
     if new_model in names:
         raise UsageError(
-            f"cannot rename {old_model!r}",
+            f"The name {new_model!r} is taken already, in line {names[new_model].line}.",
             got=f"the name {new_model!r}, which is in line {names[new_model].line} already",
             need="a name that is free",
         )
@@ -186,7 +191,7 @@ def _found(task_file: TaskFile, entry: Entry) -> tuple[int, ScalarNode, Sequence
         if old is entry or (old.line == entry.line and same(old, entry)):
             return place, *nodes
     raise UsageError(
-        f"cannot find an entry of {entry.model!r} in {task_file.path!r}",
+        f"No such entry of {entry.model!r} in line {entry.line} of {task_file.path!r}.",
         got=f"none like it in line {entry.line}",
         need="an entry of this file",
     )
@@ -201,7 +206,11 @@ def _place_of(task_file: TaskFile, key: ScalarNode | None) -> int:
 
 def _with_replaced(task_file: TaskFile, new: Entry, old: Entry) -> str:
     if new.model != old.model:
-        raise UsageError("cannot replace an entry", got=f"another model, {new.model!r}", need=f"an entry of {old.model!r}")
+        raise UsageError(
+            f"An entry of {old.model!r} cannot be replaced by one of {new.model!r}.",
+            got=f"another model, {new.model!r}",
+            need=f"an entry of {old.model!r}",
+        )
     place, key, listed, item = _found(task_file, old)
     expected = list(task_file.entries)
     expected[place] = new

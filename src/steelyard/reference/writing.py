@@ -88,10 +88,10 @@ def read_intent(directory: Path, task: str) -> Intent | None:
         good = False
     if not good:
         raise SourceError(
-            f"cannot read {str(path)!r}",
+            f"{str(path)!r} is not a note of an unfinished change.",
             got="something that is not a note of an unfinished change",
             need="the file as it was written",
-            hint="look at it, then delete it: the references themselves are whole",
+            hint="look at it, then delete it: the references themselves are complete",
         )
     return intent
 
@@ -113,7 +113,7 @@ def remove_intent(directory: Path, task: str) -> None:
 def in_the_way(directory: Path, intent: Intent, shown: str) -> UsageError:
     """The error for a task's file that is neither the one before nor the one after."""
     return UsageError(
-        f"cannot change {shown!r}",
+        f"{shown!r} was edited since an unfinished {intent.action} ({intent_path(directory, intent.task).name}).",
         got=f"an unfinished {intent.action} ({intent_path(directory, intent.task).name}) and a file that was edited since",
         need="the file as it was before that change or after it",
         hint="git checkout the file; or delete the note, which says who wanted to change what and why",

@@ -112,7 +112,7 @@ def _aggregate(measurement: Measurement, about: RecordDetails) -> dict[str, Any]
             else:
                 results.append(_result(row, part, place, about))
     if not results:
-        raise DataError("cannot write a record for Every Eval Ever", got="no metric with a value", need="at least one")
+        raise DataError("No metric has a value, so there is nothing to record.", got="no metric with a value", need="at least one")
     # The schema has no place for a score that is not defined; it is named, so that nobody takes it for forgotten.
     told = {"undefined": ", ".join(undefined)} if undefined else {}
     told |= {"warnings": "; ".join(measurement.warnings)} if measurement.warnings else {}

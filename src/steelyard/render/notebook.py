@@ -101,5 +101,9 @@ def drawing_of(result: Any) -> Forest | Plane:
         module, _, function = DRAWINGS[name].partition(".")
         found = getattr(import_module(f"steelyard.render.pages.{module}"), function)(result)
     if found is None or (isinstance(found, Forest) and found.scale is None):
-        raise UsageError(f"cannot draw this {name}", got="no number with a place on an axis", need="estimates, a difference or a curve")
+        raise UsageError(
+            f"This {name} has no numbers to draw on an axis.",
+            got="no number with a place on an axis",
+            need="estimates, a difference or a curve",
+        )
     return found

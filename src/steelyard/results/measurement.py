@@ -106,7 +106,7 @@ class Measurement(Result):
         """The row, when there is exactly one."""
         if len(self.rows) != 1:
             raise UsageError(
-                "cannot tell which number is meant",
+                f"Which number? There are {len(self.rows)} rows: {', '.join(r.name for r in self.rows)}.",
                 got=f"{len(self.rows)} rows: {', '.join(r.name for r in self.rows)}",
                 need="exactly one",
                 hint=f"pick one by name, m[{self.rows[0].name!r}], or ask for one metric" if self.rows else "",
@@ -131,7 +131,9 @@ class Measurement(Result):
         if len(found) == 1:
             return found[0]
         raise UsageError(
-            f"cannot pick the row {name!r}",
+            f"No row {name!r}; the rows are {', '.join(r.name for r in self.rows)}."
+            if not found
+            else f"Several rows match {name!r}: {', '.join(r.name for r in found)}.",
             got=", ".join(r.name for r in (found or self.rows)),
             need="the name of exactly one row",
         )

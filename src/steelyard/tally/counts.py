@@ -55,7 +55,7 @@ class Counts:
         right, n = whole(right, "the number of right answers"), whole(n, "the number of items")
         if right > n:
             raise UsageError(
-                f"cannot count {right} right of {n}", got=f"{right} > {n}", need="right <= n", hint=f"did you mean {n}/{right}?"
+                f"Cannot have {right} right of {n}.", got=f"{right} > {n}", need="right <= n", hint=f"did you mean {n}/{right}?"
             )
         return _table({(0, 0): right, (0, 1): n - right}, ("right", "wrong"), kind="outcomes")
 
@@ -81,7 +81,9 @@ class Counts:
             names = tuple(map(str, labels)) if labels is not None else tuple(str(i) for i in range(len(cells)))
             if len(names) != len(cells) or any(len(row) != len(cells) for row in cells):
                 raise UsageError(
-                    "cannot read the table", got=f"{len(cells)} rows for {len(names)} labels", need="as many rows and columns as labels"
+                    f"The table has {len(cells)} rows for {len(names)} labels; it needs as many rows and columns as labels.",
+                    got=f"{len(cells)} rows for {len(names)} labels",
+                    need="as many rows and columns as labels",
                 )
             return _table({(i, j): whole(c, "a cell") for i, row in enumerate(cells) for j, c in enumerate(row)}, names)
         used = {label for pair in cells for label in pair}
@@ -145,7 +147,7 @@ class Counts:
         if text not in self.class_labels:
             shown = ", ".join(map(repr, self.class_labels[:12])) + (" ..." if self.classes > 12 else "")
             raise UsageError(
-                f"cannot find the class {text!r}",
+                f"No class {text!r}; the labels are {shown}.",
                 got=f"labels {shown}",
                 need="one of them",
                 hint="labels match by their text, case included",
@@ -198,12 +200,10 @@ class Counts:
 def whole(value: object, name: str) -> int:
     """A count: a whole number that is not negative."""
     if isinstance(value, bool) or not hasattr(value, "__index__"):
-        raise UsageError(
-            f"cannot use {value!r} as {name}", got=type(value).__name__, need="a whole number", hint="counts are whole numbers of items"
-        )
+        raise UsageError(f"cannot use {value!r} as {name}", need="a whole number", hint="counts are whole numbers of items")
     number = value.__index__()
     if number < 0:
-        raise UsageError(f"cannot use {number} as {name}", got="a negative count", need="0 or more")
+        raise UsageError(f"cannot use {number} as {name}", need="0 or more")
     return int(number)
 
 
@@ -213,11 +213,16 @@ def declared(labels: Sequence[str] | None, *, truths: set[str], used: set[str]) 
         return label_order(used), len(used)
     names = tuple(map(str, labels))
     if len(set(names)) != len(names):
-        raise UsageError("cannot use the declared labels", got=f"a repeated label in {', '.join(map(repr, names))}", need="each label once")
+        raise UsageError(
+            f"The declared labels repeat one: {', '.join(map(repr, names))}.",
+            got=f"a repeated label in {', '.join(map(repr, names))}",
+            need="each label once",
+        )
     if outside := truths - set(names):
         first = label_order(outside)[0]
         raise DataError(
-            "cannot count with the declared labels",
+            f"{len(outside)} {'label' if len(outside) == 1 else 'labels'} of the truth {'is' if len(outside) == 1 else 'are'} not "
+            f"among the declared labels, such as {first!r}.",
             got=f"{len(outside)} label(s) in the truth that are not declared, such as {first!r}",
             need="every truth among the labels",
             hint="add it to labels=, or leave labels= out",

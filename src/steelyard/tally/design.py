@@ -53,7 +53,10 @@ def design_of(items: Items) -> Design:
     if items.repeat is not None:
         if items.id is None:
             raise DataError(
-                "cannot use the repeat column", got="no id column", need="an id that says which rows are one item", hint="name it with id="
+                "Repeats need an id column that says which rows are the same item.",
+                got="no id column",
+                need="an id that says which rows are one item",
+                hint="name it with id=",
             )
         tries = np.bincount(items.id.codes, minlength=len(items.id.names))
         n_items = int(np.count_nonzero(tries))
@@ -267,7 +270,7 @@ def settle_missing(
             hint = OPTION if policy == "error" else "only a missing prediction or score can count as wrong; use missing='drop'"
             first = "" if items.count is not None else f", the first in row {int(np.argmax(gone)) + 1}"
             raise DataError(
-                f"cannot use the {name} column",
+                f"{many} of {items.total} items have no {name}{first}.",
                 got=f"{many} of {items.total} items without a {name}{first}",
                 need=f"a {name} for every item",
                 hint=hint,
@@ -280,7 +283,11 @@ def settle_missing(
         said.append(f"{many} of {items.total} items without a {name} count as wrong (missing='wrong')")
         items = _as_wrong(items, name, gone, worst_score)
     if items.n == 0:
-        raise DataError("cannot measure", got="no items left after leaving out the missing ones", need="at least one item")
+        raise DataError(
+            "No items are left after the missing ones were dropped.",
+            got="no items left after leaving out the missing ones",
+            need="at least one item",
+        )
     return items, said
 
 
@@ -304,14 +311,14 @@ def _as_wrong(items: Items, name: str, gone: Mask, worst_score: float | None) ->
     if name == "score" and items.score is not None:
         if worst_score is None:
             raise DataError(
-                "cannot count a missing score as wrong",
+                "A missing score cannot count as wrong: the scores go beyond 0 and 1, and the worst one is not declared.",
                 got="scores outside 0 and 1, of no declared range",
                 need="the worst score",
                 hint="declare it with range=(LO, HI), or use missing='drop'",
             )
         return replace(items, score=np.where(gone, worst_score, items.score))
     if items.prediction is None:
-        raise DataError("cannot count a missing number as wrong", need="missing='drop'")
+        raise DataError("A missing number cannot count as wrong.", need="missing='drop'", hint="use missing='drop'")
     names = (*items.prediction.names, MISSING)
     codes = np.where(gone, len(names) - 1, items.prediction.codes)
     return replace(items, prediction=Labels(codes, names))

@@ -95,7 +95,11 @@ class JointCounts:
         if not isinstance(other, JointCounts):
             return NotImplemented
         if (self.labels, self.classes, self.kind) != (other.labels, other.classes, other.kind):
-            raise DataError("cannot add two joint tallies", got="different labels", need="the same labels in the same order")
+            raise DataError(
+                "Two joint tallies can only be added if they have the same labels in the same order.",
+                got="different labels",
+                need="the same labels in the same order",
+            )
         total = {(t, a, b): c for t, a, b, c in self.cells()}
         for t, a, b, c in other.cells():
             total[t, a, b] = total.get((t, a, b), 0) + c

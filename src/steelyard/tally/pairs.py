@@ -81,7 +81,8 @@ def settle_pairing(report: PairingReport, unmatched: str, sides: Sides = TWO_SYS
     """What was done about a pairing, in sentences; or an error with counts, an example and the option that decides."""
     if report.conflicting_truths:
         raise DataError(
-            "cannot pair the items",
+            f"{report.conflicting_truths} {'id has' if report.conflicting_truths == 1 else 'ids have'} different truths in the "
+            f"two runs, such as {_shown(report.example_conflicts)}.",
             got=f"{report.conflicting_truths} id(s) with different truths, such as {_shown(report.example_conflicts)}",
             need="one truth per id",
             hint="the two runs were made on different data; "
@@ -89,7 +90,9 @@ def settle_pairing(report: PairingReport, unmatched: str, sides: Sides = TWO_SYS
         )
     if report.matched == 0:
         raise DataError(
-            "cannot pair the items",
+            f"The two runs have no id in common ({report.baseline_only} in the {sides.baseline}, such as "
+            f"{_shown(report.example_baseline_only)}; {report.candidate_only} in the {sides.candidate}, such as "
+            f"{_shown(report.example_candidate_only)}){_look(report)}.",
             got=f"no id in common ({report.baseline_only} in the {sides.baseline}, such as {_shown(report.example_baseline_only)}; "
             f"{report.candidate_only} in the {sides.candidate}, such as {_shown(report.example_candidate_only)}){_look(report)}",
             need="the same ids in both",
@@ -107,7 +110,7 @@ def settle_pairing(report: PairingReport, unmatched: str, sides: Sides = TWO_SYS
     ]
     if unmatched == "error":
         raise DataError(
-            "cannot pair all items",
+            f"The two runs have different items: {report.matched} ids in both, {' and '.join(where)}{_look(report)}.",
             got=f"{report.matched} ids in both, {' and '.join(where)}{_look(report)}",
             need="the same ids in both",
             hint=(f"{almost}; " if (almost := _almost(report)) else "")
@@ -160,7 +163,7 @@ def match(baseline: Items, candidate: Items, sides: Sides = TWO_SYSTEMS) -> tupl
     """The matched rows of two runs and the report of how they met. Rows without a partner are not in the pairs."""
     if (baseline.id is None) != (candidate.id is None):
         raise DataError(
-            "cannot pair the items",
+            "Only one of the runs has ids.",
             got="ids in one run only",
             need="ids in both, or in neither",
             hint="name the id column with id=; of a frame, an index other than 0, 1, 2, ... counts as its ids",
@@ -211,7 +214,7 @@ def _by_position(baseline: Items, candidate: Items, sides: Sides) -> tuple[Pairs
     """Without ids only equal length and equal truths can vouch for the order."""
     if baseline.n != candidate.n:
         raise DataError(
-            "cannot pair the items",
+            f"Cannot pair {baseline.n} with {candidate.n} rows without ids.",
             got=f"{baseline.n} and {candidate.n} rows without ids",
             need="an id column in both, or the same number of rows in the same order",
             hint=sides.unless("name the id column with id=", ", or compare as different items with design='unpaired'"),
@@ -281,13 +284,13 @@ def _agreed(what: str, a: Labels | None, b: Labels | None, pairs: Pairs) -> tupl
             shown = pairs.names[i] if pairs.names else f"row {i + 1}"
             if what == "slice 'doc_hash'":
                 raise DataError(
-                    "cannot pair the items",
+                    f"{len(np.unique(item[differ]))} ids stand for different documents in the two logs, such as {shown!r}.",
                     got=f"{len(np.unique(item[differ]))} id(s) that stand for different documents in the two logs, such as {shown!r}",
                     need="the same documents",
                     hint="the logs come from different versions of the task",
                 )
             raise DataError(
-                f"cannot tell the {what} of an item",
+                f"The runs differ in the {what} of {len(np.unique(item[differ]))} items, such as {shown!r}.",
                 got=f"{len(np.unique(item[differ]))} items where the runs differ, such as {shown!r}",
                 need="one",
             )
@@ -299,7 +302,9 @@ def count_joint(pairs: Pairs, labels: Sequence[str] | None = None) -> JointCount
     """truth x baseline x candidate of plain pairs, by sorting one joint code."""
     a, b = pairs.baseline, pairs.candidate
     if a.truth is None or a.prediction is None or b.prediction is None:
-        raise DataError("cannot count a joint table", got="no truth or no predictions", need="both in both runs")
+        raise DataError(
+            "A joint table needs truths and predictions in both runs.", got="no truth or no predictions", need="both in both runs"
+        )
     columns = (a.truth, a.prediction, b.prediction)
     used = [{column.names[i] for i in np.unique(column.codes)} for column in columns]
     every = used[0] | used[1] | used[2]

@@ -118,10 +118,10 @@ class Sums:
         """The rows as an array, or an error where it would not fit: whatever redraws units needs all of their numbers."""
         if isinstance(self.rows, SparseRows):
             raise UsageError(
-                "cannot redraw these units",
+                f"Too much to resample: {self.rows.shape[0]:,} units with {self.rows.shape[1]:,} numbers each.",
                 got=f"{self.rows.shape[0]:,} units with {self.rows.shape[1]:,} numbers each",
                 need="fewer labels, or a method that does not redraw",
-                hint="interval='delta'",
+                hint="interval='delta' does not resample; or use fewer labels",
             )
         return self.rows
 

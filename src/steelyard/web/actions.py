@@ -172,7 +172,7 @@ def references(request: Request) -> Response:
 def _named(request: Request) -> tuple[str, str, dict[str, str]]:
     task, model = asked(request, "task"), asked(request, "model")
     if task is None or model is None:
-        raise UsageError("cannot show a reference", got="no task or no model", need="both")
+        raise UsageError("A reference has a task and a model; one of them is missing.", got="no task or no model", need="both")
     return task, model, asked_spec(request) or {}
 
 

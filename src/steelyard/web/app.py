@@ -46,7 +46,7 @@ def bound(host: str, port: int) -> socket.socket:
         made.close()
         if fault.errno == errno.EADDRINUSE:
             raise SourceError(
-                f"cannot listen at {host}:{port}", got="a port that is in use", need="a free one", hint="port=0 takes any that is free"
+                f"Port {port} of {host} is in use.", got="a port that is in use", need="a free one", hint="port=0 takes any that is free"
             ) from None
         raise SourceError(f"cannot listen at {host}:{port}", got=str(fault.strerror or fault), need="an address of this machine") from None
     made.set_inheritable(False)

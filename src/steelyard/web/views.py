@@ -115,7 +115,7 @@ def _series_asked(request: Request) -> dict[str, Any]:
     found = {name: asked(request, name) for name in ("task", "model", "metric")}
     lacking = [name for name in ("task", "model") if found[name] is None]
     if lacking:
-        raise UsageError("cannot show a series", got=f"no {' and no '.join(lacking)}", need="a task and a model")
+        raise UsageError(f"A series needs {' and '.join(lacking)}.", got=f"no {' and no '.join(lacking)}", need="a task and a model")
     return {**found, "spec": asked_spec(request) or {}}
 
 
@@ -126,7 +126,7 @@ def series(request: Request) -> Response:
     with serving_of(request).opened() as history:
         found, following, total = history.runs(**wanted, **when, limit=CHART_RUNS, after=asked(request, "after"))
         if not found:
-            raise DataError("cannot show the series", got="no run like that", need="a series of the overview")
+            raise DataError("No run of such a series.", got="no run like that", need="a series of the overview")
         older = before(history, found[-1])
     points = chart_points(found[::-1], older)
     metric = wanted["metric"] or found[0].metric

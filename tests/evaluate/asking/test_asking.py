@@ -341,16 +341,19 @@ def test_an_exit_inside_a_model_is_an_error_of_ours() -> None:
     def says(ask: Ask) -> str:
         raise SystemExit(0)
 
-    with pytest.raises(DataError, match=r"Cannot go on asking:.* got SystemExit"), ask_all(asks(5), [Scripted(says)], None) as answers:
+    with (
+        pytest.raises(DataError, match=r"The model ended the run with SystemExit: 0\."),
+        ask_all(asks(5), [Scripted(says)], None) as answers,
+    ):
         list(answers)
 
 
 def test_a_fault_in_the_source_of_asks_is_raised() -> None:
     def source() -> Iterator[Ask]:
         yield from asks(3)
-        raise DataError("a bad row")
+        raise DataError("A bad")
 
-    with pytest.raises(DataError, match="a bad row"), ask_all(source(), [Scripted()], None) as answers:
+    with pytest.raises(DataError, match="A bad"), ask_all(source(), [Scripted()], None) as answers:
         list(answers)
 
 
@@ -365,7 +368,7 @@ def test_errors_within_the_budget_are_answers() -> None:
 def test_more_errors_than_the_budget_end_the_run(tmp_path: Path) -> None:
     """With the sixth error of a hundred it is certain; a list knows its length, a generator is told it, or looked at in the end."""
     says = Scripted(lambda ask: fails(ask) if int(ask.case.id) % 10 == 7 else "yes", concurrency=1)
-    words = r"6 errors in 100 asks \(6 x HTTP 500\), such as HTTP 500: no luck with 7 \(item '7'\).*at most 0.05.*max_error_rate"
+    words = r"6 errors in 100 requests \(6 x HTTP 500\), such as HTTP 500: no luck with 7 \(item '7'\).*at most 0.05.*max_error_rate"
     with Journal.open(tmp_path / "j", {}) as journal:
         with pytest.raises(DataError, match=words + ".*kept in the journal"), ask_all(asks(100), [says], journal) as answers:
             list(answers)
@@ -373,7 +376,7 @@ def test_more_errors_than_the_budget_end_the_run(tmp_path: Path) -> None:
         assert len(journal) == len(says.asked) - sum(int(i) % 10 == 7 for i in says.asked)
     with pytest.raises(DataError, match=words), ask_all(iter(asks(100)), [says], None, total=100) as answers:
         list(answers)
-    with pytest.raises(DataError, match="10 errors in 100 asks"), ask_all(iter(asks(100)), [says], None) as answers:
+    with pytest.raises(DataError, match="10 errors in 100 requests"), ask_all(iter(asks(100)), [says], None) as answers:
         list(answers)
 
 

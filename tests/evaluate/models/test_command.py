@@ -248,7 +248,7 @@ def test_programs_that_are_not_there(tmp_path: Path) -> None:
     for text in ("no-such-program-anywhere --x", str(tmp_path / "plain.txt"), str(tmp_path)):
         with pytest.raises(UsageError, match=r"that can be executed.*chmod"):
             CommandModel(text)
-    with pytest.raises(UsageError, match="an empty one"):
+    with pytest.raises(UsageError, match=r"The command is empty\."):
         CommandModel("  ")
     with pytest.raises(UsageError, match="quotes"):
         CommandModel("echo 'x")

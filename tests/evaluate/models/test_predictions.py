@@ -52,19 +52,19 @@ def test_what_a_run_wrote_can_be_asked_again() -> None:
 
 
 def test_files_that_cannot_be_used() -> None:
-    with pytest.raises(DataError, match=r"2 rows more than there are items, such as a second one for id '1'.*`repeat`"):
+    with pytest.raises(DataError, match=r"p has 2 rows too many, such as a second one for id '1'\..*`repeat`"):
         Predictions(rows((1, "a"), ("1", "b"), (1, "c")), name="p")
     with pytest.raises(DataError, match="no rows"):
         Predictions([], name="p")
-    with pytest.raises(DataError, match=r"expected a column of prediction.*, got .*columns id, x"):
+    with pytest.raises(DataError, match=r"p has no column for the prediction \(said, prediction, pred, predicted,"):
         Predictions([{"id": 1, "x": 2}], name="p")
-    with pytest.raises(DataError, match="expected a column of id"):
+    with pytest.raises(DataError, match=r"p has no column for the id \(id, item, item_id, case_id, question_id,"):
         Predictions([{"prediction": 2}], name="p")
-    with pytest.raises(DataError, match="a row without id"):
+    with pytest.raises(DataError, match=r"A row of p has no id\."):
         Predictions(rows((None, "a")), name="p")
-    with pytest.raises(AmbiguityError, match="columns id, item_id"):
+    with pytest.raises(AmbiguityError, match=r"Several columns of p could be the id: id, item_id\."):
         Predictions([{"id": 1, "item_id": 2, "pred": 1}], name="p")
-    with pytest.raises(UsageError, match="no column 'nr'"):
+    with pytest.raises(UsageError, match=r"No column 'nr' for the id of p; the columns are id, prediction\."):
         Predictions(rows((1, "a")), name="p", id="nr")
     assert Predictions([{"id": 1, "item_id": 2, "pred": 1}], name="p", id="item_id").ask([ask(2)])[0].said == 1
 

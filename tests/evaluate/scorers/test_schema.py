@@ -123,5 +123,7 @@ def test_nothing_is_fetched(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_without_the_package_a_hint_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
     schema._validator.cache_clear()
     monkeypatch.setitem(sys.modules, "jsonschema", None)
-    with pytest.raises(UsageError, match=r'no package jsonschema.*pip install "steelyard\[json-schema\]"'):
+    with pytest.raises(
+        UsageError, match=r'Checking answers against a schema needs the package jsonschema\..*pip install "steelyard\[json-schema\]"'
+    ):
         schema_of({"type": "string"})

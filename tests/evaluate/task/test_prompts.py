@@ -52,14 +52,14 @@ def test_samples_as_people_write_them() -> None:
     assert sample_of(("p", "r")).id == sample_of({"prompt": "p", "reference": "x"}).id != sample_of(("q", "r")).id
     assert sample_of_evaluator(("p", {"temperature": 0}, "r", 1, 2)).more == (1, 2)
     for wrong in ({"prompt": "p"}, "text", ("a", "b", "c")):
-        with pytest.raises(DataError, match="Cannot use a sample"):
+        with pytest.raises(DataError, match="Cannot use a sample|A sample has no reference; its keys are prompt"):
             sample_of(wrong)
     with pytest.raises(DataError, match="generate_samples"):
         sample_of_evaluator(("p", "r"))
 
 
 def test_ids_must_tell_samples_apart() -> None:
-    with pytest.raises(DataError, match="the id '1' twice"):
+    with pytest.raises(DataError, match=r"Two samples have the id '1'\."):
         named_once([*some(3), *some(2)[1:]])
     with pytest.raises(DataError, match="no samples"):
         named_once([])
@@ -67,7 +67,7 @@ def test_ids_must_tell_samples_apart() -> None:
 
 def test_picked_in_the_order_asked_for() -> None:
     assert [sample.id for sample in picked(some(9), ["7", "2"])] == ["7", "2"]
-    with pytest.raises(DataError, match="2 of 3 that the task does not have"):
+    with pytest.raises(DataError, match=r"2 of 3 recorded items are no longer in the task, such as '10'\."):
         picked(some(9), ["1", "10", "11"])
 
 

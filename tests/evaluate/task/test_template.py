@@ -61,7 +61,7 @@ def test_a_lone_brace_is_shown_where_it_is() -> None:
 
 def test_the_nearest_column_is_named() -> None:
     with pytest.raises(
-        UsageError, match=r"'qestion' of input: expected one of them.*, got columns 'id', 'question'\. Hint: did you mean 'question'"
+        UsageError, match=r"No column 'qestion' for input; the columns are 'id', 'question'\..*Hint: did you mean 'question'"
     ):
         check_columns(["qestion"], ["id", "question"], "input")
 

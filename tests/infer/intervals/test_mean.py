@@ -117,7 +117,7 @@ def test_same_seed_same_answer() -> None:
 
 @pytest.mark.parametrize("x", [np.array([0.2, 1.5]), np.array([-0.1]), np.array([])])
 def test_scores_outside_the_range(x: np.ndarray) -> None:
-    with pytest.raises(sy.DataError, match="Cannot bet"):
+    with pytest.raises(sy.DataError, match=r"Some scores lie outside the range \[0, 1\]\."):
         betting(x, 0, 1)
 
 

@@ -220,7 +220,7 @@ def test_two_f1s_are_draws_of_their_jaccards(one: tuple[int, int, int], two: tup
 def test_equal_samples_are_even_and_different_metrics_are_refused() -> None:
     law = proportion_posterior(7, 9)
     assert unpaired_difference(law, law).sf(0) == unpaired_difference(law, law).cdf(0) == 0.5
-    with pytest.raises(UsageError, match="same metric"):
+    with pytest.raises(UsageError, match=r"Cannot compare a posterior of accuracy with one of f1\."):
         unpaired_difference(law, f1_posterior(3, 1, 1))
 
 

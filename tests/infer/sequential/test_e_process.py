@@ -130,8 +130,8 @@ def test_the_same_items_do_not_multiply() -> None:
     ("options", "words"),
     [
         ({"score_range": (1, 1)}, "rising range"),
-        ({"score_range": (0, 1), "theta": 2.0}, "margin < theta < width"),
-        ({"score_range": (0, 1), "theta": 0.1, "margin": 0.1}, "margin < theta < width"),
+        ({"score_range": (0, 1), "theta": 2.0}, "do not fit scores 1 wide"),
+        ({"score_range": (0, 1), "theta": 0.1, "margin": 0.1}, "do not fit scores 1 wide"),
     ],
 )
 def test_bets_that_cannot_be(options: dict[str, object], words: str) -> None:
@@ -142,7 +142,7 @@ def test_bets_that_cannot_be(options: dict[str, object], words: str) -> None:
 def test_differences_that_cannot_be() -> None:
     rule = EProcess(theta=0.1, score_range=(0, 1))
     rule.look([0.0, 0.1])
-    with pytest.raises(DataError, match="beyond the range"):
+    with pytest.raises(DataError, match=r"A difference is larger than the range of the scores, \[0, 1\], allows\."):
         rule.look([0.0, 0.1, 1.2])
     with pytest.raises(UsageError, match="all differences so far"):
         rule.look([0.0])

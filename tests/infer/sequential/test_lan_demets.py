@@ -182,7 +182,7 @@ def test_differences_that_cannot_be(values: Any, error: type[Exception], words: 
 
 
 def test_plans_that_cannot_be() -> None:
-    with pytest.raises(UsageError, match="neither theta nor"):
+    with pytest.raises(UsageError, match=r"The looks can only be planned with theta or the number of items\."):
         LanDeMets()
     with pytest.raises(UsageError, match="above the margin"):
         LanDeMets(theta=0.02, margin=0.02)

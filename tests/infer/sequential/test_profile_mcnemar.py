@@ -286,7 +286,7 @@ def test_a_look_is_cheap() -> None:
         ({"theta": math.nan}, "theta"),
         ({"theta": 0.02, "alpha": 0}, "alpha"),
         ({"theta": 0.02, "beta": 1.5}, "beta"),
-        ({"theta": 0.02, "alpha": 0.5, "beta": 0.6}, "sum below 1"),
+        ({"theta": 0.02, "alpha": 0.5, "beta": 0.6}, r"alpha 0\.5 and beta 0\.6 must add up to less than 1\."),
         ({"theta": 0.02, "step": 0}, "whole number from 1"),
         ({"theta": 0.02, "step": 2.5}, "whole number from 1"),
     ],

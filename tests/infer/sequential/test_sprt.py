@@ -76,7 +76,7 @@ def test_what_cannot_be() -> None:
     for discordance in (0.0, 0.99, math.nan):
         with pytest.raises(UsageError, match="discordance"):
             Sprt(theta=0.02, discordance=discordance)
-    with pytest.raises(UsageError, match="sum below 1"):
+    with pytest.raises(UsageError, match=r"alpha 0\.5 and beta 0\.5 must be error rates that add up to less than 1\."):
         Sprt(theta=0.02, discordance=0.1, alpha=0.5, beta=0.5)
     rule = Sprt(theta=0.02, discordance=0.05)
     assert "twice" in rule.warnings[0]

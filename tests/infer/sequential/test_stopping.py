@@ -59,7 +59,7 @@ def test_rules_speak_alike(kind: str) -> None:
     assert found.p_value <= 0.05
     assert found.confidence_level == pytest.approx(0.9)
     assert (rule.pass_level is None) == (kind == "e-mcnemar")
-    with pytest.raises(UsageError, match="Cannot look again"):
+    with pytest.raises(UsageError, match="This run has ended with 'regression'; start a new"):
         rule.look(values)
 
 
@@ -109,15 +109,15 @@ def test_what_does_not_fit_is_refused(kind: str, change: dict[str, Any], words: 
     ("kind", "change", "words"),
     [
         ("triangular", {}, "one of profile-mcnemar, empirical-likelihood, mcnemar, lan-demets"),
-        ("mcnemar", {"theta": None}, "expected theta"),
-        ("profile-mcnemar", {"theta": None}, "expected theta"),
-        ("empirical-likelihood", {"theta": None}, "expected theta"),
-        ("empirical-likelihood", {"grouped": True}, "items in groups"),
-        ("empirical-likelihood", {"right_or_wrong": False}, "without a range"),
-        ("empirical-likelihood", {"score_range": (0.0, 0.01)}, "theta 0.02 and margin 0 with scores 0.01 wide"),
+        ("mcnemar", {"theta": None}, "without theta, the drop that matters"),
+        ("profile-mcnemar", {"theta": None}, "without theta, the drop that matters"),
+        ("empirical-likelihood", {"theta": None}, "without theta, the drop that matters"),
+        ("empirical-likelihood", {"grouped": True}, "the items are in groups"),
+        ("empirical-likelihood", {"right_or_wrong": False}, "the range of the scores is not known"),
+        ("empirical-likelihood", {"score_range": (0.0, 0.01)}, r"theta 0\.02 and margin 0 do not fit scores 0\.01 wide\."),
         ("sprt", {}, "discordance"),
-        ("e-process", {"right_or_wrong": False}, "without a range"),
-        ("e-process", {"grouped": True}, "largest group"),
+        ("e-process", {"right_or_wrong": False}, "the range of the scores is not known"),
+        ("e-process", {"grouped": True}, "Cannot stop by 'e-process' with groups unless the size of the largest"),
         ("lan-demets", {"n_max": 12}, "at least 20"),
         ("lan-demets", {"n_max": 8, "grouped": True}, "8 groups"),
         ("lan-demets", {"spending": "haybittle"}, "spending function"),
@@ -130,7 +130,7 @@ def test_what_is_missing_is_named(kind: str, change: dict[str, Any], words: str)
 
 @every("kind", ["profile-mcnemar", "empirical-likelihood", "e-process", "e-mcnemar", "sprt", None])
 def test_looks_are_refused_by_rules_that_plan_none(kind: str | None) -> None:
-    with pytest.raises(UsageError, match=r"Cannot plan looks with.*mcnemar or lan-demets.*every="):
+    with pytest.raises(UsageError, match=r"looks after every batch of items, so it cannot plan 20 looks.*every=.*mcnemar or lan-demets"):
         rule_for(kind, **PLAIN, **NEEDS.get(kind or "", {}), looks=20)
 
 

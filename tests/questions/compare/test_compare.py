@@ -314,7 +314,7 @@ def test_ids_missing_in_one_run_are_refused_with_counts_and_an_example() -> None
 def test_conflicting_truths_duplicates_and_no_ids_in_common_are_refused() -> None:
     a, b = plain(LABELS_A), plain(LABELS_B)
     other = b.assign(truth=[{"a": "b", "b": "c", "c": "a"}[x] if i == 3 else x for i, x in enumerate(b.truth)])
-    with pytest.raises(DataError, match=r"1 id\(s\) with different truths, such as 'i3'"):
+    with pytest.raises(DataError, match=r"1 id has different truths in the two runs, such as 'i3'\."):
         sy.compare(a, other, unmatched="drop")
     with pytest.raises(DataError, match="duplicate"):
         sy.compare(a, pd.concat([b, b.iloc[:1]]))
@@ -335,7 +335,7 @@ def test_without_ids_the_rows_are_paired_by_order_and_it_is_said() -> None:
     assert numbers_of(c) == numbers_of(sy.compare(plain(LABELS_A), plain(LABELS_B)))
     with pytest.raises(DataError, match="different truths"):
         sy.compare(a, b.iloc[::-1].reset_index(drop=True))
-    with pytest.raises(DataError, match="120 and 119"):
+    with pytest.raises(DataError, match=r"Cannot pair 120 with 119 rows without ids\."):
         sy.compare(a, b.iloc[1:].reset_index(drop=True))
 
 
@@ -684,7 +684,7 @@ def holed(frame: pd.DataFrame) -> pd.DataFrame:
 def test_a_missing_prediction_on_one_side() -> None:
     a, b = holed(LABELS_A), plain(LABELS_B)
     for pair in ((a, b), (b, a)):
-        with pytest.raises(DataError, match="1 of 120 items without a prediction"):
+        with pytest.raises(DataError, match=r"1 of 120 items have no prediction, the first in row 3\."):
             sy.compare(*pair)
         assert sy.compare(*pair, missing="drop").n == N - 1
         c = sy.compare(*pair, missing="wrong")

@@ -111,12 +111,12 @@ def measured(rows: Rows, metric: str, maker: str, design: str) -> float | None:
 def true_reason(metric: str, design: str) -> str | None:
     """Why items cannot be recorded, where they cannot."""
     if design == "weights":
-        return "weights, which the item-by-item tests do not support"
+        return "Items with weights cannot be recorded: the item-by-item tests do not"
     if design == "no ids":
-        return "a run without ids"
+        return r"The run has no ids, so its items cannot be paired with the next run's\."
     if metric == "auc" and "repeats" in DESIGNS[design]:
         return "several probabilities per item"
-    return "no item-by-item test" if parse(metric).family == "ranking" and metric != "auc" else None
+    return "without an item-by-item test" if parse(metric).family == "ranking" and metric != "auc" else None
 
 
 @pytest.mark.parametrize(("maker", "design"), KINDS, ids=lambda x: x)
@@ -184,7 +184,7 @@ def test_a_drop_in_pass_at_k_is_found_on_the_same_problems() -> None:
     longer = [-0.6] * 20 + [-1, 1]  # a problem at either end of the range is added
     assert verdict.p_value == pytest.approx(stats.ttest_1samp(longer, 0, alternative="less").pvalue)
     few = [row for row in after if row["repeat"] == 0]
-    with pytest.raises(SteelyardError, match="fewer than 2 tries"):
+    with pytest.raises(SteelyardError, match="pass@2 needs 2 tries of every problem; 20 of 20 problems have fewer,"):
         sy.check(few, task="t", model="m")
 
 

@@ -68,7 +68,7 @@ def test_same_run_passes_with_zero_flips() -> None:
     verdict = checked(reference)
     assert verdict.verdict == "pass"
     assert verdict.design == "paired"
-    assert verdict.flips == {"both": 150, "baseline_only": 0, "candidate_only": 0, "neither": 50}
+    assert verdict.flips == {"both": 150, "baseline_only": 0, "candidate_only": 0, r"Nothing to check: give a run or a value\.": 50}
     assert verdict.p_value == 1
     assert verdict.difference["estimate"] == 0
     assert number(verdict.difference["lower"]) < 0 < number(verdict.difference["upper"])
@@ -90,7 +90,12 @@ def test_boundary_tables_up_to_sixty_disagreements() -> None:
             upper, lower = number(verdict.difference["upper"]), number(verdict.difference["lower"])
             assert lower < upper
             assert (upper <= 0) if p <= 0.05 else (upper >= 0)
-            assert verdict.flips == {"both": 70 - k, "baseline_only": k, "candidate_only": total - k, "neither": 70 - total + k}
+            assert verdict.flips == {
+                "both": 70 - k,
+                "baseline_only": k,
+                "candidate_only": total - k,
+                r"Nothing to check: give a run or a value\.": 70 - total + k,
+            }
 
 
 @pytest.mark.parametrize(("lost", "gained"), [(3, 0), (7, 2), (1, 0), (0, 9), (5, 5)])
@@ -206,7 +211,7 @@ def test_theta_with_margin_is_the_three_way_rule() -> None:
 
 def test_theta_below_the_margin_is_an_error() -> None:
     recorded(rows(bits(50, 50)))
-    with pytest.raises(UsageError, match=r"theta 0.01 below the margin 0.02"):
+    with pytest.raises(UsageError, match=r"theta 0\.01 is below the margin 0\.02; it must be at least the margin\."):
         checked(rows(bits(50, 50)), theta=0.01, margin=0.02)
 
 
@@ -816,7 +821,7 @@ def test_source_and_value_together_or_neither() -> None:
     recorded(rows(bits(5, 5)))
     with pytest.raises(UsageError, match="both"):
         sy.check(rows(bits(5, 5)), value=0.5, task="t", model="m")
-    with pytest.raises(UsageError, match="neither"):
+    with pytest.raises(UsageError, match=r"Nothing to check: give a run or a value\."):
         sy.check(task="t", model="m")
 
 

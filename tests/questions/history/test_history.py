@@ -166,7 +166,7 @@ def test_runs_of_two_quantities_are_not_compared(url: str) -> None:
     with open_history(url) as history:
         a = history.append(night(0.8), items={"x": 1.0})
         b = history.append(night(0.8, metric="f1"), items={"x": 1.0})
-        with pytest.raises(DataError, match="accuracy on gsm8k and f1 on gsm8k"):
+        with pytest.raises(DataError, match="Cannot compare accuracy on gsm8k with f1 on gsm8k: two runs must have"):
             sy.compare_runs(a.id, b.id, history=history)
 
 
@@ -187,7 +187,7 @@ def test_export_is_safe_and_whole(url: str, tmp_path: Path) -> None:
     assert export_runs(tmp_path / "runs.jsonl", url, model="@SUM(1)") == 1
     assert json.loads((tmp_path / "runs.jsonl").read_text())["model"] == "@SUM(1)"
     for wrong in ("runs.xlsx", "runs"):
-        with pytest.raises(UsageError, match="an ending of"):
+        with pytest.raises(UsageError, match=r"the ending must be \.csv or \.jsonl"):
             export_runs(tmp_path / wrong, url)
 
 
@@ -324,7 +324,7 @@ def test_runs_that_stopped_early_or_differ_in_protocol_are_left_out(url: str) ->
 def test_mixtures_are_refused(url: str) -> None:
     fill(url, [0.8, 0.8])
     fill(url, [0.8], spec={"quant_algo": "FP8"})
-    with pytest.raises(DataError, match=r"several specs:.* got (none, quant_algo=FP8|quant_algo=FP8, none)"):
+    with pytest.raises(DataError, match=r"The runs have several specs \((none, quant_algo=FP8|quant_algo=FP8, none)\); drift is tested"):
         sy.drift(url, task="gsm8k", model="llama")
     assert len(sy.drift(url, task="gsm8k", model="llama", spec={}).runs) == 2
     fill(url, [0.8], metric="f1")
@@ -364,7 +364,7 @@ def test_few_runs_say_what_they_cannot(url: str) -> None:
     with open_history(url.replace("runs.db", "other.db")) as history:
         facts: dict[str, Any] = {"metric": "accuracy", "scale": "fraction", "value": 0.8, "n": 2, "runs": 1}
         history.append(Recorded(task="gsm8k", model="llama", spec={}, **facts))
-        with pytest.raises(DataError, match="references only"):
+        with pytest.raises(DataError, match="The history has only references and no checked runs, so drift cannot be"):
             sy.drift(history, task="gsm8k", model="llama")
 
 

@@ -388,7 +388,7 @@ def test_declared_labels_and_strays() -> None:
     assert m["macro_f1"].estimate == pytest.approx(expected)
     micro = sy.measure(y, p, labels=["b", "a"], metric="micro_precision")
     assert micro.estimate == pytest.approx(sk.precision_score(y, p, average="micro", labels=["a", "b"]))
-    with pytest.raises(sy.DataError, match="not declared, such as 'b'"):
+    with pytest.raises(sy.DataError, match=r"1 label of the truth is not among the declared labels, such as 'b'\."):
         sy.measure(y, p, labels=["a", "z"])
 
 
@@ -429,7 +429,7 @@ def test_no_items() -> None:
 @pytest.mark.parametrize("hole", [None, math.nan, pd.NA, np.nan])
 def test_missing_labels_are_refused_or_counted(hole: Any) -> None:
     y, p = ["a", "b"] * 10, [*["a", "b"] * 9, "a", hole]
-    with pytest.raises(sy.DataError, match="1 of 20 items without a prediction, the first in row 20"):
+    with pytest.raises(sy.DataError, match=r"1 of 20 items have no prediction, the first in row 20\."):
         sy.measure(y, p)
     wrong = sy.measure(y, p, missing="wrong", metric=["accuracy", "macro_recall"])
     assert [row.estimate for row in wrong] == [19 / 20, (1 + 9 / 10) / 2]
@@ -437,7 +437,7 @@ def test_missing_labels_are_refused_or_counted(hole: Any) -> None:
     assert [row.estimate for row in drop] == [1.0, 1.0]
     assert drop.n == 19
     for policy in ("error", "wrong"):
-        with pytest.raises(sy.DataError, match="without a truth"):
+        with pytest.raises(sy.DataError, match=r"1 of 20 items have no truth, the first in row 20\."):
             sy.measure(p, y, missing=policy)
     assert sy.measure(p, y, missing="drop", metric="accuracy").n == 19
 
@@ -458,7 +458,7 @@ def test_missing_score_without_a_range_is_never_a_number_nobody_could_get() -> N
 
 
 def test_everything_missing_is_no_items() -> None:
-    with pytest.raises(sy.DataError, match="no items left"):
+    with pytest.raises(sy.DataError, match=r"No items are left after the missing ones were dropped\."):
         sy.measure(["a", "b"], [None, None], missing="drop")
 
 
@@ -513,7 +513,7 @@ def test_the_order_of_the_file_changes_nothing(question: str) -> None:
 
 def test_positive_must_be_a_class() -> None:
     y, p = ["a", "b"] * 10, ["a", "b"] * 10
-    with pytest.raises(sy.UsageError, match="Cannot find the class 'B'"):
+    with pytest.raises(sy.UsageError, match=r"No class 'B'; the labels are 'a', 'b'\."):
         sy.measure(y, p, metric="f1", positive="B")
 
 
@@ -652,7 +652,7 @@ def test_a_grouped_measurement_cannot_be_measured_again() -> None:
 
 def test_columns_beside_counts_are_refused() -> None:
     for options in ({"by": "x"}, {"group": "x"}, {"ratio": "a/b"}):
-        with pytest.raises(sy.UsageError, match="counts"):
+        with pytest.raises(sy.UsageError, match=r"Counts have no columns to read\."):
             sy.measure(sy.Counts.of(1, 2), **options)
 
 
@@ -811,7 +811,7 @@ def test_repeats_within_groups() -> None:
 def test_repeats_need_ids() -> None:
     with pytest.raises(sy.DataError, match="id="):
         sy.measure({"run": [0, 1], "score": [1, 0]})
-    with pytest.raises(sy.DataError, match="pairs of id and repeat"):
+    with pytest.raises(sy.DataError, match=r"Duplicate ids: 1 pair of id and repeat occurs in 2 rows, such as \('1',"):
         sy.measure({"id": [1, 1], "run": [0, 0], "score": [1, 0]})
 
 
@@ -828,9 +828,9 @@ def test_pass_at_k_and_pass_hat_k(k: int) -> None:
 
 
 def test_pass_at_k_needs_k_tries_of_right_or_wrong() -> None:
-    with pytest.raises(sy.DataError, match="30 of 30 problems with fewer than 5 tries"):
+    with pytest.raises(sy.DataError, match="pass@5 needs 5 tries of every problem; 30 of 30 problems have fewer,"):
         sy.measure(repeated(), metric="pass@5")
-    with pytest.raises(sy.DataError, match="other than 0 and 1"):
+    with pytest.raises(sy.DataError, match=r"pass@1 needs right or wrong \(1 or 0\) for every try, but there are other"):
         sy.measure({"id": [1, 1], "run": [0, 1], "score": [0.5, 1]}, metric="pass@1")
 
 
@@ -1058,7 +1058,7 @@ def test_ratio_of_sums() -> None:
     assert m.estimate == pytest.approx(frame["errors"].sum() / frame["words"].sum())
     for method in ("percentile", "delta", "bca", "studentized"):
         sound(sy.measure(frame, ratio="errors/words", interval=method, group="none", draws=500))
-    with pytest.raises(sy.DataError, match="Cannot divide"):
+    with pytest.raises(sy.DataError, match=r"The column below the line is negative somewhere, or all zero\."):
         sy.measure({"a": [1, 2], "b": [0, 0]}, ratio="a/b")
 
 

@@ -104,9 +104,9 @@ def test_regression_on_a_pool_keeps_both_error_rates_next_to_the_ends(accuracy: 
 
 
 def test_pools_that_cannot_be() -> None:
-    with pytest.raises(UsageError, match="at least 3 times as many"):
+    with pytest.raises(UsageError, match="The pool of 1,000 items is too small: it must have at least 3 times the"):
         plan_designs(theta=0.02, expected=0.75, discordance=0.1, pool=1000)
-    with pytest.raises(UsageError, match="expected and discordance as well"):
+    with pytest.raises(UsageError, match=r"pool=9000 needs expected= and discordance= as well\."):
         plan_designs(theta=0.02, discordance=0.1, pool=9000)
 
 
@@ -230,11 +230,14 @@ def test_a_ratio_near_one_is_told_in_words() -> None:
         ({"theta": 0.02, "batch": 0}, "Cannot use batch"),
         ({"theta": 0.02, "batch": 1.5}, "a whole number"),
         ({"theta": 0.02, "available": 0}, "Cannot use available"),
-        ({"theta": 0.02, "repeats": 4}, "within and discordance as well"),
-        ({"theta": 0.02, "repeats": 4, "within": 0.1}, "discordance as well"),
-        ({"theta": 0.02, "discordance": 0.05, "within": 0.1}, "repeats as well"),
+        ({"theta": 0.02, "repeats": 4}, "To compute what repeats save, within and discordance are missing."),
+        ({"theta": 0.02, "repeats": 4, "within": 0.1}, "To compute what repeats save, discordance is missing."),
+        ({"theta": 0.02, "discordance": 0.05, "within": 0.1}, "To compute what repeats save, repeats is missing."),
         ({"theta": 0.02, "discordance": 0.05, "repeats": 1, "within": 0.1}, "Cannot use repeats"),
-        ({"theta": 0.02, "discordance": 0.05, "repeats": 2, "within": 0.3}, "within at most 0.1581"),
+        (
+            {"theta": 0.02, "discordance": 0.05, "repeats": 2, "within": 0.3},
+            "within 0.3 is too large when two healthy runs differ on 0.05 of the items; it",
+        ),
         ({"theta": 0.02, "discordance": 0.05, "repeats": 2, "within": -0.3}, "Cannot use within"),
     ],
 )

@@ -420,12 +420,18 @@ def test_whole_numbers_stay_whole() -> None:
 # ---- what is refused, and how ------------------------------------------------------------------------------------------------
 
 REFUSED: dict[str, tuple[dict[str, Any], tuple[str, ...]]] = {
-    "nothing": ({}, ("neither n nor theta", "theta=")),
+    "nothing": ({}, ("A plan needs n or theta.", "theta=")),
     "no spread": ({"theta": 3}, ("exactly one of sigma, expected, sd, discordance, churn, pilot",)),
-    "no drop, no size": ({"sigma": 50}, ("neither n nor theta",)),
+    "no drop, no size": ({"sigma": 50}, ("A plan needs n or theta.",)),
     "two spreads": ({"sigma": 50, "sd": 3, "theta": 3}, ("sigma and sd", "exactly one")),
-    "all four": ({"sigma": 50, "n": 10, "theta": 3, "alpha": 0.05, "beta": 0.2}, ("one of them to be left out",)),
-    "all four, power": ({"sigma": 50, "n": 10, "theta": 3, "alpha": 0.05, "power": 0.8}, ("one of them to be left out",)),
+    "all four": (
+        {"sigma": 50, "n": 10, "theta": 3, "alpha": 0.05, "beta": 0.2},
+        ("Nothing to solve for: n, theta, alpha and beta are all given.",),
+    ),
+    "all four, power": (
+        {"sigma": 50, "n": 10, "theta": 3, "alpha": 0.05, "power": 0.8},
+        ("Nothing to solve for: n, theta, alpha and beta are all given.",),
+    ),
     "beta and power": ({"sigma": 50, "theta": 3, "beta": 0.2, "power": 0.8}, ("beta = 1 - power",)),
     "power 80": ({"sigma": 50, "theta": 3, "power": 80}, ("power", "write 0.8")),
     "power 95": ({"sigma": 50, "theta": 3, "power": 95}, ("power", "write 0.95")),
@@ -438,7 +444,10 @@ REFUSED: dict[str, tuple[dict[str, Any], tuple[str, ...]]] = {
     "sd 0": ({"sd": 0, "theta": 3}, ("sd", "above 0")),
     "theta of a whole range": ({"expected": 0.9, "theta": 1}, ("theta", "below 1")),
     "theta in points": ({"discordance": 0.04, "theta": 3}, ("write 0.03 for 3 points",)),
-    "theta above discordance": ({"discordance": 0.04, "theta": 0.05}, ("0.05", "0.04", "at least theta")),
+    "theta above discordance": (
+        {"discordance": 0.04, "theta": 0.05},
+        ("0.05", "0.04", "A drop of 0.05 is impossible when only 0.04 of the items change."),
+    ),
     "expected 95": ({"expected": 95, "theta": 0.01}, ("write 0.95",)),
     "expected 1": ({"expected": 1, "theta": 0.01}, ("expected", "below 1")),
     "discordance 4": ({"discordance": 4, "theta": 0.01}, ("write 0.04",)),
@@ -455,9 +464,12 @@ REFUSED: dict[str, tuple[dict[str, Any], tuple[str, ...]]] = {
     "icc alone": ({"sigma": 50, "theta": 3, "icc": 0.1}, ("both icc and group_size",)),
     "group size alone": ({"sigma": 50, "theta": 3, "group_size": 5}, ("both icc and group_size",)),
     "icc 2": ({"sigma": 50, "theta": 3, "icc": 2, "group_size": 5}, ("icc",)),
-    "groups twice": ({"sigma": 50, "theta": 3, "icc": 0.1, "group_size": 5, "design_effect": 2}, ("one or the other",)),
+    "groups twice": (
+        {"sigma": 50, "theta": 3, "icc": 0.1, "group_size": 5, "design_effect": 2},
+        ("Give the design effect, or icc and group_size, not both.",),
+    ),
     "design effect 0": ({"sigma": 50, "theta": 3, "design_effect": 0}, ("design effect",)),
-    "ratio and reference": ({"sigma": 50, "theta": 3, "ratio": 2, "n_reference": 100}, ("ratio and n_reference",)),
+    "ratio and reference": ({"sigma": 50, "theta": 3, "ratio": 2, "n_reference": 100}, ("Give ratio or n_reference, not both.",)),
     "ratio 0": ({"sigma": 50, "theta": 3, "ratio": 0}, ("ratio",)),
     "ratio of pairs": ({"sd": 0.3, "theta": 0.03, "ratio": 2}, ("ratio beside sd",)),
     "reference of pairs": ({"discordance": 0.04, "theta": 0.03, "n_reference": 20}, ("n_reference beside discordance",)),

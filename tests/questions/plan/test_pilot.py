@@ -321,7 +321,7 @@ def test_the_signature_in_percent_replays() -> None:
 
 def test_three_pilots() -> None:
     a = right_or_wrong()
-    with pytest.raises(UsageError, match="3 runs"):
+    with pytest.raises(UsageError, match=r"A pilot is one run, or two runs on the same items; got 3\."):
         sy.plan_detect(pilot=[a, a, a], theta=0.02)
 
 
@@ -331,13 +331,13 @@ def test_no_pilot_in_the_list() -> None:
 
 
 def test_a_missing_file(tmp_path: Path) -> None:
-    with pytest.raises((DataError, SourceError, UsageError), match="no such file"):
+    with pytest.raises((DataError, SourceError, UsageError), match=r"No such file: .*\."):
         sy.plan_detect(pilot=str(tmp_path / "none.jsonl"), theta=0.02)
 
 
 def test_an_empty_file(tmp_path: Path) -> None:
     (tmp_path / "empty.jsonl").write_text("")
-    with pytest.raises((DataError, SourceError), match="no items"):
+    with pytest.raises((DataError, SourceError), match=r"is empty\."):
         sy.plan_detect(pilot=str(tmp_path / "empty.jsonl"), theta=0.02)
 
 
@@ -354,7 +354,7 @@ def test_equal_scores() -> None:
 
 
 def test_one_item() -> None:
-    with pytest.raises(DataError, match="two items"):
+    with pytest.raises(DataError, match=r"Cannot estimate sigma from 1 item; a pilot needs at least two\."):
         detect([{"id": 0, "score": 1}], theta=0.02)
 
 

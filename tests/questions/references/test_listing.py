@@ -94,7 +94,7 @@ def test_a_floor_is_its_own_threshold_and_finds_nothing_in_particular() -> None:
 def test_a_gate_that_cannot_be_computed_says_why() -> None:
     _, gate = gate_of(Entry(model="m", value=50.0), TaskDefaults())
     assert gate.threshold is None
-    assert "no number of samples" in gate.note
+    assert "The number of samples is not known, so there is no threshold." in gate.note
     rule, gate = gate_of(Entry(model="m", value=50.0, alpha=0.9), TaskDefaults())
     assert rule is None
     assert "alpha" in gate.note
@@ -249,7 +249,9 @@ def test_entries_that_no_spec_tells_apart_are_removed_by_line(here: Path) -> Non
 )
 def test_what_is_not_there_is_an_error_with_the_nearest(here: Path, ask: Any) -> None:
     path = put(here, "t", "llama:\n  - accuracy: 1.5\n")
-    with pytest.raises(SteelyardError, match=r"(Did you mean 'llama'|nearest are ('llama'|line 2)).*references list t"):
+    with pytest.raises(
+        SteelyardError, match=r"(Did you mean 'llama'|nearest are line 2|No model 'lama' in 'references/t\.yaml').*references list t"
+    ):
         ask()
     assert path.read_text() == "llama:\n  - accuracy: 1.5\n"
     assert not lines(here, "t")
@@ -279,7 +281,7 @@ def test_rename_moves_every_entry_and_its_history(here: Path) -> None:
 def test_rename_refuses_names_that_cannot_be(here: Path, new: str) -> None:
     path = put(here, "t", "m:\n  - accuracy: 1.5\nthere:\n  - accuracy: 2.5\n")
     before = path.read_text()
-    with pytest.raises(SteelyardError, match=r"rename|write"):
+    with pytest.raises(SteelyardError, match=r"Cannot rename 'm'|Cannot write the text|The name 'there' is taken already, in line 3\."):
         rename_reference("t", "m", new, reason="r")
     assert path.read_text() == before
 
@@ -347,7 +349,7 @@ def test_import_never_overwrites_unasked_and_writes_no_file_then(here: Path) -> 
     source.mkdir()
     (source / "a.yaml").write_text("m:\n  - accuracy: 9.5\n")
     (source / "b.yaml").write_text("m:\n  - accuracy: 2.5\n  - quant_algo: FP8\n    accuracy: 3.5\n")
-    with pytest.raises(UsageError, match=r"update=True.*line 2 has 1\.5, the import 2\.5"):
+    with pytest.raises(UsageError, match=r"1 entry of 'references/b\.yaml' would get other numbers: m in line 2 has.*update=True"):
         import_references(source, dialect="trtllm")
     assert there.read_text() == "m:\n  - accuracy: 1.5\n    alpha: 0.01\n"
     assert not (here / "references" / "a.yaml").exists()
@@ -386,7 +388,7 @@ def test_an_import_that_contradicts_itself_is_refused(here: Path) -> None:
     source.mkdir()
     (source / "a.yaml").write_text(VLLM.format(value=0.7))
     (source / "b.yaml").write_text(VLLM.format(value=0.8))
-    with pytest.raises(DataError, match=r"two different entries .* 0\.7 and 0\.8"):
+    with pytest.raises(DataError, match=r"Two different entries of 'org/Model-8B' with one spec would go into.* 0\.7 and 0\.8"):
         import_references(source, dialect="vllm", update=True)
     assert not list((here / "references").iterdir())
 

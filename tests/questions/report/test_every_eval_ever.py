@@ -100,12 +100,12 @@ def test_a_log_tells_its_task_its_model_and_its_tool(tmp_path: Path, capsys: pyt
 @every(
     ("words", "said"),
     [
-        ([], "expected them, got no model and no evaluation and no organization. Hint: --about model=DEVELOPER/NAME"),
+        ([], "needs model and evaluation and organization. Hint: --about model=DEVELOPER/NAME"),
         ([*GIVEN, "--about", "modell=x/y"], "expected one of model, evaluation, .*, got 'modell'. Hint: did you mean model"),
         ([*GIVEN, "--about", "relationship=friend"], "Cannot use the relationship: expected"),
         ([*GIVEN[2:], "--about", "model=flat"], "a model such as developer/name"),
         ([*GIVEN, "--about", "x"], "Cannot read --about: expected KEY=VALUE, got 'x'"),
-        ([*GIVEN, "-o", "out.md"], "Cannot name the files of the record: expected -o NAME.json, got out.md"),
+        ([*GIVEN, "-o", "out.md"], "Cannot name the files of the record after 'out.md': expected -o NAME.json"),
     ],
 )
 def test_what_is_not_said_is_not_made_up(words: list[str], said: str, capsys: pytest.CaptureFixture[str]) -> None:
@@ -117,7 +117,7 @@ def test_what_is_not_said_is_not_made_up(words: list[str], said: str, capsys: py
 
 def test_about_is_for_this_format(capsys: pytest.CaptureFixture[str]) -> None:
     code, _, err = run("measure", "--counts", "8/10", *GIVEN, capsys=capsys)
-    assert (code, err) == (3, "error: Cannot use --about: expected --format every-eval-ever, got --format text.\n")
+    assert (code, err) == (3, "error: --about is only used with --format every-eval-ever, not with --format text.\n")
 
 
 def test_items_that_cannot_be_written_leave_the_files_as_they_were(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -126,7 +126,7 @@ def test_items_that_cannot_be_written_leave_the_files_as_they_were(tmp_path: Pat
     words = ("--format", "every-eval-ever", "-o", tmp_path / "out.json", *GIVEN)
     code, _, err = run("measure", tmp_path / "a.csv", *words, capsys=capsys)
     assert code == 3
-    assert "items without ids" in err
+    assert "A record of items for Every Eval Ever needs an id column." in err
     assert (tmp_path / "out.json").read_text() == "before"
     assert not (tmp_path / "out_samples.jsonl").exists()
 
@@ -146,7 +146,7 @@ def test_in_python_a_measurement_or_counts_have_no_items() -> None:
     assert list(sy.every_eval_ever(found, about=ABOUT)) == list(sy.every_eval_ever(sy.Counts.of(8, 10), about=ABOUT))
     assert len(sy.every_eval_ever(found, about=ABOUT)) == 1
     assert len(sy.every_eval_ever({"id": [1, 2], "score": [0, 1]}, about=ABOUT, items=False)) == 1
-    with pytest.raises(UsageError, match="no retrieved"):
+    with pytest.raises(UsageError, match=r"A record for Every Eval Ever needs retrieved\."):
         sy.every_eval_ever(found, about={key: value for key, value in ABOUT.items() if key != "retrieved"})
     with pytest.raises(DataError, match="accuracy or mean"):
         sy.every_eval_ever({"id": [1, 2], "a": [1, 2], "b": [2, 2]}, about=ABOUT, ratio="a/b")

@@ -251,7 +251,7 @@ def test_what_a_scorer_returns_is_told(what: str) -> None:
         def score(self, answer: Any, row: Any) -> Any:
             return WORTH[what]
 
-    with pytest.raises(sy.DataError, match=r"item .1.|cannot write down"):
+    with pytest.raises(sy.DataError, match=r"item .1.|Cannot write down"):
         sy.run(Task, lambda text: "x", name="m")
 
 

@@ -189,12 +189,12 @@ def test_looks_with_a_rule_that_has_none_are_refused_before_the_first_question(
     with contextlib.redirect_stderr(io.StringIO()) as error, pytest.raises(SystemExit) as stop:
         main(["run", "t.toml", "--model", "file:says.csv", "--name", "m", "--until", "decided", "--looks", "10", *options])
     assert stop.value.code == 3
-    assert "Cannot plan looks" in error.getvalue()
+    assert "so it cannot plan 10 looks" in error.getvalue()
     assert "--every" in error.getvalue()
 
 
 def test_looks_without_a_decision_to_come_to_are_refused() -> None:
-    with pytest.raises(UsageError, match="Cannot use looks="):
+    with pytest.raises(UsageError, match=r"looks=5 needs until='decided' and a rule that plans looks\."):
         sy.run(RIGHT, lambda question: "yes", name="m", looks=5)
 
 

@@ -252,11 +252,11 @@ def test_patterns_work_in_a_directory_with_brackets(home: Path) -> None:
 
 
 def test_no_match_and_two_matches_are_refused(home: Path) -> None:
-    with pytest.raises(SteelyardError, match=r"no file for 'runs/\*\.jsonl'"):
+    with pytest.raises(SteelyardError, match=r"No file matches 'runs/\*\.jsonl', the result of check 1 in 'suite\.toml'\."):
         suite(BY_RESULT.format(pattern="runs/*.jsonl"))
     run_file(home / "runs" / "a.jsonl", [1, 0])
     run_file(home / "runs" / "b.jsonl", [1, 0])
-    with pytest.raises(SteelyardError, match="2 files: "):
+    with pytest.raises(SteelyardError, match=r"2 files match the result of check 1 in 'suite\.toml': runs/a\.jsonl,"):
         suite(BY_RESULT.format(pattern="runs/*.jsonl"))
 
 

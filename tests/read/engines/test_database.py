@@ -90,7 +90,7 @@ def test_a_name_is_never_sql(stored: str) -> None:
 def test_unknown_table_and_column(stored: str) -> None:
     with pytest.raises(SourceError, match=r"the table 'runs' of the (sqlite|duckdb) database"):
         open_database(f"{stored}?table=runs", {})
-    with pytest.raises(UsageError, match="Cannot find the column 'gold'"):
+    with pytest.raises(UsageError, match=r"No column 'gold' for truth=; the columns are 'id', 'label', 'pred'\."):
         open_database(f"{stored}?table=t", {"truth": "gold"})
 
 
@@ -243,7 +243,7 @@ def test_postgres_types(postgres: str) -> None:
     import numpy as np
 
     assert source.tabulate(["probability"]) == [(float(np.float32(i / 3)), 1) for i in range(1, 5)]
-    with pytest.raises(ValueError, match="no label and no number"):
+    with pytest.raises(ValueError, match="Cannot use the column 'tags' of the table 'kinds' of the postgresql database: expected text,"):
         open_database(f"{postgres}?table=kinds", {"truth": "tags"}).tabulate(["truth"])
 
 

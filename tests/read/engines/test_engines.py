@@ -43,10 +43,13 @@ def refused(capsys: pytest.CaptureFixture[str], *words: str) -> str:
     [
         (["--engine", "spark"], "got neither --master nor --remote"),
         (["--engine", "spark", "--master", "spark://h:1", "--remote", "sc://h"], "got both --master and --remote"),
-        (["--master", "spark://h:7077"], "Cannot use --master: expected --engine spark, got no --engine"),
-        (["--remote", "sc://h"], "Cannot use --remote: expected --engine spark, got no --engine"),
-        (["--engine", "duckdb", "--remote", "sc://h"], "got --engine duckdb"),
-        (["--engine", "spark", "--master", "spark://h:1", "--filter", "strict"], "Cannot use --filter: expected"),
+        (["--master", "spark://h:7077"], "--master is only used with --engine spark."),
+        (["--remote", "sc://h"], "--remote is only used with --engine spark."),
+        (["--engine", "duckdb", "--remote", "sc://h"], "--remote is only used with --engine spark."),
+        (
+            ["--engine", "spark", "--master", "spark://h:1", "--filter", "strict"],
+            "--filter chooses inside the log of a tool, and --engine spark reads tables only.",
+        ),
         (["--engine", "dask"], "'dask' is not one of 'auto', 'duckdb', 'spark'"),
         (["--engine", "spark", "--master", ""], "Cannot use --master: expected"),
     ],

@@ -191,7 +191,7 @@ def test_duplicate_and_missing_ids_are_refused_as_ever(tmp_path: Path, ids: list
 def test_duplicates_among_ids_without_a_partner(tmp_path: Path) -> None:
     a = save(tmp_path / "a.parquet", NAMES, [(i, "u", "v") for i in ("1", "2", "only", "only")])
     b = save(tmp_path / "b.parquet", NAMES, [(i, "u", "v") for i in ("2", "1")])
-    with pytest.raises(DataError, match="duplicate ids"):
+    with pytest.raises(DataError, match=r"Duplicate ids: 1 id occurs in 2 rows, such as 'only'\."):
         joint(opened(a), opened(b))
 
 
@@ -199,7 +199,7 @@ def test_a_crowd_of_equal_ids_is_refused_before_the_join(tmp_path: Path, monkeyp
     rows = [("same" if i % 2 else str(i), "u", "v") for i in range(4000)]
     a, b = save(tmp_path / "a.parquet", NAMES, rows), save(tmp_path / "b.parquet", NAMES, rows[::-1])
     monkeypatch.setattr(id_join.Join, "_grouped", None)  # it would be 4,000,000 rows, and for a million 250,000,000,000
-    with pytest.raises(DataError, match=r"duplicate ids:.* got 1 ids in 2000 rows"):
+    with pytest.raises(DataError, match=r"Duplicate ids: 1 id occurs in 2000 rows, such as 'same'\."):
         joint(opened(a), opened(b))
 
 

@@ -113,7 +113,9 @@ def test_the_command_on_a_classic_master(spark: Any, cluster: Any, files: Path, 
     assert there == said(capsys, "measure", f"{files}/a/*.parquet", "--metric", "macro_f1")
     both = said(capsys, "compare", f"a=file://{files}/a.csv", f"b=file://{files}/b/*.parquet", *asked)
     assert both == said(capsys, "compare", f"a={files}/a.csv", f"b={files}/b/*.parquet")
-    with pytest.raises(UsageError, match=r"a session on spark://127.0.0.1:\d+ in this process"):
+    with pytest.raises(
+        UsageError, match=r"This process already has a Spark session on spark://127.0.0.1:\d+; it can use only one cluster at a time"
+    ):
         spark_session(master="spark://elsewhere:7077")
 
 

@@ -170,18 +170,18 @@ def test_repeats_in_groups(engine: Any, stay: Any) -> None:
     torn = [(*row[:3], f"g{row[2]}") for row in rows]
     engine.put("torn", types, torn)
     source = engine.open("torn")
-    with pytest.raises(DataError, match=r"150 items of .* whose repeats lie in two groups"):
+    with pytest.raises(DataError, match=r"150 items of the table .* have repeats in two groups"):
         units.by_item(source)
 
 
 def test_what_is_missing_or_outside_is_refused_there(database: Any, stay: Any) -> None:
     rows = scores(300)
     stay(100)
-    with pytest.raises(DataError, match=r"expected scores within 0 and 0.5.*, got .*a score of"):
+    with pytest.raises(DataError, match=r"A score of .* lies outside the declared range, 0 to 0\.5\."):
         measured(database, SCORED, rows, metric="mean", range=(0, 0.5))
     rows[5] = (5, None, "g0")
     database.put("holes", SCORED, rows)
-    with pytest.raises(DataError, match=r"1 value\(s\) that are NULL, NaN or infinite"):
+    with pytest.raises(DataError, match=r"The score of .* has 1 values that are NULL, NaN or infinite"):
         units.unit_sums(database.open("holes"))
 
 
@@ -203,7 +203,7 @@ def test_two_systems_by_group(engine: Any, stay: Any) -> None:
     assert found.difference.interval.low == pytest.approx(local.difference.interval.low, rel=1e-6)
     moved = [(i, score, f"h{i % 7}") for i, score, _ in b]
     engine.put("c", SCORED, moved)
-    with pytest.raises(DataError, match="items that lie in another group in the other run"):
+    with pytest.raises(DataError, match=r"500 items are in another group in the other run\."):
         units.paired_unit_sums(engine.open("a"), engine.open("c"))
 
 

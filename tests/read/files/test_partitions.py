@@ -91,7 +91,7 @@ def test_a_file_named_itself_has_no_keys(tmp_path: Path, ending: str) -> None:
 @pytest.mark.parametrize("ending", FORMATS)
 def test_a_key_that_is_also_a_column(tmp_path: Path, ending: str) -> None:
     path = save(tmp_path / "run" / "Truth=a" / f"part-0.{ending}", answers(0, 9))
-    message = rf"Cannot read .*part-0.{ending}':.* got 'Truth' as a partition key of its path and as the column 'truth' inside"
+    message = rf"'Truth' is a partition key of the path .*part-0.{ending}' and also a column \('truth'\) inside"
     with pytest.raises(SourceError, match=message):
         opened(path.parent.parent)
 
@@ -100,7 +100,7 @@ def test_a_key_that_is_also_a_column(tmp_path: Path, ending: str) -> None:
 def test_files_at_different_depths(tmp_path: Path, ending: str) -> None:
     root = partitioned(tmp_path / "run", ending)
     save(root / f"stray.{ending}", answers(90, 1))
-    message = rf"different partitions:.* got no keys for .*stray.{ending}', keys 'year', 'lang' for"
+    message = rf"different partitions: no keys for .*stray.{ending}', keys 'year', 'lang' for"
     with pytest.raises(SourceError, match=message):
         opened(root)
 
@@ -142,12 +142,12 @@ def test_hundreds_of_files(tmp_path: Path, ending: str, monkeypatch: pytest.Monk
 def test_types_that_differ_between_files(tmp_path: Path) -> None:
     save(tmp_path / "1.parquet", [{"id": "a", "truth": "x", "pred": "x", "prompt": "p"}])
     save(tmp_path / "2.parquet", [{"id": "b", "truth": 1, "pred": "x", "prompt": 7}])
-    message = r"the column 'truth' differs: expected one type.*, got VARCHAR in .*1.parquet', (INTEGER|BIGINT) in .*2.parquet'"
+    message = r"The column 'truth' has different types: VARCHAR in .*1.parquet', (INTEGER|BIGINT) in .*2.parquet'"
     with pytest.raises(SourceError, match=message):
         opened(tmp_path)
     save(tmp_path / "2.parquet", [{"id": "b", "truth": "x", "pred": "x", "prompt": 7}])
     assert opened(tmp_path).n == 2  # nobody asks for the prompts
-    with pytest.raises(SourceError, match="the column 'prompt' differs"):
+    with pytest.raises(SourceError, match=r"The column 'prompt' has different types: VARCHAR in .*, INTEGER in .*\."):
         opened(tmp_path, by="prompt")
     save(tmp_path / "1.parquet", [{"id": "a", "truth": 1, "pred": 1, "score": 1}])
     save(tmp_path / "2.parquet", [{"id": "b", "truth": 1, "pred": 1, "score": 0.5}])

@@ -162,7 +162,9 @@ def test_a_log_is_a_source(tmp_path: Path) -> None:
     assert source.log.chosen == {"scorer": "match"}
     assert open_source(path, columns={}).hints == ("column 'meta.subject' could be used with by= or group=",)
     assert open_source(path, columns={"group": "subject"}).roles["group"] == "meta.subject"
-    with pytest.raises(UsageError, match=r"Cannot find the column 'subjects'.*'meta.subject'"):
+    with pytest.raises(
+        UsageError, match=r"No column 'subjects' for group=; the columns are 'id', 'score', 'meta\.subject'\..*'meta.subject'"
+    ):
         open_source(path, columns={"group": "subjects"})
 
 

@@ -138,10 +138,13 @@ def test_two_prompts_and_two_models_of_one_file_are_two_systems() -> None:
 @pytest.mark.parametrize(
     ("choice", "said"),
     [
-        ({"log_model": ["model-a", "model-b"], "prompt": ["question", "completion"]}, "several values of one choice"),
-        ({"log_model": ["model-a", "model-a"], "prompt": "question"}, "each name once"),
+        (
+            {"log_model": ["model-a", "model-b"], "prompt": ["question", "completion"]},
+            r"Only one choice may have several values, but got 2 of prompt= and 2 of log_model=\.",
+        ),
+        ({"log_model": ["model-a", "model-a"], "prompt": "question"}, r"The same name twice in log_model=: 'model-a', 'model-a'\."),
         ({"log_model": ["model-a"], "prompt": "question"}, "two names or more"),
-        ({"log_model": ["model-a", "model-c"], "prompt": "question"}, "Cannot find the model 'model-c'"),
+        ({"log_model": ["model-a", "model-c"], "prompt": "question"}, r"No model 'model-c' in .*; it has model-a, model-b\."),
     ],
 )
 def test_systems_that_cannot_be_told_apart_are_refused(choice: dict[str, Any], said: str) -> None:

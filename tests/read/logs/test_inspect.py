@@ -73,13 +73,13 @@ def head(path: str | Path) -> bytes:
 
 
 def test_three_scorers_are_refused_and_listed() -> None:
-    with pytest.raises(AmbiguityError, match=r"which scorer .* expected one.*, got 3: match, closeness, parts\. Hint: scorer='match'"):
+    with pytest.raises(AmbiguityError, match=r"has 3 scorers: match, closeness, parts\. Hint: scorer='match'"):
         log("arith.eval")
-    with pytest.raises(AmbiguityError, match=r"which score .* expected one.*, got 2: right, length"):
+    with pytest.raises(AmbiguityError, match=r"has 2 scores: right, length\."):
         log("arith.eval", scorer="parts")
-    with pytest.raises(UsageError, match=r"Cannot find the scorer 'exact'.*got match, closeness, parts"):
+    with pytest.raises(UsageError, match=r"No scorer 'exact' in .*; it has match, closeness, parts\."):
         log("arith.eval", scorer="exact")
-    with pytest.raises(UsageError, match=r"Cannot find the score 'wrong'.*got right, length"):
+    with pytest.raises(UsageError, match=r"No score 'wrong' in .*; it has right, length\."):
         log("arith.eval", scorer="parts", score="wrong")
 
 
@@ -225,11 +225,11 @@ def test_one_epoch_has_no_repeat_column(tmp_path: Path) -> None:
 
 def test_task_and_model_that_were_asked_for() -> None:
     assert log("arith.eval", scorer="match", task="arith", model="model-a").name == "mockllm/model-a"
-    with pytest.raises(UsageError, match=r"Cannot find the task 'gsm8k'.*got arith"):
+    with pytest.raises(UsageError, match=r"No task 'gsm8k' in .*; it has arith\."):
         log("arith.eval", scorer="match", task="gsm8k")
-    with pytest.raises(UsageError, match=r"Cannot find the filter 'strict-match'.*no filter"):
+    with pytest.raises(UsageError, match=r"No filter 'strict-match' in .*; it has no filter\."):
         log("arith.eval", scorer="match", filter="strict-match")
-    with pytest.raises(UsageError, match=r"Cannot find the score 'f1'.*got match"):
+    with pytest.raises(UsageError, match=r"No score 'f1' in .*; it has match\."):
         log("arith.eval", scorer="match", score="f1")
 
 
@@ -256,7 +256,7 @@ def test_lists_and_keys_that_are_missing(tmp_path: Path) -> None:
     assert read(path, Choices(score="1")).columns["score"] == [0.25, 0.5, None]
     path = packed(tmp_path / "d.eval", run_of([{"a": 1, "b": None}, {"a": 0}]))
     assert read(path, Choices(score="b")).columns["score"] == [None, None]
-    with pytest.raises(DataError, match="1 samples with several values and 1 with one"):
+    with pytest.raises(DataError, match=r"The scorer 'judge' of .* gives several values for 1 samples and one value for 1\."):
         read(packed(tmp_path / "m.eval", run_of([{"a": 1}, 1])), Choices())
 
 
@@ -350,7 +350,7 @@ def test_summaries_lost_or_never_written(tmp_path: Path) -> None:
 
 
 def test_no_sample_at_all(tmp_path: Path) -> None:
-    with pytest.raises(SourceError, match="a log without samples"):
+    with pytest.raises(SourceError, match=r"The log .* has no samples\."):
         read(packed(tmp_path / "e.eval", run_of([])), Choices())
 
 
@@ -415,9 +415,7 @@ def test_a_directory_of_logs(tmp_path: Path) -> None:
     assert looks_like(str(folder), b"")
     assert read(str(folder), Choices()).columns["score"] == [1, 0]
     packed(folder / "b.eval", run_of([1, 1]))
-    with pytest.raises(
-        AmbiguityError, match=r"which run of 't' .* expected one.*, got 2: a\.eval, b\.eval\. Hint: give its path: .*b\.eval"
-    ):
+    with pytest.raises(AmbiguityError, match=r"has 2 runs of 't': a\.eval, b\.eval\..*b\.eval"):
         read(str(folder), Choices())
 
 
@@ -428,7 +426,7 @@ def test_a_file_that_was_cut_off(tmp_path: Path) -> None:
     path = tmp_path / "cut.eval"
     path.write_bytes((LOGS / "arith.eval").read_bytes()[:-100])
     assert looks_like(str(path), head(path))
-    with pytest.raises(SourceError, match=r"Cannot open the Inspect log .*expected a whole file.*, got .* damaged or cut off"):
+    with pytest.raises(SourceError, match=r"The Inspect log .* is damaged or cut off \(File is not a zip file\)\."):
         read(str(path), Choices())
     text = (LOGS / "troubled.json").read_bytes()
     (tmp_path / "cut.json").write_bytes(text[: len(text) // 2])
@@ -511,7 +509,7 @@ def deflate(data: bytes) -> bytes:
         ({"header.json": {"eval": {}}, "summaries.json": b"{}"}, "no list in 'summaries.json'"),
         ({"header.json": {"eval": {}}, "summaries.json": b"[1]"}, "something else as sample 1"),
         ({"header.json": {"eval": {}}, "summaries.json": b'[{"id": 1}]'}, "expected samples with an id and an epoch"),
-        ({"header.json": {"eval": {}}, "summaries.json": b'[{"id": 1, "epoch": 1}]'}, "Cannot find a scorer"),
+        ({"header.json": {"eval": {}}, "summaries.json": b'[{"id": 1, "epoch": 1}]'}, r"has no scorer\."),
     ],
 )
 def test_an_archive_of_nonsense(tmp_path: Path, members: dict[str, Any], said: str) -> None:
@@ -569,7 +567,7 @@ def test_any_json_is_read_or_refused(tmp_path: Path, spec: Any, row: Any, result
 
 def test_measure_a_log() -> None:
     path = LOGS / "arith.eval"
-    with pytest.raises(AmbiguityError, match="got 3: match, closeness, parts"):
+    with pytest.raises(AmbiguityError, match=r"has 3 scorers: match, closeness, parts\. Hint: scorer='match'"):
         sy.measure(path)
     answer = sy.measure(path, scorer="match").to_dict()
     assert answer["n"] == 40

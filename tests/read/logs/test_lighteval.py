@@ -56,7 +56,7 @@ def test_the_interval_agrees_with_its_standard_error() -> None:
 
 
 def test_several_metrics_are_refused_and_listed() -> None:
-    with pytest.raises(AmbiguityError, match=r"2: em, f1.*score='em'"):
+    with pytest.raises(AmbiguityError, match=r"has 2 metrics: em, f1\..*score='em'"):
         log()
     with pytest.raises(UsageError, match="bleu"):
         log(score="bleu")
@@ -118,7 +118,7 @@ def test_several_tasks_in_one_file_or_directory_are_refused_and_listed(tmp_path:
         shutil.copy(FILES["model-b"], run / f"details_{name}_{DATE}.parquet")
     assert looks_like(str(run), b"")
     assert looks_like(str(tmp_path), b"")
-    with pytest.raises(AmbiguityError, match=r"2: sums\|0, words\|5.*log_task="):
+    with pytest.raises(AmbiguityError, match=r"has 2 tasks: sums\|0, words\|5\..*log_task="):
         log(run, score="em")
     found = log(run, score="em", task="words|5")
     assert found.name == "model-c"
@@ -134,7 +134,7 @@ def test_a_file_elsewhere_has_no_model(tmp_path: Path) -> None:
 def test_rows_that_are_not_whole_are_refused(tmp_path: Path) -> None:
     with pytest.raises(SourceError, match="no 'metric' in row 1"):
         log(changed(tmp_path, "SELECT doc, NULL::STRUCT(em INTEGER) AS metric, model_response FROM t"))
-    with pytest.raises(SourceError, match="no items"):
+    with pytest.raises(SourceError, match=r"No items in .*\."):
         log(changed(tmp_path, "SELECT doc, metric, model_response FROM t LIMIT 0"))
 
 
@@ -144,16 +144,14 @@ def test_rows_that_are_not_whole_are_refused(tmp_path: Path) -> None:
 def test_an_output_directory_is_refused_and_lists_its_models(tmp_path: Path) -> None:
     top = Path(__file__).parent / "lighteval"
     for path in (top, top / "details", top / "details" / "steel"):
-        with pytest.raises(
-            AmbiguityError, match=r"which model of .* expected one.*, got 2: steel/model-a, steel/model-b. Hint: log_model="
-        ):
+        with pytest.raises(AmbiguityError, match=r"has 2 models: steel/model-a, steel/model-b\."):
             sy.measure(str(path), score="em")
         found = sy.measure(str(path), score="em", model_name="steel/model-b")
         assert (found.name, found.n) == ("steel/model-b", 16)
         assert found.roles["model"] == "steel/model-b"
     single = sy.measure(str(top / "details" / "steel" / "model-b"), score="em")
     assert single.estimate == found.estimate
-    with pytest.raises(UsageError, match="Cannot find the model 'steel/c'"):
+    with pytest.raises(UsageError, match=r"No model 'steel/c' in .*; it has steel/model-a, steel/model-b\."):
         sy.measure(str(top), score="em", model_name="steel/c")
 
 
@@ -161,7 +159,9 @@ def test_two_dates_of_one_model_are_refused_and_listed(tmp_path: Path) -> None:
     run = Path(__file__).parent / "lighteval/details/steel/model-a/2026-11-16T00-00-00.000000"
     for date in ("2026-11-16T00-00-00.000000", "2026-11-17T00-00-00.000000"):
         shutil.copytree(run, tmp_path / "details/steel/model-a" / date)
-    with pytest.raises(AmbiguityError, match=r"which run of 'steel/model-a' .* got 2: 2026-11-16T.*, 2026-11-17T.*latest=True"):
+    with pytest.raises(
+        AmbiguityError, match=r"has 2 runs of 'steel/model-a': 2026-11-16T00-00-00\.000000, 2026-11-17T00-00-00\.000000\..*latest=True"
+    ):
         sy.measure(str(tmp_path), score="em")
 
 

@@ -64,7 +64,7 @@ def test_the_final_report_comes_before_the_events_in_a_real_file() -> None:
 
 
 def test_several_metrics_are_refused_and_listed() -> None:
-    with pytest.raises(AmbiguityError, match=r"3: match, accuracy, f1_score.*score='match'"):
+    with pytest.raises(AmbiguityError, match=r"has 3 metrics: match, accuracy, f1_score\..*score='match'"):
         log("fuzzy.jsonl")
     with pytest.raises(UsageError, match="bleu"):
         log("fuzzy.jsonl", "bleu")
@@ -111,11 +111,11 @@ def test_metrics_without_numbers_are_no_choice(tmp_path: Path) -> None:
         return found
 
     path = edited(tmp_path, "fuzzy.jsonl", words)
-    with pytest.raises(AmbiguityError, match=r"2: match, metrics\.match"):
+    with pytest.raises(AmbiguityError, match=r"has 2 metrics: match, metrics\.match\."):
         log(path)
     assert set(log(path, "metrics.match").columns["score"]) == {0.25}
     only = edited(tmp_path, "fuzzy.jsonl", lambda found: [line for line in words(found) if line.get("type") != "match"][:1])
-    with pytest.raises(SourceError, match="no events"):
+    with pytest.raises(SourceError, match=r"No events in .*\."):
         log(only)
 
 

@@ -86,11 +86,11 @@ def test_columns_for_slices() -> None:
 
 
 def test_several_providers_prompts_and_scores_are_refused_and_listed() -> None:
-    with pytest.raises(AmbiguityError, match="2: model-a, model-b"):
+    with pytest.raises(AmbiguityError, match=r"has 2 models: model-a, model-b\."):
         log()
-    with pytest.raises(AmbiguityError, match=r"2: question, completion.*prompt='question'"):
+    with pytest.raises(AmbiguityError, match=r"has 2 prompts: question, completion\..*prompt='question'"):
         log(model="model-a")
-    with pytest.raises(AmbiguityError, match=r"4: score, success, right, sure.*score='score'"):
+    with pytest.raises(AmbiguityError, match=r"has 4 scores: score, success, right, sure\..*score='score'"):
         log(model="model-a", prompt="question")
     with pytest.raises(UsageError, match="model-c"):
         log(model="model-c")
@@ -172,7 +172,7 @@ def test_two_runs_pair_by_content() -> None:
 
 
 def test_a_log_without_rows_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(SourceError, match="no items"):
+    with pytest.raises(SourceError, match=r"No items in .*\."):
         log(edited(tmp_path, "one.json", lambda results: results["results"].clear()))
     with pytest.raises(SourceError, match="whole log of promptfoo"):
         log(edited(tmp_path, "one.json", lambda results: results.pop("results")))
@@ -200,17 +200,17 @@ def test_lines_under_another_name_from_a_pipe_and_cut_off(tmp_path: Path) -> Non
     (tmp_path / "lines.json").write_text(text)
     assert log(tmp_path / "lines.json", score="sure").columns == log(LOGS / "lines.jsonl", score="sure").columns
     (tmp_path / "lines.jsonl").write_text(text[:-40])
-    with pytest.raises(SourceError, match="line 12, the last, that is cut off"):
+    with pytest.raises(SourceError, match=r"The last line of .* is cut off \(line 12: Unterminated string starting at\)\."):
         sy.measure(str(tmp_path / "lines.jsonl"), score="right")
 
 
 def test_two_providers_in_lines_are_refused_and_listed(tmp_path: Path) -> None:
     text = (LOGS / "lines.jsonl").read_text()
     (tmp_path / "lines.jsonl").write_text(text + text.replace('"label": "model-a"', '"label": "model-b"'))
-    with pytest.raises(AmbiguityError, match=r"which model .* got 2: model-a, model-b"):
+    with pytest.raises(AmbiguityError, match=r"has 2 models: model-a, model-b\."):
         sy.measure(str(tmp_path / "lines.jsonl"), score="right", missing="drop")
     (tmp_path / "lines.jsonl").write_text(text + text.replace('"promptId": "1f50', '"promptId": "2f50').replace("question", "other"))
-    with pytest.raises(AmbiguityError, match=r"which prompt .* got 2: question, other"):
+    with pytest.raises(AmbiguityError, match=r"has 2 prompts: question, other\."):
         sy.measure(str(tmp_path / "lines.jsonl"), score="right", missing="drop")
 
 

@@ -285,7 +285,7 @@ def test_a_title_heads_one_result_too() -> None:
 
 
 def test_nothing_is_no_report() -> None:
-    with pytest.raises(UsageError, match="no results"):
+    with pytest.raises(UsageError, match=r"No results to report\."):
         report_html([])
 
 

@@ -177,5 +177,5 @@ def test_plan() -> None:
 
 @pytest.mark.parametrize("curve", [None, Curve(x_label="n", y_label="y", x=(), y=())])
 def test_a_plan_without_a_curve_is_an_error(curve: Curve | None) -> None:
-    with pytest.raises(UsageError, match=r"Cannot draw the plan for designs:.* got an answer without a curve.*Hint: text"):
+    with pytest.raises(UsageError, match=r"A plan for designs has no curve to draw; detect, rule-out, width,.*Hint: text"):
         plan_svg(Plan(goal="designs", conclusion="Pair.", curve=curve))

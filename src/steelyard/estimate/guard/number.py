@@ -81,7 +81,9 @@ def guard_floor(new: CandidateScore, entry: Entry, rule: GuardRule) -> GuardOutc
 def guard_number(new: CandidateScore, entry: Entry, rule: GuardRule) -> GuardOutcome:
     """Two separate samples of scores: gamma = reference + z_alpha sqrt(sigma^2/n_new + sigma^2/n_ref), equality passes."""
     if entry.value is None:
-        raise DataError("cannot check", got="an entry without a value", need=f"a number under {rule.metric!r}")
+        raise DataError(
+            f"The entry has no value under {rule.metric!r}.", got="an entry without a value", need=f"a number under {rule.metric!r}"
+        )
     refuse_impossible(new.value, rule, entry.value)
     if new.same_items and entry.sigma_run and (entry.runs or 1) > 1:  # runs without any spread say nothing of their noise
         return _same_items(new, entry, rule)
@@ -89,9 +91,10 @@ def guard_number(new: CandidateScore, entry: Entry, rule: GuardRule) -> GuardOut
     n_new = new.n or rule.num_samples
     if n_ref is None or n_new is None:
         raise UsageError(
-            "cannot compute the threshold",
+            "The number of samples is not known, so there is no threshold.",
             got="no number of samples",
             need="num_samples in the entry, in [tasks.NAME] of steelyard.toml, or num_samples=",
+            hint="num_samples in the entry, in [tasks.NAME] of steelyard.toml, or num_samples=",
         )
     if entry.num_samples is None:
         rule.warnings.append(f"reference has no num_samples; using the task's {n_ref:,}")
@@ -202,7 +205,8 @@ def _sigma(new: CandidateScore, reference: float, n_new: int, n_ref: int, rule: 
         pooled = (new.value * n_new + reference * n_ref) / (n_new + n_ref) / unit
         if not 0 <= pooled <= 1:
             raise DataError(
-                "cannot estimate sigma",
+                f"Cannot estimate sigma: {new.value:g} and {reference:g} are not shares of right answers in scale "
+                f"{rule.scale or 'undeclared'}.",
                 got=f"scores of {new.value:g} and {reference:g} in scale {rule.scale or 'undeclared'}",
                 need="shares of right answers",
                 hint='scale = "percent" in the task, or sigma=',

@@ -75,14 +75,20 @@ class PairedJudgement:
         found, rule = self.found, self.rule
         if rule.margin == 0:
             if found.test.p_value is None:
-                raise DataError("cannot judge the difference", got=f"no p-value by {found.test.name}", need="items that differ somewhere")
+                raise DataError(
+                    f"No p-value by {found.test.name}: the two runs do not differ on any item.",
+                    got=f"no p-value by {found.test.name}",
+                    need="items that differ somewhere",
+                )
             return found.test.p_value, found.test.name
         if self._outcomes:
             lost, gained = self._lost_and_gained()
             return self._p_of_flips(lost, gained), "tango-score"
         if not self.metric.mean_of_items:
             raise UsageError(
-                f"cannot use a margin with {self.metric.name}", got=f"margin {rule.margin:g}", need="right or wrong, or a mean of scores"
+                f"A margin (here {rule.margin:g}) needs right or wrong, or a mean of scores, not {self.metric.name}.",
+                got=f"margin {rule.margin:g}",
+                need="right or wrong, or a mean of scores",
             )
         if found.judge is not None:
             return found.judge.p_value(-rule.sign * rule.margin / self.unit), found.judge.name
@@ -386,10 +392,10 @@ def guard_items(
     pairs, _ = paired(reference, candidate, asked)
     if rule.target == "runs" and pairs.plain:
         raise DataError(
-            "cannot ask about runs",
+            "target='runs' needs repeats, and both sides have one answer per item.",
             got="one answer per item on both sides",
             need="repeats: several recorded runs, or a repeat column",
-            hint="target='items' asks about new items of this kind",
+            hint="record several runs, or give a repeat column; target='items' asks about new items of this kind",
         )
     # Without a margin of its own the comparison would warn about spreads that the guard judges itself.
     plain = replace(asked, margin=None) if not metric.right_or_wrong and rule.margin else asked
@@ -403,7 +409,9 @@ def guard_items(
 def _written(judged: PairedJudgement) -> GuardOutcome:
     found, rule, unit = judged.found, judged.rule, judged.unit
     if found.difference is None or found.baseline is None or found.candidate is None:
-        raise DataError("cannot judge the difference", got=f"an undefined {judged.metric.name}", need="a value in both runs")
+        raise DataError(
+            f"{judged.metric.name} is undefined in one of the runs.", got=f"an undefined {judged.metric.name}", need="a value in both runs"
+        )
     p, test = judged.p_value()
     error = None if found.too_few else judged.noise
     d = rule.sign * found.difference * unit + 0.0  # never -0.0

@@ -110,7 +110,7 @@ def _too_wide(name: str, number: float, span: Span, reference: float | None, nee
     if span.declared or reference is None:
         return UsageError(f"cannot use {name}", got=f"{number:g}", need=need, hint=meant)
     return UsageError(
-        f"cannot use {name}: the scale is not declared",
+        f"The scale is not declared, and {name} {number:g} does not fit a reference of {reference:g}.",
         got=f"{name} {number:g} and a reference of {reference:g}",
         need="both in one scale",
         hint=f'{meant}; scale = "percent" in [tasks.NAME] of steelyard.toml if the reference is {reference:g}%',
@@ -142,13 +142,14 @@ def refuse_outside(value: float, span: Span, metric: str) -> None:
         return
     if not span.declared:
         raise DataError(
-            "cannot tell the scale",
+            f"The value {value:g} and the reference, which looks like a "
+            f"{'percentage' if span.scale == 'percent' else 'fraction'}, seem to be in different scales.",
             got=f"{value:g} where the reference looks like a {'percentage' if span.scale == 'percent' else 'fraction'}",
             need="both in one scale",
             hint='declare it: scale = "percent" or "fraction" in [tasks.NAME] of steelyard.toml',
         )
     raise DataError(
-        f"cannot be {metric} in scale {span.scale}",
+        f"{value:g} is not a value of {metric} in scale {span.scale}: it must be {span.words()}.",
         got=f"{value:g}",
         need=f"a value {span.words()}",
         hint=f"write {value / 100:g} for {value:g}%" if span.scale == "fraction" and 1 < value <= TOPS["percent"] else MIXED_UP,
@@ -172,7 +173,9 @@ def looks_like_fraction(number: float, reference: float) -> bool:
 
 def _two_scales(got: str, number: float, name: str) -> DataError:
     more = "; a score that is really so low is checked as a run, not as a bare number" if name == "value" else ""
-    return DataError("cannot tell the scale", got=got, need="both in one scale", hint=f"write {100 * number:g} for {number:g}{more}")
+    return DataError(
+        f"Two scales seem to be mixed: {got}.", got=got, need="both in one scale", hint=f"write {100 * number:g} for {number:g}{more}"
+    )
 
 
 def unit_of(scale: str | None, within: bool) -> float:
@@ -245,7 +248,9 @@ def settle_rule(options: Mapping[str, Any], entry: Entry, task: TaskDefaults) ->
     )
     if rule.theta is not None and rule.theta < rule.margin:
         raise UsageError(
-            "cannot use theta", got=f"theta {rule.theta:g} below the margin {rule.margin:g}", need="a theta of at least the margin"
+            f"theta {rule.theta:g} is below the margin {rule.margin:g}; it must be at least the margin.",
+            got=f"theta {rule.theta:g} below the margin {rule.margin:g}",
+            need="a theta of at least the margin",
         )
     refuse_impossible_rule(rule, entry.value)
     return rule
@@ -263,10 +268,10 @@ def _refuse_other(name: str, asked: Any, recorded: Any) -> None:
     """What a reference pins cannot be asked otherwise: the numbers would not be of one kind."""
     if asked is not None and recorded is not None and str(asked) != str(recorded):
         raise UsageError(
-            f"cannot check by another {name}",
+            f"The reference has {name} {recorded!r}, so it cannot be checked with {name} {asked!r}.",
             got=f"{name} {asked!r}, where the reference has {recorded!r}",
             need=f"the {name} on record",
-            hint="record a reference of its own for it",
+            hint="record a separate reference for it",
         )
 
 
@@ -295,7 +300,12 @@ def check_protocol(entry: Entry, place: ReferenceLocation, protocol: Mapping[str
     if differ or extra:
         parts = [f"{key} {was!r} on record, {now!r} now" for key, (was, now) in sorted(differ.items())]
         got = "; ".join([*parts, *(f"{key} not on record" for key in extra)])
-        raise SourceError("cannot compare two protocols", got=got, need="the same protocol", hint="record a reference for this one")
+        raise SourceError(
+            f"The run and the reference have different protocols: {got}.",
+            got=got,
+            need="the same protocol",
+            hint="record a reference for this one",
+        )
     silent = sorted(recorded.keys() - given.keys())
     if silent:
         rule.warnings.append(

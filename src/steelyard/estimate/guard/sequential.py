@@ -129,7 +129,7 @@ class StoppingPlan:
             return cls(**{**plain, "score_range": None if ends is None else (float(ends[0]), float(ends[1]))})
         except (TypeError, ValueError, IndexError, KeyError, AttributeError) as fault:
             raise DataError(
-                "cannot read the plan of a run that stopped early", got=str(fault), need="the notes as they were written"
+                f"The notes of the run that stopped early are damaged ({fault}).", got=str(fault), need="the notes as they were written"
             ) from None
 
 
@@ -166,7 +166,7 @@ def series_of(reference: Items, run: Items, metric: Metric) -> PairedSeries:
     lost = [key for key in now if key not in past]
     if lost:
         raise DataError(
-            "cannot compare with the reference",
+            f"{len(lost)} {'item is' if len(lost) == 1 else 'items are'} not in the reference, such as {lost[0]!r}.",
             got=f"{len(lost)} item(s) that are not on record, such as {lost[0]!r}",
             need="items of the reference",
         )
@@ -185,7 +185,8 @@ def means_of(items: Items, metric: Metric) -> dict[str, float]:
     values = item_values(items, metric)
     if values is None or items.id is None:
         raise DataError(
-            f"cannot judge {metric.name} item by item",
+            f"{metric.name} cannot be judged item by item here: there "
+            f"{'is no single outcome per item' if values is None else 'are no ids'}.",
             got="no single outcome per item" if values is None else "no ids",
             need="right or wrong, or a score, and an id",
             hint="a metric of the whole table is judged when the run is complete: leave out until='decided'",
@@ -257,7 +258,7 @@ def refuse_other_looks(rule: StoppingRule, noted: Mapping[str, Any]) -> None:
     planned, looks = noted.get("rule"), noted.get("looks")
     if planned is not None and planned != json.loads(json.dumps(rule.plan())):
         raise DataError(
-            "cannot check a run that stopped early",
+            f"The run stopped early by another version of its rule ({_first_difference(planned, rule.plan())}), so it cannot be checked.",
             got=f"a run by another version of its rule ({_first_difference(planned, rule.plan())})",
             need="the rule it was run by",
             hint="its own verdict was printed by the run; run again",
@@ -295,7 +296,7 @@ def _first_difference(then: Any, now: Mapping[str, Any]) -> str:
 
 def _other_looks(got: str) -> DataError:
     return DataError(
-        "cannot check a run that stopped early",
+        f"The looks of the run that stopped early cannot be repeated: {got}.",
         got=got,
         need="the looks that the run made",
         hint="the notes, the rows or the reference were changed since; the run itself printed its verdict",

@@ -86,10 +86,10 @@ def guard_source(
         return found, scale
     if rule.target == "runs":
         raise UsageError(
-            "cannot judge the behaviour on these very items",
+            "target='runs' needs a reference with the outcomes of its items, several runs of each; this one is a single number.",
             got="a reference that is a single number",
             need="one with the outcomes of its items, several runs of each",
-            hint="record runs with their items, or leave the target at items",
+            hint="record runs with their items, or use target='items'",
         )
     scale, unit = scale_of(rule, metric, [run.items], entry)
     new = _number(run, metric, unit, missing, entry, rule)
@@ -100,7 +100,7 @@ def _refuse_other_direction(run: SystemItems, rule: GuardRule) -> None:
     """A log that says that lower is better is not judged by a reference that takes higher for better because nobody said so."""
     if rule.higher_is_better and own_direction([run.log], metric_of(rule.metric, run.items, rule.range)) is False:
         raise DataError(
-            "cannot tell which way is better",
+            f"In the log lower is better, but the reference of {rule.metric} does not say so.",
             got=f"a log in which lower is better, and a reference of {rule.metric} that does not say so",
             need="one of them",
             hint="higher_is_better: false in the entry, or higher_is_better = false in [tasks.NAME] of steelyard.toml",
@@ -148,7 +148,7 @@ def scale_of(rule: GuardRule, metric: Metric, runs: list[Items], entry: Entry) -
     if rule.scale is None:
         if within and entry.value is not None and abs(entry.value) > 1 and not all(_largest(one) == 0 for one in runs):
             raise DataError(
-                "cannot tell the scale",
+                f"The reference is {entry.value:g}, but the scores lie within 0 and 1; the scale is not declared.",
                 got=f"a reference of {entry.value:g} and scores within 0 and 1",
                 need="a declared scale",
                 hint='scale = "percent" in [tasks.NAME] of steelyard.toml, or scale="percent"',
@@ -156,7 +156,7 @@ def scale_of(rule: GuardRule, metric: Metric, runs: list[Items], entry: Entry) -
         return ("fraction" if within else "raw"), 1.0
     if _mixed(rule.scale, metric, runs) or (rule.scale == "fraction" and not within):
         raise DataError(
-            "cannot compare scores of two scales",
+            f"A score of {_outermost(runs):.12g} does not fit a reference in scale {rule.scale}.",
             got=f"a score of {_outermost(runs):.12g}, where the reference is in scale {rule.scale}",
             need="scores in the range of those on record",
             hint="percent and fraction may have been mixed up",
@@ -209,10 +209,11 @@ def refuse_other_contents(run: SystemItems, recorded: outcomes.Outcomes) -> None
     ]
     if changed:
         raise SourceError(
-            "cannot compare with the reference",
+            f"{len(changed)} {'item has' if len(changed) == 1 else 'items have'} another truth or content than was recorded, such "
+            f"as {changed[0]!r}.",
             got=f"{len(changed)} item(s) whose truth or content differs from what was recorded, such as {changed[0]!r}",
             need="the same items",
-            hint="the data set has changed: record a new reference with update=True and a reason",
+            hint="if the data set has changed, record a new reference with update=True and a reason",
         )
 
 
@@ -227,7 +228,7 @@ def _only(items: Items, keep: set[str], metric: Metric) -> Items:
         return replace(items, probability=None)  # labels against recorded right or wrong: accuracy needs no more
     if lacking:
         raise DataError(
-            "cannot compare with the reference",
+            f"The run has no {' and no '.join(sorted(lacking))}, which the reference holds.",
             got=f"a run without {' and '.join(sorted(lacking))}",
             need=f"what the reference holds: {', '.join(sorted(keep))}",
             hint=" ".join("ratio=ABOVE/BELOW" if name == "ratio" else f"{name}=COLUMN" for name in sorted(lacking)),
@@ -245,7 +246,7 @@ def _number(run: SystemItems, metric: Metric, unit: float, missing: str, entry: 
     rows = rows_of_sample([metric], sample, settings)
     rule.warnings.extend(settings.warnings)
     if len(rows) != 1 or rows[0].estimate is None:
-        raise DataError("cannot judge the run", got=f"no single value of {metric.name}", need="one number")
+        raise DataError(f"The run has no single value of {metric.name}.", got=f"no single value of {metric.name}", need="one number")
     row = rows[0]
     score = sample.items.score
     effect = row.details.design_effect

@@ -180,7 +180,7 @@ def ask_all(
     down, and nothing new is begun. After Ctrl-C or SIGTERM it is waited for a few seconds only: a model may never return.
     """
     if not 0 <= max_error_rate <= 1:
-        raise UsageError("cannot use the error rate", got=f"{max_error_rate!r}", need="a number between 0 and 1", hint="write 0.05 for 5%")
+        raise UsageError("cannot use max_error_rate", got=f"{max_error_rate!r}", need="a number between 0 and 1", hint="write 0.05 for 5%")
     for what, given in (("concurrency", concurrency), ("ahead", ahead)):
         if given is not None and given < 1:
             raise UsageError(f"cannot ask with {what} {given}", need="at least 1")
@@ -382,19 +382,19 @@ class Asking(Iterator[tuple[Ask, Answer]]):
             if failed >= HOPELESS and not self._answered[model]:
                 return self._too_many(f"{failed} errors and no answer from {self._models[model].name}")
         if self.asked.total is not None and self.asked.failed > self._max_error_rate * self.asked.total:
-            return self._too_many(f"{self.asked.failed} errors in {self.asked.total} asks")
+            return self._too_many(f"{self.asked.failed} errors in {self.asked.total} requests")
         return None
 
     def _check_the_end(self) -> None:
         if self._max_error_rate < 1 and self.asked.failed > self._max_error_rate * self._taken:
-            raise self._too_many(f"{self.asked.failed} errors in {self._taken} asks")
+            raise self._too_many(f"{self.asked.failed} errors in {self._taken} requests")
 
     def _too_many(self, got: str) -> DataError:
         kinds = "; ".join(f"{count} x {kind}" for kind, count in self.asked.errors.most_common(5))
         example = self.asked.examples[self.asked.errors.most_common(1)[0][0]]
         kept = "; answers so far are kept in the journal, and the same command continues from there" if self._journal is not None else ""
         return DataError(
-            "cannot evaluate the model",
+            f"Too many errors: {got} ({kinds}), such as {example}; at most {self._max_error_rate:.3g} of the requests may fail.",
             got=f"{got} ({kinds}), such as {example}",
             need=f"errors in at most {self._max_error_rate:.3g} of the asks",
             hint=f"fix the cause or raise max_error_rate={kept}",
@@ -403,7 +403,7 @@ class Asking(Iterator[tuple[Ask, Answer]]):
 
 def _as_error(fault: BaseException) -> Exception:
     """A SystemExit of a user's function would end this program without a word."""
-    return DataError("cannot go on asking", got=words(fault), need="a model that answers, or raises an Exception")
+    return DataError(f"The model ended the run with {words(fault)}.", got=words(fault), need="a model that answers, or raises an Exception")
 
 
 def _nothing() -> None:

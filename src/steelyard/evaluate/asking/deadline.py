@@ -155,7 +155,7 @@ class Timed:
             stuck = self._calls.stuck
             if stuck >= max(1, self.concurrency) + STUCK:
                 raise SourceError(
-                    f"cannot go on with the model {self.name!r}",
+                    f"{stuck} calls of the model {self.name!r} have not returned; each was given up after {slow.seconds:g} s.",
                     got=f"{stuck} calls that have not returned, each given up after {slow.seconds:g} s",
                     need="a model that returns",
                     hint="raise the timeout, or see where it hangs",

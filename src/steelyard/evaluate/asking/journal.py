@@ -154,7 +154,7 @@ class Journal:
         if self._fault is not None:
             raise self._fault
         if self._closing.is_set():  # a thread that was given up comes late; the handle may be another file's by now
-            raise UsageError(f"cannot write the journal {str(self.path)!r}", got="one that is closed", need="an open one")
+            raise UsageError(f"The journal {str(self.path)!r} is closed.", got="one that is closed", need="an open one")
         try:
             written = os.write(self._handle, line)
             if written < len(line):  # the disk is full, and says so only at the next write
@@ -194,7 +194,7 @@ class Journal:
 
     def _unwritable(self, fault: OSError) -> SourceError:
         return SourceError(
-            f"cannot write the journal {str(self.path)!r}",
+            f"Cannot write the journal {str(self.path)!r} after {len(self)} answers: {fault.strerror or fault}.",
             got=f"{fault.strerror or fault}, after {len(self)} answers",
             need="room on the disk",
             hint="the answers so far are kept: make room and give the same command again",
@@ -255,7 +255,7 @@ class Journal:
         told = [f"{key.removeprefix('identity.')} was {_shown(before, key)}, is {_shown(now, key)}" for key in changed[:SHOWN]]
         more = f"; and {len(changed) - SHOWN} more" if len(changed) > SHOWN else ""
         raise UsageError(
-            f"cannot continue the journal {str(self.path)!r}",
+            f"The journal {str(self.path)!r} was begun with other settings: {'; '.join(told)}{more}.",
             got=f"another run: {'; '.join(told)}{more}",
             need="the settings it was begun with, because answers to different questions must not be mixed",
             hint="finish it with the old settings, write to another -o, or remove the journal to begin anew",
@@ -271,7 +271,7 @@ class Journal:
 
     def _foreign(self) -> SourceError:
         return SourceError(
-            f"cannot read the journal {str(self.path)!r}", got="a file that is no journal", need="a journal, or no file of that name"
+            f"{str(self.path)!r} is not a journal.", got="a file that is no journal", need="a journal, or no file of that name"
         )
 
 

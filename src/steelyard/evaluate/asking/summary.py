@@ -148,7 +148,9 @@ def row_of(ask: Ask, answer: Answer, scored: Scored | None, task: Task) -> dict[
     wanted and found, so that nobody takes them for labels that disagree with the score.
     """
     if (scored is None) != (answer.error is not None):
-        raise UsageError("cannot tell of an answer", got=f"an error and a score for item {ask.case.id!r}", need="one of them")
+        raise UsageError(
+            f"Item {ask.case.id!r} has both an error and a score.", got=f"an error and a score for item {ask.case.id!r}", need="one of them"
+        )
     truth = jsonable(task.scoring.truth(ask.case) if scored is None or scored.truth is None else scored.truth)
     prediction = None if scored is None else jsonable(scored.prediction)
     if scored is not None and not scored.extracted and task.scoring.labels:

@@ -182,7 +182,10 @@ def _outcomes(
         import joblib  # type: ignore[import-untyped,unused-ignore]
     except ImportError:
         raise UsageError(
-            "cannot run in parallel", got=f"{workers} workers and no joblib", need="joblib", hint="pip install joblib, or workers=1"
+            f"{workers} workers need the package joblib.",
+            got=f"{workers} workers and no joblib",
+            need="joblib",
+            hint="pip install joblib, or workers=1",
         ) from None
     return _parallel(joblib, (joblib.delayed(_one)(learners, x, y, split, likelihood) for split in splits), workers, watched)
 

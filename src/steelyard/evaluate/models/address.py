@@ -56,7 +56,7 @@ def credentials(key: str | None, url: SplitResult) -> tuple[dict[str, str], list
     key = (key or "").strip()
     if url.username is not None and key:
         raise UsageError(
-            "cannot tell which credentials to use",
+            "There are two credentials: a key, and a user in the base URL.",
             got="a key, and a user in the base URL",
             need="one of them",
             hint="take the user out of the base URL",
@@ -91,7 +91,7 @@ def proxy_for(server: SplitResult) -> SplitResult | None:
     proxy = urlsplit(named if "://" in named else f"http://{named}")
     if proxy.scheme != "http" or not proxy.hostname:
         raise UsageError(
-            "cannot use the proxy of the environment",
+            f"The proxy of the environment begins with {proxy.scheme}://; it must be http://host:port.",
             got=f"one that begins with {proxy.scheme}://",
             need="http://host:port",
             hint=f"set {server.scheme.upper()}_PROXY, or add {server.hostname} to NO_PROXY",

@@ -172,7 +172,9 @@ def listed(returned: Any, n: int, name: str) -> list[Any]:
     try:
         returned = returned.tolist() if callable(getattr(returned, "tolist", None)) else returned
     except Exception as fault:
-        raise DataError(f"cannot use the answers of {name}", got=words(fault), need="a list with one answer per input") from fault
+        raise DataError(
+            f"The answers of {name} cannot be read: {words(fault)}.", got=words(fault), need="a list with one answer per input"
+        ) from fault
     if isinstance(returned, list | tuple) and len(returned) == n:
         return list(returned)
     got = f"{len(returned)} answers" if isinstance(returned, list | tuple) else f"a {type(returned).__name__}"

@@ -312,11 +312,11 @@ def _words(text: str) -> list[str]:
     except ValueError as fault:
         raise UsageError(f"cannot run {text!r}", got=str(fault), need="a command line with its quotes closed") from fault
     if not argv:
-        raise UsageError("cannot run a command", got="an empty one", need="a program and its arguments", hint="command:./predict --fast")
+        raise UsageError("The command is empty.", got="an empty one", need="a program and its arguments", hint="command:./predict --fast")
     if shutil.which(argv[0]) is None:
         here = f"write ./{argv[0]} if it is in this directory; " if "/" not in argv[0] else ""
         raise UsageError(
-            f"cannot run {text!r}",
+            f"No program {argv[0]!r} that can be executed.",
             got=f"no program {argv[0]!r} that can be executed",
             need="a program on the PATH, or a path to one",
             hint=f"{here}chmod +x makes a file executable",

@@ -315,7 +315,7 @@ class Endpoint:
             asked["messages"] = [dict(message) for message in case.messages]
         elif not isinstance(case.input, str):
             raise DataError(
-                "cannot ask a language model",
+                f"Item {case.id!r} has an input of type {type(case.input).__name__}; a language model needs text.",
                 got=f"an input of type {type(case.input).__name__} for item {case.id!r}",
                 need="a text",
                 hint="write the task's input as a template, as in input = 'Q: {question}'",
@@ -359,14 +359,14 @@ class Endpoint:
     def _lost(self, lost: TransportError) -> _Failed:
         if lost.reason == "tls" and not self._reached:  # later, a machine behind the address may be in trouble
             raise SourceError(
-                "cannot speak to the server over TLS",
+                f"TLS with the server failed: {self._public(lost.words)}.",
                 got=self._public(lost.words),
                 need="a certificate that this machine trusts",
                 hint="check the address; http:// if the server has no TLS; SSL_CERT_FILE for a certificate of your own",
             )
         if lost.reason == "name" and not self._reached:
             raise SourceError(
-                "cannot find the server",
+                f"Cannot find the server: {self._public(lost.words)}.",
                 got=self._public(lost.words),
                 need="a host that exists",
                 hint="check the base URL, and the proxy if there is one",
@@ -395,7 +395,7 @@ class Endpoint:
         if 300 <= status < 400:
             where = _where(reply.headers.get("location", ""))
             return SourceError(
-                "cannot follow the server",
+                f"The server redirects (status {status}) to {self._public(where or 'nowhere')}.",
                 got=self._public(f"status {status}, a redirect to {where or 'nowhere'}"),
                 need="an answer",
                 hint="give that address as the base URL, if you trust it with the key",
@@ -408,13 +408,13 @@ class Endpoint:
             405: f"check the address {self.base_url}, which usually ends with /v1",
             429: "the account's quota is used up; run again when it is not",
         }
-        what = "cannot ask the model" if status not in (401, 403) else "the server does not let us in"
+        what = f"The server {'denied access' if status in (401, 403) else 'refused the request'}: {said.removesuffix('.')}."
         return SourceError(what, got=said, need="an answer", hint=hints.get(status, hints[429]))
 
     def _failed(self, found: _Failed, attempts: int) -> Answer:
         if found.never and not self._reached:
             raise SourceError(
-                "cannot reach the server",
+                f"Cannot reach the server at {self.base_url}: {f'{found.words}, {attempts} times' if attempts > 1 else found.words}.",
                 got=f"{found.words}, {attempts} times" if attempts > 1 else found.words,
                 need=f"a server at {self.base_url}",
                 hint="is it running, and is the port right?",

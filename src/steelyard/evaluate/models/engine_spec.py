@@ -44,7 +44,7 @@ def _decoding(config: Any) -> str | None:
         kind = {"DraftTarget": "Draft_Target"}.get(kind or "", kind)
     if not kind:
         raise UsageError(
-            "cannot read the spec from the model's arguments",
+            f"The model's speculative_config ({type(config).__name__}) has no decoding_type.",
             got=f"a speculative_config of type {type(config).__name__} without decoding_type",
             need="a decoding_type, such as Eagle3",
             hint='say it yourself: evaluate(model, spec={"spec_dec_algo": "Eagle3"})',

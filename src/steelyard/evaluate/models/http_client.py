@@ -202,7 +202,11 @@ class HttpClient:
             target, lines = f"http://{host}{target}", lines | self._proxy_key()
         head = [f"POST {target} HTTP/1.1", *(f"{name}: {value}" for name, value in lines.items())]
         if any(not line.isascii() or not line.isprintable() for line in head):  # a line end in a value would be a header of its own
-            raise UsageError("cannot write the request", got="a header that is not plain text", need="letters, digits and signs of ASCII")
+            raise UsageError(
+                "A header of the request is not plain ASCII text.",
+                got="a header that is not plain text",
+                need="letters, digits and signs of ASCII",
+            )
         return "\r\n".join((*head, "", "")).encode("ascii")
 
     def _body(self, response: http.client.HTTPResponse) -> bytes:

@@ -65,7 +65,11 @@ def model_of(
         from steelyard.evaluate.models.predictions import Predictions
 
         if rows is None:
-            raise UsageError(f"cannot use the model {given!r}", got="no rows", need="the rows of the file, read by the caller")
+            raise UsageError(
+                f"The model {given!r} needs the rows of the file, read by the caller.",
+                got="no rows",
+                need="the rows of the file, read by the caller",
+            )
         return Predictions(rows, name=name)
     found, source = load(rest)
     return _in_time(_from_object(found, name, {"kind": "python", "name": rest, "source": source}, sampling, batch, concurrency), timeout)
@@ -140,7 +144,7 @@ def _from_object(
     name = name or called(given)
     if any(each.__module__.partition(".")[0] == "torch" and each.__name__ == "Module" for each in type(given).__mro__):
         raise UsageError(
-            f"cannot ask {name}",
+            f"{name} is a PyTorch module; a model must be a function that takes inputs and returns labels.",
             got="a PyTorch module",
             need="a function around it, which makes a tensor of the inputs and labels of the outcome",
             hint="def predict(inputs): return net(torch.tensor(inputs)).argmax(1).tolist(), with predict.batched = True",
@@ -184,7 +188,7 @@ def _endpoint(model: str, base_url: str | None, concurrency: int | None, **optio
 
     if base_url is None:
         raise UsageError(
-            f"cannot ask the model {model!r}",
+            f"The model {model!r} needs the base URL of an OpenAI-compatible server.",
             got="no address",
             need="the base URL of an OpenAI-compatible server",
             hint="base_url='http://127.0.0.1:8000/v1', or https://api.openai.com/v1",

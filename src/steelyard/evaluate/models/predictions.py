@@ -38,7 +38,7 @@ class Predictions:
     ) -> None:
         kept = [dict(row) for row in rows]
         if not kept:
-            raise DataError(f"cannot use the predictions of {name}", got="no rows", need="one row per item")
+            raise DataError(f"{name} has no rows.", got="no rows", need="one row per item")
         columns = list(dict.fromkeys(key for row in kept for key in row))
         self._id = _column(columns, id, IDS, "id", name) or _lacking(columns, "id", IDS, name)
         told = _column(columns, prediction, SAID[:1], "prediction", name) or _column(columns, None, SAID[1:], "prediction", name)
@@ -69,14 +69,14 @@ class Predictions:
         twice: list[str] = []
         for row in rows:
             if row.get(self._id) is None:
-                raise DataError(f"cannot use the predictions of {name}", got=f"a row without {self._id}", need="an id in every row")
+                raise DataError(f"A row of {name} has no {self._id}.", got=f"a row without {self._id}", need="an id in every row")
             key = str(plain(row[self._id], "an id")), 1 if self._repeat is None else self._number(row, name) - first + 1
             if key in out:
                 twice.append(key[0])
             out[key] = _told(row, self._said)
         if twice:
             raise DataError(
-                f"cannot use the predictions of {name}",
+                f"{name} has {len(twice)} rows too many, such as a second one for id {twice[0]!r}.",
                 got=f"{len(twice)} rows more than there are items, such as a second one for id {twice[0]!r}",
                 need="one prediction per item" + ("" if self._repeat is None else " and repeat"),
                 hint="a column `repeat` tells several runs of an item apart" if self._repeat is None else "",
@@ -109,15 +109,23 @@ def _told(row: Mapping[str, Any], column: str) -> Answer:
 def _column(columns: Sequence[str], given: str | None, names: Sequence[str], role: str, name: str) -> str | None:
     if given is not None:
         if given not in columns:
-            raise UsageError(f"cannot find the {role} of {name}", got=f"no column {given!r}", need=f"one of {', '.join(columns[:12])}")
+            raise UsageError(
+                f"No column {given!r} for the {role} of {name}; the columns are {', '.join(columns[:12])}.",
+                got=f"no column {given!r}",
+                need=f"one of {', '.join(columns[:12])}",
+            )
         return given
     found = [column for column in columns if column.lower() in names]
     if len(found) > 1:
-        raise AmbiguityError(f"cannot find the {role} of {name}", got=f"columns {', '.join(found)}", need="one of them")
+        raise AmbiguityError(
+            f"Several columns of {name} could be the {role}: {', '.join(found)}.", got=f"columns {', '.join(found)}", need="one of them"
+        )
     return found[0] if found else None
 
 
 def _lacking(columns: Sequence[str], role: str, names: Sequence[str], name: str) -> str:
     raise DataError(
-        f"cannot use the predictions of {name}", got=f"columns {', '.join(columns[:12])}", need=f"a column of {role}: {', '.join(names)}"
+        f"{name} has no column for the {role} ({', '.join(names)}); the columns are {', '.join(columns[:12])}.",
+        got=f"columns {', '.join(columns[:12])}",
+        need=f"a column of {role}: {', '.join(names)}",
     )

@@ -66,7 +66,9 @@ class Scoring:
     def check(self, case: Case) -> None:
         """Raise a DataError if a case cannot be scored."""
         if self.needs_truth and is_missing(plain(case.truth)):
-            raise DataError("cannot score an item", got=f"no truth for item {case.id!r}", need="a truth for every item")
+            raise DataError(
+                f"Item {case.id!r} has no truth to score against.", got=f"no truth for item {case.id!r}", need="a truth for every item"
+            )
         self.truth(case)
 
 
@@ -85,7 +87,11 @@ def made(kind: type[Kind], options: Mapping[str, Any]) -> Kind:
     check_keys(options, known, f"the options of the scorer {kind.name}")
     lacking = [f.name for f in dataclasses.fields(kind) if f.default is f.default_factory is dataclasses.MISSING and f.name not in options]
     if lacking:
-        raise UsageError(f"cannot use the scorer {kind.name}", got=f"no {lacking[0]}", need=f"{lacking[0]} = ... in the table [scorer]")
+        raise UsageError(
+            f"The scorer {kind.name} needs {lacking[0]} = ... in the table [scorer].",
+            got=f"no {lacking[0]}",
+            need=f"{lacking[0]} = ... in the table [scorer]",
+        )
     return kind(**options)
 
 

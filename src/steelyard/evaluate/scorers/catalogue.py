@@ -73,7 +73,9 @@ class CodeScorer(Scoring):
             worth = self.function(*given)
         except Exception as fault:
             raise DataError(
-                f"cannot score item {case.id!r}", got=f"{type(fault).__name__} in {self.called}: {fault}", need="a score for every answer"
+                f"The scorer {self.called} failed on item {case.id!r} with {type(fault).__name__}: {fault}.",
+                got=f"{type(fault).__name__} in {self.called}: {fault}",
+                need="a score for every answer",
             ) from fault
         try:
             return self._scored(plain(worth), case)
@@ -100,11 +102,17 @@ class CodeScorer(Scoring):
 def _parameters(function: Callable[..., Any], called: str) -> int:
     need = f"{called}(answer, row) or {called}(answer, truth, row)"
     if inspect.iscoroutinefunction(function):
-        raise UsageError("cannot use the scorer", got=f"an async function, {called}", need=f"a plain one, {need}")
+        raise UsageError(
+            f"The scorer {called} is an async function; it must be a plain one, {need}.",
+            got=f"an async function, {called}",
+            need=f"a plain one, {need}",
+        )
     try:
         taken = inspect.signature(function).parameters.values()
     except (TypeError, ValueError) as fault:
-        raise UsageError("cannot use the scorer", got=f"{called}, whose parameters cannot be known", need=need) from fault
+        raise UsageError(
+            f"The parameters of the scorer {called} cannot be known.", got=f"{called}, whose parameters cannot be known", need=need
+        ) from fault
     places = [each for each in taken if each.kind in (each.POSITIONAL_ONLY, each.POSITIONAL_OR_KEYWORD)]
     more = math.inf if any(each.kind is each.VAR_POSITIONAL for each in taken) else len(places)
     least = sum(each.default is each.empty for each in places)
@@ -160,7 +168,12 @@ def scorer_named(
     """
     if code is not None:
         if name is not None:
-            raise UsageError("cannot choose the scorer", got=f"the scorer {name!r} and a method score", need="one of them")
+            raise UsageError(
+                f"The task has both the scorer {name!r} and a method score.",
+                got=f"the scorer {name!r} and a method score",
+                need="one of them",
+                hint="leave one of them out",
+            )
         return _code(code, getattr(code, "__qualname__", type(code).__name__), options, metric)
     if not isinstance(name, str):
         got = "no scorer" if name is None else f"{name!r}"

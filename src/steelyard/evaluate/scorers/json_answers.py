@@ -123,7 +123,9 @@ def _refuse_circles(part: Any, resolver: Any, way: tuple[int, ...], sound: set[i
     if not isinstance(part, Mapping) or id(part) in sound:
         return
     if id(part) in way:
-        raise UsageError("cannot read the schema", got="a reference that leads back to itself", need="references that end")
+        raise UsageError(
+            "The schema has a reference that leads back to itself.", got="a reference that leads back to itself", need="references that end"
+        )
     way = (*way, id(part))
     for key in part.keys() & set(_REFERENCES):
         try:
@@ -149,7 +151,7 @@ def _validator() -> Any:
         import jsonschema
     except ImportError:
         raise UsageError(
-            "cannot check answers against a schema",
+            "Checking answers against a schema needs the package jsonschema.",
             got="no package jsonschema",
             need="it",
             hint='pip install "steelyard[json-schema]", or leave schema out: then any JSON is right',

@@ -37,7 +37,7 @@ def subset(cases: Sequence[Case], n: int | None, seed: int, strata: str | None =
     if n is not None and n < 1:
         raise UsageError("cannot choose a subset", got=f"n = {n}", need="a whole number of at least 1")
     if strata is not None and whole_groups:
-        raise UsageError("cannot choose a subset", got="strata and whole groups", need="one of them")
+        raise UsageError("Give strata or whole groups, not both.", got="strata and whole groups", need="one of them")
     ordered = [cases[place] for place in hash_order([case.id for case in cases], seed)]
     if whole_groups:
         return _group_by_group(ordered, n, seed)
@@ -66,7 +66,9 @@ def _interleaved(ordered: Sequence[Case], seed: int, strata: str) -> list[Case]:
 def _stratum(case: Case, strata: str) -> str:
     value = case.row.get(strata)
     if value is None:
-        raise DataError(f"cannot stratify by {strata!r}", got=f"no value for item {case.id!r}", need="a value for every item")
+        raise DataError(
+            f"Item {case.id!r} has no {strata!r} to stratify by.", got=f"no value for item {case.id!r}", need="a value for every item"
+        )
     return str(value)
 
 
@@ -75,7 +77,10 @@ def _group_by_group(ordered: Sequence[Case], n: int | None, seed: int) -> list[C
     for case in ordered:
         if case.group is None:
             raise DataError(
-                "cannot keep groups whole", got=f"item {case.id!r} without a group", need="a group for every item", hint='group = "column"'
+                f"Item {case.id!r} has no group.",
+                got=f"item {case.id!r} without a group",
+                need="a group for every item",
+                hint='group = "column"',
             )
         groups.setdefault(case.group, []).append(case)
     names = list(groups)
@@ -149,13 +154,17 @@ def shots_of(given: Any, data: Any) -> Shots | None:
             raise UsageError("cannot use shots", got=f"{key} = {value!r}", need="a whole number" + (" of at least 1" if least else ""))
     source = given.get("data")
     if source is None:
-        raise UsageError("cannot use shots", got="no data", need="a source of examples", hint='shots = {data = "train.jsonl", n = 5}')
+        raise UsageError(
+            "shots names no data to take examples from.",
+            got="no data",
+            need="a source of examples",
+            hint='shots = {data = "train.jsonl", n = 5}',
+        )
     if isinstance(source, str) and source == data:
         raise UsageError(
-            "cannot use shots",
+            f"shots must not take examples from {source!r}, the data of the task: an item would be its own example.",
             got=f"examples from {source!r}, the data of the task",
             need="other data",
-            hint="an item would be its own example",
         )
     return Shots(data=source, n=n, seed=seed)
 
@@ -179,12 +188,15 @@ def cases_of(
 ) -> list[Case]:
     """The cases of all rows. `named` are columns that something else needs, by what needs them."""
     if not rows:
-        raise DataError("cannot evaluate", got="no rows", need="at least one")
+        raise DataError("The data has no rows.", got="no rows", need="at least one")
     columns = list(dict.fromkeys(str(key) for row in rows for key in row))
     key = _key(columns, prompting.id, IDS, "id", 'id = "column"')
     if key is None:
         raise UsageError(
-            "cannot tell the items apart", got=f"columns {listed(columns)}", need="a column of ids", hint='id = "column" in [task]'
+            f"No column of ids; the columns are {listed(columns)}.",
+            got=f"columns {listed(columns)}",
+            need="a column of ids",
+            hint='id = "column" in [task]',
         )
     ids = _ids(rows, key)
     truth = _truth(columns, prompting, needs_truth)
@@ -213,7 +225,12 @@ def _key(columns: Sequence[str], given: str | None, known: Sequence[str], role: 
         return given
     found = [name for name in columns if name.lower() in known]
     if len(found) > 1:
-        raise AmbiguityError(f"cannot choose the {role} column", got=f"{len(found)} candidates: {listed(found)}", need="one", hint=hint)
+        raise AmbiguityError(
+            f"{len(found)} columns could be the {role}: {listed(found)}.",
+            got=f"{len(found)} candidates: {listed(found)}",
+            need="one",
+            hint=hint,
+        )
     return found[0] if found else None
 
 
@@ -221,14 +238,16 @@ def _ids(rows: Sequence[Row], key: str) -> list[str]:
     lost = [place for place, row in enumerate(rows, 1) if is_missing(plain(row.get(key)))]
     if lost:
         raise DataError(
-            "cannot tell the items apart", got=f"{len(lost)} of {len(rows)} rows without {key!r}, such as row {lost[0]}", need="an id each"
+            f"{len(lost)} of {len(rows)} rows have no {key!r}, such as row {lost[0]}.",
+            got=f"{len(lost)} of {len(rows)} rows without {key!r}, such as row {lost[0]}",
+            need="an id each",
         )
     ids = [value_text(row[key], key) for row in rows]
     if len(set(ids)) < len(ids):
         seen: set[str] = set()
         twice = [name for name in ids if name in seen or seen.add(name)]  # type: ignore[func-returns-value]
         raise DataError(
-            "cannot tell the items apart",
+            f"Duplicate ids: {len(twice)} of {len(ids)} rows repeat an earlier {key!r}, such as {twice[0]!r}.",
             got=f"{len(twice)} of {len(ids)} rows whose {key!r} was there before, such as {twice[0]!r}",
             need="an id of its own for each item",
             hint="repeats of an item are asked for by repeats=, not written into the data",
@@ -245,7 +264,12 @@ def _truth(columns: Sequence[str], prompting: Prompting, needs_truth: bool) -> T
         return None
     found = _key(columns, given, TRUTHS, "truth", 'truth = "column"')  # a whole row must not give its truth away
     if found is None and needs_truth:
-        raise UsageError("cannot score the answers", got=f"columns {listed(columns)}", need="a truth", hint='truth = "column" in [task]')
+        raise UsageError(
+            f"No column of truths to score against; the columns are {listed(columns)}.",
+            got=f"columns {listed(columns)}",
+            need="a truth",
+            hint='truth = "column" in [task]',
+        )
     return found
 
 
@@ -254,7 +278,7 @@ def _refuse_missing(rows: Sequence[Row], ids: Sequence[str], columns: Sequence[s
         lost = [name for row, name in zip(rows, ids, strict=True) if is_missing(plain(row.get(column)))]
         if lost:
             raise DataError(
-                f"cannot use the column {column!r} for {key}",
+                f"{len(lost)} of {len(rows)} rows have no {column!r}, the {key}, such as item {lost[0]!r}.",
                 got=f"{len(lost)} of {len(rows)} rows without a value, such as item {lost[0]!r}",
                 need="a value in every row",
             )
@@ -267,12 +291,20 @@ def _features(columns: Sequence[str], wanted: Sequence[str], hidden: set[str]) -
         if name in columns or not set(name) & set("*?"):
             check_columns([name], columns, "input")
             if name in hidden:
-                raise UsageError("cannot use input", got=f"{name!r} among the features", need="columns other than id and truth")
+                raise UsageError(
+                    f"{name!r} is the id or the truth, so it cannot be a feature of input.",
+                    got=f"{name!r} among the features",
+                    need="columns other than id and truth",
+                )
             found = [name]
         else:
             found = sorted((c for c in columns if fnmatch.fnmatchcase(c, name) and c not in hidden), key=_natural)
         if not found:
-            raise UsageError("cannot find features", got=f"no column like {name!r} among {listed(columns)}", need="at least one")
+            raise UsageError(
+                f"No column matches the feature {name!r}; the columns are {listed(columns)}.",
+                got=f"no column like {name!r} among {listed(columns)}",
+                need="at least one",
+            )
         out += [each for each in found if each not in out]
     return out
 
@@ -301,9 +333,10 @@ def _asked(
     same = " ".join(question.split())
     if any(" ".join(example.question.split()) == same for example in examples):
         raise DataError(
-            "cannot use the examples",
+            f"An example is item {name!r} itself, with its answer.",
             got=f"one that is item {name!r} itself, with its answer",
             need="examples that are not among the items",
+            hint="take examples that are not among the items",
         )
     messages = [{"role": "user", "content": question}]
     for example in reversed(examples):
@@ -321,9 +354,17 @@ def _feature(row: Row, column: str, name: str) -> float:
     try:
         number = float(value)
     except (TypeError, ValueError) as fault:
-        raise DataError("cannot use a feature", got=f"{value!r} in {column!r} of item {name!r}", need="a number") from fault
+        raise DataError(
+            f"The feature {column!r} of item {name!r} is not a number: {value!r}.",
+            got=f"{value!r} in {column!r} of item {name!r}",
+            need="a number",
+        ) from fault
     if not math.isfinite(number):
-        raise DataError("cannot use a feature", got=f"{number} in {column!r} of item {name!r}", need="a finite number")
+        raise DataError(
+            f"The feature {column!r} of item {name!r} is not finite: {number}.",
+            got=f"{number} in {column!r} of item {name!r}",
+            need="a finite number",
+        )
     return number
 
 
@@ -340,7 +381,11 @@ def _examples(prompting: Prompting, truth: Template | str | None, shot_rows: Seq
     rows: Sequence[Row] = shots.rows
     if shots.data is not None:
         if not shot_rows or len(shot_rows) < shots.n:
-            raise DataError("cannot use shots", got=f"{len(shot_rows or ())} rows of examples", need=f"at least {shots.n}")
+            raise DataError(
+                f"shots needs at least {shots.n} examples; there are {len(shot_rows or ())}.",
+                got=f"{len(shot_rows or ())} rows of examples",
+                need=f"at least {shots.n}",
+            )
         # By content, not by id: training data seldom have one.
         contents = [
             canonical({str(key): value_text(v, str(key)) for key, v in row.items() if not is_missing(plain(v))}) for row in shot_rows
@@ -359,5 +404,9 @@ def _example(row: Row, place: int, template: Template, truth: Template | str | N
     lost = [name for name in wanted if is_missing(plain(row.get(name)))]
     if lost or is_missing(plain(answer)):
         lacking = lost[0] if lost else truth if isinstance(truth, str) else ANSWER
-        raise DataError("cannot use shots", got=f"example {place} without {lacking!r}", need="the columns of the input, and the truth")
+        raise DataError(
+            f"Example {place} has no {lacking!r}.",
+            got=f"example {place} without {lacking!r}",
+            need="the columns of the input, and the truth",
+        )
     return _Example(template.render(row), value_text(answer, "the answer of an example"))

@@ -41,7 +41,11 @@ def sample_of(raw: Any) -> PromptSample:
     if isinstance(raw, Mapping):
         lacking = [name for name in ("prompt", "reference") if name not in raw]
         if lacking:
-            raise DataError("cannot use a sample", got=f"keys {', '.join(map(str, raw))}", need=f"{' and '.join(lacking)} too")
+            raise DataError(
+                f"A sample has no {' and no '.join(lacking)}; its keys are {', '.join(map(str, raw))}.",
+                got=f"keys {', '.join(map(str, raw))}",
+                need=f"{' and '.join(lacking)} too",
+            )
         group = raw.get("group")
         named = None if group is None else str(group)
         shown = excerpt(raw["prompt"]) if raw.get("id") is None else None
@@ -83,10 +87,12 @@ def named_once(samples: Iterable[PromptSample]) -> list[PromptSample]:
     seen: set[str] = set()
     for sample in out:
         if sample.id in seen:
-            raise DataError("cannot tell the samples apart", got=f"the id {sample.id!r} twice", need="an id of its own for each sample")
+            raise DataError(
+                f"Two samples have the id {sample.id!r}.", got=f"the id {sample.id!r} twice", need="an id of its own for each sample"
+            )
         seen.add(sample.id)
     if not out:
-        raise DataError("cannot evaluate", got="no samples", need="at least one")
+        raise DataError("There are no samples.", got="no samples", need="at least one")
     return out
 
 
@@ -104,10 +110,10 @@ def picked(samples: Sequence[PromptSample], ids: Collection[str], key: Any = str
     lost = [each for each in ids if each not in by_key]
     if lost:
         raise DataError(
-            "cannot evaluate the recorded items",
+            f"{len(lost)} of {len(ids)} recorded items are no longer in the task, such as {lost[0]!r}.",
             got=f"{len(lost)} of {len(ids)} that the task does not have any more, such as {lost[0]!r}",
             need="the same items",
-            hint="the data set has changed: record a new reference, with a reason",
+            hint="if the data set has changed, record a new reference, with a reason",
         )
     return [by_key[each] for each in ids]
 
@@ -143,7 +149,9 @@ def _single(answer: Any, sample: PromptSample) -> Any:
     if isinstance(answer, list) and len(answer) == 1:
         answer = answer[0]
     if answer is None:
-        raise DataError("cannot score an answer", got=f"nothing for item {sample.id!r}", need="an answer to every prompt")
+        raise DataError(
+            f"There is no answer for item {sample.id!r}.", got=f"nothing for item {sample.id!r}", need="an answer to every prompt"
+        )
     return answer
 
 

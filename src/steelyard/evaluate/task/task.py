@@ -146,13 +146,20 @@ def task_of(table: Mapping[str, Any] | type | object, *, where: Path) -> Task:
 
 def _of_table(table: Mapping[str, Any]) -> tuple[dict[str, Any], Mapping[str, Any], Mapping[str, Any]]:
     if "task" not in table and set(table) & {"name", "data", "input"}:
-        raise UsageError("cannot read the task", got="its keys at the top", need="a table [task]", hint="write [task] above them")
+        raise UsageError(
+            "The keys of the task must be in a table [task].",
+            got="its keys at the top",
+            need="a table [task]",
+            hint="write [task] above them",
+        )
     check_keys(table, TOP, "the task file")
     given = dict(_table(table.get("task"), "task"))
     check_keys(given, KEYS, "the table [task]")
     both = (given.get("protocol"), table.get("protocol"))
     if None not in both:
-        raise UsageError("cannot read the protocol", got="[protocol] and [task.protocol]", need="one of them")
+        raise UsageError(
+            "The protocol is there twice: [protocol] and [task.protocol].", got="[protocol] and [task.protocol]", need="one of them"
+        )
     given["protocol"] = both[0] if both[1] is None else both[1]
     return given, _table(table.get("scorer", {}), "scorer"), _table(table.get("sampling", {}), "sampling")
 
@@ -198,7 +205,7 @@ def _name(value: Any) -> str:
 
 def _data(value: Any) -> Any:
     if value is None or (isinstance(value, (str, Path)) and not str(value).strip()):
-        raise UsageError("cannot read the task", got="no data", need="a source", hint='data = "test.jsonl"')
+        raise UsageError("The task names no data.", got="no data", need="a source", hint='data = "test.jsonl"')
     return value
 
 
@@ -222,9 +229,14 @@ def _whole_groups(given: Mapping[str, Any]) -> bool:
     if not isinstance(value, bool):
         raise UsageError("cannot read the task", got=f"whole_groups = {value!r}", need="true or false")
     if value and given.get("group") is None:
-        raise UsageError("cannot read the task", got="whole_groups without a group", need="a column of groups", hint='group = "passage"')
+        raise UsageError(
+            "whole_groups needs a column of groups.",
+            got="whole_groups without a group",
+            need="a column of groups",
+            hint='group = "passage"',
+        )
     if value and given.get("strata") is not None:
-        raise UsageError("cannot read the task", got="strata and whole_groups", need="one of them")
+        raise UsageError("Give strata or whole_groups, not both.", got="strata and whole_groups", need="one of them")
     return value
 
 
@@ -246,7 +258,10 @@ def _metric(given: str | None, scoring: Scoring) -> str:
         raise UsageError(f"cannot use the metric {given!r} with the scorer {scoring.name}", need=need)
     if metric.of_ratio and not scoring.sums:
         raise UsageError(
-            f"cannot use the metric {given!r} with the scorer {scoring.name}", got="one score per item", need="accuracy or mean"
+            f"The scorer {scoring.name} gives one score per item, which does not make the metric {given!r}.",
+            got="one score per item",
+            need="accuracy or mean",
+            hint='metric = "accuracy" or "mean"',
         )
     if (metric.right_or_wrong or metric.family == "repeats") and not scoring.right_or_wrong:
         need = "a scorer that says right or wrong"
@@ -266,9 +281,19 @@ def _prompting(given: Mapping[str, Any]) -> Prompting:
     truth = _text(given, "truth")
     shots: Shots | None = shots_of(given.get("shots"), given.get("data"))
     if shots is not None and wanted is None:
-        raise UsageError("cannot use shots", got="an input that is no text", need='a template, as in input = "Q: {question}\\nA:"')
+        raise UsageError(
+            "shots needs an input that is a template of text.",
+            got="an input that is no text",
+            need='a template, as in input = "Q: {question}\\nA:"',
+            hint='input = "Q: {question}\\nA:"',
+        )
     if given.get("system") is not None and wanted is None:
-        raise UsageError("cannot use system", got="an input that is no text", need='a template, as in input = "Q: {question}\\nA:"')
+        raise UsageError(
+            "system needs an input that is a template of text.",
+            got="an input that is no text",
+            need='a template, as in input = "Q: {question}\\nA:"',
+            hint='input = "Q: {question}\\nA:"',
+        )
     system: Template | None = None if given.get("system") is None else template_of(given["system"], "system")
     return Prompting(
         id=_text(given, "id"),
@@ -308,5 +333,10 @@ def _protocol(given: Any, scoring: Scoring) -> dict[str, str]:
         if not isinstance(value, (str, int, float, bool)):
             raise UsageError("cannot read the protocol", got=f"{key} = {value!r}", need="a text or a number")
         if key in ("prompt", "metric", "scorer", "shots") or str(key).startswith(("scorer.", "sampling.")):
-            raise UsageError("cannot read the protocol", got=f"the key {key!r}, which is filled in by the task itself", need="another name")
+            raise UsageError(
+                f"The key {key!r} of the protocol is filled in by the task itself.",
+                got=f"the key {key!r}, which is filled in by the task itself",
+                need="another name",
+                hint="use another name",
+            )
     return {str(key): canonical(value) for key, value in table.items()}

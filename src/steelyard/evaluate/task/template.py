@@ -100,7 +100,7 @@ def check_columns(wanted: Sequence[str], columns: Sequence[str], key: str) -> No
         near = nearest(name, columns, cutoff=0.5)
         path = "a column is meant, not a way into one" if "." in name else ""
         raise UsageError(
-            f"cannot find the column {name!r} of {key}",
+            f"No column {name!r} for {key}; the columns are {listed(columns)}.",
             got=f"columns {listed(columns)}",
             need="one of them",
             hint=f"did you mean {near!r}?" if near else path,

@@ -83,7 +83,12 @@ def unseen_difference(effects: FloatArray, confidence_level: float = 0.95, side:
     """
     reach = float(np.ptp(effects)) if len(effects) else 0.0
     if not reach > 0:
-        raise DataError("cannot bound a difference nobody has seen", got="items that do not vary", need="a declared range")
+        raise DataError(
+            "The items do not vary, so a difference can only be bounded with a declared range.",
+            got="items that do not vary",
+            need="a declared range",
+            hint="declare it with range=",
+        )
     return wilson_mean(0.0, len(effects), -reach, reach, confidence_level, side)
 
 
@@ -103,7 +108,11 @@ def betting(
     """
     x = (np.random.Generator(np.random.PCG64(seed)).permutation(np.sort(scores)) - low) / (high - low)
     if len(x) == 0 or np.any((x < 0) | (x > 1)):
-        raise DataError("cannot bet on these scores", got="scores outside the range", need=f"scores within [{low:g}, {high:g}]")
+        raise DataError(
+            f"Some scores lie outside the range [{low:g}, {high:g}].",
+            got="scores outside the range",
+            need=f"scores within [{low:g}, {high:g}]",
+        )
     alpha = 1 - confidence_level if side == "two" else tail(confidence_level, side) * 2
     bets = predictable_bets(x, alpha, horizon=len(x))
     wealth = math.log(2 / alpha)

@@ -52,7 +52,10 @@ def check_two_sided(alternative: str) -> None:
     """Refuse a direction for the F test, which has none. Reference: Alpaydin1999."""
     if check_alternative(alternative) != "two-sided":
         raise UsageError(
-            "cannot use the 5x2cv F test one-sided", got=f"alternative {alternative!r}", need="two-sided", hint="5x2cv-t has a direction"
+            "The 5x2cv F test is two-sided.",
+            got=f"alternative {alternative!r}",
+            need="two-sided",
+            hint="use 5x2cv-t, which has a direction",
         )
 
 
@@ -84,7 +87,7 @@ def corrected_repeated_kfold_t(
     (1.671457, 0.129, (9,))
     """
     if folds < 2:
-        raise UsageError("cannot correct for the folds", got=f"{folds} fold(s)", need="at least 2")
+        raise UsageError("cannot correct for the folds", got=f"{folds}", need="at least 2 folds")
     return _t(differences, 1 / (folds - 1), alternative, confidence_level, side, corrected=True)
 
 
@@ -222,7 +225,7 @@ def _pairs(given: Differences) -> tuple[FloatArray, FloatArray]:
     """The ten differences as five pairs, and the variance of each pair."""
     d = _checked(np.asarray(given, float).ravel())
     if len(d) != 10:
-        raise DataError("cannot test five repeats of two folds", got=f"{len(d)} differences", need="10")
+        raise DataError(f"Five repeats of two folds give 10 differences, got {len(d)}.", got=f"{len(d)} differences", need="10")
     pairs = d.reshape(5, 2)
     return pairs, (pairs[:, 0] - pairs[:, 1]) ** 2 / 2
 

@@ -68,7 +68,9 @@ def bounded_t(differences: npt.ArrayLike, reach: float) -> BoundedT:
     outside = int(np.count_nonzero(~(np.abs(d) <= reach * (1 + 1e-9))))
     if outside:
         raise DataError(
-            "cannot compare scores of this range", got=f"{outside} difference(s) beyond {reach:g}", need="differences within the range"
+            f"{outside} {'difference is' if outside == 1 else 'differences are'} larger than the range of the scores, {reach:g}.",
+            got=f"{outside} difference(s) beyond {reach:g}",
+            need="differences within the range",
         )
     scaled = d / reach
     total = math.fsum(scaled) if n <= 1000 else float(scaled.sum())

@@ -101,7 +101,7 @@ def delong_pair(
         got = f"{len(scores[0])} and {len(scores[1])} scores of {len(mask)} items"
         raise DataError("cannot compare two AUCs", got=got, need="one score of each system for every item")
     if any(np.isnan(score).any() for score in scores):
-        raise DataError("cannot compare two AUCs", got="scores that are not numbers (NaN)", need="a score for every item")
+        raise DataError("Some scores are not numbers (NaN).", got="scores that are not numbers (NaN)", need="a score for every item")
     enough, classes = 1 if group is not None else 2, np.array([mask.sum(), (~mask).sum()])
     if classes.min() < enough:
         raise Degenerate("too few items of a class")

@@ -81,7 +81,11 @@ def _distinct(differences: npt.ArrayLike, counts: npt.ArrayLike | None) -> tuple
     value = np.asarray(differences, float).ravel()
     many = np.ones(len(value), np.int64) if counts is None else np.asarray(counts, np.int64).ravel()
     if not np.all(np.isfinite(value)):
-        raise DataError("cannot flip signs", got=f"{int(np.sum(~np.isfinite(value)))} difference(s) that are not finite", need="numbers")
+        raise DataError(
+            f"{int(np.sum(~np.isfinite(value)))} differences are not finite.",
+            got=f"{int(np.sum(~np.isfinite(value)))} difference(s) that are not finite",
+            need="numbers",
+        )
     keep = (value != 0) & (many > 0)
     value, many = value[keep], many[keep]
     some = value[:: max(1, len(value) // 1000)]

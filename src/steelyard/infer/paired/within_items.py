@@ -220,7 +220,11 @@ def within_items(
     four = [np.asarray(x, np.int64).ravel() for x in (baseline_right, baseline_runs, candidate_right, candidate_runs)]
     right_a, runs_a, right_b, runs_b = four
     if any(len(x) != len(right_a) for x in four) or np.any((right_a > runs_a) | (right_b > runs_b) | (right_a < 0) | (right_b < 0)):
-        raise DataError("cannot permute runs within items", got="counts that do not fit", need="right <= runs for every item")
+        raise DataError(
+            "The counts do not fit: an item has more right answers than runs.",
+            got="counts that do not fit",
+            need="right <= runs for every item",
+        )
     _refuse_empty(runs_a, runs_b)
     designs, place, _ = _pairs(runs_a, runs_b)
     sums = [np.bincount(place, weights=x, minlength=len(designs)).astype(np.int64).tolist() for x in (right_a, right_b)]
@@ -252,7 +256,9 @@ def within_items(
 def _refuse_empty(runs_a: IntArray, runs_b: IntArray) -> None:
     if empty := int(np.sum((runs_a < 1) | (runs_b < 1))):
         raise DataError(
-            "cannot permute runs within items", got=f"{empty} item(s) without a run of both systems", need="at least one of each"
+            f"{empty} {'item has' if empty == 1 else 'items have'} no run of one of the systems.",
+            got=f"{empty} item(s) without a run of both systems",
+            need="at least one of each",
         )
 
 

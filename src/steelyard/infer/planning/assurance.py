@@ -96,9 +96,10 @@ def _refuse_unreachable(rule: PrecisionGoal, anticipated: Anticipated, target: f
             else f"the probability of that is {anticipated.above(rule.bar):.3g}"
         )
         raise UsageError(
-            "no number of items makes it that likely to clear the threshold",
+            f"No number of items makes it that likely to clear the threshold {rule.threshold:g}: the assurance is {target:g}, but {law}.",
             got=f"threshold {rule.threshold:g}, assurance {target:g}; {law}",
             need="a lower threshold, a lower assurance, or a better model",
+            hint="lower the threshold or the assurance",
         )
 
 
@@ -115,9 +116,10 @@ def _grid(envelopes: Callable[[Ints], list[Array]], target: float, top: int | No
             break
         if high >= CAP:
             raise UsageError(
-                "cannot plan this within reason",
+                f"This goal would take more than {CAP:,} items.",
                 got=f"a goal that takes more than {CAP:,} items",
                 need="a goal further from what is expected, or a lower assurance",
+                hint="ask for a threshold further from the expected value, or a lower assurance",
             )
         low, high = high + 1, min(high * 4, CAP)
     return np.concatenate([p[0] for p in parts]), np.concatenate([p[1] for p in parts]), np.concatenate([p[2] for p in parts])

@@ -65,7 +65,9 @@ def stop_when_narrow(rule: PrecisionGoal, anticipated: Anticipated, batch: int =
     """
     if rule.width is None:
         raise UsageError(
-            "cannot stop on a threshold", got="a threshold", need="a width", hint="stopping when it is cleared picks lucky moments"
+            "Labelling can stop at a width, not at a threshold: stopping when it is cleared picks lucky moments.",
+            got="a threshold",
+            need="a width",
         )
     most = worst_outcome(rule, have)
     if most == 0:

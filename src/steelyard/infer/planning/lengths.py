@@ -34,7 +34,11 @@ def worst_outcome(rule: PrecisionGoal, have: tuple[int, int] = (0, 0)) -> int:
     low, high = 0, 1
     while not fine(high):
         if high > CAP:
-            raise UsageError("cannot plan this within reason", got=f"a width of {rule.width:g}", need=f"one that {CAP:,} items can reach")
+            raise UsageError(
+                f"A width of {rule.width:g} would take more than {CAP:,} items.",
+                got=f"a width of {rule.width:g}",
+                need=f"one that {CAP:,} items can reach",
+            )
         low, high = high, high * 2
     while high - low > 1:
         middle = (low + high) // 2

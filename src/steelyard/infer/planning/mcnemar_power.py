@@ -131,7 +131,7 @@ def mcnemar_items(
     """
     check_theta(discordance, theta)
     if theta == 0:
-        raise UsageError("cannot plan to find a drop of 0", need="a theta above 0")
+        raise UsageError("theta must be above 0.", need="a theta above 0")
     return mixture_search(_conditional_power(discordance, theta, alpha, test, alternative), discordance, 1 - beta, cap=cap)
 
 
@@ -210,13 +210,18 @@ def mcnemar_alpha(n: int, discordance: float, theta: float, beta: float, test: s
     z = theta * math.sqrt(n / discordance) - STANDARD.inv_cdf(target) * own
     low, high = alpha_bracket(power, target, z, own, 2 if two else 1)
     if high >= math.exp(LEVELS[1]) and power(high) < target:
-        raise UsageError(f"cannot reach power {1 - beta:.4g} with {n:,} items", need="more items, whatever the alpha")
+        raise UsageError(
+            f"{n:,} items cannot reach power {1 - beta:.4g}, whatever the alpha.",
+            need="more items, whatever the alpha",
+            hint="take more items",
+        )
     base = power(low)
     if base >= target:
         raise UsageError(
-            "cannot name the smallest alpha",
+            f"{n:,} items reach power {1 - beta:.4g} even at an alpha of 1e-300, so there is no smallest alpha to name.",
             got=f"power {1 - beta:.4g} even at 1e-300 with {n:,} items",
             need="fewer items or a smaller theta",
+            hint="take fewer items, or a smaller theta",
         )
     start, weights = binomial_weights(n, discordance)
     d = np.arange(start, start + weights.size)
@@ -350,7 +355,7 @@ def check_theta(discordance: float, theta: float) -> None:
         raise UsageError("cannot use the discordance", got=repr(discordance), need="a share of items above 0, at most 1")
     if not 0 <= theta <= discordance:
         raise UsageError(
-            "cannot plan for this drop",
+            f"theta {theta!r} is larger than the discordance {discordance!r}: items are lost only where the systems disagree.",
             got=f"theta {theta!r} with discordance {discordance!r}",
             need="a theta from 0 to the discordance: items are lost only where the systems disagree",
             hint="discordance under the drop is at least that of two healthy runs plus theta",

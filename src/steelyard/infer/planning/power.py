@@ -182,11 +182,17 @@ def items(design: PowerDesign, theta: float, alpha: float, beta: float, *, two_s
     if not enough(MOST):
         floor = (z_alpha + z_beta) * math.sqrt(design.fixed(theta))
         if floor == 0:
-            raise UsageError("cannot plan for so small a theta", got=f"theta {theta:g}: more than {MOST:.0e} items", need="a larger theta")
+            raise UsageError(
+                f"theta {theta:g} would take more than {MOST:.0e} items.",
+                got=f"theta {theta:g}: more than {MOST:.0e} items",
+                need="a larger theta",
+                hint="take a larger theta",
+            )
         raise UsageError(
-            "cannot reach theta with any number of new items",
+            f"No number of new items reaches theta {theta:g}: the reference alone leaves {floor:.4g}.",
             got=f"theta {theta:g}; the reference alone leaves {floor:.4g}",
             need=f"a theta above {floor:.4g}, or a larger reference",
+            hint=f"take a theta above {floor:.4g}, or a larger reference",
         )
     low, high = 0, 1
     while not enough(high):

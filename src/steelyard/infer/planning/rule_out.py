@@ -80,7 +80,9 @@ def rule_out_theta(n: int, discordance: float, alpha: float, beta: float) -> flo
     theta = float(rule_out_thetas([n], discordance, alpha, beta)[0])
     if math.isnan(theta):
         raise UsageError(
-            f"cannot rule out any drop with {n:,} items", need=f"power {1 - beta:.4g} at alpha {alpha:.4g}", hint="take more items"
+            f"{n:,} items cannot rule out any drop with power {1 - beta:.4g} at alpha {alpha:.4g}.",
+            need=f"power {1 - beta:.4g} at alpha {alpha:.4g}",
+            hint="take more items",
         )
     return theta
 
@@ -147,7 +149,9 @@ def rule_out_alpha(n: int, discordance: float, theta: float, beta: float) -> flo
 
     low, high = alpha_bracket(power, target, theta * math.sqrt(n / discordance) - STANDARD.inv_cdf(target), 1.0, 1)
     if high >= math.exp(LEVELS[1]) and power(high) < target:
-        raise UsageError(f"cannot rule out {theta:g} with {n:,} items", need="more items, whatever the alpha")
+        raise UsageError(
+            f"{n:,} items cannot rule out {theta:g}, whatever the alpha.", need="more items, whatever the alpha", hint="take more items"
+        )
     start, weights = binomial_weights(n, discordance)
     d = np.arange(start, start + weights.size)
     least, most = (passing_losses(n, d, theta, -STANDARD.inv_cdf(alpha)) for alpha in (low, high))
@@ -254,4 +258,4 @@ def _changes(d: IntArray, losses: IntArray, theta: float, z: float, first: int, 
 def _check_rule_out(discordance: float, theta: float) -> None:
     check_theta(discordance, 0.0)
     if not 0 < theta < 1:
-        raise UsageError("cannot rule out this drop", got=f"theta {theta!r}", need="a number strictly between 0 and 1")
+        raise UsageError("cannot use theta", got=f"{theta!r}", need="a number strictly between 0 and 1")

@@ -280,7 +280,7 @@ def _check(share: float, target: float) -> None:
 
 def _out_of_reach(target: float, cap: int, reached: float) -> UsageError:
     return UsageError(
-        f"cannot plan for {target:.4g}",
+        f"{cap:,} items reach only {reached:.4g}, not {target:.4g}.",
         got=f"{reached:.4g} with {cap:,} items",
         need="a goal that so many items reach",
         hint="ask for a larger effect, a lower power or a higher alpha",

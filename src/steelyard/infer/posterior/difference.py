@@ -158,7 +158,11 @@ class UnpairedDifference(Posterior):
 
     def __init__(self, candidate: BetaPosterior | F1Posterior, baseline: BetaPosterior | F1Posterior) -> None:
         if type(candidate) is not type(baseline):
-            raise UsageError("cannot compare two posteriors", got=f"{candidate.metric} and {baseline.metric}", need="the same metric")
+            raise UsageError(
+                f"Cannot compare a posterior of {candidate.metric} with one of {baseline.metric}.",
+                got=f"{candidate.metric} and {baseline.metric}",
+                need="the same metric",
+            )
         self.negated = candidate.sd < baseline.sd
         self.x, self.y = (candidate, baseline) if self.negated else (baseline, candidate)
         self.metric, self.prior = candidate.metric, candidate.prior

@@ -148,7 +148,8 @@ def table_posterior(
         )
     if (numbers := posterior_numbers(counts, prior)) * whole(draws, "the number of draws") > MOST_DRAWN:
         raise UsageError(
-            f"cannot draw the posterior of {metric}",
+            f"The posterior of {metric} takes too many random numbers: {counts.classes:,} classes, {numbers:,} for each of "
+            f"{draws:,} draws.",
             got=f"{counts.classes:,} classes, {numbers:,} random numbers for each of {draws:,} draws",
             need=f"at most {MOST_DRAWN:,} in all",
             hint="interval='delta', or fewer draws=",
@@ -160,7 +161,7 @@ def table_posterior(
         if undefined := int(np.isnan(value).sum()):
             hint = "a larger prior, or a statistic that skips absent classes"
             raise DataError(
-                f"cannot find the posterior of {metric}",
+                f"{metric} is undefined in {undefined} of {value.size} draws, so it has no posterior.",
                 got=f"{undefined} of {value.size} draws where it is undefined",
                 need="none",
                 hint=hint,

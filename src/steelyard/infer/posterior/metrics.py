@@ -60,7 +60,7 @@ def proportion_posterior(k: int, n: int, *, prior: Prior = 0.5, metric: str = "a
     """
     k, n = whole(k, "the number of successes"), whole(n, "the number of items")
     if k > n:
-        raise UsageError(f"cannot count {k} of {n}", got=f"{k} > {n}", need="k <= n")
+        raise UsageError(f"Cannot have {k} of {n}.", got=f"{k} > {n}", need="k <= n")
     a, b = prior_pair(prior)
     return BetaPosterior(k + a, n - k + b, metric=metric, prior=f"Beta({a:g}, {b:g})")
 

@@ -35,9 +35,9 @@ class ConfidenceSequence:
 
     def __init__(self, score_range: tuple[float, float], alpha: float = 0.05, *, width: float | None = None) -> None:
         if not (math.isfinite(score_range[0]) and math.isfinite(score_range[1]) and score_range[1] > score_range[0]):
-            raise UsageError("cannot bet on the scores", got=f"the range {score_range!r}", need="two finite numbers, rising")
+            raise UsageError("cannot use the range", got=f"{score_range!r}", need="two finite numbers, rising")
         if width is not None and not width > 0:
-            raise UsageError("cannot aim at the width", got=repr(width), need="a positive number")
+            raise UsageError("cannot use the width", got=repr(width), need="a positive number")
         self.score_range, self.alpha = (float(score_range[0]), float(score_range[1])), alpha
         self.width = None if width is None else width / (self.score_range[1] - self.score_range[0])
         self.n = 0
@@ -54,7 +54,11 @@ class ConfidenceSequence:
             raise UsageError("cannot look at the scores", got=f"{len(values)} after {self.n}", need="all scores so far")
         new = values[self.n :]
         if not np.all((new >= low) & (new <= high)):
-            raise DataError("cannot bet on the scores", got="scores outside the range", need=f"scores within [{low:g}, {high:g}]")
+            raise DataError(
+                f"Some scores lie outside the range [{low:g}, {high:g}].",
+                got="scores outside the range",
+                need=f"scores within [{low:g}, {high:g}]",
+            )
         for start in range(0, len(new), ROWS):
             self._bet((new[start : start + ROWS] - low) / (high - low))
         return self.interval

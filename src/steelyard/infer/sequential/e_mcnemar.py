@@ -63,7 +63,11 @@ class EMcNemar:
     def look(self, differences: npt.ArrayLike, last: bool = False) -> str:
         """Continue, regression or exhausted, after all the differences so far. `last`: there are no more."""
         if self.decision in ENDS:
-            raise UsageError("cannot look again", got=f"a run that ended with {self.decision!r}", need="a new EMcNemar")
+            raise UsageError(
+                f"This run has ended with {self.decision!r}; start a new EMcNemar.",
+                got=f"a run that ended with {self.decision!r}",
+                need="a new EMcNemar",
+            )
         values = outcomes(differences)
         if len(values) < self._n:
             raise UsageError("cannot look at the differences", got=f"{len(values)} after {self._n}", need="all differences so far")
@@ -80,7 +84,11 @@ class EMcNemar:
     def estimate(self) -> StoppedEstimate:
         """The difference after the end, with the anytime interval."""
         if self.decision not in ENDS:
-            raise UsageError("cannot estimate yet", got="a run that has not ended", need="a look with last=True, or a bound reached")
+            raise UsageError(
+                "The run has not ended, so there is no estimate yet.",
+                got="a run that has not ended",
+                need="a look with last=True, or a bound reached",
+            )
         lost = np.cumsum(self._signs < 0, dtype=np.int64)
         gained = np.arange(1, len(lost) + 1) - lost
         share = float(lost[-1] / len(lost)) if len(lost) else 0.5

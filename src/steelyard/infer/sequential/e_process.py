@@ -51,11 +51,15 @@ class EProcess:
         largest_group: int | None = None,
     ) -> None:
         if not score_range[1] > score_range[0]:
-            raise UsageError("cannot bet", got=f"a range from {score_range[0]:g} to {score_range[1]:g}", need="a rising range of scores")
+            raise UsageError(
+                "cannot use the range", got=f"a range from {score_range[0]:g} to {score_range[1]:g}", need="a rising range of scores"
+            )
         width = float(score_range[1] - score_range[0])
         if not 0 <= margin < width or (theta is not None and not margin < theta < width):
             raise UsageError(
-                "cannot bet", got=f"theta {theta!r} and margin {margin!r} with scores {width:g} wide", need="0 <= margin < theta < width"
+                f"theta {theta!r} and margin {margin!r} do not fit scores {width:g} wide.",
+                got=f"theta {theta!r} and margin {margin!r} with scores {width:g} wide",
+                need="0 <= margin < theta < width",
             )
         self.score_range, self.theta, self.margin, self.alpha, self.beta = score_range, theta, margin, alpha, beta
         self.largest_group = largest_group
@@ -119,7 +123,11 @@ class EProcess:
     def estimate(self) -> StoppedEstimate:
         """The mean of the items seen with the anytime interval: the differences that no bettor has ruled out, at any item."""
         if self.decision not in ENDS:
-            raise UsageError("cannot estimate yet", got="a run that has not ended", need="a look with last=True, or a bound reached")
+            raise UsageError(
+                "The run has not ended, so there is no estimate yet.",
+                got="a run that has not ended",
+                need="a look with last=True, or a bound reached",
+            )
         x, q, low_bets, high_bets = (np.concatenate(part)[: self._decided] for part in zip(*self._kept, strict=True))
         need = -math.log(self.alpha)
 
@@ -155,15 +163,23 @@ class EProcess:
 
     def _check(self, sums: FloatArray, sizes: FloatArray) -> None:
         if self.decision in ENDS:
-            raise UsageError("cannot look again", got=f"a run that ended with {self.decision!r}", need="a new e-process")
+            raise UsageError(
+                f"This run has ended with {self.decision!r}; start a new e-process.",
+                got=f"a run that ended with {self.decision!r}",
+                need="a new e-process",
+            )
         if len(sums) < self._seen or not len(sums):
             raise UsageError("cannot look at the differences", got=f"{len(sums)} after {self._seen}", need="all differences so far")
         new = slice(self._seen, None)
         if np.any(sizes[new] > (self.largest_group or 1)):
-            raise DataError("cannot bet", got=f"a group of {sizes[new].max():g} items", need=f"at most {self.largest_group}, as was said")
+            raise DataError(
+                f"A group has {sizes[new].max():g} items; at most {self.largest_group} were declared.",
+                got=f"a group of {sizes[new].max():g} items",
+                need=f"at most {self.largest_group}, as was said",
+            )
         if np.any(np.abs(sums[new]) > self._width * sizes[new] * (1 + 1e-12)):
             raise DataError(
-                "cannot bet",
+                f"A difference is larger than the range of the scores, [{self.score_range[0]:g}, {self.score_range[1]:g}], allows.",
                 got="a difference beyond the range of scores",
                 need=f"scores within [{self.score_range[0]:g}, {self.score_range[1]:g}]",
                 hint="declare the range of the score",

@@ -117,7 +117,7 @@ def averaged_law(theta: float, discordance: float, within: float, answers: int, 
     mixed = within * within / ((1 - changed) * accuracy * (1 - accuracy))
     if not 0 < mixed < 1:
         raise UsageError(
-            "cannot have this much noise within items",
+            f"within {within:g} is too large at an accuracy of {accuracy:g}; it must be below {math.sqrt(accuracy * (1 - accuracy)):.4g}.",
             got=f"within {within:g} at an accuracy of {accuracy:g}",
             need=f"below {math.sqrt(accuracy * (1 - accuracy)):.4g}",
         )

@@ -74,11 +74,11 @@ class EmpiricalLikelihoodSprt:
         width = float(score_range[1] - score_range[0])
         if not 0 < width < math.inf:
             raise UsageError(
-                "cannot stop by the range", got=f"a range from {score_range[0]:g} to {score_range[1]:g}", need="a rising range of scores"
+                "cannot use the range", got=f"a range from {score_range[0]:g} to {score_range[1]:g}", need="a rising range of scores"
             )
         if not 0 <= margin < theta < width * -ends[0]:
             raise UsageError(
-                "cannot stop by the range",
+                f"theta {theta:g} and margin {margin:g} do not fit scores {width:g} wide.",
                 got=f"theta {theta:g} and margin {margin:g} with scores {width:g} wide",
                 need="0 <= margin < theta < the width of the range",
             )
@@ -145,7 +145,11 @@ class EmpiricalLikelihoodSprt:
     def estimate(self) -> StoppedEstimate:
         """The mean difference, with the ends that the empirical likelihood does not speak against by ln(1 / alpha)."""
         if self.decision not in ENDS:
-            raise UsageError("cannot estimate yet", got="a run that has not ended", need="a look with last=True, or a bound reached")
+            raise UsageError(
+                "The run has not ended, so there is no estimate yet.",
+                got="a run that has not ended",
+                need="a look with last=True, or a bound reached",
+            )
         values, counts = self._seen
         mean = float(counts @ values / counts.sum())
         margin = self.margin / self._width
@@ -190,7 +194,11 @@ class EmpiricalLikelihoodSprt:
         """The differences over the width of the range; those that are impossible, or fewer than before, are refused."""
         overruled = self.decision == "pass" and not self.binding and not self._complete
         if self.decision in ENDS and not overruled:
-            raise UsageError("cannot look again", got=f"a run that ended with {self.decision!r}", need="a new EmpiricalLikelihoodSprt")
+            raise UsageError(
+                f"This run has ended with {self.decision!r}; start a new EmpiricalLikelihoodSprt.",
+                got=f"a run that ended with {self.decision!r}",
+                need="a new EmpiricalLikelihoodSprt",
+            )
         given = np.asarray(differences, float)
         before = float(self._seen[1].sum())
         if given.ndim != 1 or len(given) < max(1.0, before):
@@ -198,11 +206,15 @@ class EmpiricalLikelihoodSprt:
                 "cannot look at the differences", got=f"an array of shape {given.shape} after {before:g}", need="all differences so far"
             )
         if not np.all(np.isfinite(given)):
-            raise DataError("cannot look at the differences", got=f"{int(np.sum(~np.isfinite(given)))} that are not finite", need="numbers")
+            raise DataError(
+                f"{int(np.sum(~np.isfinite(given)))} differences are not finite.",
+                got=f"{int(np.sum(~np.isfinite(given)))} that are not finite",
+                need="numbers",
+            )
         x: FloatArray = given / self._width
         if np.any(x < self.ends[0] - TOLERANCE) or np.any(x > self.ends[1] + TOLERANCE):
             raise DataError(
-                "cannot look at the differences",
+                f"A difference is larger than the range of the scores, [{self.score_range[0]:g}, {self.score_range[1]:g}], allows.",
                 got="a difference beyond the range of scores",
                 need=f"scores within [{self.score_range[0]:g}, {self.score_range[1]:g}]",
                 hint="declare the range of the score",

@@ -46,7 +46,11 @@ class ExactMcNemar:
     def estimate(self) -> StoppedEstimate:
         """The difference after the end: median-unbiased, by stage-wise ordering, exact given the disagreements."""
         if self.decision not in ENDS:
-            raise UsageError("cannot estimate yet", got="a run that has not ended", need="a look with last=True, or a bound reached")
+            raise UsageError(
+                "The run has not ended, so there is no estimate yet.",
+                got="a run that has not ended",
+                need="a look with last=True, or a bound reached",
+            )
         # A pass that was overruled stopped nothing.
         course = [(look.disagreements, -1 if look.decision == "pass" else look.lower, look.upper) for look in self.test.history]
         return difference_after(self._counts[0], course, self._counts[1], self.test.alpha, binding=self.test.binding)

@@ -68,10 +68,16 @@ class LanDeMets:
         allowance: float = 1.0,
     ) -> None:
         if theta is None and n_max is None:
-            raise UsageError("cannot plan the looks", got="neither theta nor the number of items", need="one of them")
+            raise UsageError(
+                "The looks can only be planned with theta or the number of items.",
+                got="neither theta nor the number of items",
+                need="one of them",
+            )
         if theta is not None and not theta > margin >= 0:
             raise UsageError(
-                "cannot plan the looks", got=f"theta {theta:g} and margin {margin:g}", need="theta above the margin, both from 0"
+                f"theta {theta:g} must be above the margin {margin:g}, and both at least 0.",
+                got=f"theta {theta:g} and margin {margin:g}",
+                need="theta above the margin, both from 0",
             )
         self.theta, self.margin, self.alpha, self.beta = theta, margin, alpha, beta
         self.n_max, self.spending, self.futility, self.binding = n_max, spending, futility, binding
@@ -128,7 +134,11 @@ class LanDeMets:
     def estimate(self) -> StoppedEstimate:
         """The difference per item after the end: median-unbiased, by stage-wise ordering."""
         if self.decision not in ENDS or not self._times:
-            raise UsageError("cannot estimate yet", got="a run that has not ended", need="a look with last=True, or a bound reached")
+            raise UsageError(
+                "The run has not ended, so there is no estimate yet.",
+                got="a run that has not ended",
+                need="a look with last=True, or a bound reached",
+            )
         plain, z, error, n = self._last
         level = 1 - 2 * self.alpha
         if error == 0:
@@ -220,7 +230,11 @@ class LanDeMets:
     def _check(self, n: int) -> None:
         overruled = self.decision == "pass" and not self.binding and self._times[-1] < 1
         if self.decision in ENDS and not overruled:
-            raise UsageError("cannot look again", got=f"a run that ended with {self.decision!r}", need="a new LanDeMets")
+            raise UsageError(
+                f"This run has ended with {self.decision!r}; start a new LanDeMets.",
+                got=f"a run that ended with {self.decision!r}",
+                need="a new LanDeMets",
+            )
         if n < self._last[3] or not n:
             raise UsageError("cannot look at the differences", got=f"{n} after {self._last[3]}", need="all differences so far")
 
@@ -264,7 +278,11 @@ def units(differences: npt.ArrayLike, grouped: bool) -> tuple[FloatArray, FloatA
         need = "one row (sum of differences, items) per whole group" if grouped else "one difference per item"
         raise UsageError("cannot look at the differences", got=f"an array of shape {rows.shape}", need=need)
     if not np.all(np.isfinite(rows)):
-        raise DataError("cannot look at the differences", got=f"{int(np.sum(~np.isfinite(rows)))} that are not finite", need="numbers")
+        raise DataError(
+            f"{int(np.sum(~np.isfinite(rows)))} differences are not finite.",
+            got=f"{int(np.sum(~np.isfinite(rows)))} that are not finite",
+            need="numbers",
+        )
     if grouped and np.any(rows[:, 1] < 1):
-        raise DataError("cannot look at the groups", got="a group of less than one item", need="whole groups")
+        raise DataError("A group has less than one item.", got="a group of less than one item", need="whole groups")
     return (rows[:, 0], rows[:, 1]) if grouped else (rows, np.ones(len(rows)))

@@ -197,7 +197,11 @@ class ProfileMcNemar:
     def estimate(self) -> StoppedEstimate:
         """The difference after the end: median-unbiased, by stage-wise ordering, exact given the disagreements."""
         if self.decision not in ENDS:
-            raise UsageError("cannot estimate yet", got="a run that has not ended", need="a look with last=True, or a bound reached")
+            raise UsageError(
+                "The run has not ended, so there is no estimate yet.",
+                got="a run that has not ended",
+                need="a look with last=True, or a bound reached",
+            )
         return difference_after(self._counts[0], self._history, self._counts[1], self.alpha, binding=self.binding, anytime=True)
 
     def plan(self) -> dict[str, Any]:
@@ -213,7 +217,11 @@ class ProfileMcNemar:
     def _check(self, n: int, lost: int, gained: int) -> None:
         overruled = self.decision == "pass" and not self.binding and not self._complete
         if self.decision in ENDS and not overruled:
-            raise UsageError("cannot look again", got=f"a run that ended with {self.decision!r}", need="a new ProfileMcNemar")
+            raise UsageError(
+                f"This run has ended with {self.decision!r}; start a new ProfileMcNemar.",
+                got=f"a run that ended with {self.decision!r}",
+                need="a new ProfileMcNemar",
+            )
         before = self._counts
         if n < max(1, before[0]) or lost < before[1] or gained < before[2] or n - before[0] < lost + gained - before[1] - before[2]:
             raise UsageError(
@@ -230,7 +238,10 @@ def check_rates(alpha: float, beta: float, step: int) -> None:
             raise UsageError(f"cannot use {name}", got=repr(rate), need="a number strictly between 0 and 1")
     if alpha + beta >= 1:
         raise UsageError(
-            "cannot plan the looks", got=f"alpha {alpha:g} and beta {beta:g}", need="a sum below 1", hint="a coin does as well"
+            f"alpha {alpha:g} and beta {beta:g} must add up to less than 1.",
+            got=f"alpha {alpha:g} and beta {beta:g}",
+            need="a sum below 1",
+            hint="a coin does as well",
         )
     if isinstance(step, bool) or not isinstance(step, int) or step < 1:
         raise UsageError("cannot plan the looks", got=f"a look after every {step!r} items", need="a whole number from 1")

@@ -22,7 +22,11 @@ def slope_of(first: npt.ArrayLike, second: npt.ArrayLike) -> float:
     """
     y, f = np.asarray(first, float).ravel(), np.asarray(second, float).ravel()
     if len(y) != len(f) or not len(y):
-        raise DataError("cannot relate two runs", got=f"{len(y)} and {len(f)} scores", need="the same items on both sides")
+        raise DataError(
+            f"The two sides have {len(y)} and {len(f)} scores; they must have the same items.",
+            got=f"{len(y)} and {len(f)} scores",
+            need="the same items on both sides",
+        )
     away = f - f.mean()
     spread = float(away @ away)
     return float(np.clip(away @ y / spread, 0.0, 1.0)) if spread > 0 else 1.0
@@ -43,7 +47,11 @@ def adjusted_differences(candidate: npt.ArrayLike, reference: npt.ArrayLike, poo
     """
     y, f = np.asarray(candidate, float).ravel(), np.asarray(reference, float).ravel()
     if len(y) != len(f):
-        raise DataError("cannot adjust the differences", got=f"{len(y)} and {len(f)} scores", need="the same items on both sides")
+        raise DataError(
+            f"The two sides have {len(y)} and {len(f)} scores; they must have the same items.",
+            got=f"{len(y)} and {len(f)} scores",
+            need="the same items on both sides",
+        )
     if slope is not None and not 0 <= slope <= 1:
         raise UsageError("cannot adjust the differences", got=f"slope {slope!r}", need="a number from 0 to 1")
     b = (slope_of(y, f) if len(y) >= FEWEST else 1.0) if slope is None else slope

@@ -157,10 +157,11 @@ def _effort(longest: int, rate: float, batch: int, paths: int) -> tuple[int, int
     disagreements = longest * rate
     if disagreements > MOST_DISAGREEMENTS:
         raise UsageError(
-            "cannot foresee the items of a sequential test",
+            f"Too many items to foresee: about {disagreements:.2g} disagreements among {longest:.2g} items, at most "
+            f"{MOST_DISAGREEMENTS:.0e} are possible.",
             got=f"about {disagreements:.2g} disagreements among {longest:.2g} items",
             need=f"at most {MOST_DISAGREEMENTS:.0e}",
-            hint="a larger theta",
+            hint="take a larger theta",
         )
     courses = min(paths, max(4, math.ceil(paths * MANY_DISAGREEMENTS / max(1.0, disagreements))))
     return courses, batch * max(1, longest // (LOOKS * batch))

@@ -100,7 +100,11 @@ class SequentialMcNemar:
     def _check(self, n: int, lost: int, gained: int) -> None:
         over = self.decision in ENDS and not (self.decision == "pass" and not self.binding and not self.history[-1].complete)
         if over:
-            raise UsageError("cannot look again", got=f"a run that ended with {self.decision!r}", need="a new SequentialMcNemar")
+            raise UsageError(
+                f"This run has ended with {self.decision!r}; start a new SequentialMcNemar.",
+                got=f"a run that ended with {self.decision!r}",
+                need="a new SequentialMcNemar",
+            )
         counts = (n, lost, gained)
         if any(isinstance(c, bool) or not isinstance(c, (int, np.integer)) or c < 0 for c in counts) or lost + gained > n or n < 1:
             raise UsageError(
@@ -185,7 +189,7 @@ def outcomes(differences: npt.ArrayLike) -> FloatArray:
     odd = values[~np.isin(values, (-1.0, 0.0, 1.0))]
     if len(odd):
         raise DataError(
-            "cannot count losses and gains",
+            f"This rule counts losses and gains of right or wrong (-1, 0 or 1), and there is a difference of {odd[0]:g}.",
             got=f"a difference of {odd[0]:g}",
             need="-1, 0 or 1: right or wrong, one answer each",
             hint="the Lan-DeMets design or an e-process takes any score",

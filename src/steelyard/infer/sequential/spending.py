@@ -106,7 +106,10 @@ def design(
     when = _check_times(looks, times)
     if alpha + beta >= 1:
         raise UsageError(
-            "cannot design the looks", got=f"alpha {alpha:g} and beta {beta:g}", need="a sum below 1", hint="a coin does as well"
+            f"alpha {alpha:g} and beta {beta:g} must add up to less than 1.",
+            got=f"alpha {alpha:g} and beta {beta:g}",
+            need="a sum below 1",
+            hint="a coin does as well",
         )
     up = tuple(spent(alpha_spending, alpha, t) for t in when)
     down = (0.0,) * (len(when) - 1) if beta_spending == "none" else tuple(spent(beta_spending, beta, t) for t in when[:-1])

@@ -34,13 +34,17 @@ class Sprt:
     def __init__(self, *, theta: float, discordance: float, alpha: float = 0.05, beta: float = 0.2) -> None:
         if not 0 < discordance <= 1 - check_theta(theta):
             raise UsageError(
-                "cannot use the SPRT",
-                got=f"discordance {discordance!r}",
+                "cannot use the discordance",
+                got=f"{discordance!r}",
                 need="a share of the items above 0, at most 1 - theta",
                 hint="the exact group-sequential McNemar test needs no discordance",
             )
         if not (alpha > 0 and beta > 0 and alpha + beta < 1):
-            raise UsageError("cannot use the SPRT", got=f"alpha {alpha!r} and beta {beta!r}", need="two error rates with a sum below 1")
+            raise UsageError(
+                f"alpha {alpha!r} and beta {beta!r} must be error rates that add up to less than 1.",
+                got=f"alpha {alpha!r} and beta {beta!r}",
+                need="two error rates with a sum below 1",
+            )
         self.theta, self.discordance, self.alpha, self.beta = theta, discordance, alpha, beta
         self.share = (discordance / 2 + theta) / (discordance + theta)
         self.bounds = math.log((1 - beta) / alpha), math.log(beta / (1 - alpha))
@@ -56,7 +60,11 @@ class Sprt:
     def look(self, differences: npt.ArrayLike, last: bool = False) -> str:
         """Continue, regression, pass or exhausted, after all the differences so far. `last`: there are no more."""
         if self.decision in ENDS:
-            raise UsageError("cannot look again", got=f"a run that ended with {self.decision!r}", need="a new Sprt")
+            raise UsageError(
+                f"This run has ended with {self.decision!r}; start a new Sprt.",
+                got=f"a run that ended with {self.decision!r}",
+                need="a new Sprt",
+            )
         n, lost, gained = counts_of(differences)
         if self.looks and n < self.looks[-1]["n"]:
             raise UsageError("cannot look at the differences", got=f"{n} after {self.looks[-1]['n']}", need="all differences so far")
@@ -77,7 +85,11 @@ class Sprt:
     def estimate(self) -> StoppedEstimate:
         """The difference after the end, by stage-wise ordering."""
         if self.decision not in ENDS:
-            raise UsageError("cannot estimate yet", got="a run that has not ended", need="a look with last=True, or a bound reached")
+            raise UsageError(
+                "The run has not ended, so there is no estimate yet.",
+                got="a run that has not ended",
+                need="a look with last=True, or a bound reached",
+            )
         steps = [look for before, look in zip((None, *self.looks), self.looks, strict=False) if _news(before, look)]
         course = [(look["disagreements"], look["lower"], look["upper"]) for look in steps]
         found = difference_after(self.looks[-1]["n"], course, self._lost, self.alpha)

@@ -126,25 +126,29 @@ def rule_for(
     asked: dict[str, Any] = {"right_or_wrong": right_or_wrong, "one_answer": one_answer, "margin": margin, "grouped": grouped}
     named = kind or choice(**asked, theta=theta, n_max=n_max, score_range=score_range)[0]
     if named not in RULES:
-        raise UsageError("cannot stop early", got=f"the rule {named!r}", need=f"one of {', '.join(RULES)}")
+        raise UsageError(f"cannot stop by {named!r}", need=f"one of {', '.join(RULES)}")
     rule = RULES[named]
     if looks is not None and not rule.plans_looks:
         raise UsageError(
-            f"cannot plan looks with {named!r}",
+            f"{named!r} looks after every batch of items, so it cannot plan {looks} looks.",
             got=f"{looks} looks, where the rule looks after every batch of items",
             need=f"a rule that plans them: {' or '.join(name for name, each in RULES.items() if each.plans_looks)}",
-            hint="leave out looks=; every= says how many items lie between two looks",
+            hint="leave out looks= (every= says how many items lie between two looks), or use "
+            f"{' or '.join(name for name, each in RULES.items() if each.plans_looks)}",
         )
     if rule.of_counts and (obstacles := _obstacles(**asked)):
         raise UsageError(
-            f"cannot stop by {named!r}",
+            f"Cannot stop by {named!r}: {'; '.join(obstacles)}.",
             got="; ".join(obstacles),
             need="right or wrong, one answer each, no margin, no groups",
             hint="lan-demets" if grouped else "empirical-likelihood, or lan-demets where the range of scores is not known",
         )
     if theta is None and rule.needs_theta:
         raise UsageError(
-            f"cannot stop by {named!r}", got="no theta", need="theta, the drop that matters", hint="lan-demets or e-mcnemar do without"
+            f"Cannot stop by {named!r} without theta, the drop that matters.",
+            got="no theta",
+            need="theta, the drop that matters",
+            hint="lan-demets or e-mcnemar do without",
         )
     return rule.make(
         RuleQuestion(
@@ -170,7 +174,7 @@ def rule_for(
 def _known(kind: str, bounds: tuple[float, float] | None) -> tuple[float, float]:
     if bounds is None:
         raise UsageError(
-            f"cannot stop by {kind!r}",
+            f"Cannot stop by {kind!r}: the range of the scores is not known.",
             got="scores without a range",
             need="the lowest and the highest score there can be",
             hint="range = [0, 1] in the task",
@@ -248,7 +252,12 @@ def _empirical_likelihood(q: RuleQuestion) -> StoppingRule:
     from steelyard.infer.sequential.el_sprt import EmpiricalLikelihoodSprt
 
     if q.grouped:
-        raise UsageError("cannot stop by 'empirical-likelihood'", got="items in groups", need="independent items", hint="lan-demets")
+        raise UsageError(
+            "Cannot stop by 'empirical-likelihood': the items are in groups, not independent.",
+            got="items in groups",
+            need="independent items",
+            hint="lan-demets",
+        )
     ends = _known("empirical-likelihood", q.score_range)
     return EmpiricalLikelihoodSprt(
         theta=q.drop, margin=q.margin, alpha=q.alpha, beta=q.beta, step=q.step, binding=q.binding, score_range=ends
@@ -266,7 +275,7 @@ def _sprt(q: RuleQuestion) -> StoppingRule:
 
     if q.discordance is None:
         raise UsageError(
-            "cannot stop by 'sprt'",
+            "Cannot stop by 'sprt' without discordance, the share of items on which two healthy runs differ.",
             got="no discordance",
             need="the share of items on which two healthy runs differ",
             hint="mcnemar needs none",
@@ -279,7 +288,11 @@ def _e_process(q: RuleQuestion) -> StoppingRule:
 
     ends = _known("e-process", q.score_range)
     if q.grouped and q.largest_group is None:
-        raise UsageError("cannot stop by 'e-process'", got="groups", need="the items of the largest group, known beforehand")
+        raise UsageError(
+            "Cannot stop by 'e-process' with groups unless the size of the largest is known beforehand.",
+            got="groups",
+            need="the items of the largest group, known beforehand",
+        )
     largest = q.largest_group if q.grouped else None
     return EProcess(score_range=ends, largest_group=largest, theta=q.theta, margin=q.margin, alpha=q.alpha, beta=q.beta)
 
@@ -296,7 +309,12 @@ def _lan_demets(q: RuleQuestion) -> StoppingRule:
 
     few, what = (LEAST_GROUPS, "groups") if q.grouped else (LEAST_ITEMS, "items")
     if q.n_max is not None and q.n_max < few:
-        raise UsageError("cannot stop by 'lan-demets'", got=f"{q.n_max} {what}", need=f"at least {few}", hint="ask all of them, and check")
+        raise UsageError(
+            f"Cannot stop by 'lan-demets': {q.n_max} {what} are too few, at least {few} are needed.",
+            got=f"{q.n_max} {what}",
+            need=f"at least {few}",
+            hint="ask all of them, and check",
+        )
     return LanDeMets(
         theta=q.theta,
         margin=q.margin,

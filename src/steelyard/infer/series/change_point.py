@@ -38,7 +38,7 @@ def t_e_value(gap: float, squares: float, before: int, after: int, tau: float = 
     if before < 1 or after < 1:
         return 1.0
     if not squares > 0:
-        raise DataError("cannot weigh the evidence", got="runs that are all equal", need="runs that vary")
+        raise DataError("The runs are all equal, so there is nothing to compare.", got="runs that are all equal", need="runs that vary")
     n, total = before * after / (before + after), before + after
     a = max(-1.0, min(1.0, gap * math.sqrt(n / squares)))
     q = n * tau * tau / (1 + n * tau * tau)
@@ -61,7 +61,7 @@ def e_process_first(values: Sequence[float], start: Start, tau: float = 1.0) -> 
     [1.91, 3.53, 6.21, 9.56]
     """
     if start.runs < 1:
-        raise DataError("cannot weigh the runs against the first reference", got="no reference", need="one run of it or more")
+        raise DataError("There is no run of the first reference to compare with.", got="no reference", need="one run of it or more")
     out, mean, squares = [], 0.0, 0.0
     for t, x in enumerate(values, 1):
         step = x - mean
@@ -157,13 +157,13 @@ def change_point(values: Sequence[float], draws: int = 9_999, seed: int = 0) -> 
     """
     x = np.asarray(values, float)
     if len(x) < 2 * LEAST:
-        raise DataError("cannot look for a change", got=f"{len(x)} runs", need=f"{2 * LEAST} or more")
+        raise DataError(f"A change point needs {2 * LEAST} or more runs, got {len(x)}.", got=f"{len(x)} runs", need=f"{2 * LEAST} or more")
     if draws < 1:
         raise UsageError("cannot look for a change", got=f"{draws} draws", need="one or more")
     x = x - np.median(x)
     whole = float(np.sum((x - x.mean()) ** 2))
     if not _varies(whole, float(np.median(values))):
-        raise DataError("cannot look for a change", got="runs that are all equal", need="runs that vary")
+        raise DataError("The runs are all equal, so there is no change to find.", got="runs that are all equal", need="runs that vary")
     shares = _shares(x[None, :], whole)[0]
     best = int(np.argmax(shares))
     at, bar = best + LEAST, float(shares[best]) * (1 - 1e-9)  # ties count as reached

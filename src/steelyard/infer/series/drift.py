@@ -164,7 +164,7 @@ def deviation(values: Sequence[float], start: Start | None = None, confidence_le
     start = start or Start()
     df = max(0, len(values) - 1) + max(0, start.runs - 1)
     if df < 1:
-        raise DataError("cannot tell the run-to-run deviation", got="one run", need="two runs or more")
+        raise DataError("The run-to-run deviation needs two runs or more.", got="one run", need="two runs or more")
     moved = np.asarray(values, float) - (values[0] if len(values) else 0.0)  # equal runs then have squares of exactly 0
     squares = start.squares + (float(np.sum((moved - moved.mean()) ** 2)) if len(values) else 0.0)
     s = math.sqrt(squares / df)
@@ -181,6 +181,10 @@ def successive_deviation(values: Sequence[float]) -> float:
     0.7071
     """
     if len(values) < 2:
-        raise DataError("cannot tell the deviation between neighbours", got=f"{len(values)} run(s)", need="two runs or more")
+        raise DataError(
+            f"The deviation between neighbours needs two runs or more, got {len(values)}.",
+            got=f"{len(values)} run(s)",
+            need="two runs or more",
+        )
     steps = np.diff(np.asarray(values, float))
     return float(math.sqrt(float(np.sum(steps**2)) / (2 * len(steps))))

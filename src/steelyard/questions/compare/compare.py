@@ -46,15 +46,17 @@ def with_truth(data: Sequence[Any], columns: Mapping[str, Any]) -> tuple[list[An
     if many > 3 or kinds == {"zeros and ones"}:
         got = f"{many} arrays of labels" if many > 3 else "three arrays of 0 and 1, which may be labels or right and wrong"
         raise UsageError(
-            "cannot tell truths from answers",
+            f"Cannot tell truths from answers: got {got}.",
             got=got,
             need="the truth by name",
-            hint=f"{FORM}; right or wrong of several systems: compare({{'score': a}}, {{'score': b}}, ...)",
+            hint=f"name the truth: {FORM}; right or wrong of several systems: compare({{'score': a}}, {{'score': b}}, ...)",
         )
     lengths = [len(column) for column in data]
     if len(set(lengths)) > 1:
         got = f"{', '.join(map(str, lengths))} values"
-        raise UsageError("cannot pair the arrays", got=got, need="three arrays of one length", hint=FORM)
+        raise UsageError(
+            f"The arrays have different lengths: {', '.join(map(str, lengths))}.", got=got, need="three arrays of one length", hint=FORM
+        )
     return list(data[1:]), {**columns, "truth": data[0]}
 
 
@@ -244,7 +246,7 @@ def _compared(
     wanted = None if metric is None else parse(metric)
     if wanted is not None and wanted.average == "each":
         raise UsageError(
-            f"cannot compare {wanted.name}",
+            f"{wanted.name} is one number per class; a comparison needs a single number.",
             got="every class at once",
             need="one quantity",
             hint=f"macro_{wanted.base}, or positive=LABEL",
@@ -256,7 +258,7 @@ def _compared(
         (baseline, candidate, *more), columns = with_truth([baseline, candidate, *more], columns)
     if isinstance(baseline, (JointCounts, Counts)) or isinstance(candidate, Counts):
         if columns or by is not None or ratio is not None or more:
-            raise UsageError("cannot use columns with counts", got="counts and columns", need="counts alone")
+            raise UsageError("Counts have no columns to read.", got="counts and columns", need="counts alone")
         from steelyard.estimate.measure_options import refuse_item_options
 
         refuse_item_options(
@@ -289,14 +291,14 @@ def measured_tables(baseline: Any, candidate: Any, metric: Metric | None, asked:
     sides = baseline, candidate
     if not all(isinstance(side, Measurement) for side in sides):
         raise UsageError(
-            "cannot compare a measurement with something else",
+            f"Cannot compare a {type(baseline).__name__} with a {type(candidate).__name__}.",
             got=f"{type(baseline).__name__} and {type(candidate).__name__}",
             need="two measurements, or two sources of items",
             hint="compare the sources that were measured: their items can be paired",
         )
     if baseline.table is None or candidate.table is None:
         raise UsageError(
-            "cannot compare these measurements",
+            "Cannot compare these measurements: they keep no table of counts (they are of scores, groups, repeats or weights).",
             got="a measurement that keeps no table of counts (scores, groups, repeats or weights)",
             need="the items",
             hint="compare the sources that were measured",
@@ -325,7 +327,10 @@ def compare_tallies(baseline: Any, candidate: Any, metric: Metric | None, asked:
 
     if asked.design == "paired":
         raise UsageError(
-            "cannot pair two separate counts", got="two tables", need="JointCounts, which remember the pairs", hint="JointCounts.flips(...)"
+            "Cannot pair two separate tables of counts.",
+            got="two tables",
+            need="JointCounts, which remember the pairs",
+            hint="use JointCounts, which remember the pairs: JointCounts.flips(...)",
         )
     metric = metric or parse("accuracy")
     found = compare_counts(baseline, candidate, metric, class_label(metric, baseline, asked), asked)
@@ -335,9 +340,11 @@ def compare_tallies(baseline: Any, candidate: Any, metric: Metric | None, asked:
 def compare_joint(joint: JointCounts, metric: Metric | None, asked: CompareOptions, names: tuple[str, str], **more: Any) -> Comparison:
     """A joint table: right or wrong by its flips, any other metric by its cells."""
     if joint.n == 0:
-        raise UsageError("cannot compare on no items", got="0 items", need="at least one")
+        raise UsageError("No items to compare.", got="0 items", need="at least one")
     if asked.design == "unpaired":
-        raise UsageError("cannot treat a joint table as different items", got="design='unpaired'", need="two separate counts")
+        raise UsageError(
+            "design='unpaired' needs two separate counts, not a joint table.", got="design='unpaired'", need="two separate counts"
+        )
     metric = metric or parse("accuracy")
     found = joint_evidence(joint, metric, asked)
     return finish(found, metric, asked, names, **more)
@@ -380,7 +387,7 @@ def compare_preferences(
     )
     w, t, lost = whole(wins, "wins"), whole(ties, "ties"), whole(losses, "losses")
     if w + t + lost == 0:
-        raise UsageError("cannot compare on no judgements", got="0 wins, ties and losses", need="at least one")
+        raise UsageError("No judgements to compare: 0 wins, ties and losses.", got="0 wins, ties and losses", need="at least one")
     found = compare_flips(Flips(0, lost, w, t), asked)
     found.flips, found.correlation = None, None
     found.details = ComparisonDetails(wins=w, ties=t, losses=lost)

@@ -58,12 +58,21 @@ def told_apart(given: Mapping[str, Any]) -> tuple[str, list[str]] | None:
         return None
     if len(several) > 1:
         got = " and ".join(f"{len(values)} of {option(what)}" for what, values in several.items())
-        raise UsageError("cannot tell the systems apart", got=got, need="several values of one choice", hint="leave one value of the other")
+        raise UsageError(
+            f"Only one choice may have several values, but got {got}.",
+            got=got,
+            need="several values of one choice",
+            hint="leave one value of the other",
+        )
     what, values = next(iter(several.items()))
     if len(values) < 2 or not all(isinstance(value, str) for value in values):
         raise UsageError(f"cannot use {option(what)}", got=repr(values), need="two names or more: baseline, candidate")
     if len(set(values)) < len(values):
-        raise UsageError(f"cannot compare {option(what)} with itself", got=", ".join(map(repr, values)), need="each name once")
+        raise UsageError(
+            f"The same name twice in {option(what)}: {', '.join(map(repr, values))}.",
+            got=", ".join(map(repr, values)),
+            need="each name once",
+        )
     return what, values
 
 
@@ -73,7 +82,12 @@ def opened_systems(
     """A source per value: of the one log, or of as many logs, in order."""
     if len(data) not in (1, len(values)):
         got = f"{len(data)} sources and {len(values)} of {option(what)}"
-        raise UsageError("cannot tell the systems apart", got=got, need="one source, or as many sources as values")
+        raise UsageError(
+            f"The number of sources does not fit: got {got}.",
+            got=got,
+            need="one source, or as many sources as values",
+            hint="give one source, or as many sources as values",
+        )
     places = list(data) * len(values) if len(data) == 1 else list(data)
     sources = [opened(one, {**given, what: value}) for one, value in zip(places, values, strict=True)]
     for source, value in zip(sources, values, strict=True):
@@ -89,7 +103,10 @@ def name_two(mistake: SeveralError) -> AmbiguityError:
     pair = f"{PARAMETERS[mistake.choice]}={[*mistake.found[:2]]!r}"
     hint = f"{pair} makes the first the baseline"
     return AmbiguityError(
-        f"cannot tell which systems of one log to compare by {PARAMETERS[mistake.choice]}=", got=mistake.got, need="two", hint=hint
+        f"The log has several {mistake.choice}s ({mistake.got}); name the two to compare with {PARAMETERS[mistake.choice]}=.",
+        got=mistake.got,
+        need="two",
+        hint=hint,
     )
 
 
@@ -172,7 +189,7 @@ def compare_sources(
     asked = replace(asked, own=replace(asked.own, positive=own_positive([run.log for run in runs], [chosen], asked.own.positive)))
     asked = _of_logs(runs, chosen, asked, {"model"} if apart is None else {"model", LOG_CHOICES[apart[0]]})
     if flips_out is not None and (len(runs) > 2 or asked.design == "unpaired"):
-        raise UsageError("cannot list the flipped items", got="flips_out=", need="two systems on the same items")
+        raise UsageError("flips_out= needs two systems on the same items.", got="flips_out=", need="two systems on the same items")
     if len(runs) > 2:
         from steelyard.estimate.board import leaderboard
 
@@ -183,9 +200,13 @@ def compare_sources(
 def _refuse_other(systems: int, many: bool | None) -> None:
     """compare answers about two systems, rank about more: each has one kind of answer."""
     if many is False and systems > 2:
-        raise UsageError(f"cannot compare {systems} systems", got="three or more", need="two", hint="steelyard.rank ranks three or more")
+        raise UsageError(
+            f"compare takes two systems, got {systems}.", got="three or more", need="two", hint="steelyard.rank ranks three or more"
+        )
     if many is True and systems < 3:
-        raise UsageError(f"cannot rank {systems} systems", got="two", need="three or more", hint="steelyard.compare compares two")
+        raise UsageError(
+            f"rank takes three or more systems, got {systems}.", got="two", need="three or more", hint="steelyard.compare compares two"
+        )
 
 
 def _of_logs(runs: Sequence[SystemItems], metric: Metric, asked: CompareOptions, apart: set[str]) -> CompareOptions:
@@ -212,7 +233,7 @@ def compare_runs(
     names = baseline.name, candidate.name
     if asked.design == "unpaired":
         if by:
-            raise UsageError("cannot slice an unpaired comparison", got=f"by={by[0]!r}", need="paired items")
+            raise UsageError(f"by={by[0]!r} needs paired items; this comparison is unpaired.", got=f"by={by[0]!r}", need="paired items")
         runs = [settled(run, asked) for run in (baseline, candidate)]
         return finish(unpaired_evidence(runs[0], runs[1], metric, asked), metric, asked, names)
     pairs, unmatched = paired(baseline, candidate, asked)
@@ -270,7 +291,8 @@ def _read(source: Source, metric: Metric | None) -> Items:
     missing = [need for need in metric.needs if need not in source.roles and not (need == "ratio" and source.ratio)]
     if missing and not (metric.scored and "score" in source.roles):
         raise DataError(
-            f"cannot compare {metric.name}",
+            f"Comparing {metric.name} needs {' and '.join(f'a {need} column' for need in missing)}; the columns are "
+            f"{', '.join(map(repr, source.columns))}.",
             got=f"columns {', '.join(map(repr, source.columns))}",
             need=" and ".join(f"a {need} column" for need in missing),
             hint=" ".join(f"{need}=NAME" if need != "ratio" else "ratio=ABOVE/BELOW" for need in missing),
@@ -291,10 +313,10 @@ def _split_models(
         if "model" in given or not isinstance(mistake, (UsageError, SourceError)) or "model" not in str(mistake):
             raise
         raise UsageError(
-            "cannot compare one source",
+            "One source without a model column cannot be compared with itself.",
             got="one source without a model column",
             need="two sources, a model column, or a log of several models or prompts",
-            hint="model=NAME, or of a log log_model=['A', 'B']",
+            hint="give two sources, or name the model column with model=NAME, or the models of a log with log_model=['A', 'B']",
         ) from mistake
     for sentence in source.warnings:
         asked.warn(sentence)
@@ -303,18 +325,22 @@ def _split_models(
     found = label_order(models.names[i] for i in np.unique(models.codes) if i >= 0)
     if len(found) < 2:
         raise UsageError(
-            "cannot compare one model",
+            f"A comparison needs two models; column {column!r} has {'only ' + ', '.join(map(repr, found)) if found else 'none'}.",
             got=f"only {', '.join(map(repr, found)) or 'no model'} in column {column!r}",
             need="two or more models",
         )
     if names is not None:
         strange = [name for name in names if name not in found]
         if strange:
-            raise UsageError("cannot find the model", got=f"{strange[0]!r}", need=f"one of {', '.join(map(repr, found))}")
+            raise UsageError(
+                f"No model {strange[0]!r}; the models are {', '.join(map(repr, found))}.",
+                got=f"{strange[0]!r}",
+                need=f"one of {', '.join(map(repr, found))}",
+            )
         found = tuple(names)
     elif len(found) == 2:
         raise AmbiguityError(
-            "cannot tell which model is the baseline",
+            f"Which model is the baseline, {found[0]!r} or {found[1]!r}?",
             got=f"{found[0]!r} and {found[1]!r}",
             need="their order",
             hint=f"names={[*found[:2]]!r} makes the first the baseline",

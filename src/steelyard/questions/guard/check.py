@@ -67,11 +67,18 @@ def check(
     options["range"] = range
     if (source is None) == (value is None):
         got = "neither" if value is None else "both a source and a value"
-        raise UsageError("cannot tell what to check", got=got, need="one of them", hint="the run, or value=66.2")
+        raise UsageError(
+            "Nothing to check: give a run or a value." if value is None else "Give a run or a value, not both.",
+            got=got,
+            need="one of them",
+            hint="the run as a file or a frame, or value=66.2",
+        )
     if value is not None:
         chosen = {"missing": missing != "error", "unmatched": unmatched != "error", "target": target != "items", "range": range is not None}
         if said := [name for name, what in {**columns, **chosen}.items() if what is not None and what is not False]:
-            raise UsageError(f"cannot use {said[0]} with a bare value", got="no items", need="a run to read", hint="leave it out")
+            raise UsageError(
+                f"{said[0]}= is about items, and a bare value has none.", got="no items", need="a run to read", hint="leave it out"
+            )
     check_mapping("protocol", protocol)
     place = locate(task, directory, config)
     match = matched(place, model, spec, load(place, model))
@@ -138,7 +145,7 @@ def _of_value(value: float, entry: Entry, rule: GuardRule) -> GuardOutcome:
     score = number("the value", value)
     if entry.value is not None and rule.scale is None and abs(entry.value) > 1 >= abs(score):
         raise DataError(
-            "cannot tell the scale",
+            f"The value {score:g} and the reference {entry.value:g} seem to be in different scales.",
             got=f"a value of {score:g} and a reference of {entry.value:g}",
             need="both in one scale",
             hint=f'scale = "percent" in [tasks.NAME] and a value of {100 * score:g}, if that is what you mean',

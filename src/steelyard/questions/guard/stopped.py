@@ -37,16 +37,18 @@ def guard_stopped(
     stopping = dict(notes.stopping or {})
     if "plan" not in stopping:
         raise UsageError(
-            "cannot check the run",
+            f"This run stopped when its interval was narrow enough, after {notes.n:,} of {notes.available:,} items, so it cannot "
+            "be checked.",
             got=f"a run that stopped when its interval was narrow enough, after {notes.n:,} of {notes.available:,} items",
             need="a run that was planned against this reference, or a complete one",
-            hint="run again to the end, or until it is decided",
+            hint="run again to the end, or until='decided' against this reference",
         )
     plan = StoppingPlan.from_dict(stopping["plan"])
     entry, recorded = with_outcomes(place, entry)
     if stopping.get("reference") != entry.items:
         raise DataError(
-            "cannot check a run that stopped early",
+            f"This run stopped early on a comparison with another {'reference' if stopping.get('reference') else 'model'}, so it "
+            "cannot be checked against this one.",
             got="a run that was planned against another reference"
             if stopping.get("reference")
             else "a run that was planned against another model",
@@ -54,7 +56,11 @@ def guard_stopped(
             hint="its own verdict was printed by the run; run again against this reference",
         )
     if recorded is None:
-        raise DataError("cannot check a run that stopped early", got="a reference without item outcomes", need="one that holds them")
+        raise DataError(
+            "A run that stopped early can only be checked against a reference with item outcomes.",
+            got="a reference without item outcomes",
+            need="one that holds them",
+        )
     run = read_run(source, columns, rule.metric, rule.warnings)
     metric = metric_of(rule.metric, run.items, rule.range)
     past = outcomes.to_items(recorded)
@@ -64,7 +70,11 @@ def guard_stopped(
     items = Sample(run.items, settings, needed=("score", "group") if run.items.score is not None else None).items
     rule.warnings.extend(settings.warnings)
     if run.items.id is None:
-        raise DataError("cannot check a run that stopped early", got="a run without ids", need="the id column it was written with")
+        raise DataError(
+            "A run that stopped early can only be checked with its id column, and this one has none.",
+            got="a run without ids",
+            need="the id column it was written with",
+        )
     _check_prefix([run.items.id.names[code] for code in run.items.id.codes.tolist()], recorded, notes, rule)
     series = series_of(past, keyed_alike(replace(run, items=items), recorded.hashed).items, metric)
     followed = replay(series, plan, stopping["looked"], rule.sign, last=bool(stopping.get("last")))
@@ -81,7 +91,7 @@ def _as_planned(rule: GuardRule, plan: StoppingPlan, unit: float, asked: Mapping
         wished = asked.get(name)
         if wished is not None and abs(wished - planned[name]) > 1e-9 * max(1.0, abs(planned[name])):
             raise UsageError(
-                f"cannot change {name} after the looks",
+                f"The run was planned and stopped with {name} {planned[name]:g}; it cannot be checked with {name} {wished:g}.",
                 got=f"{name} {wished:g}, where the run was planned with {planned[name]:g}",
                 need="the plan it was run by",
                 hint="run again with the other number",
@@ -100,8 +110,9 @@ def _check_prefix(ids: list[str], recorded: outcomes.Outcomes, notes: RunNotes, 
     order = [keys[place] for place in hash_order(keys, notes.seed)]
     if seen != order[: len(seen)]:
         raise DataError(
-            "cannot check a run that stopped early",
+            f"The {len(seen):,} items of this run are not the first {len(seen):,} of the recorded order, so its early stop cannot "
+            "be checked.",
             got=f"{len(seen):,} items that are not the first {len(seen):,} of the recorded order",
             need="a prefix of it",
-            hint="a run with the same task and seed as the reference, or a complete one",
+            hint="use a run with the same task and seed as the reference, or a complete one",
         )

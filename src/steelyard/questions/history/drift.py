@@ -43,10 +43,10 @@ def series_of(found: Sequence[PastRun], task: str, model: str) -> RunSeries:
     """The series that some runs make: of one spec, metric, scale and protocol, complete, and none of them twice."""
     if not found:
         raise DataError(
-            "cannot look for drift",
+            f"The history has no run of {model!r} on {task!r}.",
             got=f"no run of {model!r} on {task!r}",
             need="a series of runs",
-            hint="steelyard history lists what there is",
+            hint="steelyard history lists the runs",
         )
     _refuse_mixture(found)
     last = found[-1]
@@ -86,7 +86,12 @@ def _refuse_mixture(found: Sequence[PastRun]) -> None:
     ):
         seen = list(dict.fromkeys(_word(getattr(run, what)) for run in found))
         if len(seen) > 1:
-            raise DataError(f"cannot look for drift over several {what}s", got=", ".join(seen[:5]), need=f"runs of one {what}", hint=hint)
+            raise DataError(
+                f"The runs have several {what}s ({', '.join(seen[:5])}); drift is tested over one {what}.",
+                got=", ".join(seen[:5]),
+                need=f"runs of one {what}",
+                hint=hint,
+            )
 
 
 def _word(value: Any) -> str:
@@ -222,7 +227,12 @@ def _answer(s: RunSeries, outcomes: Sequence[Mapping[str, float]], *, alpha: flo
     evidence, drifting = _evidence(s, alpha)
     last = s.runs[-1] if s.runs else s.checks[-1] if s.checks else None
     if last is None:
-        raise DataError("cannot look for drift", got="references only", need="runs that were checked", hint="steelyard check --history ...")
+        raise DataError(
+            "The history has only references and no checked runs, so drift cannot be tested.",
+            got="references only",
+            need="runs that were checked",
+            hint="steelyard check --history ...",
+        )
     rows = tuple(
         {
             "id": run.id,

@@ -36,7 +36,11 @@ def export_runs(
     target = Path(path)
     ending = target.suffix.lower()
     if ending not in ENDINGS:
-        raise UsageError("cannot export the history", got=f"a file {target.name!r}", need=f"an ending of {' or '.join(ENDINGS)}")
+        raise UsageError(
+            f"Cannot export to {target.name!r}: the ending must be {' or '.join(ENDINGS)}.",
+            got=f"a file {target.name!r}",
+            need=f"an ending of {' or '.join(ENDINGS)}",
+        )
     store = opened(history, config)
     text, many = io.StringIO(newline=""), 0
     writer = csv.writer(text, lineterminator="\n")

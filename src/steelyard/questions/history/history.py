@@ -66,7 +66,7 @@ def list_runs(
     A spec is matched whole: {} finds the runs without one. `next` of the answer is the `after` of the page that follows.
     """
     if verdict is not None and verdict not in VERDICTS:
-        raise UsageError("cannot list the runs", got=f"the verdict {verdict!r}", need=f"one of {', '.join(VERDICTS)}")
+        raise UsageError(f"cannot use the verdict {verdict!r}", need=f"one of {', '.join(VERDICTS)}")
     asked = {"task": task, "model": model, "spec": spec, "metric": metric, "verdict": verdict, "since": since, "until": until}
     store = opened(history, config)
     try:
@@ -123,7 +123,7 @@ def compare_runs(
     for run, found in zip(runs, items, strict=True):
         if found is None:
             raise DataError(
-                f"cannot compare run {run.id[:8]} item by item",
+                f"Run {run.id[:8]} was stored without its items, so it cannot be compared item by item.",
                 got="a run that was stored without its items",
                 need="runs with items",
                 hint="a check of a file stores them; a bare value or an engine has none",
@@ -145,7 +145,7 @@ def _refuse_other_quantity(runs: list[PastRun]) -> None:
     a, b = runs
     if (a.task, a.metric) != (b.task, b.metric):
         raise DataError(
-            "cannot compare two runs",
+            f"Cannot compare {a.metric} on {a.task} with {b.metric} on {b.task}: two runs must have one metric on one task.",
             got=f"{a.metric} on {a.task} and {b.metric} on {b.task}",
             need="one metric on one task",
         )

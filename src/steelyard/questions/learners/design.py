@@ -98,7 +98,7 @@ def group_codes(groups: Any, n: int) -> IntArray:
     labels, _ = as_column("group", groups).encode()
     if len(labels) != n or (labels.codes < 0).any():
         got = f"{len(labels)} groups, {int((labels.codes < 0).sum())} of them missing, for {n} items"
-        raise DataError("cannot keep groups together", got=got, need="one group for every item")
+        raise DataError(f"Every item needs a group: got {got}.", got=got, need="one group for every item")
     return np.unique(labels.codes, return_inverse=True)[1].astype(np.int64)
 
 
@@ -109,7 +109,12 @@ def strata(stratify: bool | str, classes: IntArray | None, scheme: Scheme, *, gr
     loose = grouped and scheme.test_size is not None  # whole groups until the share is reached: no room for the classes
     if stratify is True and (classes is None or loose):
         got = f"{scheme.method} with groups" if loose else "numbers"
-        raise UsageError("cannot stratify", got=got, need="classes, and folds or no groups", hint="leave stratify out")
+        raise UsageError(
+            f"Cannot stratify {got}.",
+            got=got,
+            need="classes, and folds or no groups",
+            hint="stratify needs classes, and folds or no groups; leave stratify out",
+        )
     return None if stratify is False or loose else classes
 
 
@@ -118,7 +123,11 @@ def make_splits(scheme: Scheme, n: int, seed: int, classes: IntArray | None, gro
     units, what = (n, "items") if groups is None else (int(groups.max()) + 1, "groups")
     least = scheme.folds or 2
     if units < least or n < 4:
-        raise DataError("cannot split the data", got=f"{units} {what}", need=f"at least {max(least, 4 if groups is None else least)}")
+        raise DataError(
+            f"Too few to split: {units} {what}, at least {max(least, 4 if groups is None else least)} are needed.",
+            got=f"{units} {what}",
+            need=f"at least {max(least, 4 if groups is None else least)}",
+        )
     if scheme.test_size is not None:
         return shuffle_splits(n, scheme.repeats or 1, scheme.test_size, seed, classes=classes, groups=groups)
     return repeated_kfold(n, scheme.folds or 2, scheme.repeats or 1, seed, classes=classes, groups=groups)
@@ -149,7 +158,12 @@ def cut(piece: ScoredPart, scheme: Scheme, seed: int, classes: IntArray | None, 
     many = scheme.folds or 2
     if (units := len(rows) if inside is None else int(inside.max()) + 1) < many:
         what = "items" if groups is None else "groups"
-        raise DataError("cannot make disjoint test sets", got=f"{units} {what} to test on", need=f"at least {many}", hint="fewer folds")
+        raise DataError(
+            f"Too few {what} for {many} disjoint test sets: {units}.",
+            got=f"{units} {what} to test on",
+            need=f"at least {many}",
+            hint="use fewer folds",
+        )
     fold_of = deal(len(rows), many, rng, classes=None if classes is None else classes[rows], groups=inside)
     return [
         ScoredPart(

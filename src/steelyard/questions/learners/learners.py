@@ -303,7 +303,7 @@ def as_learner(learner: Any, metric: Metric, place: str) -> Any:
     ways = ("predict_proba", "decision_function") if metric.ranks else ("predict_proba",)
     if metric.of_probabilities and not any(hasattr(learner, way) for way in ways):
         raise UsageError(
-            f"cannot compute {metric.name} of the {place} learner",
+            f"{metric.name} needs class probabilities, and the {place} learner ({type(learner).__name__}) has no {' or '.join(ways)}.",
             got=f"{type(learner).__name__} without {' or '.join(ways)}",
             need="class probabilities",
             hint="SVC(probability=True), or another metric",
@@ -331,7 +331,9 @@ def as_target(y: Any, n: int) -> npt.NDArray[Any]:
         target = target[:, 0]
     if target.ndim != 1 or len(target) != n:
         raise DataError(
-            "cannot match the target with the features", got=f"{n} rows and a target of shape {target.shape}", need=f"{n} targets"
+            f"The features have {n} rows, but the target has shape {target.shape}.",
+            got=f"{n} rows and a target of shape {target.shape}",
+            need=f"{n} targets",
         )
     return target
 
@@ -355,12 +357,16 @@ def _refuse_too_few(
         return
     if failures:
         said = f"{len(failures)} failure(s), the first of {failed_where(failures[0])}: {failures[0]['error']}"
-        raise DataError("cannot compare the learners", got=f"{len(used)} split(s) that worked and {said}", need=f"at least {least} splits")
+        raise DataError(
+            f"Too few splits worked: {len(used)}, at least {least} are needed; {said}.",
+            got=f"{len(used)} split(s) that worked and {said}",
+            need=f"at least {least} splits",
+        )
     raise DataError(
-        "cannot compare the learners",
+        f"{metric.name} is undefined in {len(scored) - len(used)} of {len(scored)} splits; at least {least} must define it.",
         got=f"{metric.name} undefined in {len(scored) - len(used)} of {len(scored)} splits",
         need=f"at least {least} splits where it is defined",
-        hint="fewer folds, or absent='zero' for averages over classes",
+        hint="use fewer folds, or absent='zero' for averages over classes",
     )
 
 

@@ -108,7 +108,12 @@ def _strata(stratify: bool | str, scorer: SplitScorer, grouped: bool) -> Any:
         raise UsageError("cannot use stratify", got=repr(stratify), need="auto, True or False")
     if stratify is True and (scorer.classes is None or grouped):
         got = "groups" if grouped else "numbers"
-        raise UsageError("cannot stratify", got=got, need="classes, and no groups", hint="leave stratify out")
+        raise UsageError(
+            f"Cannot stratify {got}.",
+            got=got,
+            need="classes, and no groups",
+            hint="stratify needs classes and no groups; leave stratify out",
+        )
     return None if stratify is False or grouped else scorer.classes
 
 
@@ -118,7 +123,9 @@ def _check(repeats: int, test_size: float, units: int) -> None:
     if not (isinstance(test_size, float) and 0 < test_size < 1):
         raise UsageError("cannot use the test size", got=repr(test_size), need="a share between 0 and 1", hint="0.25 tests on a quarter")
     if units < 2:
-        raise DataError("cannot split the data", got=f"{units} item(s) or group(s)", need="at least 2")
+        raise DataError(
+            f"Too few to split: {units} items or groups, at least 2 are needed.", got=f"{units} item(s) or group(s)", need="at least 2"
+        )
 
 
 def _sizes(given: Sequence[int] | None, largest: int, classes: int, stratified: bool) -> list[int]:
@@ -131,20 +138,22 @@ def _sizes(given: Sequence[int] | None, largest: int, classes: int, stratified: 
         found = sorted({size.__index__() for size in given})
     if len(found) < LEAST_SIZES:
         raise UsageError(
-            "cannot draw a learning curve",
+            f"A learning curve needs at least {LEAST_SIZES} different sizes; got {len(found)} among {largest} training rows.",
             got=f"{len(found)} different size(s) among {largest} training rows",
             need=f"at least {LEAST_SIZES}",
         )
     if found[-1] > largest:
         raise UsageError(
-            "cannot train on so many rows",
+            f"Cannot train on {found[-1]} rows: at most {largest} are left, since the rest is held out to test on.",
             got=f"size {found[-1]}",
             need=f"at most {largest}, since the rest is held out to test on",
             hint="a smaller test_size leaves more",
         )
     if stratified and found[0] < classes:
         raise UsageError(
-            "cannot have every class at every size", got=f"size {found[0]} and {classes} classes", need=f"sizes of at least {classes}"
+            f"Size {found[0]} is too small for {classes} classes: every class must occur.",
+            got=f"size {found[0]} and {classes} classes",
+            need=f"sizes of at least {classes}",
         )
     return found
 
@@ -155,18 +164,18 @@ def _point(outcome: Outcome, scorer: SplitScorer, metric: Metric) -> CurvePoint:
     where = f"seed {split.repeat}, size {len(split.train)}"
     if isinstance(said, Failure):
         raise DataError(
-            "cannot draw the learning curve",
+            f"The fit failed with {said.error} while {said.during}, {where}.",
             got=f"{said.error} while {said.during}, {where}",
             need="a fit at every size",
-            hint="larger sizes",
+            hint="use larger sizes",
         )
     score = scorer.score(split.test, said)
     if score is None:
         raise DataError(
-            "cannot draw the learning curve",
+            f"{metric.name} is undefined at {where}.",
             got=f"{metric.name} undefined at {where}",
             need="a score at every size",
-            hint="larger sizes, a larger test_size, or absent='zero' for averages over classes",
+            hint="use larger sizes, a larger test_size, or absent='zero' for averages over classes",
         )
     return CurvePoint(size=len(split.train), score=score, seed=split.repeat, n_test=len(split.test))
 

@@ -45,7 +45,8 @@ def scorer_of(metric: Metric, target: Any, settings: MeasureOptions) -> SplitSco
     """The scorer of a metric for this target, or an error that says why there is none."""
     if not metric.learnable:
         raise UsageError(
-            f"cannot compare learners by {metric.name}",
+            f"Cannot compare learners by {metric.name}: it "
+            f"{'is one number per class' if metric.average == 'each' else 'needs other columns than truths and predictions'}.",
             got="several numbers" if metric.average == "each" else "a metric of other columns",
             need="one number of truths and predictions",
             hint="accuracy, macro_f1, mcc, f1 with positive=, auc, brier; mae, rmse, r2 for numbers",
@@ -78,14 +79,18 @@ class LabelColumn:
             raise _missing(missing)
         if found.kinds == {"float"} and not all(float(name).is_integer() for name in found.names):
             raise UsageError(
-                "cannot use the target as labels",
+                f"The target looks like numbers, not labels ({len(found.names)} values such as {found.names[0]}).",
                 got=f"{len(found.names)} numbers such as {found.names[0]}",
                 need="labels, or a metric of numbers",
-                hint="metric mae, rmse, r2 or spearman",
+                hint="use metric mae, rmse, r2 or spearman",
             )
         whole = count_labels(labels, labels)
         if whole.classes < 2:
-            raise DataError("cannot compare learners", got=f"one label in the target: {whole.labels[0]!r}", need="at least two")
+            raise DataError(
+                f"The target has only one label: {whole.labels[0]!r}.",
+                got=f"one label in the target: {whole.labels[0]!r}",
+                need="at least two",
+            )
         code = {name: i for i, name in enumerate(whole.labels)}
         dense = np.array([code.get(name, -1) for name in labels.names], np.int64)[labels.codes]
         return cls(labels, found, whole.labels, dense)
@@ -95,10 +100,14 @@ class LabelColumn:
         said, found = as_column("prediction", prediction).encode()
         check_matching({"target": self.found, "prediction": found})
         if (said.codes < 0).any():
-            raise DataError("cannot count the predictions", got=f"{int((said.codes < 0).sum())} missing", need="a label for every item")
+            raise DataError(
+                f"{int((said.codes < 0).sum())} predictions are missing.",
+                got=f"{int((said.codes < 0).sum())} missing",
+                need="a label for every item",
+            )
         if not set(self.names) & set(found.names):
             raise DataError(
-                "cannot match the predictions with the target",
+                f"No prediction is a label of the target: {len(found.names)} different ones, such as {found.names[0]!r}.",
                 got=f"{len(found.names)} prediction(s) such as {found.names[0]!r}, none of them a label of the target",
                 need="labels",
                 hint="a learner of numbers needs metric mae, rmse, r2 or spearman",
@@ -152,7 +161,10 @@ class LikelihoodScorer:
             return _defined(self.metric.of_counts(table.positives, table.negatives))
         if ((said < 0) | (said > 1)).any():
             raise DataError(
-                f"cannot compute {self.metric.name}", got="values outside 0 and 1", need="probabilities from predict_proba", hint="auc"
+                f"{self.metric.name} needs probabilities from predict_proba, and got values outside 0 and 1.",
+                got="values outside 0 and 1",
+                need="probabilities from predict_proba",
+                hint="use auc",
             )
         return _defined(self.metric.of_columns(said, truth.astype(float)))
 
@@ -202,4 +214,8 @@ def _positive(names: tuple[str, ...], wanted: str | None) -> str:
 
 
 def _missing(many: int) -> DataError:
-    return DataError("cannot learn without the right answers", got=f"{many} item(s) without a target", need="a target for every item")
+    return DataError(
+        f"{many} {'item has' if many == 1 else 'items have'} no target.",
+        got=f"{many} item(s) without a target",
+        need="a target for every item",
+    )

@@ -78,11 +78,11 @@ def measure(
     )
     metrics = None if metric is None else [parse(name) for name in ([metric] if isinstance(metric, str) else metric)]
     if metrics == []:
-        raise UsageError("cannot measure nothing", got="an empty list of metrics", need="at least one name")
+        raise UsageError("No metric to measure: the list is empty.", got="an empty list of metrics", need="at least one name")
     if isinstance(data, Measurement):
         if data.table is None:
             raise UsageError(
-                "cannot measure this result again",
+                "This measurement kept no table of counts, so it cannot be measured again.",
                 got="a measurement without a table",
                 need="one that keeps its counts",
                 hint="measure the data",
@@ -91,7 +91,7 @@ def measure(
     if isinstance(data, Counts):
         if prediction is not None or by is not None or columns or ratio is not None:
             raise UsageError(
-                "cannot use columns with counts",
+                "Counts have no columns to read.",
                 got="counts and columns",
                 need="counts alone",
                 hint="by=, group= and the like need the items",
@@ -99,7 +99,7 @@ def measure(
         refuse_item_options(missing=settings.missing != "error", range=settings.range is not None, memory=memory is not None)
         if settings.labels is not None:
             raise UsageError(
-                "cannot declare labels for counts",
+                "Labels of counts belong inside the table.",
                 got="labels beside a table",
                 need="labels inside it",
                 hint="Counts.table(cells, labels=[...])",
@@ -115,7 +115,7 @@ def measure(
 def measure_counts(counts: Counts, metrics: list[Metric] | None, settings: MeasureOptions) -> Measurement:
     """A measurement of bare counts. Closed forms load no NumPy."""
     if counts.n == 0:
-        raise UsageError("cannot measure no items", got="0 items", need="at least one", hint="n must be 1 or more")
+        raise UsageError("No items to measure.", got="0 items", need="at least one", hint="n must be 1 or more")
     hints: tuple[str, ...] = ()
     if metrics is None:
         metrics, hints = of_singletons(counts, [parse(name) for name in usual_of_counts(counts)], settings)

@@ -41,13 +41,15 @@ def posterior(
     """
     table = counts.table if isinstance(counts, Measurement) else counts
     if not isinstance(table, Counts):
-        raise UsageError("cannot find counts", got=type(counts).__name__, need="Counts, or a measurement that keeps its table")
+        raise UsageError("cannot give a posterior", got=type(counts).__name__, need="Counts, or a measurement that keeps its table")
     asked = parse(metric)
     if asked.family != "table" and not asked.scored:
-        raise UsageError(f"cannot give a posterior of {metric}", need="a metric of a table of counts")
+        raise UsageError(
+            f"There is no posterior of {metric}: it is not a metric of a table of counts.", need="a metric of a table of counts"
+        )
     if asked.average == "each":
         raise UsageError(
-            f"cannot give one posterior of {metric}",
+            f"{metric} is one number per class; a posterior needs a single class.",
             got="every class",
             need="one class",
             hint=f"{asked.name.removeprefix('each_')} with positive=",

@@ -130,7 +130,7 @@ def _settle(asked: DesignQuestion) -> DesignQuestion:
     shares = [name for name in ("expected", "discordance", "within") if getattr(asked, name) is not None]
     if sigma is not None and sigma > 1 and shares:
         raise UsageError(
-            "cannot compare the designs",
+            f"sigma {sigma:g} is not in the unit of {' and '.join(shares)}, which {'is a share' if len(shares) == 1 else 'are shares'}.",
             got=f"sigma {sigma:g} beside {' and '.join(shares)}, which are shares",
             need="one unit for all of them",
             hint=f"write sigma {sigma / 100:g} and theta {theta / 100:g}"
@@ -151,13 +151,18 @@ def _settle(asked: DesignQuestion) -> DesignQuestion:
     if p is not None and psi is not None and psi / 2 > min(1 - p, p - theta):
         most = 2 * min(1 - p, p - theta)
         raise UsageError(
-            "cannot use this discordance",
+            f"A discordance of {psi:g} is impossible at an accuracy of {p:g} and a drop of {theta:g}: at most {most:.4g} of the "
+            "items can change.",
             got=f"{psi:g} at an accuracy of {p:g} and a drop of {theta:g}",
             need=f"at most {most:.4g}: half of it are wrong items that become right, half are right items that become wrong, "
             "and the drop comes on top",
         )
     if asked.pool is not None and (p is None or psi is None):
-        raise UsageError("cannot adjust by a pool", got=f"pool {asked.pool}", need="expected and discordance as well")
+        raise UsageError(
+            f"pool={asked.pool} needs expected= and discordance= as well.",
+            got=f"pool {asked.pool}",
+            need="expected and discordance as well",
+        )
     return _settle_repeats(asked)
 
 
@@ -168,7 +173,7 @@ def _settle_repeats(asked: DesignQuestion) -> DesignQuestion:
     missing = [name for name, value in given.items() if value is None]
     if missing:
         raise UsageError(
-            "cannot compute what repeats save",
+            f"To compute what repeats save, {' and '.join(missing)} {'is' if len(missing) == 1 else 'are'} missing.",
             got=" and ".join(name for name, value in given.items() if value is not None),
             need=f"{' and '.join(missing)} as well",
             hint="repeats 4, within 0.15 (the standard deviation between answers to one item), discordance 0.05",
@@ -176,9 +181,11 @@ def _settle_repeats(asked: DesignQuestion) -> DesignQuestion:
     within, discordance = given["within"], given["discordance"]
     if 2 * within**2 > discordance:
         raise UsageError(
-            "cannot use this much noise within items",
+            f"within {within:g} is too large when two healthy runs differ on {discordance:g} of the items; it can be at most "
+            f"{math.sqrt(discordance / 2):.4g}.",
             got=f"within {within:g} while two healthy runs differ on {discordance:g} of the items",
             need=f"within at most {math.sqrt(discordance / 2):.4g}: two answers to an item differ with probability 2 within^2 on average",
+            hint="two answers to an item differ with probability 2 within^2 on average",
         )
     return asked
 

@@ -243,12 +243,21 @@ def plan_detect(
     options = {name: given[name] for name in (*SPREADS, *DESIGN_OPTIONS)} | {"theta": wanted.theta, "columns": columns}
     options |= {"alternative": alternative, "goal": goal}
     if columns and pilot is None:
-        raise UsageError("cannot use columns", got=", ".join(columns), need="a pilot to read them from", hint="pilot=...")
+        raise UsageError(
+            f"Columns ({', '.join(columns)}) need a pilot to be read from.",
+            got=", ".join(columns),
+            need="a pilot to read them from",
+            hint="pilot=...",
+        )
     spread = given_spread(options)
     _check_drop(wanted.theta, spread, goal)
     there = None if available is None else whole("available", available)
     if there is not None and wanted.n is not None and wanted.n > there:
-        raise UsageError("cannot use n", got=f"{wanted.n:,} items of {there:,} available", need="no more than are available")
+        raise UsageError(
+            f"n={wanted.n:,} is more than the {there:,} items available.",
+            got=f"{wanted.n:,} items of {there:,} available",
+            need="no more than are available",
+        )
     return _planned(wanted, spread, there)
 
 
@@ -260,15 +269,24 @@ def _settle(n: Any, theta: Any, alpha: Any, beta: Any, power: Any, alternative: 
         raise UsageError(f"cannot use the goal {goal!r}", need=f"one of {', '.join(GOALS)}")
     if power is not None:
         if beta is not None:
-            raise UsageError("cannot use both beta and power", got=f"beta {beta!r}, power {power!r}", need="one of them: beta = 1 - power")
+            raise UsageError(
+                f"Give beta or power, not both (beta = 1 - power); got beta {beta!r} and power {power!r}.",
+                got=f"beta {beta!r}, power {power!r}",
+                need="one of them: beta = 1 - power",
+            )
         found_power = probability("power", power)
         if found_power < 0.5:
             raise UsageError("cannot use power", got=f"{found_power:g}", need="at least 0.5", hint="power 0.8 is usual")
         beta = 1 - found_power
     if n is None and theta is None:
-        raise UsageError("cannot plan without a size or a drop", got="neither n nor theta", need="one of them", hint="theta=3 or n=4096")
+        raise UsageError("A plan needs n or theta.", got="neither n nor theta", need="one of them", hint="theta=3 or n=4096")
     if None not in (n, theta, alpha, beta):
-        raise UsageError("cannot solve for anything", got="n, theta, alpha and beta", need="one of them to be left out")
+        raise UsageError(
+            "Nothing to solve for: n, theta, alpha and beta are all given.",
+            got="n, theta, alpha and beta",
+            need="one of them to be left out",
+            hint="leave one of them out",
+        )
     found = "n" if n is None else "theta" if theta is None else "alpha" if beta is not None and alpha is None else "power"
     false_alarms, misses = checked("alpha", 0.05 if alpha is None else alpha), checked("beta", 0.2 if beta is None else beta)
     return PowerQuestion(
@@ -298,7 +316,7 @@ def _check_drop(theta: float | None, spread: ItemVariance, goal: str) -> None:
         got = f"a drop of {theta:g} when {spread.value:g} of the items change anyway"
         raise UsageError("cannot use theta", got=got, need=f"at most {spread.largest(goal):.4g}")
     raise UsageError(
-        "cannot have this drop",
+        f"A drop of {theta:g} is impossible when only {spread.value:g} of the items change.",
         got=f"a drop of {theta:g} while only {spread.value:g} of the items change",
         need="a discordance of at least theta",
         hint="discordance is the share of items that differ when the drop is real: that of two healthy runs plus theta",

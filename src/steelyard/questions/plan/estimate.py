@@ -228,7 +228,7 @@ def _goal(width: float | None, half_width: float | None, threshold: float | None
     given = {name: value for name, value in (("width", width), ("half_width", half_width), ("threshold", threshold)) if value is not None}
     if len(given) != 1:
         raise UsageError(
-            "cannot plan without exactly one goal",
+            f"A plan needs exactly one of width, half_width and threshold; got {' and '.join(given) if given else 'none'}.",
             got=" and ".join(given) if given else "no goal",
             need="exactly one of width, half_width, threshold",
             hint="width=0.1 for an interval at most 0.1 wide, threshold=0.9 to show that it is above 0.9",
@@ -238,7 +238,11 @@ def _goal(width: float | None, half_width: float | None, threshold: float | None
         return {"threshold": probability("threshold", value)}
     full = 2 * probability("half-width", value) if name == "half_width" else probability("width", value)
     if full >= 1:
-        raise UsageError("cannot use the half-width", got=f"{value:g}", need="less than 0.5: the whole range is 1 wide")
+        raise UsageError(
+            f"The half-width {value:g} must be less than 0.5: the whole range is 1 wide.",
+            got=f"{value:g}",
+            need="less than 0.5: the whole range is 1 wide",
+        )
     return {"width": full}
 
 
@@ -274,17 +278,16 @@ def _refuse_hopeless(wanted: PrecisionQuestion) -> None:
     side = "below" if known.metric.counts_wrong else "above"
     if wanted.anticipated is None:
         raise UsageError(
-            f"cannot plan to show that {known.metric.name} is {side} {wanted.bound:g}",
+            f"To show that {known.metric.name} is {side} {wanted.bound:g}, the plan needs an expected value.",
             got="no expected value",
             need=f"an expected {known.metric.name}, a pilot, labels so far (have), or a design prior",
-            hint="expected=0.95",
+            hint="expected=0.95, a pilot, labels so far (have), or a design prior",
         )
     if known.success is not None and known.success <= rule.bar:
         raise UsageError(
-            f"cannot plan to show that {known.metric.name} is {side} {wanted.bound:g}",
+            f"No amount of data can show that {known.metric.name} is {side} {wanted.bound:g} when {known.value:g} is expected.",
             got=f"an expected value of {known.value:g}",
             need=f"one {side} the threshold",
-            hint="no amount of data can show that",
         )
 
 

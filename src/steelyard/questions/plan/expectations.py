@@ -96,7 +96,8 @@ class Expectation:
         false_alarms = hits * (1 - precision) / precision
         if false_alarms > 1 - prevalence:
             raise UsageError(
-                "cannot use these values: more false positives than negatives",
+                f"precision {precision:g}, recall {recall:g} and prevalence {prevalence:g} are impossible together: "
+                f"{false_alarms:.3g} of the items would be false positives, and only {1 - prevalence:.3g} are negative.",
                 got=f"precision {precision:g}, recall {recall:g}, prevalence {prevalence:g}: "
                 f"{false_alarms:.3g} of the items would be false positives, and only {1 - prevalence:.3g} are negative",
                 need="a higher precision, or a lower recall or prevalence",
@@ -162,12 +163,14 @@ def expect(
     for name in given:
         if name not in wanted[metric].told_by:
             allowed = ", ".join(("expected", *wanted[metric].told_by))
-            raise UsageError(f"cannot use {name} for {metric}", got=f"{name} {given[name]:g}", need=f"only {allowed}")
+            raise UsageError(
+                f"{name} means nothing for {metric}, which takes only {allowed}.", got=f"{name} {given[name]:g}", need=f"only {allowed}"
+            )
     value = _value(wanted[metric], expected, given)
     law = None if design_prior is None else _pair("design prior", design_prior)
     if law is not None and value is not None:
         raise UsageError(
-            "cannot use two expected values",
+            f"{metric} {value:g} and a design prior are two expected values; give one of them.",
             got=f"{metric} {value:g} and a design prior",
             need="one of them",
             hint="a design prior replaces the value",
@@ -175,11 +178,15 @@ def expect(
     found = Expectation(metric=wanted[metric], value=value, told=given, law=law)
     if pilot is None:
         if columns:
-            raise UsageError("cannot use columns without a pilot", got=", ".join(map(repr, columns)), need="a pilot that holds them")
+            raise UsageError(
+                f"Columns ({', '.join(map(repr, columns))}) need a pilot to be read from.",
+                got=", ".join(map(repr, columns)),
+                need="a pilot that holds them",
+            )
         return replace(found, have=(0, 0) if have is None else _have(have))
     if have is not None or given:
         names = ", ".join([*(["have"] if have is not None else []), *given])
-        raise UsageError("cannot use both a pilot and numbers that it gives", got=f"a pilot and {names}", need="one of them")
+        raise UsageError(f"The pilot already gives {names}; leave one of them out.", got=f"a pilot and {names}", need="one of them")
     return _from_pilot(found, pilot, columns)
 
 
@@ -190,12 +197,19 @@ def _value(metric: LabelMetric, expected: float | None, given: Mapping[str, floa
         parts = [name for name in ("precision", "recall") if name in given]
         if len(parts) == 1:
             other = "recall" if parts == ["precision"] else "precision"
-            raise UsageError(f"cannot tell the {metric.name}", got=f"{parts[0]} alone", need=f"{other} as well", hint=f"{other}=0.8")
+            raise UsageError(
+                f"{parts[0]} alone does not give the {metric.name}; {other} is needed as well.",
+                got=f"{parts[0]} alone",
+                need=f"{other} as well",
+                hint=f"{other}=0.8",
+            )
         told = harmonic(given["precision"], given["recall"]) if parts else None
     else:
         told = given.get(metric.name)
     if told is not None and value is not None and not math.isclose(told, value, abs_tol=1e-9):
-        raise UsageError(f"cannot use two expected values of {metric.name}", got=f"{value:g} and {told:g}", need="one of them")
+        raise UsageError(
+            f"Two expected values of {metric.name}: {value:g} and {told:g}.", got=f"{value:g} and {told:g}", need="one of them"
+        )
     return value if told is None else told
 
 
@@ -234,7 +248,7 @@ def _from_pilot(found: Expectation, pilot: Any, columns: Mapping[str, Any]) -> E
     design = [part.removeprefix("design:") for part in measured.signature.split("|") if part.startswith("design:")]
     if table is None or design != ["items"]:
         raise DataError(
-            "cannot plan from this pilot",
+            f"The items of this pilot belong together ({', '.join(design) or 'no table'}); a plan needs independent items.",
             got=f"items that belong together ({', '.join(design) or 'no table'})",
             need="one independent answer per item",
             hint="give have=(K, N) with an effective number of items, or leave the groups out with group='none'",
@@ -243,6 +257,6 @@ def _from_pilot(found: Expectation, pilot: Any, columns: Mapping[str, Any]) -> E
     proportion = metric.proportion(table, class_of(metric, table, settle(positive=columns.get("positive"))))
     k, n = (0, 0) if proportion is None else proportion.of(table)
     if n == 0:
-        raise DataError("cannot plan from this pilot", got=f"no relevant items: {found.items}", need="at least one")
+        raise DataError(f"The pilot has no relevant items: {found.items}.", got=f"no relevant items: {found.items}", need="at least one")
     whole = table.n if table.negatives_known or metric.right_or_wrong else None
     return replace(found, have=(int(k), int(n)), seen_share=None if whole is None else n / whole)

@@ -73,7 +73,7 @@ def _design_options(options: Mapping[str, Any], kind: str) -> dict[str, Any]:
         more["n_reference"] = whole("n_reference", options["n_reference"])
     if options["ratio"] is not None:
         if options["n_reference"] is not None:
-            raise UsageError("cannot use the ratio", got="ratio and n_reference", need="one of them")
+            raise UsageError("Give ratio or n_reference, not both.", got="ratio and n_reference", need="one of them")
         more["ratio"] = number("ratio", options["ratio"], above=0)
     if options["repeats"] is not None:
         more["answers"] = tuple(whole("repeats", k) for k in _pair(options["repeats"], "repeats"))
@@ -81,7 +81,7 @@ def _design_options(options: Mapping[str, Any], kind: str) -> dict[str, Any]:
         more["within"] = tuple(number("within", w, above=0, below=HUGE) for w in _pair(options["within"], "within"))
     elif options["repeats"] is not None and kind == "sd":
         raise UsageError(
-            "cannot tell what the repeats save",
+            "repeats= needs within=, the standard deviation of one answer within an item.",
             got="repeats without within",
             need="the standard deviation of one answer within an item",
             hint="within=0.3; or pilot=FILE with a repeat column",
@@ -107,10 +107,18 @@ def _design_effect(options: Mapping[str, Any]) -> float:
     icc, size, effect = options["icc"], options["group_size"], options["design_effect"]
     if effect is not None:
         if icc is not None or size is not None:
-            raise UsageError("cannot use the design effect", got="a design effect beside icc or group_size", need="one or the other")
+            raise UsageError(
+                "Give the design effect, or icc and group_size, not both.",
+                got="a design effect beside icc or group_size",
+                need="one or the other",
+            )
         return number("the design effect", effect, above=0, hint="1 for independent items; 1 + (m - 1) x icc for groups of m")
     if (icc is None) != (size is None):
-        raise UsageError("cannot plan for groups", got="icc" if size is None else "group_size", need="both icc and group_size")
+        raise UsageError(
+            f"{'icc' if size is None else 'group_size'} alone is not enough for groups; give both icc and group_size.",
+            got="icc" if size is None else "group_size",
+            need="both icc and group_size",
+        )
     if icc is None:
         return 1.0
     rho = number("icc", icc, least=0, below=1, hint="the correlation of two items of a group")

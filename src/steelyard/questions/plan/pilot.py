@@ -32,7 +32,11 @@ def pilot_spread(pilot: Any, columns: Mapping[str, Any], more: Mapping[str, Any]
     """The spread that one or two pilot runs show. A theta above 1 on scores within 0 and 1 can only mean percent."""
     runs = list(pilot) if isinstance(pilot, (list, tuple)) and not _is_data(pilot) else [pilot]
     if not 1 <= len(runs) <= 2:
-        raise UsageError("cannot use the pilot", got=f"{len(runs)} runs", need="one run, or two runs on the same items")
+        raise UsageError(
+            f"A pilot is one run, or two runs on the same items; got {len(runs)}.",
+            got=f"{len(runs)} runs",
+            need="one run, or two runs on the same items",
+        )
     try:
         read = [_run(one, columns, f"pilot {i + 1}") for i, one in enumerate(runs)]
         found = _one(read[0], more) if len(read) == 1 else _two(read[0], read[1], more, theta, goal)
@@ -60,10 +64,18 @@ def _one(run: SystemItems, more: Mapping[str, Any]) -> ItemVariance:
     sample = Sample(run.items, settings, needed={"score", "truth", "prediction", "id", "group", "repeat"})
     metric = default_metric([run])
     if not metric.averages_scores:
-        raise DataError("cannot estimate sigma", got=f"a pilot of {metric.name}", need="right or wrong, or a score, per item")
+        raise DataError(
+            f"Cannot estimate sigma from a pilot of {metric.name}: the pilot needs right or wrong, or a score, per item.",
+            got=f"a pilot of {metric.name}",
+            need="right or wrong, or a score, per item",
+        )
     row = rows_of_sample([metric], sample, settings)[0]
     if row.estimate is None or sample.n < 2:
-        raise DataError("cannot estimate sigma", got=f"a pilot of {sample.n} item(s)", need="at least two items")
+        raise DataError(
+            f"Cannot estimate sigma from {sample.n} {'item' if sample.n == 1 else 'items'}; a pilot needs at least two.",
+            got=f"a pilot of {sample.n} item(s)",
+            need="at least two items",
+        )
     right_or_wrong = metric.right_or_wrong
     within, between = row.details.variance_within, row.details.variance_between
     answers = _answers(more, within)
@@ -93,12 +105,24 @@ def _one(run: SystemItems, more: Mapping[str, Any]) -> ItemVariance:
 def _answers(more: Mapping[str, Any], within: Any) -> tuple[int, int]:
     """How many answers to each item, where the pilot shows what they save."""
     if "within" in more:
-        raise UsageError("cannot use within", got="within beside a pilot", need="a pilot with a repeat column, which shows it")
+        raise UsageError(
+            "Leave within= out when there is a pilot: its repeat column shows it.",
+            got="within beside a pilot",
+            need="a pilot with a repeat column, which shows it",
+        )
     first, second = more.get("answers", (1, 1))
     if first != second and ("ratio" in more or "n_reference" in more):
-        raise UsageError("cannot use the repeats", got=f"{first} and {second} for runs of unequal size", need="one number for both runs")
+        raise UsageError(
+            f"Runs of unequal size need one number of repeats for both, not {first} and {second}.",
+            got=f"{first} and {second} for runs of unequal size",
+            need="one number for both runs",
+        )
     if "answers" in more and within is None:
-        raise UsageError("cannot tell what the repeats save", got="a pilot without repeats", need="a pilot with a repeat column")
+        raise UsageError(
+            "The pilot has no repeat column, so it cannot show what repeats save.",
+            got="a pilot without repeats",
+            need="a pilot with a repeat column",
+        )
     return int(first), int(second)
 
 
@@ -140,13 +164,21 @@ def _two(first: SystemItems, second: SystemItems, more: Mapping[str, Any], theta
     """How often two healthy runs disagree, or the standard deviation of their differences."""
     strange = [name for name in ("n_reference", "ratio", "answers", "within") if name in more]
     if strange:
-        raise UsageError(f"cannot use {strange[0]}", got=f"{strange[0]} beside two pilots", need="the same items, one answer each")
+        raise UsageError(
+            f"{strange[0]} cannot be used with two pilots, which must have the same items and one answer each.",
+            got=f"{strange[0]} beside two pilots",
+            need="the same items, one answer each",
+        )
     asked = settle_comparison(
         settle(), interval=None, test=None, alternative="two-sided", margin=None, design=None, unmatched="error", correction="holm"
     )
     metric = default_metric([first, second])
     if not metric.averages_scores:
-        raise DataError("cannot plan from these pilots", got=f"pilots of {metric.name}", need="right or wrong, or a score, per item")
+        raise DataError(
+            f"Cannot plan from pilots of {metric.name}: they need right or wrong, or a score, per item.",
+            got=f"pilots of {metric.name}",
+            need="right or wrong, or a score, per item",
+        )
     pairs, _ = paired(first, second, asked)
     found = pair_evidence(pairs, parse(metric.name), asked)
     _refuse_unhealthy(found, theta)
@@ -157,7 +189,11 @@ def _two(first: SystemItems, second: SystemItems, more: Mapping[str, Any], theta
         _refuse_few_groups(found.details.units or 0, found.details)
     noise = found.error if found.noise is None else found.noise
     if not noise:
-        raise DataError("cannot plan from these pilots", got="two runs equal on every item", need="runs that differ somewhere")
+        raise DataError(
+            "The two pilot runs agree on every item, so they show no variation.",
+            got="two runs equal on every item",
+            need="runs that differ somewhere",
+        )
     sd = noise * math.sqrt(found.n)
     words = f"the same items; the differences of the two pilot runs have standard deviation {sd:.4g}"
     grouped = " (design effect of the groups included)" if found.design == "clustered" else ""
@@ -198,9 +234,10 @@ def _refuse_unhealthy(found: Evidence, theta: float | None) -> None:
         return
     if p <= 0.05:
         raise DataError(
-            "cannot plan for this theta",
+            f"The pilot runs differ by {abs(gap):.4g} (p = {p:.2g}) with nothing changed, so they cannot serve for theta {theta:g}.",
             got=f"theta {theta:g}, and pilot runs that differ by {abs(gap):.4g} (p = {p:.2g}) with nothing changed",
             need="two runs of the same healthy model, or a theta above what they differ by",
+            hint="use two runs of the same healthy model, or a larger theta",
         )
 
 
@@ -208,7 +245,10 @@ def _in_percent(spread: ItemVariance) -> ItemVariance:
     """The same spread in percent, said."""
     if spread.kind == "discordance":
         raise UsageError(
-            "cannot use theta", got="a theta of 1 or more on right-or-wrong items", need="a fraction", hint="write 0.03 for three points"
+            "On right-or-wrong items theta is a fraction below 1.",
+            got="a theta of 1 or more on right-or-wrong items",
+            need="a fraction",
+            hint="write 0.03 for three points",
         )
     details = {**spread.details, "scale": "percent"}
     return replace(

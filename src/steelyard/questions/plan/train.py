@@ -338,7 +338,7 @@ class Question:
         sizes, mean = self.means()
         if not fit.falls:
             raise DataError(
-                "cannot fit a learning curve",
+                f"The scores do not improve with the training size: {mean[0]:.4g} at {sizes[0]:g} items, {mean[-1]:.4g} at {sizes[-1]:g}.",
                 got=f"a mean score of {mean[0]:.4g} at {sizes[0]:g} items and {mean[-1]:.4g} at {sizes[-1]:g}, no better with more data",
                 need="scores that improve with the training size",
                 hint="higher_is_better=False for errors and losses" if self.up else "leave out higher_is_better=False if higher is better",

@@ -48,7 +48,7 @@ def adjusted(theta: float, discordance: float, accuracy: float, pool: int, alpha
     found = _sharper("regression-adjusted, stopped early", laws, note, theta, alpha, beta, batch)
     if pool < SMALL_POOL * found.healthy:
         raise UsageError(
-            "cannot adjust by this pool",
+            f"The pool of {pool:,} items is too small: it must have at least {SMALL_POOL} times the {found.healthy:,.0f} items of a run.",
             got=f"a reference on {pool:,} items for runs of {found.healthy:,.0f} on average",
             need=f"at least {SMALL_POOL} times as many",
             hint="without pool the reference is paired",

@@ -99,7 +99,7 @@ def scale_of(wish: EntryRequest, found: Measured) -> tuple[str, float]:
         number = _number(wish.before)
         if within and number is not None and abs(number) > 1:
             raise DataError(
-                "cannot tell the scale",
+                f"The reference on record is {number:g}, but the scores lie within 0 and 1; the scale is not declared.",
                 got=f"{number:g} on record and scores within 0 and 1",
                 need="a declared scale",
                 hint='scale="percent", or scale = "percent" in [tasks.NAME] of steelyard.toml',
@@ -119,7 +119,8 @@ def _refuse_above(scale: str, unit: float, found: Measured) -> None:
     top = unit * float(abs(found.value) if score is None else np.abs(score).max())
     if top > highest:
         raise DataError(
-            f"cannot record this in scale {scale!r}",
+            f"{'Scores up to' if score is not None else 'A value of'} {top:g} cannot be recorded in scale {scale!r}, which ends "
+            f"at {highest:g}.",
             got=f"{'scores up to' if score is not None else 'a value of'} {top:g}",
             need=f"numbers of at most {highest:g}",
             hint="scale='percent' for 0 to 100, scale='raw' for anything else",
@@ -210,8 +211,8 @@ def refuse_unasked(before: Entry | None, update: bool, place: ReferenceLocation,
         return
     what = f"a reference of {before.value:g}" if before.value is not None else "a threshold"
     raise UsageError(
-        f"cannot record {model!r} on {place.task!r}",
+        f"{model!r} on {place.task!r} has {what} on record already ({place.shown}, line {before.line}).",
         got=f"{what} already recorded ({place.shown}, line {before.line})",
         need="update=True to replace it",
-        hint='update=True, reason="why the new value is right"',
+        hint='to replace it: update=True, reason="why the new value is right"',
     )

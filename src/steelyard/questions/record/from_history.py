@@ -90,7 +90,9 @@ def refuse_other(seen: str, plain: Any, model: str) -> None:
     """Refuse to change an entry that is not the one that was looked at."""
     if seen != mark_of(plain):
         raise UsageError(
-            f"cannot change the reference of {model!r}", got="an entry that somebody has changed meanwhile", need="you to look at it again"
+            f"The reference of {model!r} was changed meanwhile; look at it again.",
+            got="an entry that somebody has changed meanwhile",
+            need="you to look at it again",
         )
 
 

@@ -67,7 +67,9 @@ def _found_as_before(file: TaskFile, entry: Entry, place: ReferenceLocation, bef
     there = entry_there(place, file, entry.model, entry.spec)
     if (None if there is None else there.to_plain()) != (None if before is None else before.to_plain()):
         raise UsageError(
-            f"cannot record {entry.model!r}", got="a reference that somebody else has just changed", need="you to look at it again"
+            f"The reference of {entry.model!r} was just changed by somebody else; look at it again.",
+            got="a reference that somebody else has just changed",
+            need="you to look at it again",
         )
     return there
 
@@ -158,7 +160,7 @@ def record(
     """
     columns = source_keywords(record, columns)
     if not sources:
-        raise UsageError("cannot record without a run", got="no source", need="at least one run")
+        raise UsageError("No run to record.", got="no source", need="at least one run")
     check_mapping("protocol", protocol)
     one_of("scale", scale, SCALES)
     one_of("ids", ids, ("kept", "hashed"))
@@ -203,14 +205,17 @@ def run_notes(sources: Sequence[Any], task: str) -> list[RunNotes]:
     for each in notes:
         if each.stopped_early:
             raise DataError(
-                "cannot record a run that stopped early",
+                f"This run stopped early on its own results ({each.n:,} of {each.available:,} items); such runs are biased, so "
+                "they cannot become references.",
                 got=f"{each.n:,} of {each.available:,} items, stopped early on its own results",
                 need="a complete run: runs that stop early on their own results are biased",
                 hint="run it again on all items, without stopping early",
             )
         if each.protocol != notes[0].protocol:
             raise DataError(
-                "cannot pool runs of two protocols", got=f"runs of {each.task!r} that were made differently", need="one protocol"
+                f"The runs of {each.task!r} were made with different protocols, so they cannot be pooled.",
+                got=f"runs of {each.task!r} that were made differently",
+                need="one protocol",
             )
     return notes if len(notes) == len(found) else []
 
@@ -236,7 +241,7 @@ def _hashed(ids: str | None, before: Entry | None, place: ReferenceLocation) -> 
 def _measured(runs: Sequence[SystemItems], name: str | None, settings: MeasureOptions, *, items: bool, hashed: bool) -> Measured:
     metric = metric_of(name, runs[0].items) if name is not None else default_metric(runs)
     if not items and len(runs) > 1:
-        raise UsageError("cannot pool runs without their items", got=f"{len(runs)} runs", need="their items, or one run")
+        raise UsageError(f"Pooling {len(runs)} runs needs their items.", got=f"{len(runs)} runs", need="their items, or one run")
     if items:
         _require_ids(runs)
         _refuse_without_test(metric, repeated=len(runs) > 1 or runs[0].items.repeat is not None)
@@ -288,14 +293,14 @@ def _require_ids(runs: Sequence[SystemItems]) -> None:
     for run in runs:
         if run.items.id is None:
             raise DataError(
-                "cannot record the items",
+                "The run has no ids, so its items cannot be paired with the next run's.",
                 got="a run without ids",
                 need="an id column, so that the next run can be paired",
-                hint="name it with id=; items=False records the value alone",
+                hint="name the id column with id=; items=False records the value alone",
             )
         if run.items.weight is not None or run.items.count is not None:
             raise DataError(
-                "cannot record the items",
+                "Items with weights cannot be recorded: the item-by-item tests do not support them.",
                 got="weights, which the item-by-item tests do not support",
                 need="items of equal weight, one row per item (and repeat)",
                 hint="leave the weights out; items=False records the weighted value alone",
@@ -306,14 +311,14 @@ def _refuse_without_test(metric: Metric, *, repeated: bool) -> None:
     """A metric that no later run could be held against item by item is refused now, not then."""
     if metric.ranks and metric.comparable and repeated:
         raise UsageError(
-            f"cannot record {metric.name} with repeats",
+            f"{metric.name} cannot be recorded with repeats: there are several probabilities per item.",
             got="several probabilities per item",
             need="one run",
             hint="average the probabilities first",
         )
     if not metric.comparable:
         raise UsageError(
-            f"cannot record the items for {metric.name}",
+            f"{metric.name} is a rank metric without an item-by-item test, so its items cannot be recorded.",
             got="a rank metric, which has no item-by-item test",
             need="the value alone",
             hint="items=False; the check then needs sigma=",
@@ -325,14 +330,14 @@ def _estimate(sample: Sample, metric: Metric, settings: MeasureOptions) -> float
     rows = rows_of_sample([metric], sample, own)
     if len(rows) != 1:
         raise DataError(
-            "cannot record the run",
+            f"{metric.name} has {len(rows)} values, one for each class; a reference is one number.",
             got=f"{len(rows)} values of {metric.name}, one for each class",
             need="one number",
             hint=f"positive=LABEL names the class; metric='macro_{metric.name}' averages over them",
         )
     if rows[0].estimate is None:
         why = own.warnings[0] if own.warnings else "the metric is undefined on these items"
-        raise DataError("cannot record the run", got=f"no value of {metric.name} ({why})", need="one number")
+        raise DataError(f"The run has no value of {metric.name} ({why}).", got=f"no value of {metric.name} ({why})", need="one number")
     return float(rows[0].estimate)
 
 

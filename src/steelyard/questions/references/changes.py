@@ -80,7 +80,7 @@ def rename_reference(task: str, old: str, new: str, *, reason: str, directory: W
     def under_new_name(file: TaskFile) -> PlannedWrite:
         if old not in file.models():
             raise UsageError(
-                f"cannot rename {old!r}",
+                f"No model {old!r} in {place.shown!r}.",
                 got=f"no such model in {place.shown!r}",
                 need=f"a recorded model{nearest_model(file, old)}",
                 hint=f"steelyard references list {task}",

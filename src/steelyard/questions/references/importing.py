@@ -146,7 +146,7 @@ def import_references(
     before the references: none of them is ever judged without it. Nothing that is said there already is changed.
     """
     if dialect not in DIALECTS:
-        raise UsageError("cannot import", got=f"the dialect {dialect!r}", need=f"one of {', '.join(DIALECTS)}")
+        raise UsageError(f"cannot import the dialect {dialect!r}", need=f"one of {', '.join(DIALECTS)}")
     found = DIALECTS[dialect](path)
     why = (reason or "").strip() or f"imported from {os.path.basename(os.path.abspath(path))} ({dialect})"
     places = {task: locate(task, directory, config) for task in found.tasks}
@@ -269,16 +269,16 @@ def _refused(place: ReferenceLocation, pairs: Sequence[tuple[Entry, Entry]]) -> 
     )
     more = f"; and {len(pairs) - SHOWN} more" if len(pairs) > SHOWN else ""
     return UsageError(
-        f"cannot import into {place.shown!r}",
+        f"{len(pairs)} {plural('entry', len(pairs))} of {place.shown!r} would get other numbers: {shown}{more}.",
         got=f"{len(pairs)} {plural('entry', len(pairs))} on record already with other numbers: {shown}{more}",
         need="update=True to replace them",
-        hint="nothing was written",
+        hint="nothing was written; update=True replaces them",
     )
 
 
 def _twice(place: ReferenceLocation, entry: Entry, other: Entry) -> DataError:
     return DataError(
-        f"cannot import into {place.shown!r}",
+        f"Two different entries of {entry.model!r} with one spec would go into {place.shown!r}: {_number(other)} and {_number(entry)}.",
         got=f"two different entries of {entry.model!r} with one spec, {_number(other)} and {_number(entry)}",
         need="one of them",
         hint="import the files one by one, or give one a spec key of its own",

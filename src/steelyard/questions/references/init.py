@@ -81,7 +81,9 @@ def init(directory: str | os.PathLike[str] = "references", *, where: str | os.Pa
     home = Path(where)
     named = os.fspath(directory)
     if not named.strip() or any(not char.isprintable() for char in named):
-        raise UsageError("cannot make the directory of references", got=repr(named), need="a name that can be printed")
+        raise UsageError(
+            f"The name of the directory of references cannot be printed: {named!r}.", got=repr(named), need="a name that can be printed"
+        )
     config, folder = home / FILE, home / named
     _refuse_second(home, config)
     above = find_config(home).path
@@ -120,7 +122,7 @@ def _refuse_second(home: Path, config: Path) -> None:
         there = project
     if there is not None:
         raise UsageError(
-            "cannot start",
+            f"There is a configuration already: {shown_path(there)!r}.",
             got=f"a configuration in {shown_path(there)!r} already",
             need="a directory without one",
             hint="it was not changed; continue with steelyard record RUN --task TASK --model MODEL",

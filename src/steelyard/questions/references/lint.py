@@ -315,7 +315,10 @@ def lint_references(
         names = [task]
     elif not where.is_dir():
         raise SourceError(
-            "cannot lint the references", got=f"no directory {shown_path(where)!r}", need="a directory of references", hint="steelyard init"
+            f"No directory of references: {shown_path(where)!r}.",
+            got=f"no directory {shown_path(where)!r}",
+            need="a directory of references",
+            hint="steelyard init",
         )
     day = today or datetime.now(UTC).date()
     findings: list[Finding] = []

@@ -50,7 +50,12 @@ def about(results: Sequence[tuple[str, Any]], *, model: str | None = None, task:
     twice = sorted({each.data for each in evaluated if sum(other.data == each.data for other in evaluated) > 1})
     if twice:
         hint = "name them: first=a.json second=b.json"
-        raise UsageError("cannot tell the results apart", got=f"the data {twice[0]!r} more than once", need="a name for each", hint=hint)
+        raise UsageError(
+            f"Two results have the same data name, {twice[0]!r}.",
+            got=f"the data {twice[0]!r} more than once",
+            need="a name for each",
+            hint=hint,
+        )
     if source is not None and not source.lower().startswith(("https://", "http://")):
         raise UsageError("cannot use the address of the source", got=repr(source), need="https://... or http://...")
     named = {name for _, result in results if (name := _model_of(result))}
@@ -84,7 +89,7 @@ def _measured(result: Any, data: str) -> Measurement:
         )
         return Measurement(n=result.n, rows=(row,), name=side.name, warnings=result.warnings, signature=result.signature)
     raise UsageError(
-        "cannot write a model card",
+        f"A model card is made of measurements, comparisons and runs; {data!r} is a {type(result).__name__.lower()}.",
         got=f"{data!r}, which is a {type(result).__name__.lower()}",
         need="a measurement, a comparison or a run",
         hint="steelyard measure RUN --format json -o result.json measures what was checked",
@@ -195,7 +200,12 @@ def _put(path: Path, new: bytes, old: bytes | None) -> str:
         return "unchanged"
     if read_if_there(path, most=MOST) != old:
         hint = "repeat the command"
-        raise UsageError(f"cannot write {str(path)!r}", got="a file that somebody changed meanwhile", need="it as it was read", hint=hint)
+        raise UsageError(
+            f"{str(path)!r} was changed meanwhile by somebody else.",
+            got="a file that somebody changed meanwhile",
+            need="it as it was read",
+            hint=hint,
+        )
     write_atomic(path, new)
     return "created" if old is None else "updated"
 
@@ -211,7 +221,12 @@ def write_eval_results(path: Path, told: CardDetails, *, metric: str | None = No
     text = eval_results_yaml(told, metric=metric, task_id=task_id)
     if old is not None and not old.startswith(HEAD.encode()):
         hint = "choose another file: the Hub reads all of them"
-        raise UsageError(f"cannot replace {str(path)!r}", got="a file that somebody else wrote", need="one of ours, or none", hint=hint)
+        raise UsageError(
+            f"{str(path)!r} was not written by steelyard, so it is not replaced.",
+            got="a file that somebody else wrote",
+            need="one of ours, or none",
+            hint=hint,
+        )
     _folder(path)
     return Written(path=path, done=_put(path, text.encode("utf-8"), old))
 
@@ -253,7 +268,9 @@ def write_every_eval_ever(directory: Path, told: CardDetails, given: Mapping[str
         said = {"model": told.model, "evaluation": each.data} | dict(given)
         files |= every_eval_ever(each.measurement, about=said)
     if not directory.is_dir():
-        raise UsageError("cannot write records for Every Eval Ever", got=f"no directory {str(directory)!r}", need="one")
+        raise UsageError(
+            f"No directory {str(directory)!r} for the records of Every Eval Ever.", got=f"no directory {str(directory)!r}", need="one"
+        )
     out = []
     for name, text in files.items():
         path = directory / name

@@ -65,13 +65,15 @@ def _about(given: Mapping[str, str], source: Source | None) -> RecordDetails:
     if strange is not None:
         near = nearest(strange, FIELDS)
         hint = f"did you mean {near}?" if near else ""
-        raise UsageError("cannot use what the record is about", got=repr(strange), need=f"one of {', '.join(FIELDS)}", hint=hint)
+        raise UsageError("cannot use this key of about=", got=repr(strange), need=f"one of {', '.join(FIELDS)}", hint=hint)
     told: dict[str, Any] = {**_told(source), **{name: str(value) for name, value in given.items()}}
     absent = [name for name in REQUIRED if not told.get(name)]
     if absent:
         example = {"model": "DEVELOPER/NAME", "retrieved": "1700000000"}
         hint = f"about={ {name: example.get(name, 'NAME') for name in absent}!s}"
-        raise UsageError("cannot write a record for Every Eval Ever", got=f"no {' and no '.join(absent)}", need="them", hint=hint)
+        raise UsageError(
+            f"A record for Every Eval Ever needs {' and '.join(absent)}.", got=f"no {' and no '.join(absent)}", need="them", hint=hint
+        )
     library = told.pop("library", None)
     if library is None:
         return RecordDetails(**told)
@@ -93,7 +95,9 @@ def _items(source: Source, found: Measurement) -> Items:
     import numpy as np
 
     if source.log is None and "id" not in source.roles:
-        raise DataError("cannot write the items for Every Eval Ever", got="items without ids", need="an id column", hint="id=COLUMN")
+        raise DataError(
+            "A record of items for Every Eval Ever needs an id column.", got="items without ids", need="an id column", hint="id=COLUMN"
+        )
     items = source.items(roles=[role for role in WRITTEN if role in source.roles])
     outcome = any(is_share(row.metric) for row in found.rows)
     if items.score is not None and items.truth is not None and outcome and not np.isin(items.score, (0.0, 1.0)).all():

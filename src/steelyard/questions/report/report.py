@@ -55,13 +55,13 @@ def report(*results: Any, title: str | None = None, flips: Path_ | None = None) 
     from steelyard.render.page import Extra
 
     if not results:
-        raise UsageError("cannot make a report", got="no results", need="at least one", hint="steelyard report result.json -o report.html")
+        raise UsageError("No results to report.", got="no results", need="at least one", hint="steelyard report result.json -o report.html")
     listed = None if flips is None else read_flips(flips)
     found = [_opened(result) for result in results]
     taking = [i for i, each in enumerate(found) if _has_items(each)]
     if listed is not None and len(taking) != 1:
         raise UsageError(
-            "cannot tell whose flipped items these are",
+            f"Flipped items belong to exactly one comparison, verdict or run; got {len(taking)}.",
             got=f"{len(taking)} results that compare items",
             need="exactly one comparison, verdict or run",
         )
@@ -138,7 +138,10 @@ def read_flips(path: Path_) -> Flips:
             for row in csv.DictReader(file):
                 if many == 0 and not set(FLIP_HEADS) <= set(row):
                     raise DataError(
-                        f"cannot use {str(target)!r}", got=f"columns {', '.join(map(str, row))}", need=f"columns {', '.join(FLIP_HEADS)}"
+                        f"{str(target)!r} is not a file of flipped items: its columns are {', '.join(map(str, row))}, not "
+                        f"{', '.join(FLIP_HEADS)}.",
+                        got=f"columns {', '.join(map(str, row))}",
+                        need=f"columns {', '.join(FLIP_HEADS)}",
                     )
                 many += 1
                 if many <= CAP:

@@ -120,7 +120,7 @@ def _failed(held: RunSession, told: Sequence[AnswerSummary], failed: int) -> Dat
                 kinds[row["error"]] = kinds.get(row["error"], 0) + 1
     shown = "; ".join(f"{many} x {kind}" for kind, many in sorted(kinds.items(), key=lambda one: -one[1])[:3])
     return DataError(
-        "cannot answer: items without an answer",
+        f"{failed:,} of {asked:,} items have no answer ({shown}).",
         got=f"{failed:,} of {asked:,} failed ({shown})",
         need="an answer to every item",
         hint="the same command asks only those again; missing='drop' leaves them out, missing='wrong' counts them as wrong",

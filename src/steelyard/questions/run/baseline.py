@@ -71,7 +71,11 @@ def bench_of(
     """The reference on record of `against`, or of the model's own name; None if there is none and nobody asked for one."""
     if against == NOBODY:
         if must:
-            raise UsageError("cannot stop when it is decided", got="against='none'", need="a reference to decide by")
+            raise UsageError(
+                "until='decided' needs a reference to decide by, and against='none' gives none.",
+                got="against='none'",
+                need="a reference to decide by",
+            )
         return None
     place = locate(prepared.task.name, directory, config)
     try:
@@ -134,7 +138,7 @@ def _ends(items: Items, metric: Metric) -> tuple[float, float] | None:
 def _refuse_other_metric(rule: GuardRule, prepared: Prepared) -> None:
     if rule.metric != prepared.metric and not all(map(_averages_scores, (rule.metric, prepared.metric))):
         raise UsageError(
-            "cannot judge the run",
+            f"The task measures {prepared.metric!r}, but the reference is of {rule.metric!r}.",
             got=f"the metric {prepared.metric!r}, where the reference has {rule.metric!r}",
             need="the metric on record",
             hint=f'metric = "{rule.metric}" in the task, or a reference of its own',
@@ -155,7 +159,7 @@ def _refuse_strangers(ids: Sequence[str], known: set[str], unmatched: str) -> No
     said = [f"{len(strangers)} item(s) that are not on record, such as {strangers[0]!r}"] if strangers else []
     said += [f"{absent} on record that the task does not ask"] if absent else []
     raise DataError(
-        "cannot judge the run by the reference",
+        f"The items are not those of the reference: {' and '.join(said)}.",
         got=" and ".join(said),
         need="the items on record",
         hint="the same n and seed as then; unmatched='drop' judges by the items in both",
@@ -186,26 +190,29 @@ def plan_of(bench: Baseline, prepared: Prepared, wish: RunOptions) -> StoppingPl
     rule, cases = bench.rule, prepared.cases
     if rule.theta is None:
         raise UsageError(
-            "cannot stop when it is decided",
+            "until='decided' needs theta, the drop that matters.",
             got="no theta",
             need="the drop that matters, which a pass must rule out",
             hint="theta=.02, or theta in the reference or in [tasks.NAME] of steelyard.toml",
         )
     if not bench.metric.stoppable:
         raise UsageError(
-            f"cannot stop early by {bench.metric.name}", got="a metric of the whole table", need="right or wrong, or the mean of a score"
+            f"A run cannot stop early by {bench.metric.name}, a metric of the whole table; it must be right or wrong, or the mean "
+            "of a score.",
+            got="a metric of the whole table",
+            need="right or wrong, or the mean of a score",
         )
     groups = [case.group for case in cases if case.group is not None]
     if not groups and bench.groups is not None and any(group is not None for group in bench.groups.values()):
         raise UsageError(
-            "cannot stop between items of a group",
+            "The items of the reference lie in groups that the task does not know, so the run cannot stop early.",
             got="a reference whose items lie in groups, and a task that does not know them",
             need="the groups",
             hint='group = "COLUMN" and whole_groups = true in the task',
         )
     if groups and not prepared.task.whole_groups:
         raise UsageError(
-            "cannot stop between groups",
+            "A run with groups can stop early only if it asks whole groups.",
             got="items in groups that are asked in any order",
             need="whole groups",
             hint="whole_groups = true in the task, or leave the group out",

@@ -64,15 +64,24 @@ def wish_of(
     """All options, or the first that makes no sense."""
     when = _when(until)
     if n is not None and "n" in when:
-        raise UsageError("cannot tell how many items to ask", got="n= and until='n=...'", need="one of them")
+        raise UsageError("Give n= or until='n=...', not both.", got="n= and until='n=...'", need="one of them")
     if stopping is not None and "decided" not in when:
-        raise UsageError("cannot use stopping=", got=f"stopping={stopping!r} alone", need="until='decided'")
+        raise UsageError(f"stopping={stopping!r} needs until='decided'.", got=f"stopping={stopping!r} alone", need="until='decided'")
     if stopping is not None and stopping not in RULES:
         raise UsageError(f"cannot stop by {stopping!r}", need=f"one of {', '.join(RULES)}")
     if looks is not None and "decided" not in when:
-        raise UsageError("cannot use looks=", got=f"looks={looks!r} alone", need="until='decided', and a rule that plans looks")
+        raise UsageError(
+            f"looks={looks!r} needs until='decided' and a rule that plans looks.",
+            got=f"looks={looks!r} alone",
+            need="until='decided', and a rule that plans looks",
+        )
     if discordance is not None and stopping != "sprt":
-        raise UsageError("cannot use discordance=", got="another rule than sprt", need="stopping='sprt'", hint="the others need no guess")
+        raise UsageError(
+            "discordance= is only used with stopping='sprt'.",
+            got="another rule than sprt",
+            need="stopping='sprt'",
+            hint="the other rules need no guess",
+        )
     for name, value, words in (("missing", missing, MISSING), ("unmatched", unmatched, UNMATCHED), ("scale", rule.get("scale"), SCALES)):
         one_of(name, value, words)
     size = when.get("n", n)
@@ -99,7 +108,12 @@ def _scale(scale: float | None, models: int, decided: bool) -> float | None:
     """P(candidate better) is found for two models that are asked all items."""
     if scale is not None and (models != 2 or decided):
         got = "until='decided'" if decided else "one model"
-        raise UsageError("cannot use prior_scale=", got=got, need="two models and all items", hint="it belongs to P(candidate better)")
+        raise UsageError(
+            "prior_scale= is only used when two models answer all items.",
+            got=got,
+            need="two models and all items",
+            hint="it belongs to P(candidate better)",
+        )
     return checked_if_given("prior_scale", scale)
 
 
@@ -108,9 +122,10 @@ def spread(option: str, given: Any, models: int) -> list[Any]:
     values = list(given) if isinstance(given, list | tuple) else [given]
     if len(values) not in (1, models):  # the values are not shown: a key may be among them
         raise UsageError(
-            f"cannot tell which model each {option} is for",
+            f"Got {len(values)} values of {option} for {models} model{'s' if models > 1 else ''}.",
             got=f"{len(values)} values of {option} for {models} model{'s' if models > 1 else ''}",
             need="one value for all models" + (f", or {models} in the order of the models" if models > 1 else ""),
+            hint="give one value for all models" + (f", or {models} in the order of the models" if models > 1 else ""),
         )
     return values * models if len(values) == 1 else values
 
@@ -130,13 +145,13 @@ def _when(until: str | None) -> dict[str, Any]:
     except ValueError as fault:
         if isinstance(fault, UsageError):
             raise
-    raise UsageError("cannot tell when to stop", got=f"until={until!r}", need="'decided', 'width=X' or 'n=N'", hint="until='width=.02'")
+    raise UsageError(f"cannot use until={until!r}", need="'decided', 'width=X' or 'n=N'", hint="until='width=.02'")
 
 
 def _share(rate: Any) -> float:
     share = number("the error rate", rate, least=0, hint="write 0.05 for 5%; it lies between 0 and 1")
     if share > 1:
-        raise UsageError("cannot use the error rate", got=f"{share:g}", need="a number between 0 and 1", hint="write 0.05 for 5%")
+        raise UsageError("cannot use max_error_rate", got=f"{share:g}", need="a number between 0 and 1", hint="write 0.05 for 5%")
     return share
 
 
@@ -155,17 +170,22 @@ def check_output(output: Path | None, models: int, sources: Sequence[Any], refer
     if output is None:
         return
     if str(output).endswith((ENDING, JOURNAL)):
-        raise UsageError("cannot write the rows", got=f"the name {output.name!r}, which a run needs for itself", need="another name")
+        raise UsageError(
+            f"The name {output.name!r} is one that the run needs for itself.",
+            got=f"the name {output.name!r}, which a run needs for itself",
+            need="another name",
+            hint="write the rows to another name",
+        )
     try:
         mode = os.stat(output).st_mode
         if not stat.S_ISREG(mode):
             kind = "a directory" if stat.S_ISDIR(mode) else "a pipe or a device"
-            raise UsageError(f"cannot write the rows to {str(output)!r}", got=kind, need="a file, beside which a journal can lie")
+            raise UsageError(f"cannot write the rows to {str(output)!r}", got=kind, need="a regular file")
     except FileNotFoundError:
         pass
     except OSError as fault:
         raise UsageError(f"cannot write the rows to {str(output)!r}", got=fault.strerror or str(fault), need="a file") from fault
     home = output.absolute().parent
     if not home.is_dir():
-        raise UsageError(f"cannot write the rows to {str(output)!r}", got=f"no directory {str(home)!r}", need="one that exists")
+        raise UsageError(f"No directory {str(home)!r} to write the rows to.", got=f"no directory {str(home)!r}", need="one that exists")
     refuse_overwriting({"the rows": rows_paths(output, models)}, sources, [references])

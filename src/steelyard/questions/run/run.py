@@ -149,7 +149,11 @@ def run(
     tokens).
     """
     if not 1 <= len(models) <= 2:
-        raise UsageError("cannot run", got=f"{len(models)} models", need="one model, or two to be compared")
+        raise UsageError(
+            f"A run has one model, or two to be compared; got {len(models)}.",
+            got=f"{len(models)} models",
+            need="one model, or two to be compared",
+        )
     wish = wish_of(
         until=until,
         stopping=stopping,
@@ -173,10 +177,17 @@ def run(
         whole("seed", seed, least=0)
     if len(models) == 2 and (against is not None or spec):
         what = "against=" if against is not None else "spec="
-        raise UsageError("cannot judge two models by a reference", got=f"{what} and two models", need="one model, or no reference")
+        raise UsageError(
+            f"{what} needs one model: two models are compared with each other, not with a reference.",
+            got=f"{what} and two models",
+            need="one model, or no reference",
+        )
     if len(models) == 2 and wish.width is not None:
         raise UsageError(
-            "cannot tell whose width", got="until='width=...' and two models", need="one model", hint="until='decided' compares two"
+            "until='width=...' needs one model.",
+            got="until='width=...' and two models",
+            need="one model",
+            hint="until='decided' compares two",
         )
     where = {"directory": directory, "config": config}
     prepared = prepare(task, n=wish.n, seed=seed)
@@ -194,7 +205,12 @@ def run(
         else:
             bench = bench_of(prepared, names[0], wish, against=against, must=wish.decided or verdict, spec=spec, **where)
         if verdict and not (wish.decided or (len(models) == 1 and wish.width is None)):
-            raise UsageError("cannot judge the run", got="a run that is not judged", need="a reference, or until='decided'")
+            raise UsageError(
+                "This run is not judged.",
+                got="a run that is not judged",
+                need="a reference, or until='decided'",
+                hint="give a reference, or until='decided'",
+            )
         if wish.unmatched == "drop" and bench is not None and bench.past is not None:
             kept = tuple(case for case in prepared.cases if bench.key(case.id) in bench.past)
             prepared = replace(prepared, cases=kept)
@@ -222,7 +238,7 @@ def _watch(wish: RunOptions, bench: Baseline | None, prepared: Prepared) -> Watc
         assert bench is not None
         if bench.past is None and not bench.live:
             raise UsageError(
-                "cannot stop when it is decided",
+                f"The reference of {bench.model!r} has no item outcomes, so the run cannot stop early against it.",
                 got=f"a reference of {bench.model!r} without the outcomes of single items",
                 need="one that holds them",
                 hint="record a run of it with its items: steelyard record RUN",
@@ -232,11 +248,14 @@ def _watch(wish: RunOptions, bench: Baseline | None, prepared: Prepared) -> Watc
         return None
     if not prepared.quantity.stoppable:
         raise UsageError(
-            f"cannot stop at a width of {prepared.metric}", got="a metric of the whole table", need="right or wrong, or the mean of a score"
+            f"A run cannot stop at a width of {prepared.metric}, a metric of the whole table; it must be right or wrong, or the "
+            "mean of a score.",
+            got="a metric of the whole table",
+            need="right or wrong, or the mean of a score",
         )
     if prepared.span is None:
         raise UsageError(
-            "cannot stop at a width",
+            f"The scores of {prepared.scorer.name} have no known range, so the run cannot stop at a width.",
             got=f"scores of {prepared.scorer.name} without a known range",
             need="their ends",
             hint="range = [0, 1] in the task",

@@ -259,7 +259,7 @@ class RunSession:
             there = [score if score is not None else 0.0 for score in scores if score is not None or self.wish.missing == "wrong"]
             if len(there) < len(scores) and self.wish.missing == "error":
                 raise DataError(
-                    "cannot look at the run",
+                    f"Item {case.id!r} has no answer.",
                     got=f"no answer for item {case.id!r}",
                     need="an answer to every item in its order",
                     hint="the same command asks it again; missing='drop' leaves it out, missing='wrong' counts it as wrong",

@@ -50,7 +50,8 @@ def for_each(models: Sequence[Any], asking: Mapping[str, Any]) -> list[dict[str,
             other = [model for model, value in zip(models, given, strict=True) if value is not None and not _is_endpoint(model)]
             if other:
                 raise UsageError(
-                    f"cannot use {option} for each model",
+                    f"{option} has a value for each model, but "
+                    f"{other[0] if isinstance(other[0], str) else type(other[0]).__name__!r} is not an endpoint.",
                     got=f"one for {other[0] if isinstance(other[0], str) else type(other[0]).__name__!r}, which is no endpoint",
                     need="one value for all endpoints, or only endpoints",
                     hint=f"give {option} once",
@@ -107,7 +108,7 @@ def _key_in(name: str | None) -> str | None:
     remember(name)
     near = nearest(name, [each for each in os.environ if each != name], cutoff=0.8)
     raise UsageError(
-        "cannot find the key",
+        "key_env names no environment variable, or an empty one.",
         got="a key_env that names no environment variable, or an empty one",
         need="the name of the variable that holds the key, not the key itself",
         hint=f"did you mean {near}?" if near else f"export {KEY}=..., and key_env={KEY}",
@@ -126,12 +127,18 @@ def named(given: str | Sequence[str] | None, models: Sequence[Any], opened_model
     """What the models are called in references: as the user says, else the text after the first colon."""
     wished = [] if given is None else [given] if isinstance(given, str) else list(given)
     if wished and len(wished) != len(models):
-        raise UsageError("cannot name the models", got=f"{len(wished)} name(s) for {len(models)} model(s)", need="one name each")
+        raise UsageError(
+            f"Got {len(wished)} {'name' if len(wished) == 1 else 'names'} for {len(models)} {'model' if len(models) == 1 else 'models'}.",
+            got=f"{len(wished)} name(s) for {len(models)} model(s)",
+            need="one name each",
+        )
     if any(not isinstance(each, str) or not each.strip() for each in wished):
-        raise UsageError("cannot name the model", got="an empty name", need="a text", hint="name=NAME")
+        raise UsageError("The name of the model is empty.", got="an empty name", need="a text", hint="name=NAME")
     names = wished or [model.name for model in opened_models]
     if len(set(names)) < len(names):
-        raise UsageError("cannot tell the models apart", got=f"the name {names[0]!r} twice", need="a name each", hint="name=['A', 'B']")
+        raise UsageError(
+            f"Two models have the name {names[0]!r}.", got=f"the name {names[0]!r} twice", need="a name each", hint="name=['A', 'B']"
+        )
     return names
 
 
@@ -167,7 +174,7 @@ def _of_judge(judge: Judge, asking: Sequence[Mapping[str, Any]]) -> dict[str, An
         urls = list(dict.fromkeys(one.get("base_url") for one in asking))
         if len(urls) > 1 and _is_endpoint(judge.model):
             raise UsageError(
-                "cannot tell where the judge is",
+                f"Which server is the judge's? There are {len(urls)} base URLs, one for each model.",
                 got=f"{len(urls)} base URLs, one for each model",
                 need="the address of the judge",
                 hint='base_url = "http://127.0.0.1:8000/v1" in the table [scorer]',
@@ -249,7 +256,7 @@ def prepare(given: Any, *, n: int | None = None, seed: int | None = None) -> Pre
     check_task(task.name)
     if "seed" in task.sampling:
         raise UsageError(
-            "cannot use one seed for all requests",
+            "[sampling] must not have a seed: every item and repeat gets one of its own, derived from the seed of the task.",
             got="seed in [sampling]",
             need="a seed for every item and repeat, which comes from the task's own",
             hint="seed = 0 in [task]",
@@ -258,14 +265,14 @@ def prepare(given: Any, *, n: int | None = None, seed: int | None = None) -> Pre
     lacking = [need for need in metric.needs if need not in ("truth", "prediction", "score")]
     if lacking and task.scoring.sums is None:
         raise UsageError(
-            f"cannot run for the metric {task.metric}",
+            f"A run cannot compute {task.metric}: its answers are scored one by one.",
             got="answers that are scored one by one",
             need="accuracy, error, mean, or a metric of labels",
-            hint="run, and measure the rows",
+            hint="use accuracy, error, mean or a metric of labels; or run, and measure the rows",
         )
     if metric.of_class and metric.average is None:
         raise UsageError(
-            f"cannot tell which class {task.metric} is about",
+            f"A task has no positive class, so it cannot say which class {task.metric} is about.",
             got="a task, which has no positive class",
             need="an average",
             hint=f'metric = "macro_{task.metric}"; or run, and measure the rows, naming the positive class',
@@ -278,7 +285,7 @@ def prepare(given: Any, *, n: int | None = None, seed: int | None = None) -> Pre
         _refuse_words(task, cases)
     if task.n is not None and task.n > len(cases):
         raise UsageError(
-            "cannot take the subset",
+            f"n={task.n:,} is more than the {len(cases):,} items there are.",
             got=f"n {task.n:,} of {len(cases):,} items",
             need="at most as many as there are",
             hint="leave n out for all",
@@ -294,7 +301,9 @@ def _refuse_words(task: Task, cases: Sequence[Case]) -> None:
             float(truth)
         except (TypeError, ValueError):
             raise DataError(
-                f"cannot run for the metric {task.metric}", got=f"the truth {truth!r} of item {case.id!r}", need="a number for every item"
+                f"{task.metric} needs a number as the truth of every item; item {case.id!r} has {truth!r}.",
+                got=f"the truth {truth!r} of item {case.id!r}",
+                need="a number for every item",
             ) from None
 
 

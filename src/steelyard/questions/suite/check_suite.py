@@ -85,13 +85,13 @@ def check_suite(
         raise SourceError(f"cannot read the suite {file.name!r}", got=f"checks is {type(checks).__name__}", need="[[checks]] tables")
     guards = [_guard(i, one, head, file) for i, one in enumerate(checks, 1)]
     if not guards:
-        raise SourceError(f"cannot check the suite {file.name!r}", got="no [[checks]]", need="at least one")
+        raise SourceError(f"The suite {file.name!r} has no [[checks]].", got="no [[checks]]", need="at least one")
     _refuse_twice(guards, file)
     where: dict[str, Any] = {"directory": directory if directory is not None else _relative(head.get("directory"), file)}
     where["config"] = config if config is not None else _relative(head.get("config"), file)
     if evaluate is None and any(guard.run is not None for guard in guards):
         raise UsageError(
-            f"cannot check the suite {file.name!r}",
+            f"The suite {file.name!r} has a check that runs a model; steelyard check does not run models.",
             got="a check that runs a model",
             need="steelyard run",
             hint=f"steelyard run --suite {file.name}",
@@ -136,7 +136,11 @@ def _guard(number: int, table: Any, head: Mapping[str, Any], file: Path) -> Suit
     one = _checked(what, table, OF_CHECK, file)
     lacking = [name for name in ("task", "model") if not isinstance(one.get(name), str)]
     if lacking:
-        raise SourceError(f"cannot read the suite {file.name!r}", got=f"{what} without {' and '.join(lacking)}", need="both")
+        raise SourceError(
+            f"In the suite {file.name!r}, {what} has no {' and no '.join(lacking)}.",
+            got=f"{what} without {' and '.join(lacking)}",
+            need="both",
+        )
     given = [name for name in ("result", "value", "run") if name in one]
     if len(given) != 1:
         got = f"{what} with {' and '.join(given) if given else 'none of them'}"
@@ -154,11 +158,13 @@ def _guard(number: int, table: Any, head: Mapping[str, Any], file: Path) -> Suit
         got = f"{next(iter(part))} without a result in {what}"
         raise SourceError(f"cannot read the suite {file.name!r}", got=got, need="a log to choose in")
     if "score" in part and "score" in columns:
-        raise SourceError(f"cannot read the suite {file.name!r}", got=f"score twice in {what}", need="it once")
+        raise SourceError(f"In the suite {file.name!r}, {what} has score twice.", got=f"score twice in {what}", need="it once")
     columns = {**columns, **part}
     if columns and "value" in one:
         raise SourceError(
-            f"cannot read the suite {file.name!r}", got=f"columns beside a value in {what}", need="a result to read them from"
+            f"In the suite {file.name!r}, {what} has columns beside a value; they need a result to be read from.",
+            got=f"columns beside a value in {what}",
+            need="a result to read them from",
         )
     if "result" in one:
         one["source"] = _result(str(one.pop("result")), what, file)
@@ -174,9 +180,10 @@ def _refuse_twice(guards: Sequence[SuiteCheck], file: Path) -> None:
         first = seen.setdefault(repr((about, guard.run)), number)
         if first != number:
             raise SourceError(
-                f"cannot check the suite {file.name!r}",
+                f"In the suite {file.name!r}, check {number} asks the same as check {first} ({about['task']}, {about['model']}).",
                 got=f"check {number} asks what check {first} asks ({about['task']}, {about['model']})",
                 need="each check once: the correction counts them",
+                hint="leave one out: the correction counts them",
             )
 
 
@@ -185,7 +192,11 @@ def _run(table: Any, what: str, file: Path) -> dict[str, Any]:
     run = _checked(f"run of {what}", table, OF_RUN, file)
     lacking = [name for name in ("task", "model") if not isinstance(run.get(name), str)]
     if lacking:
-        raise SourceError(f"cannot read the suite {file.name!r}", got=f"the run of {what} without {' and '.join(lacking)}", need="both")
+        raise SourceError(
+            f"In the suite {file.name!r}, the run of {what} has no {' and no '.join(lacking)}.",
+            got=f"the run of {what} without {' and '.join(lacking)}",
+            need="both",
+        )
     beside: dict[str, Any] = {
         name: str(_relative(run[name], file)) for name in ("task", "output") if name in run and not run[name].startswith("python:")
     }
@@ -224,9 +235,13 @@ def _result(pattern: str, what: str, file: Path) -> str:
     if len(found) == 1:
         return found[0]
     if not found:
-        raise SourceError(f"cannot find the result of {what} in {file.name!r}", got=f"no file for {pattern!r}", need="exactly one")
+        raise SourceError(
+            f"No file matches {pattern!r}, the result of {what} in {file.name!r}.", got=f"no file for {pattern!r}", need="exactly one"
+        )
     shown = ", ".join(os.path.relpath(name, file.parent) for name in found[:5])
-    raise AmbiguityError(f"cannot tell the result of {what} in {file.name!r}", got=f"{len(found)} files: {shown}", need="exactly one")
+    raise AmbiguityError(
+        f"{len(found)} files match the result of {what} in {file.name!r}: {shown}.", got=f"{len(found)} files: {shown}", need="exactly one"
+    )
 
 
 def _relative(path: Any, file: Path) -> Path | None:

@@ -64,4 +64,8 @@ def _settled(guard: SuiteCheck, where: Mapping[str, Any]) -> None:
         raise UsageError(f"cannot run the check of {task!r}", got=f"{unknown[0]} beside run", need="what the task file says instead")
     named = read_task(guard.run["task"]).name
     if named != task:
-        raise UsageError("cannot run the check", got=f"the task {named!r}, where the suite says {task!r}", need="one name")
+        raise UsageError(
+            f"The task file is of {named!r}, but the suite says {task!r}.",
+            got=f"the task {named!r}, where the suite says {task!r}",
+            need="one name",
+        )

@@ -38,7 +38,7 @@ def open_database(url: str, columns: Mapping[str, object]) -> Source:
     """
     matched = _URL.match(url)
     if matched is None:
-        raise UsageError("cannot read the address of a database", got="something else", need="a URL", hint=_HINT)
+        raise UsageError("cannot read the address of a database", need="a URL", hint=_HINT)
     name, address = matched.groups()
     address, _, tail = address.partition("?")
     asked = options(tail)
@@ -46,11 +46,16 @@ def open_database(url: str, columns: Mapping[str, object]) -> Source:
         parts = urlsplit(address)
         parts.port  # noqa: B018  a port that is no number is found out here
     except ValueError:
-        raise UsageError("cannot read the address of a database", got="a malformed URL", need="a URL", hint=_HINT) from None
+        raise UsageError("The address of the database is malformed.", got="a malformed URL", need="a URL", hint=_HINT) from None
     table, query = asked.pop("table", None), asked.pop("query", None)
     if bool(table) == bool(query):
         got = "both table= and query=" if table else "neither table= nor query="
-        raise UsageError(f"cannot tell what to read from the {parts.scheme} database", got=got, need="one of them", hint=_HINT)
+        raise UsageError(
+            f"The address of the {parts.scheme} database must name one of table= and query=, but has {'both' if table else 'neither'}.",
+            got=got,
+            need="one of them",
+            hint=_HINT,
+        )
     if table:
         shown, relation = f"the table {table!r}", None
     else:
@@ -124,5 +129,5 @@ def single_select(query: str) -> str:
     words = [token for token in tokens if not token.isspace() and not token.startswith(("--", "/*"))]
     if not words or words[0].upper() not in ("SELECT", "WITH") or ";" in words:
         got = "no query" if not words else "several statements" if ";" in words else f"a statement that starts with {words[0][:20]!r}"
-        raise UsageError("cannot use the query as a source", got=got, need="one SELECT, or WITH ... SELECT")
+        raise UsageError("cannot use the query as a source", got=got, need="a single SELECT (or WITH ... SELECT)")
     return "".join(tokens)

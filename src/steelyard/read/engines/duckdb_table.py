@@ -103,9 +103,13 @@ def too_little(error: BaseException, what: str) -> SourceError | None:
     allowed = f"{allowance.memory() / 1e6:,.0f} MB"
     if full:
         hint = "free space in the temporary directory, set TMPDIR to a larger disk, or raise memory="
-        return SourceError(f"cannot read {what}", got="a disk too full to spill to", need="room for what is beyond the memory", hint=hint)
+        return SourceError(
+            f"The disk is too full to read {what}.", got="a disk too full to spill to", need="room for what is beyond the memory", hint=hint
+        )
     hint = "raise it: memory='4GB'"
-    return SourceError(f"cannot read {what} in {allowed} of memory", got=useful_line(error), need="more memory", hint=hint)
+    return SourceError(
+        f"{allowed} of memory are not enough to read {what} ({useful_line(error)}).", got=useful_line(error), need="more memory", hint=hint
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,7 +151,7 @@ class EngineTable:
         self._type = {name: described[identifier] for name, identifier in self._identifier.items()}
         self.n = int(self._run(f"SELECT COUNT(*) FROM {relation}")[0][0]) if n is None else n
         if not self.n:
-            raise SourceError(f"cannot measure {what}", got="no items", need="at least one row")
+            raise SourceError(f"No items in {what}.", got="no items", need="at least one row")
 
     # ---- what a Source asks ----------------------------------------------------------------------------------------
 

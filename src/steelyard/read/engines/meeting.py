@@ -98,7 +98,7 @@ def need_ids(source: Source) -> None:
     """Refuse to pair the rows of an engine without ids: it hands them out in any order, so row i of one is not row i of the other."""
     if isinstance(source.table, SqlTable) and "id" not in source.roles:
         raise DataError(
-            "cannot pair the rows",
+            f"Cannot pair the rows: {source.table.what} has no id column, and its rows have no order.",
             got=f"no id column in {source.table.what}, whose rows have no order",
             need="an id column in both",
             hint="name it with id=, or compare as different items with design='unpaired'",

@@ -67,7 +67,10 @@ def memory_of(size: str | int) -> int:
         raise UsageError("cannot read the memory limit", got=repr(size), need="a size such as 2GB or 512MB", hint="memory='2GB'")
     if bytes_ < LEAST:
         raise UsageError(
-            "cannot work in so little memory", got=f"{size!r}", need=f"{LEAST // 10**6}MB or more", hint="what does not fit goes to disk"
+            f"The memory limit {size!r} is too small; it must be {LEAST // 10**6}MB or more.",
+            got=f"{size!r}",
+            need=f"{LEAST // 10**6}MB or more",
+            hint="what does not fit in memory goes to disk",
         )
     return bytes_
 

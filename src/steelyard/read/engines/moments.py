@@ -39,15 +39,15 @@ def bucket_sums(source: Source, role: str = "score") -> Sums:
     table = _on_engine(source)
     if "group" in source.roles:
         raise DataError(
-            f"cannot deal the rows of {table.what} into buckets",
+            f"Cannot split the rows of {table.what} into buckets: they are grouped, and a bucket would tear groups apart.",
             got="groups, which the buckets would tear apart",
             need="independent items",
-            hint="sums by group keep them together",
+            hint="sum by group instead",
         )
     source.check_ids()
     if "id" not in source.roles:
         raise DataError(
-            f"cannot deal the rows of {table.what} into buckets",
+            f"Cannot split the rows of {table.what} into buckets without an id column.",
             got="no id column",
             need="ids, by which every engine deals alike",
             hint="name it with id=",
@@ -92,7 +92,12 @@ def number_of(source: Source, table: SqlTable, role: str) -> str:
     name = source.roles[role]
     if table.kind(name) in ("text", "mixed", "other"):
         hint = "convert the column in a query, such as CAST(... AS DOUBLE)"
-        raise DataError(f"cannot add up the {role} of {table.what}", got=f"texts in {name!r}", need="a column of numbers", hint=hint)
+        raise DataError(
+            f"The column {name!r} of {table.what} has texts; the {role} must be numbers.",
+            got=f"texts in {name!r}",
+            need="a column of numbers",
+            hint=hint,
+        )
     return table.real(name)
 
 
@@ -108,8 +113,8 @@ def refuse_missing(counted: Any, what: str) -> None:
     """Refuse what is NULL, NaN or infinite. SQLite keeps NaN as NULL, which SUM skips and COUNT(*) counts: so finite ones are counted."""
     n, finite = int(counted[0]), [int(each) for each in counted[1::2]]
     if gone := sum(n - each for each in finite):
-        got, hint = f"{gone} value(s) that are NULL, NaN or infinite, of {n} rows", "leave them out in a query, or fill them"
-        raise DataError(f"cannot add up the {what}", got=got, need="a finite number in every row", hint=hint)
+        got, hint = f"{gone} values that are NULL, NaN or infinite, of {n} rows", "leave them out in a query, or fill them"
+        raise DataError(f"The {what} has {got}.", got=got, need="a finite number in every row", hint=hint)
 
 
 def _moments(table: SqlTable, relation: str, columns: list[str], what: str, first: Any = None) -> Moments:
@@ -132,7 +137,12 @@ def sums_by(table: SqlTable, relation: str, key: str, columns: list[str], units:
     most = max(TRAVELLERS, most_buckets())
     found = table.place.run(portable.grouped_sums(relation, key, columns, most + 1))
     if len(found) > most:
-        raise DataError(f"cannot add up {table.what}", got=f"more than {TRAVELLERS} groups", need="fewer", hint="name another group=")
+        raise DataError(
+            f"More than {TRAVELLERS} groups in {table.what}.",
+            got=f"more than {TRAVELLERS} groups",
+            need="fewer",
+            hint="name another column with group=",
+        )
     found.sort(key=lambda row: (type(row[0]).__name__, row[0]))  # one order on every engine
     parts = [[each for total in row[2:] for each in (float(row[1]), float(total))] for row in found]
     rows = np.array(parts, float).reshape(len(found), 2 * len(columns))

@@ -32,7 +32,11 @@ def spark_session(*, master: str | None = None, remote: str | None = None, setti
     One per address and process. An address that no one answers at is an error after seconds: Spark itself would try for minutes.
     """
     if (master is None) == (remote is None):
-        raise UsageError("cannot reach Spark", got="both or neither", need="master='spark://host:7077' or remote='sc://host'")
+        raise UsageError(
+            "Spark needs one address: master='spark://host:7077' or remote='sc://host'.",
+            got="both or neither",
+            need="master='spark://host:7077' or remote='sc://host'",
+        )
     address = str(remote or master)
     try:
         from pyspark.sql import SparkSession
@@ -42,16 +46,19 @@ def spark_session(*, master: str | None = None, remote: str | None = None, setti
                 import_module("pyspark.sql.connect.session")
     except ImportError:
         need = "the package pyspark" if remote is None else "the packages of pyspark[connect]"
-        raise SourceError("cannot reach Spark", got="no Spark client", need=need, hint='pip install "steelyard[spark]"') from None
+        raise SourceError(
+            "The Spark client is not installed.", got="no Spark client", need=need, hint='pip install "steelyard[spark]"'
+        ) from None
     known: Any = _REMOTES.get(address) if remote else SparkSession.getActiveSession()
     if known is not None and remote and not known.is_stopped:
         return known
     if known is not None and not remote and known.sparkContext.master != master:
         raise UsageError(
-            "cannot reach a second cluster",
+            f"This process already has a Spark session on {shown_address(known.sparkContext.master)}; it can use only one cluster "
+            "at a time.",
             got=f"a session on {shown_address(known.sparkContext.master)} in this process",
             need="one at a time",
-            hint="stop it first, or pass its frames",
+            hint="stop that session first, or pass its frames",
         )
     knock(address)
     builder: Any = SparkSession.builder
@@ -195,7 +202,7 @@ def is_spark_frame(data: object) -> bool:
 def spark_source(frame: Any, columns: Mapping[str, object], *, name: str | None = None, secrets: Sequence[str] = ()) -> Source:
     """A Spark frame as a source. It is known to the session by a name of ours as long as the source lives; rows stay there."""
     if not is_spark_frame(frame):
-        raise UsageError("cannot use this as a Spark frame", got=type(frame).__name__, need="a pyspark DataFrame")
+        raise UsageError("cannot read this as a Spark frame", got=type(frame).__name__, need="a pyspark DataFrame")
     session, what = frame.sparkSession, "the Spark frame"
     view = f"steelyard_{uuid.uuid4().hex}"
     place = SparkPlace(session, what, secrets)
@@ -226,7 +233,7 @@ def spark_files(session: Any, paths: Sequence[str]) -> Any:
     formats = {_ENDINGS.get(ending) for ending in endings}
     if len(endings) != 1 or None in formats:
         raise SourceError(
-            "cannot read the files on Spark", got=f"endings {', '.join(sorted(endings))}", need=f"one of {', '.join(sorted(_ENDINGS))}"
+            "cannot read these files on Spark", got=f"endings {', '.join(sorted(endings))}", need=f"one of {', '.join(sorted(_ENDINGS))}"
         )
     kind = str(formats.pop())
     reader = session.read.format(kind)

@@ -71,7 +71,7 @@ class SqlTable:
     def found(self, n: int) -> None:
         """The number of rows, as a query of the whole table tells it. None is refused: there is nothing to measure."""
         if not n:
-            raise SourceError(f"cannot measure {self.what}", got="no items", need="at least one row")
+            raise SourceError(f"No items in {self.what}.", got="no items", need="at least one row")
         self._n = n
 
     # ---- expressions -----------------------------------------------------------------------------------------------
@@ -97,7 +97,7 @@ class SqlTable:
         if kind == "other":
             raise DataError(
                 f"cannot use the column {name!r} of {self.what}",
-                got="a type that is no label and no number",
+                got="another type",
                 need="text, numbers or booleans",
                 hint="name another column, or unpack it in a query",
             )
@@ -146,7 +146,7 @@ class SqlTable:
         many = self.place.run(f"SELECT COUNT(*) FROM {self.relation} AS r WHERE {self.value(name)} = {marker}", [value])[0][0]
         raise DataError(
             f"cannot read the column {name!r} of {self.what} as numbers",
-            got=f"{value!r} in {many} row(s)",
+            got=f"{value!r} in {many} {'row' if many == 1 else 'rows'}",
             need="finite numbers, true/false, or NULL",
             hint="name another column, or convert it in a query",
         )
@@ -161,7 +161,7 @@ class SqlTable:
             return 0, 0
         got = f"{gone} of {self.n} rows of {self.what} without a value in {name!r}"
         hint = "choose another column, or leave such rows out in a query (WHERE ... IS NOT NULL)"
-        raise DataError(f"cannot tell the items apart: missing {name}", got=got, need="a value in every row", hint=hint)
+        raise DataError(f"{gone} of {self.n} rows of {self.what} have no {name!r}.", got=got, need="a value in every row", hint=hint)
 
     def repeated(self, names: Sequence[str]) -> tuple[int, int, list[tuple[Any, ...]]]:
         twice = portable.repeated(self.relation, [self.value(name) for name in names])
@@ -200,10 +200,10 @@ class SqlTable:
 
     def _too_many(self, many: object, what: str) -> DataError:
         return DataError(
-            f"cannot answer this from {self.what} without moving it",
+            f"Cannot answer this inside {self.what}: {many} {what} would have to be moved, at most {TRAVELLERS} may be.",
             got=f"{many} {what}",
             need=f"at most {TRAVELLERS}, or a question that counts answer (labels, or right and wrong)",
-            hint="count or sample in a query",
+            hint="count or sample in a query, or ask for a metric of labels or of right and wrong",
         )
 
 

@@ -52,7 +52,12 @@ def by_item(source: Source, role: str = "score") -> Source:
         torn = int(table.place.run(f"SELECT COUNT(*) FROM {relation} AS r WHERE r.g <> r.h")[0][0])
         if torn:
             got = f"{torn} items of {table.what} whose repeats lie in two groups"
-            raise DataError("cannot add up by group", got=got, need="one group for every item", hint="group='none', or another group=")
+            raise DataError(
+                f"{torn} items of {table.what} have repeats in two groups.",
+                got=got,
+                need="one group for every item",
+                hint="group='none', or name another column with group=",
+            )
         kinds["g"] = "text" if table.kind(group) == "bool" else table.kind(group)
         roles["group"] = "g"
     held = (table,)  # which owns the connection
@@ -107,7 +112,12 @@ def paired_unit_sums(a: Source, b: Source) -> tuple[Sums, str, PairingReport] | 
         torn = int(pair.run(f"SELECT COUNT(*) FROM {both} AS r WHERE {portable.differ('r.k1', 'r.k3')} = 1")[0][0])
         if torn:
             got = f"{torn} items that lie in another group in the other run"
-            raise DataError("cannot compare by group", got=got, need="one group for every item", hint="group='none', or another group=")
+            raise DataError(
+                f"{torn} items are in another group in the other run.",
+                got=got,
+                need="one group for every item",
+                hint="group='none', or name another column with group=",
+            )
     group, candidate = ("r.k1", "r.k2") if grouped[0] else ("r.k2", "r.k1")
     source, table = sides[0] if grouped[0] else sides[1]
     kind = "groups" if _groups_fit(table, source.roles["group"]) else "buckets"

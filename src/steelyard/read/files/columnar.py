@@ -72,7 +72,12 @@ def _relation(files: Sequence[Opened], keys: Sequence[str], headed: Collection[s
         return read
     if "file_index" in headed:
         need = "another name: DuckDB numbers the files by it"
-        raise SourceError("cannot read partitions", got="a column 'file_index' in the files", need=need)
+        raise SourceError(
+            "The files have a column 'file_index', a name that DuckDB uses for partitions.",
+            got="a column 'file_index' in the files",
+            need=need,
+            hint="rename the column",
+        )
     columns = ", ".join(f"{value} AS {quoted(key)}" for key, value in partition_columns(files).items())
     return f"(SELECT *, {columns} FROM {read})"
 
@@ -113,10 +118,10 @@ def _refuse_mixed(files: Sequence[Opened], schemas: Sequence[Mapping[str, str]],
             other, before = first.setdefault(name, (file, kind))
             if wanted(name) and _family(before) != _family(kind):
                 raise SourceError(
-                    f"cannot read files as one source: the column {name!r} differs",
+                    f"The column {name!r} has different types: {before} in {other.shown!r}, {kind} in {file.shown!r}.",
                     got=f"{before} in {other.shown!r}, {kind} in {file.shown!r}",
                     need="one type",
-                    hint="write the files alike, or measure them one by one",
+                    hint="write the files with one type, or measure them one by one",
                 )
 
 
@@ -125,7 +130,9 @@ def _family(kind: str) -> str:
 
 
 def _twice(file: Opened, name: str) -> SourceError:
-    return SourceError(f"cannot read {file.shown!r}", got=f"the column name {name!r} more than once", need="each name once")
+    return SourceError(
+        f"{file.shown!r} has the column {name!r} more than once.", got=f"the column name {name!r} more than once", need="each name once"
+    )
 
 
 def _refuse_twins(file: Opened, header: Sequence[str], *, several: bool) -> None:
@@ -141,7 +148,9 @@ def read_arrow(files: Sequence[Opened], wanted: Callable[[str], bool]) -> Source
         import pyarrow as pa
     except ImportError:
         hint = "pip install 'steelyard[arrow]'"
-        raise SourceError(f"cannot read {files[0].shown!r}", got="an Arrow file, without pyarrow", need="pyarrow", hint=hint) from None
+        raise SourceError(
+            f"Reading the Arrow file {files[0].shown!r} needs pyarrow.", got="an Arrow file, without pyarrow", need="pyarrow", hint=hint
+        ) from None
     tables = []
     for file in files:
         try:

@@ -81,11 +81,13 @@ def _header(file: Opened) -> tuple[list[str], str]:
         delimiter = next((each for each in _DELIMITERS if each in line), ",")
     header, _ = next(_rows(file, delimiter), ([], 0))
     if not any(header):
-        raise SourceError(f"cannot read {file.shown!r}", got="no names in the first line", need="a header")
+        raise SourceError(f"The first line of {file.shown!r} has no column names.", got="no names in the first line", need="a header")
     twice = next((name for name in header if name and header.count(name) > 1), None)
     if twice is not None:
         raise SourceError(
-            f"cannot read {file.shown!r}", got=f"the column name {twice!r} {header.count(twice)} times", need="each name once"
+            f"{file.shown!r} has the column {twice!r} {header.count(twice)} times.",
+            got=f"the column name {twice!r} {header.count(twice)} times",
+            need="each name once",
         )
     return header, delimiter
 
@@ -206,7 +208,7 @@ def _by_python(shapes: Sequence[Shape], names: Sequence[str], kept: Sequence[str
             columns[name] += [None] * (n - len(columns[name]))
         shape.file.check_unchanged()
     if not n:
-        raise SourceError(f"cannot measure {shapes[0].file.shown!r}", got="a header and no items", need="at least one row")
+        raise SourceError(f"{shapes[0].file.shown!r} has a header but no rows.", got="a header and no items", need="at least one row")
     return MemoryTable(names, lambda place: columns[names[place]], n)
 
 
@@ -221,7 +223,10 @@ def _records(shape: Shape, places: Sequence[int]) -> list[tuple[str, ...]]:
         if len(row) != width:
             got = f"{len(row)} fields in line {line}"
             raise SourceError(
-                f"cannot read {shape.file.shown!r}", got=got, need=f"{width}, as in the header", hint="quote fields that hold the delimiter"
+                f"Line {line} of {shape.file.shown!r} has {len(row)} {'field' if len(row) == 1 else 'fields'}; the header has {width}.",
+                got=got,
+                need=f"{width}, as in the header",
+                hint="quote fields that hold the delimiter",
             )
         found.append(pick(row))
     return found

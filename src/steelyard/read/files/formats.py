@@ -91,7 +91,7 @@ def _refuse(path: str, head: bytes) -> None:
             raise SourceError(f"cannot read {path!r}", got=kind, need="CSV, TSV, JSON, JSON Lines, Parquet or Arrow", hint=hint)
     if path.lower().endswith(_CODE):
         raise SourceError(
-            f"cannot read {path!r}",
+            f"{path!r} is in a format that can run code.",
             got="a format that can run code",
             need="CSV, JSON, Parquet or Arrow",
             hint="save the columns as CSV or Parquet",
@@ -105,7 +105,7 @@ _OTHER = ((b"\xff\xfe\0\0", "UTF-32"), (b"\0\0\xfe\xff", "UTF-32"), (b"\xff\xfe"
 def check_text(plain: str, shown: str) -> None:
     """Refuse a file that is not UTF-8 text. plain: the file to read; shown: its name for the user."""
     if not os.path.getsize(plain):
-        raise SourceError(f"cannot measure {shown!r}", got="an empty file: no items", need="at least one row")
+        raise SourceError(f"{shown!r} is empty.", got="an empty file: no items", need="at least one row")
     decoder = codecs.getincrementaldecoder("utf-8")()
     offset = 0
     with open(plain, "rb") as stream:
@@ -115,7 +115,12 @@ def check_text(plain: str, shown: str) -> None:
             nul = chunk.find(b"\0")
             if nul >= 0:
                 hint = "this looks like UTF-16; save it as UTF-8" if chunk[:64].count(b"\0") > 8 else "the file is damaged or not text"
-                raise SourceError(f"cannot read {shown!r}", got=f"a NUL byte at offset {offset + nul}", need="UTF-8 text", hint=hint)
+                raise SourceError(
+                    f"{shown!r} is not UTF-8 text: it has a NUL byte at offset {offset + nul}.",
+                    got=f"a NUL byte at offset {offset + nul}",
+                    need="UTF-8 text",
+                    hint=hint,
+                )
             if not (chunk.isascii() and not decoder.getstate()[0]):  # most text is ASCII, which needs no decoding
                 _decode(decoder, chunk, offset, shown, final=False)
             offset += len(chunk)
@@ -130,14 +135,22 @@ def _decode(decoder: codecs.IncrementalDecoder, chunk: bytes, offset: int, shown
         at = offset - pending + error.start
         byte = error.object[error.start]
         hint = "save it as UTF-8; it may be Latin-1 or Windows-1252"
-        raise SourceError(f"cannot read {shown!r}", got=f"the byte 0x{byte:02x} at offset {at}", need="UTF-8 text", hint=hint) from None
+        raise SourceError(
+            f"{shown!r} is not UTF-8 text: it has the byte 0x{byte:02x} at offset {at}.",
+            got=f"the byte 0x{byte:02x} at offset {at}",
+            need="UTF-8 text",
+            hint=hint,
+        ) from None
 
 
 def _refuse_other(head: bytes, shown: str) -> None:
     for mark, kind in _OTHER:
         if head.startswith(mark):
             raise SourceError(
-                f"cannot read {shown!r}", got=f"{kind} text (byte order mark at offset 0)", need="UTF-8 text", hint="save it as UTF-8"
+                f"{shown!r} is {kind}, not UTF-8 (byte order mark at offset 0).",
+                got=f"{kind} text (byte order mark at offset 0)",
+                need="UTF-8 text",
+                hint="save it as UTF-8",
             )
 
 
@@ -172,7 +185,11 @@ def partition_of(named: str, path: str) -> dict[str, str | None]:
             continue
         key, value = unquote(match[1]), unquote(match[2])
         if key.lower() in map(str.lower, found):
-            raise SourceError(f"cannot read {path!r}", got=f"the partition key {key!r} twice in its path", need="each key once")
+            raise SourceError(
+                f"The path {path!r} has the partition key {key!r} twice.",
+                got=f"the partition key {key!r} twice in its path",
+                need="each key once",
+            )
         found[key] = None if value == _MISSING else value
     return found
 
@@ -183,7 +200,8 @@ def partition_keys(files: Sequence[Opened], headers: Sequence[Sequence[str]]) ->
     for file, header in zip(files, headers, strict=True):
         if set(file.partition) != set(keys):
             raise SourceError(
-                "cannot read files as one source: they lie in different partitions",
+                f"The files lie in different partitions: {_shown(files[0].partition)} for {files[0].shown!r}, "
+                f"{_shown(file.partition)} for {file.shown!r}.",
                 got=f"{_shown(files[0].partition)} for {files[0].shown!r}, {_shown(file.partition)} for {file.shown!r}",
                 need="the same keys for every file",
                 hint="name a directory or a pattern below which all files lie alike",
@@ -192,10 +210,10 @@ def partition_keys(files: Sequence[Opened], headers: Sequence[Sequence[str]]) ->
         twice = next((key for key in keys if key.lower() in columns), None)
         if twice is not None:
             raise SourceError(
-                f"cannot read {file.shown!r}",
+                f"{twice!r} is a partition key of the path {file.shown!r} and also a column ({columns[twice.lower()]!r}) inside.",
                 got=f"{twice!r} as a partition key of its path and as the column {columns[twice.lower()]!r} inside",
                 need="one of them",
-                hint="name the file itself to leave its path alone",
+                hint="name the file itself to ignore its path",
             )
     return keys
 

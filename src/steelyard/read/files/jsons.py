@@ -48,7 +48,9 @@ def _finite(text: str) -> float:
 def bad_value(file: Opened, where: str, error: Exception, *, cut: bool) -> SourceError:
     what = f"cannot read {file.shown!r} as JSON"
     if isinstance(error, RecursionError):
-        return SourceError(what, got=f"values nested too deeply in {where}", need="a few levels")
+        return SourceError(
+            f"{file.shown!r} is nested too deeply in {where}.", got=f"values nested too deeply in {where}", need="a few levels"
+        )
     if isinstance(error, _Refused):
         hint = "write null for a missing number" if "not JSON" in str(error) else ""
         return SourceError(what, got=f"{error}, in {where}", need="each key once, and finite numbers", hint=hint)
@@ -56,10 +58,10 @@ def bad_value(file: Opened, where: str, error: Exception, *, cut: bool) -> Sourc
         return SourceError(what, got=f"{error}, in {where}"[:200], need="valid JSON")
     if cut:
         return SourceError(
-            what,
+            f"The last line of {file.shown!r} is cut off ({where}: {error.msg}).",
             got=f"{where}, the last, that is cut off ({error.msg})",
             need="a complete file",
-            hint="did the run end early? remove the last line",
+            hint="did the run end early? Remove the last line",
         )
     return SourceError(what, got=f"{error.msg}, in {where}, column {error.colno}", need="valid JSON")
 
@@ -304,7 +306,7 @@ def _by_python(files: Sequence[Opened], wanted: Callable[[str], bool]) -> Memory
         rows.append(gathered.n - before)
         file.check_unchanged()
     if not gathered.n:
-        raise SourceError(f"cannot measure {files[0].shown!r}", got="no items", need="at least one row")
+        raise SourceError(f"No items in {files[0].shown!r}.", got="no items", need="at least one row")
     keys = partition_keys(files, [gathered.names] * len(files)) if any(file.partition for file in files) else []
     return gathered.table({key: [part for file, n in zip(files, rows, strict=True) for part in [file.partition[key]] * n] for key in keys})
 

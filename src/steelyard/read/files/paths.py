@@ -61,7 +61,7 @@ class TemporaryFile:
 
 def _no_room(doing: str, error: OSError) -> SourceError:
     return SourceError(
-        f"cannot {doing}",
+        f"Cannot {doing}: {reason(error)} in the directory for temporary files.",
         got=f"{reason(error)} in the directory for temporary files",
         need="room there",
         hint="set TMPDIR to a directory with more room",
@@ -112,7 +112,7 @@ def resolve(text: str) -> list[str]:
     if not os.path.lexists(text) and glob.has_magic(text):
         found = sorted(path for path in glob.glob(text, recursive=True) if not os.path.isdir(path))
         if not found:
-            raise SourceError("cannot find a file", got=f"no match for the pattern {text!r}", need="at least one file")
+            raise SourceError(f"No file matches {text!r}.", got=f"no match for the pattern {text!r}", need="at least one file")
         return [regular(path) for path in found]
     return [regular(text)]
 
@@ -126,14 +126,14 @@ def _in_directory(path: str) -> list[str]:
             by_format.setdefault(kind, []).append(name)
     if not by_format:
         raise SourceError(
-            f"cannot find results in the directory {path!r}",
+            f"No results in the directory {path!r}: {len(names)} files, none of them CSV, JSON, Parquet or Arrow.",
             got=f"{len(names)} files, none of a known format",
             need="CSV, JSON, Parquet or Arrow",
         )
     if len(by_format) > 1:
         got = "; ".join(f"{kind}: {', '.join(map(repr, found[:5]))}" for kind, found in sorted(by_format.items()))
         raise SourceError(
-            f"cannot read a directory of several formats, {path!r}",
+            f"The directory {path!r} has files of several formats ({got}).",
             got=got,
             need="one format",
             hint=f"give a pattern: {shlex.quote(os.path.join(path, '*.' + min(by_format)))}",
@@ -163,28 +163,37 @@ def regular(path: str) -> str:
         raise cannot_open(path, error) from None
     for is_kind, kind in _KINDS:
         if is_kind(mode):
-            raise SourceError(f"cannot read {path!r}", got=kind, need="a regular file", hint="use - to read standard input")
+            raise SourceError(
+                f"{path!r} is {kind}, not a regular file.", got=kind, need="a regular file", hint="use - to read standard input"
+            )
     if not os.access(path, os.R_OK):
-        raise SourceError(f"cannot open {path!r}", got="no permission to read it", need="a readable file")
+        raise SourceError(f"No permission to read {path!r}.", got="no permission to read it", need="a readable file")
     return path
 
 
 def _not_found(path: str) -> SourceError:
     if "://" in path:
-        return SourceError(f"cannot open {path!r}", got="an address", need="a local file", hint="download it first")
+        return SourceError(f"{path!r} is an address, not a local file.", got="an address", need="a local file", hint="download it first")
     folder, base = os.path.split(path)
     try:
         near = nearest(base, os.listdir(folder or "."), cutoff=0.5)
     except OSError:
-        return SourceError(f"cannot find {path!r}", got=f"no directory {folder!r}", need="an existing file")
+        return SourceError(
+            f"No such file: {path!r} (there is no directory {folder!r}).", got=f"no directory {folder!r}", need="an existing file"
+        )
     hint = f"did you mean {os.path.join(folder, near)!r}?" if near else ""
-    return SourceError(f"cannot find {path!r}", got="no such file", need="an existing file", hint=hint)
+    return SourceError(f"No such file: {path!r}.", got="no such file", need="an existing file", hint=hint)
 
 
 def spool_stdin() -> TemporaryFile:
     """Standard input in a temporary file: a stream cannot be sniffed and then read again."""
     if sys.stdin is None or sys.stdin.isatty():
-        raise SourceError("cannot read standard input", got="a terminal", need="piped data", hint="steelyard measure - < results.csv")
+        raise SourceError(
+            "Standard input is a terminal; data must be piped in.",
+            got="a terminal",
+            need="piped data",
+            hint="steelyard measure - < results.csv",
+        )
     spool = TemporaryFile()
     spool.fill(iter(lambda: sys.stdin.buffer.read(1 << 20), b""), "keep standard input")
     return spool
@@ -198,7 +207,7 @@ def unchanged(paths: Sequence[str]) -> Callable[[], None]:
         for path, state in before.items():
             if _state(path) != state:
                 raise SourceError(
-                    f"cannot trust {path!r}",
+                    f"{path!r} changed while it was read.",
                     got="a file that changed while it was read",
                     need="a finished file",
                     hint="try again when the run is over",
@@ -247,7 +256,9 @@ def open_file(
         check()
         held, plain = unpacked, unpacked.path  # what was packed is no longer needed
         check = unchanged([plain])
-    raise SourceError(f"cannot unpack {shown!r}", got=f"more than {_NESTED - 1} layers of compression", need="one")
+    raise SourceError(
+        f"{shown!r} has more than {_NESTED - 1} layers of compression.", got=f"more than {_NESTED - 1} layers of compression", need="one"
+    )
 
 
 def _head(path: str, shown: str) -> bytes:
@@ -257,7 +268,7 @@ def _head(path: str, shown: str) -> bytes:
     except OSError as error:
         raise cannot_open(shown, error) from None
     if not head.removeprefix(b"\xef\xbb\xbf").strip():
-        raise SourceError(f"cannot measure {shown!r}", got="an empty file: no items", need="at least one row")
+        raise SourceError(f"{shown!r} is empty.", got="an empty file: no items", need="at least one row")
     return head
 
 
@@ -284,7 +295,11 @@ def _measured(path: str, packed: int, chunks: Iterator[bytes]) -> Iterator[bytes
         written += len(chunk)
         if written > LIMIT or (written > SUSPECT and written > RATIO * packed):
             got = f"more than {written:,} bytes out of {packed:,}"
-            raise SourceError(f"cannot unpack {path!r}", got=got, need=f"at most {LIMIT:,} bytes, and {RATIO} times the file")
+            raise SourceError(
+                f"{path!r} unpacks to too much: {got}; at most {LIMIT:,} bytes, or {RATIO} times the file, are allowed.",
+                got=got,
+                need=f"at most {LIMIT:,} bytes, and {RATIO} times the file",
+            )
         yield chunk
 
 
@@ -297,14 +312,16 @@ def _gzip(path: str) -> Iterator[bytes]:
         raise _cut_off(path, "gzip") from None
     except (gzip.BadGzipFile, zlib.error) as error:
         raise SourceError(
-            f"cannot unpack {path!r}", got=f"damaged gzip data ({error})", need="a whole file", hint="copy it again"
+            f"The gzip file {path!r} is damaged ({error}).", got=f"damaged gzip data ({error})", need="a whole file", hint="copy it again"
         ) from None
     except OSError as error:  # the disk, not the data
         raise cannot_open(path, error) from None
 
 
 def _cut_off(path: str, kind: str) -> SourceError:
-    return SourceError(f"cannot unpack {path!r}", got=f"a {kind} file that ends too early", need="a whole file", hint="copy it again")
+    return SourceError(
+        f"The {kind} file {path!r} ends too early.", got=f"a {kind} file that ends too early", need="a whole file", hint="copy it again"
+    )
 
 
 def _zstd(path: str) -> Iterator[bytes]:
@@ -329,7 +346,12 @@ def _zstd(path: str) -> Iterator[bytes]:
 
 
 def _damaged(path: str, error: Exception) -> SourceError:
-    return SourceError(f"cannot unpack {path!r}", got=f"damaged zstd data ({error})"[:200], need="a whole file", hint="copy it again")
+    return SourceError(
+        f"The zstd file {path!r} is damaged ({str(error)[:150]}).",
+        got=f"damaged zstd data ({error})"[:200],
+        need="a whole file",
+        hint="copy it again",
+    )
 
 
 def zstd_stream(source: str | bytes) -> Any:
@@ -389,7 +411,11 @@ def check_frames(path: str) -> None:
             elif magic == b"\x28\xb5\x2f\xfd":
                 _walk_frame(stream, size, path)
             else:
-                raise SourceError(f"cannot unpack {path!r}", got=f"bytes {magic!r} after a zstd frame", need="zstd frames only")
+                raise SourceError(
+                    f"{path!r} has other bytes ({magic!r}) after a zstd frame.",
+                    got=f"bytes {magic!r} after a zstd frame",
+                    need="zstd frames only",
+                )
 
 
 def _walk_frame(stream: BinaryIO, size: int, path: str) -> None:

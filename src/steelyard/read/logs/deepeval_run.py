@@ -86,7 +86,10 @@ def _cases(path: str, whole: Any) -> list[dict[str, Any]]:
     if len(filled) > 1:
         counts = ", ".join(f"{len(whole[kind])} {kind}" for kind in filled)
         raise AmbiguityError(
-            f"cannot measure cases of two kinds in {path!r} as one", got=counts, need="one kind", hint="write them in two test runs"
+            f"{path!r} has test cases of two kinds ({counts}), which cannot be measured together.",
+            got=counts,
+            need="one kind",
+            hint="write them in two test runs",
         )
     return listed_in(path, whole, filled[0] if filled else _KINDS[0], "deepeval")
 

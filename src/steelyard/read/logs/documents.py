@@ -67,7 +67,7 @@ def listed_in(path: str, whole: Any, key: str, tool: str) -> list[dict[str, Any]
     if wrong is not None:
         raise malformed(path, f"no object as element {wrong + 1} {where}", f"a whole log of {tool}")
     if not rows:
-        raise SourceError(f"cannot measure {path!r}", got="no items", need="at least one row")
+        raise SourceError(f"No items in {path!r}.", got="no items", need="at least one row")
     return rows
 
 

@@ -101,7 +101,7 @@ def _found(path: str) -> tuple[str, list[dict[str, Any]], dict[str, Any]]:
         aggregate = document(beside) if beside is not None else {}
     rows = [_checked(path, number, row) for number, row in objects(path)]
     if not rows:
-        raise SourceError(f"cannot measure {path!r}", got="no items", need="at least one row")
+        raise SourceError(f"No items in {path!r}.", got="no items", need="at least one row")
     aggregate = aggregate if isinstance(aggregate, dict) else {}
     details = aggregate.get("detailed_evaluation_results")
     declared = details.get("total_rows") if isinstance(details, dict) else None
@@ -164,10 +164,11 @@ def _no_items(path: str, aggregate: Any) -> SourceError:
         held.append(f"{each.get('evaluation_result_id') or each.get('evaluation_name')} {score}" if isinstance(each, dict) else "?")
     listed = ", ".join(held[:8]) + (f" and {len(held) - 8} more" if len(held) > 8 else "")
     return SourceError(
-        f"cannot measure {path!r} item by item",
+        f"{path!r} is an aggregate of {TOOL} without its items ({len(held)} results: {listed}).",
         got=f"an aggregate of {TOOL} without its items, {len(held)} results: {listed}",
         need=f"the instance file {os.path.basename(path).partition('.')[0]}{_SAMPLES} beside it",
-        hint="a bare number can be checked with: steelyard check --value",
+        hint=f"put the instance file {os.path.basename(path).partition('.')[0]}{_SAMPLES} beside it; a bare number can be checked "
+        "with: steelyard check --value",
     )
 
 

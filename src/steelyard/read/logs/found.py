@@ -168,7 +168,7 @@ def _refuse_unused(log: Log, choices: Choices, shown: str, verified: tuple[str, 
         asked = getattr(choices, what)
         if asked is not None and what not in log.chosen and what not in verified:
             raise UsageError(
-                f"cannot use {PARAMETERS[what]}= with {shown!r}",
+                f"{PARAMETERS[what]}={asked!r} means nothing for {shown!r}: logs of {log.tool} have no choice of a {what}.",
                 got=f"{PARAMETERS[what]}={asked!r} and a log of {log.tool}, which has no choice of a {what}",
                 need="options that its logs have",
                 hint=f"chosen there: {', '.join(f'{key} {value}' for key, value in log.chosen.items())}" if log.chosen else "",

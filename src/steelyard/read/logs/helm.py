@@ -117,7 +117,7 @@ def _one_run(path: str, choices: Choices) -> tuple[str, dict[str, str]]:
     folders = [folder for _, each, folder in found if each == model]
     if len(folders) > 1:
         raise AmbiguityError(
-            f"cannot tell which run of {task!r} in {path!r} is meant",
+            f"{path!r} has {len(folders)} runs of {task!r} by {model}: {', '.join(os.path.basename(folder) for folder in folders[:20])}.",
             got=f"{len(folders)} of {model}: {', '.join(os.path.basename(folder) for folder in folders[:20])}",
             need="one",
             hint=f"give the directory: {shlex.quote(folders[0])}",
@@ -218,7 +218,12 @@ def _chosen(path: str, items: list[_Item], asked: str | None) -> tuple[str, str 
     if len(found) > 1:
         named = [f"{metric}:{split}" for split in found]
         got = f"{len(found)}: {', '.join(str(split) for split in found)}"
-        raise AmbiguityError(f"cannot tell which split of {path!r} is meant", got=got, need="one", hint=choice_of("score", named[0]))
+        raise AmbiguityError(
+            f"{path!r} has {len(found)} splits: {', '.join(str(split) for split in found)}.",
+            got=got,
+            need="one",
+            hint=choice_of("score", named[0]),
+        )
     return metric, found[0]
 
 

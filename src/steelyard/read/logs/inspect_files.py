@@ -40,7 +40,7 @@ class Archive:
                 self._members = {info.filename: info for info in found.infolist()}
         except _FAULTS as error:
             raise SourceError(
-                f"cannot open the Inspect log {path!r}",
+                f"The Inspect log {path!r} is damaged or cut off ({str(error)[:150]}).",
                 got=f"a zip archive that is damaged or cut off ({error})"[:200],
                 need="a whole file",
                 hint="copy it again, or wait until the run has written it",

@@ -206,7 +206,9 @@ def read(path: str, choices: Choices) -> Log:
     rows, said = _latest(path, found)
     absent = _absent(path, rows, spec)
     if not rows and not absent:
-        raise SourceError(f"cannot measure {path!r}", got="a log without samples", need="at least one", hint="did the run end early?")
+        raise SourceError(
+            f"The log {path!r} has no samples.", got="a log without samples", need="at least one", hint="did the run end early?"
+        )
     scorer = pick("scorer", choices.scorer, _scorers(rows, spec), path)
     key, scores = _scores(path, rows, scorer, choices.score)
     said = [*newest, *told_run(header, len(rows), len(absent), _promised(spec)[2]), *said, *told_errors(rows, scores)]
@@ -241,7 +243,7 @@ def _latest(path: str, found: Iterable[Any]) -> tuple[list[dict[str, Any]], list
         key = (str(row["id"]), row["epoch"])
         if key in kept and not kept[key].get("error"):
             got = f"the sample {key[0]!r} twice in epoch {key[1]}"
-            raise DataError(f"cannot tell the samples of {path!r} apart", got=got, need="each sample once per epoch")
+            raise DataError(f"{path!r} has the sample {key[0]!r} twice in epoch {key[1]}.", got=got, need="each sample once per epoch")
         repeated += key in kept
         kept[key] = row
     return list(kept.values()), [f"{repeated} attempts that errored gave way to a later one"] if repeated else []
@@ -269,7 +271,11 @@ def _scores(path: str, rows: Sequence[Mapping[str, Any]], scorer: str, asked: st
             pick("score", asked, [scorer], path)
     elif len(many) < len(known):
         got = f"{len(many)} samples with several values and {len(known) - len(many)} with one"
-        raise DataError(f"cannot use the scorer {scorer!r} of {path!r}", got=got, need="values of one shape")
+        raise DataError(
+            f"The scorer {scorer!r} of {path!r} gives several values for {len(many)} samples and one value for {len(known) - len(many)}.",
+            got=got,
+            need="values of one shape",
+        )
     else:
         key = pick("score", asked, list(dict.fromkeys(name for value in many for name in _parts(value))), path)
         values = [None if _unscored(value) else _parts(value).get(key) for value in values]

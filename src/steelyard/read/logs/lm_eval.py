@@ -109,7 +109,7 @@ def _read_group(group: TaskGroup, results: Mapping[str, Any] | None, choices: Ch
         columns, ratio = _measured(metric, samples, one.path)
         if "score" not in columns:
             raise DataError(
-                f"cannot use the metric {metric!r} of the group {group.task!r}",
+                f"{metric!r} of the group {group.task!r} is a mean of the tasks' own {metric}, not a mean over documents.",
                 got=f"a mean of the tasks' own {metric}, which is no mean of items",
                 need="a metric with a number per document",
                 hint=choice_of("task", one.task),
@@ -313,7 +313,7 @@ def _refuse_infinite(metric: str, samples: Sequence[LoggedSample], values: Seque
     wild = [s for s, parts in zip(samples, values, strict=True) if any(part is not None and abs(part) > _LARGEST for part in parts)]
     if wild:
         raise DataError(
-            f"cannot use the metric {metric!r} of {path!r}",
+            f"The metric {metric!r} of {path!r} has {len(wild)} infinite values, such as that of doc_id {wild[0].id}.",
             got=f"{len(wild)} infinite values, such as that of doc_id {wild[0].id}",
             need="finite numbers",
         )

@@ -65,7 +65,7 @@ def samples_of(path: str, choices: Choices) -> tuple[Samples | TaskGroup, dict[s
     folder, found = _offered(path, choices)
     if not found:
         raise SourceError(
-            f"cannot find samples of {TOOL} in {path!r}",
+            f"{path!r} has results of {TOOL} but no samples: averages without items.",
             got="results without samples: averages, no items",
             need="samples_TASK_DATE.jsonl",
             hint="run lm_eval with --log_samples",
@@ -121,7 +121,7 @@ def _members(group: str, tasks: Sequence[str], found: Sequence[Samples], path: s
     absent = [task for task in tasks if task not in there]
     if absent:
         raise SourceError(
-            f"cannot read the group {group!r} of {path!r}",
+            f"The group {group!r} of {path!r} has no samples for {len(absent)} of its {len(tasks)} tasks, such as {absent[0]!r}.",
             got=f"no samples of {len(absent)} of its {len(tasks)} tasks, such as {absent[0]!r}",
             need="the samples of every task",
             hint="run lm_eval with --log_samples",

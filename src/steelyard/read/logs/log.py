@@ -96,13 +96,23 @@ def pick(what: str, asked: str | None, found: Sequence[str], shown: str, *, opti
         if asked in found:
             return asked
         hint = choice_of(parameter, nearest(asked, found, cutoff=0.5) or found[0]) if found else f"leave {parameter}= out"
-        raise UsageError(f"cannot find the {what} {asked!r} in {shown!r}", got=listed or f"no {what}", need="one of these", hint=hint)
+        raise UsageError(
+            f"No {what} {asked!r} in {shown!r}; it has {listed or f'no {what}'}.",
+            got=listed or f"no {what}",
+            need="one of these",
+            hint=hint,
+        )
     if len(found) == 1:
         return found[0]
     if not found:
-        raise UsageError(f"cannot find a {what} in {shown!r}", got="none", need="one")
+        raise UsageError(f"{shown!r} has no {what}.", got="none", need="one")
     raise SeveralError(
-        what, found, f"cannot tell which {what} of {shown!r} is meant", got=f"{len(found)}: {listed}", hint=choice_of(parameter, found[0])
+        what,
+        found,
+        f"{shown!r} has {len(found)} {'entries' if what == 'entry' else what + 's'}: {listed}.",
+        got=f"{len(found)}: {listed}",
+        need="one of them",
+        hint=choice_of(parameter, found[0]),
     )
 
 
@@ -123,7 +133,9 @@ def pick_latest(dated: Mapping[str, str], choices: Choices, shown: str, whose: s
     listed = ", ".join(names[:20]) + (f" and {len(names) - 20} more" if len(names) > 20 else "")
     give = f"give its path: {shlex.quote(newest)}"
     raise AmbiguityError(
-        f"cannot tell which {several} is {'the newest' if choices.latest else 'meant'}",
+        f"Cannot tell which {several} is the newest: {listed}."
+        if choices.latest
+        else f"{shown!r} has {len(dated)} {f'runs of {whose!r}' if whose else 'logs'}: {listed}.",
         got=f"{len(dated)}: {listed}",
         need="one" if not choices.latest else "a time in each of them, and one that is the newest",
         hint=f"latest=True reads the newest, or {give}" if clear else give,

@@ -73,7 +73,7 @@ def _rows(path: str) -> list[dict[str, Any]]:
         return _turned(path, whole) if isinstance(whole, dict) else listed_in(path, whole, "", "MLflow")
     rows = [row for _, row in objects(path)]
     if not rows:
-        raise SourceError(f"cannot measure {path!r}", got="no items", need="at least one row")
+        raise SourceError(f"No items in {path!r}.", got="no items", need="at least one row")
     return rows
 
 
@@ -87,7 +87,7 @@ def _turned(path: str, whole: Mapping[str, Any]) -> list[dict[str, Any]]:
     if wrong is not None:
         raise malformed(path, f"row {wrong} of another length than the {len(names)} columns", "rows of one length")
     if not data:
-        raise SourceError(f"cannot measure {path!r}", got="no items", need="at least one row")
+        raise SourceError(f"No items in {path!r}.", got="no items", need="at least one row")
     return [dict(zip(names, row, strict=True)) for row in data]
 
 

@@ -105,7 +105,7 @@ class _Run:
     def usable(self) -> list[str]:
         found = [name for name, usable in self.metrics.items() if usable]
         if not self.values:
-            raise SourceError(f"cannot measure {self.path!r}", got="no events", need="at least one sample")
+            raise SourceError(f"No events in {self.path!r}.", got="no events", need="at least one sample")
         if not found:
             got = f"{len(self.values)} samples" + (f", metrics without numbers: {', '.join(self.metrics)}" if self.metrics else "")
             raise malformed(self.path, got, "match events, or metrics events with numbers")

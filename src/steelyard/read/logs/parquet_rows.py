@@ -57,5 +57,5 @@ def parquet_rows(path: str, columns: tuple[str, ...] = ()) -> list[dict[str, Any
         con.close()
     file.check_unchanged()
     if not rows:
-        raise SourceError(f"cannot measure {file.shown!r}", got="no items", need="at least one row")
+        raise SourceError(f"No items in {file.shown!r}.", got="no items", need="at least one row")
     return rows

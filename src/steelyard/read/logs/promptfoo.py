@@ -91,7 +91,7 @@ def _found(path: str) -> tuple[list[dict[str, Any]], dict[str, str], list[str], 
     if path.lower().removesuffix(".gz").removesuffix(".zst").endswith(".jsonl") or _is_lines(path):
         rows = [row for _, row in objects(path)]
         if not rows:
-            raise SourceError(f"cannot measure {path!r}", got="no items", need="at least one row")
+            raise SourceError(f"No items in {path!r}.", got="no items", need="at least one row")
         given = [(row.get("promptId"), row.get("prompt")) for row in rows]
         return (
             rows,
@@ -186,11 +186,13 @@ def _prompt(path: str, rows: Sequence[Mapping[str, Any]], labels: Mapping[str, s
         if not matching:
             got = ", ".join(shown[:20])
             hint = f"{choice_of('prompt', shown[0])}; an id or a part of one label will do"
-            raise UsageError(f"cannot find the prompt {asked!r} in {path!r}", got=got, need="one of these", hint=hint)
+            raise UsageError(f"No prompt {asked!r} in {path!r}; it has {got}.", got=got, need="one of these", hint=hint)
     if len(matching) > 1:
         got = ", ".join(_short(found[key]) + f" ({key[:8]})" for key in matching[:20])
         keys = [key[:8] if len({each[:8] for each in matching}) == len(matching) else key for key in matching]
-        raise SeveralError("prompt", keys, f"cannot tell which prompt of {path!r} is meant", got=got, hint=choice_of("prompt", keys[0]))
+        raise SeveralError(
+            "prompt", keys, f"{path!r} has {len(matching)} prompts: {got}.", got=got, need="one of them", hint=choice_of("prompt", keys[0])
+        )
     return matching[0], _short(found[matching[0]])
 
 
@@ -214,9 +216,10 @@ def _scores(path: str, rows: Sequence[Mapping[str, Any]], asked: str | None, der
         return "score", found["score"]
     if asked in derived and asked not in found:
         raise UsageError(
-            f"cannot measure {asked!r} of {path!r}",
+            f"{asked!r} of {path!r} is a derived metric: promptfoo computes it from the whole run, so no test has a value of it.",
             got="a derived metric: promptfoo computes it from the whole run, and no test has a value of it",
             need=f"a score of the tests: {', '.join(found)}",
+            hint=f"measure a score of the tests: {', '.join(found)}",
         )
     chosen = pick("score", asked, list(found), path)
     return chosen, found[chosen]

@@ -48,7 +48,5 @@ def _score(each: Evaluated, metric: str | None) -> Row:
         return found[0]
     names = ", ".join(row.name for row in each.scores)
     if not each.scores:
-        raise DataError(f"cannot write the score of {each.data!r}", got="no metric with a value", need="one")
-    raise UsageError(
-        f"cannot tell which score of {each.data!r} is meant", got=names, need="one metric", hint=f"metric={each.scores[0].name!r}"
-    )
+        raise DataError(f"{each.data!r} has no metric with a value.", got="no metric with a value", need="one")
+    raise UsageError(f"{each.data!r} has several metrics: {names}.", got=names, need="one metric", hint=f"metric={each.scores[0].name!r}")

@@ -25,7 +25,7 @@ def google_card(about: CardDetails, before: Mapping[str, Any] | None = None) -> 
     parameters, analysis = _object(card, "model_parameters"), _object(card, "quantitative_analysis")
     numbers = [number for each in about.evaluated for number in _numbers(each)]
     if not numbers:
-        raise DataError("cannot write a model card", got="no metric with a value", need="at least one")
+        raise DataError("No metric has a value, so there is nothing for a model card.", got="no metric with a value", need="at least one")
     parameters["data"] = _merged(parameters, "data", [_data(each) for each in about.evaluated], ("name",))
     analysis["performance_metrics"] = _merged(analysis, "performance_metrics", numbers, ("type", "slice"))
     return json.dumps(card, allow_nan=False, ensure_ascii=False, indent=2) + "\n"
@@ -35,7 +35,9 @@ def _object(card: Plain, key: str) -> Plain:
     """The part of the card under a key, as a copy that may be added to."""
     found = card.get(key, {})
     if not isinstance(found, Mapping):
-        raise DataError("cannot update the model card", got=f"{key} that is no object", need="the schema of Google's model cards")
+        raise DataError(
+            f"{key} of the model card is not an object.", got=f"{key} that is no object", need="the schema of Google's model cards"
+        )
     card[key] = dict(found)
     return card[key]  # type: ignore[no-any-return]
 
@@ -44,7 +46,7 @@ def _merged(part: Plain, key: str, ours: list[Plain], known_by: tuple[str, ...])
     """The list under a key with our entries in it: each in the place of its predecessor, or at the end."""
     found = part.get(key, [])
     if not isinstance(found, list):
-        raise DataError("cannot update the model card", got=f"{key} that is no list", need="the schema of Google's model cards")
+        raise DataError(f"{key} of the model card is not a list.", got=f"{key} that is no list", need="the schema of Google's model cards")
     waiting = {tuple(each.get(name) for name in known_by): each for each in ours}
     placed = [
         {**old, **waiting.pop(mark)}

@@ -32,7 +32,7 @@ ORDER = ("regression", "inconclusive", "pass", "plain")
 def report_html(results: Sequence[Any], *, title: str | None = None, extras: Sequence[Extra] | None = None) -> str:
     """One page of all results, in the order given; several begin with a list of them."""
     if not results:
-        raise UsageError("cannot make a report", got="no results", need="at least one")
+        raise UsageError("No results to report.", got="no results", need="at least one")
     parts = [part_of(result, extra) for result, extra in zip(results, extras or [NOTHING] * len(results), strict=True)]
     searched = any(_searched(part) for part in parts)
     style, script = file_text("style.css") + file_text("page.css"), file_text("search.js") if searched else ""

@@ -189,7 +189,7 @@ def plan_svg(plan: Plan) -> str:
     """The plan's curve under its conclusion, as a file of its own."""
     if plan.curve is None or not plan.curve.x:
         raise UsageError(
-            f"cannot draw the plan for {plan.goal}",
+            f"A plan for {plan.goal} has no curve to draw; detect, rule-out, width, threshold and train have one.",
             got="an answer without a curve",
             need="one that has a curve: detect, rule-out, width, threshold or train",
             hint="text, markdown and json show it as a table",
