@@ -391,7 +391,7 @@ def test_standard_input(steelyard: Command, pets: Path) -> None:
 # ---- mistakes: exit 3, one line ----------------------------------------------------------------------------------------
 
 MISTAKES: list[tuple[str, list[str]]] = [
-    ("measure", ["Nothing to measure: give SOURCE, --counts K/N, or --tp --fp --fn.", "Nothing to measure: give SOURCE, --counts K/N, or --tp --fp --fn."]),
+    ("measure", ["Nothing to measure: give SOURCE, --counts K/N, or --tp --fp --fn."]),
     ("measure --counts 1/2 --tp 1 --fp 1 --fn 1", ["--counts and --tp/--fp/--fn"]),
     ("measure pets.csv --counts 1/2", ["SOURCE and --counts"]),
     ("measure --nope", ["--nope", "steelyard measure --help"]),

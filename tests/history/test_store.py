@@ -188,7 +188,7 @@ def test_an_id_may_be_cut_but_must_be_one(url: str) -> None:
         kept = history.append(verdict())
         assert history.run(kept.id[:6]).id == kept.id
         for wrong, kind in (("zzzz", UsageError), ("ab", UsageError), ("", UsageError), ("0" * 32, DataError), ("%_%_", UsageError)):
-            with pytest.raises(kind, match="Cannot find the run|No run has an id|Several runs have an id"):
+            with pytest.raises(kind, match=r"Cannot find the run|No run has an id|Several runs have an id"):
                 history.run(wrong)
         for limit in (0, 10_001):
             with pytest.raises(UsageError, match="a limit"):

@@ -52,7 +52,7 @@ def test_samples_as_people_write_them() -> None:
     assert sample_of(("p", "r")).id == sample_of({"prompt": "p", "reference": "x"}).id != sample_of(("q", "r")).id
     assert sample_of_evaluator(("p", {"temperature": 0}, "r", 1, 2)).more == (1, 2)
     for wrong in ({"prompt": "p"}, "text", ("a", "b", "c")):
-        with pytest.raises(DataError, match="Cannot use a sample|A sample has no reference; its keys are prompt"):
+        with pytest.raises(DataError, match=r"Cannot use a sample|A sample has no reference; its keys are prompt"):
             sample_of(wrong)
     with pytest.raises(DataError, match="generate_samples"):
         sample_of_evaluator(("p", "r"))
