@@ -222,7 +222,7 @@ def test_a_stopping_rule_is_one_object(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(RULES, "first-loss", RuleKind(says="stops at the first loss", make=make, needs_theta=True))
     rule: StoppingRule = rule_for("first-loss", right_or_wrong=True, theta=0.02)
     assert [rule.look([0, 1]), rule.look([0, 1, -1])] == ["continue", "regression"]
-    with pytest.raises(sy.UsageError, match="no theta"):
+    with pytest.raises(sy.UsageError, match="without theta"):
         rule_for("first-loss", right_or_wrong=True)
     with pytest.raises(sy.UsageError, match="first-loss"):
         rule_for("last-loss", right_or_wrong=True)
