@@ -27,7 +27,8 @@ from steelyard.reference.config import find_config
 from steelyard.reference.entry import Entry
 from steelyard.reference.lookup import ReferenceLocation, load, locate, matched
 from steelyard.render.digits import NONE
-from steelyard.render.pages.verdict import accept_command, drop_text, flips_text, needed_text, p_beside, score_text, telling_cells, who
+from steelyard.render.pages.changed_items import telling_cells
+from steelyard.render.pages.verdict import accept_command, drop_text, flips_text, needed_text, p_beside, score_text, who
 from steelyard.render.terminal import harmless
 from steelyard.results.verdict import Verdict
 

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from cases import every
-from steelyard.render.text import ASCII, Axis, axis_key, axis_of, draw
+from steelyard.render.terminal import ASCII, Axis, axis_key, axis_of, draw
 from steelyard.results.measurement import Interval, Row
 
 

@@ -9,9 +9,9 @@ from typing import Any
 
 from cases import every
 from steelyard.render.formats import FORMATS, result_text
+from steelyard.render.page import RowBlock
 from steelyard.render.pages import measurement as blocks
-from steelyard.render.terminal import Terminal, display_width
-from steelyard.render.text import RowBlock, grid_lines, table_lines
+from steelyard.render.terminal import Terminal, display_width, grid_lines, table_lines
 from steelyard.results.measurement import Interval, MeasuredSlice, Measurement, Row
 
 SIGNATURE = "metric:accuracy|n:1319|interval:wilson|level:0.95|steelyard:0.1.0"

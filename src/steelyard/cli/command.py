@@ -330,19 +330,17 @@ def verb_command(
     return made
 
 
-class Given:
+class Given(dict[str, Any]):
     """What was typed after a command: each option by its name, and the keyword arguments that follow for Python."""
 
     def __init__(self, typed: Mapping[str, Any], declared: tuple[Option, ...], context: click.Context) -> None:
-        self.typed, self.declared, self.context = typed, declared, context
-
-    def __getitem__(self, name: str) -> Any:
-        return self.typed[name]
+        super().__init__(typed)
+        self.declared, self.context = declared, context
 
     def keywords(self, *names: str) -> dict[str, Any]:
         """The options that were given and that Python has, or those of some names. Whatever was not given keeps Python's default."""
         return {
-            option.turns_off or option.name: _as_python(option, self.typed[option.name])
+            option.turns_off or option.name: _as_python(option, self[option.name])
             for option in self.declared
             if not (option.command or option.python_alone)
             and (not names or option.name in names)
@@ -352,11 +350,11 @@ class Given:
     def answer(self, result: Any, **more: Any) -> None:
         """Write the result as `answer` does, where and how the options say."""
         given: dict[str, Any] = {"format_": self["format_"], "no_color": self["no_color"], "quiet": self["quiet"]}
-        answer(result, **{**given, "output": self.typed.get("output")} | more)
+        answer(result, **{**given, "output": self.get("output")} | more)
 
     def leave(self, result: Any) -> None:
         """Leave with the exit code of the result; --fail-on regression forgives an inconclusive one."""
-        forgiven = result.exit_code == 2 and self.typed.get("fail_on") == "regression"
+        forgiven = result.exit_code == 2 and self.get("fail_on") == "regression"
         raise click.exceptions.Exit(0 if forgiven else result.exit_code)
 
 

@@ -12,7 +12,7 @@ import numpy.typing as npt
 from steelyard.errors import UsageError
 from steelyard.estimate.fallback import OF_CLASSES, attempt, left_out, no_answer
 from steelyard.estimate.measure_options import MeasureOptions
-from steelyard.estimate.row import TableTally, known, make_row, row_name, slope, sums_spread
+from steelyard.estimate.row import TableTally, known, make_row, slope, sums_spread
 from steelyard.infer.intervals import sums as infer_sums
 from steelyard.infer.intervals.clusters import ENOUGH, FEWEST, LEAST, ClusterVariance, Groups, cluster_spread
 from steelyard.infer.intervals.grouped import ROUNDING, GroupedProportion, grouped_proportion, intraclass_correlation
@@ -27,7 +27,9 @@ FloatArray = npt.NDArray[np.float64]
 REPEATED = "items with repeats"
 
 
-def grouped_row(metric: Metric, label: int | None, tally: TableTally, proportion: Proportion | None, settings: MeasureOptions) -> Row:
+def grouped_row(
+    metric: Metric, label: int | None, tally: TableTally, proportion: Proportion | None, settings: MeasureOptions, name: str
+) -> Row:
     """Wilson at the effective n for proportions and F1; the linearised interval with t for the rest."""
     assert tally.units is not None
     units, counts = tally.units, tally.counts
@@ -39,7 +41,6 @@ def grouped_row(metric: Metric, label: int | None, tally: TableTally, proportion
     else:
         classes = counts.classes
     value = _inside(float(statistic.value(units.totals())), metric)
-    name = row_name(metric, counts, label)
     # the items that the metric rests on; repeats and weights leave no whole number of them, so all items stand there
     n = proportion.of(counts)[1] if proportion is not None and tally.kind == "groups" and counts.n == tally.items else tally.items
     if math.isnan(value):

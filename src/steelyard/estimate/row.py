@@ -184,9 +184,3 @@ def pooled_table(counts: Counts) -> PooledTable:
     hit, truths, predictions, n = counts.pooled_margins()
     rest = n * counts.classes - truths - predictions + hit if counts.negatives_known else None
     return PooledTable(tp=hit, fp=predictions - hit, fn=truths - hit, tn=rest)
-
-
-def row_name(metric: Metric, counts: Counts, label: int | None) -> str:
-    """The metric, and the class that it is of, as in f1[yes]."""
-    name = metric.name.removeprefix("each_")
-    return name if label is None else f"{name}[{counts.labels[label]}]"

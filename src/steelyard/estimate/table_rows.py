@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from steelyard.errors import DataError, UsageError
 from steelyard.estimate.measure_options import MeasureOptions
-from steelyard.estimate.row import TableTally, make_row, row_name, slope, table_error
+from steelyard.estimate.row import TableTally, make_row, slope, table_error
 from steelyard.infer.intervals.proportion import METHODS, proportion_interval
 from steelyard.infer.normal import z_value
 from steelyard.infer.resampling.work import within_reach
@@ -36,7 +36,7 @@ def table_row(metric: Metric, label: int | None, tally: TableTally, settings: Me
         settings.refuse_no_posterior(row_name(metric, counts, label), f"items that belong together ({tally.kind})")
         from steelyard.estimate.grouped_rows import grouped_row
 
-        return grouped_row(metric, label, tally, proportion, settings)
+        return grouped_row(metric, label, tally, proportion, settings, row_name(metric, counts, label))
     if proportion is not None:
         estimate, n = proportion.value(counts), proportion.of(counts)[1]
     else:
@@ -47,6 +47,12 @@ def table_row(metric: Metric, label: int | None, tally: TableTally, settings: Me
         settings.warn(f"{row_name(metric, counts, label)} is undefined: {metric.why_undefined()}")
     error = None if estimate is None else table_error(metric, label, counts, proportion, settings)
     return make_row(metric, label, counts, estimate, n, interval, settings, details, error)
+
+
+def row_name(metric: Metric, counts: Counts, label: int | None) -> str:
+    """The metric, and the class that it is of, as in f1[yes]."""
+    name = metric.name.removeprefix("each_")
+    return name if label is None else f"{name}[{counts.labels[label]}]"
 
 
 def _value(statistic: TableStatistic, counts: Counts) -> float | None:

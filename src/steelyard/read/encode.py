@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from steelyard.errors import DataError
+from steelyard.items import Labels
 from steelyard.tally.spelling import same_number
 
 _MISSING_TYPES = frozenset({"NAType", "NaTType"})  # pandas.NA and NaT, known by name so that pandas is never imported
@@ -187,3 +188,13 @@ def not_a_number(role: str, row: int, value: Any) -> DataError:
     return DataError(
         f"cannot read a {role} as a number", got=f"{value!r} in row {row}", need="a number, true/false, or an empty field", hint=hint
     )
+
+
+def occurring(labels: Labels, found: Distinct) -> Distinct:
+    """A column of integers names every number in its range; only those that occur can be spelled in two ways."""
+    if not isinstance(found.values, range):
+        return found
+    import numpy as np
+
+    seen = np.flatnonzero(np.bincount(labels.codes.astype(np.int64) + 1, minlength=len(found.values) + 1)[1:])
+    return Distinct.of([found.values[int(place)] for place in seen])

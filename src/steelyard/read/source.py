@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from steelyard.errors import AmbiguityError, DataError, SteelyardError, UsageError
 from steelyard.items import Items, Labels
-from steelyard.read.encode import Distinct, NotANumber, check_matching, check_spelling, not_a_number, number_of, text_of
+from steelyard.read.encode import Distinct, NotANumber, check_matching, check_spelling, not_a_number, number_of, occurring, text_of
 from steelyard.read.engines.duckdb_table import EngineTable
 from steelyard.read.roles import NUMBER_ROLES, Assignment, listed, option
 from steelyard.read.table import MemoryTable, SourceTable, distinct_of
@@ -164,7 +164,7 @@ class Source:
                 labels[role], spelled[role] = self._encoded(place[role], role)
         matched = {role: found for role, found in spelled.items() if role in MATCHED}
         if not all(isinstance(found.values, range) for found in matched.values()):
-            matched = {role: _occurring(labels[role], found) for role, found in matched.items()}
+            matched = {role: occurring(labels[role], found) for role, found in matched.items()}
         check_matching(matched)
         values = {f"{role}_value": self._numbers(place[role], role) for role in MATCHED if numeric and role in place}
         values |= {role: self._numbers(place[role], role) for role in ("score", "probability") if role in place}
@@ -309,16 +309,6 @@ def _too_large(role: str, number: float, row: int) -> DataError:
         got=f"{number!r} in row {row}",
         need=f"numbers up to {LARGEST:g}, whose powers can be added",
     )
-
-
-def _occurring(labels: Labels, found: Distinct) -> Distinct:
-    """A column of integers names every number in its range; only those that occur can be spelled in two ways."""
-    if not isinstance(found.values, range):
-        return found
-    import numpy as np
-
-    seen = np.flatnonzero(np.bincount(labels.codes.astype(np.int64) + 1, minlength=len(found.values) + 1)[1:])
-    return Distinct.of([found.values[int(place)] for place in seen])
 
 
 # ---- the texts of a few items, looked up after they were picked, so that nobody holds all prompts ---------------------------

@@ -12,7 +12,7 @@ from typing import Any, NoReturn
 
 from steelyard.errors import SourceError, UsageError
 from steelyard.options import nearest
-from steelyard.reference.entry import SPEC_DEFAULTS, Entry
+from steelyard.reference.entry import ENTRY_KEYS, SPEC_DEFAULTS, Entry
 from steelyard.reference.strict_yaml import MappingNode, Node, ScalarNode
 
 SCALES = ("percent", "fraction", "raw")
@@ -42,20 +42,16 @@ def is_metric(name: str) -> bool:
     >>> [is_metric(name) for name in ("accuracy", "macro_f1", "pass@5", "wer", "acuracy", "sigma")]
     [True, True, True, True, False, False]
     """
-    from steelyard.metrics.catalogue import parse
+    from steelyard.metrics.catalogue import find
 
-    try:
-        parse(name)
-    except UsageError:
-        return name in KNOWN_ELSEWHERE
-    return True
+    return find(name) is not None or name in KNOWN_ELSEWHERE
 
 
 def check_spec_keys(spec_keys: Iterable[str]) -> tuple[str, ...]:
     """Declared spec keys, each once; an error for a name that already means something else in an entry."""
     declared = tuple(dict.fromkeys(spec_keys))
     for key in declared:
-        if key in Entry.declared_keys() or is_metric(key):
+        if key in ENTRY_KEYS or is_metric(key):
             raise UsageError(
                 f"{key!r} cannot be a spec key: entries have a key of that name already.",
                 got="a key that entries have anyway",
@@ -87,7 +83,7 @@ class _EntryReader:
         self.node, self.model, self.shown = node, model, shown
         self.spec_keys = (*SPEC_DEFAULTS, *spec_keys)
         self.metric = metric
-        self.keys = Entry.declared_keys()
+        self.keys = ENTRY_KEYS
 
     def entry(self) -> Entry:
         spec: dict[str, Any] = {}

@@ -14,12 +14,25 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from itertools import pairwise
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    import numpy as np
+    import numpy.typing as npt
+
+    from steelyard.reference.outcome_items import Outcomes
+
+    Array = npt.NDArray[Any]
+    Mask = npt.NDArray[np.bool_]
 
 ITEMS, OUTCOMES = "steelyard-items 1", "steelyard-outcomes 1"
 PER_LINE = {"bit": 256, "float": 8, "code": 64}
 ABSENT = "-"
+OF_RUNS = ("score", "probability", "above", "below", "prediction", "prediction_value")
+OF_ITEMS = ("truth", "truth_value", "weight")
+CODED = ("truth", "prediction")
 
 
 class Damaged(ValueError):
@@ -130,8 +143,13 @@ def outcomes_header(data: bytes) -> dict[str, Any]:
     return header
 
 
-def outcomes_of_text(data: bytes) -> tuple[dict[str, Any], Iterator[str]]:
-    """The header and the lines after it, the checksum verified."""
+def shape_of(data: bytes) -> Shape:
+    """What the header of a file of outcomes says, its checksum taken on trust."""
+    return Shape.of(outcomes_header(data))
+
+
+def outcomes_of_text(data: bytes) -> tuple[Shape, Iterator[str]]:
+    """What the header says, and the lines after it, the checksum verified."""
     if data.partition(b"\n")[0] != OUTCOMES.encode():
         outcomes_header(data)  # says which version it is, whatever follows
     lines = _lines(data)
@@ -139,7 +157,7 @@ def outcomes_of_text(data: bytes) -> tuple[dict[str, Any], Iterator[str]]:
     seal = header.pop("sha256", None)
     if seal != _seal(header, "".join(f"{line}\n" for line in lines[2:])):
         raise Damaged("a checksum that does not agree: the file was edited or cut short")
-    return header, iter(lines[2:])
+    return Shape.of(header), iter(lines[2:])
 
 
 def _seal(header: dict[str, Any], payload: str) -> str:
@@ -202,3 +220,133 @@ def _next(lines: Iterator[str]) -> str:
     if line is None:
         raise Damaged("fewer lines than the header says")
     return line
+
+
+# ---- header and columns ------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Shape:
+    """The header: what is in the file. `items` is the SHA-256 of the file of items, which is named by its beginning."""
+
+    n: int
+    runs: int
+    items: str
+    columns: dict[str, str]  # of a run: bit, float or code
+    shared: dict[str, str]  # of an item
+    labels: int
+    partial: list[int]  # runs, from 1, that lack items
+
+    @classmethod
+    def of(cls, header: dict[str, Any]) -> Shape:
+        try:
+            shape = cls(**{key: value for key, value in header.items() if key != "sha256"})
+            whole = all(type(value) is int and value >= least for value, least in ((shape.n, 1), (shape.runs, 1), (shape.labels, 0)))
+            kinds = [*shape.columns.items(), *shape.shared.items()]
+            known = set(shape.columns) <= set(OF_RUNS) and set(shape.shared) <= set(OF_ITEMS)
+            fit = all(kind in (("code",) if name in CODED else ("bit", "float")) for name, kind in kinds)
+            if whole and known and fit and shape.columns and len(shape.items) == 64 and int(shape.items, 16) >= 0:
+                return shape
+        except (TypeError, ValueError, AttributeError):
+            pass
+        raise Damaged("a header that this version cannot read")
+
+    def blocks(self) -> Iterator[tuple[str, str, str, int]]:
+        """Heading, column, kind and run (0: of the items) of each block, in the order of the file."""
+        for name in sorted(self.shared):
+            yield name, name, self.shared[name], 0
+        for run in range(1, self.runs + 1):
+            if run in self.partial:
+                yield f"run {run} present", "present", "bit", run
+            for name in sorted(self.columns):
+                yield f"run {run} {name}", name, self.columns[name], run
+
+
+def outcomes_bytes(outcomes: Outcomes, digest: str) -> bytes:
+    """The file of outcomes. digest: the SHA-256 of the file of their items."""
+    first = outcomes.runs[0]
+    shape = Shape(
+        n=outcomes.n,
+        runs=len(outcomes.runs),
+        items=digest,
+        columns={name: _kind(name, outcomes.runs) for name in OF_RUNS if getattr(first, name) is not None},
+        shared={name: _kind(name, (outcomes,)) for name in OF_ITEMS if getattr(outcomes, name) is not None},
+        labels=len(outcomes.labels),
+        partial=[number for number, run in enumerate(outcomes.runs, 1) if run.present is not None],
+    )
+    blocks = [("labels", [field_text(name) for name in outcomes.labels])] if outcomes.labels else []
+    for heading, name, kind, number in shape.blocks():
+        of = outcomes.runs[number - 1] if number else outcomes
+        blocks.append((heading, _written(getattr(of, name), kind, getattr(of, "present", None))))
+    header = {each: getattr(shape, each) for each in Shape.__slots__}
+    return outcomes_text(header, blocks)
+
+
+def _kind(name: str, holders: tuple[Any, ...]) -> str:
+    """bit only if every number is exactly 0.0 or 1.0: -0.0 would come back as another number."""
+    import numpy as np
+
+    if name in CODED:
+        return "code"
+    for of in holders:
+        column = getattr(of, name)
+        answers = column if getattr(of, "present", None) is None else column[of.present]
+        if not (((answers == 0) & ~np.signbit(answers)) | (answers == 1)).all():
+            return "float"
+    return "bit"
+
+
+def _written(column: Array, kind: str, present: Mask | None) -> list[str]:
+    import numpy as np
+
+    if kind == "bit":
+        return bits_text(np.packbits(column == 1).tobytes())  # where there is no answer, 0
+    values = list(map(repr, column.tolist()))
+    if present is not None:
+        values = [value if there else ABSENT for value, there in zip(values, present.tolist(), strict=True)]
+    return values_text(values, kind)
+
+
+def taken(shape: Shape, lines: Iterator[str]) -> tuple[tuple[str, ...], dict[str, Any], list[dict[str, Any]]]:
+    """The labels, the columns of the items, and those of each run."""
+    labels: list[str] = []
+    if shape.labels:
+        take_heading(lines, "labels")
+        labels = [text for line in take_lines(lines, shape.labels) if (text := field_of(line)) is not None]
+        if len(set(labels)) < shape.labels:
+            raise Damaged("labels that are missing or repeated")
+    holders: list[dict[str, Any]] = [{} for _ in range(shape.runs + 1)]
+    for heading, name, kind, number in shape.blocks():
+        take_heading(lines, heading)
+        if name == "present":
+            holders[number][name] = _bits(lines, shape.n)
+        else:
+            holders[number][name] = _column(lines, shape, kind, holders[number].get("present"))
+    if next(lines, None) is not None:
+        raise Damaged("more lines than the header says")
+    return tuple(labels), holders[0], holders[1:]
+
+
+def _bits(lines: Iterator[str], n: int) -> Mask:
+    import numpy as np
+
+    return np.unpackbits(np.frombuffer(take_bits(lines, n), np.uint8), count=n).astype(bool)
+
+
+def _column(lines: Iterator[str], shape: Shape, kind: str, present: Mask | None) -> Array:
+    """One block as an array, NaN or -1 where the run has no answer and nowhere else."""
+    import numpy as np
+
+    there = np.ones(shape.n, bool) if present is None else present
+    if kind == "bit":
+        return np.where(there, _bits(lines, shape.n).astype(np.float64), np.nan)
+    hole, make = ("-1", int) if kind == "code" else ("nan", float)
+    values = take_values(lines, shape.n, kind)
+    try:
+        column = np.array([make(hole if value == ABSENT else value) for value in values], np.int64 if make is int else np.float64)
+    except (ValueError, OverflowError):
+        raise Damaged("values that are not numbers") from None
+    good = (column >= 0) & (column < shape.labels) if kind == "code" else np.isfinite(column)
+    if (good != there).any():
+        raise Damaged("codes without a label, or numbers that are missing or not finite")
+    return column

@@ -11,8 +11,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import fields, is_dataclass
 from typing import TYPE_CHECKING, Any
 
-from steelyard.render.terminal import EMPTY
-
 if TYPE_CHECKING:
     from steelyard.results.measurement import Interval, Row
 
@@ -65,6 +63,7 @@ def steadied(value: Any) -> Any:
 
 
 UNDEFINED = "undefined"
+EMPTY = "(empty)"  # a name that is empty is a name too, and must not look like a hole
 NONE = "-"
 FEWEST, MOST = 2, 6  # decimals of numbers in 0..1
 TINY, HUGE = 1e-4, 1e7  # outside, a fixed number of decimals shows zeros

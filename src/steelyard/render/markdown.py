@@ -9,8 +9,9 @@ from typing import Any
 
 from steelyard.render import page as of
 from steelyard.render.curve_text import curve_text
+from steelyard.render.digits import EMPTY
 from steelyard.render.page import ALWAYS, DETAIL, FLIPPED, MARKDOWN, NOWHERE, SAMPLES, WARNING, Page, PageTable
-from steelyard.render.terminal import EMPTY, GAP, LONG, LONGEST, harmless, short, wrap
+from steelyard.render.terminal import GAP, LONG, LONGEST, harmless, short, wrap
 from steelyard.render.text import CURVE_ROWS, folded
 
 CAP = 900_000  # bytes; GitHub refuses a step summary of more than 1,024 kB

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from cases import every
 from steelyard.errors import DataError, UsageError
-from steelyard.evaluate.task.template import check_columns, is_missing, template_of, value_text
+from steelyard.evaluate.task.cases import check_columns, is_missing, template_of, value_text
 
 
 @given(st.text(), st.text())

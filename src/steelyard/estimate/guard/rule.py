@@ -207,11 +207,10 @@ class GuardRule:
     positive: object = None
     range: tuple[float, float] | None = None  # of the scores, where somebody declared it
     warnings: list[str] = field(default_factory=list)
+    sign: int = field(init=False)  # +1 where up is good, -1 where down is
 
-    @property
-    def sign(self) -> int:
-        """+1 where up is good, -1 where down is."""
-        return 1 if self.higher_is_better else -1
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "sign", 1 if self.higher_is_better else -1)
 
 
 def settle_rule(options: Mapping[str, Any], entry: Entry, task: TaskDefaults) -> GuardRule:
@@ -227,13 +226,15 @@ def settle_rule(options: Mapping[str, Any], entry: Entry, task: TaskDefaults) ->
     _refuse_other("scale", options.get("scale"), entry.scale or task.scale)
     _refuse_other("positive", options.get("positive"), getattr(entry, "positive", None))
     metric = entry.metric or (task.metric if entry.value_key == PLAIN_KEY else None) or entry.value_key
+    sigma, n, better = first("sigma"), first("num_samples"), first("higher_is_better")
+    higher_is_better = is_better_higher(metric) if better is None else bool(better)
+    scale, target = _one_of("scale", first("scale"), SCALES), _one_of("target", options.get("target") or "items", TARGETS)
+    ends = settle(range=options.get("range")).range
     alpha, beta = checked("alpha", first("alpha", ALPHA)), checked("beta", first("beta", BETA))
-    sigma, n = first("sigma"), first("num_samples")
-    better = first("higher_is_better")
     rule = GuardRule(
         metric=metric,
-        higher_is_better=is_better_higher(metric) if better is None else bool(better),
-        scale=_one_of("scale", first("scale"), SCALES),
+        higher_is_better=higher_is_better,
+        scale=scale,
         alpha=alpha,
         beta=beta,
         sigma=None if sigma is None else number("sigma", sigma, above=-1e-300, hint="a standard deviation of 0 or more"),
@@ -241,9 +242,9 @@ def settle_rule(options: Mapping[str, Any], entry: Entry, task: TaskDefaults) ->
         margin=checked("margin", first("margin", 0.0)),
         num_samples=None if n is None else whole("num_samples", n),
         threshold=entry.threshold,
-        target=_one_of("target", options.get("target") or "items", TARGETS) or "items",
+        target=target or "items",
         positive=first("positive"),
-        range=settle(range=options.get("range")).range,
+        range=ends,
         warnings=coin_flips(alpha=alpha, beta=beta),
     )
     if rule.theta is not None and rule.theta < rule.margin:

@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING, Any, TextIO
 from steelyard.errors import UsageError
 from steelyard.evaluate.asking.asks import Answer, Ask, Scored
 from steelyard.evaluate.scorers.base import is_number, nothing
+from steelyard.evaluate.task.cases import is_missing, plain
 from steelyard.evaluate.task.task import Task
-from steelyard.evaluate.task.template import is_missing, plain
 
 if TYPE_CHECKING:
     from steelyard.evaluate.asking.asking import AskingState

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import json
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -11,8 +10,7 @@ from typing import Any, ClassVar, TypeVar
 
 from steelyard.errors import DataError, UsageError
 from steelyard.evaluate.asking.asks import Case, Scored
-from steelyard.evaluate.task.template import is_missing, plain, value_text
-from steelyard.options import did_you_mean
+from steelyard.evaluate.task.cases import canonical, check_keys, is_missing, plain, value_text
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -93,22 +91,6 @@ def made(kind: type[Kind], options: Mapping[str, Any]) -> Kind:
             need=f"{lacking[0]} = ... in the table [scorer]",
         )
     return kind(**options)
-
-
-def check_keys(table: Mapping[str, Any], known: Sequence[str], what: str) -> None:
-    for key in table:
-        if key not in known:
-            need = f"one of {', '.join(known)}" if known else "none"
-            raise UsageError(f"cannot use {what}", got=f"the key {key!r}", need=need, hint=did_you_mean(str(key), known))
-
-
-def canonical(value: Any) -> str:
-    """A value as one text: texts as they are, tables with their keys in order.
-
-    >>> canonical({"b": 1, "a": [0.5, True]})
-    '{"a":[0.5,true],"b":1}'
-    """
-    return value if isinstance(value, str) else json.dumps(value, sort_keys=True, separators=(",", ":"), default=str)
 
 
 # ---- one option --------------------------------------------------------------------------------------------------------

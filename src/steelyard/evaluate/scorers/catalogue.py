@@ -15,14 +15,14 @@ from typing import Any, ClassVar, Protocol
 from steelyard.errors import DataError, SteelyardError, UsageError
 from steelyard.evaluate.asking.asks import Case, Scored
 from steelyard.evaluate.asking.plain import plain as written
-from steelyard.evaluate.scorers.base import Scoring, check_flags, check_keys, is_number, made
+from steelyard.evaluate.scorers.base import Scoring, check_flags, is_number, made
 from steelyard.evaluate.scorers.choice import Choice
 from steelyard.evaluate.scorers.json_answers import JsonSchema
 from steelyard.evaluate.scorers.judge import Judge
 from steelyard.evaluate.scorers.numeric import NumericScorer, Tolerance
 from steelyard.evaluate.scorers.text import Contains, Exact, Regex
 from steelyard.evaluate.scorers.words import RougeL, TokenF1, WordErrorRate
-from steelyard.evaluate.task.template import plain
+from steelyard.evaluate.task.cases import check_keys, plain
 from steelyard.metrics.catalogue import is_share
 from steelyard.options import did_you_mean
 

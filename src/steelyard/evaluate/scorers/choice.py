@@ -11,7 +11,7 @@ from steelyard.errors import DataError
 from steelyard.evaluate.asking.asks import Case, Scored
 from steelyard.evaluate.scorers.base import Scoring, bad_truth, check_choice, nothing, wrong
 from steelyard.evaluate.scorers.text import normal_text
-from steelyard.evaluate.task.template import is_missing, plain, value_text
+from steelyard.evaluate.task.cases import is_missing, plain, value_text
 
 SHORT = 100  # characters around a letter that tell what it is
 ALPHABET = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"

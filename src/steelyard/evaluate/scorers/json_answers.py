@@ -11,9 +11,9 @@ from typing import Any, ClassVar
 
 from steelyard.errors import UsageError
 from steelyard.evaluate.asking.asks import Case, Scored
-from steelyard.evaluate.scorers.base import Scoring, canonical, check_flags, check_keys
+from steelyard.evaluate.scorers.base import Scoring, check_flags
 from steelyard.evaluate.scorers.matching import compiled, is_in
-from steelyard.evaluate.task.template import plain
+from steelyard.evaluate.task.cases import canonical, check_keys, plain
 
 NOTES = ("title", "description", "default", "examples", "$schema", "$comment", "$id", "deprecated", "readOnly", "writeOnly")
 FORMATS = ("date", "email", "ipv4", "ipv6", "uuid")  # those that every installation checks alike; email only looks for an @

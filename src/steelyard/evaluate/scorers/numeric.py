@@ -10,7 +10,7 @@ from typing import Any, ClassVar
 
 from steelyard.evaluate.asking.asks import Case, Scored
 from steelyard.evaluate.scorers.base import Scoring, bad_truth, check_choice, check_flags, is_number, several, wrong
-from steelyard.evaluate.task.template import is_missing, plain, value_text
+from steelyard.evaluate.task.cases import is_missing, plain, value_text
 
 LONGEST = 400  # characters of one number; a longer run of digits is none
 _NUMBER = re.compile(

@@ -13,7 +13,7 @@ from steelyard.evaluate.asking.asks import Case, Scored
 from steelyard.evaluate.scorers import matching
 from steelyard.evaluate.scorers.base import Scoring, bad_truth, check_choice, check_flags, several, wrong
 from steelyard.evaluate.scorers.numeric import number_text, numbers_in
-from steelyard.evaluate.task.template import is_missing, value_text
+from steelyard.evaluate.task.cases import is_missing, value_text
 
 LONGEST = matching.LONGEST
 _ARTICLES = re.compile(r"\b(a|an|the)\b")

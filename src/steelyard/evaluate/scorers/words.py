@@ -12,7 +12,7 @@ from typing import Any, ClassVar
 from steelyard.evaluate.asking.asks import Case, Scored
 from steelyard.evaluate.scorers.base import Scoring, bad_truth, check_choice, check_flags, nothing, several
 from steelyard.evaluate.scorers.text import normal_text
-from steelyard.evaluate.task.template import is_missing, value_text
+from steelyard.evaluate.task.cases import is_missing, value_text
 
 _WORD = re.compile(r"[^\W_]+")
 

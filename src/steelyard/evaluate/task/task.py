@@ -21,12 +21,22 @@ from typing import Any
 
 from steelyard.errors import UsageError
 from steelyard.evaluate.asking.asks import Case
-from steelyard.evaluate.scorers.base import Scoring, canonical, check_keys, is_number
+from steelyard.evaluate.scorers.base import Scoring, is_number
 from steelyard.evaluate.scorers.catalogue import scorer_named
 from steelyard.evaluate.scorers.choice import Choice
 from steelyard.evaluate.scorers.judge import Judge
-from steelyard.evaluate.task.cases import Prompting, Shots, cases_of, features_of, shots_of, subset
-from steelyard.evaluate.task.template import Template, template_of
+from steelyard.evaluate.task.cases import (
+    Prompting,
+    Shots,
+    Template,
+    canonical,
+    cases_of,
+    check_keys,
+    features_of,
+    shots_of,
+    subset,
+    template_of,
+)
 from steelyard.metrics.catalogue import parse
 from steelyard.options import nearest
 

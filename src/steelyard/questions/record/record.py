@@ -31,6 +31,7 @@ from steelyard.reference.changes import RECOVERED, Change, followed, now
 from steelyard.reference.entry import ENOUGH_RUNS, Entry
 from steelyard.reference.lookup import ReferenceLocation, entry_there, locate
 from steelyard.reference.names import canonical_spec, outcomes_name
+from steelyard.reference.outcome_text import OF_RUNS
 from steelyard.reference.run_notes import RunNotes, notes_of
 from steelyard.reference.task_file import TaskFile, with_entry
 from steelyard.reference.writing import PlannedWrite, carry_out, parsed, read_history
@@ -378,7 +379,7 @@ def _warn(found: Measured, deterministic: bool, settings: MeasureOptions) -> Non
 def _differing(kept: outcomes.Outcomes) -> int:
     """How many items did not get the same answer in every run that has them."""
     differ = np.zeros(kept.n, bool)
-    for name in outcomes.OF_RUNS:
+    for name in OF_RUNS:
         columns = [getattr(run, name) for run in kept.runs]
         if columns[0] is None:
             continue

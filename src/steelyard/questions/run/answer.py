@@ -79,7 +79,7 @@ def answered(
     if len(models) == 2 and held.watch is None:
         found = compare(
             *read,
-            metric=held.prepared.metric,
+            metric=held.prepared.task.metric,
             missing=held.wish.missing,
             names=list(held.names),
             range=_range(held),
@@ -140,9 +140,9 @@ def _notes(held: RunSession, place: int, told: AnswerSummary) -> RunNotes:
     return RunNotes(
         task=held.prepared.task.name,
         model=held.names[place],
-        metric=held.prepared.metric,
+        metric=held.prepared.task.metric,
         protocol=held.prepared.protocol,
-        seed=held.prepared.seed,
+        seed=held.prepared.task.seed,
         order=held.prepared.order,
         n=held.items,
         available=len(held.prepared.cases),
@@ -180,7 +180,7 @@ def _measured(held: RunSession, place: int, read: Source) -> Measurement | None:
     if prepared.scorer.sums is not None:
         return measure(read, metric="ratio", missing=missing)
     if held.watch is None:
-        return measure(read, metric=prepared.metric, missing=missing, **more)
+        return measure(read, metric=prepared.task.metric, missing=missing, **more)
     outside = held.watch.outside if isinstance(held.watch, UntilDecided) else None
     ends = prepared.span
     interval: Interval | None = None
@@ -194,7 +194,7 @@ def _measured(held: RunSession, place: int, read: Source) -> Measurement | None:
             low, high = ConfidenceSequence(ends, 1 - LEVEL).look(scores)
         interval = Interval(low=low, high=high, confidence_level=LEVEL, side="two", method="betting-sequence")
     settings = settle(missing=missing, **({} if outside is not None else more))
-    metrics = [parse(prepared.metric)]
+    metrics = [parse(prepared.task.metric)]
     found = measure_source(read, None, metrics, settings, (), None, {}, finish=lambda row: _with_interval(row, interval))
     if interval is not None:
         return found
@@ -288,10 +288,10 @@ def _sign(held: RunSession) -> str:
         {
             "task": held.prepared.task.name,
             "model": list(held.names) if len(held.names) > 1 else held.names[0],
-            "metric": held.prepared.metric,
+            "metric": held.prepared.task.metric,
             "n": held.items,
             "repeats": held.wish.repeats if held.wish.repeats > 1 else None,
-            "seed": held.prepared.seed,
+            "seed": held.prepared.task.seed,
             "missing": None if held.wish.missing == "error" else held.wish.missing,
         }
     )

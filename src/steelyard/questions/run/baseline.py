@@ -93,7 +93,7 @@ def bench_of(
     check_protocol(match.entry, place, comparable(prepared.protocol, "drop"), replace(rule, warnings=[]))
     entry, recorded = (match.entry, None) if rule.threshold is not None else with_outcomes(place, match.entry)
     bench = Baseline(
-        place=place, model=entry.model, entry=entry, rule=rule, metric=parse(prepared.metric), scale=rule.scale or "raw", unit=1.0
+        place=place, model=entry.model, entry=entry, rule=rule, metric=parse(prepared.task.metric), scale=rule.scale or "raw", unit=1.0
     )
     if recorded is None:
         return bench
@@ -136,10 +136,10 @@ def _ends(items: Items, metric: Metric) -> tuple[float, float] | None:
 
 
 def _refuse_other_metric(rule: GuardRule, prepared: Prepared) -> None:
-    if rule.metric != prepared.metric and not all(map(_averages_scores, (rule.metric, prepared.metric))):
+    if rule.metric != prepared.task.metric and not all(map(_averages_scores, (rule.metric, prepared.task.metric))):
         raise UsageError(
-            f"The task measures {prepared.metric!r}, but the reference is of {rule.metric!r}.",
-            got=f"the metric {prepared.metric!r}, where the reference has {rule.metric!r}",
+            f"The task measures {prepared.task.metric!r}, but the reference is of {rule.metric!r}.",
+            got=f"the metric {prepared.task.metric!r}, where the reference has {rule.metric!r}",
             need="the metric on record",
             hint=f'metric = "{rule.metric}" in the task, or a reference of its own',
         )
@@ -169,9 +169,9 @@ def _refuse_strangers(ids: Sequence[str], known: set[str], unmatched: str) -> No
 def beside(prepared: Prepared, names: Sequence[str], wish: RunOptions, config: str | os.PathLike[str] | None) -> Baseline:
     """Two models asked side by side: the first is the reference, and nothing is on record."""
     place = locate(prepared.task.name, None, config)
-    entry = Entry(model=names[0], value=None, value_key=prepared.metric)
+    entry = Entry(model=names[0], value=None, value_key=prepared.task.metric)
     rule = settle_rule(wish.rule, entry, place.defaults)
-    metric = parse(prepared.metric)
+    metric = parse(prepared.task.metric)
     within = not metric.mean_of_scores or (prepared.span is not None and prepared.span[0] >= 0 and prepared.span[1] <= 1)
     return Baseline(
         place=place,

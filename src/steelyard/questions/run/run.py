@@ -17,7 +17,7 @@ from steelyard.evaluate.asking.deadline import seconds_of
 from steelyard.evaluate.asking.journal import begun_as
 from steelyard.evaluate.asking.summary import PER, jsonable
 from steelyard.evaluate.scorers.judge import Judge
-from steelyard.evaluate.task.template import value_text
+from steelyard.evaluate.task.cases import value_text
 from steelyard.options import documented, keywords_of, refuse_unknown, whole
 from steelyard.questions.run.answer import asked_of
 from steelyard.questions.run.baseline import Baseline, bench_of, beside, plan_of
@@ -248,7 +248,7 @@ def _watch(wish: RunOptions, bench: Baseline | None, prepared: Prepared) -> Watc
         return None
     if not prepared.quantity.stoppable:
         raise UsageError(
-            f"A run cannot stop at a width of {prepared.metric}, a metric of the whole table; it must be right or wrong, or the "
+            f"A run cannot stop at a width of {prepared.task.metric}, a metric of the whole table; it must be right or wrong, or the "
             "mean of a score.",
             got="a metric of the whole table",
             need="right or wrong, or the mean of a score",

@@ -164,7 +164,7 @@ class RunSession:
             "items": self.prepared.digest(),
             "models": [dict(model.identity) for model in self.models],
             "repeats": self.wish.repeats,
-            "seed": self.prepared.seed,
+            "seed": self.prepared.task.seed,
             "stopping": plan,
         }
 
@@ -178,7 +178,7 @@ class RunSession:
         """Ask until all is asked, or enough is known."""
         self.rows = [[] for _ in self.models]
         total = len(self.prepared.cases) * self.wish.repeats * len(self.models)
-        asks = interleaved(self.prepared.cases, repeats=self.wish.repeats, models=len(self.models), seed=self.prepared.seed)
+        asks = interleaved(self.prepared.cases, repeats=self.wish.repeats, models=len(self.models), seed=self.prepared.task.seed)
         with contextlib.ExitStack() as stack:
             if self.timeout is not None:
                 self._calls = Calls(self.timeout + 1)  # a pattern has a limit of its own, which comes first

@@ -8,7 +8,7 @@ import json
 import os
 import tomllib
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Literal
 
@@ -202,19 +202,12 @@ class Prepared:
     scorer: Scoring
     warnings: tuple[str, ...]
 
-    @property
-    def metric(self) -> str:
-        return self.task.metric
+    quantity: Metric = field(init=False)  # the metric itself
+    span: tuple[float, float] | None = field(init=False)  # the least and the greatest score, if they are known
 
-    @property
-    def quantity(self) -> Metric:
-        """The metric itself."""
-        return parse(self.task.metric)
-
-    @property
-    def span(self) -> tuple[float, float] | None:
-        """The least and the greatest score, if they are known."""
-        return self.task.range or ((0.0, 1.0) if self.scorer.right_or_wrong else None)
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "quantity", parse(self.task.metric))
+        object.__setattr__(self, "span", self.task.range or ((0.0, 1.0) if self.scorer.right_or_wrong else None))
 
     @property
     def source(self) -> Any:
@@ -224,10 +217,6 @@ class Prepared:
     def worth(self, score: float) -> float:
         """What a score counts in the metric: an error counts what is wrong."""
         return float(self.quantity.of_right(score))
-
-    @property
-    def seed(self) -> int:
-        return self.task.seed
 
     @property
     def protocol(self) -> dict[str, str]:

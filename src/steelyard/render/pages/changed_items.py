@@ -9,8 +9,9 @@ from collections.abc import Mapping, Sequence
 from difflib import SequenceMatcher
 from typing import Any
 
-from steelyard.render.page import CAP, HTML, Cell, Marked, PageBlock, PageTable, capped
-from steelyard.render.terminal import EMPTY
+from steelyard.render.digits import EMPTY
+from steelyard.render.page import CAP, HTML, TELLING, Cell, Marked, PageBlock, PageTable, capped
+from steelyard.results.verdict import Verdict
 
 _WORD = re.compile(r"\s*\S+\s*?(?=\s|\Z)|\s+\Z")
 COMPARED = 400  # words of each answer, between what both have at their beginning and end
@@ -142,3 +143,30 @@ def _near(words: Sequence[str], *, before: bool = True, after: bool = True) -> l
 
 def _joined(pieces: Sequence[tuple[str, str]]) -> tuple[tuple[str, str], ...]:
     return tuple(piece for piece in pieces if piece[1])
+
+
+# ---- of a verdict, in brief ----------------------------------------------------------------------------------------------
+
+
+def telling_cells(v: Verdict, most: int | None = TELLING) -> tuple[list[str], list[list[str]]]:
+    """Heads and rows of the items that changed, the most telling of them; after a regression the lost ones first."""
+    told = list(v.telling[:most])
+    items = sorted(told, key=lambda item: item.get("change") == "gained") if v.verdict == "regression" else told
+    truths = any(item.get("truth") is not None for item in items)
+    heads = ["", "item", *(["truth"] if truths else []), "reference -> run"]
+    return heads, [_told_item(item, truths) for item in items]
+
+
+def _told_item(item: Mapping[str, Any], truths: bool) -> list[str]:
+    change = f"{cell_text(item.get('baseline'))} -> {cell_text(item.get('candidate'))}"
+    return [str(item.get("change", "")), _item_name(item), *([cell_text(item.get("truth"))] if truths else []), change]
+
+
+def _item_name(item: Mapping[str, Any]) -> str:
+    """What people see of an item: the excerpt of its prompt, where its id is a hash."""
+    return str(item.get("excerpt") or item.get("id", ""))
+
+
+def lost_ids(v: Verdict, most: int) -> Sequence[str]:
+    """The first few items that the run lost."""
+    return [_item_name(item) for item in v.telling[:TELLING] if item.get("change") == "lost"][:most]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from steelyard.render.digits import NONE, figure, number_texts, p_is, p_text, row_texts, shown_numbers, standard_errors
+from steelyard.render.digits import EMPTY, NONE, figure, number_texts, p_is, p_text, row_texts, standard_errors
 from steelyard.render.page import (
     DRAWN,
     HTML,
@@ -30,7 +30,6 @@ from steelyard.render.page import (
 from steelyard.render.pages.changed_items import CHANGED, TELLING_FIRST, flip_table, item_tables
 from steelyard.render.pictures.forest import Forest, GuideLine, bar
 from steelyard.render.pictures.plane import Line, curve_plane, plane_of
-from steelyard.render.terminal import EMPTY
 from steelyard.results.comparison import Comparison
 from steelyard.results.measurement import Row
 from steelyard.results.plan import Curve
@@ -45,6 +44,7 @@ def comparison_page(c: Comparison, extra: Extra) -> Page:
     sized = f"{c.n:,} items, {c.design}"
     systems, gap = rows_of(c)
     named = list(zip((c.baseline.name, c.candidate.name, MINUS), (*systems, gap), strict=True))
+    difference, errors, said = _difference(c), standard_errors(named), facts(c)
     return Page(
         word="compared",
         about=f"{c.baseline.name} and {c.candidate.name}, {metric_name(c)}{lower}",
@@ -52,14 +52,14 @@ def comparison_page(c: Comparison, extra: Extra) -> Page:
         step=f"{sized}; the difference is candidate minus baseline.",
         sections=filled(
             Section(title="", blocks=[Sentences(said=[f"{sized}; {metric_name(c)}{lower}"], listed=False, seen=WRITTEN)]),
-            _difference(c),
+            difference,
             _believed(c, extra.densities.get("difference")),
             _systems(c),
-            Section(title="", blocks=[Sentences(said=facts(c), seen=WRITTEN)]),
-            Section(title="", blocks=[Sentences(said=[standard_errors(named)], detail=True, seen=(TEXT,)), *_pooled(c), *_telling(c)]),
+            Section(title="", blocks=[Sentences(said=said, seen=WRITTEN)]),
+            Section(title="", blocks=[Sentences(said=[errors], detail=True, seen=(TEXT,)), *_pooled(c), *_telling(c)]),
             _slices(c),
             _splits(c),
-            Section(title="Details", blocks=[Sentences(said=facts(c), seen=(HTML,))]),
+            Section(title="Details", blocks=[Sentences(said=said, seen=(HTML,))]),
             _items(c, extra.flips),
         ),
         warnings=c.warnings,
@@ -130,7 +130,7 @@ def _systems(c: Comparison) -> Section:
     written = PageTable(heads=heads[:-1], rows=[row[:-1] for row in rows], numbers=(1,), ours=(1, 2), noun="rows", seen=(MARKDOWN,))
     own = RowBlock(head="system", names=names, rows=systems, scale=systems)
     signs = Estimates(sections=[own, RowBlock(head=MINUS, names=[GAP_NAME], rows=[gap], scale=[gap])])
-    drawn = [Picture(drawing=drawing)] if any(map(shown_numbers, systems)) else []
+    drawn = [Picture(drawing=drawing)] if any(row.estimate is not None for row in systems) else []
     return Section(title="Both systems", blocks=[signs, written, *drawn, table])
 
 

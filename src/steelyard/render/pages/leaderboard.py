@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from steelyard.render.digits import nearest, p_is, p_text, row_texts, standard_errors
+from steelyard.render.digits import EMPTY, nearest, p_is, p_text, row_texts, standard_errors
 from steelyard.render.page import (
     DRAWN,
     HTML,
@@ -25,7 +25,7 @@ from steelyard.render.page import (
     filled,
 )
 from steelyard.render.pictures.forest import Bar, Forest, bar
-from steelyard.render.terminal import EMPTY, harmless
+from steelyard.render.terminal import harmless
 from steelyard.results.comparison import Leaderboard
 from steelyard.results.measurement import Row
 

@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 
 from steelyard.render.digits import (
+    EMPTY,
     LISTED,
     chance_text,
     half_width,
@@ -42,8 +43,7 @@ from steelyard.render.page import (
 )
 from steelyard.render.pictures.forest import Forest, bar
 from steelyard.render.pictures.plane import curve_plane
-from steelyard.render.terminal import EMPTY
-from steelyard.render.text import axis_key
+from steelyard.render.terminal import axis_key
 from steelyard.results.measurement import Interval, Measurement, Row
 from steelyard.results.plan import Curve
 from steelyard.tally.counts import Counts

@@ -16,7 +16,6 @@ from steelyard.render.page import (
     FLIPPED,
     MARKDOWN,
     SAMPLES,
-    TELLING,
     TEXT,
     WRITTEN,
     Extra,
@@ -33,11 +32,10 @@ from steelyard.render.page import (
     capped,
     filled,
 )
-from steelyard.render.pages.changed_items import CHANGED, TELLING_FIRST, cell_text, flip_table, item_tables
+from steelyard.render.pages.changed_items import CHANGED, TELLING_FIRST, flip_table, item_tables, telling_cells
 from steelyard.render.pictures.forest import Bar, Forest, GuideLine
 from steelyard.render.pictures.plane import Line, Plane, plane_of
-from steelyard.render.terminal import LONG, short
-from steelyard.render.text import ASCII, UNICODE, Axis
+from steelyard.render.terminal import ASCII, LONG, UNICODE, Axis, short
 from steelyard.results.verdict import Recorded, Verdict
 
 LOST = 5  # items that were lost, named for programs
@@ -615,30 +613,3 @@ def needed_text(v: Verdict) -> str:
     if need.get("repeats") is not None:
         return f"Needed: {need['repeats']:,} repeats of each item{why}."
     return f"The number of items needed is not known{why}."
-
-
-# ---- the items that changed ------------------------------------------------------------------------------------------
-
-
-def telling_cells(v: Verdict, most: int | None = TELLING) -> tuple[list[str], list[list[str]]]:
-    """Heads and rows of the items that changed, the most telling of them; after a regression the lost ones first."""
-    told = list(v.telling[:most])
-    items = sorted(told, key=lambda item: item.get("change") == "gained") if v.verdict == "regression" else told
-    truths = any(item.get("truth") is not None for item in items)
-    heads = ["", "item", *(["truth"] if truths else []), "reference -> run"]
-    return heads, [_told_item(item, truths) for item in items]
-
-
-def _told_item(item: Mapping[str, Any], truths: bool) -> list[str]:
-    change = f"{cell_text(item.get('baseline'))} -> {cell_text(item.get('candidate'))}"
-    return [str(item.get("change", "")), _item_name(item), *([cell_text(item.get("truth"))] if truths else []), change]
-
-
-def _item_name(item: Mapping[str, Any]) -> str:
-    """What people see of an item: the excerpt of its prompt, where its id is a hash."""
-    return str(item.get("excerpt") or item.get("id", ""))
-
-
-def lost_ids(v: Verdict, most: int) -> Sequence[str]:
-    """The first few items that the run lost."""
-    return [_item_name(item) for item in v.telling[:TELLING] if item.get("change") == "lost"][:most]

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
+from steelyard.render.digits import EMPTY
 from steelyard.render.pictures.canvas import GOAL, SEEN
 from steelyard.render.pictures.forest import Forest
 from steelyard.render.pictures.plane import Plane
-from steelyard.render.terminal import EMPTY, label
+from steelyard.render.terminal import label
 
 STYLES = {"zero": "-", "margin": "--", "theta": ":", "reference": "--"}
 LINES = {"line": (SEEN, "-"), "goal": (GOAL, "--"), "other": (GOAL, ":")}
