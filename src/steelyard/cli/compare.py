@@ -32,9 +32,7 @@ def compare(sources: tuple[str, ...], given: Given) -> None:
       steelyard compare --wins 40,12,28
       steelyard compare a.csv b.csv --margin .01
     """
-    with told_while_reading(given["quiet"]):
-        result = _ask(sources, given)
-    write_answer(result, given)
+    write_answer(_ask(sources, given), given)
 
 
 def write_answer(result: Any, given: Given) -> None:
@@ -59,7 +57,8 @@ def _ask(sources: tuple[str, ...], given: Given) -> Any:
     from steelyard.questions.compare.compare import compare, compare_or_rank, compare_preferences
 
     if sources:
-        return compare_or_rank(*sources, **given.keywords())
+        with told_while_reading(given["quiet"]):
+            return compare_or_rank(*sources, **given.keywords())
     allowed = (*BARE, *(() if given["wins"] else OF_TABLES))
     refuse_given(allowed, "bare counts")
     if given["wins"]:

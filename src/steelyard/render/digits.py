@@ -227,3 +227,14 @@ def figure(x: float, digits: int = 4) -> str:
     if power:
         return f"{x:,.0f}" if 0 <= int(power) < 15 else f"{mantissa}e{int(power)}"
     return f"{x:,.{len(text.partition('.')[2])}f}"
+
+
+def look_alike(a: float | None, b: float | None, decimals: int) -> bool:
+    """Whether two numbers that differ print alike."""
+    return a is not None and b is not None and a != b and fixed(a, decimals) == fixed(b, decimals)
+
+
+def fixed(x: float, decimals: int) -> str:
+    """With so many decimals, and never as -0."""
+    text = f"{x:.{decimals}f}"
+    return text.removeprefix("-") if float(text) == 0 else text

@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from steelyard.render.digits import NONE, figure, p_text, percent, power_of_ten
+from steelyard.render.digits import NONE, figure, fixed, look_alike, p_text, percent, power_of_ten
 from steelyard.render.page import (
     FLIPPED,
     MARKDOWN,
@@ -388,18 +388,9 @@ def score_text(v: Verdict) -> Callable[[float | None], str]:
         return lambda x: NONE if x is None else f"{x:.9g}"
     start = DECIMALS.get(v.scale, 3)
     decimals = start if largest == 0 else max(start, min(3 - power_of_ten(largest), MOST_DECIMALS))
-    while decimals < MOST_DECIMALS and any(_look_alike(a, b, decimals) for a, b in pairs):
+    while decimals < MOST_DECIMALS and any(look_alike(a, b, decimals) for a, b in pairs):
         decimals += 1
-    return lambda x: NONE if x is None else _fixed(x, decimals)
-
-
-def _look_alike(a: float | None, b: float | None, decimals: int) -> bool:
-    return a is not None and b is not None and a != b and _fixed(a, decimals) == _fixed(b, decimals)
-
-
-def _fixed(x: float, decimals: int) -> str:
-    text = f"{x:.{decimals}f}"
-    return text.removeprefix("-") if float(text) == 0 else text
+    return lambda x: NONE if x is None else fixed(x, decimals)
 
 
 def p_beside(p: float | None, alpha: float) -> str:
