@@ -143,12 +143,12 @@ def outcomes_header(data: bytes) -> dict[str, Any]:
     return header
 
 
-def shape_of(data: bytes) -> Shape:
+def shape_of(data: bytes) -> OutcomeShape:
     """What the header of a file of outcomes says, its checksum taken on trust."""
-    return Shape.of(outcomes_header(data))
+    return OutcomeShape.of(outcomes_header(data))
 
 
-def outcomes_of_text(data: bytes) -> tuple[Shape, Iterator[str]]:
+def outcomes_of_text(data: bytes) -> tuple[OutcomeShape, Iterator[str]]:
     """What the header says, and the lines after it, the checksum verified."""
     if data.partition(b"\n")[0] != OUTCOMES.encode():
         outcomes_header(data)  # says which version it is, whatever follows
@@ -157,7 +157,7 @@ def outcomes_of_text(data: bytes) -> tuple[Shape, Iterator[str]]:
     seal = header.pop("sha256", None)
     if seal != _seal(header, "".join(f"{line}\n" for line in lines[2:])):
         raise Damaged("a checksum that does not agree: the file was edited or cut short")
-    return Shape.of(header), iter(lines[2:])
+    return OutcomeShape.of(header), iter(lines[2:])
 
 
 def _seal(header: dict[str, Any], payload: str) -> str:
@@ -226,7 +226,7 @@ def _next(lines: Iterator[str]) -> str:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Shape:
+class OutcomeShape:
     """The header: what is in the file. `items` is the SHA-256 of the file of items, which is named by its beginning."""
 
     n: int
@@ -238,7 +238,7 @@ class Shape:
     partial: list[int]  # runs, from 1, that lack items
 
     @classmethod
-    def of(cls, header: dict[str, Any]) -> Shape:
+    def of(cls, header: dict[str, Any]) -> OutcomeShape:
         try:
             shape = cls(**{key: value for key, value in header.items() if key != "sha256"})
             whole = all(type(value) is int and value >= least for value, least in ((shape.n, 1), (shape.runs, 1), (shape.labels, 0)))
@@ -265,7 +265,7 @@ class Shape:
 def outcomes_bytes(outcomes: Outcomes, digest: str) -> bytes:
     """The file of outcomes. digest: the SHA-256 of the file of their items."""
     first = outcomes.runs[0]
-    shape = Shape(
+    shape = OutcomeShape(
         n=outcomes.n,
         runs=len(outcomes.runs),
         items=digest,
@@ -278,7 +278,7 @@ def outcomes_bytes(outcomes: Outcomes, digest: str) -> bytes:
     for heading, name, kind, number in shape.blocks():
         of = outcomes.runs[number - 1] if number else outcomes
         blocks.append((heading, _written(getattr(of, name), kind, getattr(of, "present", None))))
-    header = {each: getattr(shape, each) for each in Shape.__slots__}
+    header = {each: getattr(shape, each) for each in OutcomeShape.__slots__}
     return outcomes_text(header, blocks)
 
 
@@ -307,7 +307,7 @@ def _written(column: Array, kind: str, present: Mask | None) -> list[str]:
     return values_text(values, kind)
 
 
-def taken(shape: Shape, lines: Iterator[str]) -> tuple[tuple[str, ...], dict[str, Any], list[dict[str, Any]]]:
+def taken(shape: OutcomeShape, lines: Iterator[str]) -> tuple[tuple[str, ...], dict[str, Any], list[dict[str, Any]]]:
     """The labels, the columns of the items, and those of each run."""
     labels: list[str] = []
     if shape.labels:
@@ -333,7 +333,7 @@ def _bits(lines: Iterator[str], n: int) -> Mask:
     return np.unpackbits(np.frombuffer(take_bits(lines, n), np.uint8), count=n).astype(bool)
 
 
-def _column(lines: Iterator[str], shape: Shape, kind: str, present: Mask | None) -> Array:
+def _column(lines: Iterator[str], shape: OutcomeShape, kind: str, present: Mask | None) -> Array:
     """One block as an array, NaN or -1 where the run has no answer and nowhere else."""
     import numpy as np
 

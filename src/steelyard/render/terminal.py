@@ -294,13 +294,13 @@ def _line(cells: list[str], row: Row, axis: Axis, pen: Pen) -> None:
     cells[first] = pen.to_left if low is None else pen.first if first < last or high is None else pen.line
 
 
-LONG = 45  # more rows than this in a block: one line per name, metrics side by side, if they fit
+MANY = 45  # more rows than this in a block: one line per name, metrics side by side, if they fit
 LEAST_NAME, FAIR_NAME = 8, 16
 
 
 def breakdown_lines(block: RowGroup, look: Terminal) -> list[str]:
     """A block on one line per name if that is long and fits, else a section per metric, each row with its drawing."""
-    lines = grid_lines(block, look) if len(block.rows) > LONG and len(block.metrics) > 1 else []
+    lines = grid_lines(block, look) if len(block.rows) > MANY and len(block.metrics) > 1 else []
     if not lines:
         sections = [_section(block, metric, look) for metric in block.metrics]
         lines = [look.cut(f"by {look.name(block.by)}", look.width), *table_lines(sections, look)]

@@ -32,7 +32,7 @@ from steelyard.render.page import (
     capped,
     filled,
 )
-from steelyard.render.pages.changed_items import CHANGED, TELLING_FIRST, flip_table, item_tables, telling_cells
+from steelyard.render.pages.changed_items import CHANGED, TELLING_FIRST, flip_table, item_tables, lost_ids, telling_cells
 from steelyard.render.pictures.forest import Bar, Forest, GuideLine
 from steelyard.render.pictures.plane import Line, Plane, plane_of
 from steelyard.render.terminal import ASCII, LONG, UNICODE, Axis, short
