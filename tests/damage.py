@@ -232,6 +232,8 @@ FILES: dict[str, tuple[str, ...]] = {
     "mlflow_table/genai.json": ("--score", "close", "--missing", "drop"),
     "mlflow_table/genai.jsonl": ("--score", "close", "--missing", "drop"),
     "mlflow_table/genai.parquet": ("--score", "close", "--missing", "drop"),
+    "tau_bench/errors.json": ("--missing", "drop"),
+    "tau2_bench/errors.json": ("--missing", "drop"),
 }
 
 

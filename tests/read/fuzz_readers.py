@@ -33,6 +33,7 @@ TABLES = {
 LOG_READERS = {
     "lm_eval": "lm_eval", "inspect": "inspect_log", "promptfoo": "promptfoo", "helm": "helm", "lighteval": "lighteval",
     "openai_evals": "openai_evals", "every_eval_ever": "every_eval_ever", "deepeval_run": "deepeval_run", "mlflow_table": "mlflow_table",
+    "tau_bench": "tau_bench", "tau2_bench": "tau2_bench",
 }  # fmt: skip
 READERS = (*LOG_READERS, *TABLES, "gzip", "zstd")
 OPTIONS = {"--score": "score", "--filter": "filter", "--scorer": "scorer", "--model": "model", "--prompt": "prompt"}

@@ -84,6 +84,18 @@ FORMATS: list[LogFormat] = [
         words=(b'"columns"', b'"trace_id"'),
         parquet=b"trace_id",
     ),
+    LogFormat(
+        module="steelyard.read.logs.tau_bench",
+        tool="tau-bench",
+        give="the `.json` of trajectories that a run writes",
+        words=(b'"task_id"',),
+    ),
+    LogFormat(
+        module="steelyard.read.logs.tau2_bench",
+        tool="tau2-bench",
+        give="`results.json`, or the directory of a run that keeps its simulations apart",
+        words=(b'"num_trials"',),
+    ),
 ]
 
 
