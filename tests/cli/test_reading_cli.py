@@ -41,7 +41,7 @@ def test_bad_limits(csv: str, size: str, message: str, capsys: pytest.CaptureFix
 
 def test_limits_that_mean_nothing(csv: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert run("measure", "--counts", "3/4", "--memory", "2GB") == 3
-    assert "memory is about items, and bare counts have none." in capsys.readouterr().err
+    assert "--memory is about items, and bare counts have none." in capsys.readouterr().err
     assert run("compare", "--flips", "1,2,3,4", "--memory", "2GB") == 3
     assert "--memory cannot be used with bare counts." in capsys.readouterr().err
     assert run("measure", csv, "--memory", "2GB", "--engine", "spark") == 3

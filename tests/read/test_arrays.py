@@ -107,10 +107,10 @@ def test_codes_do_not_wrap_around() -> None:
         ([1, True], [1, 1], r"Labels are spelled in several ways in truth: True and 1\."),
         ([True, "True"], ["True", "True"], r"Labels are spelled in several ways in truth: True and 'True'\."),
         ([1, 2], [1.0, 2.0], "Labels are spelled in several ways in truth and prediction: '1' and"),
-        (np.array([1, 2]), np.array([1.0, np.nan]), r"got '1' and '1.0'.* \(use dtype 'Int64'\)"),
-        ([True, False], [1, 0], "in truth and prediction: .*got (True|False) and [01]"),
-        (["01", "1"], ["1", "1"], "got '01' and '1'"),
-        (["a", "\ud800"], ["a", "a"], r"Cannot use a truth with half a character:.* got '\\ud800' \(a lone surrogate\)"),
+        (np.array([1, 2]), np.array([1.0, np.nan]), r"'1' and '1.0'.* \(use dtype 'Int64'\)"),
+        ([True, False], [1, 0], r"Labels are spelled in several ways in truth and prediction: True and 1\."),
+        (["01", "1"], ["1", "1"], "Labels are spelled in several ways in truth and prediction: '01' and"),
+        (["a", "\ud800"], ["a", "a"], r"The truth '\\ud800' is not valid Unicode \(a lone surrogate\)\."),
     ],
 )
 def test_spellings(truth: object, prediction: object, message: str) -> None:
@@ -140,11 +140,11 @@ def test_shapes() -> None:
         open_source(np.array([]), columns={})
     with pytest.raises(DataError, match=r"Cannot use dict values as truth: expected a text, a number or.* in row 2"):
         open_source(["a", {}], ["a", "b"], columns={}).items()
-    with pytest.raises(DataError, match=r"Cannot use a complex as truth:.* got 1j in row 2"):
+    with pytest.raises(DataError, match=r"Cannot use complex values as truth:.* got 1j in row 2"):
         open_source(["a", 1j], ["a", "b"], columns={}).items()
-    with pytest.raises(DataError, match=r"Cannot use an array of \|S1 as truth: expected text, numbers or booleans. Hint: decode bytes"):
+    with pytest.raises(DataError, match=r"Cannot use an array of type \|S1 as truth: expected text, numbers or.*Hint: decode bytes"):
         open_source(np.array([b"a"]), ["a"], columns={})
-    with pytest.raises(UsageError, match="Cannot use a set as truth"):
+    with pytest.raises(UsageError, match=r"Cannot use set as truth: expected a list, an array or a Series, got \{1,"):
         open_source({1, 2}, [1, 2], columns={})
 
 

@@ -80,7 +80,7 @@ def test_frames_without_ids_are_compared_by_their_index() -> None:
     assert not any("paired by position" in said for said in found.warnings)
     with pytest.raises(DataError, match="4 ids in both, 1 only in the baseline, such as 'z'"):
         compare(a, a.iloc[[3, 1, 0, 2]])
-    with pytest.raises(DataError, match="ids in one run only"):
+    with pytest.raises(DataError, match="Only one of the runs has ids"):
         compare(a, a.reset_index(drop=True))
 
 

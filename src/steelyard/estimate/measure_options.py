@@ -187,5 +187,5 @@ def refuse_item_options(**given: bool) -> None:
     for name, there in given.items():
         if there:
             raise UsageError(
-                f"{name} is about items, and bare counts have none.", got=f"{name} beside bare counts", need="the items it speaks of"
+                f"{name}= is about items, and bare counts have none.", got=f"{name} beside bare counts", need="the items it speaks of"
             )

@@ -60,7 +60,7 @@ def test_what_cannot_be_asked(capsys: pytest.CaptureFixture[str], run: str, comm
 
 
 def test_bare_counts_have_no_engine(capsys: pytest.CaptureFixture[str]) -> None:
-    assert "counts" in refused(capsys, "measure", "--counts", "8/10", "--engine", "spark")
+    assert "ounts have n" in refused(capsys, "measure", "--counts", "8/10", "--engine", "spark")
     assert "--engine" in refused(capsys, "compare", "--flips", "1,2,3,4", "--engine", "spark")
 
 

@@ -166,7 +166,7 @@ def test_awkward_names(tmp_path: Path) -> None:
 def test_declared_labels(tmp_path: Path) -> None:
     a, b = two_files(tmp_path, range(50), form=("csv", "csv"), order="shuffled", classes="abc", kinds=("INTEGER", "VARCHAR"), seed=3)
     same(joint(opened(a), opened(b), ["c", "b", "a", "x"]), by_items(a, b, ["c", "b", "a", "x"]))
-    with pytest.raises(DataError, match="not declared"):
+    with pytest.raises(DataError, match="not among the declared labels"):
         joint(opened(a), opened(b), ["a", "b"])
 
 

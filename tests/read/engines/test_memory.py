@@ -139,7 +139,7 @@ def test_a_full_disk_is_told(two: tuple[str, str], monkeypatch: pytest.MonkeyPat
 
 
 def test_counts_need_no_memory() -> None:
-    with pytest.raises(UsageError, match="Cannot use memory with counts"):
+    with pytest.raises(UsageError, match="memory= is about items, and bare counts have none"):
         sy.measure(sy.Counts.of(3, 4), memory="2GB")
     with pytest.raises(UsageError, match="Cannot read the memory limit"):
         sy.measure([1, 0, 1], memory="much")

@@ -118,7 +118,7 @@ def test_errored_and_unscored_samples_are_counted() -> None:
         "3 of 40 samples errored: RuntimeError('the endpoint did not answer') (3)",
         "4 of 40 samples have no score from 'graded': grader_refusal (4)",
     )
-    with pytest.raises(DataError, match="7 of 40 items without a score"):
+    with pytest.raises(DataError, match="7 of 40 items have no score"):
         sy.measure(dict(found.columns))
     for score in ("graded", "verdict"):
         answer = sy.measure(dict(log("troubled.eval", scorer=score).columns), missing="drop").to_dict()
@@ -330,7 +330,7 @@ def test_a_run_that_died() -> None:
     known = dict(zip(found.columns["id"], found.columns["metadata.passage"], strict=True))
     assert known["3"] == "p3"  # epoch 2 of a sample whose epoch 1 is there
     assert known["12"] is None
-    with pytest.raises(DataError, match="16 of 24 items without a score"):
+    with pytest.raises(DataError, match="16 of 24 items have no score"):
         sy.measure(dict(found.columns))
     assert sy.measure(dict(found.columns), missing="drop").to_dict()["n"] == 8
 

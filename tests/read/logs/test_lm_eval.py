@@ -139,7 +139,7 @@ def test_the_task_hash_is_the_tools() -> None:
         (FIRST, Choices(), ["task", "colour_mc, notes_ppl, pairs_f1", "log_task='colour_mc'"]),
         (FIRST, Choices(task="colour_mc"), ["metric", "acc, acc_norm", "score='acc'"]),
         (FIRST, Choices(task="pairs_f1"), ["metric", "acc, f1, mcc"]),
-        (HERE / "api", STRICT, ["which model", "2: model-a, model-b", "log_model='model-a'"]),
+        (HERE / "api", STRICT, ["2 models: model-a, model-b", "log_model='model-a'"]),
     ],
 )
 def test_several_are_refused_and_listed(path: Path, choices: Choices, said: list[str]) -> None:
@@ -383,7 +383,7 @@ def test_a_json_output_path(tmp_path: Path) -> None:
 @pytest.mark.parametrize("hole", ["N/A", None, math.nan])
 def test_a_metric_that_says_nothing_is_missing(hole: Any, tmp_path: Path) -> None:
     folder = copy(A, tmp_path / "a", lambda row: {**row, "exact_match": hole} if row["doc_id"] in (3, 5) else row)
-    with pytest.raises(DataError, match="2 of 40 items without a score"):
+    with pytest.raises(DataError, match="2 of 40 items have no score"):
         measure(str(folder), filter="strict-match")
     kept = measure(str(folder), filter="strict-match", missing="drop")
     wrong = measure(str(folder), filter="strict-match", missing="wrong")
@@ -403,7 +403,7 @@ def test_a_metric_that_some_lines_lack_is_missing_there(tmp_path: Path) -> None:
 
 def test_documents_that_the_file_lacks_are_missing_items(tmp_path: Path) -> None:
     folder = copy(A, tmp_path / "a", lambda row: None if row["doc_id"] in (3, 39) else row)
-    with pytest.raises(DataError, match="2 of 40 items without a score"):
+    with pytest.raises(DataError, match="2 of 40 items have no score"):
         measure(str(folder), filter="strict-match")
     found = measure(str(folder), filter="strict-match", missing="drop")
     assert found.n == 38
@@ -515,7 +515,7 @@ def test_results_that_are_cut_off_are_not_passed_over(tmp_path: Path) -> None:
 @pytest.mark.parametrize("value", [["the reference", "the answer"], {"a": 1}, "high", [1, [0.5, 0.5]], [1, 2, 3], math.inf])
 def test_a_metric_of_another_shape_is_refused(value: Any, tmp_path: Path) -> None:
     folder = copy(A, tmp_path / "a", lambda row: {**row, "metrics": ["exact_match", "bleu"], "bleu": value})
-    with pytest.raises(DataError, match=r"The metric 'bleu' of .* has 40 infinite values, such as that of doc_id 0\."):
+    with pytest.raises(DataError, match=r"[Tt]he metric 'bleu' of"):
         read(str(folder), Choices(filter="strict-match", score="bleu"))
 
 
@@ -568,7 +568,7 @@ def test_the_logs_own_metric_is_measured_compared_recorded_and_checked(metric: s
 def test_a_log_is_not_judged_by_a_reference_of_another_metric(tmp_path: Path) -> None:
     about = {"task": "t", "model": "m", "directory": tmp_path, "log_task": "pairs_f1"}
     record(str(FIRST), **about, score="acc")
-    with pytest.raises(DataError, match=r"own number is mcc, and a reference of accuracy.*metric='accuracy'"):
+    with pytest.raises(DataError, match=r"own number is mcc, but the reference is of accuracy.*metric='accuracy'"):
         check(str(FIRST), **about, score="mcc")
     assert check(str(FIRST), **about, score="mcc", metric="accuracy").candidate["value"] == theirs(FIRST, "pairs_f1", "acc")
     with pytest.raises(DataError, match="own number is mcc"):

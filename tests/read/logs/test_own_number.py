@@ -115,7 +115,7 @@ def test_a_reference_that_does_not_say_which_way_is_better_does_not_judge_a_log_
     record(str(path), **about, metric="mean")
     file = tmp_path / "t.yaml"
     file.write_text("".join(line for line in file.read_text(encoding="utf-8").splitlines(True) if "higher" not in line), encoding="utf-8")
-    with pytest.raises(DataError, match="a log in which lower is better"):
+    with pytest.raises(DataError, match="In the log lower is better"):
         check(str(path), **about)
     assert check(str(path), **about, higher_is_better=True).higher_is_better is True
 
