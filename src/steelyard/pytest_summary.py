@@ -149,8 +149,8 @@ def _recorded(group: Sequence[dict[str, Any]], *, update: bool, reason: str | No
 
 
 def _for_pytest(text: str) -> str:
-    """A warning of the command in the words of this plugin."""
-    return text.replace("--reason", "--accuracy-reason").replace("--deterministic", "deterministic=True")
+    """A warning of `record` in the words of this plugin, where a reason is an option of pytest."""
+    return text.replace("(reason=)", "(--accuracy-reason TEXT)")
 
 
 # ---- looking over the whole session ----------------------------------------------------------------------------------------------

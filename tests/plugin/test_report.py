@@ -39,7 +39,8 @@ def test_json(project_: Any) -> None:
     good, bad, lost = report["checks"]
     assert (good["test"], good["outcome"], good["verdict"]["kind"]) == ("test_it.py::test_a", "pass", "verdict")
     assert bad["verdict"]["difference"]["estimate"] == pytest.approx(-0.04)
-    assert lost["message"].startswith("no reference, so nothing was checked")
+    assert lost["message"].startswith("No reference for 'unknown'")
+    assert "Nothing was checked." in lost["message"]
     assert "verdict" not in lost
     assert (report["recorded"], report["unused"], report["errors"]) == ([], [], [])
 
@@ -52,7 +53,7 @@ def test_markdown(project_: Any) -> None:
     assert "a\\|b" in page
     assert "<i>" not in re.sub("^```.*?^```", "", page, flags=re.M | re.S), "a name is never markup; in a command it is code"
     assert "### REGRESSION" in page
-    assert "no reference, so nothing was checked" in page
+    assert "Nothing was checked." in page
 
 
 def test_another_ending_is_a_usage_error(project_: Any) -> None:
