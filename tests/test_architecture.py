@@ -43,6 +43,7 @@ LEVEL = {
     "history": 3,
     "render": 3,
     "estimate": 4,
+    "integrations": 4,
     "questions": 5,
     "web": 6,
     "proof": 6,

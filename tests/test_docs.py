@@ -79,13 +79,16 @@ def desk(folder: Path) -> Iterator[None]:
     """The folder with the files that the pages use as working directory, and a terminal of a known width."""
     for path in (ROOT / "docs" / "data").glob("*.csv"):
         shutil.copy(path, folder)
-    for path in (ROOT / "docs" / "data").glob("*.toml"):
-        shutil.copy(path, folder)
+    for ending in ("toml", "json"):
+        for path in (ROOT / "docs" / "data").glob(f"*.{ending}"):
+            shutil.copy(path, folder)
     for name in ("references", "out"):
         shutil.copytree(ROOT / "docs" / "data" / name, folder / name)
     for name in ("digits_logistic.csv", "digits_naive_bayes.csv"):
         (folder / name).write_bytes((files("steelyard") / "data" / name).read_bytes())
     before, there = dict(os.environ), Path.cwd()
+    for name in [name for name in os.environ if name.startswith(("GITHUB_", "GITLAB_", "CI_", "GH_"))]:
+        del os.environ[name]  # what the pages show does not depend on where the tests run
     os.environ.update({"COLUMNS": str(WIDTH), "NO_COLOR": "1"})
     os.chdir(folder)
     try:
@@ -328,3 +331,10 @@ def paste() -> None:
 
 if __name__ == "__main__":
     sys.exit(paste())
+
+
+def test_comment_guide_names_every_option() -> None:
+    from steelyard.cli.comment import comment
+
+    guide, everywhere = _page("comment.md"), {"--no-color", "--quiet", "--debug", "--output", "--format"}
+    assert [name for name in _options(comment) if name not in everywhere and not re.search(rf"{name}(?![-\w])", guide)] == []

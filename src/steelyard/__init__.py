@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from steelyard.infer.posterior.beta import Posterior
     from steelyard.proof.certify import certify
     from steelyard.questions.audit.audit import audit
+    from steelyard.questions.comment.comment import comment
     from steelyard.questions.compare.compare import compare, compare_preferences, rank
     from steelyard.questions.guard.check import check
     from steelyard.questions.history.drift import drift
@@ -46,6 +47,7 @@ if TYPE_CHECKING:
     from steelyard.questions.suite.run_suite import run_suite
     from steelyard.results.audit import Audit, AuditedPair, AuditedScore
     from steelyard.results.certificate import Certificate
+    from steelyard.results.comment import PostedComment
     from steelyard.results.comparison import Comparison, Difference, Leaderboard, System, Test
     from steelyard.results.evaluation import DryRun, Evaluation
     from steelyard.results.history import Drift, PastRun, RunList
@@ -62,6 +64,8 @@ _HOME = {
     "Audit": "results.audit",
     "AuditedPair": "results.audit",
     "AuditedScore": "results.audit",
+    "comment": "questions.comment.comment",
+    "PostedComment": "results.comment",
     "rank": "questions.compare.compare",
     "ProjectInit": "results.references",
     "ReferenceChange": "results.references",
@@ -160,6 +164,7 @@ __all__ = [
     "Measurement",
     "PastRun",
     "Plan",
+    "PostedComment",
     "Posterior",
     "ProjectInit",
     "Recorded",
@@ -184,6 +189,7 @@ __all__ = [
     "certify",
     "check",
     "check_suite",
+    "comment",
     "compare",
     "compare_learners",
     "compare_preferences",

@@ -218,6 +218,8 @@ def _passed_on() -> Iterator[tuple[str, Asked]]:
     """Pages of several answers, cards, tables, the session of pytest: what leaves for other programs."""
     answers_ = [f"../answers/{name}.json" for name in ("measurement_bits", "verdict_regression", "plan_detect")]
     yield "report", ask("report", *answers_, "--title", "All of it", formats=("html",))
+    words = ("comment", "../answers/measurement_bits.json", "../answers/comparison_counts.json", "--key", "nightly", "--dry-run")
+    yield "comment", ask(*words, "--platform", "github")
     yield "report_flips", ask("report", "../answers/comparison_flips_out.json", "--flips", "flips.csv", formats=("html",))
     about = ("--about", "organization=lab", "--about", "retrieved=1700000000")
     record = ("--format", "every-eval-ever", "--about", "model=lab/m", "--about", "evaluation=bits", *about)

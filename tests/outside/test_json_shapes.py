@@ -21,7 +21,18 @@ Plain = dict[str, Any]
 NAMES = {bool: "bool", int: "int", float: "float", str: "str", type(None): "null"}
 KINDS = {
     *("measurement", "comparison", "leaderboard", "audit", "plan", "verdict", "suite", "recorded", "references", "reference", "lint"),
-    *("reference_history", "reference_change", "init", "history", "drift", "certificate", "dry_run", "doctor", "accuracy-session"),
+    *(
+        "reference_history",
+        "reference_change",
+        "init",
+        "history",
+        "drift",
+        "certificate",
+        "dry_run",
+        "doctor",
+        "accuracy-session",
+        "comment",
+    ),
 }
 EVERY = {"kind", "schema", "warnings", "signature"}
 

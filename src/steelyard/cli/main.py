@@ -32,6 +32,7 @@ COMMANDS = {
     "run": "evaluate a model, and stop as soon as the question is decided",
     "history": "list past runs, compare them, test for drift",
     "report": "render results as one self-contained HTML page",
+    "comment": "write results into one comment on the pull request",
     "serve": "browse the history on a local web page",
     "certify": "recompute our claims about coverage, error rates and precision",
     "demo": "a tour on real data, offline",

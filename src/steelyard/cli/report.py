@@ -44,7 +44,7 @@ def _split(word: Path) -> tuple[str | None, Path]:
 def write_cards(words: Sequence[Path], given: Given) -> None:
     """Write every card that was asked for out of files of results, FILE or NAME=FILE; then say what is left to people."""
     from steelyard.questions.report import card
-    from steelyard.questions.report.report import read_result
+    from steelyard.results.reading import read_result
 
     results = [(name or card.data_of(result, path), result) for name, path in map(_split, words) for result in [read_result(path)]]
     told = card.about(results, model=given["model"], task=given["task_type"], source=given["source_url"])

@@ -17,8 +17,9 @@ from steelyard.render.text import CURVE_ROWS, folded
 CAP = 900_000  # bytes; GitHub refuses a step summary of more than 1,024 kB
 _OURS = re.compile(r"~?[-+\d.,e]*")
 _MARKDOWN = re.compile(r"[\\`*_\[\]|~$]|\A\s*[-+#]|:(?=\w+:)")
-# Places where GitHub makes a mention, a reference or a link of plain text.
-_LINKED = re.compile(r"@|#(?=\w)|:(?=//)|\bwww(?=\.)", re.IGNORECASE)
+# Places where GitHub or GitLab makes a mention, a reference (#1 an issue, !1 a merge request, &1 an epic) or a link of plain text.
+_LINKED = re.compile(r"@|#(?=\w)|(?:!|&amp;)(?=\d)|:(?=//)|\bwww(?=\.)", re.IGNORECASE)
+_FOREIGN = re.compile(r"[`*|!@#\\&]|\]\(|//|www\.", re.IGNORECASE)  # what no number of ours has
 _NUMBERED = re.compile(r"\A(\s*\d+)(?=[.)])")
 _HTML = {"&": "&amp;", "<": "&lt;", ">": "&gt;"}
 
@@ -167,7 +168,12 @@ def _cell(cell: str) -> str:
 
 
 def _number(cell: str) -> str:
-    """What we wrote of numbers. Their brackets need no escape: `[0.8, 0.9]` is no link without a target, and reads the same raw."""
+    """What we wrote of numbers. Their brackets need no escape: `[0.8, 0.9]` is no link without a target, and reads the same raw.
+
+    A result that was read from a file may have words there instead, and those do.
+    """
+    if not cell.isprintable() or _FOREIGN.search(cell):
+        return word(cell)
     return cell.replace("<", "&lt;").replace(">", "&gt;")
 
 

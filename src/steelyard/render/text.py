@@ -281,7 +281,7 @@ def _signs(block: of.Signs, look: Terminal) -> list[Lines]:
 
 
 def _code(block: of.CodeLines, look: Terminal) -> list[Lines]:
-    return [[*([block.label] if block.label else []), *(GAP + look.name(line) for line in block.lines)]]
+    return [[*([block.label] if block.label else []), *(GAP + look.name(line) if line else "" for line in block.lines)]]
 
 
 def _picture(block: of.Picture, look: Terminal) -> list[Lines]:

@@ -6,12 +6,25 @@ from collections.abc import Mapping
 from typing import Any
 
 from steelyard.errors import DataError
-from steelyard.results import audit, certificate, comparison, evaluation, history, learning_curve, measurement, plan, references, verdict
+from steelyard.results import (
+    audit,
+    certificate,
+    comment,
+    comparison,
+    evaluation,
+    history,
+    learning_curve,
+    measurement,
+    plan,
+    references,
+    verdict,
+)
 from steelyard.results.base import KINDS, Result
 
 LOADED = (
     audit,
     certificate,
+    comment,
     comparison,
     evaluation,
     history,

@@ -198,8 +198,8 @@ def run(request: Request) -> Response:
 
 def _report(this: PastRun) -> tuple[Any, str]:
     """The report of a run as it was kept; a sentence instead, if it was not or cannot be read."""
-    from steelyard.questions.report.report import MISMATCHED
     from steelyard.results.catalogue import result_of
+    from steelyard.results.reading import MISMATCHED
 
     if this.result is None:
         return None, "The whole answer of this run was not kept."

@@ -9,6 +9,7 @@ from typing import Any
 import steelyard as sy
 from render.verdict_samples import FLOOR, LEGACY, LOWER_IS_BETTER, NIGHTLY, PAIRED, UNSURE
 from steelyard.results.certificate import Certificate, Held, Precise, Preferred, Tried
+from steelyard.results.comment import PostedComment
 from steelyard.results.evaluation import Answered, Evaluation
 from steelyard.results.history import Drift, PastRun, RunList
 from steelyard.results.references import Finding, Lint, Listing, ProjectInit, ReferenceChange, ReferenceDetail, ReferenceHistory
@@ -118,6 +119,9 @@ def samples() -> dict[str, Any]:
         "beliefs of two": sy.compare(table, other, interval="bayes"),
         "leaderboard": sy.rank(table, other, third, by="area"),
         "audit": sy.audit({"new": 87.4, "old": 86.1, "odd": 45.55}, n=198),
+        "comment": PostedComment(
+            done="edited", dry_run=True, pull_request=7, key="k", characters=9, body="## PASS\n", conclusion="Edited."
+        ),
         "plan": sy.plan_detect(discordance=0.04, theta=0.01),
         "designs": sy.plan_designs(theta=0.02, discordance=0.04),
         "regression": PAIRED,

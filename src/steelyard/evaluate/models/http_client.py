@@ -91,20 +91,23 @@ class HttpClient:
         self._lock = threading.Lock()
         self._closed = False
 
-    def send(self, path: str, body: bytes, headers: Mapping[str, str]) -> Reply:
-        """POST a body to a path of the server, and read the whole answer. Lost if that fails, whatever the reason."""
+    def send(self, path: str, body: bytes, headers: Mapping[str, str], *, method: str = "POST", fresh: bool = False) -> Reply:
+        """Send a body to a path of the server, and read the whole answer. Lost if that fails, whatever the reason.
+
+        fresh: on a new connection, so that nothing is ever sent twice: for a request that makes a new thing each time.
+        """
         until = self.clock() + self.timeouts.total
-        kept = self._kept()
+        kept = None if fresh else self._kept()
         if kept is not None:
             try:
-                return self._exchange(kept, until, path, body, headers)
+                return self._exchange(kept, until, method, path, body, headers)
             except TransportError as lost:
                 # Nothing came back on a connection that had been lying idle: the server had closed it.
                 if lost.reason != "connection" or kept.ear.heard:
                     raise
                 with self._lock:
                     self.resent += 1
-        return self._exchange(self._connected(until), until, path, body, headers)
+        return self._exchange(self._connected(until), until, method, path, body, headers)
 
     def close(self) -> None:
         """Close the idle connections now, those in use when they are done."""
@@ -162,10 +165,10 @@ class HttpClient:
 
     # ---- one request -----------------------------------------------------------------------------------------------
 
-    def _exchange(self, line: _PooledConnection, until: float, path: str, body: bytes, headers: Mapping[str, str]) -> Reply:
+    def _exchange(self, line: _PooledConnection, until: float, method: str, path: str, body: bytes, headers: Mapping[str, str]) -> Reply:
         whole = False
         try:
-            reply, again = self._talk(line, until, path, body, headers)
+            reply, again = self._talk(line, until, method, path, body, headers)
             whole = again
         except TimeoutError as fault:
             raise TransportError("timeout", self._waited(until)) from fault
@@ -180,11 +183,13 @@ class HttpClient:
             self._done(line, whole)
         return reply
 
-    def _talk(self, line: _PooledConnection, until: float, path: str, body: bytes, headers: Mapping[str, str]) -> tuple[Reply, bool]:
+    def _talk(
+        self, line: _PooledConnection, until: float, method: str, path: str, body: bytes, headers: Mapping[str, str]
+    ) -> tuple[Reply, bool]:
         line.ear.listen(until, self.timeouts.read)
         line.connection.sock.settimeout(max(until - self.clock(), 0.001))
-        line.connection.sock.sendall(self._head(path, headers, len(body)) + body)  # in one piece, where http.client makes two
-        response = http.client.HTTPResponse(line.ear, method="POST")  # type: ignore[arg-type]
+        line.connection.sock.sendall(self._head(method, path, headers, len(body)) + body)  # in one piece, where http.client makes two
+        response = http.client.HTTPResponse(line.ear, method=method)  # type: ignore[arg-type]
         try:
             response.begin()
             found = self._body(response)
@@ -194,13 +199,13 @@ class HttpClient:
         named = {name.lower(): value for name, value in response.getheaders()}
         return Reply(response.status, named, unpacked(found, named.get("content-encoding", ""), self.limit)), again
 
-    def _head(self, path: str, headers: Mapping[str, str], length: int) -> bytes:
+    def _head(self, method: str, path: str, headers: Mapping[str, str], length: int) -> bytes:
         host = self.server.netloc.rpartition("@")[2]
         lines = {"Host": host, "Accept-Encoding": "gzip", "Content-Length": str(length), **headers}
         target = quote(path, safe=_IN_PATHS)
         if self.proxy and self.server.scheme == "http":
             target, lines = f"http://{host}{target}", lines | self._proxy_key()
-        head = [f"POST {target} HTTP/1.1", *(f"{name}: {value}" for name, value in lines.items())]
+        head = [f"{method} {target} HTTP/1.1", *(f"{name}: {value}" for name, value in lines.items())]
         if any(not line.isascii() or not line.isprintable() for line in head):  # a line end in a value would be a header of its own
             raise UsageError(
                 "A header of the request is not plain ASCII text.",

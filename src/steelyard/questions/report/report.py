@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import csv
-import json
 import os
 from collections.abc import Mapping
 from pathlib import Path
@@ -13,11 +12,11 @@ from steelyard.declared.report import OPTIONS
 from steelyard.errors import DataError, SourceError, SteelyardError, UsageError
 from steelyard.metrics.catalogue import find
 from steelyard.options import documented
-from steelyard.results.catalogue import result_of
 from steelyard.results.comparison import Comparison
 from steelyard.results.evaluation import Evaluation
 from steelyard.results.measurement import Measurement
 from steelyard.results.plan import Curve
+from steelyard.results.reading import MISMATCHED, open_result
 from steelyard.results.verdict import Verdict
 
 if TYPE_CHECKING:
@@ -29,8 +28,6 @@ TAIL = 1e-4  # beyond this quantile a density has nothing to show
 MOST = 6  # densities on a page
 FLIP_HEADS = ("change", "id", "truth", "baseline", "candidate")
 Path_ = str | os.PathLike[str]
-# What Python says when a file has a word where a number should be, or a list where a mapping should.
-MISMATCHED = (KeyError, TypeError, ValueError, AttributeError, IndexError, ArithmeticError)
 
 
 @documented(
@@ -57,7 +54,7 @@ def report(*results: Any, title: str | None = None, flips: Path_ | None = None) 
     if not results:
         raise UsageError("No results to report.", got="no results", need="at least one", hint="steelyard report result.json -o report.html")
     listed = None if flips is None else read_flips(flips)
-    found = [_opened(result) for result in results]
+    found = [open_result(result) for result in results]
     taking = [i for i, each in enumerate(found) if _has_items(each)]
     if listed is not None and len(taking) != 1:
         raise UsageError(
@@ -95,35 +92,6 @@ def _can_be_shown(result: Any) -> bool:
 def _has_items(result: Any) -> bool:
     judged = isinstance(result, Evaluation) and (result.verdict is not None or result.comparison is not None)
     return judged or isinstance(result, Comparison | Verdict)
-
-
-def _opened(given: Any) -> Any:
-    if isinstance(given, str | os.PathLike):
-        return read_result(given)
-    return result_of(given) if isinstance(given, Mapping) else given
-
-
-def read_result(path: Path_) -> Any:
-    """The result in a JSON file."""
-    target = Path(path)
-    try:
-        plain = json.loads(target.read_bytes().decode("utf-8-sig"), parse_constant=_no_number)
-    except OSError as fault:
-        raise SourceError(f"cannot open {str(target)!r}", got=fault.strerror or str(fault), need="a JSON file of a result") from fault
-    except (ValueError, RecursionError) as fault:
-        if isinstance(fault, SteelyardError):
-            raise
-        what = f"line {fault.lineno}: {fault.msg}" if isinstance(fault, json.JSONDecodeError) else str(fault)
-        hint = "was the file cut off? Any command writes one with --format json -o result.json"
-        raise SourceError(f"cannot read {str(target)!r}", got=f"no JSON ({what})", need="a JSON file of a result", hint=hint) from fault
-    try:
-        return result_of(plain)
-    except DataError as fault:
-        raise DataError(f"cannot read {str(target)!r}", got=fault.got, need=fault.need, hint=fault.hint) from fault
-
-
-def _no_number(name: str) -> Any:
-    raise ValueError(f"{name} is no number of JSON")
 
 
 def read_flips(path: Path_) -> Flips:

@@ -1,0 +1,1 @@
+"""Services that answers are handed to: comments on GitHub and GitLab."""
