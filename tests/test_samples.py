@@ -20,7 +20,7 @@ import pytest
 
 import steelyard as sy
 from steelyard.cli.main import main
-from steelyard.questions.report.report import read_result
+from steelyard.results.reading import read_result
 
 ROOT = Path(__file__).parent / "samples"
 VERSIONS = sorted(path.name for path in ROOT.iterdir() if (path / "asked.json").is_file())
