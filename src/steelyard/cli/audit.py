@@ -9,7 +9,7 @@ from steelyard.declared.audit import OPTIONS
 from steelyard.errors import UsageError
 
 
-@verb_command(OPTIONS, short_help="what can published scores show?")
+@verb_command(OPTIONS)
 @click.argument("scores", nargs=-1, required=True)
 def audit(scores: tuple[str, ...], given: Given) -> None:
     """What can published scores show, when nobody says which items each system got right?

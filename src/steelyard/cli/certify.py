@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from steelyard.results.certificate import Certificate
 
 
-@verb_command(OPTIONS, short_help="recompute our claims about coverage, error rates and precision")
+@verb_command(OPTIONS)
 def certify(given: Given) -> None:
     """Check that everything we claim about coverage, error rates and precision still holds.
 

@@ -14,7 +14,7 @@ from steelyard.declared.check import OPTIONS
 from steelyard.errors import UsageError
 
 
-@verb_command(OPTIONS, short_help="has it become worse than the reference?", formats=CHECK_FORMATS)
+@verb_command(OPTIONS, formats=CHECK_FORMATS)
 @click.argument("source", type=INPUT, required=False)
 def check(source: str | None, given: Given) -> None:
     """Has a run become worse than the reference on record?

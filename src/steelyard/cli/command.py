@@ -265,7 +265,10 @@ class LazyGroup(Group):
         if cmd_name not in self.sentences:
             return None
         command = getattr(import_module(f"{self.prefix}{cmd_name}"), cmd_name)
-        return command if isinstance(command, click.Command) else None
+        if not isinstance(command, click.Command):
+            return None
+        command.short_help = self.sentences[cmd_name]
+        return command
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         with formatter.section(self.title):  # from the sentences: help must not import every command
@@ -301,7 +304,7 @@ def verb_command(
     declared: tuple[Option, ...],
     name: str | None = None,
     *,
-    short_help: str,
+    short_help: str | None = None,
     formats: tuple[str, ...] = FORMATS,
     output: bool = True,
     group: Group | None = None,
@@ -309,7 +312,8 @@ def verb_command(
     """A command with the declared options as flags, in their order. It calls the function with its arguments and what was given.
 
     formats: what the answer can be written in, with -o unless `output` is False (if that means something else to the command); none
-    of --format, --no-color, --quiet and --debug where there are no formats.
+    of --format, --no-color, --quiet and --debug where there are no formats. short_help: in the list of a group that has no sentences
+    of its own.
     """
 
     def made(function: Callable[..., None]) -> click.Command:

@@ -12,7 +12,7 @@ from steelyard.declared.compare import BARE, OF_TABLES, OPTIONS
 from steelyard.errors import UsageError
 
 
-@verb_command(OPTIONS, short_help="is one better than the other? (three or more: a leaderboard)")
+@verb_command(OPTIONS)
 @click.argument("sources", type=INPUT, nargs=-1)
 def compare(sources: tuple[str, ...], given: Given) -> None:
     """Is the candidate better than the baseline? The difference is always candidate minus baseline.

@@ -17,7 +17,7 @@ SHELLS = ("bash", "zsh", "fish")
 VARIABLE = "_STEELYARD_COMPLETE"  # click's protocol: the script calls `steelyard` with this set, and reads what it prints
 
 
-@command(short_help="print a shell completion script")
+@command()
 @click.argument("shell", type=click.Choice(SHELLS))
 @click.option("--debug", is_flag=True, help="Show the traceback of an error.")
 def completion(shell: str, debug: bool) -> None:

@@ -76,7 +76,7 @@ Try next, on your own predictions (CSV files with the columns id, truth and pred
 """
 
 
-@command(short_help="a tour on real data, offline")
+@command()
 @click.option("--html", is_flag=True, help="Write the answers to one HTML page instead of the terminal.")
 @click.option("-o", "--output", type=OUTPUT, help="With --html: where to write the page.  [default: demo.html]")
 @click.option("--open", "open_", is_flag=True, help="With --html: open the page in a browser.")

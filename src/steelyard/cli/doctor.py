@@ -30,7 +30,7 @@ PROGRAMS = {
 }
 
 
-@command(short_help="show what is installed, and what each extra would add")
+@command()
 @click.option("--format", "format_", type=click.Choice(["text", "json"]), default="text", show_default=True, help="Output format.")
 @click.option("--debug", is_flag=True, help="Show the traceback of an error.")
 def doctor(format_: str, debug: bool) -> None:

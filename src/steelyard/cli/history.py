@@ -15,7 +15,7 @@ from steelyard.options import RUN_KEYWORDS
 TABLES = (".csv", ".jsonl")
 
 
-@verb_command(OPTIONS, short_help="list past runs, compare them, test for drift")
+@verb_command(OPTIONS)
 def history(given: Given) -> None:
     """List past runs, newest first. With --drift, test whether a series of runs has slowly become worse.
 

@@ -6,7 +6,7 @@ from steelyard.cli.command import Given, verb_command
 from steelyard.declared.init import OPTIONS
 
 
-@verb_command(OPTIONS, short_help="write a commented steelyard.toml and a directory for references")
+@verb_command(OPTIONS)
 def init(given: Given) -> None:
     """Write a commented steelyard.toml and a directory for references here. Existing files are never changed.
 

@@ -16,7 +16,7 @@ from steelyard.declared.learners import OPTIONS
 from steelyard.errors import AmbiguityError, DataError, UsageError
 
 
-@verb_command(OPTIONS, short_help="is one learning algorithm better? (cross-validation)")
+@verb_command(OPTIONS)
 @click.argument("baseline", type=INPUT, metavar="BASELINE")
 @click.argument("candidate", type=INPUT, metavar="CANDIDATE")
 def learners(baseline: str, candidate: str, given: Given) -> None:

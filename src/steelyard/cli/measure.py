@@ -14,7 +14,7 @@ from steelyard.errors import UsageError
 from steelyard.outputs import refuse_overwriting
 
 
-@verb_command(OPTIONS, short_help="how good is it, and how sure are we?", formats=MEASURE_FORMATS)
+@verb_command(OPTIONS, formats=MEASURE_FORMATS)
 @click.argument("source", type=INPUT, required=False)
 def measure(source: str | None, given: Given) -> None:
     """How good is a model, and how sure are we?

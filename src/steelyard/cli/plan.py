@@ -14,7 +14,7 @@ QUESTIONS = {
 }
 
 
-@click.group(cls=LazyGroup, sentences=QUESTIONS, prefix="steelyard.cli.plan_", title="Questions", short_help="how much data do we need?")
+@click.group(cls=LazyGroup, sentences=QUESTIONS, prefix="steelyard.cli.plan_", title="Questions")
 def plan() -> None:
     """How much data do we need?
 

@@ -6,7 +6,7 @@ from steelyard.cli.command import Given, verb_command
 from steelyard.declared.plan_designs import OPTIONS
 
 
-@verb_command(OPTIONS, short_help="compare several designs side by side, with cost")
+@verb_command(OPTIONS)
 def designs(given: Given) -> None:
     """How many items does each design need to detect the same drop?
 

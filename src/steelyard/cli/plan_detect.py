@@ -6,7 +6,7 @@ from steelyard.cli.command import PLAN_FORMATS, Given, verb_command
 from steelyard.declared.plan_detect import OPTIONS
 
 
-@verb_command(OPTIONS, short_help="how many items does it take to detect a drop?", formats=PLAN_FORMATS)
+@verb_command(OPTIONS, formats=PLAN_FORMATS)
 def detect(given: Given) -> None:
     """How many items does it take to detect a drop of theta?
 

@@ -6,7 +6,7 @@ from steelyard.cli.command import PLAN_FORMATS, Given, verb_command
 from steelyard.declared.plan_estimate import OPTIONS
 
 
-@verb_command(OPTIONS, short_help="how many labels does a precise enough estimate take?", formats=PLAN_FORMATS)
+@verb_command(OPTIONS, formats=PLAN_FORMATS)
 def estimate(given: Given) -> None:
     """How many labels does it take to know a metric well enough?
 

@@ -14,7 +14,7 @@ FITTING = ("truth", "features", "group", "metric", "positive", "sizes", "repeats
 READING = ("size", "score", "seed_column", "n_test")
 
 
-@verb_command(OPTIONS, short_help="how many training items does it take to reach a target?", formats=PLAN_FORMATS)
+@verb_command(OPTIONS, formats=PLAN_FORMATS)
 @click.argument("curve", type=INPUT, required=False, metavar="[CURVE]")
 def train(curve: str | None, given: Given) -> None:
     """How many training items does it take to reach the target?

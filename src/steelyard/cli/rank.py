@@ -9,7 +9,7 @@ from steelyard.cli.compare import write_answer
 from steelyard.declared.rank import OPTIONS
 
 
-@verb_command(OPTIONS, short_help="which of three or more systems are better than which?")
+@verb_command(OPTIONS)
 @click.argument("sources", type=INPUT, nargs=-1, required=True)
 def rank(sources: tuple[str, ...], given: Given) -> None:
     """Which of three systems or more are better than which? A leaderboard: tiers that cannot be told apart, and every pair.

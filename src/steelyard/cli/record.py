@@ -9,7 +9,7 @@ from steelyard.cli.history import about_run, keep_in_history
 from steelyard.declared.record import OPTIONS
 
 
-@verb_command(OPTIONS, short_help="store a run as the reference (or pool several runs)")
+@verb_command(OPTIONS)
 @click.argument("sources", type=INPUT, nargs=-1, required=True, metavar="SOURCE...")
 def record(sources: tuple[str, ...], given: Given) -> None:
     """Record one or several runs of a model as the reference for a task.

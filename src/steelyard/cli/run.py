@@ -14,7 +14,7 @@ from steelyard.errors import UsageError
 OF_VERDICTS = ("junit", "github")  # formats that know a verdict, not the run around it
 
 
-@verb_command(OPTIONS, short_help="evaluate a model, and stop as soon as the question is decided", formats=CHECK_FORMATS, output=False)
+@verb_command(OPTIONS, formats=CHECK_FORMATS, output=False)
 @click.argument("task", type=INPUT, required=False)
 def run(task: str | None, given: Given) -> None:
     """Evaluate a model on a task, and stop as soon as the question is decided.

@@ -13,7 +13,7 @@ from steelyard.errors import UsageError
 PORT = 8765
 
 
-@command(short_help="browse the history on a local web page")
+@command()
 @click.option(
     "--history", metavar="URL", help="Database to read: sqlite:///runs.db or postgresql://host/db.  [default: from steelyard.toml]"
 )
