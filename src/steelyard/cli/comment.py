@@ -8,7 +8,7 @@ from steelyard.cli.command import INPUT, Given, verb_command
 from steelyard.declared.comment import OPTIONS
 
 
-@verb_command(OPTIONS, short_help="write results into one comment on the pull request")
+@verb_command(OPTIONS)
 @click.argument("results", nargs=-1, required=True, type=INPUT)
 def comment(results: tuple[str, ...], given: Given) -> None:
     """Write results into one comment on the pull request, on GitHub or GitLab; the next run edits it.
