@@ -264,3 +264,17 @@ def test_one_place_catches_an_interval_that_cannot_be_given() -> None:
 
 def test_a_verb_imports_only_public_functions_of_another() -> None:
     assert structure.private_between_verbs(tree()) == []
+
+
+# ---- the roads of four commands ------------------------------------------------------------------------------------------
+
+# Files crossed and A-B-A bounces of version 0.1.0, by `python tests/structure.py --walks --source` on its tree.
+ROADS_OF_0_1_0 = {"measure": (51, 20), "compare": (55, 26), "check": (71, 39), "run": (104, 52)}
+
+
+def test_the_main_roads_are_shorter_than_those_of_0_1_0() -> None:
+    walks = structure.walks(tree())
+    assert {*walks} == {*ROADS_OF_0_1_0}
+    for verb, (files, bounces) in ROADS_OF_0_1_0.items():
+        assert walks[verb]["files"] < files, f"{verb} crosses {walks[verb]['files']} files; python tests/structure.py --walks"
+        assert walks[verb]["bounces"] < bounces, f"{verb} bounces {walks[verb]['bounces']} times; python tests/structure.py --walks"

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from steelyard.infer.paired import mcnemar as infer
@@ -68,21 +69,18 @@ def side_words(alternative: str) -> str:
 
 
 def _midp(gained: int, lost: int, n: int, asked: CompareOptions) -> Test:
-    return _counted("mcnemar-midp", gained, infer.mcnemar_midp(gained, lost, asked.alternative), asked)
+    p = infer.mcnemar_midp(gained, lost, asked.alternative)
+    return Test(name="mcnemar-midp", alternative=asked.alternative, statistic=float(gained), p_value=p, details=TestDetails())
 
 
 def _exact(gained: int, lost: int, n: int, asked: CompareOptions) -> Test:
     return _counted("mcnemar-exact", gained, infer.mcnemar_exact(gained, lost, asked.alternative), asked)
 
 
-def _same_as_exact(name: str) -> Callable[[int, int, int, CompareOptions], Test]:
+def _same_as_exact(name: str, gained: int, lost: int, n: int, asked: CompareOptions) -> Test:
     """For right or wrong, randomization and sign-flip are McNemar's exact test, and are said to be."""
-
-    def made(gained: int, lost: int, n: int, asked: CompareOptions) -> Test:
-        details = TestDetails(exact=True, equals="mcnemar-exact")
-        return _counted(name, gained, infer.mcnemar_exact(gained, lost, asked.alternative), asked, details)
-
-    return made
+    details = TestDetails(exact=True, equals="mcnemar-exact")
+    return _counted(name, gained, infer.mcnemar_exact(gained, lost, asked.alternative), asked, details)
 
 
 def _chi_squared(gained: int, lost: int, n: int, asked: CompareOptions) -> Test:
@@ -187,7 +185,7 @@ TESTS: dict[str, NamedTest] = {
     "mcnemar": NamedTest(says="McNemar's test by the normal approximation", flips=_chi_squared),
     "randomization": NamedTest(
         says="swaps the two systems' answers at random, item by item or unit by unit",
-        flips=_same_as_exact("randomization"),
+        flips=partial(_same_as_exact, "randomization"),
         table=_swapped_table,
         families=(UNITS,),
     ),
@@ -197,7 +195,7 @@ TESTS: dict[str, NamedTest] = {
     "bounded-t": NamedTest(says="t over the items and one more at either end of the range of the scores", families=(BOUNDED,)),
     "within-item": NamedTest(says="shuffles the runs of each item: about these items, not about new ones", families=(RUNS,)),
     "paired-t": NamedTest(says="Student's t of the differences", scores=_student),
-    "sign-flip": NamedTest(says="flips the signs of the differences at random", flips=_same_as_exact("sign-flip"), scores=_signs),
+    "sign-flip": NamedTest(says="flips the signs of the differences at random", flips=partial(_same_as_exact, "sign-flip"), scores=_signs),
     "wilcoxon": NamedTest(says="Wilcoxon's signed ranks: whether the differences are symmetric around 0", scores=_ranks),
     "z": NamedTest(says="the difference over its standard error, held against the normal curve", proportions=_z, families=(DELTA,)),
     "bounded-welch": NamedTest(says="Welch's t with one more item in each run at either end of the range", families=(MEANS,)),

@@ -157,11 +157,6 @@ class Terminal:
         return f"\x1b[{code}m{text}\x1b[0m" if self.color and text.strip() else text
 
 
-def warning_lines(text: str, look: Terminal) -> list[str]:
-    first, *rest = wrap(f"warning: {look.name(text)}", look.width, " " * display_width("warning: "))
-    return [look.paint("warning:", YELLOW) + first.removeprefix("warning:"), *rest]
-
-
 # ---- estimates, each drawn beside its numbers -----------------------------------------------------------------------------
 
 

@@ -24,7 +24,6 @@ from steelyard.render.terminal import (
     left,
     on_point,
     right,
-    warning_lines,
     widest,
     wrap,
 )
@@ -55,7 +54,7 @@ def _parts(page: Page, look: Terminal, details: bool) -> list[Lines]:
         *(part for each in page.before for part in _parts(each, look, details)),
         *(opening(page, look, below) if page.headed else [] if below else _sentence(page, look)),
         *body,
-        [line for warning in (*page.warnings, *page.written_warnings) for line in warning_lines(warning, look)],
+        [line for warning in (*page.warnings, *page.written_warnings) for line in _warning(warning, look)],
         [line for hint in page.hints for line in labelled("hint", hint, look)],
         [look.paint(look.name(page.signature), DIM)] if page.signature else [],
         *(
@@ -105,6 +104,11 @@ def folded(parts: Sequence[str], width: int) -> Lines:
 def labelled(label: str, said: str, look: Terminal) -> Lines:
     """A label, and its sentence hanging beside it."""
     return wrap(f"{look.name(label)}: {look.name(said)}", look.width, " " * (display_width(label) + 2))
+
+
+def _warning(text: str, look: Terminal) -> Lines:
+    first, *rest = wrap(f"warning: {look.name(text)}", look.width, " " * display_width("warning: "))
+    return [look.paint("warning:", YELLOW) + first.removeprefix("warning:"), *rest]
 
 
 def joined(parts: Sequence[Sequence[str]]) -> str:

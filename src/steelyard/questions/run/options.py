@@ -13,7 +13,7 @@ from steelyard.errors import UsageError
 from steelyard.estimate.measure_options import one_of
 from steelyard.evaluate.asking.summary import Price
 from steelyard.infer.sequential.stopping import RULES
-from steelyard.options import checked_if_given, number, whole
+from steelyard.options import checked, checked_if_given, number, whole
 from steelyard.outputs import refuse_overwriting
 from steelyard.reference.run_notes import ENDING, JOURNAL, rows_paths
 
@@ -99,14 +99,14 @@ def wish_of(
         max_error_rate=_share(max_error_rate),
         concurrency=None if concurrency is None else whole("concurrency", concurrency),
         price=tuple(None if each is None else Price.of(each) for each in spread("prices", prices, models)),
+        prior_scale=None if prior_scale is None else _scale(prior_scale, models, "decided" in when),
         rule=_rule(rule),
-        prior_scale=_scale(prior_scale, models, "decided" in when),
     )
 
 
-def _scale(scale: float | None, models: int, decided: bool) -> float | None:
+def _scale(scale: float, models: int, decided: bool) -> float:
     """P(candidate better) is found for two models that are asked all items."""
-    if scale is not None and (models != 2 or decided):
+    if models != 2 or decided:
         got = "until='decided'" if decided else "one model"
         raise UsageError(
             "prior_scale= is only used when two models answer all items.",
@@ -114,7 +114,7 @@ def _scale(scale: float | None, models: int, decided: bool) -> float | None:
             need="two models and all items",
             hint="it belongs to P(candidate better)",
         )
-    return checked_if_given("prior_scale", scale)
+    return checked("prior_scale", scale)
 
 
 def spread(option: str, given: Any, models: int) -> list[Any]:
