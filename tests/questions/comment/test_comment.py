@@ -64,7 +64,8 @@ def test_github(github: Service, result: Any, tmp_path: Path) -> None:
     assert "| accuracy | 0.30 |" in body
     path = tmp_path / "result.json"
     path.write_text(json.dumps(result.to_dict()))
-    assert sy.comment(path, key="nightly").done == "unchanged"
+    again = sy.comment(path, key="nightly")
+    assert (again.done, again.conclusion) == ("unchanged", "The comment on pull request 7 of octo/model is up to date.")
     assert sy.comment(str(path), result.to_dict(), key="nightly").done == "edited"
     assert len(github.comments) == 1
     assert sy.comment(result, key="other").done == "created"

@@ -193,9 +193,9 @@ def _sentence(job: CiJob, number: int, written: WrittenComment, dry_run: bool) -
     words = {
         "created": ("Wrote the comment", "Would write a comment"),
         "edited": ("Edited the comment", "Would edit the comment"),
-        "unchanged": ("The comment is up to date", "The comment is up to date"),
     }
-    said = f"{words[written.done][dry_run]} on {where}."
+    unchanged = f"The comment on {where} is up to date."
+    said = unchanged if written.done == "unchanged" else f"{words[written.done][dry_run]} on {where}."
     if written.removed:
         more = "1 more of ours" if written.removed == 1 else f"{written.removed} more of ours"
         said += f" {'Would delete' if dry_run else 'Deleted'} {more}: one is enough."
