@@ -39,7 +39,7 @@ ROOT = Path(__file__).resolve().parent.parent
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
 WIDTH = 80
 LONGEST = 120
-CODES = {"error:": 3, "REGRESSION": 1, "INCONCLUSIVE": 2}
+CODES = {"error:": 3, "REGRESSION": 1, "SHARED ITEMS": 1, "INCONCLUSIVE": 2}
 
 
 @dataclass(frozen=True)
@@ -286,6 +286,13 @@ def test_guard_guide_names_every_option() -> None:
     columns = {"--id", "--truth", "--prediction", "--score", "--probability", "--group", "--repeat"}
     names = {name for command in (check, record) for name in _options(command)} - everywhere - columns
     assert sorted(name for name in names if not re.search(rf"{name}(?![-\w])", guide)) == []
+
+
+def test_split_guide_names_every_option() -> None:
+    from steelyard.cli.split import split
+
+    guide = _page("split.md")
+    assert [name for name in _options(split) if not re.search(rf"{name}(?![-\w])", guide)] == []
 
 
 def test_audit_guide_names_every_option() -> None:

@@ -43,6 +43,8 @@ if TYPE_CHECKING:
     from steelyard.questions.report.report import report
     from steelyard.questions.run.run import run
     from steelyard.questions.run.task import read_task
+    from steelyard.questions.split.check_split import check_split
+    from steelyard.questions.split.split import split
     from steelyard.questions.suite.check_suite import check_suite
     from steelyard.questions.suite.run_suite import run_suite
     from steelyard.results.audit import Audit, AuditedPair, AuditedScore
@@ -55,12 +57,22 @@ if TYPE_CHECKING:
     from steelyard.results.measurement import Interval, Measurement, Row, Slice
     from steelyard.results.plan import Plan
     from steelyard.results.references import Lint, Listing, ProjectInit, ReferenceChange, ReferenceDetail, ReferenceHistory
+    from steelyard.results.split import CheckedPart, DataSplit, PartOverlap, SharedPair, SplitCheck, SplitPart, SplitStratum
     from steelyard.results.verdict import Recorded, Suite, Verdict
     from steelyard.tally.counts import Counts
     from steelyard.tally.joint import JointCounts
 
 _HOME = {
     "audit": "questions.audit.audit",
+    "split": "questions.split.split",
+    "check_split": "questions.split.check_split",
+    "CheckedPart": "results.split",
+    "DataSplit": "results.split",
+    "PartOverlap": "results.split",
+    "SharedPair": "results.split",
+    "SplitCheck": "results.split",
+    "SplitPart": "results.split",
+    "SplitStratum": "results.split",
     "Audit": "results.audit",
     "AuditedPair": "results.audit",
     "AuditedScore": "results.audit",
@@ -147,9 +159,11 @@ __all__ = [
     "AuditedPair",
     "AuditedScore",
     "Certificate",
+    "CheckedPart",
     "Comparison",
     "Counts",
     "DataError",
+    "DataSplit",
     "Difference",
     "Drift",
     "DryRun",
@@ -162,6 +176,7 @@ __all__ = [
     "Lint",
     "Listing",
     "Measurement",
+    "PartOverlap",
     "PastRun",
     "Plan",
     "PostedComment",
@@ -173,8 +188,12 @@ __all__ = [
     "ReferenceHistory",
     "Row",
     "RunList",
+    "SharedPair",
     "Slice",
     "SourceError",
+    "SplitCheck",
+    "SplitPart",
+    "SplitStratum",
     "SteelyardError",
     "Suite",
     "System",
@@ -188,6 +207,7 @@ __all__ = [
     "audit",
     "certify",
     "check",
+    "check_split",
     "check_suite",
     "comment",
     "compare",
@@ -220,6 +240,7 @@ __all__ = [
     "run",
     "run_suite",
     "show_reference",
+    "split",
 ]
 
 

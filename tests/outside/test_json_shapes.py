@@ -32,6 +32,8 @@ KINDS = {
         "doctor",
         "accuracy-session",
         "comment",
+        "split",
+        "split_check",
     ),
 }
 EVERY = {"kind", "schema", "warnings", "signature"}

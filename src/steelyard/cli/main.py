@@ -23,6 +23,7 @@ COMMANDS = {
     "compare": "is one better than the other? (three or more: a leaderboard)",
     "rank": "which of three or more systems are better than which?",
     "audit": "what can published scores show?",
+    "split": "split data into train, dev and test; check that they share nothing",
     "learners": "is one learning algorithm better? (cross-validation)",
     "plan": "how much data do we need?",
     "init": "write a commented steelyard.toml and a directory for references",

@@ -78,6 +78,23 @@ def assign(names: Sequence[str], columns: Mapping[str, object], *, exact: bool =
     return Assignment(roles, by, ratio, hints, tuple(warnings))
 
 
+def column_of_role(names: Sequence[str], role: str, asked: str | None) -> str | None:
+    """The column of one role, whatever the others are: the one named, else the one found by its name; None if 'none' or not there.
+
+    >>> column_of_role(["doc_id", "label", "target"], "id", None)
+    'doc_id'
+    """
+    refuse_duplicates(names)
+    if asked == "none" and "none" not in names:
+        return None
+    if asked is not None:
+        return find(names, asked, option(role))
+    found = [name for name in names if name.lower() in RECOGNISED[role]]
+    if len(found) > 1:
+        raise _ambiguous(role, found)
+    return found[0] if found else None
+
+
 def may_use(columns: Mapping[str, object]) -> Callable[[str], bool]:
     """Whether a column could be asked for, so that a reader need not keep the prompts of a log in memory."""
     wanted = {name for known in RECOGNISED.values() for name in known}

@@ -18,19 +18,24 @@ def rows_of(data: Any) -> tuple[list[dict[str, Any]], list[str]]:
 
     data: a path (file, directory, pattern, "-"), a frame, rows, or a dict of columns.
     """
+    table, said, _ = table_of(data)
+    return _rows(table), said
+
+
+def table_of(data: Any) -> tuple[SourceTable, list[str], Sequence[Opened]]:
+    """The table with every column, what there is to warn of, and the files that it was read from."""
     if isinstance(data, str | os.PathLike):
-        table, said = _from_path(os.fspath(data))
-        return _rows(table), said
+        return _from_path(os.fsdecode(data))
     if isinstance(data, Mapping):
-        return _rows(columns_table(data)), []
+        return columns_table(data), [], ()
     if is_frame(data):
-        return _rows(frame_table(data, _all)), []
+        return frame_table(data, _all), [], ()
     if isinstance(data, list | tuple) and data and isinstance(data[0], Mapping):
-        return _rows(rows_table(data)), []
+        return rows_table(data), [], ()
     raise UsageError("cannot read rows", got=type(data).__name__, need="a path, a frame, rows as dicts, or a dict of columns")
 
 
-def _from_path(text: str) -> tuple[SourceTable, list[str]]:
+def _from_path(text: str) -> tuple[SourceTable, list[str], Sequence[Opened]]:
     if "://" in text:
         raise UsageError("cannot read rows from an address", got=repr(text.partition("://")[0] + "://..."), need="a file")
     _, path = split_name(text)
@@ -43,7 +48,7 @@ def _from_path(text: str) -> tuple[SourceTable, list[str]]:
     if len(formats) > 1 and formats != {"json", "jsonl"}:
         got = "; ".join(f"{file.shown!r} is {file.format}" for file in files[:5])
         raise SourceError(f"{path!r} has files of several formats: {got}.", got=got, need="files of one format")
-    return _read(files)
+    return *_read(files), files
 
 
 def _read(files: Sequence[Opened]) -> tuple[SourceTable, list[str]]:

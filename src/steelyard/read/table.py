@@ -58,9 +58,9 @@ class MemoryTable:
         return self.column(name, role).numbers()
 
     def raw(self, name: str) -> list[Any]:
-        """One whole column as it came, whatever it holds; NaN of a frame is None."""
+        """One whole column as it came, whatever it holds; what is missing in a frame is None."""
         values = self._get(self.names.index(name))
-        return [None if value is None or value != value else value for value in (values.tolist() if hasattr(values, "tolist") else values)]
+        return [plain(value) for value in (values.tolist() if hasattr(values, "tolist") else values)]
 
     def at(self, name: str, rows: Sequence[int]) -> list[Any]:
         """The values of a column in a few rows, as they came."""

@@ -375,6 +375,8 @@ PAGES: dict[str, str | Builder] = {
     "Comparison": "comparison.comparison_page",
     "Leaderboard": "leaderboard.leaderboard_page",
     "Audit": "audit.audit_page",
+    "DataSplit": "split.split_page",
+    "SplitCheck": "split.split_check_page",
     "Plan": "plan.plan_page",
     "Verdict": "verdict.verdict_page",
     "Recorded": "verdict.recorded_page",

@@ -17,6 +17,7 @@ from steelyard.results import (
     measurement,
     plan,
     references,
+    split,
     verdict,
 )
 from steelyard.results.base import KINDS, Result
@@ -32,6 +33,7 @@ LOADED = (
     measurement,
     plan,
     references,
+    split,
     verdict,
 )  # each adds its kinds
 

@@ -118,6 +118,8 @@ def samples() -> dict[str, Any]:
         "comparison": sy.compare(table, other, by="area", margin=0.05),
         "beliefs of two": sy.compare(table, other, interval="bayes"),
         "leaderboard": sy.rank(table, other, third, by="area"),
+        "split": sy.split({"id": list(range(50)), "topic": ["a", "b"] * 25}, train=0.8, test=0.2, stratify="topic"),
+        "split_check": sy.check_split({"id": [1], "q": ["What is <b>this</b>?"]}, {"id": [2], "q": ["what is <b>THIS</b>"]}),
         "audit": sy.audit({"new": 87.4, "old": 86.1, "odd": 45.55}, n=198),
         "comment": PostedComment(
             done="edited", dry_run=True, pull_request=7, key="k", characters=9, body="## PASS\n", conclusion="Edited."

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 import weakref
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -245,6 +245,16 @@ class EngineTable:
     def ask(self, select: str, rest: str = "") -> list[tuple[Any, ...]]:
         """The rows of SELECT `select` FROM this table `rest`."""
         return self._run(f"SELECT {select} FROM {self._relation} {rest}")
+
+    def array(self, expression: str) -> Any:
+        """One value for each row, in row order, as a NumPy array."""
+        return self._guarded(lambda: self._con.execute(f"SELECT {expression} AS v FROM {self._relation}").fetchnumpy())["v"]
+
+    def batches(self, select: str, size: int) -> Iterator[list[tuple[Any, ...]]]:
+        """The rows of SELECT `select` FROM this table, so many at a time; no other question may be asked before they are read."""
+        self._guarded(lambda: self._con.execute(f"SELECT {select} FROM {self._relation}"))
+        while rows := self._guarded(lambda: self._con.fetchmany(size)):
+            yield rows
 
     # ---- SQL -------------------------------------------------------------------------------------------------------
 

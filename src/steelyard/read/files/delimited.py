@@ -43,7 +43,7 @@ class Shape:
 
 def read_delimited(files: Sequence[Opened], wanted: Callable[[str], bool]) -> tuple[SourceTable, list[str]]:
     """The table of one or several files, united by column name, and warnings."""
-    shapes = [_shape(file) for file in files]
+    shapes = [shape_of(file) for file in files]
     warnings = [f"{shape.file.shown!r} mixes line ends (CRLF, LF or CR); read as they are" for shape in shapes if shape.mixed]
     keys = partition_keys(files, [shape.header for shape in shapes]) if any(file.partition for file in files) else []
     names = list(dict.fromkeys(name for shape in shapes for name in shape.header))
@@ -61,7 +61,8 @@ def read_delimited(files: Sequence[Opened], wanted: Callable[[str], bool]) -> tu
 # ---- the shape -----------------------------------------------------------------------------------------------------
 
 
-def _shape(file: Opened) -> Shape:
+def shape_of(file: Opened) -> Shape:
+    """The shape of a file, by one pass over its bytes."""
     check_text(file.plain, file.shown)
     header, delimiter = _header(file)
     found = _Count(delimiter.encode()).over(file.plain)

@@ -1,0 +1,78 @@
+"""The options of `steelyard split`, declared once: flags of the command, keywords of Python, lines of docstrings."""
+
+from __future__ import annotations
+
+from steelyard.options import SEED, Option
+
+THRESHOLD, WORDS = 0.8, 2  # of the check: how alike two texts are that are called nearly equal, in runs of so many words
+
+SPLIT_OPTIONS = (
+    Option(name="train", type=float, metavar="SHARE", help="Share of the rows for train, such as .8."),
+    Option(name="dev", type=float, metavar="SHARE", help="Share of the rows for dev."),
+    Option(name="test", type=float, metavar="SHARE", help="Share of the rows for test."),
+    Option(
+        name="parts",
+        flag="--part",
+        kind="pairs",
+        repeat=True,
+        metavar="NAME=SHARE",
+        help="A part of another name, such as calibration=.1. Repeatable.",
+        python="Parts of other names with their shares, such as {'calibration': 0.1}.",
+    ),
+    Option(name="stratify", metavar="COLUMN", help="Give each value of this column the shares exactly; parts change when data grow."),
+    Option(name="by_time", metavar="COLUMN", help="Earlier rows to the first part, later ones to the last, by the dates or numbers here."),
+    SEED,
+    Option(
+        name="output",
+        short="-o",
+        kind="output_directory",
+        metavar="DIR",
+        help="Directory to write the parts to.  [default: that of DATA]",
+    ),
+    Option(name="update", switch=True, help="Replace parts that exist."),
+    Option(name="dry_run", switch=True, help="Show how many rows each part would have; write nothing."),
+)
+CHECK_OPTIONS = (
+    Option(
+        name="text",
+        kind="list",
+        repeat=True,
+        metavar="COLUMN",
+        help="Columns to compare, joined; repeat or join by commas.  [default: all columns of text but id and group]",
+    ),
+    Option(
+        name="threshold",
+        type=float,
+        default=THRESHOLD,
+        help="Texts are nearly equal if their Jaccard similarity is at least this.",
+    ),
+    Option(name="words", type=int, least=1, default=WORDS, help="Words per shingle, the unit that similarity counts."),
+)
+COMMON_OPTIONS = (
+    Option(
+        name="id",
+        metavar="COLUMN",
+        help="Column that names the item; 'none' goes by the content of the row.  [default: found by its name, such as id]",
+    ),
+    Option(
+        name="group",
+        metavar="COLUMN",
+        help="Column that groups items that belong together; a group is never split. 'none' ignores one found by name.",
+    ),
+)
+OPTIONS = (
+    Option(name="check", command=True, switch=True, help="Check two or more finished parts for items they share."),
+    *SPLIT_OPTIONS[:4],
+    *COMMON_OPTIONS,
+    *SPLIT_OPTIONS[4:],
+    *CHECK_OPTIONS,
+    Option(
+        name="answer_",
+        flag="--answer",
+        kind="output",
+        repeat=True,
+        command=True,
+        metavar="FILE",
+        help="Also write the answer to this file; its extension sets the format. Repeatable.",
+    ),
+)

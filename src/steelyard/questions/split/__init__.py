@@ -1,0 +1,1 @@
+"""Which rows are for training and which for testing, and do finished parts share any?"""

@@ -1,0 +1,101 @@
+"""The files of the parts: all written beside their places first, then each put there by one step, never over another file."""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import os
+import secrets
+from collections.abc import Sequence
+from pathlib import Path
+
+from steelyard.atomic import sync_directory
+from steelyard.errors import UsageError
+from steelyard.read.files.copying import Parts, copy_rows
+from steelyard.read.files.paths import Opened
+
+ENDINGS = {"csv": ".csv", "tsv": ".tsv", "jsonl": ".jsonl", "json": ".json", "parquet": ".parquet"}
+
+
+def places_of(names: Sequence[str], file: Opened, directory: str | os.PathLike[str] | None, *, update: bool) -> list[Path]:
+    """The file of each part. What is there already is not written over, unless that was asked for; DATA itself never is."""
+    if directory is None and file.held is not None and file.shown == "standard input":
+        raise UsageError("cannot tell where to write the parts", got="standard input", need="a directory", hint="output='parts'")
+    home = Path(os.path.dirname(file.shown) if directory is None else directory)
+    if "\0" in str(home) or (directory is not None and not home.is_dir() and os.path.lexists(home)):
+        raise UsageError(f"cannot write the parts to {str(home)!r}", got="something that is no directory", need="a directory")
+    places = [home / f"{name}{ENDINGS[file.format]}" for name in names]
+    there = [place for place in places if os.path.lexists(place)]
+    if own := [place for place in there if os.path.exists(file.shown) and place.exists() and os.path.samefile(place, file.shown)]:
+        raise UsageError(f"cannot write a part over {str(own[0])!r}", got="the file that is split", need="another directory or name")
+    if odd := [place for place in there if place.is_symlink() or not place.is_file()]:
+        raise UsageError(f"cannot write {str(odd[0])!r}", got="something there that is not a plain file", need="a file, or nothing")
+    if there and not update:
+        listed = ", ".join(repr(str(place)) for place in there[:3])
+        hint = "update=True replaces them, output= writes elsewhere"
+        raise UsageError("the parts exist already", got=listed, need="no such files", hint=hint)
+    return places
+
+
+def write_parts(file: Opened, parts: Parts, places: Sequence[Path], *, update: bool) -> None:
+    """Every row into the file of its part. After a failure nothing is there that was not there before."""
+    home = places[0].parent
+    made = _make(home)
+    temporary = [place.with_name(f".{place.name}.{secrets.token_hex(8)}.tmp") for place in places]
+    put: list[Path] = []
+    try:
+        copy_rows(file, parts, [str(path) for path in temporary])
+        for path, place in zip(temporary, places, strict=True):
+            _put(path, place, update=update)
+            put.append(place)
+    except BaseException as fault:
+        for path in [*temporary, *([] if update else put)]:
+            with contextlib.suppress(OSError):
+                path.unlink()
+        if made:
+            with contextlib.suppress(OSError):
+                home.rmdir()
+        if not isinstance(fault, OSError):
+            raise
+        raise _not_written(home, fault) from fault
+    sync_directory(home)
+
+
+def _make(home: Path) -> bool:
+    """Make the directory of the parts, if it is not there; whether that was so."""
+    if home.is_dir():
+        return False
+    try:
+        home.mkdir()
+    except FileExistsError:
+        return False
+    except OSError as fault:
+        raise _not_written(home, fault) from fault
+    return True
+
+
+def _put(path: Path, place: Path, *, update: bool) -> None:
+    """Give the file its name: in place of the old one, or only if there is none, whoever else writes at the same time."""
+    if update:
+        os.replace(path, place)
+        return
+    try:
+        os.link(path, place)
+    except FileExistsError:
+        raise UsageError(
+            "the parts exist already", got=f"{str(place)!r}, made meanwhile", need="no such file", hint="is another process splitting?"
+        ) from None
+    except OSError as fault:
+        if fault.errno not in (errno.EPERM, errno.ENOTSUP, errno.ENOSYS, errno.EOPNOTSUPP, errno.EMLINK):
+            raise
+        if os.path.lexists(place):  # a file system without links
+            raise FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST)) from None
+        os.rename(path, place)
+        return
+    path.unlink()
+
+
+def _not_written(home: Path, fault: OSError) -> UsageError:
+    full = fault.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
+    need = "room on the disk" if full else "a directory that can be written to"
+    return UsageError(f"cannot write the parts to {str(home)!r}", got=fault.strerror or str(fault), need=need, hint="nothing was written")
