@@ -23,7 +23,6 @@ import click
 from click.core import ParameterSource
 from click.types import StringParamType
 
-from steelyard.atomic import write_text
 from steelyard.errors import SteelyardError, UsageError
 from steelyard.options import Option, nearest, typed_text
 from steelyard.outputs import refuse_overwriting
@@ -584,6 +583,8 @@ def answer(
         text = _text_of((instead or {}).get(chosen, result), chosen, color=colour, ascii_only=not _can_draw(sys.stdout), **more)
         _print(text, colour if chosen == "text" else None)
         return
+    from steelyard.atomic import write_text
+
     formats = [format_ or BY_ENDING.get(place.suffix.lower(), "text") for place in places]
     texts = [_text_of((instead or {}).get(chosen, result), chosen, **more) for chosen in formats]
     for place, text in zip(places, texts, strict=True):  # all are made before the first is written
