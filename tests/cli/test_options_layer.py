@@ -263,7 +263,7 @@ def test_every_file_option_is_declared_as_read_or_written() -> None:
         for param in one.params
         if isinstance(param, click.Option) and isinstance(param.type, click.Path) and not param.type.dir_okay
     }
-    assert {option[-1] for option in files - written} == {"--config", "--suite", "--state", "--flips"}
+    assert {option[-1] for option in files - written} == {"--card-answers", "--config", "--suite", "--state", "--flips"}
 
 
 # ---- several outputs ----------------------------------------------------------------------------------------------------------

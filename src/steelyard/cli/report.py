@@ -19,7 +19,7 @@ TARGETS = ("card", "eval_results", "google_card", "every_eval_ever")
 def cards_asked(given: Given) -> bool:
     """Whether any card is to be written; an option of cards alone would be a wish that nobody heard."""
     asked = any(given[name] is not None for name in TARGETS)
-    alone = [name for name in ("model", "metric", "source_url", "about") if given[name]]
+    alone = [name for name in ("model", "metric", "source_url", "about", "card_answers") if given[name]]
     if alone and not asked:
         raise UsageError(
             f"--{alone[0].replace('_', '-')} is for a model card, and none is to be written.",
@@ -27,6 +27,8 @@ def cards_asked(given: Given) -> bool:
             need="one of " + ", ".join(f"--{name.replace('_', '-')}" for name in TARGETS),
             hint="one of " + ", ".join(f"--{name.replace('_', '-')}" for name in TARGETS),
         )
+    if given["card_answers"] and given["card"] is None:
+        raise UsageError("--card-answers is for the card of --card.", got="no --card", need="--card README.md", hint="add --card README.md")
     return asked
 
 
@@ -50,7 +52,7 @@ def write_cards(words: Sequence[Path], given: Given) -> None:
     told = card.about(results, model=given["model"], task=given["task_type"], source=given["source_url"])
     written = []
     if given["card"] is not None:
-        written.append(card.update_card(given["card"], told))
+        written.append(card.update_card(given["card"], told, card.card_answers(given["card_answers"])))
     if given["eval_results"] is not None:
         written.append(card.write_eval_results(given["eval_results"], told, metric=given["metric"], task_id=given["task_id"]))
     if given["google_card"] is not None:

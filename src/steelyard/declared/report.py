@@ -12,6 +12,13 @@ CARDS = (
         help="Write or update a Hugging Face model card (README.md). Text written by people is kept.",
     ),
     Option(
+        name="card_answers",
+        command=True,
+        kind="path",
+        metavar="FILE",
+        help="For --card: TOML file with intended_use, limits and harms, for sections of the card that are still empty.",
+    ),
+    Option(
         name="eval_results",
         command=True,
         kind="output",

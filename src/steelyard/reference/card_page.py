@@ -127,6 +127,15 @@ def unwritten(body: str) -> list[str]:
     return [name for name, words in _ABOUT.items() if not any(words.search(title) and text for title, text in sections)]
 
 
+def says_something(text: str) -> bool:
+    """Whether a text is more than comments and the placeholder of the Hub's template.
+
+    >>> says_something("[More Information Needed]"), says_something("Sums.")
+    (False, True)
+    """
+    return bool(_PLACEHOLDER.sub("", _COMMENT.sub("", text)).strip())
+
+
 def _sections(body: str) -> Iterator[tuple[str, str]]:
     """Every heading with all that stands below it up to the next one of its level, comments and other headings left out."""
     found: list[tuple[int, str, list[str]]] = []

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -10,7 +12,7 @@ from typing import Any
 from steelyard.atomic import read_if_there, write_atomic
 from steelyard.errors import DataError, SourceError, UsageError
 from steelyard.estimate.row import with_standard_errors
-from steelyard.options import documented
+from steelyard.options import did_you_mean, documented
 from steelyard.reference import card_page, front_matter
 from steelyard.reference.entry_text import Splice
 from steelyard.reference.strict_yaml import decode
@@ -19,6 +21,7 @@ from steelyard.render.cards.eval_results import HEAD, eval_results_yaml
 from steelyard.render.cards.google import google_card
 from steelyard.render.cards.model_index import SOURCE, model_index_items, name_line
 from steelyard.render.cards.page import ASKED, BEGIN, END, card_part, new_page
+from steelyard.render.markdown import markdown
 from steelyard.render.terminal import harmless
 from steelyard.results.comparison import Comparison
 from steelyard.results.evaluation import Evaluation
@@ -112,14 +115,23 @@ def _model_of(result: Any) -> str | None:
     model="The name in the index. Default: the one that is there.",
     task="As the Hub sorts tasks. Default: other.",
     source="Where the evaluation can be seen. Default: none.",
+    answers="What only people know, as a mapping or a TOML file: intended_use, limits, harms. Default: none.",
 )
 def model_card(
-    path: str | Path, results: Mapping[str, Any], *, model: str | None = None, task: str = "other", source: str | None = None
+    path: str | Path,
+    results: Mapping[str, Any],
+    *,
+    model: str | None = None,
+    task: str = "other",
+    source: str | None = None,
+    answers: Mapping[str, Any] | str | os.PathLike[str] | None = None,
 ) -> Written:
     """Write a model card of the Hugging Face Hub, or update the one at a path: our results in it, and nothing else.
 
     results: the name of the data -> a measurement, a comparison or a run (which speak for their candidate). model: the
     name in the index (default: the one that is there). task: as the Hub sorts tasks. source: where the evaluation can be seen.
+    answers: texts for the sections that only people can write, each put where the card says nothing yet; what somebody wrote
+    is never replaced.
 
     >>> import tempfile
     >>> from steelyard.questions.measure.measure import measure
@@ -129,19 +141,18 @@ def model_card(
     >>> found.done, len(found.warnings)
     ('created', 3)
     """
-    return update_card(Path(path), about(list(results.items()), model=model, task=task, source=source))
+    return update_card(Path(path), about(list(results.items()), model=model, task=task, source=source), card_answers(answers))
 
 
-def update_card(path: Path, told: CardDetails) -> Written:
-    """Write the card at a path, or update it: our own results and what stands between our marks, and nothing else.
+def update_card(path: Path, told: CardDetails, answers: Mapping[str, str] | None = None) -> Written:
+    """Write the card at a path, or update it: our own results, what stands between our marks, answers to open questions, no more.
 
     Twice gives the same bytes.
     """
     data = read_if_there(path, most=MOST)
-    if data is None or not data.strip():
-        page, warnings = _new_card(_with_model(told, [], path)), [_ask(path, name) for name in ASKED]
-    else:
-        page, warnings = _updated(decode(data, str(path)), told, path)
+    new = data is None or not data.strip()
+    before = _new_card(_with_model(told, [], path)) if data is None or new else decode(data, str(path))
+    page, warnings = _updated(before, told, path, answers or {})
     done = _put(path, page.encode("utf-8"), data)
     return Written(path=path, done=done, warnings=tuple(warnings))
 
@@ -151,7 +162,7 @@ def _new_card(told: CardDetails) -> str:
     return f"---\n{front}---\n" + "\n".join(new_page(told)) + "\n"
 
 
-def _updated(before: str, told: CardDetails, path: Path) -> tuple[str, list[str]]:
+def _updated(before: str, told: CardDetails, path: Path, answers: Mapping[str, str]) -> tuple[str, list[str]]:
     """The page with our parts renewed, and what there is to say about it: sections that people have not written yet."""
     shown = str(path)
     front, new = card_page.front_of(before, shown), card_page.newline_of(before)
@@ -163,12 +174,77 @@ def _updated(before: str, told: CardDetails, path: Path) -> tuple[str, list[str]
     cut = Splice(front.start, front.end, changed if front.there else f"{dashes}{changed}{dashes}")
     body, higher = before[front.end :], before.count("\n", 0, front.end)
     ours = card_page.part_between(body, BEGIN, END, card_part(told), shown, higher)
+    body, unused = _answered(body, ours, answers, new)
+    ours = card_page.part_between(body, BEGIN, END, card_part(told), shown, higher)
     missing = card_page.unwritten(body[: ours.start] + body[ours.end :])
     asked = [name for name in missing if not _is_asked(body, name)]
-    part = card_page.part_between(body, BEGIN, END, card_part(told, asked), shown, higher)
+    part = card_page.part_between(body, BEGIN, END, card_part(told, asked, missing), shown, higher)
     others = [name for name in known if name != told.model]
     warnings = [f"the index of {path.name} has another model as well, {others[0]!r}: the Hub takes all scores for one's"] if others else []
+    warnings += [f"{path.name} has a section about {name} that says something else: the answer was not used" for name in unused]
     return cut.applied(before[: front.end]) + part.applied(body), [*warnings, *(_ask(path, name) for name in missing)]
+
+
+def _answered(body: str, ours: Splice, answers: Mapping[str, str], new: str) -> tuple[str, list[str]]:
+    """The page with answers where it says nothing yet, and the names of those that somebody answered otherwise.
+
+    An answer takes the place of its question, or is a section of its own before our part. From then on it is people's text.
+    """
+    unused, sections = [], []
+    outside = body[: ours.start] + body[ours.end :]
+    unwritten = card_page.unwritten(outside)
+    start, end = ours.start, ours.end
+    for name, answer in answers.items():
+        text = answer.replace("\n", new)
+        if name not in unwritten:
+            unused += [] if text in outside else [name]
+            continue
+        question = f"<!-- {ASKED[name][1]} -->"
+        place = body.find(question)
+        if place < 0 or start <= place < end:
+            sections.append(f"## {ASKED[name][0]}{new}{new}{text}{new}{new}")
+            continue
+        body = body[:place] + text + body[place + len(question) :]
+        grown = len(text) - len(question) if place < start else 0
+        start, end = start + grown, end + grown
+    if sections:
+        gap = "" if not start or body[:start].endswith(new * 2) else new if body[:start].endswith("\n") else new * 2
+        body = body[:start] + gap + "".join(sections) + body[start:]
+    return body, unused
+
+
+def card_answers(given: Mapping[str, Any] | str | os.PathLike[str] | None) -> dict[str, str]:
+    """Texts for the sections that only people can write, ready for the page; those left empty are left out, so that they are asked for."""
+    if given is None:
+        return {}
+    shown = "answers" if isinstance(given, Mapping) else repr(os.fspath(given))
+    found = given if isinstance(given, Mapping) else _toml(Path(given))
+    keys = {name.replace(" ", "_"): name for name in ASKED}
+    answers = {}
+    for key, text in found.items():
+        if key not in keys:
+            raise UsageError(
+                f"cannot use {key!r} in {shown}", got="an unknown key", need=f"one of {', '.join(keys)}", hint=did_you_mean(str(key), keys)
+            )
+        if not isinstance(text, str):
+            raise UsageError(f"cannot use {key!r} in {shown}", got=f"a {type(text).__name__}", need="a text")
+        name = keys[key]
+        written = "\n\n".join(markdown(" ".join(part.split())) for part in re.split(r"\n\s*\n", text.replace("\r\n", "\n")) if part.strip())
+        if card_page.says_something(text) and name not in card_page.unwritten(f"## {ASKED[name][0]}\n\n{written}\n"):
+            answers[name] = written
+    return answers
+
+
+def _toml(path: Path) -> Mapping[str, Any]:
+    import tomllib
+
+    data = read_if_there(path, most=MOST)
+    if data is None:
+        raise SourceError(f"cannot read {str(path)!r}", got="no such file", need="answers as TOML", hint='harms = "..."')
+    try:
+        return tomllib.loads(decode(data, str(path)).removeprefix("\ufeff").replace("\r\n", "\n"))
+    except (tomllib.TOMLDecodeError, RecursionError) as fault:
+        raise SourceError(f"cannot read {str(path)!r}", got=str(fault) or "too many levels", need="TOML", hint='harms = "..."') from None
 
 
 def _is_asked(body: str, name: str) -> bool:

@@ -30,8 +30,8 @@ ASKED = {
 }
 
 
-def card_part(about: CardDetails, missing: Sequence[str] = ()) -> list[str]:
-    """The lines of our part, marks included. `missing` are the sections of `ASKED` that nobody has written yet."""
+def card_part(about: CardDetails, asked: Sequence[str] = (), unstated: Sequence[str] = ()) -> list[str]:
+    """The lines of our part, marks included. unstated: the sections of `ASKED` that nobody has written yet. asked: those to ask for."""
     rows = [row for _, row in about.rows]
     parts = [
         "## Evaluation results",
@@ -41,10 +41,10 @@ def card_part(about: CardDetails, missing: Sequence[str] = ()) -> list[str]:
         "### Slices and groups measured",
         *_slices(about),
         "### What these numbers do not say",
-        "\n".join(_limits(about)),
+        "\n".join(_limits(about, unstated)),
         "### How to repeat them",
         "\n".join(f"- {markdown(each.data)}: {code_span(each.measurement.signature)}" for each in about.evaluated),
-        _asking(missing),
+        _asking(asked),
     ]
     return [*"\n\n".join([f"{BEGIN}\n{_NOTE}", *(part for part in parts if part)]).split("\n"), "", END]
 
@@ -107,12 +107,13 @@ def _cell(row: Row | None) -> str:
     return NONE if row is None else _score(row)[0]
 
 
-def _limits(about: CardDetails) -> list[str]:
-    """What every reader of the table should know, then the warnings of the measurements."""
+def _limits(about: CardDetails, unstated: Sequence[str]) -> list[str]:
+    """What every reader of the table should know, what nobody has said, then the warnings of the measurements."""
     told = [
         "An interval tells how far the score would move with other items of the same kind. It does not tell how the model does "
         "on other data, in another language or another year, nor whether the items resemble those it was trained on.",
         "Intervals that overlap do not mean that two models are alike: `steelyard compare` asks that on the same items.",
+        *([f"Left empty by the authors of this card: {', '.join(unstated)}."] if unstated else []),
     ]
     named = [f"- {markdown(each.data)}: {markdown(w)}" for each in about.evaluated for w in measurement.all_warnings(each.measurement)]
     # Only our own words are wrapped: a word of somebody else's at the start of a line might mean something there.
