@@ -11,7 +11,7 @@ from steelyard.declared.plan_train import OPTIONS
 from steelyard.errors import UsageError
 
 FITTING = ("truth", "features", "group", "metric", "positive", "sizes", "repeats", "test_size", "workers")
-READING = ("size", "score", "seed_column", "n_test")
+READING = ("size", "score", "train_score", "seed_column", "n_test")
 
 
 @verb_command(OPTIONS, formats=PLAN_FORMATS)

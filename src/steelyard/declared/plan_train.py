@@ -9,6 +9,11 @@ OPTIONS = (
     Option(name="size", metavar="COLUMN", help="Column with the training size.  [default: size, n, train_size, n_train, training_size]"),
     Option(name="score", metavar="COLUMN", help="Column with the score.  [default: score, accuracy, f1, value, test_score]"),
     Option(
+        name="train_score",
+        metavar="COLUMN",
+        help="Column with the score on the training items; 'none' ignores it.  [default: train_score, or train_accuracy beside accuracy]",
+    ),
+    Option(
         name="seed_column",
         metavar="COLUMN",
         help="Column that tells which points belong to one curve; 'none': no such column.  [default: seed, repeat, run, fold, trial]",

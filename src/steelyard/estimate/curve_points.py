@@ -24,7 +24,14 @@ RECOGNISED: Mapping[str, tuple[str, ...]] = {
 }
 SCORES = ("score", "accuracy", "f1", "value", "test_score")
 LOSSES = ("score", "value", "test_score", "error", "loss", "log_loss", "mae", "rmse")
-OPTIONS = {"size": "size=", "score": "score=", "seed": "seed_column=", "n_test": "n_test=", "se": "another name for the other"}
+OPTIONS = {
+    "size": "size=",
+    "score": "score=",
+    "seed": "seed_column=",
+    "n_test": "n_test=",
+    "train_score": "train_score=",
+    "se": "another name for the other",
+}
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -37,6 +44,7 @@ class Points:
     se: FloatArray | None
     n_test: FloatArray | None
     metric: str
+    train: FloatArray | None = None  # what the same fits scored on their training items
     measured: str | None = None  # the signature of the curve, if it was measured here
 
     def without_largest(self) -> Points:
@@ -51,11 +59,19 @@ class Points:
             seeds=None if seeds is None else np.unique(seeds[chosen], return_inverse=True)[1].astype(np.int64),
             se=None if self.se is None else self.se[chosen],
             n_test=None if self.n_test is None else self.n_test[chosen],
+            train=None if self.train is None else self.train[chosen],
         )
 
 
 def points_of(
-    curve: Any, *, size: str | None, score: str | None, seed_column: str | None, n_test: Any, higher_is_better: bool | None
+    curve: Any,
+    *,
+    size: str | None = None,
+    score: str | None = None,
+    train_score: str | None = None,
+    seed_column: str | None = None,
+    n_test: Any = None,
+    higher_is_better: bool | None = None,
 ) -> tuple[Points, bool]:
     """The checked points of anything that holds them, and whether higher is better: a measured curve knows, else yes unless said."""
     if isinstance(curve, LearningCurve):
@@ -66,12 +82,15 @@ def points_of(
                 need=f"higher_is_better={curve.higher_is_better}, or nothing",
             )
         up = curve.higher_is_better
-        found = replace(_table_points(curve.rows(), size, "score", seed_column, n_test, up), metric=curve.metric, measured=curve.signature)
+        given = {"size": size, "score": "score", "seed": seed_column, "train_score": train_score}
+        whole = all(point.train_score is not None for point in curve.points)
+        rows = [{key: value for key, value in row.items() if whole or key != "train_score"} for row in curve.rows()]
+        found = replace(_table_points(rows, given, n_test, up), metric=curve.metric, measured=curve.signature)
         if parse(curve.metric).family != "table":  # the test size says how noisy a share is, and nothing about an r2
             found = replace(found, n_test=None)
     else:
         up = True if higher_is_better is None else bool(higher_is_better)
-        found = _table_points(curve, size, score, seed_column, n_test, up)
+        found = _table_points(curve, {"size": size, "score": score, "seed": seed_column, "train_score": train_score}, n_test, up)
     _check(found, up)
     return _in_order(found, -found.scores if up else found.scores), up
 
@@ -87,7 +106,7 @@ def _in_order(points: Points, worse: FloatArray) -> Points:
     return points.rows(order, seeds)
 
 
-def _table_points(curve: Any, size: str | None, score: str | None, seed_column: str | None, n_test: Any, higher_is_better: bool) -> Points:
+def _table_points(curve: Any, given: Mapping[str, str | None], n_test: Any, higher_is_better: bool) -> Points:
     from steelyard.read.files.paths import spool_stdin
     from steelyard.read.open_source import open_source
     from steelyard.read.roles import RECOGNISED as ITEM_ROLES
@@ -103,7 +122,7 @@ def _table_points(curve: Any, size: str | None, score: str | None, seed_column: 
     no_roles = dict.fromkeys(ITEM_ROLES, "none")  # a column called run or value means something else here
     names = open_source(where, columns=no_roles).columns
     of_all = _test_size(n_test, names)
-    roles = _roles(names, {"size": size, "score": score, "seed": seed_column, "n_test": None if of_all else n_test}, higher_is_better)
+    roles = _roles(names, {**given, "n_test": None if of_all else n_test}, higher_is_better)
     table = open_source(where, columns={**no_roles, "by": tuple(roles.values())}).table
     numbers = {role: table.numbers(name, name) for role, name in roles.items() if role != "seed"}
     for role, column in numbers.items():
@@ -112,6 +131,7 @@ def _table_points(curve: Any, size: str | None, score: str | None, seed_column: 
                 f"{gone} of {len(column)} rows of the curve have no {roles[role]!r}.",
                 got=f"{gone} of {len(column)} rows without {roles[role]!r}",
                 need="a number in every row",
+                hint="train_score='none' ignores the training scores" if role == "train_score" else "",
             )
     seeds = None
     if "seed" in roles:
@@ -124,7 +144,7 @@ def _table_points(curve: Any, size: str | None, score: str | None, seed_column: 
             )
         seeds = np.unique(labels.codes, return_inverse=True)[1].astype(np.int64)
     tested = np.full(table.n, float(of_all)) if of_all else numbers.get("n_test")
-    return Points(numbers["size"], numbers["score"], seeds, numbers.get("se"), tested, roles["score"])
+    return Points(numbers["size"], numbers["score"], seeds, numbers.get("se"), tested, roles["score"], numbers.get("train_score"))
 
 
 def _is_rows(curve: Any) -> bool:
@@ -147,7 +167,7 @@ def _roles(names: tuple[str, ...], given: Mapping[str, Any], higher_is_better: b
     from steelyard.read.roles import find, listed
 
     known = {**RECOGNISED, "score": SCORES if higher_is_better else LOSSES}
-    ignored = {role for role, name in given.items() if name == "none" and "none" not in names and role in ("seed", "n_test")}
+    ignored = {role for role, name in given.items() if name == "none" and "none" not in names and role in ("seed", "n_test", "train_score")}
     roles = {role: find(names, name, OPTIONS[role]) for role, name in given.items() if name is not None and role not in ignored}
     for role in ("size", "score", "seed", "se", "n_test"):
         if role in roles or role in ignored:
@@ -169,6 +189,8 @@ def _roles(names: tuple[str, ...], given: Mapping[str, Any], higher_is_better: b
                 need=f"a column called {', '.join(known[role][:-1])} or {known[role][-1]}",
                 hint=f"call it {', '.join(known[role][:-1])} or {known[role][-1]}, or name it with {OPTIONS[role]}",
             )
+    if not {"train_score"} & {*roles, *ignored}:
+        roles |= _trained(names, roles)
     if len(set(roles.values())) < len(roles):
         twice = next(name for name in roles.values() if list(roles.values()).count(name) > 1)
         parts = [role for role, name in roles.items() if name == twice]
@@ -178,6 +200,17 @@ def _roles(names: tuple[str, ...], given: Mapping[str, Any], higher_is_better: b
             need="a column for each",
         )
     return roles
+
+
+def _trained(names: tuple[str, ...], roles: Mapping[str, str]) -> dict[str, str]:
+    """The column of training scores, if there is one: train_accuracy beside accuracy or test_accuracy, else train_score."""
+    score = roles["score"].lower()
+    for other in ("test_", "val_", "validation_"):
+        score = score.removeprefix(other)
+    for wanted in (f"train_{score}", f"training_{score}", "train_score", "training_score"):
+        if found := [name for name in names if name.lower() == wanted and name not in roles.values()]:
+            return {"train_score": found[0]}
+    return {}
 
 
 # ---- checks ----------------------------------------------------------------------------------------------------------
@@ -197,6 +230,8 @@ def _check(points: Points, higher_is_better: bool) -> None:
             need=f"at least {LEAST_SIZES}: three numbers are fitted, and two points must be left to judge the fit by",
         )
     _check_scores(scores, higher_is_better)
+    if points.train is not None:
+        _check_scores(points.train, higher_is_better)
     for name, column in (("standard errors", points.se), ("test sizes", points.n_test)):
         if column is not None and not (column > 0).all():
             raise DataError(f"cannot use the {name}", got=f"{column[~(column > 0)][0]:g}", need="numbers above 0")

@@ -37,7 +37,7 @@ class Scale:
 
 def x_scale(curve: Curve, most: int) -> Scale:
     """Exactly from the first x to the last, with at most `most` ticks."""
-    values = [*curve.x, *(x for x, _ in (*curve.points, *_mark(curve)))]
+    values = [*curve.x, *(x for x, _ in (*curve.points, *curve.beside, *_mark(curve)))]
     low, high = min(values), max(values)
     log = curve.log_x and low > 0
     if low == high:

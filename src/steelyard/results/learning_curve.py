@@ -2,20 +2,47 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from typing import Any
 
-from steelyard.results.base import Result, ResultPart
+from steelyard.results.base import IF_ANY, Result, ResultPart
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CurvePoint(ResultPart):
-    """One fit: how many training items, what it scored on how many test items, and which seed drew them."""
+    """One fit: how many training items, what it scored on how many test items, and which seed drew them.
+
+    `train_score` is what it scored on the items it was trained on; None where that was not asked.
+    """
 
     size: int
     score: float
     seed: int
     n_test: int
+    train_score: float | None = field(default=None, metadata=IF_ANY)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CurveGap(ResultPart):
+    """How far the training score lies above the test score (below it, for a loss), and what doubling the data buys.
+
+    `verdict` is "more data", "stronger model", "neither" or "unknown", and `reading` says it in a sentence. `train` and `test` are
+    mean scores at the largest size, `gap` their distance with its ends over seeds, `doubling` what the fitted curve
+    gains from the largest size to twice of it. `by_size` has both scores at every size.
+    """
+
+    verdict: str
+    reading: str
+    train: float
+    test: float
+    gap: float
+    gap_low: float | None = None
+    gap_high: float | None = None
+    doubling: float
+    doubling_low: float | None = None
+    doubling_high: float | None = None
+    by_size: tuple[Mapping[str, Any], ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
@@ -28,6 +55,7 @@ class LearningCurve(Result):
     higher_is_better: bool
     learner: str
     points: tuple[CurvePoint, ...]
+    gap: CurveGap | None = field(default=None, metadata=IF_ANY)
 
     @property
     def headline(self) -> str:
@@ -38,12 +66,18 @@ class LearningCurve(Result):
         return tuple(sorted({point.size for point in self.points}))
 
     def rows(self) -> list[dict[str, Any]]:
-        """One dict per point: size, score, seed, n_test. `pandas.DataFrame(curve.rows())` is the table."""
+        """One dict per point: size, score, seed, n_test, train_score if known. `pandas.DataFrame(curve.rows())` is the table."""
         return [point.to_dict() for point in self.points]
 
     def __str__(self) -> str:
         lines = [f"{self.metric} of {self.learner} by training size", ""]
         for size in self.sizes:
             scores = [point.score for point in self.points if point.size == size]
-            lines.append(f"{size:>9,}  {sum(scores) / len(scores):.4f}  ({min(scores):.4f} to {max(scores):.4f}, {len(scores)} seeds)")
+            seen = [point.train_score for point in self.points if point.size == size and point.train_score is not None]
+            trained = f"  training {sum(seen) / len(seen):.4f}" if seen else ""
+            lines.append(
+                f"{size:>9,}  {sum(scores) / len(scores):.4f}  ({min(scores):.4f} to {max(scores):.4f}, {len(scores)} seeds){trained}"
+            )
+        if self.gap is not None:
+            lines += ["", self.gap.reading]
         return "\n".join([*lines, "", *(f"warning: {sentence}" for sentence in self.warnings), self.signature])

@@ -6,14 +6,15 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from steelyard.results.base import Result, ResultPart
+from steelyard.results.base import IF_ANY, Result, ResultPart
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Curve(ResultPart):
     """A line to draw: y against x, a band around it, points that were seen, and the place that was asked for.
 
-    `log_x` spaces x by its logarithm. `goal` is the y that is wanted (a horizontal line), `mark` the (x, y) of the answer.
+    `beside` is another line, named `beside_label`, through places. `log_x` spaces x by its logarithm. `goal` is the y that
+    is wanted (a horizontal line), `mark` the (x, y) of the answer.
     """
 
     x_label: str
@@ -23,6 +24,8 @@ class Curve(ResultPart):
     low: tuple[float, ...] | None = None
     high: tuple[float, ...] | None = None
     points: tuple[tuple[float, float], ...] = ()
+    beside: tuple[tuple[float, float], ...] = field(default=(), metadata=IF_ANY)
+    beside_label: str = field(default="", metadata=IF_ANY)
     goal: float | None = None
     mark: tuple[float, float] | None = None
     log_x: bool = True
@@ -32,7 +35,7 @@ class Curve(ResultPart):
 class Plan(Result):
     """How much data a question takes.
 
-    `goal` is detect, rule-out, width, threshold, train or designs. `n` is the number to act on; where the criterion is a
+    `goal` is detect, rule-out, width, threshold, train, split or designs. `n` is the number to act on; where the criterion is a
     saw-tooth in n, `n_first` is the first that meets it and `n_stable` the one from which every larger one does (then n
     is n_stable). `labels` is how many items must be labelled to have n relevant ones. `conclusion` is the answer in one
     sentence, `assumed` what it rests on. `sensitivity` (what if the assumption is off), `steps` (other sizes beside the

@@ -59,6 +59,7 @@ ORDER = (
     "precision",
     "recall",
     "prevalence",
+    "total",
     "width",
     "threshold",
     "target",

@@ -15,7 +15,7 @@ import threading
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -41,12 +41,16 @@ class Split:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class LearnerAnswer:
-    """What a fitted learner said about the test rows; `said` are its warnings. likelihood has one column per class."""
+    """What a fitted learner said about the test rows; `said` are its warnings. likelihood has one column per class.
+
+    `on_training` is what it said about the rows it was fitted on, where that was asked.
+    """
 
     prediction: npt.NDArray[Any]
     likelihood: npt.NDArray[np.float64] | None = None
     classes: tuple[Any, ...] = ()
     said: tuple[str, ...] = ()
+    on_training: LearnerAnswer | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -157,16 +161,19 @@ def evaluate(
     splits: Sequence[Split],
     *,
     likelihood: bool = False,
+    on_training: bool = False,
     workers: int | None = None,
     progress: Progress | None = None,
 ) -> list[Outcome]:
     """Every learner on every split, in the order of the splits. A failure is an answer too: the other splits go on.
 
+    on_training: the rows that a learner was fitted on are asked about as well, after the test rows.
+
     workers: how many at a time, by joblib (-1: all cores); None is one, or what `joblib.parallel_config` says, so that
     its back ends (processes, threads, Dask, Ray) serve. progress(done, all) is called after every split.
     """
     found: list[Outcome] = []
-    for outcome in _outcomes(learners, x, y, splits, likelihood, workers, progress is not None):
+    for outcome in _outcomes(learners, x, y, splits, (likelihood, on_training), workers, progress is not None):
         found.append(outcome)
         if progress is not None:
             progress(len(found), len(splits))
@@ -174,10 +181,16 @@ def evaluate(
 
 
 def _outcomes(
-    learners: Sequence[Any], x: Any, y: npt.NDArray[Any], splits: Sequence[Split], likelihood: bool, workers: int | None, watched: bool
+    learners: Sequence[Any],
+    x: Any,
+    y: npt.NDArray[Any],
+    splits: Sequence[Split],
+    asked: tuple[bool, bool],
+    workers: int | None,
+    watched: bool,
 ) -> Iterable[Outcome]:
     if workers == 1 or (workers is None and "joblib" not in sys.modules):  # nobody can have configured what is not loaded
-        return (_one(learners, x, y, split, likelihood) for split in splits)
+        return (_one(learners, x, y, split, *asked) for split in splits)
     try:
         import joblib  # type: ignore[import-untyped,unused-ignore]
     except ImportError:
@@ -187,7 +200,7 @@ def _outcomes(
             need="joblib",
             hint="pip install joblib, or workers=1",
         ) from None
-    return _parallel(joblib, (joblib.delayed(_one)(learners, x, y, split, likelihood) for split in splits), workers, watched)
+    return _parallel(joblib, (joblib.delayed(_one)(learners, x, y, split, *asked) for split in splits), workers, watched)
 
 
 def _parallel(joblib: Any, tasks: Iterable[Any], workers: int | None, watched: bool) -> Iterator[Outcome]:
@@ -208,13 +221,15 @@ def _parallel(joblib: Any, tasks: Iterable[Any], workers: int | None, watched: b
         ) from fault
 
 
-def _one(learners: Sequence[Any], x: Any, y: npt.NDArray[Any], split: Split, likelihood: bool) -> Outcome:
+def _one(learners: Sequence[Any], x: Any, y: npt.NDArray[Any], split: Split, likelihood: bool, on_training: bool) -> Outcome:
     """All learners on one split, each starting from the same seed."""
     train, test = rows_of(x, split.train), rows_of(x, split.test)
-    return Outcome(split, tuple(_ask(learner, train, y[split.train], test, split, likelihood) for learner in learners))
+    return Outcome(split, tuple(_ask(learner, train, y[split.train], test, split, likelihood, on_training) for learner in learners))
 
 
-def _ask(learner: Any, train: Any, y: npt.NDArray[Any], test: Any, split: Split, likelihood: bool) -> LearnerAnswer | Failure:
+def _ask(
+    learner: Any, train: Any, y: npt.NDArray[Any], test: Any, split: Split, likelihood: bool, on_training: bool
+) -> LearnerAnswer | Failure:
     during = "copying"
     try:
         with _apart(split.seed) as heard:
@@ -223,17 +238,28 @@ def _ask(learner: Any, train: Any, y: npt.NDArray[Any], test: Any, split: Split,
             fitted = fresh.fit(train, y)
             fitted = fresh if fitted is None or not hasattr(fitted, "predict") else fitted
             during = "predicting"
-            prediction = np.asarray(fitted.predict(test))
-            if prediction.ndim == 2 and prediction.shape[1] == 1:
-                prediction = prediction[:, 0]
-            if prediction.shape != (len(split.test),):
-                return Failure(during, f"predictions of shape {prediction.shape} for {len(split.test)} items")
-            matrix, classes = _likelihood(fitted, test) if likelihood else (None, ())
-        return LearnerAnswer(
-            prediction, matrix, classes, tuple(dict.fromkeys(f"{w.category.__name__}: {_line(str(w.message))}" for w in heard))
-        )
+            found = _predicted(fitted, test, len(split.test), likelihood)
+            seen = _predicted(fitted, train, len(split.train), likelihood) if on_training else None
+        said = tuple(dict.fromkeys(f"{w.category.__name__}: {_line(str(w.message))}" for w in heard))
+        return replace(found, said=said, on_training=seen)
+    except _Misshapen as fault:
+        return Failure(during, str(fault))
     except Exception as fault:
         return Failure(during, _words(fault))
+
+
+class _Misshapen(Exception):
+    """Predictions that are not one per row; the words are for the user."""
+
+
+def _predicted(fitted: Any, rows: Any, n: int, likelihood: bool) -> LearnerAnswer:
+    """What a fitted learner says about rows."""
+    prediction = np.asarray(fitted.predict(rows))
+    if prediction.ndim == 2 and prediction.shape[1] == 1:
+        prediction = prediction[:, 0]
+    if prediction.shape != (n,):
+        raise _Misshapen(f"predictions of shape {prediction.shape} for {n} items")
+    return LearnerAnswer(prediction, *(_likelihood(fitted, rows) if likelihood else (None, ())))
 
 
 def _likelihood(fitted: Any, test: Any) -> tuple[npt.NDArray[np.float64], tuple[Any, ...]]:

@@ -7,7 +7,8 @@ from typing import Any, SupportsIndex
 
 from steelyard.declared.learners import OPTIONS
 from steelyard.errors import DataError, UsageError
-from steelyard.estimate.curve_points import LEAST_SIZES
+from steelyard.estimate.curve_fit import CurveFitting, read_gap
+from steelyard.estimate.curve_points import LEAST_SIZES, points_of
 from steelyard.estimate.measure_options import MeasureOptions, settle
 from steelyard.evaluate.learners.curves import curve_splits, default_sizes
 from steelyard.evaluate.learners.folds import Failure, Outcome, count_rows, evaluate, shuffle_splits
@@ -18,7 +19,9 @@ from steelyard.questions.learners.design import group_codes
 from steelyard.questions.learners.learners import as_learner, as_target
 from steelyard.questions.learners.scores import SplitScorer, scorer_of
 from steelyard.results import signature
-from steelyard.results.learning_curve import CurvePoint, LearningCurve
+from steelyard.results.learning_curve import CurveGap, CurvePoint, LearningCurve
+
+DRAWS = 2000  # redrawn curves behind what is said of the gap, as many as `plan_train` takes
 
 
 @documented(
@@ -32,6 +35,7 @@ from steelyard.results.learning_curve import CurvePoint, LearningCurve
     repeats="Seeds, each with its own test rows. Default: 5.",
     test_size="The share of rows that each seed holds out. Default: 0.25.",
     stratify='Keep the class proportions in every split: True, False, or "auto" for labels. Default: "auto".',
+    train_scores="Also score the rows that were trained on, for the gap between both. Default: True.",
     progress="Called with the number of splits done and in total. Default: none.",
 )
 def learning_curve(
@@ -45,6 +49,7 @@ def learning_curve(
     test_size: float = 0.25,
     groups: Any = None,
     stratify: bool | str = "auto",
+    train_scores: bool = True,
     positive: object = None,
     absent: str | None = None,
     seed: int | None = 0,
@@ -77,10 +82,13 @@ def learning_curve(
     largest = min(len(split.train) for split in whole)
     chosen = _sizes(sizes, largest, len(scorer.names), classes is not None)
     splits = curve_splits(n, chosen, repeats, float(test_size), settings.seed, classes=classes, groups=group)
-    outcomes = evaluate((learner,), X, target, splits, likelihood=scorer.likelihood, workers=workers, progress=progress)
+    outcomes = evaluate(
+        (learner,), X, target, splits, likelihood=scorer.likelihood, on_training=bool(train_scores), workers=workers, progress=progress
+    )
     points = tuple(_point(outcome, scorer, quantity) for outcome in outcomes)
     _hear(outcomes, settings)
     return LearningCurve(
+        gap=_gap(points, quantity, settings),
         metric=quantity.name,
         higher_is_better=quantity.higher_is_better,
         learner=type(learner).__name__,
@@ -101,6 +109,19 @@ def learning_curve(
             }
         ),
     )
+
+
+def _gap(points: tuple[CurvePoint, ...], metric: Metric, settings: MeasureOptions) -> CurveGap | None:
+    """What the training scores beside the test scores say; None without them, or for scores that no curve is fitted to."""
+    if any(point.train_score is None for point in points):
+        return None
+    bare = LearningCurve(metric=metric.name, higher_is_better=metric.higher_is_better, learner="", points=points)
+    try:
+        found, up = points_of(bare)
+    except DataError:  # an r2 or a loss outside of the range that the curve knows
+        return None
+    fitting = CurveFitting(points=found, up=up, settings=settings.quietly(draws=DRAWS))
+    return read_gap(fitting, fitting.fit(found))
 
 
 def _strata(stratify: bool | str, scorer: SplitScorer, grouped: bool) -> Any:
@@ -177,7 +198,8 @@ def _point(outcome: Outcome, scorer: SplitScorer, metric: Metric) -> CurvePoint:
             need="a score at every size",
             hint="use larger sizes, a larger test_size, or absent='zero' for averages over classes",
         )
-    return CurvePoint(size=len(split.train), score=score, seed=split.repeat, n_test=len(split.test))
+    seen = None if said.on_training is None else scorer.score(split.train, said.on_training)
+    return CurvePoint(size=len(split.train), score=score, seed=split.repeat, n_test=len(split.test), train_score=seen)
 
 
 def _hear(outcomes: Sequence[Outcome], settings: MeasureOptions) -> None:

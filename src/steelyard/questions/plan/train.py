@@ -11,13 +11,14 @@ import numpy as np
 import numpy.typing as npt
 
 from steelyard.declared.plan_train import OPTIONS
-from steelyard.errors import DataError
-from steelyard.estimate.curve_points import Points, points_of
+from steelyard.estimate.curve_fit import CurveFitting, read_gap
+from steelyard.estimate.curve_points import points_of
 from steelyard.estimate.measure_options import MeasureOptions, settle
-from steelyard.infer.learning.learning_curve import Fit, fit_curves, fit_points, share_variance
+from steelyard.infer.learning.learning_curve import Fit
 from steelyard.infer.resampling.bootstrap import check_draws
 from steelyard.options import documented, number
 from steelyard.results import signature
+from steelyard.results.learning_curve import CurveGap
 from steelyard.results.plan import Curve, Plan
 
 FAR = 4  # times the largest size
@@ -208,6 +209,7 @@ def plan_train(
     target: float,
     size: str | None = None,
     score: str | None = None,
+    train_score: str | None = None,
     seed_column: str | None = None,
     n_test: int | str | None = None,
     higher_is_better: bool | None = None,
@@ -219,7 +221,8 @@ def plan_train(
 
     curve: a file, a frame, rows as dicts, columns as a dict, or a LearningCurve; at least 5 sizes, best with 5 seeds or
     more. Columns are found by name (size, score, seed; also se or n_test) or named. n_test: the items behind a score, a
-    column or one number. higher_is_better=False for errors and losses (None: as a LearningCurve says, else True).
+    column or one number. Training scores (train_score) beside the test scores are read for the gap between them.
+    higher_is_better=False for errors and losses (None: as a LearningCurve says, else True).
     `n` is None where the curve does not get there; `details` has the interval of n, the asymptote, the fit.
 
     >>> p = plan_train({"size": [100, 400, 900, 1600, 2500], "accuracy": [0.85, 0.901, 0.916, 0.9255, 0.93]}, target=0.935)
@@ -228,9 +231,11 @@ def plan_train(
     """
     settings = settle(confidence_level=confidence_level, draws=draws, seed=seed)
     check_draws(settings.draws, settings.confidence_level, "two")
-    points, up = points_of(curve, size=size, score=score, seed_column=seed_column, n_test=n_test, higher_is_better=higher_is_better)
+    points, up = points_of(
+        curve, size=size, score=score, train_score=train_score, seed_column=seed_column, n_test=n_test, higher_is_better=higher_is_better
+    )
     wanted = number("the target", target, above=0, below=1 if up else math.inf, hint=_hint(target, up))
-    return Question(points, wanted, up, settings).answer()
+    return Question(points=points, target=wanted, up=up, settings=settings).answer()
 
 
 def _hint(target: Any, higher_is_better: bool) -> str:
@@ -238,75 +243,11 @@ def _hint(target: Any, higher_is_better: bool) -> str:
     return f"write {target / 100:g}" if percent else "the curve approaches a perfect score but never reaches it"
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Question:
+@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
+class Question(CurveFitting):
     """The points and what was asked of them."""
 
-    points: Points
     target: float
-    up: bool
-    settings: MeasureOptions
-
-    def turn(self, value: Any) -> Any:
-        """A score as an error, and back."""
-        return 1 - value if self.up else value
-
-    # ---- the fit -----------------------------------------------------------------------------------------------------
-
-    def matrix(self, points: Points) -> tuple[FloatArray, FloatArray] | None:
-        """(sizes, errors by seed and size) if every size has at least two scores; without seeds each score is its own."""
-        seeds = np.arange(len(points.sizes)) if points.seeds is None else points.seeds
-        sizes, place = np.unique(points.sizes, return_inverse=True)
-        if np.bincount(place).min() < 2:
-            return None
-        errors = np.full((int(seeds.max()) + 1, len(sizes)), np.nan)
-        errors[seeds, place] = self.turn(points.scores)
-        return sizes, errors
-
-    @property
-    def design(self) -> str:
-        """curves: seeds that were seen at several sizes; replicates: scores that have nothing in common; points: one per size."""
-        curves = self.matrix(self.points)
-        if curves is None:
-            return "points"
-        return "curves" if (~np.isnan(curves[1])).sum(1).max() > 1 else "replicates"
-
-    def fit(self, points: Points) -> Fit:
-        """The same noise for every question, so that answers differ only where the points do."""
-        rng = np.random.Generator(np.random.PCG64(self.settings.seed))
-        curves = self.matrix(points)
-        variances = self.variances(points, curves)
-        if curves is not None:
-            return fit_curves(*curves, variances, draws=self.settings.draws, rng=rng)
-        noise = {"standard errors": "known", "test sizes": "shared"}.get(self.weights_from(), "residuals")
-        return fit_points(points.sizes, self.turn(points.scores), variances, noise=noise, draws=self.settings.draws, rng=rng)
-
-    def variances(self, points: Points, curves: tuple[FloatArray, FloatArray] | None) -> FloatArray | None:
-        """Of one score: its own standard error; else for many seeds their spread (None leaves it to the fit); else its test size."""
-        single = None
-        if points.se is not None:
-            single = points.se**2
-        elif self.shares(points) and points.n_test is not None and (curves is None or self.least_seeds(curves) < 3):
-            single = share_variance(self.turn(points.scores), points.n_test)
-        if single is None or curves is None:
-            return single
-        return np.array([single[points.sizes == n].mean() for n in curves[0]])
-
-    @staticmethod
-    def least_seeds(curves: tuple[FloatArray, FloatArray]) -> int:
-        return int((~np.isnan(curves[1])).sum(0).min())
-
-    def shares(self, points: Points) -> bool:
-        """Whether a score can be a share of right answers, so that its test size says how noisy it is."""
-        return bool(((points.scores >= 0) & (points.scores <= 1)).all())
-
-    def weights_from(self) -> str:
-        curves = self.matrix(self.points)
-        if self.points.se is not None:
-            return "standard errors"
-        if curves is not None and self.least_seeds(curves) >= 3:
-            return "seeds"
-        return "test sizes" if self.points.n_test is not None and self.shares(self.points) else "equal"
 
     # ---- the answer --------------------------------------------------------------------------------------------------
 
@@ -320,11 +261,6 @@ class Question:
             None if high is None else max(1, math.ceil(high)),
         )
 
-    def level_of(self, three: tuple[float, float | None, float | None]) -> dict[str, float | None]:
-        """An error with its interval as a score with its interval."""
-        estimate, low, high = (None if x is None else float(self.turn(x)) for x in three)
-        return {"estimate": estimate, "low": high if self.up else low, "high": low if self.up else high}
-
     def limit(self, fit: Fit) -> dict[str, float | None]:
         """The asymptote with its interval; without one where every redrawn curve heads for the best score there is."""
         found = self.level_of(fit.asymptote(self.settings.confidence_level))
@@ -335,14 +271,8 @@ class Question:
 
     def answer(self) -> Plan:
         fit, level = self.fit(self.points), self.settings.confidence_level
+        self.refuse_flat(fit)
         sizes, mean = self.means()
-        if not fit.falls:
-            raise DataError(
-                f"The scores do not improve with the training size: {mean[0]:.4g} at {sizes[0]:g} items, {mean[-1]:.4g} at {sizes[-1]:g}.",
-                got=f"a mean score of {mean[0]:.4g} at {sizes[0]:g} items and {mean[-1]:.4g} at {sizes[-1]:g}, no better with more data",
-                need="scores that improve with the training size",
-                hint="higher_is_better=False for errors and losses" if self.up else "leave out higher_is_better=False if higher is better",
-            )
         n, low, high = self.reach(fit, self.target)
         curves = self.matrix(self.points)
         rest = self.fit(self.points.without_largest())
@@ -371,13 +301,9 @@ class Question:
             weights=self.weights_from(),
         )
         warn(found, self.settings)
-        return self.plan(fit, rest, found)
+        return self.plan(fit, rest, found, read_gap(self, fit))
 
-    def means(self) -> tuple[FloatArray, FloatArray]:
-        sizes = np.unique(self.points.sizes)
-        return sizes, np.array([self.points.scores[self.points.sizes == n].mean() for n in sizes])
-
-    def plan(self, fit: Fit, rest: Fit, found: CurveReading) -> Plan:
+    def plan(self, fit: Fit, rest: Fit, found: CurveReading, gap: CurveGap | None) -> Plan:
         return Plan(
             goal="train",
             design=found.design,
@@ -386,8 +312,9 @@ class Question:
             assumed=assumed(found),
             steps=self.steps(fit),
             sensitivity=self.sensitivity(fit, rest),
-            curve=self.drawn(fit, found),
-            details=self.details(fit, found),
+            curve=self.drawn(fit, found, gap),
+            details=self.details(fit, found) | ({} if gap is None else {"gap": gap.to_dict()}),
+            rows=() if gap is None else gap.by_size,
             warnings=tuple(self.settings.warnings),
             signature=signature.write(
                 {
@@ -430,7 +357,7 @@ class Question:
         rows.append({"if": f"the largest size ({self.points.sizes.max():,.0f}) is left out", "n": n, "low": low, "high": high})
         return tuple(rows)
 
-    def drawn(self, fit: Fit, found: CurveReading) -> Curve:
+    def drawn(self, fit: Fit, found: CurveReading, gap: CurveGap | None) -> Curve:
         """From the smallest size to the answer and beyond, at most as far as a drawing stays readable."""
         end = min(max(4 * found.largest, 2 * (found.n or 0)), 64 * found.largest)
         x = np.geomspace(min(found.smallest, found.n or found.smallest), end, PLACES)
@@ -443,6 +370,8 @@ class Question:
             low=None if found.exact else tuple(float(at["low"]) for at in levels),  # type: ignore[arg-type]
             high=None if found.exact else tuple(float(at["high"]) for at in levels),  # type: ignore[arg-type]
             points=tuple(sorted(zip(self.points.sizes.tolist(), self.points.scores.tolist(), strict=True))),
+            beside=() if gap is None else tuple((float(row["n"]), float(row["training"])) for row in gap.by_size),
+            beside_label="" if gap is None else "training score",
             goal=self.target,
             mark=None if found.n is None or found.n > end else (float(found.n), self.target),
         )

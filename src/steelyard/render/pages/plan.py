@@ -48,7 +48,7 @@ def plan_page(plan: Plan, _: object) -> Page:
         about=f"{plan.goal}{f', {plan.design}' if plan.design else ''}",
         lead=plan.conclusion,
         sections=filled(
-            Section(title="How many", blocks=[*numbers, *_curve(plan), *shown]),
+            Section(title="How many", blocks=[*numbers, *_curve(plan), *shown, *_said(plan)]),
             *(_rows(title, rows) for title, rows in tables(plan)),
             Section(title="", blocks=assumed if plan.assumed else []),
         ),
@@ -67,6 +67,13 @@ def _curve(plan: Plan) -> list[PageBlock]:
     rows = [[f"{x:,.6g}", f"{y:.4g}"] for x, y in sorted(zip(curve.x, curve.y, strict=True))]
     table = capped("The curve", [curve.x_label, curve.y_label], rows, numbers=(0, 1), folded="The numbers")
     return [Picture(drawing=curve_plane(curve, f"{curve.y_label} against {curve.x_label}"), table=table, curve=curve, seen=ALL)]
+
+
+def _said(plan: Plan) -> list[PageBlock]:
+    """What training scores beside the test scores say, and how to make a split."""
+    gap, how = plan.details.get("gap"), plan.details.get("how")
+    said = [*([gap["reading"]] if gap else []), *([how] if how else [])]
+    return [Sentences(said=said, listed=False, hang="")] if said else []
 
 
 def plan_plane(plan: Plan) -> Plane | None:
@@ -89,8 +96,12 @@ def _rows(title: str, rows: Sequence[Row]) -> Section:
 
 def tables(plan: Plan) -> list[tuple[str, Sequence[Row]]]:
     """The tables that the plan has, each with its title."""
-    around = "larger sizes" if plan.goal == "train" else "sizes around it"
-    named = (("designs", plan.rows), (around, plan.steps), ("if the assumption is off", plan.sensitivity))
+    around = {"train": "larger sizes", "split": "usual splits"}.get(plan.goal, "sizes around it")
+    named = (
+        ({"train": "training and test score", "split": "other totals"}.get(plan.goal, "designs"), plan.rows),
+        (around, plan.steps),
+        ("if the assumption is off", plan.sensitivity),
+    )
     return [(title, rows) for title, rows in named if rows]
 
 
@@ -124,6 +135,8 @@ def facts(plan: Plan) -> list[Fact]:
 
 
 def _sizes(plan: Plan) -> list[Fact]:
+    if plan.goal == "split":
+        return [("training items", f"{plan.details['train']:,}", ""), ("test items", f"{plan.details['test']:,}", "")]
     out: list[Fact] = []
     bought = plan.labels is not None and plan.labels != plan.n
     if plan.n is not None:

@@ -176,7 +176,10 @@ def curve_plane(curve: Curve, title: str) -> Plane:
         y_name=curve.y_label,
         x=x_scale(curve, 6),
         y=y_scale(curve, 6),
-        lines=[Line(name=curve.y_label, places=sorted_line(curve, curve.y), dots=len(curve.x) == 1)],
+        lines=[
+            Line(name=curve.y_label, places=sorted_line(curve, curve.y), dots=len(curve.x) == 1),
+            *([Line(name=curve.beside_label, places=curve.beside, sort="other", dots=True)] if curve.beside else []),
+        ],
         band=band,
         band_name="interval",
         seen=curve.points,
@@ -191,7 +194,7 @@ def plan_svg(plan: Plan) -> str:
         raise UsageError(
             f"A plan for {plan.goal} has no curve to draw; detect, rule-out, width, threshold and train have one.",
             got="an answer without a curve",
-            need="one that has a curve: detect, rule-out, width, threshold or train",
+            need="one that has a curve: detect, rule-out, width, threshold, train or split",
             hint="text, markdown and json show it as a table",
         )
     return curve_plane(plan.curve, plan.conclusion).svg(alone=True) + "\n"
