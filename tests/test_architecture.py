@@ -195,6 +195,8 @@ PLUMBING = {
     "sums.student",
     "mcnemar_power.at_least",
     "precision_goal.at_least",
+    "split.best_whole",
+    "split.edge",
     "normal.lower_tail",
     "normal.tail",
     "normal.clip",

@@ -271,10 +271,11 @@ def test_plan_guide_names_every_option() -> None:
     from steelyard.cli.plan_designs import designs
     from steelyard.cli.plan_detect import detect
     from steelyard.cli.plan_estimate import estimate
+    from steelyard.cli.plan_split import split
     from steelyard.cli.plan_train import train
 
     guide, everywhere = _page("plan.md"), {"--no-color", "--quiet", "--debug", "--output", "--seed", "--confidence-level"}
-    names = {name for command in (designs, detect, estimate, train) for name in _options(command)} - everywhere
+    names = {name for command in (designs, detect, estimate, train, split) for name in _options(command)} - everywhere
     assert sorted(name for name in names if not re.search(rf"{name}(?![-\w])", guide)) == []
 
 

@@ -25,7 +25,7 @@ from steelyard.pytest_session import Accuracy
 
 VERBS = {
     **{name: name for name in ("measure", "compare", "rank", "check", "record", "run", "certify", "report")},
-    **{name: name for name in ("plan_detect", "plan_estimate", "plan_designs", "plan_train")},
+    **{name: name for name in ("plan_detect", "plan_estimate", "plan_designs", "plan_train", "plan_split")},
     "learners": "compare_learners",
 }
 
@@ -112,6 +112,7 @@ ASKED: dict[str, Callable[..., Any]] = {
     "plan_detect": partial(sy.plan_detect, sigma=0.5),
     "plan_estimate": partial(sy.plan_estimate, expected=0.9, width=0.1),
     "plan_designs": partial(sy.plan_designs, discordance=0.05),
+    "plan_split": partial(sy.plan_split, {"size": [20, 40, 80, 160, 320], "score": [0.5, 0.6, 0.7, 0.75, 0.8]}, total=500),
     "plan_train": partial(sy.plan_train, {"size": [20, 40, 80, 160, 320], "score": [0.5, 0.6, 0.7, 0.75, 0.8]}, target=0.85),
     "compare_learners": partial(sy.compare_learners, None, None, [[0.0]] * 20, ["a", "b"] * 10),
     "drift": partial(sy.drift, "sqlite:///none.db", task="t", model="m"),

@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from steelyard.questions.plan.designs import plan_designs
     from steelyard.questions.plan.detect import plan_detect
     from steelyard.questions.plan.estimate import plan_estimate
+    from steelyard.questions.plan.split import plan_split
     from steelyard.questions.plan.train import plan_train
     from steelyard.questions.record.record import record
     from steelyard.questions.references.changes import approve_reference, remove_reference, rename_reference
@@ -128,6 +129,7 @@ _HOME = {
     "plan_designs": "questions.plan.designs",
     "plan_detect": "questions.plan.detect",
     "plan_estimate": "questions.plan.estimate",
+    "plan_split": "questions.plan.split",
     "plan_train": "questions.plan.train",
     "posterior": "questions.measure.posterior",
     "Comparison": "results.comparison",
@@ -228,6 +230,7 @@ __all__ = [
     "plan_designs",
     "plan_detect",
     "plan_estimate",
+    "plan_split",
     "plan_train",
     "posterior",
     "rank",

@@ -139,6 +139,7 @@ def _planned() -> Iterator[tuple[str, Asked]]:
     f1 = ("--precision", ".8", "--recall", ".8", "--threshold", ".7", "--prevalence", ".2")
     yield "plan_f1", ask("plan", "estimate", "--metric", "f1", *f1)
     yield "plan_have", ask("plan", "estimate", "--have", "45/50", "--width", ".1")
+    yield "plan_split", ask("plan", "split", "data/curve.csv", "--total", "2000", "--draws", "200", formats=drawn)
     yield "plan_train", ask("plan", "train", "data/curve.csv", "--target", ".92", "--draws", "200", formats=drawn)
     learner = ("--learner", "models:Nearest", "--data", "data/points.csv", "--truth", "kind", "--sizes", "5,10,15,25,40", "--repeats", "2")
     yield "learning_curve", ask("plan", "train", *learner, "--workers", "1", "--target", ".8", "--draws", "100")
