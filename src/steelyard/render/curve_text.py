@@ -37,7 +37,7 @@ class Scale:
 
 def x_scale(curve: Curve, most: int) -> Scale:
     """Exactly from the first x to the last, with at most `most` ticks."""
-    values = [*curve.x, *(x for x, _ in (*curve.points, *curve.beside, *_mark(curve)))]
+    values = [*curve.x, *(x for x, _ in (*curve.points, *_mark(curve)))]
     low, high = min(values), max(values)
     log = curve.log_x and low > 0
     if low == high:
@@ -48,9 +48,16 @@ def x_scale(curve: Curve, most: int) -> Scale:
     return Scale(low, high, tuple(ticks), tuple(_tick_text(tick, 0) for tick in ticks), log)
 
 
-def y_scale(curve: Curve, most: int) -> Scale:
-    """Exactly from the lowest thing to the highest, but a band may add no more than as much again on either side."""
-    values = [*curve.y, *(y for _, y in (*curve.points, *_mark(curve))), *([] if curve.goal is None else [curve.goal])]
+def y_scale(curve: Curve, most: int, *, beside: bool = False) -> Scale:
+    """Exactly from the lowest thing to the highest, but a band may add no more than as much again on either side.
+
+    beside: the other line counts, where it is drawn. A terminal has room for one.
+    """
+    values = [
+        *curve.y,
+        *(y for _, y in (*curve.points, *(curve.beside if beside else ()), *_mark(curve))),
+        *([] if curve.goal is None else [curve.goal]),
+    ]
     low, high = min(values), max(values)
     band = [*(curve.low or ()), *(curve.high or ())]
     if band:

@@ -175,7 +175,7 @@ def curve_plane(curve: Curve, title: str) -> Plane:
         x_name=curve.x_label,
         y_name=curve.y_label,
         x=x_scale(curve, 6),
-        y=y_scale(curve, 6),
+        y=y_scale(curve, 6, beside=True),
         lines=[
             Line(name=curve.y_label, places=sorted_line(curve, curve.y), dots=len(curve.x) == 1),
             *([Line(name=curve.beside_label, places=curve.beside, sort="other", dots=True)] if curve.beside else []),
