@@ -8,7 +8,7 @@ from steelyard.cli.command import INPUT, PLAN_FORMATS, Given, verb_command
 from steelyard.declared.plan_split import OPTIONS
 
 
-@verb_command(OPTIONS, short_help="of N labels, how many to train on and how many to test on?", formats=PLAN_FORMATS)
+@verb_command(OPTIONS, formats=PLAN_FORMATS)
 @click.argument("curve", type=INPUT, metavar="CURVE")
 def split(curve: str, given: Given) -> None:
     """Of N labelled items, how many to train on and how many to test on?
