@@ -192,7 +192,7 @@ class AccuracyTask:
             also = (
                 ""
                 if guard is None
-                else '\n\nWith pytest a drop that is meant is put on record by --accuracy-update --accuracy-reason "..."'
+                else '\n\nWith pytest, record an intended change with --accuracy-update --accuracy-reason "..."'
             )
             raise AssertionError("\n\n".join(part for part in (str(verdict), note) if part) + also)
         return float(verdict.candidate["value"])

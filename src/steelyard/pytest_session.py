@@ -233,7 +233,7 @@ class Accuracy:
             compared = verdict is not None
             if verdict is None:
                 itself = ask(source, **{**to_check, "directory": scratch})
-                verdict = replace(itself, warnings=(*itself.warnings, "put on record in this session, and compared with itself"))
+                verdict = replace(itself, warnings=(*itself.warnings, "recorded in this session, and compared with itself"))
         self._tell_verdict(verdict, "new" if missing else "update", options, place, waiting=waiting, compared=compared)
         return JudgedTest(verdict=verdict)
 

@@ -53,7 +53,7 @@ class SessionSummary:
     def counts(self) -> str:
         """How many checks ended how: 2 pass, 1 regression."""
         many = {name: sum(one["outcome"] == name for one in self.found) for name in OUTCOMES}
-        shown = {"new": "put on record", "update": "replaced", "error": "not checked"}
+        shown = {"new": "recorded", "update": "replaced", "error": "not checked"}
         shown |= {"regression": "regressions"} if many["regression"] > 1 else {}
         parts = ", ".join(f"{n} {shown.get(name, name)}" for name, n in many.items() if n)
         return f"{len(self.found)} check{'s' if len(self.found) > 1 else ''}: {parts}"
@@ -81,7 +81,7 @@ def conclude(found: list[dict[str, Any]], failed: set[str], config: Any, *, inte
     if waiting and interrupted:
         for one in waiting:
             one["outcome"] = "not recorded"
-        told.notes.append("the session was interrupted: nothing was put on record")
+        told.notes.append("the session was interrupted: nothing was recorded")
     elif waiting:
         _put_on_record(waiting, failed, told, update=bool(option.accuracy_update), reason=_reason(option))
     told.notes += holm_note(told.found)
@@ -107,12 +107,12 @@ def _reason(option: Any) -> str | None:
 def _put_on_record(waiting: Sequence[dict[str, Any]], failed: set[str], told: SessionSummary, *, update: bool, reason: str | None) -> None:
     """Each reference once. Several tests of one reference are several runs of it, pooled."""
     if os.environ.get("CI"):
-        told.notes.append("REFERENCES WERE PUT ON RECORD IN CI, because an option asked for it: commit them, or they are lost")
+        told.notes.append("References were recorded in CI because an option asked for it: commit them, or they are lost")
     runs: dict[tuple[str, ...], list[dict[str, Any]]] = {}
     for one in waiting:
         if one["test"] in failed:
             one["outcome"] = "not recorded"
-            told.notes.append(f"not put on record, since its test failed: {harmless(one['test'])}")
+            told.notes.append(f"not recorded, because its test failed: {harmless(one['test'])}")
             continue
         runs.setdefault((one["directory"], one["task"], one["model"], canonical_spec(one["spec"])), []).append(one)
     for (_, task, model, _), group in runs.items():
@@ -121,7 +121,7 @@ def _put_on_record(waiting: Sequence[dict[str, Any]], failed: set[str], told: Se
         except (SteelyardError, OSError) as fault:
             for one in group:
                 one["outcome"] = "not recorded"
-            told.errors.append(f"{model!r} on {task!r} was not put on record: {fault}")
+            told.errors.append(f"{model!r} on {task!r} was not recorded: {fault}")
             continue
         told.recorded.append(made)
         told.notes += [harmless(made.conclusion), *(f"  warning: {harmless(_for_pytest(text))}" for text in made.warnings)]

@@ -41,7 +41,7 @@ def test_a_class_is_recorded_checked_and_told(project: Any) -> None:
 
     made = project.pytest("--accuracy-update-new")
     assert made.code == 0
-    assert "2 checks: 1 put on record, 1 not verified" in made.out
+    assert "2 checks: 1 recorded, 1 not verified" in made.out
     text = (project.path / "references" / "sums.yaml").read_text(encoding="utf-8")
     assert "num_samples: 200" in text
     assert re.search(r'protocol:\n\s+max_output_len: "4"\n\s+subset_seed: "0"', text)

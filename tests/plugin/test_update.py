@@ -86,13 +86,13 @@ def test_the_history_has_the_reason(updated: Any) -> None:
 def test_it_is_said_loudly_in_ci(updated: Any) -> None:
     _, answer = updated
     assert "accuracy: --accuracy-update in CI: REFERENCES WILL BE REPLACED by this run" in answer.out
-    assert "REFERENCES WERE PUT ON RECORD IN CI" in answer.out
+    assert "References were recorded in CI" in answer.out
 
 
 def test_the_summary_says_what_happened(updated: Any) -> None:
     _, answer = updated
     assert "m on t: accuracy 0.8 (was 0.9) on record, 400 items, with its items." in answer.out
-    assert "not put on record, since its test failed: test_it.py::test_fails_for_another_reason" in answer.out
+    assert "not recorded, because its test failed: test_it.py::test_fails_for_another_reason" in answer.out
     rows = {line.split()[1]: line for line in answer.lines("t ")}
     assert rows["m"].endswith("replaced (regression)")
     assert rows["new"].endswith("recorded")
@@ -146,8 +146,8 @@ def test_a_recording_that_fails_makes_the_session_fail(project: Any) -> None:
     answer = project.pytest("--accuracy-update")
     assert "2 passed" in answer.out
     assert answer.code == 1
-    assert "accuracy error: 'm' on 't' was not put on record: Cannot read" in answer.out
-    assert "2 checks: 1 put on record, 1 not recorded" in answer.out
+    assert "accuracy error: 'm' on 't' was not recorded: Cannot read" in answer.out
+    assert "2 checks: 1 recorded, 1 not recorded" in answer.out
     assert project.entries("fine") == {"m": 0.9}
     assert (project.path / "references" / "t.yaml").read_text(encoding="utf-8") == "other: ["
 
@@ -167,6 +167,6 @@ def test_an_interrupted_session_records_nothing(project: Any) -> None:
     )
     answer = project.pytest("--accuracy-update")
     assert answer.code == 2
-    assert "the session was interrupted: nothing was put on record" in answer.out
+    assert "the session was interrupted: nothing was recorded" in answer.out
     assert "1 check: 1 not recorded" in answer.out
     assert project.entries() == {}

@@ -24,7 +24,7 @@ def test_only_what_is_missing(project: Any) -> None:
     first = project.pytest("--accuracy-update-new", "--accuracy-reason", "the first runs")
     assert first.code == 1
     assert "REGRESSION: t, old" in first.out, "a reference that is there still judges"
-    assert "3 checks: 1 regression, 2 put on record" in first.out
+    assert "3 checks: 1 regression, 2 recorded" in first.out
     assert [(line["model"], line.get("spec", {}), line["new"]) for line in project.history()] == [
         ("old", {}, 0.9),
         ("new", {}, 0.89),
@@ -42,7 +42,7 @@ def test_the_header_is_not_loud_for_new_ones(project: Any) -> None:
     answer = project.pytest("--accuracy-update-new", CI="true")
     assert answer.code == 0
     assert "REPLACED" not in answer.out
-    assert "PUT ON RECORD IN CI" in answer.out
+    assert "recorded in CI" in answer.out
 
 
 FRAMES = """

@@ -38,7 +38,7 @@ def spread(new_project: Any) -> Any:
 def test_every_worker_is_heard(spread: Any) -> None:
     project, answer = spread
     assert answer.code == 1
-    assert "5 checks: 1 regression, 4 put on record" in answer.out
+    assert "5 checks: 1 regression, 4 recorded" in answer.out
     assert "REGRESSION: old, m" in answer.out
     assert project.entries() == {"model 1": 0.8975, "model 2": 0.895, "model 3": 0.8925, "model 4": 0.89}
     assert len(project.history()) == 4, "each reference once"

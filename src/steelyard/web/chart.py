@@ -23,7 +23,7 @@ SHAPES = {
     "none": '<circle r="4" class="mark none paper" fill="#fff" stroke="{seen}" stroke-width="2"/>',
 }
 BANDS = {OWN: "95% interval of each value (Wilson)", CHANGE: "bounds of the change, laid on the reference"}
-NAMES = {"pass": "pass", "regression": "regression", "inconclusive": "inconclusive", "record": "put on record", "none": "no verdict"}
+NAMES = {"pass": "pass", "regression": "regression", "inconclusive": "inconclusive", "record": "recorded", "none": "no verdict"}
 EARLIEST, LATEST = datetime.min.replace(tzinfo=UTC).timestamp(), datetime(9999, 12, 31, tzinfo=UTC).timestamp()
 MOST_TICKS = 5.5  # along the time
 HOURS, MONTHS = (1, 3, 6, 12, 24, 48, 168, 336), (1, 2, 3, 6, 12, 24, 60, 120, 600)

@@ -420,4 +420,4 @@ def _shown(facts: Mapping[str, Any]) -> str:
     last = facts["looks"][-1] if facts["looks"] else {}
     if last.get("lambda") is None or last["lambda"] < last["needed"]:
         return ""
-    return f" (Lambda {last['lambda']:.2f}, needed {last['needed']:.2f})"
+    return f" (log likelihood ratio {last['lambda']:.2f}, {last['needed']:.2f} needed)"
