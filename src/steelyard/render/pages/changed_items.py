@@ -18,7 +18,7 @@ COMPARED = 400  # words of each answer, between what both have at their beginnin
 AROUND = 12  # equal words that are kept on either side of a difference
 GAP = " … "
 OPEN = 20  # changed items that are shown without a click
-CHANGED, TELLING_FIRST = "Items that changed", "items that changed, the most telling first"
+CHANGED, TELLING_FIRST = "Items that changed", "items that changed, largest changes first"
 
 
 def item_tables(items: Sequence[Mapping[str, Any]], names: tuple[str, str], note: str = "") -> list[PageBlock]:

@@ -167,7 +167,7 @@ def _items(c: Comparison, flips: Flips | None) -> Section | None:
     blocks: list[PageBlock] = [flip_table(c.flips, c.baseline.name, c.candidate.name)] if c.flips is not None else []
     told, note = (c.telling, "") if flips is None else flips
     if flips is None and c.flips is not None and (all_of := c.flips["baseline_only"] + c.flips["candidate_only"]) > len(told):
-        note = f"The {len(told):,} most telling of {all_of:,}; --flips-out FILE writes them all, and "
+        note = f"The {len(told):,} largest changes of {all_of:,}; --flips-out FILE writes them all, and "
         note += "steelyard report RESULT --flips FILE shows them here."
     blocks += item_tables(told, ("baseline", "candidate"), note)
     return Section(title=CHANGED, blocks=blocks) if blocks else None

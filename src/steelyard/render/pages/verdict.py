@@ -263,7 +263,7 @@ def changed_items(v: Verdict, flips: Flips | None) -> Section | None:
     if flips is not None:
         told, note = flips
     elif v.flips is not None and (all_of := v.flips.get("baseline_only", 0) + v.flips.get("candidate_only", 0)) > len(told):
-        note = f"The {len(told):,} most telling of {all_of:,}."
+        note = f"The {len(told):,} largest changes of {all_of:,}."
     blocks += item_tables(told, ("reference", "run"), note)
     return Section(title=CHANGED, blocks=blocks) if blocks else None
 
