@@ -189,11 +189,7 @@ class AccuracyTask:
         verdict, fails = _asked(guard, found.rows, {**settings, **options, **names})
         log.info("%s", verdict)
         if fails:
-            also = (
-                ""
-                if guard is None
-                else '\n\nWith pytest, record an intended change with --accuracy-update --accuracy-reason "..."'
-            )
+            also = "" if guard is None else '\n\nWith pytest, record an intended change with --accuracy-update --accuracy-reason "..."'
             raise AssertionError("\n\n".join(part for part in (str(verdict), note) if part) + also)
         return float(verdict.candidate["value"])
 

@@ -49,9 +49,7 @@ def pytest_configure(config: pytest.Config) -> None:
     option = config.option
     updates = option.accuracy_update or option.accuracy_update_new
     if option.accuracy_reason and not updates:
-        raise pytest.UsageError(
-            "--accuracy-reason says why a reference is recorded: it needs --accuracy-update or --accuracy-update-new"
-        )
+        raise pytest.UsageError("--accuracy-reason says why a reference is recorded: it needs --accuracy-update or --accuracy-update-new")
     if option.accuracy_report and not option.accuracy_report.lower().endswith(REPORTS):
         raise pytest.UsageError(f"--accuracy-report {option.accuracy_report}: the ending says the format, {' or '.join(REPORTS)}")
     config.pluginmanager.register(AccuracySession(config), "steelyard-session")

@@ -85,7 +85,7 @@ def test_empty_frames() -> None:
         pa.table({"score": pa.array([], pa.float64())}),
         pd.DataFrame({"score": []}),
     ):
-        with pytest.raises(SourceError, match="[Nn]o items"):
+        with pytest.raises(SourceError, match=r"[Nn]o items"):
             open_source(frame, columns={})
 
 
