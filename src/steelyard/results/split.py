@@ -34,7 +34,7 @@ class SplitStratum(ResultPart):
     rows: tuple[int, ...]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class DataSplit(Result):
     """Every row of some data in exactly one part.
 
@@ -107,7 +107,7 @@ class CheckedPart(ResultPart):
     text: tuple[str, ...]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class SplitCheck(Result):
     """Whether parts share items: two by two, the first part as it was named first.
 
