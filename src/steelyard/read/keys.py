@@ -44,7 +44,7 @@ def uniform(text: str, seed: int) -> float:
     """The number of one text.
 
     >>> uniform("item-7", 0)
-    0.9107127201061462
+    0.2172415622446311
     """
     return float(_uniforms([f"{seed}:{text}"])[0])
 
