@@ -420,6 +420,8 @@ SCORED = {
     "regex": ('scorer = "regex"\n[scorer]\npattern = "it is (\\\\d+)"', "python:talk:right", 1.0),
     "tolerance": ('scorer = "tolerance"\n[scorer]\nabsolute = 0.5', "python:talk:right", 1.0),
     "token-f1": ('scorer = "token-f1"', "python:talk:tenth", 0.9),
+    "rouge-1": ('scorer = "rouge-1"', "python:talk:tenth", 0.9),
+    "json-match": ('scorer = "json-match"', "python:talk:tenth", 0.9),
     "rouge-l": ('scorer = "rouge-l"', "python:talk:tenth", 0.9),
     "wer": ('scorer = "wer"', "python:talk:tenth", 0.1),
     "code": ('scorer = "talk:score"', "python:talk:right", 1.0),

@@ -17,7 +17,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[2]
-WHEEL_ENDINGS = {".py", ".typed", ".csv", ".j2", ".css", ".js", ".svg"}
+WHEEL_ENDINGS = {".py", ".typed", ".csv", ".j2", ".css", ".js", ".svg", ".toml"}
 PLACES_OF_A_MACHINE = re.compile(rb"/(?:root|home/\w+|Users/\w+|work)/")
 pytestmark = pytest.mark.long
 
@@ -93,6 +93,7 @@ def test_installs_and_answers_in_a_fresh_environment(dist: Path, pattern: str, t
     assert run(programs / "steelyard", "--version", cwd=tmp_path) == f"steelyard {version[1]}\n"
     assert "accuracy" in run(programs / "steelyard", "demo", cwd=tmp_path)
     assert "MISSING" not in run(programs / "steelyard", "doctor", cwd=tmp_path)
+    assert "written: gsm8k.toml" in run(programs / "steelyard", "init", "--preset", "gsm8k", cwd=tmp_path)  # the ready-made tasks are there
     page = tmp_path / "page.html"
     run(programs / "steelyard", "measure", "--counts", "85/100", "-o", page, cwd=tmp_path)
     assert "<html" in page.read_text()  # the templates are there

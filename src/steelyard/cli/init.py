@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from steelyard.cli.command import Given, verb_command
+from steelyard.cli.command import Given, refuse_given, verb_command
 from steelyard.declared.init import OPTIONS
 
 
@@ -10,11 +10,16 @@ from steelyard.declared.init import OPTIONS
 def init(given: Given) -> None:
     """Write a commented steelyard.toml and a directory for references here. Existing files are never changed.
 
+    With --preset, write the task file of a ready-made task instead: `steelyard run preset:NAME` runs it as it is.
+
     \b
     Examples:
       steelyard init
       steelyard init --directory tests/references
+      steelyard init --preset gsm8k
     """
+    if given["preset"] is not None:
+        refuse_given(("preset", "output"), "cannot use these options with --preset", need="--preset alone")
     from steelyard.questions.references.init import init as ask
 
     given.answer(ask(**given.keywords()))

@@ -61,6 +61,11 @@ OPTIONS = (
         default="inconclusive",
         help="With 'regression', an inconclusive check exits 0.",
     ),
+    Option(
+        name="otherwise",
+        python_alone="the notes of a run say it",
+        help="Settings that count where neither the reference nor steelyard.toml says, such as alpha.  [default: those of the run's task]",
+    ),
     Option(name="draws", type=int, default=10000, help="Number of resamples, if the test needs them."),
     Option(name="seed", kind="seed", metavar="INT", default="0", help="Random seed."),
     Option(name="config", kind="file", help="Path of steelyard.toml.  [default: the nearest one, going up from here]"),

@@ -4,4 +4,11 @@ from __future__ import annotations
 
 from steelyard.options import Option
 
-OPTIONS = (Option(name="directory", metavar="NAME", default="references", help="Directory to create for the references."),)
+OPTIONS = (
+    Option(name="directory", metavar="NAME", default="references", help="Directory to create for the references."),
+    Option(
+        name="preset",
+        metavar="NAME",
+        help="Write the task file of a ready-made task instead, to be changed: cnn_dailymail, gpqa_diamond, gsm8k, json_mode_eval, mmlu.",
+    ),
+)

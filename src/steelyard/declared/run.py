@@ -14,6 +14,12 @@ OPTIONS = (
         help="openai:NAME, python:pkg.mod:function, command:PROGRAM or file:PREDICTIONS. Twice: the first is the baseline.",
     ),
     Option(
+        name="data",
+        kind="input",
+        metavar="PATH",
+        help="Data of the task, instead of its own; the files of a preset.  [default: what the task says]",
+    ),
+    Option(
         name="base_url",
         metavar="URL",
         repeat=True,

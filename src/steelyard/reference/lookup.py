@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import shlex
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -259,8 +259,17 @@ class ReferenceLocation:
             return str(self.path)
 
 
-def locate(task: str, directory: str | os.PathLike[str] | None = None, config: str | os.PathLike[str] | None = None) -> ReferenceLocation:
-    """Option, then steelyard.toml (nearest upward, paths relative to it) or [tool.steelyard], then `references`."""
+def locate(
+    task: str,
+    directory: str | os.PathLike[str] | None = None,
+    config: str | os.PathLike[str] | None = None,
+    *,
+    otherwise: Mapping[str, Any] | None = None,
+) -> ReferenceLocation:
+    """Option, then steelyard.toml (nearest upward, paths relative to it) or [tool.steelyard], then `references`.
+
+    otherwise: settings of the task that count where the configuration does not say them.
+    """
     found = find_config(Path.cwd(), None if config is None else Path(config))
     where = Path(directory) if directory is not None else found.directory
     return ReferenceLocation(
@@ -268,9 +277,13 @@ def locate(task: str, directory: str | os.PathLike[str] | None = None, config: s
         directory=where,
         task=task,
         path=task_path(where, task),
-        defaults=found.task(task),
+        defaults=_filled(found.task(task), otherwise or {}),
         spec_keys=found.spec_keys_of(task),
     )
+
+
+def _filled(defaults: TaskDefaults, otherwise: Mapping[str, Any]) -> TaskDefaults:
+    return replace(defaults, **{name: value for name, value in otherwise.items() if getattr(defaults, name, value) is None})
 
 
 def load(place: ReferenceLocation, model: str = "MODEL") -> TaskFile:

@@ -42,6 +42,7 @@ class RunNotes:
     counts: Mapping[str, int] = field(default_factory=dict)  # answered, truncated, empty, refused, unextracted, errors
     stopping: Mapping[str, Any] | None = None
     steelyard: str = ""
+    rule: Mapping[str, Any] = field(default_factory=dict)  # how the task wants a run judged, where nobody else says
     asked_of: Mapping[str, Any] = field(default_factory=dict)  # what answered: its kind, and of an endpoint the model and base URL
 
     @property
@@ -69,7 +70,8 @@ def write_run(output: Path, rows: Sequence[Mapping[str, Any]], notes: RunNotes) 
     text = redact("".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows))
     data = text.encode("utf-8", "backslashreplace")  # half a surrogate pair is no text, and must not cost a run
     write_atomic(output, data)
-    plain = {"schema": SCHEMA, **{name: getattr(notes, name) for name in notes.__slots__}, "rows": hashlib.sha256(data).hexdigest()}
+    said_of = {name: getattr(notes, name) for name in notes.__slots__ if name != "rule" or notes.rule}  # as 0.1.0 reads them, where it can
+    plain = {"schema": SCHEMA, **said_of, "rows": hashlib.sha256(data).hexdigest()}
     said = redact(json.dumps(plain, ensure_ascii=False, indent=1) + "\n")
     write_atomic(notes_path(output), said.encode("utf-8", "backslashreplace"))
 
@@ -150,6 +152,7 @@ def _check(notes: RunNotes, shown: str) -> None:
         "stopping": (dict, type(None)),
         "ratio": (list, type(None)),
         "range": (list, type(None)),
+        "rule": dict,
         "asked_of": dict,
     }
     wrong = [name for name, kind in kinds.items() if not isinstance(getattr(notes, name), kind)]

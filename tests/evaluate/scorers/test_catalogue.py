@@ -62,12 +62,12 @@ def test_unknown_options_are_refused(name: str) -> None:
 @every("name", [name for name in SCORERS if name != "wer"])
 @every("said", [None, "", " \n", float("nan"), float("inf")])
 def test_nothing_said_is_not_extracted(name: str, said: Any) -> None:
-    truth = {"choice": "A", "number": 1, "tolerance": 1}.get(name, "x")
+    truth = {"choice": "A", "number": 1, "tolerance": 1, "json-match": "{}"}.get(name, "x")
     found = scorer(name, **NEEDED.get(name, {})).score(said, case(truth))
     assert (found.score, found.extracted, found.prediction) == (0.0, False, None)
 
 
-@every("name", ["exact", "choice", "number", "regex", "contains", "tolerance", "token-f1", "rouge-l", "wer"])
+@every("name", ["exact", "choice", "number", "regex", "contains", "tolerance", "token-f1", "rouge-1", "rouge-l", "json-match", "wer"])
 def test_a_missing_truth_is_found_before_any_request(name: str) -> None:
     with pytest.raises(DataError, match=r"Item '7' has no truth to score against\."):
         scorer(name, **NEEDED.get(name, {})).check(case(None))

@@ -1,4 +1,4 @@
-"""Token F1, ROUGE-L and the word error rate: against the packages that people use, and against the textbook recursion."""
+"""Token F1, ROUGE-1, ROUGE-L and the word error rate: against the packages that people use, and against the textbook recursion."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from cases import every
 from steelyard.errors import DataError
 from steelyard.evaluate.asking.asks import Case
-from steelyard.evaluate.scorers.words import RougeL, TokenF1, WordErrorRate, common_subsequence, edit_distance
+from steelyard.evaluate.scorers.words import Rouge1, RougeL, TokenF1, WordErrorRate, common_subsequence, edit_distance
 
 WORDS = st.lists(st.sampled_from("abc"), max_size=9)
 
@@ -75,6 +75,44 @@ ROUGE = [
 @every(("truth", "said", "want"), ROUGE)
 def test_rouge_l_golden(truth: str, said: str, want: float) -> None:
     assert RougeL().score(said, case(truth)).score == pytest.approx(want, abs=1e-9)
+
+
+# rouge_score 0.1.2, RougeScorer(["rouge1"]).score(target, prediction)["rouge1"].fmeasure
+ROUGE_1 = [
+    ("police killed the gunman", "police kill the gunman", 0.75),
+    ("police killed the gunman", "the gunman police killed", 1.0),
+    ("The quick brown fox jumps over the lazy dog.", "A quick dog jumps on the log, over the fox", 0.7368421053),
+    ("Hello, world_wide web! 42", "hello world wide 42 web", 1.0),
+    ("a b c", "d e", 0.0),
+    ("It's 3.5 o'clock", "its 3 5 o clock", 0.7272727273),
+    ("testing one two", "testing", 0.5),
+    ("x y x y x y", "y x y x y x x", 0.9230769231),
+    ("Café São 12", "cafe são 12", 0.75),
+    ("the the the cat", "the cat the dog the the", 0.8),
+]
+
+
+@every(("truth", "said", "want"), ROUGE_1)
+def test_rouge_1_golden(truth: str, said: str, want: float) -> None:
+    assert Rouge1().score(said, case(truth)).score == pytest.approx(want, abs=1e-9)
+
+
+TEXTS = st.text("abAB 1.,'-é_\n", max_size=30)
+
+
+@given(TEXTS, TEXTS)
+def test_rouge_1_is_that_of_rouge_score(one: str, other: str) -> None:
+    rouge = pytest.importorskip("rouge_score.rouge_scorer", reason="needs rouge_score: pip install rouge-score")
+    want = rouge.RougeScorer(["rouge1"]).score(one, other)["rouge1"].fmeasure
+    found = Rouge1()
+    assert found.overlap(found.words(other), found.words(one)) == pytest.approx(want, abs=1e-12)
+
+
+def test_rouge_1_of_several_and_of_none() -> None:
+    found = Rouge1().score("a b", case(["x", "c b a", "b"]))
+    assert (found.score, found.truth) == (pytest.approx(0.8), "c b a")
+    with pytest.raises(DataError, match="a text with words of a to z"):
+        Rouge1().check(case("παρίσι"))
 
 
 def test_rouge_l_beyond_ascii_and_of_several() -> None:

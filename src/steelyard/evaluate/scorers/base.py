@@ -24,6 +24,7 @@ class Scoring:
 
     name: ClassVar[str] = ""
     sums: ClassVar[tuple[str, str] | None] = None
+    known_as: ClassVar[tuple[str, ...]] = ()  # what the references of other suites call the mean of these scores
 
     @property
     def right_or_wrong(self) -> bool:

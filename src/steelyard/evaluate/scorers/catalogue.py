@@ -17,11 +17,11 @@ from steelyard.evaluate.asking.asks import Case, Scored
 from steelyard.evaluate.asking.plain import plain as written
 from steelyard.evaluate.scorers.base import Scoring, check_flags, is_number, made
 from steelyard.evaluate.scorers.choice import Choice
-from steelyard.evaluate.scorers.json_answers import JsonSchema
+from steelyard.evaluate.scorers.json_answers import JsonMatch, JsonSchema
 from steelyard.evaluate.scorers.judge import Judge
 from steelyard.evaluate.scorers.numeric import NumericScorer, Tolerance
 from steelyard.evaluate.scorers.text import Contains, Exact, Regex
-from steelyard.evaluate.scorers.words import RougeL, TokenF1, WordErrorRate
+from steelyard.evaluate.scorers.words import Rouge1, RougeL, TokenF1, WordErrorRate
 from steelyard.evaluate.task.cases import check_keys, plain
 from steelyard.metrics.catalogue import is_share
 from steelyard.options import did_you_mean
@@ -144,7 +144,21 @@ def function_named(text: str, where: Path) -> Callable[..., Any]:
 
 SCORERS: dict[str, type[Scoring]] = {
     kind.name: kind
-    for kind in (Exact, Choice, NumericScorer, Regex, Contains, Tolerance, JsonSchema, TokenF1, RougeL, WordErrorRate, Judge)
+    for kind in (
+        Exact,
+        Choice,
+        NumericScorer,
+        Regex,
+        Contains,
+        Tolerance,
+        JsonSchema,
+        JsonMatch,
+        TokenF1,
+        Rouge1,
+        RougeL,
+        WordErrorRate,
+        Judge,
+    )
 }
 
 

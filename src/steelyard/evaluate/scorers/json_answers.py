@@ -1,4 +1,4 @@
-"""The scorer of JSON: is the answer valid JSON, and does it fit a schema?"""
+"""The scorers of JSON: is the answer valid JSON, and does it fit a schema, or is it the very value on record?"""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from typing import Any, ClassVar
 
 from steelyard.errors import UsageError
 from steelyard.evaluate.asking.asks import Case, Scored
-from steelyard.evaluate.scorers.base import Scoring, check_flags
+from steelyard.evaluate.scorers.base import Scoring, bad_truth, check_flags
 from steelyard.evaluate.scorers.matching import compiled, is_in
-from steelyard.evaluate.task.cases import canonical, check_keys, plain
+from steelyard.evaluate.task.cases import canonical, check_keys, is_missing, plain
 
 NOTES = ("title", "description", "default", "examples", "$schema", "$comment", "$id", "deprecated", "readOnly", "writeOnly")
 FORMATS = ("date", "email", "ipv4", "ipv6", "uuid")  # those that every installation checks alike; email only looks for an @
@@ -232,6 +232,54 @@ class JsonSchema(Scoring):
         except (ValueError, TypeError, RecursionError):  # too deep is no answer either
             return Scored(score=0.0, extracted=False)
         return Scored(score=float(fits), prediction=shown)
+
+
+@dataclass(frozen=True, kw_only=True)
+class JsonMatch(Scoring):
+    """The answer is JSON, and the same value as the truth: whatever the order of keys and the white space; 1 is 1.0, and not true.
+
+    An answer that is no JSON (nor a repeated key, NaN or Infinity) is not extracted. fences = true allows a code fence
+    ```json around it. Answer '{"b": 2, "a": 1}' and truth '{"a": 1, "b": 2}': right.
+    """
+
+    name: ClassVar[str] = "json-match"
+    fences: bool = False
+
+    def __post_init__(self) -> None:
+        check_flags(self, "fences")
+
+    @property
+    def labels(self) -> bool:
+        return True
+
+    def truth(self, case: Case) -> Any:
+        value = plain(case.truth)
+        try:
+            return None if is_missing(value) else _one_text(parsed(value) if isinstance(value, str) else value)
+        except (ValueError, TypeError, RecursionError):
+            raise bad_truth(self, case, "JSON") from None
+
+    def compare(self, said: Any, case: Case) -> Scored:
+        truth = self.truth(case)
+        try:
+            found = _one_text(parsed(said, fences=self.fences) if isinstance(said, str) else plain(said))
+        except (ValueError, TypeError, RecursionError):
+            return Scored(score=0.0, truth=truth, extracted=False)
+        return Scored(score=float(found == truth), prediction=found, truth=truth)
+
+
+def _one_text(value: Any) -> str:
+    """One text for each JSON value: keys in order, 1.0 as 1."""
+    return json.dumps(_whole(value), ensure_ascii=False, sort_keys=True, allow_nan=False)
+
+
+def _whole(value: Any) -> Any:
+    """A value whose whole floats are whole numbers: JSON has one kind of number."""
+    if isinstance(value, float) and value.is_integer():
+        return int(value)
+    if isinstance(value, dict):
+        return {key: _whole(each) for key, each in value.items()}
+    return [_whole(each) for each in value] if isinstance(value, list) else value
 
 
 def parsed(text: str, *, fences: bool = False) -> Any:

@@ -1,4 +1,4 @@
-"""Scorers that compare words: token F1 (SQuAD style), ROUGE-L, and the word error rate."""
+"""Scorers that compare words: token F1 (SQuAD style), ROUGE-1, ROUGE-L, and the word error rate."""
 
 from __future__ import annotations
 
@@ -15,6 +15,7 @@ from steelyard.evaluate.scorers.text import normal_text
 from steelyard.evaluate.task.cases import is_missing, value_text
 
 _WORD = re.compile(r"[^\W_]+")
+_ASCII_WORD = re.compile(r"[a-z0-9]+")
 
 
 def common_subsequence(one: Sequence[Hashable], other: Sequence[Hashable]) -> int:
@@ -124,6 +125,29 @@ class TokenF1(OverlapOfWords):
 
 
 @dataclass(frozen=True, kw_only=True)
+class Rouge1(OverlapOfWords):
+    """ROUGE-1: F-measure of the words that answer and truth share, each as often as both have it, without case and order.
+
+    Words are runs of a to z and 0 to 9, as the package rouge-score counts them by default; no stemming. Of a list of truths
+    the best. Answer "police kill the gunman" and truth "police killed the gunman": 3/4. Reference: Lin2004.
+    """
+
+    name: ClassVar[str] = "rouge-1"
+    known_as: ClassVar[tuple[str, ...]] = ("rouge1",)
+
+    def words(self, text: str) -> list[str]:
+        return _ASCII_WORD.findall(text.lower())
+
+    def overlap(self, said: list[str], true: list[str]) -> float:
+        return f_measure((Counter(said) & Counter(true)).total(), len(said), len(true))
+
+    def check(self, case: Case) -> None:
+        Scoring.check(self, case)
+        if not self.truths(case) or not all(map(self.words, self.truths(case))):
+            raise bad_truth(self, case, "a text with words of a to z or 0 to 9, or a list of them")
+
+
+@dataclass(frozen=True, kw_only=True)
 class RougeL(OverlapOfWords):
     """ROUGE-L: F-measure of the longest common subsequence of words, without case; words are runs of letters and digits.
 
@@ -132,6 +156,7 @@ class RougeL(OverlapOfWords):
     """
 
     name: ClassVar[str] = "rouge-l"
+    known_as: ClassVar[tuple[str, ...]] = ("rougeL",)
 
     def words(self, text: str) -> list[str]:
         return _WORD.findall(unicodedata.normalize("NFKC", text).casefold())

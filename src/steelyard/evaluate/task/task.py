@@ -38,12 +38,12 @@ from steelyard.evaluate.task.cases import (
     template_of,
 )
 from steelyard.metrics.catalogue import parse
-from steelyard.options import nearest
+from steelyard.options import checked_if_given, nearest
 
-TOP = ("task", "scorer", "sampling", "protocol")
+TOP = ("task", "scorer", "sampling", "protocol", "rule")
 KEYS = (
     "name", "data", "id", "input", "truth", "scorer", "metric", "n", "seed", "system", "shots", "group", "strata", "whole_groups",
-    "range", "protocol",
+    "range", "protocol", "layout", "rule",
 )  # fmt: skip
 OF_A_CLASS = (*KEYS, "sampling", "scorer_options")
 # What OpenAI-compatible servers take. Anything else goes into the table extra, and is sent as it is.
@@ -51,6 +51,8 @@ SAMPLING = (
     "temperature", "top_p", "max_tokens", "max_completion_tokens", "stop", "seed", "logprobs", "top_logprobs", "frequency_penalty",
     "presence_penalty", "logit_bias", "reasoning_effort", "response_format", "top_k", "min_p", "repetition_penalty",
 )  # fmt: skip
+# How a run is judged, where neither the reference nor steelyard.toml says: the keys of a table [tasks.NAME].
+RULE = ("metric", "scale", "higher_is_better", "alpha", "beta", "sigma", "num_samples", "theta", "margin")
 RESERVED = ("model", "messages", "prompt", "input", "stream", "n", "api_key", "tools")
 
 
@@ -59,6 +61,7 @@ class Task:
     """A task, checked. `data` is as it was written, relative to `where`, the file of the task (or a directory).
 
     `scoring` is the scorer, `sampling` what is sent along with every request; `range` the least and the greatest score.
+    `layout` names the published form of the data, if they are no plain table; `rule` is how a run is judged by default.
     """
 
     name: str
@@ -74,6 +77,8 @@ class Task:
     range: tuple[float, float] | None = None
     sampling: Mapping[str, Any] = field(default_factory=dict)
     own_protocol: Mapping[str, str] = field(default_factory=dict)
+    layout: str | None = None
+    rule: Mapping[str, Any] = field(default_factory=dict)
 
     @property
     def writes_labels(self) -> bool:
@@ -148,6 +153,8 @@ def task_of(table: Mapping[str, Any] | type | object, *, where: Path) -> Task:
         range=_range(given.get("range")) or scoring.span,
         sampling=_sampling(sampling),
         own_protocol=_protocol(given.get("protocol"), scoring),
+        layout=_text(given, "layout"),
+        rule=_rule(given.get("rule")),
     )
 
 
@@ -171,6 +178,8 @@ def _of_table(table: Mapping[str, Any]) -> tuple[dict[str, Any], Mapping[str, An
             "The protocol is there twice: [protocol] and [task.protocol].", got="[protocol] and [task.protocol]", need="one of them"
         )
     given["protocol"] = both[0] if both[1] is None else both[1]
+    if table.get("rule") is not None:
+        given["rule"] = table["rule"]
     return given, _table(table.get("scorer", {}), "scorer"), _table(table.get("sampling", {}), "sampling")
 
 
@@ -334,6 +343,30 @@ def _sampling(given: Mapping[str, Any]) -> dict[str, Any]:
         if key in out and not (is_number(out[key]) and low <= out[key] <= high and (high <= 10 or isinstance(out[key], int))):
             raise UsageError("cannot use the table [sampling]", got=f"{key} = {out[key]!r}", need=f"a number from {low:g} to {high:g}")
     return dict(sorted((out | dict(extra)).items()))
+
+
+def _rule(given: Any) -> dict[str, Any]:
+    """The settings of the guard; each is looked at even where nothing is on record to judge by."""
+    table = _table(given or {}, "rule")
+    check_keys(table, RULE, "the table [rule]")
+    for key in ("alpha", "beta", "theta", "margin"):
+        checked_if_given(key, table.get(key))
+    for key, kind, need in (
+        ("higher_is_better", bool, "true or false"),
+        ("metric", str, "a text"),
+        ("scale", str, "percent, fraction or raw"),
+        ("num_samples", int, "a whole number of at least 1"),
+    ):
+        value = table.get(key)
+        wrong = key == "scale" and value not in (None, "percent", "fraction", "raw")
+        wrong = wrong or (
+            key == "num_samples" and value is not None and (isinstance(value, bool) or not isinstance(value, int) or value < 1)
+        )
+        if wrong or (value is not None and not isinstance(value, kind)):
+            raise UsageError("cannot use the table [rule]", got=f"{key} = {value!r}", need=need)
+    if "sigma" in table and not (is_number(table["sigma"]) and table["sigma"] >= 0):
+        raise UsageError("cannot use the table [rule]", got=f"sigma = {table['sigma']!r}", need="a number of 0 or more")
+    return dict(table)
 
 
 def _protocol(given: Any, scoring: Scoring) -> dict[str, str]:

@@ -50,6 +50,7 @@ def check(
     missing: str = "error",
     protocol: Mapping[str, str] | None = None,
     config: str | os.PathLike[str] | None = None,
+    otherwise: Mapping[str, Any] | None = None,
     draws: int = 10_000,
     seed: int | None = 0,
     **columns: Any,
@@ -59,7 +60,8 @@ def check(
     The design is the strongest that the reference allows: the same items one by one where it holds outcomes, the
     two-sample threshold where it is a single number. p tests H0: d >= -margin; regression if p <= alpha; with theta,
     pass only if a drop of theta is ruled out. range: the least and the greatest score of an item, which makes p and bounds hold
-    for rare large changes too. Needs a recorded reference: `record`.
+    for rare large changes too. otherwise: settings that count where neither the reference nor steelyard.toml says. Needs a
+    recorded reference: `record`.
     """
     columns = source_keywords(check, columns)
     asked = {"metric": metric, "scale": scale, "alpha": alpha, "beta": beta, "sigma": sigma, "theta": theta, "margin": margin}
@@ -80,12 +82,12 @@ def check(
                 f"{said[0]}= is about items, and a bare value has none.", got="no items", need="a run to read", hint="leave it out"
             )
     check_mapping("protocol", protocol)
-    place = locate(task, directory, config)
+    notes = notes_of(source)
+    place = locate(task, directory, config, otherwise=otherwise if otherwise is not None or notes is None else notes.rule)
     match = matched(place, model, spec, load(place, model))
     entry = match.entry
     rule = settle_rule(options, entry, place.defaults)
     rule.warnings.extend(match.warnings)
-    notes = notes_of(source)
     if notes is not None and notes.ratio is not None:
         columns = {"ratio": tuple(notes.ratio), **columns}
     if notes is not None and notes.range is not None and rule.range is None:

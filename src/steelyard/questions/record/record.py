@@ -170,8 +170,9 @@ def record(
     refuse_unasked(before, update, place, model)
     notes = run_notes(sources, task)
     if notes:
+        place = locate(task, directory, config, otherwise=notes[0].rule)
         protocol = {**notes[0].protocol, **(protocol or {})}
-        metric = metric if metric is not None or before is not None else notes[0].metric
+        metric = metric if metric is not None or before is not None else notes[0].rule.get("metric", notes[0].metric)
         columns = {"ratio": tuple(notes[0].ratio), **columns} if notes[0].ratio is not None else columns
     about = {"model": model, "spec": spec, "metric": metric, "positive": positive, "scale": scale, "deterministic": deterministic}
     limits = {"theta": theta, "margin": margin, "alpha": alpha, "beta": beta, "sigma": sigma, "higher_is_better": higher_is_better}

@@ -7,6 +7,7 @@ import os
 from pathlib import Path
 
 from steelyard.errors import UsageError
+from steelyard.evaluate.task.presets import preset_text
 from steelyard.options import documented
 from steelyard.questions.references.listing import shown_path
 from steelyard.reference.config import find_config
@@ -72,13 +73,19 @@ ATTRIBUTES = "# Two branches that both add to a history: keep the lines of both.
     "a ProjectInit",
     directory="Where the references will be. Default: references.",
     where="The directory of steelyard.toml. Default: the current one.",
+    preset="Name of a ready-made task whose task file is written instead. Default: none.",
 )
-def init(directory: str | os.PathLike[str] = "references", *, where: str | os.PathLike[str] = ".") -> ProjectInit:
+def init(
+    directory: str | os.PathLike[str] = "references", *, where: str | os.PathLike[str] = ".", preset: str | None = None
+) -> ProjectInit:
     """Write a commented steelyard.toml, and a directory of references with a few words about it.
 
     A configuration that is there is an error; a directory that is there is used as it is, and nothing in it is changed.
+    With `preset`, the task file of that ready-made task is written instead, to be changed; one that is there is an error.
     """
     home = Path(where)
+    if preset is not None:
+        return _preset(home, preset)
     named = os.fspath(directory)
     if not named.strip() or any(not char.isprintable() for char in named):
         raise UsageError(
@@ -110,6 +117,27 @@ def init(directory: str | os.PathLike[str] = "references", *, where: str | os.Pa
         next=NEXT,
         conclusion=f"Ready: references go to {shown_path(folder)}.",
         warnings=() if above is None else (f"{shown_path(above)} no longer applies here: only the nearest steelyard.toml is used",),
+        signature=signature.write({"goal": "init"}),
+    )
+
+
+def _preset(home: Path, name: str) -> ProjectInit:
+    """A task file, NAME.toml, that can be changed."""
+    text, path = preset_text(name), home / f"{name}.toml"
+    try:
+        new = _new_file(path, text)
+    except OSError as fault:
+        raise UsageError(
+            f"cannot write {str(path)!r}", got=fault.strerror or str(fault), need="a directory that can be written to"
+        ) from fault
+    if not new:
+        raise UsageError(
+            f"cannot write {shown_path(path)!r}", got="a file of that name already", need="none", hint="it was not changed; rename it"
+        )
+    return ProjectInit(
+        written=(shown_path(path),),
+        next=(f"steelyard run {shown_path(path)} --data PATH --model MODEL",),
+        conclusion=f"Ready: change {shown_path(path)} as you need it.",
         signature=signature.write({"goal": "init"}),
     )
 

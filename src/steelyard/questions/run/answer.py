@@ -152,6 +152,7 @@ def _notes(held: RunSession, place: int, told: AnswerSummary) -> RunNotes:
         counts=counts_of(told),
         stopping=stopping,
         steelyard=__version__,
+        rule=dict(held.prepared.task.rule),
         asked_of=asked_of(held.models[place]),
     )
 
@@ -256,6 +257,7 @@ def _verdict(
             unmatched=held.wish.unmatched,
             missing=held.wish.missing,
             range=_range(held),
+            otherwise=held.prepared.task.rule,
             **where,
             **{name: value for name, value in held.wish.rule.items() if value is not None},
         )

@@ -77,7 +77,7 @@ def bench_of(
                 need="a reference to decide by",
             )
         return None
-    place = locate(prepared.task.name, directory, config)
+    place = locate(prepared.task.name, directory, config, otherwise=prepared.task.rule)
     try:
         if not must and against is None and not os.path.lexists(place.path):
             return None
@@ -136,7 +136,15 @@ def _ends(items: Items, metric: Metric) -> tuple[float, float] | None:
 
 
 def _refuse_other_metric(rule: GuardRule, prepared: Prepared) -> None:
-    if rule.metric != prepared.task.metric and not all(map(_averages_scores, (rule.metric, prepared.task.metric))):
+    if rule.metric in (prepared.task.metric, *prepared.scorer.known_as):
+        return
+    if find(rule.metric) is None:  # a name that only other suites know, and not for what this scorer does
+        raise UsageError(
+            "cannot judge the run",
+            got=f"the scorer {prepared.scorer.name}, where the reference has {rule.metric!r}",
+            need="a reference of the same scorer",
+        )
+    if not all(map(_averages_scores, (rule.metric, prepared.task.metric))):
         raise UsageError(
             f"The task measures {prepared.task.metric!r}, but the reference is of {rule.metric!r}.",
             got=f"the metric {prepared.task.metric!r}, where the reference has {rule.metric!r}",
@@ -168,7 +176,7 @@ def _refuse_strangers(ids: Sequence[str], known: set[str], unmatched: str) -> No
 
 def beside(prepared: Prepared, names: Sequence[str], wish: RunOptions, config: str | os.PathLike[str] | None) -> Baseline:
     """Two models asked side by side: the first is the reference, and nothing is on record."""
-    place = locate(prepared.task.name, None, config)
+    place = locate(prepared.task.name, None, config, otherwise=prepared.task.rule)
     entry = Entry(model=names[0], value=None, value_key=prepared.task.metric)
     rule = settle_rule(wish.rule, entry, place.defaults)
     metric = parse(prepared.task.metric)

@@ -96,7 +96,7 @@ def run(task: Any, *models: Any, dry_run: Literal[False] = False, **options: Any
 @documented(
     OPTIONS,
     "an Evaluation; with dry_run a DryRun",
-    task="A TOML or YAML file, python:pkg.mod:Class, or a task in Python.",
+    task="A TOML or YAML file, preset:NAME, python:pkg.mod:Class, or a task in Python.",
     models="One model, or two to be compared, the first being the baseline.",
     prices='Price of a million tokens, {"input": 0.15, "output": 0.6}; one for all models or one per model. Default: unknown.',
     asking="**asking: about the models, one value for all or one per model: base_url, api, key, key_env, batch, timeout, seeds.",
@@ -104,6 +104,7 @@ def run(task: Any, *models: Any, dry_run: Literal[False] = False, **options: Any
 def run(
     task: Any,
     *models: Any,
+    data: Any = None,
     output: str | os.PathLike[str] | None = None,
     name: str | Sequence[str] | None = None,
     against: str | None = None,
@@ -136,12 +137,12 @@ def run(
 ) -> Evaluation | DryRun:
     """Ask a model all items of a task, or as many as it takes, and say how good it is and whether it has become worse.
 
-    task: a TOML or YAML file, python:pkg.mod:Class, or a task in Python. models: one, or two to be compared (the first is
-    the baseline): openai:NAME with base_url, python:pkg.mod:function, command:PROGRAM, file:PREDICTIONS, a callable or an
-    estimator. until: "decided" (by the reference, or between the two), "width=.02" or "n=500". With `output` the rows are
-    written there, and a run that was broken off goes on where it was. verdict: refuse a run that would not be judged.
-    dry_run: ask nothing and write nothing; answer with a DryRun: the first prompt, the number of calls, about how many tokens,
-    and the cost by `prices`. Everything that can be wrong before the first call is found.
+    task: a TOML or YAML file, preset:NAME with `data`, python:pkg.mod:Class, or a task in Python. models: one, or two to be
+    compared (the first is the baseline): openai:NAME with base_url, python:pkg.mod:function, command:PROGRAM,
+    file:PREDICTIONS, a callable or an estimator. until: "decided" (by the reference, or between the two), "width=.02" or
+    "n=500". With `output` the rows are written there, and a run that was broken off goes on where it was. verdict: refuse a
+    run that would not be judged. dry_run: ask nothing and write nothing; answer with a DryRun: the first prompt, the number
+    of calls, about how many tokens, and the cost by `prices`. Everything that can be wrong before the first call is found.
 
     About the models, each one value for all of them or a list with one per model, in order: base_url (the address of an
     endpoint), api ("chat" or "completions"), key or key_env (the name of the environment variable that holds it), batch (items
@@ -190,7 +191,7 @@ def run(
             hint="until='decided' compares two",
         )
     where = {"directory": directory, "config": config}
-    prepared = prepare(task, n=wish.n, seed=seed)
+    prepared = prepare(task, data=data, n=wish.n, seed=seed)
     out = None if output is None else Path(output)
     check_output(out, len(models), [task, prepared.source, *models], directory or find_config(Path.cwd(), config).directory)
     refuse_other_run(rows_paths(out, len(models)), prepared.task.name, prepared.protocol["prompt"])

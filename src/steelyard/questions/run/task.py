@@ -20,11 +20,13 @@ from steelyard.evaluate.models.opening import load, model_of
 from steelyard.evaluate.scorers.base import Scoring, nothing
 from steelyard.evaluate.scorers.catalogue import scorer_of
 from steelyard.evaluate.scorers.judge import Judge
+from steelyard.evaluate.task.presets import PRESET, preset_text
 from steelyard.evaluate.task.task import Task, task_of
 from steelyard.metrics.base import Metric
 from steelyard.metrics.catalogue import parse
 from steelyard.options import nearest, whole
 from steelyard.questions.run.options import spread
+from steelyard.read.benchmark_files import benchmark_rows
 from steelyard.read.rows import rows_of
 from steelyard.redaction import remember
 from steelyard.reference import strict_yaml
@@ -239,9 +241,9 @@ class Prepared:
         return told.hexdigest()
 
 
-def prepare(given: Any, *, n: int | None = None, seed: int | None = None) -> Prepared:
-    """The task with its cases; n and seed take the place of its own."""
-    task = read_task(given)
+def prepare(given: Any, *, data: Any = None, n: int | None = None, seed: int | None = None) -> Prepared:
+    """The task with its cases; data, n and seed take the place of its own."""
+    task = read_task(given, data)
     check_task(task.name)
     if "seed" in task.sampling:
         raise UsageError(
@@ -266,7 +268,7 @@ def prepare(given: Any, *, n: int | None = None, seed: int | None = None) -> Pre
             need="an average",
             hint=f'metric = "macro_{task.metric}"; or run, and measure the rows, naming the positive class',
         )
-    rows, warnings = rows_of(_beside(task, task.data))
+    rows, warnings = _rows(task)
     shots, more = (None, []) if task.shots_data is None else rows_of(_beside(task, task.shots_data))
     task = replace(task, n=task.n if n is None else whole("n", n), seed=task.seed if seed is None else seed)
     cases = task.cases(rows, shots)
@@ -277,9 +279,20 @@ def prepare(given: Any, *, n: int | None = None, seed: int | None = None) -> Pre
             f"n={task.n:,} is more than the {len(cases):,} items there are.",
             got=f"n {task.n:,} of {len(cases):,} items",
             need="at most as many as there are",
-            hint="leave n out for all",
+            hint=f"n={len(cases)} asks all of them" if n is None else "leave n out for all",
         )
     return Prepared(task=task, cases=tuple(task.ordered(cases)), scorer=scorer_of(task), warnings=(*warnings, *more))
+
+
+def _rows(task: Task) -> tuple[list[dict[str, Any]], list[str]]:
+    """The rows of the data: a table as it is, or a benchmark in the files in which it is published."""
+    data = _beside(task, task.data)
+    if task.layout is None:
+        return rows_of(data)
+    asked = [template.columns for template in (task.prompting.input, task.prompting.system) if template is not None]
+    if isinstance(data, str) and Path(data).is_relative_to(Path.cwd()):
+        data = os.path.relpath(data)  # as a person would write it, since messages name it
+    return benchmark_rows(data, task.layout, {column for columns in asked for column in columns}), []
 
 
 def _refuse_words(task: Task, cases: Sequence[Case]) -> None:
@@ -304,16 +317,33 @@ def _beside(task: Task, data: Any) -> Any:
     return os.path.join(home, os.fspath(data))
 
 
-def read_task(given: Any) -> Task:
-    """A task. given: a TOML or YAML file, python:pkg.mod:Class, a class, an object, or a mapping."""
+def read_task(given: Any, data: Any = None) -> Task:
+    """A task, with other data if they are given. given: a TOML or YAML file, preset:NAME, python:pkg.mod:Class, a class, or a mapping."""
     if isinstance(given, Task):
-        return given
+        return given if data is None else replace(given, data=_here(data))
+    where, table = Path.cwd(), given
     if isinstance(given, str) and given.startswith("python:"):
-        return task_of(load(given.removeprefix("python:"))[0], where=Path.cwd())
-    if isinstance(given, str | os.PathLike):
-        path = Path(given)
-        return task_of(_table(path), where=path.absolute())
-    return task_of(given, where=Path.cwd())
+        table = load(given.removeprefix("python:"))[0]
+    elif isinstance(given, str) and given.startswith(PRESET):
+        table = tomllib.loads(preset_text(given.removeprefix(PRESET)))
+        if data is None:
+            raise UsageError(f"{given} needs its data: data=PATH.", got="no data", need="the files as they are published")
+    elif isinstance(given, str | os.PathLike):
+        where, table = Path(given).absolute(), _table(Path(given))
+    if data is not None and isinstance(table, Mapping) and isinstance(table.get("task"), Mapping):
+        table = {**table, "task": {**table["task"], "data": _here(data)}}
+    elif data is not None:
+        return replace(task_of(table, where=where), data=_here(data))
+    return task_of(table, where=where)
+
+
+def _here(data: Any) -> Any:
+    """Data that were given beside the task: a relative path is relative to where one stands, not to the task's file."""
+    if not isinstance(data, str | os.PathLike) or os.fspath(data) == "-" or "://" in os.fspath(data):
+        return data
+    if not os.fspath(data).strip():
+        raise UsageError("cannot read the task", got="an empty name of the data", need="a path")
+    return os.path.abspath(os.fspath(data))
 
 
 def _table(path: Path) -> Mapping[str, Any]:

@@ -1,0 +1,288 @@
+"""Benchmarks in the files in which they are published, as rows of a task: MMLU's folder, GSM8K, GPQA, CNN/DailyMail, JSON mode.
+
+Each layout says which columns a row has, gives every item an id that follows from its content (so that the same item has the
+same id in any order and any file), and refuses what is not of its kind with the file and the line.
+"""
+
+from __future__ import annotations
+
+import csv
+import hashlib
+import json
+import os
+import re
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from steelyard.errors import DataError, SourceError, UsageError
+from steelyard.options import did_you_mean
+from steelyard.read.files.paths import Opened, cannot_open, open_file, resolve
+from steelyard.read.rows import rows_of
+
+LETTERS = "ABCD"
+EXAMPLES = 5  # of a subject of MMLU, before each question
+_LONGEST_FIELD = 1 << 24  # characters of one field of a CSV file; Python's own limit is 131,072
+_ANSWER = re.compile(r"####[^0-9\n]*[0-9]")
+_SPLIT = re.compile(r"_(?:test|val|dev)\Z")
+
+Row = dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where a row stands, for messages: its file, and its line or row."""
+
+    file: str
+    at: str
+
+    def refuse(self, got: str, need: str, hint: str = "") -> DataError:
+        return DataError(f"cannot use {self.file!r}, {self.at}", got=got, need=need, hint=hint)
+
+
+def benchmark_rows(data: Any, layout: str, wanted: Collection[str]) -> list[Row]:
+    """The rows of a benchmark. wanted: the columns that the prompt names; MMLU's examples are read only for them."""
+    if layout not in LAYOUTS:
+        raise UsageError(f"cannot read the layout {layout!r}", need=f"one of {', '.join(LAYOUTS)}", hint=did_you_mean(layout, LAYOUTS))
+    if not isinstance(data, str | os.PathLike):
+        raise UsageError(
+            f"cannot read data in the layout {layout}",
+            got=f"a {type(data).__name__}",
+            need="the path of its files",
+            hint="a task without a layout takes rows and frames",
+        )
+    rows = LAYOUTS[layout](os.fspath(data), wanted)
+    if not rows:
+        raise DataError(f"cannot use {os.fspath(data)!r}", got="no items", need="at least one")
+    return rows
+
+
+# ---- each layout -----------------------------------------------------------------------------------------------------------
+
+
+def _mmlu(path: str, wanted: Collection[str]) -> list[Row]:
+    out: list[Row] = []
+    for file in _mmlu_files(path):
+        subject = _subject(file)
+        topic = subject.replace("_", " ")
+        before = {"examples": _mmlu_examples(file, subject)} if "examples" in wanted else {}
+        found = [{"subject": subject, "topic": topic, **before, **row} for row in _mmlu_rows(file)]
+        out += _identified(found, ("question", *LETTERS), f"{subject}/")
+    return out
+
+
+def _mmlu_files(path: str) -> list[str]:
+    if not os.path.isdir(path):
+        return resolve(path)
+    for folder in (path, os.path.join(path, "test")):
+        names = sorted(os.listdir(folder)) if os.path.isdir(folder) else []
+        if found := [os.path.join(folder, name) for name in names if name.lower().endswith(".csv") and not name.startswith(".")]:
+            return found
+    raise SourceError(
+        f"cannot find MMLU in the folder {path!r}",
+        got="no CSV files there or in its folder test",
+        need="one file for each subject, such as anatomy_test.csv",
+    )
+
+
+def _subject(file: str) -> str:
+    return _SPLIT.sub("", os.path.basename(file).split(".")[0])
+
+
+def _mmlu_rows(file: str) -> Iterator[Row]:
+    for place, fields in _delimited(_opened(file, "csv")):
+        if len(fields) != len(LETTERS) + 2:
+            raise place.refuse(f"{len(fields)} fields", "6: question, A, B, C, D and the letter of the answer, without a header")
+        letter = fields[-1].strip().upper()
+        if letter not in tuple(LETTERS):
+            hint = "these files have no header" if letter == "ANSWER" else ""
+            raise place.refuse(f"the answer {fields[-1]!r}", "one of A, B, C, D", hint)
+        row = dict(zip(("question", *LETTERS), fields, strict=False))
+        _text(place, row, "question")
+        yield {**row, "answer": letter}
+
+
+def _mmlu_examples(file: str, subject: str) -> str:
+    """The first examples of a subject, from the folder `dev` beside that of the file."""
+    dev = os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(file))), "dev", f"{subject}_dev.csv")
+    hint = "take {examples} out of the input, in a task file of your own: steelyard init --preset mmlu"
+    if not os.path.isfile(dev):
+        raise SourceError(f"cannot find the examples of {subject!r}", got=f"no file {dev!r}", need="the folder dev beside test", hint=hint)
+    rows = list(_mmlu_rows(dev))[:EXAMPLES]
+    if len(rows) < EXAMPLES:
+        raise SourceError(f"cannot use the examples in {dev!r}", got=f"{len(rows)} rows", need=f"at least {EXAMPLES}", hint=hint)
+    lines = [[row["question"], *(f"{letter}. {row[letter]}" for letter in LETTERS), f"Answer: {row['answer']}", "", ""] for row in rows]
+    return "".join("\n".join(each) for each in lines)
+
+
+def _gsm8k(path: str, wanted: Collection[str]) -> list[Row]:
+    out = []
+    for place, row in _tables(path, ("question", "answer")):
+        found = {name: _text(place, row, name) for name in ("question", "answer")}
+        if not _ANSWER.search(found["answer"]):
+            raise place.refuse(f"the answer {found['answer'][-60:]!r}", "a solution that ends with #### and the number")
+        out.append(found)
+    return _identified(out, ("question",))
+
+
+def _gpqa(path: str, wanted: Collection[str]) -> list[Row]:
+    columns = ("Question", "Correct Answer", *(f"Incorrect Answer {i}" for i in (1, 2, 3)))
+    out = []
+    for place, row in _tables(path, columns):
+        question, *choices = (_text(place, row, name).strip() for name in columns)
+        # By hash of question and choice: the right one has any letter, and the same one in every run and every order of the columns.
+        order = sorted(range(len(choices)), key=lambda i: (_hash(question, choices[i]), i))
+        letters = {letter: choices[i] for letter, i in zip(LETTERS, order, strict=True)}
+        out.append({"question": question, **letters, "answer": LETTERS[order.index(0)]})
+    return _identified(out, ("question", *LETTERS))
+
+
+def _cnn_dailymail(path: str, wanted: Collection[str]) -> list[Row]:
+    names = ("article", "highlights", "id")
+    return [{name: _text(place, row, name) for name in names} for place, row in _tables(path, names)]
+
+
+def _json_mode_eval(path: str, wanted: Collection[str]) -> list[Row]:
+    out = []
+    for place, row in _tables(path, ("prompt", "completion", "schema")):
+        asked = row["prompt"]
+        said = [each for each in asked if isinstance(each, Mapping) and each.get("role") == "user"] if isinstance(asked, list) else []
+        if not said:
+            raise place.refuse(f"the prompt {str(asked)[:60]!r}", "a list of messages, one of them of the role user")
+        texts = {name: row[name] if isinstance(row[name], str) else json.dumps(row[name]) for name in ("completion", "schema")}
+        for name, text in texts.items():
+            try:
+                json.loads(text)
+            except (ValueError, RecursionError) as fault:
+                raise place.refuse(f"a {name} that is no JSON: {fault}", "JSON") from None
+        out.append({"question": _text(place, said[-1], "content"), **texts})
+    return _identified(out, ("question", "schema"))
+
+
+LAYOUTS: dict[str, Callable[[str, Collection[str]], list[Row]]] = {
+    "mmlu": _mmlu,
+    "gsm8k": _gsm8k,
+    "gpqa": _gpqa,
+    "cnn_dailymail": _cnn_dailymail,
+    "json_mode_eval": _json_mode_eval,
+}
+
+
+# ---- rows and fields -------------------------------------------------------------------------------------------------------
+
+
+def _tables(path: str, columns: Sequence[str]) -> Iterator[tuple[Place, Row]]:
+    """The rows of the files behind a path, each with these columns."""
+    for file in resolve(path):
+        opened = _opened(file, "csv", "tsv", "jsonl", "json", "parquet")
+        for place, row in _READERS[opened.format](opened):
+            lacking = [name for name in columns if name not in row]
+            if lacking:
+                there = ", ".join(map(repr, list(row)[:12]))
+                if _READERS[opened.format] is _with_header:
+                    place = Place(opened.shown, "line 1")  # the header is what is wrong
+                raise place.refuse(f"no column {lacking[0]!r} among {there}", f"the columns {', '.join(columns)}")
+            yield place, row
+
+
+def _opened(file: str, *formats: str) -> Opened:
+    opened = open_file(file)
+    if opened.format not in formats:
+        raise SourceError(f"cannot read {file!r}", got=f"a file of the format {opened.format}", need=" or ".join(formats))
+    return opened
+
+
+def _with_header(opened: Opened) -> Iterator[tuple[Place, Row]]:
+    rows = _delimited(opened)
+    place, header = next(rows, (Place(opened.shown, "line 1"), []))
+    if len(set(header)) < len(header) or not header:
+        raise place.refuse("a header with a name twice" if header else "nothing", "a header of column names")
+    for place, fields in rows:
+        if len(fields) != len(header):
+            raise place.refuse(f"{len(fields)} fields", f"{len(header)}, as in the header")
+        yield place, dict(zip(header, fields, strict=True))
+
+
+def _delimited(opened: Opened) -> Iterator[tuple[Place, list[str]]]:
+    """The rows of a CSV file as lists of texts, each with the line on which it begins; empty lines are left out."""
+    before = csv.field_size_limit(_LONGEST_FIELD)
+    line = 1
+    try:
+        with open(opened.plain, encoding="utf-8-sig", newline="") as stream:
+            reader = csv.reader(stream, strict=True, delimiter="\t" if opened.format == "tsv" else ",")
+            for fields in reader:
+                if fields:
+                    yield Place(opened.shown, f"line {line:,}"), fields
+                line = reader.line_num + 1
+    except (csv.Error, UnicodeDecodeError) as fault:
+        raise Place(opened.shown, f"line {line:,}").refuse(_said(fault), "CSV in UTF-8") from None
+    except OSError as error:
+        raise cannot_open(opened.shown, error) from None
+    finally:
+        csv.field_size_limit(before)
+    opened.check_unchanged()
+
+
+def _json_lines(opened: Opened) -> Iterator[tuple[Place, Row]]:
+    line = 0
+    try:
+        with open(opened.plain, encoding="utf-8-sig") as stream:
+            for line, text in enumerate(stream, 1):
+                if text.strip():
+                    yield _object(Place(opened.shown, f"line {line:,}"), text)
+    except UnicodeDecodeError as fault:
+        raise Place(opened.shown, f"line {line + 1:,}").refuse(_said(fault), "text in UTF-8") from None
+    except OSError as error:
+        raise cannot_open(opened.shown, error) from None
+    opened.check_unchanged()
+
+
+def _object(place: Place, text: str) -> tuple[Place, Row]:
+    try:
+        found = json.loads(text)
+    except (ValueError, RecursionError) as fault:
+        raise place.refuse(f"no JSON: {fault}", "one JSON object a line") from None
+    if not isinstance(found, dict):
+        raise place.refuse(f"a {type(found).__name__}", "one JSON object a line")
+    return place, found
+
+
+def _whole_rows(opened: Opened) -> Iterator[tuple[Place, Row]]:
+    """Parquet, and JSON that is one list."""
+    for number, row in enumerate(rows_of(opened.shown)[0], 1):
+        yield Place(opened.shown, f"row {number:,}"), row
+
+
+_READERS: dict[str, Callable[[Opened], Iterator[tuple[Place, Row]]]] = {
+    "csv": _with_header,
+    "tsv": _with_header,
+    "jsonl": _json_lines,
+    "json": _whole_rows,
+    "parquet": _whole_rows,
+}
+
+
+def _said(fault: Exception) -> str:
+    return f"bytes that are not UTF-8 ({fault.reason})" if isinstance(fault, UnicodeDecodeError) else str(fault)
+
+
+def _text(place: Place, row: Mapping[str, Any], name: str) -> str:
+    value = row.get(name)
+    if not isinstance(value, str) or not value.strip():
+        raise place.refuse(f"no text in {name!r}" if value is None or isinstance(value, str) else f"{value!r} in {name!r}"[:80], "a text")
+    return value
+
+
+def _hash(*parts: str) -> str:
+    return hashlib.sha256(json.dumps(parts).encode()).hexdigest()
+
+
+def _identified(rows: Sequence[Row], content: Sequence[str], before: str = "") -> list[Row]:
+    """Rows with ids from their content; an item that is there twice has -2, -3 behind its id."""
+    seen: dict[str, int] = {}
+    out = []
+    for row in rows:
+        name = before + _hash(*(row[column] for column in content))[:12]
+        seen[name] = seen.get(name, 0) + 1
+        out.append({"id": name if seen[name] == 1 else f"{name}-{seen[name]}", **row})
+    return out

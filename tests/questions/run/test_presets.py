@@ -1,0 +1,258 @@
+"""Ready-made tasks: run with the user's files, judged by the numbers of the accuracy suite, written out to be changed."""
+
+from __future__ import annotations
+
+import csv
+import json
+import tomllib
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import steelyard as sy
+from cases import every
+from steelyard.declared.init import OPTIONS
+from steelyard.errors import SourceError, UsageError
+from steelyard.evaluate.task.presets import preset_names, preset_text
+from steelyard.questions.run.task import prepare, read_task
+from steelyard.reference.suite_tasks import TRTLLM
+
+ROOT = Path(__file__).parents[3]
+
+
+@pytest.fixture(autouse=True)
+def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def lines(name: str, rows: list[dict[str, Any]]) -> str:
+    Path(name).write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+    return name
+
+
+def sums(many: int = 40) -> str:
+    return lines("test.jsonl", [{"question": f"What is {i} + {i}?", "answer": f"{i} + {i} = {2 * i}\n#### {2 * i}"} for i in range(many)])
+
+
+def adds(prompt: str) -> str:
+    number = int(prompt.rpartition("Problem: What is ")[2].split()[0])
+    return f"That makes #### {2 * number if number % 10 else 0.5}"
+
+
+def articles(many: int = 600) -> str:
+    words = ["alpha", "beta", "gamma", "delta", "epsilon", "zeta", "eta", "theta"]
+    rows = [{"id": f"a{i}", "article": f"Story {i}.", "highlights": " ".join([f"n{i}", *words[: 3 + i % 5]])} for i in range(many)]
+    return lines("cnn.jsonl", rows)
+
+
+def summarizes(prompt: str) -> str:
+    return "alpha beta gamma nothing else"
+
+
+# ---- what they say ---------------------------------------------------------------------------------------------------------
+
+
+def test_the_presets_are_those_that_help_and_guide_name() -> None:
+    assert preset_names() == ["cnn_dailymail", "gpqa_diamond", "gsm8k", "json_mode_eval", "mmlu"]
+    (option,) = [option for option in OPTIONS if option.name == "preset"]
+    assert option.help.endswith(f": {', '.join(preset_names())}.")
+    guide = (ROOT / "docs" / "run.md").read_text(encoding="utf-8")
+    assert all(f"| `{name}` |" in guide for name in preset_names())
+
+
+@every("name", preset_names())
+def test_the_numbers_are_those_of_the_accuracy_suite(name: str) -> None:
+    task = read_task(f"preset:{name}", data="x.jsonl")
+    facts = {key: value for key, value in TRTLLM[name].items() if key != "metric" or value != task.metric}
+    assert task.name == name
+    assert dict(task.rule) == facts
+    assert task.sampling["temperature"] == 0
+    assert task.n in (None, TRTLLM[name]["num_samples"])
+
+
+def test_the_prompts_are_whole_before_the_first_call() -> None:
+    with open("gpqa.csv", "w", newline="") as stream:
+        head = ["Question", "Correct Answer", *(f"Incorrect Answer {i}" for i in (1, 2, 3))]
+        csv.writer(stream).writerows([head, ["Why {x}?", "so", "not", "nor", "never"]])
+    (case,) = prepare("preset:gpqa_diamond", data="gpqa.csv").cases
+    assert case.input.startswith("Why {x}?\n\nA. ")
+    assert f"{case.truth}. so\n" in case.input
+    asked = prepare("preset:gsm8k", data=sums(1)).cases[0]
+    assert asked.messages is not None
+    assert [each["role"] for each in asked.messages] == ["system", *["user", "assistant"] * 4, "user"]
+    assert all("#### " in each["content"] for each in asked.messages if each["role"] == "assistant")
+
+
+def test_the_examples_of_gsm8k_are_right() -> None:
+    """The number behind #### is the last one of the worked solution before it."""
+    for shot in tomllib.loads(preset_text("gsm8k"))["task"]["shots"]:
+        worked, _, number = shot["answer"].partition("\n#### ")
+        assert number in worked.replace(".", "").split()[-4:], shot
+
+
+# ---- running ---------------------------------------------------------------------------------------------------------------
+
+
+def test_gsm8k_from_its_file_to_a_verdict_in_percent() -> None:
+    found = sy.run("preset:gsm8k", adds, data=sums(), name="m", output="out.jsonl")
+    assert found.measurement is not None
+    assert found.measurement.estimate == pytest.approx(0.9)
+    recorded = sy.record("out.jsonl", task="gsm8k", model="m", deterministic=True)
+    assert (recorded.value, recorded.scale) == (pytest.approx(90.0), "percent")
+    again = sy.run("preset:gsm8k", adds, data="test.jsonl", name="m", output="new.jsonl")
+    assert again.verdict is not None
+    assert (again.verdict.scale, again.verdict.design) == ("percent", "paired")
+    checked = sy.check("new.jsonl", task="gsm8k", model="m")
+    assert (checked.verdict, checked.p_value, checked.scale) == (again.verdict.verdict, again.verdict.p_value, "percent")
+
+
+def test_a_number_on_record_is_judged_by_the_sigma_and_the_alpha_of_the_suite_in_run_and_in_check() -> None:
+    """33.64 on record, 512 items, sigma 11.06, alpha .002: the threshold is 31.650, as the suite has it."""
+    Path("references").mkdir()
+    Path("references/cnn_dailymail.yaml").write_text("m:\n  - accuracy: 33.64\n")
+    found = sy.run("preset:cnn_dailymail", summarizes, data=articles(), name="m", output="out.jsonl")
+    checked = sy.check("out.jsonl", task="cnn_dailymail", model="m")
+    for verdict in (found.verdict, checked):
+        assert verdict is not None
+        assert (verdict.metric, verdict.scale, verdict.n, verdict.alpha) == ("rouge1", "percent", 512, 0.002)
+        assert verdict.threshold == pytest.approx(31.650, abs=5e-4)
+    assert found.measurement is not None
+    assert checked.candidate["value"] == pytest.approx(100 * found.measurement.estimate)
+
+
+def test_the_configuration_and_the_entry_come_before_the_preset() -> None:
+    Path("references").mkdir()
+    Path("references/cnn_dailymail.yaml").write_text("m:\n  - accuracy: 33.64\n    sigma: 12\n")
+    Path("steelyard.toml").write_text("[tasks.cnn_dailymail]\nalpha = 0.01\n")
+    found = sy.run("preset:cnn_dailymail", summarizes, data=articles(), name="m")
+    assert found.verdict is not None
+    assert (found.verdict.alpha, found.verdict.sigma) == (0.01, 12)
+
+
+def test_a_reference_of_another_scorer_is_refused_before_the_first_call() -> None:
+    def never(prompt: str) -> str:
+        raise AssertionError("asked")
+
+    Path("references").mkdir()
+    Path("references/cnn_dailymail.yaml").write_text("m:\n  - rougeL: 23.1\n    num_samples: 512\n")
+    with pytest.raises(UsageError, match="got the scorer rouge-1, where the reference has 'rougeL'"):
+        sy.run("preset:cnn_dailymail", never, data=articles(), name="m")
+
+
+def test_a_rouge_l_of_ones_own_is_not_held_against_rouge_1() -> None:
+    sy.run("preset:cnn_dailymail", summarizes, data=articles(), name="m", output="out.jsonl")
+    sy.record("out.jsonl", task="cnn_dailymail", model="m", deterministic=True)
+    assert "- rouge1: " in Path("references/cnn_dailymail.yaml").read_text()
+    Path("own.toml").write_text(preset_text("cnn_dailymail").replace('"rouge-1"', '"rouge-l"'))
+    with pytest.raises(UsageError, match="got the scorer rouge-l, where the reference has 'rouge1'"):
+        sy.run("own.toml", summarizes, data="cnn.jsonl", name="m")
+
+
+def test_mmlu_takes_its_subjects_in_their_shares() -> None:
+    Path("mmlu/test").mkdir(parents=True)
+    Path("mmlu/dev").mkdir()
+    for subject, many in (("anatomy", 30), ("virology", 10)):
+        for part, rows in (("dev", 5), ("test", many)):
+            told = [f"{subject} {part} {i}?,a,b,c,d,{'ABCD'[i % 4]}\n" for i in range(rows)]
+            Path(f"mmlu/{part}/{subject}_{part}.csv").write_text("".join(told))
+    prepared = prepare("preset:mmlu", data="mmlu", n=20)
+    assert sorted(case.row["subject"] for case in prepared.cases) == ["anatomy"] * 15 + ["virology"] * 5
+    first = prepared.cases[0]
+    assert f"is about {first.row['topic']} and" in first.input
+    assert first.input.count("\nAnswer:") == 6
+    with pytest.raises(UsageError, match=r"n 4,096 of 40 items. Hint: n=40 asks all of them"):
+        prepare("preset:mmlu", data="mmlu")
+
+
+def test_json_mode_is_right_where_the_value_is_the_same() -> None:
+    rows = [
+        {
+            "prompt": [{"role": "user", "content": f"Item {i} costs {i}."}],
+            "completion": json.dumps({"item": i, "price": i}),
+            "schema": '{"type": "object"}',
+        }
+        for i in range(20)
+    ]
+
+    def model(prompt: str) -> str:
+        number = int(prompt.rpartition("Item ")[2].split()[0])
+        return f'```json\n{{"price": {number}.0, "item": {number if number % 4 else -1}}}\n```'
+
+    found = sy.run("preset:json_mode_eval", model, data=lines("eval.jsonl", rows), name="m")
+    assert found.measurement is not None
+    assert found.measurement.estimate == pytest.approx(0.75)
+
+
+# ---- mistakes --------------------------------------------------------------------------------------------------------------
+
+
+def test_what_is_wrong_is_told_before_the_first_call() -> None:
+    def never(prompt: str) -> str:
+        raise AssertionError("asked")
+
+    with pytest.raises(UsageError, match=r"preset:gsm8k needs its data: data=PATH\."):
+        sy.run("preset:gsm8k", never)
+    with pytest.raises(UsageError, match="did you mean 'gsm8k'"):
+        sy.run("preset:gsm8", never, data=sums())
+    for name in ("../presets/gsm8k", "", "gsm8k.toml"):
+        with pytest.raises(UsageError, match="Cannot find the preset"):
+            sy.run(f"preset:{name}", never, data="test.jsonl")
+    with pytest.raises(SourceError, match=r"test\.jsonx"):
+        sy.run("preset:gsm8k", never, data="test.jsonx")
+    lines("plain.jsonl", [{"question": "q", "answer": "4"}])
+    with pytest.raises(sy.DataError, match=r"plain\.jsonl', line 1: expected a solution that ends with ####"):
+        sy.run("preset:gsm8k", never, data="plain.jsonl", output="out.jsonl")
+    assert not list(Path().glob("out*"))
+
+
+RULES = [
+    ({"alpha": 5}, "alpha"),
+    ({"scale": "percents"}, "scale = 'percents'"),
+    ({"num_samples": 0}, "num_samples = 0"),
+    ({"num_samples": True}, "num_samples = True"),
+    ({"sigma": -1}, "sigma = -1"),
+    ({"higher_is_better": "yes"}, "higher_is_better = 'yes'"),
+    ({"sigmas": 1}, "did you mean 'sigma'"),
+]
+
+
+@every(("rule", "said"), RULES)
+def test_a_rule_that_makes_no_sense_is_refused_when_the_task_is_read(rule: dict[str, Any], said: str) -> None:
+    task = {"task": {"name": "t", "data": [{"id": 1, "q": "x", "truth": "x"}], "input": "{q}", "scorer": "exact"}, "rule": rule}
+    with pytest.raises(UsageError, match=said):
+        sy.run(task, str.strip)
+
+
+def test_data_take_the_place_of_those_of_any_task_and_lie_where_one_stands() -> None:
+    Path("tasks").mkdir()
+    text = '[task]\nname = "t"\ndata = "none.jsonl"\ninput = "{q}"\nscorer = "exact"\n'
+    Path("tasks/t.toml").write_text(text)
+    rows = [{"id": i, "q": str(i), "truth": str(i)} for i in range(30)]
+    echo = str.strip
+    lines("here.jsonl", rows)
+    for data in ("here.jsonl", Path("here.jsonl"), rows):
+        assert sy.run("tasks/t.toml", echo, data=data).n == 30
+    assert sy.run(read_task("tasks/t.toml"), echo, data="here.jsonl").n == 30
+
+    class Own:
+        data = ({"id": 1, "q": "a", "truth": "a"},)
+        input = "{q}"
+        scorer = "exact"
+
+    assert sy.run(Own, echo, data="here.jsonl").n == 30
+
+
+# ---- writing them out ------------------------------------------------------------------------------------------------------
+
+
+@every("name", preset_names())
+def test_a_preset_that_is_written_out_is_the_task_itself(name: str, tmp_path_factory: pytest.TempPathFactory) -> None:
+    place = tmp_path_factory.mktemp("out")
+    found = sy.init(preset=name, where=place)
+    assert [Path(each).name for each in found.written] == [f"{name}.toml"]
+    assert read_task(place / f"{name}.toml", data="x").protocol == read_task(f"preset:{name}", data="x").protocol
+    with pytest.raises(UsageError, match="a file of that name already"):
+        sy.init(preset=name, where=place)
+    assert sorted(each.name for each in place.iterdir()) == [f"{name}.toml"]
