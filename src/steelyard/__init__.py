@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from steelyard.questions.guard.check import check
     from steelyard.questions.history.drift import drift
     from steelyard.questions.history.history import compare_runs, list_runs
+    from steelyard.questions.history.importing import import_runs
     from steelyard.questions.learners.learners import compare_learners
     from steelyard.questions.learners.learning_curve import learning_curve
     from steelyard.questions.measure.measure import measure
@@ -115,6 +116,7 @@ _HOME = {
     "compare_runs": "questions.history.history",
     "drift": "questions.history.drift",
     "list_runs": "questions.history.history",
+    "import_runs": "questions.history.importing",
     "open_history": "history.store",
     "Task": "evaluate.task.task",
     "Recorded": "results.verdict",
@@ -219,6 +221,7 @@ __all__ = [
     "drift",
     "every_eval_ever",
     "import_references",
+    "import_runs",
     "init",
     "learning_curve",
     "lint_references",

@@ -247,6 +247,10 @@ class Group(click.Group):
         return super().resolve_command(ctx, args)
 
 
+class CommandGroup(Command, Group):
+    """A command that also has commands below it: without one of their names it is itself."""
+
+
 class LazyGroup(Group):
     """A group that imports a command's module only when the command is used.
 
@@ -307,12 +311,13 @@ def verb_command(
     formats: tuple[str, ...] = FORMATS,
     output: bool = True,
     group: Group | None = None,
+    kind: type[Command] | None = None,
 ) -> Callable[[Callable[..., None]], click.Command]:
     """A command with the declared options as flags, in their order. It calls the function with its arguments and what was given.
 
     formats: what the answer can be written in, with -o unless `output` is False (if that means something else to the command); none
     of --format, --no-color, --quiet and --debug where there are no formats. short_help: in the list of a group that has no sentences
-    of its own.
+    of its own. kind: the class, for a command that has others below it.
     """
 
     def made(function: Callable[..., None]) -> click.Command:
@@ -326,7 +331,8 @@ def verb_command(
         for add in reversed([*flags, *(_common(formats, output) if formats else [])]):
             called = add(called)
         make = command if group is None else group.command
-        found: click.Command = make(name, short_help=short_help)(called)
+        own = {} if kind is None else {"cls": kind, "invoke_without_command": True, "subcommand_metavar": "[COMMAND]"}
+        found: click.Command = (click.command if own else make)(name, short_help=short_help, **own)(called)
         found.params.sort(key=lambda param: isinstance(param, click.Option))  # arguments first, as they are decorated last
         return found
 

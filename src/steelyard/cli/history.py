@@ -7,15 +7,15 @@ from typing import Any
 
 import click
 
-from steelyard.cli.command import Given, refuse_given, verb_command
-from steelyard.declared.history import DOES, OPTIONS, USED
+from steelyard.cli.command import INPUT, CommandGroup, Given, refuse_given, verb_command
+from steelyard.declared.history import DOES, IMPORT, OPTIONS, USED
 from steelyard.errors import SteelyardError, UsageError
 from steelyard.options import RUN_KEYWORDS
 
 TABLES = (".csv", ".jsonl")
 
 
-@verb_command(OPTIONS)
+@verb_command(OPTIONS, kind=CommandGroup)
 def history(given: Given) -> None:
     """List past runs, newest first. With --drift, test whether a series of runs has slowly become worse.
 
@@ -28,7 +28,13 @@ def history(given: Given) -> None:
       steelyard history --task gsm8k --model llama-3.1-8b --drift
       steelyard history --compare 0f7d63ca 9b2c11d0
       steelyard history --export runs.csv
+      steelyard history import nightly.log junit.xml
     """
+    if click.get_current_context().invoked_subcommand is not None:
+        refuse_given(
+            (), "cannot use these options before the name of a command", need="options behind it", hint="steelyard history import --help"
+        )
+        return
     output: tuple[Path, ...] = given["output"]
     is_table = len(output) == 1 and output[0].suffix.lower() in TABLES and given["format_"] is None
     table = given["export"] or (output[0] if is_table else None)
@@ -43,6 +49,27 @@ def history(given: Given) -> None:
         _export(table, asked, given["quiet"])
     else:
         given.answer(_drift(asked) if given["drift"] else _compare(given["compare"], asked) if given["compare"] else _list(asked))
+
+
+@verb_command(IMPORT, "import", short_help="add the scores in logs of an accuracy suite", group=history)  # type: ignore[arg-type]
+@click.argument("logs", nargs=-1, required=True, type=INPUT)
+def import_(logs: tuple[str, ...], given: Given) -> None:
+    """Add the scores in pytest logs and JUnit files of TensorRT-LLM's accuracy suite to the history.
+
+    Each hypothesis-testing report is judged anew by its own numbers. Its model is the test that printed it; its task is the
+    dataset that its evaluator named. Importing a file twice adds nothing. What could not be read is counted and shown.
+
+    Exit code 0: some scores were found, 3: none, or error.
+
+    \b
+    Examples:
+      steelyard history import nightly.log --history sqlite:///runs.db
+      steelyard history import results/*.xml
+      steelyard history import gsm8k.log --task gsm8k --model llama-3.1-8b
+    """
+    from steelyard.questions.history.importing import import_runs
+
+    given.answer(import_runs(*logs, **given.keywords()))
 
 
 def _list(asked: dict[str, Any]) -> Any:

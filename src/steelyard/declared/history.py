@@ -52,3 +52,15 @@ USED = {  # the options that each of them uses; any other would be passed over
     "--compare": _WHERE,
     "--drift": (*_WHICH, "alpha", "k", "h", "draws", "seed"),
 }
+
+IMPORT = (
+    Option(
+        name="history",
+        kind="input",
+        metavar="URL",
+        help="Database to add to: sqlite:///runs.db or postgresql://host/db.  [default: from steelyard.toml]",
+    ),
+    Option(name="task", metavar="NAME", help="Task of all reports.  [default: the dataset that is named before each]"),
+    Option(name="model", metavar="NAME", help="Model of all reports.  [default: the test that printed each]"),
+    Option(name="config", kind="file", help="Path of steelyard.toml.  [default: the nearest one, going up from here]"),
+)

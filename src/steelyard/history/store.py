@@ -15,7 +15,7 @@ from datetime import datetime
 from types import TracebackType
 from typing import Any
 
-from steelyard.errors import DataError, SourceError, UsageError
+from steelyard.errors import DataError, SourceError, SteelyardError, UsageError
 from steelyard.history.address import Address, parse_address
 from steelyard.history.connections import HistoryDatabase, PostgresHistory, SqliteHistory
 from steelyard.history.entries import COMMANDS, canonical, entry_of, utc
@@ -225,6 +225,7 @@ class History:
         time: datetime | str | None = None,
         by: str | None = None,
         commit: str | None = None,
+        id_: str | None = None,
     ) -> PastRun:
         """Add a run: a `Verdict`, `Recorded`, `Evaluation` or `Measurement`, and its items as a mapping of ids to scores.
 
@@ -237,7 +238,7 @@ class History:
         run = PastRun(
             **{
                 **said,
-                "id": uuid.uuid4().hex,
+                "id": id_ or uuid.uuid4().hex,
                 "time": utc(time),
                 "command": command or said["command"],
                 "spec": json.loads(canonical(spec if spec is not None else said.get("spec"))),
@@ -254,6 +255,21 @@ class History:
             if packed is not None:
                 self._keep(run.id, packed)
         return run
+
+    def append_once(self, id_: str, result: Any, *, time: datetime | str) -> PastRun | None:
+        """Add a run under an id of its own, 32 hexadecimal digits; None if it is there already, also if another writer was faster."""
+        if self._has(id_):
+            return None
+        try:
+            return self.append(result, time=time, id_=id_)
+        except SteelyardError:
+            if self._has(id_):
+                return None
+            raise
+
+    def _has(self, id_: str) -> bool:
+        with self._place.reading():
+            return bool(self._place.run(f'SELECT 1 FROM {RUNS} WHERE "id" = ?', [id_]))
 
     def _keep(self, run: str, packed: Packed) -> None:
         self._place.run(
