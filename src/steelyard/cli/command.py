@@ -331,8 +331,9 @@ def verb_command(
         for add in reversed([*flags, *(_common(formats, output) if formats else [])]):
             called = add(called)
         make = command if group is None else group.command
-        own = {} if kind is None else {"cls": kind, "invoke_without_command": True, "subcommand_metavar": "[COMMAND]"}
-        found: click.Command = (click.command if own else make)(name, short_help=short_help, **own)(called)
+        if kind is not None:
+            both = click.command(name, cls=kind, short_help=short_help, invoke_without_command=True, subcommand_metavar="[COMMAND]")
+        found: click.Command = make(name, short_help=short_help)(called) if kind is None else both(called)
         found.params.sort(key=lambda param: isinstance(param, click.Option))  # arguments first, as they are decorated last
         return found
 

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import click
+from click.core import ParameterSource
 
 from steelyard.cli.command import INPUT, CommandGroup, Given, refuse_given, verb_command
 from steelyard.declared.history import DOES, IMPORT, OPTIONS, USED
@@ -31,9 +32,7 @@ def history(given: Given) -> None:
       steelyard history import nightly.log junit.xml
     """
     if click.get_current_context().invoked_subcommand is not None:
-        refuse_given(
-            (), "cannot use these options before the name of a command", need="options behind it", hint="steelyard history import --help"
-        )
+        _refuse_before()
         return
     output: tuple[Path, ...] = given["output"]
     is_table = len(output) == 1 and output[0].suffix.lower() in TABLES and given["format_"] is None
@@ -49,6 +48,19 @@ def history(given: Given) -> None:
         _export(table, asked, given["quiet"])
     else:
         given.answer(_drift(asked) if given["drift"] else _compare(given["compare"], asked) if given["compare"] else _list(asked))
+
+
+def _refuse_before() -> None:
+    """An option before `import` would be passed over."""
+    context = click.get_current_context()
+    given = [
+        param.opts[-1] for param in context.command.params if context.get_parameter_source(param.name or "") == ParameterSource.COMMANDLINE
+    ]
+    if given:
+        word = context.invoked_subcommand
+        raise UsageError(
+            f"{given[0]} stands before {word}, where it has no effect.", hint=f"put it behind: steelyard history {word} ... {given[0]}"
+        )
 
 
 @verb_command(IMPORT, "import", short_help="add the scores in logs of an accuracy suite", group=history)  # type: ignore[arg-type]

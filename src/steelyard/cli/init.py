@@ -19,7 +19,7 @@ def init(given: Given) -> None:
       steelyard init --preset gsm8k
     """
     if given["preset"] is not None:
-        refuse_given(("preset", "output"), "cannot use these options with --preset", need="--preset alone")
+        refuse_given(("preset", "output"), "--preset")
     from steelyard.questions.references.init import init as ask
 
     given.answer(ask(**given.keywords()))

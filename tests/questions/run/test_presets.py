@@ -162,7 +162,7 @@ def test_mmlu_takes_its_subjects_in_their_shares() -> None:
     first = prepared.cases[0]
     assert f"is about {first.row['topic']} and" in first.input
     assert first.input.count("\nAnswer:") == 6
-    with pytest.raises(UsageError, match=r"n 4,096 of 40 items. Hint: n=40 asks all of them"):
+    with pytest.raises(UsageError, match=r"n=4,096 is more than the 40 items there are. Hint: n=40 asks all of them"):
         prepare("preset:mmlu", data="mmlu")
 
 
