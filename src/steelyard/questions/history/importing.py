@@ -137,7 +137,7 @@ def _verdict(report: SuiteReport, task: str | None, model: str | None, warnings:
         alpha=report.alpha,
         beta=report.beta,
         higher_is_better=report.higher_is_better,
-        scale=facts.get("scale", "raw" if report.metric == "perplexity" else "percent"),
+        scale=facts.get("scale", "percent"),
     )
     rule = settle_rule({}, entry, TaskDefaults())
     found = guard_number(CandidateScore(value=report.value, n=report.n), entry, rule)
