@@ -248,7 +248,16 @@ class Group(click.Group):
 
 
 class CommandGroup(Command, Group):
-    """A command that also has commands below it: without one of their names it is itself."""
+    """A command that also has `import` below it, in a module of its own that is loaded when it is used: without it, it is itself."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return ["import"]
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        if cmd_name not in self.list_commands(ctx):
+            return None
+        found: click.Command = import_module(f"steelyard.cli.{self.name}_import").import_
+        return found
 
 
 class LazyGroup(Group):

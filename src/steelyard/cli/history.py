@@ -8,15 +8,15 @@ from typing import Any
 import click
 from click.core import ParameterSource
 
-from steelyard.cli.command import INPUT, CommandGroup, Given, refuse_given, verb_command
-from steelyard.declared.history import DOES, IMPORT, OPTIONS, USED
+from steelyard.cli.command import CommandGroup, Given, refuse_given, verb_command
+from steelyard.declared.history import DOES, OPTIONS, USED
 from steelyard.errors import SteelyardError, UsageError
 from steelyard.options import RUN_KEYWORDS
 
 TABLES = (".csv", ".jsonl")
 
 
-@verb_command(OPTIONS, kind=CommandGroup)
+@verb_command(OPTIONS, kind=CommandGroup)  # its command `import` is in history_import
 def history(given: Given) -> None:
     """List past runs, newest first. With --drift, test whether a series of runs has slowly become worse.
 
@@ -61,27 +61,6 @@ def _refuse_before() -> None:
         raise UsageError(
             f"{given[0]} stands before {word}, where it has no effect.", hint=f"put it behind: steelyard history {word} ... {given[0]}"
         )
-
-
-@verb_command(IMPORT, "import", short_help="add the scores in logs of an accuracy suite", group=history)  # type: ignore[arg-type]
-@click.argument("logs", nargs=-1, required=True, type=INPUT)
-def import_(logs: tuple[str, ...], given: Given) -> None:
-    """Add the scores in pytest logs and JUnit files of TensorRT-LLM's accuracy suite to the history.
-
-    Each hypothesis-testing report is judged anew by its own numbers. Its model is the test that printed it; its task is the
-    dataset that its evaluator named. Importing a file twice adds nothing. What could not be read is counted and shown.
-
-    Exit code 0: some scores were found, 3: none, or error.
-
-    \b
-    Examples:
-      steelyard history import nightly.log --history sqlite:///runs.db
-      steelyard history import results/*.xml
-      steelyard history import gsm8k.log --task gsm8k --model llama-3.1-8b
-    """
-    from steelyard.questions.history.importing import import_runs
-
-    given.answer(import_runs(*logs, **given.keywords()))
 
 
 def _list(asked: dict[str, Any]) -> Any:

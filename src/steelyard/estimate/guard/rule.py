@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from steelyard.errors import DataError, SourceError, SteelyardError, UsageError
@@ -213,8 +213,10 @@ class GuardRule:
         object.__setattr__(self, "sign", 1 if self.higher_is_better else -1)
 
 
-def settle_rule(options: Mapping[str, Any], entry: Entry, task: TaskDefaults) -> GuardRule:
-    """The numbers of the rule, each from the first place that says it."""
+def settle_rule(options: Mapping[str, Any], entry: Entry, task: TaskDefaults, otherwise: Mapping[str, Any] | None = None) -> GuardRule:
+    """The numbers of the rule, each from the first place that says it; `otherwise` are those of a task that ran, the last place."""
+    if otherwise:
+        task = replace(task, **{name: value for name, value in otherwise.items() if getattr(task, name, value) is None})
 
     def first(name: str, default: Any = None) -> Any:
         for place in (options.get(name), getattr(entry, name, None), getattr(task, name, None)):

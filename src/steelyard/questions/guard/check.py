@@ -82,11 +82,11 @@ def check(
                 f"{said[0]}= is about items, and a bare value has none.", got="no items", need="a run to read", hint="leave it out"
             )
     check_mapping("protocol", protocol)
-    notes = notes_of(source)
-    place = locate(task, directory, config, otherwise=otherwise if otherwise is not None or notes is None else notes.rule)
+    place = locate(task, directory, config)
     match = matched(place, model, spec, load(place, model))
     entry = match.entry
-    rule = settle_rule(options, entry, place.defaults)
+    notes = notes_of(source)
+    rule = settle_rule(options, entry, place.defaults, otherwise if otherwise is not None or notes is None else notes.rule)
     rule.warnings.extend(match.warnings)
     if notes is not None and notes.ratio is not None:
         columns = {"ratio": tuple(notes.ratio), **columns}
