@@ -277,7 +277,7 @@ def locate(
         directory=where,
         task=task,
         path=task_path(where, task),
-        defaults=_filled(found.task(task), otherwise or {}),
+        defaults=_filled(found.task(task), otherwise) if otherwise else found.task(task),
         spec_keys=found.spec_keys_of(task),
     )
 
