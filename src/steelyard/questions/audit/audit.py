@@ -41,7 +41,7 @@ def audit(scores: Scores, *, n: int | None = None, size: str | None = None, conf
     >>> import steelyard as sy
     >>> found = sy.audit({"new": 87.4, "old": 86.1}, n=1319)
     >>> found.pairs[0].answer, found.pairs[0].fewest_differing, found.pairs[0].significant_up_to
-    ('depends', 17, 73)
+    ('depends', 17, 82)
     """
     level = checked("confidence_level", confidence_level)
     sets, warnings = _given(scores, n, size)
