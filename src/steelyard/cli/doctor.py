@@ -15,6 +15,7 @@ from steelyard.version import __version__
 CORE = {"click": "8.2.1", "duckdb": "1.5", "filelock": "3.30", "jinja2": "3.1", "numpy": "1.26", "PyYAML": "6", "scipy": "1.13"}
 EXTRAS = {
     "arrow": ("Arrow and Feather files, any zstd-compressed text file, faster Inspect logs", {"pyarrow": "16"}),
+    "inspect": ("our intervals and checks inside Inspect evaluations", {"inspect-ai": "0.3.285"}),
     "json-schema": ("the json-schema scorer with a schema", {"jsonschema": "4.20"}),
     "learners": ("scikit-learn estimators, fitted on several cores", {"scikit-learn": "1.5"}),
     "pandas": ("pandas frames", {"pandas": "2.1.1"}),
