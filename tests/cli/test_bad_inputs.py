@@ -77,14 +77,14 @@ def bench(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Bench:
 
 def bad_01_empty_file(b: Bench) -> None:
     for name in ("a.csv", "a.jsonl", "a.json", "a.parquet"):
-        b.refuses(b.file(name, ""), says=("empty file", "no items", name))
+        b.refuses(b.file(name, ""), says=("is empty", name))
 
 
 def bad_02_header_only(b: Bench) -> None:
-    b.refuses(b.file("a.csv", HEAD), says=("no items", "at least one row"))
-    b.refuses(b.file("a.json", "[]"), says=("no items",))
+    b.refuses(b.file("a.csv", HEAD), says=("no rows", "has a header"))
+    b.refuses(b.file("a.json", "[]"), says=("No items",))
     pq.write_table(pa.table({"truth": pa.array([], pa.string()), "prediction": pa.array([], pa.string())}), b.folder / "a.parquet")
-    b.refuses(b.folder / "a.parquet", says=("no items",))
+    b.refuses(b.folder / "a.parquet", says=("No items",))
 
 
 def bad_03_one_item(b: Bench) -> None:
@@ -126,7 +126,7 @@ def bad_07_last_line_cut_off(b: Bench) -> None:
 def bad_08_damaged_gzip(b: Bench) -> None:
     packed = gzip.compress((HEAD + ROWS).encode(), mtime=0)
     b.refuses(b.file("a.csv.gz", packed[:-12]), says=("ends too early",))
-    b.refuses(b.file("b.csv.gz", packed[:-8] + b"\0\0\0\0" + packed[-4:]), says=("damaged gzip", "CRC"))
+    b.refuses(b.file("b.csv.gz", packed[:-8] + b"\0\0\0\0" + packed[-4:]), says=("is damaged", "CRC"))
 
 
 def bad_09_zstd_frames(b: Bench) -> None:
@@ -168,8 +168,8 @@ def bad_14_long_lines(b: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def bad_15_ragged_rows(b: Bench) -> None:
-    b.refuses(b.file("a.csv", HEAD + ROWS + "a,b,c\n"), says=("3 fields in line 32", "expected 2"))
-    b.refuses(b.file("b.csv", HEAD + "a\n" + ROWS), says=("1 fields in line 2", "expected 2"))
+    b.refuses(b.file("a.csv", HEAD + ROWS + "a,b,c\n"), says=("Line 32", "the header has 2"))
+    b.refuses(b.file("b.csv", HEAD + "a\n" + ROWS), says=("Line 2", "the header has 2"))
 
 
 def bad_16_duplicate_keys(b: Bench) -> None:
@@ -205,7 +205,7 @@ def bad_25_pickles(b: Bench) -> None:
 def bad_26_parquet_schema(b: Bench) -> None:
     labels = pa.array(["a", None, "b"]).dictionary_encode()
     pq.write_table(pa.table({"truth": labels, "prediction": ["a", "a", "b"]}), b.folder / "a.parquet")
-    b.refuses(b.folder / "a.parquet", says=("1 of 3 items without a truth",))
+    b.refuses(b.folder / "a.parquet", says=("1 of 3 items have no truth",))
     exact = pa.array([decimal.Decimal("0.5"), decimal.Decimal("0.25")], pa.decimal128(5, 3))
     pq.write_table(pa.table({"score": exact}), b.folder / "b.parquet")
     assert b.row(b.folder / "b.parquet")["estimate"] == 0.375
@@ -217,7 +217,7 @@ def bad_26_parquet_schema(b: Bench) -> None:
 def bad_27_two_files_of_one_model(b: Bench) -> None:
     for name in ("run1.csv", "run2.csv"):
         b.file(name, "id,truth,prediction\n1,a,a\n2,b,b\n")
-    b.refuses(b.folder / "run*.csv", says=("duplicate ids", "4 rows"))
+    b.refuses(b.folder / "run*.csv", says=("Duplicate ids", "4 rows"))
 
 
 def bad_28_what_is_no_file(b: Bench) -> None:
@@ -237,7 +237,7 @@ def bad_29_file_that_changes(b: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
 
 def bad_30_duplicate_ids(b: Bench) -> None:
     text = "id,truth,prediction\n" + "".join(f"{i // 2},a,a\n" for i in range(20))
-    b.refuses(b.file("a.csv", text), says=("duplicate ids", "10 ids in 20 rows", "'0', '1', '2', '3', '4'", "--repeat"))
+    b.refuses(b.file("a.csv", text), says=("Duplicate ids", "10 ids occur in 20 rows", "'0', '1', '2', '3', '4'", "--repeat"))
 
 
 def bad_34_ids_of_two_types(b: Bench) -> None:
@@ -266,7 +266,7 @@ def bad_36_order_of_items(b: Bench) -> None:
 
 def bad_37_groups(b: Bench) -> None:
     rows = "".join(f"1,{i % 3 > 0:d},{i // 5}\n" for i in range(30))
-    b.refuses(b.file("a.csv", "truth,prediction,group\n" + rows + "1,1,\n"), says=("1 of 31 items without a group", "row 31"))
+    b.refuses(b.file("a.csv", "truth,prediction,group\n" + rows + "1,1,\n"), says=("1 of 31 items have no group", "row 31"))
     found = b.answers(b.file("b.csv", "truth,prediction,group\n" + "1,1,x\n1,0,x\n" * 5), "--metric", "accuracy")
     assert found["metrics"][0]["estimate"] == 0.5
     assert found["metrics"][0]["interval"] is None
@@ -274,8 +274,8 @@ def bad_37_groups(b: Bench) -> None:
 
 
 def bad_38_scores_that_are_no_numbers(b: Bench) -> None:
-    b.refuses(b.file("a.csv", "score\n1\n0.5\ninf\n"), says=("infinite score", "row 3"))
-    b.refuses(b.file("b.csv", "score,x\n1,x\n0.5,x\nnan,x\n"), says=("1 of 3 items without a score", "--missing"))
+    b.refuses(b.file("a.csv", "score\n1\n0.5\ninf\n"), says=("Infinite score", "row 3"))
+    b.refuses(b.file("b.csv", "score,x\n1,x\n0.5,x\nnan,x\n"), says=("1 of 3 items have no score", "--missing"))
     wrong = b.answers(b.folder / "b.csv", "--missing", "wrong")
     assert wrong["metrics"][0]["estimate"] == 0.5
     assert wrong["metrics"][0]["n"] == 3
@@ -286,7 +286,7 @@ def bad_38_scores_that_are_no_numbers(b: Bench) -> None:
 
 
 def bad_39_empty_prediction(b: Bench) -> None:
-    b.refuses(b.file("a.csv", HEAD + ROWS + "a,\n"), says=("1 of 31 items without a prediction", "--missing wrong"))
+    b.refuses(b.file("a.csv", HEAD + ROWS + "a,\n"), says=("1 of 31 items have no prediction", "--missing wrong"))
     found = b.answers(b.folder / "a.csv", "--missing", "wrong")
     assert found["n"] == 31
     assert found["metrics"][0]["estimate"] == 20 / 31
@@ -325,7 +325,7 @@ def bad_42_one_class(b: Bench) -> None:
 def bad_43_mixed_label_types(b: Bench) -> None:
     for one, other in ((1, "1"), (1, 1.0), (True, 1)):
         rows = [{"truth": one, "prediction": one}, {"truth": other, "prediction": one}]
-        b.refuses(b.lines("a.jsonl", *rows), says=("spelled in several ways", "one spelling for one value"))
+        b.refuses(b.lines("a.jsonl", *rows), says=("spelled in several ways", "spelled in several ways"))
     b.refuses(b.file("a.csv", HEAD + "1,1\n1.0,1\n"), says=("spelled in several ways", "'1' and '1.0'"))
 
 
@@ -346,12 +346,12 @@ def bad_46_percent_signs(b: Bench) -> None:
 
 
 def bad_47_percent_and_fraction(b: Bench) -> None:
-    b.refuses(b.file("a.csv", "score\n0.5\n85\n"), "--range", 0, 1, says=("a score of 85", "percent mixed with fractions"))
+    b.refuses(b.file("a.csv", "score\n0.5\n85\n"), "--range", 0, 1, says=("A score of 85", "percent mixed with fractions"))
 
 
 def bad_49_outside_the_range(b: Bench) -> None:
-    b.refuses(b.file("a.csv", "score\n1\n-0.1\n3\n"), "--range", 0, 5, says=("a score of -0.1", "within 0 and 5"))
-    b.refuses(b.file("b.csv", "score\n0\n1\n1\n"), "--range", 0, 0.5, says=("a score of 1", "within 0 and 0.5"))
+    b.refuses(b.file("a.csv", "score\n1\n-0.1\n3\n"), "--range", 0, 5, says=("A score of -0.1", "0 to 5"))
+    b.refuses(b.file("b.csv", "score\n0\n1\n1\n"), "--range", 0, 0.5, says=("A score of 1", "0 to 0.5"))
     rows = "truth,probability\n1,0.5\n0,1.2\n"
     b.refuses(b.file("c.csv", rows), "--metric", "brier", says=("outside 0 and 1", "1.2"))
 
@@ -380,21 +380,21 @@ def bad_53_weights(b: Bench) -> None:
 
     b.refuses(weighted(1, -2, 3), "--weight", "w", says=("-2.0 in row 2", "0 or more"))
     b.refuses(weighted(1, "", 3), "--weight", "w", says=("a missing weight in row 2",))
-    b.refuses(weighted(0, 0, 0), "--weight", "w", says=("all zero",))
-    b.refuses(weighted(1, "inf"), "--weight", "w", says=("infinite weight",))
+    b.refuses(weighted(0, 0, 0), "--weight", "w", says=("weights are zero",))
+    b.refuses(weighted(1, "inf"), "--weight", "w", says=("Infinite weight",))
     found = b.answers(weighted(*[0.5, 1.5] * 10), "--weight", "w", "--metric", "accuracy")
     assert found["metrics"][0]["estimate"] == 0.25
     assert "design:weights" in found["signature"]
 
 
 def bad_54_impossible_counts(b: Bench) -> None:
-    b.refuses("--counts", "5/4", says=("5 > 4", "did you mean 4/5?"))
+    b.refuses("--counts", "5/4", says=("5 right of 4", "did you mean 4/5?"))
     b.refuses("--counts", "-1/4", says=("K/N",))
     b.refuses("--tp", "-1", "--fp", 1, "--fn", 1, says=("--tp", "-1"))
 
 
 def bad_56_no_items(b: Bench) -> None:
-    b.refuses("--counts", "0/0", says=("0 items", "at least one"))
+    b.refuses("--counts", "0/0", says=("No items", "1 or more"))
 
 
 def bad_59_too_few_draws(b: Bench) -> None:

@@ -48,6 +48,7 @@ ASKED: dict[tuple[str, ...], list[str]] = {
     ("plan", "detect"): ["--theta", ".02", "--expected", ".8", "--alpha", ".05", "--beta", ".2"],
     ("plan", "estimate"): ["--expected", ".8", "--width", ".1"],
     ("plan", "train"): ["curve.csv", "--target", ".85"],
+    ("plan", "split"): ["curve.csv", "--total", "1000"],
     ("plan", "designs"): ["--theta", ".02", "--expected", ".8"],
     ("record",): ["a.csv", "--directory", "new", "--model", "m", "--task", "t", "--theta", ".05"],
     ("check",): ["b.csv", "--model", "m", "--task", "t"],
@@ -55,6 +56,8 @@ ASKED: dict[tuple[str, ...], list[str]] = {
     ("run",): ["task.toml", "--model", "file:b.csv", "--until", "decided", "--theta", ".05", "--against", "m"],
     ("history",): ["--history", "sqlite:///h.db", "--drift", "--task", "t", "--model", "m"],
     ("serve",): ["--history", "postgresql://nowhere.invalid/db"],
+    ("split",): ["a.csv", "--train", ".8", "--test", ".2", "--dry-run"],
+    ("comment",): ["result.json", "--dry-run", "--platform", "github", "--repository", "a/b", "--pull-request", "7"],
     ("certify",): ["--only", "nothing"],
 }
 INSTEAD = {
@@ -102,6 +105,7 @@ def _make() -> None:
     points = [f"{n},{0.9 - 1 / n**0.5},{seed}\n" for n in (20, 40, 80, 160, 320, 640) for seed in (1, 2)]
     Path("curve.csv").write_text("size,score,seed\n" + "".join(points))
     Path("task.toml").write_text('[task]\nname = "t"\ndata = "a.csv"\ninput = "{id}"\ntruth = "truth"\nscorer = "exact"\n')
+    assert _asked(["measure", "a.csv", "-o", "result.json"])[0] == 0
     assert _asked(["record", "a.csv", "--model", "m", "--task", "t", "--theta", ".05"])[0] == 0
     for _ in range(3):
         assert _asked(["check", "b.csv", "--model", "m", "--task", "t", "--history", "sqlite:///h.db"])[0] == 0
