@@ -256,11 +256,9 @@ class SplitQuestion:
         )
 
     def how(self, found: Chosen) -> str:
-        seed = self.curve.settings.seed
-        return (
-            f"Draw the {found.test:,} test items at random with seed {seed} before anything is trained, write the seed down, and test "
-            "on them once."
-        )
+        test = round(found.test / (found.train + found.test), 4)
+        command = f"steelyard split DATA --train {1 - test:.4g} --test {test:.4g} --seed {self.curve.settings.seed}"
+        return f"Split before anything is trained, and test once: {command} (shares are reached roughly)."
 
     def warn(self, found: Chosen) -> None:
         warn = self.curve.settings.warn
