@@ -237,7 +237,7 @@ def test_a_signal_ends_a_run_whose_model_never_returns(kind: str, number: signal
     assert code == 128 + number, err
     assert took < 15, took
     assert "Traceback" not in err
-    assert "the same command goes on" in err
+    assert "the same command continues" in err
     assert journal.exists()
     assert alone or journal.read_bytes().count(b'"key"')
     if kind == "command":

@@ -142,7 +142,7 @@ def test_a_run_whose_items_fail_is_not_there_at_all(url: str, monkeypatch: pytes
 
 def test_the_history_can_only_be_added_to() -> None:
     said = {name for name in dir(History) if not name.startswith("_")}
-    assert said == {"append", "close", "items", "run", "runs", "version"}
+    assert said == {"append", "append_once", "close", "items", "run", "runs", "version"}
 
 
 def test_filters_and_pages(url: str) -> None:

@@ -94,9 +94,6 @@ class Entry:
         return {each.name: each.metadata["reads"] for one in kinds for each in fields(cls) if each.metadata.get("kind") == one}
 
 
-ENTRY_KEYS = Entry.declared_keys()  # all of them
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TaskDefaults:
     """What a task says about all its entries: `[tasks.NAME]` of steelyard.toml. None is "not said"."""

@@ -8,11 +8,12 @@ no spec key, no setting and no record is an error that names the nearest key, so
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from dataclasses import fields
 from typing import Any, NoReturn
 
 from steelyard.errors import SourceError, UsageError
 from steelyard.options import nearest
-from steelyard.reference.entry import ENTRY_KEYS, SPEC_DEFAULTS, Entry
+from steelyard.reference.entry import SPEC_DEFAULTS, Entry
 from steelyard.reference.strict_yaml import MappingNode, Node, ScalarNode
 
 SCALES = ("percent", "fraction", "raw")
@@ -36,6 +37,11 @@ KNOWN_ELSEWHERE = (
 )
 
 
+def entry_keys() -> dict[str, str]:
+    """The keys of an entry beside spec and value, each with how it is read."""
+    return {each.name: each.metadata["reads"] for each in fields(Entry) if "reads" in each.metadata}
+
+
 def is_metric(name: str) -> bool:
     """Is this the name of a metric, ours or one of the others?
 
@@ -51,7 +57,7 @@ def check_spec_keys(spec_keys: Iterable[str]) -> tuple[str, ...]:
     """Declared spec keys, each once; an error for a name that already means something else in an entry."""
     declared = tuple(dict.fromkeys(spec_keys))
     for key in declared:
-        if key in ENTRY_KEYS or is_metric(key):
+        if key in entry_keys() or is_metric(key):
             raise UsageError(
                 f"{key!r} cannot be a spec key: entries have a key of that name already.",
                 got="a key that entries have anyway",
@@ -83,7 +89,7 @@ class _EntryReader:
         self.node, self.model, self.shown = node, model, shown
         self.spec_keys = (*SPEC_DEFAULTS, *spec_keys)
         self.metric = metric
-        self.keys = ENTRY_KEYS
+        self.keys = entry_keys()
 
     def entry(self) -> Entry:
         spec: dict[str, Any] = {}

@@ -20,6 +20,7 @@ _MARKDOWN = re.compile(r"[\\`*_\[\]|~$]|\A\s*[-+#]|:(?=\w+:)")
 # Places where GitHub or GitLab makes a mention, a reference (#1 an issue, !1 a merge request, &1 an epic) or a link of plain text.
 _LINKED = re.compile(r"@|#(?=\w)|(?:!|&amp;)(?=\d)|:(?=//)|\bwww(?=\.)", re.IGNORECASE)
 _FOREIGN = re.compile(r"[`*|!@#\\&]|\]\(|//|www\.", re.IGNORECASE)  # what no number of ours has
+_STRONG = re.compile(r"\*\*[A-Z]+\*\*")  # a verdict in bold
 _NUMBERED = re.compile(r"\A(\s*\d+)(?=[.)])")
 _HTML = {"&": "&amp;", "<": "&lt;", ">": "&gt;"}
 
@@ -172,7 +173,7 @@ def _number(cell: str) -> str:
 
     A result that was read from a file may have words there instead, and those do.
     """
-    if not cell.isprintable() or _FOREIGN.search(cell):
+    if not _STRONG.fullmatch(cell) and (not cell.isprintable() or _FOREIGN.search(cell)):
         return word(cell)
     return cell.replace("<", "&lt;").replace(">", "&gt;")
 
