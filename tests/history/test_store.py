@@ -247,7 +247,7 @@ def _whole(url: str) -> bool:
     try:
         history = open_history(url, create=False)
     except SourceError as early:
-        return "without runs" in str(early) or "no such file" in str(early)
+        return "no runs of steelyard" in str(early) or "o such file" in str(early)
     with history:
         return all(history.items(run.id) is not None for run in history.runs(limit=20)[0])
 

@@ -101,7 +101,7 @@ def test_the_answer_is_in_every_format_and_survives_json() -> None:
     plan = sy.plan_split(points(), total=2000, seed=7)
     for page in (str(plan), result_markdown(plan), result_html(plan)):
         assert "Train on" in page
-        assert "at random with seed 7" in " ".join(page.split())
+        assert "--seed 7" in " ".join(page.split())
         assert "usual splits" in page.lower()
         assert "other totals" in page.lower()
     assert "<svg" in result_svg(plan)
