@@ -24,7 +24,7 @@ ACCURACY = parse("accuracy")
 DISAGREE = (0.02, 0.05, 0.1, 0.2, 0.3, 0.5)  # share of items on which the systems differ
 TILTS = (-0.9, -0.5, 0.0, 0.5, 0.9)  # the difference, as a share of the disagreement
 EASY = (0.5, 0.8, 0.98)  # of the items on which they agree, the share that both get right
-QUICK: tuple[Setting, ...] = ({"n": 10}, {"n": 16})
+QUICK: tuple[Setting, ...] = ({"n": 10}, {"n": 20})
 FULL: tuple[Setting, ...] = tuple({"n": n} for n in (10, 20, 30, 40, 50))
 MORE: tuple[Setting, ...] = tuple(
     {"n": n, "disagree": q, "tilt": tilt, "easy": 0.8} for n in (100, 500, 2000) for q in (0.02, 0.1, 0.3) for tilt in (0.0, 0.5)

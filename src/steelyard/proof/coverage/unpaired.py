@@ -24,7 +24,7 @@ from steelyard.tally.scores import ScoreTable
 
 ACCURACY = parse("accuracy")
 SHARES = (0.02, 0.1, 0.3, 0.5, 0.7, 0.9, 0.98)
-QUICK: tuple[Setting, ...] = ({"n1": 10, "n2": 10}, {"n1": 10, "n2": 20})
+QUICK: tuple[Setting, ...] = ({"n1": 10, "n2": 10}, {"n1": 20, "n2": 20})
 FULL: tuple[Setting, ...] = tuple({"n1": a, "n2": b} for a, b in ((10, 10), (20, 20), (30, 30), (50, 50), (10, 20), (10, 50), (20, 50)))
 
 SAID: dict[str, Said] = {
