@@ -25,6 +25,7 @@ import pytest
 EXTRA_OF = {
     "axe_playwright_python": "test",
     "huggingface_hub": "test",
+    "inspect_ai": "inspect",
     "jsonschema": "test",
     "matplotlib": "plots",
     "mpmath": "test",
@@ -42,6 +43,7 @@ EXTRA_OF = {
 }
 # Tests that meet the package through steelyard, so that no import of theirs says so.
 THROUGH_STEELYARD = {
+    "inspect_ai": re.compile(r"inspect_plugin/test_real_inspect\.py::"),
     "jsonschema": re.compile(r"questions/report/test_card\.py::test_the_schema_would_notice"),
     "matplotlib": re.compile(
         r"render/pictures/test_pictures\.py::test_(svg_and_matplotlib_agree|words_are_harmless)|render/test_notebook\.py::test_plot_is_a_figure"

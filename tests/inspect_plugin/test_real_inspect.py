@@ -1,7 +1,7 @@
 """Our metrics and the hook inside the real Inspect, with its mock model: one process does all the runs, the tests look at them.
 
-Inspect asks for an older fsspec than constraints.txt has, so `.ci/run` does not install it: where it is missing the tests are
-skipped, with STEELYARD_REQUIRE_ALL=1 too. test_metrics.py and test_checks.py need no Inspect.
+Where Inspect is missing they are skipped, and fail with STEELYARD_REQUIRE_ALL=1 (`stand_ins.py`). test_metrics.py and
+test_checks.py need no Inspect.
 """
 
 from __future__ import annotations
@@ -11,7 +11,6 @@ import math
 import subprocess
 import sys
 import tomllib
-from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -19,10 +18,7 @@ import pytest
 
 import steelyard as sy
 
-pytestmark = [
-    pytest.mark.skipif(find_spec("inspect_ai") is None, reason="needs inspect_ai: pip install 'steelyard[inspect]'"),
-    pytest.mark.xdist_group("inspect"),
-]
+pytestmark = pytest.mark.xdist_group("inspect")
 HERE = Path(__file__).parent
 
 

@@ -26,7 +26,7 @@ def test_the_citation_is_about_this_version() -> None:
 
 def pinned(name: str) -> dict[str, tuple[int, ...]]:
     """Package -> release, of a file of constraints."""
-    found = re.findall(r"^([\w-]+)==([\d.]+)", (ROOT / name).read_text(), re.MULTILINE)
+    found = re.findall(r"^([\w-]+)==(\d+(?:\.\d+)*)", (ROOT / name).read_text(), re.MULTILINE)
     return {package.lower().replace("_", "-"): tuple(int(part) for part in version.split(".")) for package, version in found}
 
 
