@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from steelyard.questions.history.drift import drift
     from steelyard.questions.history.history import compare_runs, list_runs
     from steelyard.questions.history.importing import import_runs
+    from steelyard.questions.history.keep import keep_run
     from steelyard.questions.learners.learners import compare_learners
     from steelyard.questions.learners.learning_curve import learning_curve
     from steelyard.questions.measure.measure import measure
@@ -117,6 +118,7 @@ _HOME = {
     "drift": "questions.history.drift",
     "list_runs": "questions.history.history",
     "import_runs": "questions.history.importing",
+    "keep_run": "questions.history.keep",
     "open_history": "history.store",
     "Task": "evaluate.task.task",
     "Recorded": "results.verdict",
@@ -223,6 +225,7 @@ __all__ = [
     "import_references",
     "import_runs",
     "init",
+    "keep_run",
     "learning_curve",
     "lint_references",
     "list_references",

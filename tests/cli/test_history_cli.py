@@ -14,7 +14,8 @@ from click.testing import CliRunner, Result
 
 import steelyard as sy
 from steelyard.cli.main import main, steelyard
-from steelyard.history.store import open_history
+from steelyard.errors import SourceError
+from steelyard.history.store import History, open_history
 from steelyard.version import __version__
 
 DATA = Path(__file__).parents[2] / "docs" / "data"
@@ -90,13 +91,89 @@ def test_the_configuration_keeps_every_check_and_none_does_not(desk: Path) -> No
     assert "1 run in" in ask(["history"]).stdout
 
 
-def test_a_suite_is_its_verdicts(desk: Path) -> None:
-    (desk / "suite.toml").write_text(
-        '[[checks]]\ntask = "digits"\nmodel = "classifier"\nresult = "digits_logistic.csv"\n\n'
-        '[[checks]]\ntask = "digits"\nmodel = "classifier"\nresult = "digits_naive_bayes.csv"\n'
+# ---- suites -------------------------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def suite(desk: Path) -> str:
+    """Two checks of files, below a directory of their own, and one of a bare number."""
+    (desk / "nightly").mkdir()
+    for name in ("digits_logistic.csv", "digits_naive_bayes.csv"):
+        shutil.move(desk / name, desk / "nightly" / name)
+    (desk / "references" / "bare.yaml").write_text("m:\n  - accuracy: 0.9\n    num_samples: 500\n    scale: fraction\n")
+    (desk / "nightly" / "suite.toml").write_text(
+        '[[checks]]\ntask = "digits"\nmodel = "classifier"\nresult = "digits_logistic.csv"\nprotocol = {prompt = "v3"}\n\n'
+        '[[checks]]\ntask = "digits"\nmodel = "classifier"\nresult = "*_naive_bayes.csv"\n\n'
+        '[[checks]]\ntask = "bare"\nmodel = "m"\nvalue = 0.91\n'
     )
-    assert code(["check", "--suite", "suite.toml", "--history", URL]) == 1
-    assert [run.verdict for run in sy.list_runs(URL)] == ["regression", "pass"]
+    return "nightly/suite.toml"
+
+
+def test_a_suite_is_its_verdicts_each_with_its_own_items(suite: str) -> None:
+    assert code(["check", "--suite", suite, "--history", URL]) == 1
+    bare, worse, same = sy.list_runs(URL)
+    assert [run.verdict for run in (bare, worse, same)] == ["pass", "regression", "pass"]
+    assert (bare.outcomes, same.protocol, worse.protocol) == (None, {"prompt": "v3"}, {})
+    for run, name in ((same, "digits_logistic.csv"), (worse, "digits_naive_bayes.csv")):
+        assert ask(["check", f"nightly/{name}", "--task", "digits", "--model", "classifier", "--history", "sqlite:///one.db"]).stdout
+        alone = next(iter(sy.list_runs("sqlite:///one.db", limit=1)))
+        assert run.outcomes == alone.outcomes is not None, "as a check of its own keeps them"
+    text = ask(["history", "--history", URL, "--compare", same.id, worse.id]).stdout
+    assert "only with the baseline: 133" in text
+
+
+def test_python_keeps_a_suite_with_its_items_too(suite: str) -> None:
+    found = sy.check_suite(suite, directory="references", history=URL)
+    assert [run.outcomes is not None for run in sy.list_runs(URL)] == [False, True, True]
+    assert found == sy.check_suite(suite, directory="references"), "and without history= nothing is kept"
+    assert sy.list_runs(URL).total == 3
+    told = sy.check_suite(suite, directory="references", history="sqlite:////no/such/place/runs.db")
+    assert told.verdict == found.verdict
+    assert told.warnings[-1].startswith("the runs were not stored in the history: ")
+
+
+def test_the_columns_of_a_check_are_read_as_it_says(desk: Path) -> None:
+    rows = "".join(f"q{i},{int(i % 4 > 0)},{int(i % 5 > 0)}\n" for i in range(100))
+    (desk / "run.csv").write_text(f"key,first,second\n{rows}")
+    sy.record("run.csv", task="t", model="m", id="key", score="second", deterministic=True)
+    check = '[[checks]]\ntask = "t"\nmodel = "m"\nresult = "run.csv"\ncolumns = {id = "key"}\nscore = "second"\n'
+    (desk / "suite.toml").write_text(check)
+    assert code(["check", "--suite", "suite.toml", "--history", URL]) == 0
+    with open_history(URL) as history:
+        items = history.items(sy.list_runs(URL).runs[0].id)
+    assert items == {f"q{i}": float(i % 5 > 0) for i in range(100)}
+
+
+def test_ids_are_hashed_where_the_suites_own_configuration_says_so(suite: str, desk: Path) -> None:
+    """As in the references: what must not be read there must not be read here."""
+    (desk / "nightly" / "private.toml").write_text('directory = "../references"\nids = "hashed"\nhistory = "sqlite:///own.db"\n')
+    text = (desk / suite).read_text()
+    (desk / suite).write_text(f'[suite]\nconfig = "private.toml"\n\n{text}')
+    assert code(["check", "--suite", suite]) == 1
+    own = "sqlite:///nightly/own.db"
+    with open_history(own) as history:
+        worse = sy.list_runs(own).runs[1]
+        items = history.items(worse.id)
+    assert items is not None
+    assert all(re.fullmatch("[0-9a-f]{16,}", id_) for id_ in items)
+
+
+def test_a_history_that_fails_on_the_way_says_how_many_runs_it_has(
+    suite: str, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    whole, calls = History.append, []
+
+    def falls(self: History, *words: object, **facts: object) -> object:
+        calls.append(words)
+        if len(calls) > 1:
+            raise SourceError("The disk is full.")
+        return whole(self, *words, **facts)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(History, "append", falls)
+    assert code(["check", "--suite", suite, "--history", URL]) == 1
+    out, err = capfd.readouterr()
+    assert out.startswith("REGRESSION")
+    assert "warning: only 1 of 3 runs were stored in the history: The disk is full." in err
 
 
 @pytest.mark.parametrize(
@@ -123,7 +200,7 @@ def test_even_an_unforeseen_fault_costs_no_verdict(monkeypatch: pytest.MonkeyPat
     def falls(*_: object, **__: object) -> None:
         raise RuntimeError("never thought of")
 
-    monkeypatch.setattr("steelyard.questions.history.keep.keep", falls)
+    monkeypatch.setattr("steelyard.questions.history.keep.keep_run", falls)
     assert code([*WORSE, "--history", URL]) == 1
     out, err = capfd.readouterr()
     assert out.startswith("REGRESSION")

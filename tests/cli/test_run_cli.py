@@ -1239,6 +1239,19 @@ def test_a_suite_that_runs(steelyard: Command, model: str, code: int, more: str)
 
 
 @pytest.mark.usefixtures("on_record")
+def test_a_suite_that_runs_keeps_its_items_where_it_wrote_them(steelyard: Command) -> None:
+    both = (SUITE + SUITE.partition("\n\n")[2]) % ("tenth", ', output = "o.jsonl"', "half", "")
+    Path("suite.toml").write_text(both)
+    answer = steelyard("run", "--suite", "suite.toml", "--history", "sqlite:///runs.db")
+    assert answer.code == 1, answer.err
+    lost, kept = sy.list_runs("sqlite:///runs.db")
+    assert (lost.outcomes, kept.verdict, lost.verdict) == (None, "pass", "regression")
+    with sy.open_history("sqlite:///runs.db") as history:
+        items = history.items(kept.id)
+    assert items == {row["id"]: float(row["score"]) for row in rows("o.jsonl")}
+
+
+@pytest.mark.usefixtures("on_record")
 @pytest.mark.parametrize(
     ("old", "new", "said"),
     [

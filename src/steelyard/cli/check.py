@@ -28,11 +28,14 @@ def check(source: str | None, given: Given) -> None:
       steelyard check --task mmlu --model meta-llama/Llama-3.1-8B-Instruct --value 66.2
       steelyard check --suite suite.toml --format markdown
     """
-    result = _suite(given) if given["suite"] is not None else _one(source, given)
+    if given["suite"] is not None:
+        result, facts = _suite(given)
+    else:
+        result, facts = _one(source, given), {"sources": [] if source is None else [source], **about_run(given)}
     if given["format_"] == "github":
         step_summary(result)
     given.answer(result)
-    keep_in_history(result, given, sources=[] if source is None else [source], **about_run(given))
+    keep_in_history(result, given, **facts)
     given.leave(result)
 
 
@@ -50,15 +53,15 @@ def _one(source: str | None, given: Given) -> Any:
     return ask(source, **given.keywords())
 
 
-def _suite(given: Given) -> Any:
+def _suite(given: Given) -> tuple[Any, dict[str, Any]]:
     refuse_given(
         ("suite", "directory", "config", "seed", "fail_on", "history", "output"),
         "a suite",
         hint="[[checks]] in the file",
     )
-    from steelyard.questions.suite.check_suite import check_suite
+    from steelyard.questions.suite.check_suite import suite_and_sources
 
-    return check_suite(given["suite"], **given.keywords())
+    return suite_and_sources(given["suite"], **given.keywords())
 
 
 def step_summary(result: Any) -> None:

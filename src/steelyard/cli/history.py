@@ -99,12 +99,13 @@ def about_run(given: Given) -> dict[str, Any]:
 
 def keep_in_history(result: Any, given: Given, **facts: Any) -> None:
     """Keep an answer that was given already. A history that fails is a warning: the answer and its exit code stay what they are."""
-    if given["history"] is None and not _configured(given):
+    where = {name: facts.pop(name, given[name]) for name in ("config", "directory")}  # a suite file may name its own
+    if given["history"] is None and not _configured(where["config"]):
         return
     try:
-        from steelyard.questions.history.keep import keep
+        from steelyard.questions.history.keep import keep_run
 
-        _, warnings = keep(result, history=given["history"], config=given["config"], directory=given["directory"], **facts)
+        _, warnings = keep_run(result, history=given["history"], **where, **facts)
     except SteelyardError as fault:
         warnings = [f"the run was not stored in the history: {fault}"]
     except Exception as fault:  # whatever it is, it must not cost the verdict
@@ -119,11 +120,11 @@ def _plain(text: str) -> str:
     return harmless(" ".join(text.split()))
 
 
-def _configured(given: Given) -> bool:
+def _configured(config: Path | None) -> bool:
     """Whether a configuration names a history: most have none, and then nothing more is loaded."""
     from steelyard.reference.config import find_config
 
     try:
-        return find_config(Path.cwd(), given["config"]).history is not None
+        return find_config(Path.cwd(), config).history is not None
     except SteelyardError:
         return False  # the command itself has said what is wrong with it

@@ -35,7 +35,7 @@ def run(task: str | None, given: Given) -> None:
         --model openai:m --name new --base-url http://b:8000/v1
     """
     suite = given["suite"] is not None
-    result = _suite(given) if suite else _one(task, given)
+    result, facts = _suite(given) if suite else (_one(task, given), given.keywords("spec"))
     if given["dry_run"]:
         given.answer(result, output=given["answer_"])
         return
@@ -45,7 +45,7 @@ def run(task: str | None, given: Given) -> None:
 
         step_summary(judged.get("github", result))
     given.answer(result, output=given["answer_"], instead=judged)
-    keep_in_history(result, given, **given.keywords("spec"))
+    keep_in_history(result, given, **facts)
     given.leave(result)
 
 
@@ -79,13 +79,14 @@ def _one(task: str | None, given: Given) -> Any:
             raise
 
 
-def _suite(given: Given) -> Any:
+def _suite(given: Given) -> tuple[Any, dict[str, Any]]:
     refuse_given(
         ("suite", "directory", "config", "fail_on", "answer_", "history"),
         "a suite",
     )
     from steelyard.evaluate.asking.summary import Progress
-    from steelyard.questions.suite.run_suite import run_suite
+    from steelyard.questions.suite.check_suite import suite_and_sources
+    from steelyard.questions.suite.run_suite import evaluating
 
     with Progress(quiet=given["quiet"]) as progress:
-        return run_suite(given["suite"], progress=progress, **given.keywords())
+        return suite_and_sources(given["suite"], **evaluating(progress), **given.keywords())

@@ -16,7 +16,7 @@ from steelyard.errors import DataError, SourceError, UsageError
 from steelyard.history.store import History, open_history
 from steelyard.questions.history.drift import flaky_items
 from steelyard.questions.history.export import COLUMNS, export_runs
-from steelyard.questions.history.keep import keep
+from steelyard.questions.history.keep import keep_run
 from steelyard.render.formats import FORMATS
 from steelyard.results.verdict import Recorded, Verdict
 
@@ -94,10 +94,10 @@ def test_the_configuration_names_the_history_relative_to_itself(tmp_path: Path, 
     below = tmp_path / "deep" / "er"
     below.mkdir(parents=True)
     monkeypatch.chdir(below)
-    keep(night(0.8))
+    keep_run(night(0.8))
     assert (tmp_path / "runs.db").exists()
     assert sy.list_runs().total == 1
-    assert keep(night(0.8), history="none") == ([], [])
+    assert keep_run(night(0.8), history="none") == ([], [])
     assert sy.list_runs().total == 1
 
 
@@ -123,7 +123,7 @@ def test_a_check_keeps_its_items_and_two_runs_can_be_compared(url: str, tmp_path
     old = {f"q{i}": float(i % 4 != 0) for i in range(200)}
     new = {**old, "q1": 0.0, "q2": 0.0, "q4": 1.0}
     for name, scores in (("a.csv", old), ("b.csv", new)):
-        keep(night(np.mean(list(scores.values()))), history=url, sources=[write(tmp_path / name, scores)])
+        keep_run(night(np.mean(list(scores.values()))), history=url, sources=[write(tmp_path / name, scores)])
     runs = sy.list_runs(url).runs
     assert all(run.outcomes for run in runs)
     found = sy.compare_runs(runs[1].id, runs[0].id[:6], history=url)
@@ -132,10 +132,26 @@ def test_a_check_keeps_its_items_and_two_runs_can_be_compared(url: str, tmp_path
     assert {item["id"] for item in found.telling} == {"q1", "q2", "q4"}
 
 
+def test_tables_in_memory_keep_their_items_too_and_what_is_read_once_does_not(url: str) -> None:
+    import pandas as pd
+
+    rows = [{"id": f"q{i}", "score": float(i % 4 != 0)} for i in range(20)]
+    expected = {row["id"]: row["score"] for row in rows}
+    tables: list[Any] = [rows, tuple(rows), pd.DataFrame(rows), {"id": list(expected), "score": list(expected.values())}]
+    for each in tables:
+        (run,), warnings = keep_run(night(0.75), history=url, sources=[each])
+        assert warnings == []
+        with open_history(url) as history:
+            assert history.items(run.id) == expected
+    for each in (iter(rows), "no such file.csv", None):
+        (run,), warnings = keep_run(night(0.75), history=url, sources=[each])
+        assert (run.outcomes, warnings) == (None, [])
+
+
 def test_ids_are_hashed_where_the_configuration_says_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     (tmp_path / "steelyard.toml").write_text('ids = "hashed"\nhistory = "sqlite:///runs.db"\n')
-    keep(night(0.5), sources=[write(tmp_path / "a.csv", {"secret-1": 1.0, "secret-2": 0.0})])
+    keep_run(night(0.5), sources=[write(tmp_path / "a.csv", {"secret-1": 1.0, "secret-2": 0.0})])
     with open_history("sqlite:///runs.db") as history:
         items = history.items(history.runs()[0][0].id)
     assert items is not None
@@ -155,7 +171,7 @@ def test_items_that_cannot_be_had_again_are_left_out(url: str, tmp_path: Path, m
         (["postgresql://h/d?table=t"], []),
         (["broken.csv"], ["without its items"]),
     ):
-        (run,), warnings = keep(night(0.5), history=url, sources=sources)
+        (run,), warnings = keep_run(night(0.5), history=url, sources=sources)
         assert run.outcomes is None
         assert [part for part in said if part in " ".join(warnings)] == said
     with pytest.raises(DataError, match="stored without its items"):
@@ -444,7 +460,7 @@ def test_a_run_is_kept_with_the_rows_it_wrote_and_the_protocol_it_noted(url: str
         return str(a + b if a % 5 else 0)
 
     done = sy.run("sum.toml", model, name="adder", output=tmp_path / "out.jsonl")
-    (run,), warnings = keep(done, history=url, spec={"quant_algo": "FP8"})
+    (run,), warnings = keep_run(done, history=url, spec={"quant_algo": "FP8"})
     assert warnings == []
     assert (run.command, run.task, run.model, run.estimate) == ("run", "sum", "adder", 0.8)
     assert run.spec == {"quant_algo": "FP8"}

@@ -9,6 +9,7 @@ from typing import Any
 
 from steelyard.errors import SteelyardError
 from steelyard.history.store import open_history
+from steelyard.options import documented
 from steelyard.questions.history.history import history_place
 from steelyard.reference.changes import commit_of, who
 from steelyard.reference.config import Config, find_config
@@ -20,7 +21,20 @@ from steelyard.results.verdict import Recorded, Suite, Verdict
 MOST_ITEMS = 1_000_000  # of one run; more are not worth their place
 
 
-def keep(
+@documented(
+    (),
+    "the runs that were added, and what there is to say as sentences",
+    result="A Verdict, Suite, Recorded, Evaluation or Measurement.",
+    history="sqlite:///runs.db or postgresql://host/db; 'none' keeps nothing. Default: what steelyard.toml says; nothing without one.",
+    config="A steelyard.toml. Default: the nearest upward.",
+    sources="What the result was read from: files, or tables in memory. Default: the rows that a run has written; else no items.",
+    columns="How the sources are read, as in `check`: a mapping of roles to columns. Default: found by their names.",
+    spec="Of a run without a verdict: the configuration that was measured. Default: none.",
+    protocol="How the result was made. Default: what a run has noted itself.",
+    directory="Where the references are. Default: what steelyard.toml says, else references.",
+    parts="Of a suite: for each verdict a mapping of its own sources, columns and protocol. Default: no items.",
+)
+def keep_run(
     result: Any,
     *,
     history: str | None = None,
@@ -30,28 +44,37 @@ def keep(
     spec: Mapping[str, Any] | None = None,
     protocol: Mapping[str, str] | None = None,
     directory: str | os.PathLike[str] | None = None,
+    parts: Sequence[Mapping[str, Any]] = (),
 ) -> tuple[list[PastRun], list[str]]:
-    """Add an answer to the history, if there is one: the runs that were added, and what there is to say.
+    """Add a result to the history, with where it came from: what `--history` of the commands does.
 
-    A suite is its verdicts. `sources` are the files that were read: their items are kept as well, each with its score, where a file
-    can be read again and its items have ids. As references, by config.ids: as they are, or as hashes. `spec` is for a result that
-    does not know its own.
+    The items of `sources` are kept as well, each with its score, where they can be read again and have ids: as they are, or as
+    hashes where steelyard.toml or the reference says so. A suite is its verdicts.
     """
     found = find_config(Path.cwd(), None if config is None else Path(config))
     place = history_place(history, found)
     if place is None:
         return [], []
     results = list(result.verdicts) if isinstance(result, Suite) else [result]
+    read_from = parts or [{"sources": sources, "columns": columns, "protocol": protocol}] * len(results)
     by, commit = who(), commit_of(Path.cwd())
     warnings: list[str] = []
     added = []
     with open_history(place[0], base=place[1]) as store:
-        for each in results:
-            own = _sources_of(each, sources)
-            items = _items(each, own, columns or {}, found, directory, warnings)
-            said = {**_noted(own), **(protocol or {})}
+        for each, part in zip(results, read_from, strict=True):
+            own = _sources_of(each, part["sources"])
+            items, why = _items(each, own, part["columns"] or {}, found, directory)
+            if why is not None:
+                warnings.append(f"{each.task} {each.model}: {why}" if len(results) > 1 else why)
+            said = {**_noted(own), **(part["protocol"] or {})}
             own_spec = spec if isinstance(each, Evaluation) and each.verdict is None else None
-            added.append(store.append(each, items=items, spec=own_spec, protocol=said, by=by, commit=commit))
+            try:
+                added.append(store.append(each, items=items, spec=own_spec, protocol=said, by=by, commit=commit))
+            except SteelyardError as fault:
+                if not added:
+                    raise
+                warnings.append(f"only {len(added)} of {len(results)} runs were stored in the history: {fault}")
+                break
     return added, warnings
 
 
@@ -78,27 +101,30 @@ def _items(
     columns: Mapping[str, Any],
     config: Config,
     directory: str | os.PathLike[str] | None,
-    warnings: list[str],
-) -> dict[str, float] | None:
-    """The scores of the run by item; None where they cannot be had again, which is said unless there never were any."""
-    files = [source for source in sources if isinstance(source, str | os.PathLike) and os.path.exists(source) and not _pipe(source)]
-    if not files or len(files) < len(sources):
-        return None
+) -> tuple[dict[str, float] | None, str | None]:
+    """The scores of the run by item; None where they cannot be had again, with a sentence unless there never were any."""
+    if not sources or not all(map(_lasting, sources)):
+        return None, None
     if (result.n or 0) > MOST_ITEMS:
-        warnings.append(f"the run is stored without its {result.n:,} items: the history holds at most {MOST_ITEMS:,} per run")
-        return None
+        return None, f"the run is stored without its {result.n:,} items: the history holds at most {MOST_ITEMS:,} per run"
     try:
-        scores = _scores(files, columns, _metric(result))
+        scores = _scores(sources, columns, _metric(result))
     except SteelyardError as fault:
-        warnings.append(f"the run is stored without its items: {fault}")
-        return None
+        return None, f"the run is stored without its items: {fault}"
     if scores is None:
-        return None
-    return _hashed(scores) if config.ids == "hashed" or _hashed_on_record(result, config, directory) else scores
+        return None, None
+    return _hashed(scores) if config.ids == "hashed" or _hashed_on_record(result, config, directory) else scores, None
 
 
-def _pipe(source: Any) -> bool:
-    return not (os.path.isfile(source) or os.path.isdir(source))
+def _lasting(source: Any) -> bool:
+    """Whether a source can be read again: a file or a table in memory, not a pipe, a cursor, a query."""
+    if isinstance(source, str | os.PathLike):
+        return os.path.isfile(source) or os.path.isdir(source)
+    if isinstance(source, list | tuple | Mapping):
+        return True
+    from steelyard.read.frames import is_frame  # DuckDB: only where there is something to read
+
+    return is_frame(source)
 
 
 def _metric(result: Any) -> str:
@@ -110,8 +136,8 @@ def _metric(result: Any) -> str:
     return "accuracy" if measured is None else measured.rows[0].metric
 
 
-def _scores(files: Sequence[Any], columns: Mapping[str, Any], name: str) -> dict[str, float] | None:
-    """One number per item, the mean over its repeats and over the files; an item without an answer is left out of it."""
+def _scores(sources: Sequence[Any], columns: Mapping[str, Any], name: str) -> dict[str, float] | None:
+    """One number per item, the mean over its repeats and over the sources; an item without an answer is left out of it."""
     import numpy as np
 
     from steelyard.estimate.changed_items import item_values
@@ -119,8 +145,8 @@ def _scores(files: Sequence[Any], columns: Mapping[str, Any], name: str) -> dict
 
     sums: dict[str, float] = {}
     counts: dict[str, int] = {}
-    for file in files:
-        items = read_run(file, columns, name, []).items
+    for source in sources:
+        items = read_run(source, columns, name, []).items
         if items.id is None or items.count is not None:
             return None
         values = item_values(items, metric_of(name, items))

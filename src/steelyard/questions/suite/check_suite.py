@@ -12,10 +12,10 @@ from pathlib import Path
 from typing import Any
 
 from steelyard.declared.run import HOW, OF_MODELS
-from steelyard.errors import AmbiguityError, SourceError, UsageError
+from steelyard.errors import AmbiguityError, SourceError, SteelyardError, UsageError
 from steelyard.infer.multiplicity import adjust
 from steelyard.infer.planning.power import minimum_detectable
-from steelyard.options import LOG_CHOICES, RUN_COLUMNS, checked, coin_flips, did_you_mean, documented
+from steelyard.options import LOG_CHOICES, RUN_COLUMNS, RUN_KEYWORDS, checked, coin_flips, did_you_mean, documented
 from steelyard.questions.guard.check import check
 from steelyard.reference.config import TIERS
 from steelyard.results import signature
@@ -55,6 +55,7 @@ class SuiteCheck:
     today="The day by which entries are stale. Default: today.",
     evaluate="Makes the verdict of a check that runs a model. Default: such a check is refused.",
     beforehand="Sees every guard before the first is asked. Default: nobody does.",
+    history="Database to keep the runs in, each with its items: sqlite:///runs.db or postgresql://host/db. Default: none.",
 )
 def check_suite(
     path: str | os.PathLike[str],
@@ -65,13 +66,42 @@ def check_suite(
     today: datetime.date | None = None,
     evaluate: Callable[..., Verdict] | None = None,
     beforehand: Callable[..., None] | None = None,
+    history: str | None = None,
 ) -> Suite:
     """The verdict on a suite file. Result paths are relative to it; a guard that cannot be asked stops the suite (exit 3).
 
     Regression: some adjusted p <= alpha among the guards that count. A guard red alone but not after the correction is
     unconfirmed: inconclusive if it has a theta, otherwise a pass with a warning. `evaluate` makes the verdict of a check that
-    runs a model; `beforehand` sees every guard before the first is asked.
+    runs a model; `beforehand` sees every guard before the first is asked. With `history`, the run of every guard is kept there;
+    what could not be kept is a warning of the suite, and changes no verdict.
     """
+    suite, facts = suite_and_sources(
+        path, directory=directory, config=config, seed=seed, today=today, evaluate=evaluate, beforehand=beforehand
+    )
+    return suite if history is None else _kept(suite, history, facts)
+
+
+def _kept(suite: Suite, history: str, facts: Mapping[str, Any]) -> Suite:
+    from steelyard.questions.history.keep import keep_run
+
+    try:
+        _, warnings = keep_run(suite, history=history, **facts)
+    except SteelyardError as fault:
+        warnings = [f"the runs were not stored in the history: {fault}"]
+    return replace(suite, warnings=(*suite.warnings, *warnings))
+
+
+def suite_and_sources(
+    path: str | os.PathLike[str],
+    *,
+    directory: str | os.PathLike[str] | None = None,
+    config: str | os.PathLike[str] | None = None,
+    seed: int | None = 0,
+    today: datetime.date | None = None,
+    evaluate: Callable[..., Verdict] | None = None,
+    beforehand: Callable[..., None] | None = None,
+) -> tuple[Suite, dict[str, Any]]:
+    """The suite as `check_suite` gives it, and what the history must know to keep its items: where each verdict was read from."""
     file = Path(path)
     plain = _read(file)
     head = _checked("[suite]", plain.get("suite", {}), OF_SUITE, file)
@@ -103,7 +133,16 @@ def check_suite(
         check(**guard.options, **where, seed=seed) if evaluate is None or guard.run is None else evaluate(guard, **where)
         for guard in guards
     ]
-    return judged(guards, verdicts, alpha, correction, head.get("name"), today or datetime.datetime.now(datetime.UTC).date(), warnings)
+    suite = judged(guards, verdicts, alpha, correction, head.get("name"), today or datetime.datetime.now(datetime.UTC).date(), warnings)
+    return suite, {**where, "parts": [_read_from(guard) for guard in guards]}
+
+
+def _read_from(guard: SuiteCheck) -> dict[str, Any]:
+    """Where the items of a check are, and how they are read: the file of its result, or the rows that its run has written."""
+    said = guard.options
+    place = said.get("source") if guard.run is None else guard.run.get("output")
+    columns = {name: said[name] for name in RUN_KEYWORDS if name in said}
+    return {"sources": [] if place is None else [place], "columns": columns, "protocol": said.get("protocol")}
 
 
 # ---- reading the file --------------------------------------------------------------------------------------------------------

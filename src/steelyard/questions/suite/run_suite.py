@@ -27,6 +27,7 @@ OF_RULE = ("spec", "theta", "margin", "alpha", "beta", "scale", "missing", "unma
     config="A steelyard.toml. Default: the nearest upward.",
     seed="Random seed of whatever is drawn. Default: 0; None draws one and says which.",
     progress="Called as the work goes on. Default: silence.",
+    history="Database to keep the runs in, each with its items: sqlite:///runs.db or postgresql://host/db. Default: none.",
 )
 def run_suite(
     path: str | os.PathLike[str],
@@ -35,8 +36,14 @@ def run_suite(
     config: str | os.PathLike[str] | None = None,
     seed: int | None = 0,
     progress: Watcher | None = None,
+    history: str | None = None,
 ) -> Suite:
     """Run and check all of a suite file. A check with a table `run` is evaluated: `run = {task = "gsm8k.toml", model = "openai:m"}`."""
+    return check_suite(path, directory=directory, config=config, seed=seed, history=history, **evaluating(progress))
+
+
+def evaluating(progress: Watcher | None) -> dict[str, Any]:
+    """How the checks of a suite that run a model are looked at beforehand, and evaluated: what `check_suite` takes."""
 
     def beforehand(guard: SuiteCheck, **where: Any) -> None:
         _settled(guard, where)
@@ -49,7 +56,7 @@ def run_suite(
         assert found.verdict is not None  # asked for
         return found.verdict
 
-    return check_suite(path, directory=directory, config=config, seed=seed, evaluate=evaluate, beforehand=beforehand)
+    return {"evaluate": evaluate, "beforehand": beforehand}
 
 
 def _settled(guard: SuiteCheck, where: Mapping[str, Any]) -> None:
