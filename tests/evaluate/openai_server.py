@@ -9,6 +9,8 @@ prompt has been asked), by script (prompt to a list of faults, one per request) 
     a status         "429", "500", "503", "400", "401" ...: that status; Retry-After goes with 429 and 503 if it was given
     no answer        hang, reset, drip (a byte at a time for ever), drip-head, garbage, torn (shorter than it says), cut-chunk
     no sense         empty, wrong-json, no-choices, error-200, huge, bomb, redirect
+    Completions with `echo` begin with the prompt and its log-probabilities, `doubt` times as low, unless `echoes` is False.
+
     another answer   length, refusal, silent, null, thinking, parts, chunked, gzip, old (HTTP/1.0), close
 """
 
@@ -75,6 +77,8 @@ class Server:
         gate: int = 0,
         say: Callable[[Mapping[str, Any]], str] | None = None,
         style: str = "{answer}",
+        echoes: bool = True,
+        doubt: float = 1.0,
         log: Path | None = None,
         port: int = 0,
         tls: ssl.SSLContext | None = None,
@@ -83,6 +87,7 @@ class Server:
         self.seed, self.wrong, self.flaky, self.latency = seed, wrong, flaky, latency
         self.retry_after, self.capacity, self.gate = dict(retry_after or {}), capacity, gate
         self.say, self.style, self.tls = say or self._add, style, tls
+        self.echoes, self.doubt = echoes, doubt
         self._log = None if log is None else log.open("a", encoding="utf-8", buffering=1)
         self.seen: list[Seen] = []
         self.denied = self.connections = self.under_way = 0
@@ -278,8 +283,17 @@ class _Handler(http.server.BaseHTTPRequestHandler):
             choice["text"] = text
         if asked.get("logprobs") not in (None, False):
             choice["logprobs"] = _logprobs(text, chat)
+        if asked.get("echo") and self.owner.echoes and not chat:
+            choice["text"] = prompt_of(asked) + text
+            choice["logprobs"] = self._echoed(prompt_of(asked), choice["logprobs"])
         tokens = {"prompt_tokens": len(prompt_of(asked).split()), "completion_tokens": len(said.split())}
         return {"id": "0", "model": f"{asked['model']}-0613", "system_fingerprint": "fp_1", "choices": [choice], "usage": tokens}
+
+    def _echoed(self, prompt: str, after: dict[str, Any]) -> dict[str, Any]:
+        """The tokens of the prompt before those of the answer: each as probable as its hash says, the first without a number."""
+        tokens = prompt.split()
+        values = [None, *(-self.owner.doubt * (0.5 + self.owner.luck("token", token)) for token in tokens[1:])]
+        return {"tokens": [*tokens, *after["tokens"]], "token_logprobs": [*values, *after["token_logprobs"]], "top_logprobs": None}
 
     def _shaped(self, body: bytes, shape: str) -> None:
         if shape == "gzip":

@@ -9,6 +9,8 @@ from pathlib import Path
 from typing import Any
 
 import duckdb
+import pyarrow
+import pyarrow.parquet
 import pytest
 
 from cases import every
@@ -63,6 +65,64 @@ def test_the_examples_of_mmlu_are_the_first_five_of_the_subject(tmp_path: Path) 
     (tmp_path / "dev" / "anatomy_dev.csv").unlink()
     with pytest.raises(SourceError, match=r"examples of 'anatomy'.*anatomy_dev\.csv.*init --preset mmlu"):
         benchmark_rows(tmp_path, "mmlu", ["examples"])
+
+
+def hub(path: Path, *rows: tuple[str, str, Any, Any]) -> Path:
+    """A Parquet file as the hub has it: question, subject, choices, answer."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    names = ("question", "subject", "choices", "answer")
+    pyarrow.parquet.write_table(pyarrow.table({name: [row[i] for row in rows] for i, name in enumerate(names)}), path)
+    return path
+
+
+def hub_mmlu(home: Path) -> Path:
+    """The questions of `mmlu` above."""
+    hub(
+        home / "test-00000-of-00001.parquet",
+        ("Which, of these?", "anatomy", ["a", "b", "c", "d"], 1),
+        ("And\nthis?", "anatomy", ["1", "2", "3", "4"], 3),
+        ("Which, of these?", "high_school_physics", ["a", "b", "c", "d"], 2),
+    )
+    subjects = ("high_school_physics", "anatomy")
+    rows = [(f"{subject} {i}?", subject, ["w", "x", "y", "z"], 0) for i in range(6) for subject in subjects]
+    hub(home / "dev-00000-of-00001.parquet", *rows)
+    return home
+
+
+def test_mmlu_of_the_hub_is_the_same_mmlu(tmp_path: Path) -> None:
+    rows = benchmark_rows(mmlu(tmp_path / "csv"), "mmlu", ["examples"])
+    place = hub_mmlu(tmp_path / "hub" / "all")
+    hub(place / "validation-00000-of-00001.parquet", ("Another?", "anatomy", ["a", "b", "c", "d"], 1))
+    for given in (place, place.parent, place / "test-00000-of-00001.parquet", place / "test-*.parquet"):
+        assert benchmark_rows(given, "mmlu", ["examples"]) == rows
+    letters = lines(tmp_path / "test.jsonl", {"question": "Q?", "subject": "anatomy", "choices": ["a", "b", "c", "d"], "answer": "c"})
+    assert benchmark_rows(letters, "mmlu", [])[0]["answer"] == "C"
+
+
+def test_mmlu_of_the_hub_without_its_examples_is_refused(tmp_path: Path) -> None:
+    place = hub_mmlu(tmp_path)
+    (place / "dev-00000-of-00001.parquet").unlink()
+    with pytest.raises(SourceError, match=r"examples of 'anatomy' in dev-\*\.parquet beside .*got 0 rows.*init --preset mmlu"):
+        benchmark_rows(place, "mmlu", ["examples"])
+    assert len(benchmark_rows(place, "mmlu", [])) == 3
+
+
+BAD_HUB: list[tuple[tuple[str, str, Any, Any], str]] = [
+    (("Q?", "anatomy", ["a", "b", "c"], 1), "a list of four texts, got the choices"),
+    (("Q?", "anatomy", ["a", "b", "c", "d"], 4), "from 0 to 3, or one of A, B, C, D, got the answer 4"),
+    (("Q?", "anatomy", ["a", "b", "c", "d"], None), "got the answer None"),
+    (("", "anatomy", ["a", "b", "c", "d"], 1), "no text in 'question'"),
+    (("Q?", "", ["a", "b", "c", "d"], 1), "no text in 'subject'"),
+]
+
+
+@every(("row", "said"), BAD_HUB)
+def test_a_row_of_the_hub_that_is_none_of_mmlu_is_named(
+    tmp_path_factory: pytest.TempPathFactory, row: tuple[str, str, Any, Any], said: str
+) -> None:
+    file = hub(tmp_path_factory.mktemp("hub") / "test-0.parquet", row)
+    with pytest.raises(DataError, match=rf"test-0\.parquet', row 1.*({said})"):
+        benchmark_rows(file, "mmlu", [])
 
 
 BAD_MMLU = [

@@ -28,6 +28,7 @@ def run(task: str | None, given: Given) -> None:
       steelyard run digits.toml --model python:models:predict --against digits --until decided --theta .02
       steelyard run digits.toml --model python:models:old --model python:models:new --until decided --theta .02
       steelyard run preset:gsm8k --data test.jsonl --model openai:llama --base-url http://127.0.0.1:8000/v1
+      steelyard run preset:perplexity --data texts.txt --api completions --model openai:llama --base-url http://127.0.0.1:8000/v1
       steelyard run task.toml --model "command:./predict --fast" --until width=.02
       steelyard run gsm8k.toml --model openai:llama --base-url http://127.0.0.1:8000/v1 --price input=1,output=2 --dry-run
       steelyard run gsm8k.toml --until decided --theta .03 \\

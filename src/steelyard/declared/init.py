@@ -9,6 +9,7 @@ OPTIONS = (
     Option(
         name="preset",
         metavar="NAME",
-        help="Write the task file of a ready-made task instead, to be changed: cnn_dailymail, gpqa_diamond, gsm8k, json_mode_eval, mmlu.",
+        help="Write the task file of a ready-made task instead, to be changed: "
+        "cnn_dailymail, gpqa_diamond, gsm8k, json_mode_eval, mmlu, perplexity.",
     ),
 )

@@ -1,4 +1,4 @@
-"""Benchmarks in the files in which they are published, as rows of a task: MMLU's folder, GSM8K, GPQA, CNN/DailyMail, JSON mode.
+"""Benchmarks in the files in which they are published, as rows of a task: MMLU, GSM8K, GPQA, CNN/DailyMail, JSON mode, plain texts.
 
 Each layout says which columns a row has, gives every item an id that follows from its content (so that the same item has the
 same id in any order and any file), and refuses what is not of its kind with the file and the line.
@@ -17,11 +17,15 @@ from typing import Any
 
 from steelyard.errors import DataError, SourceError, UsageError
 from steelyard.options import did_you_mean
+from steelyard.read.files.formats import format_of_name
 from steelyard.read.files.paths import Opened, cannot_open, open_file, resolve
 from steelyard.read.rows import rows_of
 
 LETTERS = "ABCD"
 EXAMPLES = 5  # of a subject of MMLU, before each question
+_WITHOUT_EXAMPLES = "take {examples} out of the input, in a task file of your own: steelyard init --preset mmlu"
+_FORMATS = ("csv", "tsv", "jsonl", "json", "parquet")
+_TEXT = (".txt", ".text")
 _LONGEST_FIELD = 1 << 24  # characters of one field of a CSV file; Python's own limit is 131,072
 _ANSWER = re.compile(r"####[^0-9\n]*[0-9]")
 _SPLIT = re.compile(r"_(?:test|val|dev)\Z")
@@ -63,6 +67,10 @@ def benchmark_rows(data: Any, layout: str, wanted: Collection[str]) -> list[Row]
 def _mmlu(path: str, wanted: Collection[str]) -> list[Row]:
     out: list[Row] = []
     for file in _mmlu_files(path):
+        opened = _opened(file, *_FORMATS)
+        if opened.format != "csv":
+            out += _mmlu_of_hub(opened, file, wanted)
+            continue
         subject = _subject(file)
         topic = subject.replace("_", " ")
         before = {"examples": _mmlu_examples(file, subject)} if "examples" in wanted else {}
@@ -74,15 +82,59 @@ def _mmlu(path: str, wanted: Collection[str]) -> list[Row]:
 def _mmlu_files(path: str) -> list[str]:
     if not os.path.isdir(path):
         return resolve(path)
-    for folder in (path, os.path.join(path, "test")):
-        names = sorted(os.listdir(folder)) if os.path.isdir(folder) else []
-        if found := [os.path.join(folder, name) for name in names if name.lower().endswith(".csv") and not name.startswith(".")]:
+    for folder in (path, os.path.join(path, "test"), os.path.join(path, "all")):
+        if found := _named(folder, "", ".csv") or _named(folder, "test-", ".parquet"):
             return found
     raise SourceError(
         f"cannot find MMLU in the folder {path!r}",
-        got="no CSV files there or in its folder test",
-        need="one file for each subject, such as anatomy_test.csv",
+        got="no CSV files there or in its folder test, and no test-*.parquet there or in its folder all",
+        need="one file for each subject, such as anatomy_test.csv, or test-00000-of-00001.parquet",
     )
+
+
+def _named(folder: str, begin: str, end: str) -> list[str]:
+    """The files of a folder whose names begin and end so, in order; none if there is no such folder."""
+    names = sorted(os.listdir(folder)) if os.path.isdir(folder) else []
+    fitting = [name for name in names if name.startswith(begin) and name.lower().endswith(end) and not name.startswith(".")]
+    return [os.path.join(folder, name) for name in fitting]
+
+
+def _mmlu_of_hub(opened: Opened, file: str, wanted: Collection[str]) -> list[Row]:
+    """The form of the hub: question, subject, a list of four choices and the place of the right one, or its letter."""
+    by_subject: dict[str, list[Row]] = {}
+    for subject, row in _hub_rows(opened):
+        by_subject.setdefault(subject, []).append(row)
+    dev = _hub_examples(file) if "examples" in wanted else {}
+    out: list[Row] = []
+    for subject, rows in by_subject.items():
+        before = {"examples": _examples(dev.get(subject, []), subject, f"dev-*.parquet beside {file!r}")} if "examples" in wanted else {}
+        found = [{"subject": subject, "topic": subject.replace("_", " "), **before, **row} for row in rows]
+        out += _identified(found, ("question", *LETTERS), f"{subject}/")
+    return out
+
+
+def _hub_rows(opened: Opened) -> Iterator[tuple[str, Row]]:
+    for place, row in _table(opened, ("question", "subject", "choices", "answer")):
+        choices, answer = row["choices"], row["answer"]
+        if not isinstance(choices, list) or len(choices) != len(LETTERS) or not all(isinstance(each, str) for each in choices):
+            raise place.refuse(f"the choices {str(choices)[:60]!r}", "a list of four texts")
+        if isinstance(answer, int) and not isinstance(answer, bool) and 0 <= answer < len(LETTERS):
+            letter = LETTERS[answer]
+        elif isinstance(answer, str) and answer.strip().upper() in tuple(LETTERS):
+            letter = answer.strip().upper()
+        else:
+            raise place.refuse(f"the answer {answer!r}", "a whole number from 0 to 3, or one of A, B, C, D")
+        question = _text(place, row, "question")
+        yield _text(place, row, "subject"), {"question": question, **dict(zip(LETTERS, choices, strict=True)), "answer": letter}
+
+
+def _hub_examples(file: str) -> dict[str, list[Row]]:
+    """The questions of every subject in the files dev-* beside this one."""
+    out: dict[str, list[Row]] = {}
+    for dev in _named(os.path.dirname(os.path.abspath(file)), "dev", ".parquet"):
+        for subject, row in _hub_rows(_opened(dev, "parquet")):
+            out.setdefault(subject, []).append(row)
+    return out
 
 
 def _subject(file: str) -> str:
@@ -105,12 +157,23 @@ def _mmlu_rows(file: str) -> Iterator[Row]:
 def _mmlu_examples(file: str, subject: str) -> str:
     """The first examples of a subject, from the folder `dev` beside that of the file."""
     dev = os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(file))), "dev", f"{subject}_dev.csv")
-    hint = "take {examples} out of the input, in a task file of your own: steelyard init --preset mmlu"
     if not os.path.isfile(dev):
-        raise SourceError(f"cannot find the examples of {subject!r}", got=f"no file {dev!r}", need="the folder dev beside test", hint=hint)
-    rows = list(_mmlu_rows(dev))[:EXAMPLES]
+        raise SourceError(
+            f"cannot find the examples of {subject!r}", got=f"no file {dev!r}", need="the folder dev beside test", hint=_WITHOUT_EXAMPLES
+        )
+    return _examples(list(_mmlu_rows(dev)), subject, repr(dev))
+
+
+def _examples(rows: Sequence[Row], subject: str, where: str) -> str:
+    """The first questions of a subject with their answers, as they stand before another one."""
+    rows = rows[:EXAMPLES]
     if len(rows) < EXAMPLES:
-        raise SourceError(f"cannot use the examples in {dev!r}", got=f"{len(rows)} rows", need=f"at least {EXAMPLES}", hint=hint)
+        raise SourceError(
+            f"cannot use the examples of {subject!r} in {where}",
+            got=f"{len(rows)} rows",
+            need=f"at least {EXAMPLES}",
+            hint=_WITHOUT_EXAMPLES,
+        )
     lines = [[row["question"], *(f"{letter}. {row[letter]}" for letter in LETTERS), f"Answer: {row['answer']}", "", ""] for row in rows]
     return "".join("\n".join(each) for each in lines)
 
@@ -159,12 +222,27 @@ def _json_mode_eval(path: str, wanted: Collection[str]) -> list[Row]:
     return _identified(out, ("question", "schema"))
 
 
+def _documents(path: str, wanted: Collection[str]) -> list[Row]:
+    """Texts: one per line of a text file, or the column `text` of a table. Empty lines of a text file are no documents."""
+    out = []
+    for file in resolve(path):
+        opened = open_file(file)
+        if file.lower().removesuffix(".gz").removesuffix(".zst").endswith(_TEXT) or (
+            format_of_name(file)[0] is None and opened.format == "csv"
+        ):
+            out += [{"text": text} for _, text in _lines(opened) if text.strip()]
+        else:
+            out += [{"text": _text(place, row, "text")} for place, row in _table(_opened(file, *_FORMATS), ("text",))]
+    return _identified(out, ("text",))
+
+
 LAYOUTS: dict[str, Callable[[str, Collection[str]], list[Row]]] = {
     "mmlu": _mmlu,
     "gsm8k": _gsm8k,
     "gpqa": _gpqa,
     "cnn_dailymail": _cnn_dailymail,
     "json_mode_eval": _json_mode_eval,
+    "text": _documents,
 }
 
 
@@ -174,15 +252,18 @@ LAYOUTS: dict[str, Callable[[str, Collection[str]], list[Row]]] = {
 def _tables(path: str, columns: Sequence[str]) -> Iterator[tuple[Place, Row]]:
     """The rows of the files behind a path, each with these columns."""
     for file in resolve(path):
-        opened = _opened(file, "csv", "tsv", "jsonl", "json", "parquet")
-        for place, row in _READERS[opened.format](opened):
-            lacking = [name for name in columns if name not in row]
-            if lacking:
-                there = ", ".join(map(repr, list(row)[:12]))
-                if _READERS[opened.format] is _with_header:
-                    place = Place(opened.shown, "line 1")  # the header is what is wrong
-                raise place.refuse(f"no column {lacking[0]!r} among {there}", f"the columns {', '.join(columns)}")
-            yield place, row
+        yield from _table(_opened(file, *_FORMATS), columns)
+
+
+def _table(opened: Opened, columns: Sequence[str]) -> Iterator[tuple[Place, Row]]:
+    for place, row in _READERS[opened.format](opened):
+        lacking = [name for name in columns if name not in row]
+        if lacking:
+            there = ", ".join(map(repr, list(row)[:12]))
+            if _READERS[opened.format] is _with_header:
+                place = Place(opened.shown, "line 1")  # the header is what is wrong
+            raise place.refuse(f"no column {lacking[0]!r} among {there}", f"the columns {', '.join(columns)}")
+        yield place, row
 
 
 def _opened(file: str, *formats: str) -> Opened:
@@ -224,12 +305,18 @@ def _delimited(opened: Opened) -> Iterator[tuple[Place, list[str]]]:
 
 
 def _json_lines(opened: Opened) -> Iterator[tuple[Place, Row]]:
+    for place, text in _lines(opened):
+        if text.strip():
+            yield _object(place, text)
+
+
+def _lines(opened: Opened) -> Iterator[tuple[Place, str]]:
+    """The lines of a text file, without their ends."""
     line = 0
     try:
         with open(opened.plain, encoding="utf-8-sig") as stream:
             for line, text in enumerate(stream, 1):
-                if text.strip():
-                    yield _object(Place(opened.shown, f"line {line:,}"), text)
+                yield Place(opened.shown, f"line {line:,}"), text.removesuffix("\n")
     except UnicodeDecodeError as fault:
         raise Place(opened.shown, f"line {line + 1:,}").refuse(_said(fault), "text in UTF-8") from None
     except OSError as error:

@@ -16,9 +16,11 @@ from steelyard.declared.init import OPTIONS
 from steelyard.errors import SourceError, UsageError
 from steelyard.evaluate.task.presets import preset_names, preset_text
 from steelyard.questions.run.task import prepare, read_task
+from steelyard.questions.suite.run_suite import run_suite
 from steelyard.reference.suite_tasks import TRTLLM
 
 ROOT = Path(__file__).parents[3]
+OF_THE_SUITE = {"perplexity": "SlimPajama-6B"}  # what it calls the task, where that is the name of its texts
 
 
 @pytest.fixture(autouse=True)
@@ -55,7 +57,7 @@ def summarizes(prompt: str) -> str:
 
 
 def test_the_presets_are_those_that_help_and_guide_name() -> None:
-    assert preset_names() == ["cnn_dailymail", "gpqa_diamond", "gsm8k", "json_mode_eval", "mmlu"]
+    assert preset_names() == ["cnn_dailymail", "gpqa_diamond", "gsm8k", "json_mode_eval", "mmlu", "perplexity"]
     (option,) = [option for option in OPTIONS if option.name == "preset"]
     assert option.help.endswith(f": {', '.join(preset_names())}.")
     guide = (ROOT / "docs" / "run.md").read_text(encoding="utf-8")
@@ -65,11 +67,11 @@ def test_the_presets_are_those_that_help_and_guide_name() -> None:
 @every("name", preset_names())
 def test_the_numbers_are_those_of_the_accuracy_suite(name: str) -> None:
     task = read_task(f"preset:{name}", data="x.jsonl")
-    facts = {key: value for key, value in TRTLLM[name].items() if key != "metric" or value != task.metric}
+    facts = {key: value for key, value in TRTLLM[OF_THE_SUITE.get(name, name)].items() if key != "metric" or value != task.metric}
     assert task.name == name
     assert dict(task.rule) == facts
     assert task.sampling["temperature"] == 0
-    assert task.n in (None, TRTLLM[name]["num_samples"])
+    assert task.n in (None, facts["num_samples"])
 
 
 def test_the_prompts_are_whole_before_the_first_call() -> None:
@@ -256,3 +258,60 @@ def test_a_preset_that_is_written_out_is_the_task_itself(name: str, tmp_path_fac
     with pytest.raises(UsageError, match="a file of that name already"):
         sy.init(preset=name, where=place)
     assert sorted(each.name for each in place.iterdir()) == [f"{name}.toml"]
+
+
+# ---- in a suite ------------------------------------------------------------------------------------------------------------
+
+SUITE = """
+[[checks]]
+task = "gsm8k"
+model = "m"
+run = {task = "preset:gsm8k", data = "data/test.jsonl", model = "python:adding:adds", output = "out/gsm8k.jsonl"}
+
+[[checks]]
+task = "perplexity"
+model = "m"
+run = {task = "preset:perplexity", data = "data/texts.txt", model = "python:adding:unsure"}
+"""
+MODELS = """
+def adds(prompt):
+    number = int(prompt.rpartition("Problem: What is ")[2].split()[0])
+    return f"#### {2 * number if number % 10 else 0.5}"
+
+def unsure(text):
+    return [-len(word) / 4 for word in text.split()]
+"""
+
+
+def test_a_suite_runs_presets_with_data_that_lie_beside_it(
+    tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    place = tmp_path_factory.mktemp("suite")
+    (place / "data").mkdir()
+    (place / "out").mkdir()
+    Path(sums()).rename(place / "data" / "test.jsonl")
+    (place / "data" / "texts.txt").write_text("".join(f"one text of {i * i} words\n" for i in range(30)))
+    (place / "adding.py").write_text(MODELS)
+    (place / "suite.toml").write_text(SUITE)
+    monkeypatch.syspath_prepend(str(place))
+    import adding  # type: ignore[import-not-found]
+
+    for name, call, data in (("gsm8k", adding.adds, "test.jsonl"), ("perplexity", adding.unsure, "texts.txt")):
+        sy.run(f"preset:{name}", call, data=place / "data" / data, name="m", output=f"{name}.jsonl")
+        sy.record(f"{name}.jsonl", task=name, model="m", deterministic=True)
+    found = run_suite(place / "suite.toml", directory="references")
+    assert [(each.task, each.verdict, each.n, each.scale) for each in found.verdicts] == [
+        ("gsm8k", "pass", 40, "percent"),
+        ("perplexity", "pass", 30, "raw"),
+    ]
+    assert (place / "out" / "gsm8k.jsonl").exists()
+    suite = place / "suite.toml"
+    for old, new, said in (
+        ('data = "data/test.jsonl", ', "", "preset:gsm8k needs its data"),
+        ('data = "data/test.jsonl"', "data = 3", "data = 3 in the run of check 1"),
+        ("preset:gsm8k", "preset:mmlu", "The task file is of 'mmlu', but the suite says 'gsm8k'"),
+        ("preset:gsm8k", "preset:gsm9k", "did you mean 'gsm8k'"),
+    ):
+        suite.write_text(SUITE.replace(old, new, 1))
+        with pytest.raises(sy.SteelyardError, match=said):
+            run_suite(suite, directory="references")

@@ -23,6 +23,7 @@ _SAID = ("said", "text", "prediction")  # the names under which programs hand ov
 _PLAIN = frozenset({str, int, float, bool, type(None)})
 LONGEST = 200  # characters of a message that are kept
 MANY = 2**53  # what a count stays below
+ABOVE = 1e-4  # how far above 0 rounding takes the log-probability of a certain token
 DEEPEST = 100  # lists inside lists; a list that contains itself has no end
 LARGEST = 1023  # bits of a whole number: what a float can hold, and every reader of JSON
 
@@ -112,6 +113,49 @@ def answer_of(returned: Any, *, seconds: float | None = None) -> Answer:
         return _answer_of(returned, seconds)
     except Exception as fault:  # objects of a model may fail in any way when they are looked at
         return Answer(error=f"unusable answer: {words(fault)}", seconds=seconds)
+
+
+def logprobs_of(returned: Any, *, seconds: float | None = None) -> Answer:
+    """The answer of a model that says how probable its input is: a list with the log-probability of each token, or a mapping with it.
+
+    The first may be None: nothing comes before it. What was said is their sum, the log-likelihood.
+
+    >>> logprobs_of([None, -1.5, -0.5]).said, logprobs_of({"logprobs": [-1], "tokens_in": 1}).tokens_in, logprobs_of("no").error
+    (-2.0, 1, 'unusable answer: a str, not the log-probabilities of the tokens')
+    """
+    told = dict(returned) if isinstance(returned, Mapping) else {"logprobs": returned}
+    given = told.pop("logprobs", None)
+    if told.get("error") is not None:
+        return answer_of(told, seconds=seconds)
+    try:
+        values = plain(given)
+        found = token_logprobs(values)
+    except (DataError, ValueError) as fault:
+        return Answer(error=f"unusable answer: {fault.got if isinstance(fault, DataError) else fault}", seconds=seconds)
+    except Exception as fault:  # objects of a model may fail in any way when they are looked at
+        return Answer(error=f"unusable answer: {words(fault)}", seconds=seconds)
+    rest = {key: value for key, value in told.items() if key not in _SAID}
+    return answer_of({**rest, "said": math.fsum(found), "logprobs": found}, seconds=seconds)
+
+
+def token_logprobs(values: Any) -> list[float]:
+    """The log-probabilities of tokens, the first left out where it has none; a ValueError says what is wrong with them.
+
+    >>> token_logprobs([None, -1.5, 0])
+    [-1.5, 0.0]
+    """
+    if not isinstance(values, list):
+        kind = "nothing" if values is None else f"a {type(values).__name__}"
+        raise ValueError(f"{kind}, not the log-probabilities of the tokens")
+    found = values[1:] if values and values[0] is None else values
+    if not found:
+        raise ValueError("no token with a log-probability: a text needs at least two tokens")
+    for place, value in enumerate(found, len(values) - len(found) + 1):
+        if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
+            raise ValueError(f"{str(value)[:40]!r} for token {place:,}, not a log-probability")
+        if value > ABOVE:
+            raise ValueError(f"a log-probability above 0, {value:g} for token {place:,}")
+    return [min(float(value), 0.0) for value in found]
 
 
 def _answer_of(returned: Any, seconds: float | None) -> Answer:

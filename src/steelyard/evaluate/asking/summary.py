@@ -169,7 +169,7 @@ def row_of(ask: Ask, answer: Answer, scored: Scored | None, task: Task) -> dict[
     row |= {"said": jsonable(answer.said), "finish": answer.finish, "outcome": outcome_of(answer, scored)}
     if answer.judgement is not None:
         row["judgement"] = answer.judgement
-    if answer.more.get("logprobs") is not None:
+    if answer.more.get("logprobs") is not None and not task.scoring.of_input:  # of every token of the text: its sums are enough
         row["logprobs"] = jsonable(answer.more["logprobs"])
     row |= {"tokens_in": answer.tokens_in, "tokens_out": answer.tokens_out}
     row |= {"seconds": None if answer.seconds is None else round(answer.seconds, 6), "attempts": answer.attempts}

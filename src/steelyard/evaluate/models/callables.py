@@ -2,7 +2,8 @@
 
 A function gets the input of the case as its one positional argument, and by name whatever it declares of `row` (the item as the
 data have it, its truth included), `messages`, `seed`, `repeat`. One with the attribute `batched = True`, or any with a
-batch size, gets lists of them and returns a list of as many answers. An exception in a call is the error of that item.
+batch size, gets lists of them and returns a list of as many answers. Where the probability of the input is asked for (perplexity),
+an answer is the list of the log-probabilities of its tokens. An exception in a call is the error of that item.
 
 A PyTorch module goes through a function, which knows how to make a tensor of an input and a label of the outcome:
 
@@ -26,7 +27,7 @@ from typing import Any
 from steelyard.errors import DataError, UsageError
 from steelyard.evaluate.asking.asks import Answer, Ask
 from steelyard.evaluate.asking.deadline import leave_behind
-from steelyard.evaluate.asking.plain import answer_of, plain, words
+from steelyard.evaluate.asking.plain import answer_of, logprobs_of, plain, words
 from steelyard.evaluate.task.prompts import text_of
 
 EXTRAS = ("row", "messages", "seed", "repeat")
@@ -49,6 +50,7 @@ class Called:
         concurrency: int | None = None,
         keywords: Mapping[str, Any] | None = None,
         unwrap: bool = False,
+        of_input: bool = False,
     ) -> None:
         if batch is not None and batch < 1:
             raise UsageError(f"cannot call {name}", got=f"a batch of {batch}", need="at least 1")
@@ -57,7 +59,7 @@ class Called:
         self.batch = batch or (BATCH if self.batched else 1)
         later = inspect.iscoroutinefunction(call) or inspect.iscoroutinefunction(getattr(call, "__call__", None))  # noqa: B004
         self.concurrency = concurrency or (LATER if later else 1)
-        self._call, self._keywords, self._unwrap = call, dict(keywords or {}), unwrap
+        self._call, self._keywords, self._unwrap, self._of_input = call, dict(keywords or {}), unwrap, of_input
         self._extras = _extras(call, name, self._keywords)
         self._loop = _Loop()
 
@@ -105,6 +107,8 @@ class Called:
 
     def _bare(self, returned: Any, seconds: float) -> Answer:
         """The answer in what was returned, taken out of what an inference engine wraps it in."""
+        if self._of_input:
+            return logprobs_of(returned, seconds=seconds)
         if not self._unwrap:
             return answer_of(returned, seconds=seconds)
         if isinstance(returned, list) and len(returned) == 1:

@@ -29,7 +29,7 @@ from typing import IO, Any
 
 from steelyard.errors import SourceError, UsageError
 from steelyard.evaluate.asking.asks import Answer, Ask
-from steelyard.evaluate.asking.plain import answer_of, first_line, plain
+from steelyard.evaluate.asking.plain import answer_of, first_line, logprobs_of, plain
 from steelyard.redaction import redact
 
 LONGEST = 64 * 2**20  # bytes of a line; no answer is that long
@@ -205,7 +205,9 @@ class CommandModel:
 
     concurrency = 1
 
-    def __init__(self, text: str, *, name: str | None = None, batch: int | None = None, timeout: float | None = None) -> None:
+    def __init__(
+        self, text: str, *, name: str | None = None, batch: int | None = None, timeout: float | None = None, of_input: bool = False
+    ) -> None:
         self._argv = _words(text)
         if batch is not None and batch < 1:
             raise UsageError(f"cannot run {text!r}", got=f"a batch of {batch}", need="at least 1")
@@ -213,6 +215,7 @@ class CommandModel:
             raise UsageError(f"cannot run {text!r}", got=f"a timeout of {timeout}", need="seconds above 0")
         self.name, self.batch, self.timeout = name or text, batch or 1, timeout or TIMEOUT
         self.identity: Mapping[str, Any] = {"kind": "command", "argv": list(self._argv)}
+        self.of_input = of_input
         self._turn, self._stopped = threading.Lock(), threading.Event()
         self._process: Process | None = None
         self._starts = 0
@@ -298,7 +301,8 @@ class CommandModel:
             raise self._wrong(process, got, "one answer per line of input")
         if len(fitting) > 1:
             raise self._wrong(process, f"an answer that may be to {len(fitting)} repeats: {_shown(line)}", "the repeat with the answer")
-        return waiting.pop(fitting[0]), answer_of({key: value for key, value in told.items() if key not in ("id", "repeat")})
+        rest = {key: value for key, value in told.items() if key not in ("id", "repeat")}
+        return waiting.pop(fitting[0]), (logprobs_of if self.of_input else answer_of)(rest)
 
     def _wrong(self, process: Process, got: str, need: str, hint: str = "") -> SourceError:
         self._process = None

@@ -17,11 +17,11 @@ from typing import Any, Literal
 from urllib.parse import urlsplit
 
 from steelyard.errors import DataError, SourceError, UsageError
-from steelyard.evaluate.asking.asks import Answer, Ask
+from steelyard.evaluate.asking.asks import Answer, Ask, Case
 from steelyard.evaluate.asking.plain import without_secrets
 from steelyard.evaluate.models.address import PATHS, address, credentials, is_loopback, shown
 from steelyard.evaluate.models.http_client import HttpClient, Reason, Reply, Timeouts, TransportError
-from steelyard.evaluate.models.replies import Said, Unreadable, answer_in, code_of, words_of
+from steelyard.evaluate.models.replies import Said, Unreadable, answer_in, code_of, of_prompt, words_of
 from steelyard.redaction import redact, redact_bytes, remember
 from steelyard.version import __version__
 
@@ -183,6 +183,11 @@ class RateLimiter:
         if self._ended.is_set():
             raise RunEnded
 
+    @property
+    def ended(self) -> bool:
+        """Whether the run has ended."""
+        return self._ended.is_set()
+
     def stop(self) -> None:
         """Let nobody begin any more; those who wait are told at once."""
         self._ended.set()
@@ -193,6 +198,7 @@ class RateLimiter:
 Api = Literal["chat", "completions"]
 OURS = ("model", "messages", "prompt", "n", "stream")
 LONGEST_WORDS = 200
+PROBE = "One, two, three, four."
 _NAMES: dict[Reason, str] = {
     "connection": "connection lost",
     "name": "connection lost",
@@ -229,6 +235,7 @@ class Endpoint:
         seeds: bool = True,
         timeouts: Timeouts | None = None,
         concurrency: int = 16,
+        of_input: bool = False,
         patience: RetryPolicy | None = None,
         pace: RateLimiter | None = None,
         tls: ssl.SSLContext | None = None,
@@ -236,6 +243,13 @@ class Endpoint:
     ) -> None:
         if api not in PATHS:
             raise UsageError("cannot ask the model", got=f"api {api!r}", need="chat or completions")
+        if of_input and api != "completions":
+            raise UsageError(
+                "A chat does not give the log-probabilities of what it is asked, which perplexity is made of.",
+                got=f"api {api!r}",
+                need="the API completions, with echo and logprobs",
+                hint="api='completions'",
+            )
         url = address(base_url)
         self.name, self.api, self.base_url = name, api, shown(url)
         self.sampling, self.logprobs = _split(sampling or {}, logprobs)
@@ -248,6 +262,9 @@ class Endpoint:
             "sampling": dict(self.sampling),
         }
         self.identity |= {} if seeds else {"seeds": False}
+        self.identity |= {"echo": True} if of_input else {}
+        self.of_input, self._able, self._probing = of_input, False, threading.Lock()
+        self._unable: SourceError | None = None
         self.warnings: list[str] = []
         self.patience, self.pace = patience or RetryPolicy(), pace or RateLimiter(concurrency)
         self.requests, self.faults = 0, Counter[str]()
@@ -271,7 +288,27 @@ class Endpoint:
 
     def ask(self, asks: Sequence[Ask]) -> list[Answer]:
         """One answer per ask, in their order."""
+        if self.of_input:
+            self._probe()
         return [self._answer(ask) for ask in asks]
+
+    def _probe(self) -> None:
+        """Ask once for the log-probabilities of a few words: a server that cannot give them is found out before it is paid for texts."""
+        with self._probing:
+            if self._able or self.pace.ended:
+                return
+            if self._unable is not None:  # another thread has found out, and the run is about to end
+                raise self._unable
+            found = self._answer(Ask(case=Case(id="probe", input=PROBE, truth=None, row={})))
+            if found.error is not None and not self.pace.ended:
+                self._unable = SourceError(
+                    f"The server at {self.base_url} gave no log-probabilities of a short text: {found.error.removesuffix('.')}.",
+                    got=found.error,
+                    need="completions with echo and logprobs",
+                    hint="no text was sent yet; use a server whose completions echo log-probabilities, or a Python model that returns them",
+                )
+                raise self._unable
+            self._able = found.error is None
 
     def stop(self) -> None:
         """Begin nothing more: asks that wait for their turn or for a retry are answered with an error at once."""
@@ -327,7 +364,9 @@ class Endpoint:
         if self.seeds:
             asked["seed"] = ask.seed & 0x7FFFFFFF  # what every server can hold; one in the sampling takes its place
         asked |= self.sampling | {"n": 1}
-        if self.logprobs is not None:
+        if self.of_input:
+            asked = {"max_tokens": 1, **asked, "echo": True, "logprobs": max(self.logprobs or 0, 1)}
+        elif self.logprobs is not None:
             asked |= {"logprobs": True, "top_logprobs": self.logprobs} if self.api == "chat" else {"logprobs": self.logprobs}
         return asked
 
@@ -343,13 +382,16 @@ class Endpoint:
         if not 200 <= reply.status < 300:
             return self._refused(reply, reply.status, turn)
         try:
-            answer = answer_in(reply.body, api=self.api, logprobs=self.logprobs is not None, attempts=attempt, seconds=took)
+            asked_for = self.of_input or self.logprobs is not None
+            answer = answer_in(reply.body, api=self.api, logprobs=asked_for, attempts=attempt, seconds=took)
         except Said as said:
             return self._refused(reply, said.status or 500, turn)
         except Unreadable as fault:
             return self._fault("unreadable", f"unreadable answer: {fault}", again=True)
         self.pace.went_well()
         self._answered = True
+        if self.of_input:
+            return without_secrets(of_prompt(answer, generates=self.sampling.get("max_tokens") != 0, repeats="" if self._able else PROBE))
         if self.logprobs is not None and answer.more.get("logprobs") is None:
             self._warn("log-probabilities were asked for, and the server does not give them")
         return without_secrets(answer)

@@ -39,31 +39,50 @@ def model_of(
     rows: Iterable[Mapping[str, Any]] | None = None,
     batch: int | None = None,
     concurrency: int | None = None,
+    of_input: bool = False,
 ) -> Model:
     """The model that a text or an object stands for. Nothing is asked yet, and no program is started.
 
     base_url, api, key, logprobs, seeds, timeouts are an endpoint's; timeout is that of everything else (seconds of silence of
     a command, of a call of a function or object); rows a file's, read by the caller; sampling goes to endpoints and to
-    `generate`; batch to functions, estimators and commands. An object that is a Model already (ask, identity, batch) is taken
-    as it is.
+    `generate`; batch to functions, estimators and commands. of_input: asked for the log-probabilities of the input. An
+    object that is a Model already (ask, identity, batch) is taken as it is.
     """
     if not isinstance(given, str):
-        return _in_time(_from_object(given, name, {"kind": "python", "name": called(given)}, sampling, batch, concurrency), timeout)
+        return _in_time(
+            _from_object(given, name, {"kind": "python", "name": called(given)}, sampling, batch, concurrency, of_input), timeout
+        )
     door, colon, rest = given.partition(":")
     if not colon or door not in DOORS or not rest.strip():
         raise UsageError(f"cannot find the model {given!r}", need=f"one of: {', '.join(DOORS.values())}", hint=_near(given, door, colon))
     name = name or default_name(given)
     if door == "openai":
         return _endpoint(
-            rest, base_url, concurrency, key=key, api=api, sampling=sampling, logprobs=logprobs, seeds=seeds, timeouts=timeouts
+            rest,
+            base_url,
+            concurrency,
+            key=key,
+            api=api,
+            sampling=sampling,
+            logprobs=logprobs,
+            seeds=seeds,
+            timeouts=timeouts,
+            of_input=of_input,
         )
     if door == "command":
         from steelyard.evaluate.models.command import CommandModel
 
-        return CommandModel(rest, name=name, batch=batch, timeout=timeout)
+        return CommandModel(rest, name=name, batch=batch, timeout=timeout, of_input=of_input)
     if door == "file":
         from steelyard.evaluate.models.predictions import Predictions
 
+        if of_input:
+            raise UsageError(
+                f"{given!r} has answers, and no log-probabilities of what was asked.",
+                got="predictions",
+                need="a model that gives the log-probabilities of its input",
+                hint="a table with the two sums of each item: steelyard measure FILE --metric perplexity --ratio NLL,TOKENS",
+            )
         if rows is None:
             raise UsageError(
                 f"The model {given!r} needs the rows of the file, read by the caller.",
@@ -72,7 +91,8 @@ def model_of(
             )
         return Predictions(rows, name=name)
     found, source = load(rest)
-    return _in_time(_from_object(found, name, {"kind": "python", "name": rest, "source": source}, sampling, batch, concurrency), timeout)
+    told = {"kind": "python", "name": rest, "source": source}
+    return _in_time(_from_object(found, name, told, sampling, batch, concurrency, of_input), timeout)
 
 
 def _in_time(model: Model, timeout: float | None) -> Model:
@@ -133,6 +153,7 @@ def _from_object(
     sampling: Mapping[str, Any] | None,
     batch: int | None,
     concurrency: int | None,
+    of_input: bool,
 ) -> Model:
     from steelyard.evaluate.models.callables import Called, Estimator
 
@@ -153,12 +174,19 @@ def _from_object(
         call = getattr(given, method, None)
         if callable(call):
             told = {**identity, "sampling": dict(sampling or {})}
-            return Called(call, name=name, identity=told, batch=batch, concurrency=concurrency, keywords=sampling, unwrap=True)
+            asked: dict[str, Any] = {"batch": batch, "concurrency": concurrency, "of_input": of_input}
+            return Called(call, name=name, identity=told, keywords=sampling, unwrap=True, **asked)
     if callable(getattr(given, "predict", None)) and not callable(given):
+        if of_input:
+            raise UsageError(
+                f"{name} predicts, and gives no log-probabilities of its input.",
+                got="an object with predict",
+                need="a function that returns the log-probability of each token of a text",
+            )
         settings = {"settings": repr(given)[:2000]} if hasattr(given, "get_params") else {}
         return Estimator(given, name=name, identity={**identity, **settings}, batch=batch, concurrency=concurrency)
     if callable(given):
-        return Called(given, name=name, identity=identity, batch=batch, concurrency=concurrency)
+        return Called(given, name=name, identity=identity, batch=batch, concurrency=concurrency, of_input=of_input)
     raise UsageError(
         f"cannot ask {name}",
         got=f"a {type(given).__name__}",

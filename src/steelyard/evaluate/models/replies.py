@@ -5,10 +5,11 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 from steelyard.evaluate.asking.asks import Answer
-from steelyard.evaluate.asking.plain import whole_characters
+from steelyard.evaluate.asking.plain import logprobs_of, whole_characters
 
 
 class Unreadable(Exception):
@@ -111,6 +112,33 @@ def _logprobs(found: Mapping[str, Any]) -> list[dict[str, Any]] | None:
     if not isinstance(tops, list) or len(tops) != len(tokens):
         tops = [None] * len(tokens)
     return [{"token": _text(token), "logprob": _finite(value)} | _top(top) for token, value, top in zip(tokens, values, tops, strict=True)]
+
+
+def of_prompt(answer: Answer, *, generates: bool, repeats: str = "") -> Answer:
+    """The answer of a server that repeated the prompt: the log-probabilities of its tokens, without those of the tokens that follow.
+
+    How many are the prompt's is what the server counted. Where it counted none, all are, if nothing was to be generated.
+    repeats: what the text of the answer must contain, which tells a server that knows no echo.
+
+    >>> told = [{"logprob": None}, {"logprob": -1.5}, {"logprob": -2.0}]
+    >>> of_prompt(Answer(said="a b c", tokens_in=2, tokens_out=1, more={"logprobs": told}), generates=True).said
+    -1.5
+    """
+    told, ours = answer.more.get("logprobs"), answer.tokens_in
+    if not isinstance(told, list) or not told:
+        return Answer(error="the answer has no log-probabilities of the prompt", attempts=answer.attempts)
+    if repeats not in str(answer.said):
+        return Answer(error="the answer does not begin with the prompt (echo)", attempts=answer.attempts)
+    if ours is None and generates:
+        return Answer(error="the server does not count the tokens of the prompt (usage)", attempts=answer.attempts)
+    ours = len(told) if ours is None else ours
+    if not ours <= len(told) <= ours + (answer.tokens_out or 0):
+        return Answer(error=f"log-probabilities of {len(told):,} tokens for a prompt of {ours:,}", attempts=answer.attempts)
+    found = logprobs_of([each["logprob"] for each in told[:ours]], seconds=answer.seconds)
+    if found.error is not None:
+        return replace(found, attempts=answer.attempts)
+    more = {**answer.more, **found.more}
+    return replace(answer, said=found.said, finish=None, refusal=None, more=more)
 
 
 def _top(found: Any) -> dict[str, Any]:

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Any, ClassVar, TypeVar
 
 from steelyard.errors import DataError, UsageError
-from steelyard.evaluate.asking.asks import Case, Scored
+from steelyard.evaluate.asking.asks import Answer, Case, Scored
 from steelyard.evaluate.task.cases import canonical, check_keys, is_missing, plain, value_text
 
 
@@ -19,11 +19,14 @@ class Scoring:
 
     `compare` sees an answer that is not empty. `labels` says whether prediction and truth are the same text exactly where the
     answer is right, so that metrics of labels can be made of them. `sums` names the two columns of a ratio over all items,
-    where the score is one; `span` are the least and the greatest score, None where there is no bound.
+    where the score is one, and `metric_of_sums` the metric they make; `span` are the least and the greatest score, None where
+    there is no bound. `of_input` scorers look at the log-probabilities of what was asked, not at an answer.
     """
 
     name: ClassVar[str] = ""
     sums: ClassVar[tuple[str, str] | None] = None
+    metric_of_sums: ClassVar[str] = "ratio"
+    of_input: ClassVar[bool] = False
     known_as: ClassVar[tuple[str, ...]] = ()  # what the references of other suites call the mean of these scores
 
     @property
@@ -48,6 +51,10 @@ class Scoring:
         """What was done, as texts that do not depend on the order of tables or the version of Python."""
         own = {field.name: getattr(self, field.name) for field in dataclasses.fields(self)}
         return {key: canonical(value) for key, value in own.items() if value is not None}
+
+    def score_answer(self, answer: Answer, case: Case) -> Scored:
+        """The score of all that came back; most scorers look only at what was said."""
+        return self.score(answer.said, case, answer.judgement)
 
     def score(self, said: Any, case: Case, judgement: str | None = None) -> Scored:
         """The score of an answer; nothing said is no answer: 0, and not extracted."""

@@ -19,6 +19,7 @@ from steelyard.evaluate.scorers.base import Scoring, check_flags, is_number, mad
 from steelyard.evaluate.scorers.choice import Choice
 from steelyard.evaluate.scorers.json_answers import JsonMatch, JsonSchema
 from steelyard.evaluate.scorers.judge import Judge
+from steelyard.evaluate.scorers.likelihood import LogLikelihood
 from steelyard.evaluate.scorers.numeric import NumericScorer, Tolerance
 from steelyard.evaluate.scorers.text import Contains, Exact, Regex
 from steelyard.evaluate.scorers.words import Rouge1, RougeL, TokenF1, WordErrorRate
@@ -157,6 +158,7 @@ SCORERS: dict[str, type[Scoring]] = {
         Rouge1,
         RougeL,
         WordErrorRate,
+        LogLikelihood,
         Judge,
     )
 }

@@ -179,7 +179,7 @@ def _measured(held: RunSession, place: int, read: Source) -> Measurement | None:
     missing = held.wish.missing
     more: dict[str, Any] = {"range": prepared.task.range} if prepared.task.range is not None else {}
     if prepared.scorer.sums is not None:
-        return measure(read, metric="ratio", missing=missing)
+        return measure(read, metric=prepared.task.metric, missing=missing)
     if held.watch is None:
         return measure(read, metric=prepared.task.metric, missing=missing, **more)
     outside = held.watch.outside if isinstance(held.watch, UntilDecided) else None

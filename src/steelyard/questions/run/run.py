@@ -237,7 +237,7 @@ def run(
 def _watch(wish: RunOptions, bench: Baseline | None, prepared: Prepared) -> Watch | None:
     if wish.decided:
         assert bench is not None
-        if bench.past is None and not bench.live:
+        if bench.past is None and not bench.live and bench.metric.stoppable:
             raise UsageError(
                 f"The reference of {bench.model!r} has no item outcomes, so the run cannot stop early against it.",
                 got=f"a reference of {bench.model!r} without the outcomes of single items",

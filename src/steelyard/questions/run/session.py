@@ -245,11 +245,11 @@ class RunSession:
             return replace(answer, error=f"timeout: no score within {slow.seconds:g} s"), None
 
     def _score(self, case: Case, answer: Answer) -> Scored:
-        scorer, said, judgement = self.prepared.scorer, answer.said, answer.judgement
+        scorer = self.prepared.scorer
         with in_time(self.timeout):
             if self._calls is None:
-                return scorer.score(said, case, judgement)
-            found: Scored = self._calls.make(lambda: scorer.score(said, case, judgement))
+                return scorer.score_answer(answer, case)
+            found: Scored = self._calls.make(lambda: scorer.score_answer(answer, case))
             return found
 
     def _show(self, case: Case, values: Sequence[Sequence[float | None]]) -> None:

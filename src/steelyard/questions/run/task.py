@@ -92,6 +92,7 @@ def opened(
         **_sampled(prepared),
         rows=rows,
         concurrency=concurrency,
+        of_input=prepared.scorer.of_input,
         **{name: value for name, value in more.items() if value is not None},
     )
     try:

@@ -13,6 +13,7 @@ from typing import Any
 
 from steelyard.declared.run import HOW, OF_MODELS
 from steelyard.errors import AmbiguityError, SourceError, SteelyardError, UsageError
+from steelyard.evaluate.task.presets import PRESET
 from steelyard.infer.multiplicity import adjust
 from steelyard.infer.planning.power import minimum_detectable
 from steelyard.options import LOG_CHOICES, RUN_COLUMNS, RUN_KEYWORDS, checked, coin_flips, did_you_mean, documented
@@ -30,7 +31,14 @@ OF_CHECK = (
 )
 # What a check that runs a model says about it, in its table `run`: `steelyard run --suite` evaluates it, `check --suite` cannot.
 # a suite keeps no keys, and says how to treat what is missing for the check, not for the run
-OF_RUN = ("task", "model", "name", "output", *(name for name in (*HOW, *OF_MODELS) if name not in ("missing", "unmatched", "key", "seeds")))
+OF_RUN = (
+    "task",
+    "model",
+    "data",
+    "name",
+    "output",
+    *(name for name in (*HOW, *OF_MODELS) if name not in ("missing", "unmatched", "key", "seeds")),
+)
 COLUMNS_OF_A_RUN = (*(column.name for column in RUN_COLUMNS), "ratio")
 CORRECTIONS = ("holm", "bonferroni", "none")
 
@@ -236,9 +244,12 @@ def _run(table: Any, what: str, file: Path) -> dict[str, Any]:
             got=f"the run of {what} without {' and '.join(lacking)}",
             need="both",
         )
-    beside: dict[str, Any] = {
-        name: str(_relative(run[name], file)) for name in ("task", "output") if name in run and not run[name].startswith("python:")
-    }
+    beside: dict[str, Any] = {}
+    for name in ("task", "data", "output"):
+        if not isinstance(run.get(name, ""), str):
+            raise SourceError(f"cannot read the suite {file.name!r}", got=f"{name} = {run[name]!r} in the run of {what}", need="a path")
+        if name in run and not run[name].startswith(("python:", PRESET)) and "://" not in run[name]:
+            beside[name] = str(_relative(run[name], file))
     return {**run, **beside}
 
 

@@ -69,7 +69,7 @@ def _settled(guard: SuiteCheck, where: Mapping[str, Any]) -> None:
     unknown = [name for name in guard.options if name not in (*OF_RULE, "task", "model")]
     if unknown:
         raise UsageError(f"cannot run the check of {task!r}", got=f"{unknown[0]} beside run", need="what the task file says instead")
-    named = read_task(guard.run["task"]).name
+    named = read_task(guard.run["task"], guard.run.get("data")).name
     if named != task:
         raise UsageError(
             f"The task file is of {named!r}, but the suite says {task!r}.",

@@ -1,0 +1,63 @@
+"""The scorer of perplexity: how probable a model finds a text, from the log-probabilities of its tokens."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import ClassVar
+
+from steelyard.errors import DataError
+from steelyard.evaluate.asking.asks import Answer, Case, Scored
+from steelyard.evaluate.asking.plain import token_logprobs
+from steelyard.evaluate.scorers.base import Scoring, check_choice
+
+
+@dataclass(frozen=True, kw_only=True)
+class LogLikelihood(Scoring):
+    """Minus the log-likelihood of the input, per token; over all items perplexity, exp of the ratio of the two sums.
+
+    Nothing is answered: the model says how probable it finds each token of the input, given those before it. A first token
+    without a log-probability is not counted. unit = "bytes" divides by the UTF-8 bytes of the input instead, which compares
+    models whose tokenizers differ. Log-probabilities -1, -2 and -3: 6 over 3 tokens, perplexity exp(2).
+    Reference: Jelinek1977.
+    """
+
+    name: ClassVar[str] = "log-likelihood"
+    sums: ClassVar[tuple[str, str] | None] = ("nll", "tokens")
+    metric_of_sums: ClassVar[str] = "perplexity"
+    of_input: ClassVar[bool] = True
+    unit: str = "tokens"
+
+    def __post_init__(self) -> None:
+        check_choice(self, "unit", ("tokens", "bytes"))
+        object.__setattr__(self, "sums", ("nll", self.unit))
+
+    @property
+    def right_or_wrong(self) -> bool:
+        return False
+
+    @property
+    def needs_truth(self) -> bool:
+        return False
+
+    @property
+    def span(self) -> tuple[float, float] | None:
+        return None
+
+    def check(self, case: Case) -> None:
+        if not isinstance(case.input, str) or not case.input.strip():
+            raise DataError(
+                f"Item {case.id!r} has no text whose log-likelihood could be taken.",
+                got=f"{case.input!r}"[:80],
+                need="a text",
+                hint='input = "{text}"',
+            )
+
+    def score_answer(self, answer: Answer, case: Case) -> Scored:
+        try:
+            found = token_logprobs(answer.more.get("logprobs"))
+        except ValueError as fault:
+            raise DataError(f"cannot score item {case.id!r}", got=str(fault), need="the log-probability of every token") from None
+        below = len(found) if self.unit == "tokens" else len(case.input.encode("utf-8", "surrogatepass"))
+        above = -math.fsum(found)
+        return Scored(score=above / below, sums=(above, float(below)))
