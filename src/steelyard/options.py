@@ -9,7 +9,7 @@ import textwrap
 from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, replace
 from functools import cache
-from typing import Any, TypeVar
+from typing import Any, SupportsIndex, TypeVar
 
 from steelyard.errors import UsageError
 from steelyard.items import ROLES
@@ -509,6 +509,17 @@ def whole(name: str, value: Any, least: int = 1) -> int:
     if x != int(x):
         raise UsageError(f"cannot use {name}", got=repr(value), need="a whole number")
     return value if type(value) is int else int(x)
+
+
+def seed_of(seed: Any) -> int:
+    """The seed as given; None draws one, which the signature then prints."""
+    if seed is None:
+        import secrets
+
+        return secrets.randbelow(2**32)
+    if isinstance(seed, bool) or not isinstance(seed, SupportsIndex) or seed.__index__() < 0:
+        raise UsageError("cannot use the seed", got=repr(seed), need="a whole number of 0 or more, or None to draw one")
+    return seed.__index__()
 
 
 def exactly_one(given: dict[str, Any], what: str, hint: str = "") -> str:

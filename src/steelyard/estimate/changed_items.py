@@ -5,10 +5,12 @@ from __future__ import annotations
 import csv
 import os
 from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from steelyard.errors import UsageError
 from steelyard.items import Items
@@ -20,6 +22,8 @@ from steelyard.tally.pairs import Pairs
 TOLD = 10  # items that a comparison carries
 KEPT = 2000  # items that a verdict carries: a report lists them, text shows the first ten
 EXPLAINED = 200  # items with the texts of their source: a result in a history must not grow by all prompts
+FIRST = 1 << 12  # rows that are looked at first
+Rows = npt.NDArray[np.int64]
 COLUMNS = ("id", "change", "truth", "baseline", "candidate")
 
 
@@ -30,16 +34,49 @@ def telling_items(pairs: Pairs, metric: Metric, most: int | None = None) -> list
     """
     if not pairs.plain:
         return []
-    values = [item_values(side, metric) for side in (pairs.baseline, pairs.candidate)]
-    if values[0] is None or values[1] is None:
-        return []
-    gap = values[1] - values[0] if metric.higher_is_better or metric.family == "table" else values[0] - values[1]
-    flipped = np.flatnonzero(gap)
-    order = flipped[np.argsort(-np.abs(gap[flipped]), kind="stable")]
-    lost, gained = order[gap[order] < 0], order[gap[order] > 0]
+    a, b = pairs.baseline, pairs.candidate
+    values: Any = ()
+    if metric.family == "table" and all(_labelled(side) and (side.score is None or not metric.scored) for side in (a, b)):
+        lost, gained = _flipped(a, b, most)
+    else:
+        values = [item_values(side, metric) for side in (a, b)]
+        if values[0] is None or values[1] is None:
+            return []
+        gap = values[1] - values[0] if metric.higher_is_better or metric.family == "table" else values[0] - values[1]
+        lost, gained = _lowest(gap, most), _lowest(-gap, most)
     turn = np.concatenate([2 * np.arange(len(lost)), 2 * np.arange(len(gained)) + 1])
-    chosen = np.concatenate([lost, gained])[np.argsort(turn, kind="stable")][:most]
-    return [_item(pairs, int(i), "lost" if gap[i] < 0 else "gained", values) for i in chosen]
+    chosen = np.argsort(turn, kind="stable")[:most].tolist()
+    rows = np.concatenate([lost, gained]).tolist()
+    return [_item(pairs, rows[i], "lost" if i < len(lost) else "gained", values) for i in chosen]
+
+
+def _flipped(a: Items, b: Items, most: int | None) -> tuple[Rows, Rows]:
+    """The first rows that only the baseline has right, and the first that only the candidate has; piece by piece until they are enough."""
+    found: tuple[list[Rows], list[Rows]] = ([], [])
+    start, step = 0, a.n if most is None else FIRST
+    while start < a.n and (most is None or min(sum(map(len, rows)) for rows in found) < most):
+        piece = slice(start, start + step)
+        right = [_right(side, piece) for side in (a, b)]
+        for rows, one, other in zip(found, right, right[::-1], strict=True):
+            rows.append(start + np.flatnonzero(one & ~other))
+        start, step = start + step, 2 * step
+    lost, gained = (np.concatenate([np.zeros(0, np.int64), *rows])[:most] for rows in found)
+    return lost, gained
+
+
+def _right(side: Items, rows: slice) -> npt.NDArray[np.bool_]:
+    assert side.truth is not None
+    assert side.prediction is not None
+    return same_label(replace(side.truth, raw=side.truth.raw[rows]), replace(side.prediction, raw=side.prediction.raw[rows]))
+
+
+def _lowest(gap: Any, most: int | None) -> Rows:
+    """The rows with the lowest gaps below 0, lowest first; of equal ones the first. Few are chosen without sorting all."""
+    if most is not None and most < len(gap):
+        rows = np.flatnonzero((gap < 0) & (gap <= np.partition(gap, most)[most]))
+    else:
+        rows = np.flatnonzero(gap < 0)
+    return rows[np.argsort(gap[rows], kind="stable")][:most]
 
 
 def item_values(items: Items, metric: Metric) -> Any:
@@ -53,9 +90,13 @@ def item_values(items: Items, metric: Metric) -> Any:
     return same_label(items.truth, items.prediction).astype(float)
 
 
+def _labelled(items: Items) -> bool:
+    return items.truth is not None and items.prediction is not None
+
+
 def _item(pairs: Pairs, i: int, change: str, values: Any) -> dict[str, Any]:
     a, b = pairs.baseline, pairs.candidate
-    labelled = a.truth is not None and a.prediction is not None and b.prediction is not None
+    labelled = _labelled(a) and b.prediction is not None
     out: dict[str, Any] = {"id": pairs.names[i] if pairs.names else f"row {i + 1}", "change": change}
     out["truth"] = a.truth.names[a.truth.codes[i]] if labelled and a.truth is not None else None
     out["baseline"] = a.prediction.names[a.prediction.codes[i]] if labelled and a.prediction is not None else float(values[0][i])

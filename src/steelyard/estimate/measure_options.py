@@ -10,7 +10,7 @@ from typing import Any, SupportsIndex
 from steelyard.errors import UsageError
 from steelyard.infer.intervals.proportion import METHODS
 from steelyard.infer.normal import tail
-from steelyard.options import checked, number, within
+from steelyard.options import checked, number, seed_of, within
 
 OTHER_INTERVALS = (
     "bayes",
@@ -114,7 +114,8 @@ def settle(
                 need="the interval bayes or hdi",
                 hint="the chance that a metric is at least so much is read from its posterior; leave out interval=",
             )
-    known_seed, ends = _seed(seed), _range(range)
+    ends = _range(range)
+    known_seed = seed_of(seed)
     confidence_level = checked("confidence_level", confidence_level)
     tail(confidence_level, side)
     within("draws", draws.__index__())
@@ -146,17 +147,6 @@ def one_of(name: str, value: Any, words: Sequence[str], optional: bool = True) -
     if value in words or (optional and value is None):
         return
     raise UsageError(f"cannot use the {name} {value!r}", need=f"one of {', '.join(words)}")
-
-
-def _seed(seed: int | None) -> int:
-    """The seed as given; None draws one, which the signature then prints."""
-    if seed is None:
-        import secrets
-
-        return secrets.randbelow(2**32)
-    if isinstance(seed, bool) or not isinstance(seed, SupportsIndex) or seed.__index__() < 0:
-        raise UsageError("cannot use the seed", got=repr(seed), need="a whole number of 0 or more, or None to draw one")
-    return seed.__index__()
 
 
 def _range(ends: Sequence[float] | None) -> tuple[float, float] | None:

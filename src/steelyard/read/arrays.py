@@ -153,7 +153,7 @@ def _main(data: Any, second: Any, asked: Mapping[str, Any]) -> dict[str, Any]:
     if "truth" in asked:
         return {"prediction": data}
     if not column.is_numeric:
-        example = next((value for value in column.values if isinstance(value, str)), "")
+        example = next((str(value) for value in column.values if isinstance(value, str)), "")
         hint = "give two arrays, truth and prediction; a file name goes in as text, not in a list"
         raise DataError(
             f"Cannot measure labels without a truth: got {len(column)} texts such as {example!r} and no second array.",

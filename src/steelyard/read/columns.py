@@ -17,12 +17,14 @@ if TYPE_CHECKING:
 
 # A column of integer labels is kept as it came if its range is at most this; beyond it, the texts would be the larger part.
 _DENSE = 65536
+_FEW, _LONG = 4096, 64  # fewer texts, or longer ones, are as fast one by one
+_PIECE = 1 << 14
 _SIMPLE = frozenset({"bool", "float32", "float64", *(f"{sign}int{bits}" for sign in ("", "u") for bits in (8, 16, 32, 64))})
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Column:
-    """values: a NumPy array of a simple kind (i, u, b, f), or a list of Python scalars. mask: True where missing."""
+    """values: a NumPy array of numbers (i, u, b, f) or of texts (U, none missing), or a list of Python scalars. mask: True if missing."""
 
     role: str
     values: Any
@@ -35,7 +37,7 @@ class Column:
     def is_numeric(self) -> bool:
         """Whether the values are numbers or booleans (texts that could be read as numbers do not count)."""
         if not isinstance(self.values, list):
-            return True
+            return bool(self.values.dtype.kind != "U")
         return all(isinstance(plain(value), (int, float, type(None))) for value in self.values)
 
     # ---- labels ----------------------------------------------------------------------------------------------------
@@ -44,6 +46,8 @@ class Column:
         """The column as Labels, with the distinct values behind the names."""
         if isinstance(self.values, list):
             return _encode_list(self.role, self.values)
+        if self.values.dtype.kind == "U":
+            return _encode_texts(self.values) or _encode_list(self.role, self.values.tolist())
         return _encode_array(self.values, self.mask)
 
     # ---- numbers ---------------------------------------------------------------------------------------------------
@@ -54,6 +58,8 @@ class Column:
 
         if isinstance(self.values, list):
             return self._parsed()
+        if self.values.dtype.kind == "U":
+            return Column(self.role, self.values.tolist())._parsed()
         numbers: npt.NDArray[np.float64] = self.values.astype(np.float64, copy=False)
         if self.mask is not None and self.mask.any():
             numbers = np.where(self.mask, np.nan, numbers)
@@ -165,6 +171,45 @@ def _typed_index(role: str, values: list[Any], keys: list[Any]) -> dict[Any, Non
         return _index(role, values)  # raises, with the row
 
 
+def _encode_texts(texts: Any) -> tuple[Labels, Distinct] | None:
+    """Few different texts among many, without making each a text of Python; None where that would not be faster.
+
+    A hash of every text chooses a slot. The first text of a slot stands for all of its slot, if all are equal to it, which is looked at;
+    if not, a larger table is tried.
+    """
+    import numpy as np
+
+    letters = texts.dtype.itemsize // 4
+    if len(texts) < _FEW or not 0 < letters <= _LONG:
+        return None
+    texts = np.ascontiguousarray(texts)
+    signs = texts.view(np.uint32).reshape(len(texts), letters)
+    pieces = [slice(start, start + _PIECE) for start in range(0, len(texts), _PIECE)]  # so that what is worked on stays in the cache
+    hashes = np.zeros(len(texts), np.uint64)
+    for rows in pieces:
+        part = hashes[rows]
+        for place in range(letters):
+            part *= np.uint64(0x9E3779B97F4A7C15)
+            part += signs[rows, place]
+        part *= np.uint64(0xD6E8FEB86659FD93)
+    for bits in (16, 22):
+        slot = (hashes >> np.uint64(64 - bits)).astype(np.int32)
+        first = np.full(1 << bits, -1, np.int32)
+        for rows in reversed(pieces):
+            part = slot[rows]
+            first[part[::-1]] = np.arange(rows.start + len(part) - 1, rows.start - 1, -1, dtype=np.int32)
+        if np.count_nonzero(first >= 0) > len(texts) >> 3:
+            return None
+        if not all((texts[rows] == texts[first[slot[rows]]]).all() for rows in pieces):
+            continue
+        used = np.sort(first[first >= 0])  # in the order of their first use
+        code = np.empty(1 << bits, np.int32)
+        code[slot[used]] = np.arange(len(used), dtype=np.int32)
+        found = Distinct.of(texts[used].tolist())
+        return Labels(code[slot], found.names, complete=True), found
+    return None
+
+
 def _encode_array(values: Any, mask: Any) -> tuple[Labels, Distinct]:
     import numpy as np
 
@@ -266,6 +311,8 @@ def _from_numpy(role: str, given: Any) -> Column:
         raise DataError(
             f"cannot use an array of type {given.dtype} as {role}", need=need, hint="decode bytes with .astype(str)" if kind == "S" else ""
         )
+    if kind == "U" and (mask is None or not mask.any()):
+        return Column(role, given)
     values = given.tolist()
     if mask is not None and mask.any():
         values = [None if gone else value for value, gone in zip(values, mask.tolist(), strict=True)]

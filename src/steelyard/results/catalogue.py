@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from steelyard.errors import DataError
-from steelyard.results import (
+from steelyard.results import (  # noqa: F401 - each adds its kinds
     audit,
     certificate,
     comment,
@@ -21,21 +21,6 @@ from steelyard.results import (
     verdict,
 )
 from steelyard.results.base import KINDS, Result
-
-LOADED = (
-    audit,
-    certificate,
-    comment,
-    comparison,
-    evaluation,
-    history,
-    learning_curve,
-    measurement,
-    plan,
-    references,
-    split,
-    verdict,
-)  # each adds its kinds
 
 
 def result_of(plain: Any) -> Result:

@@ -196,9 +196,15 @@ def from_codes(
 
 def same_label(truth: Labels, prediction: Labels) -> npt.NDArray[np.bool_]:
     """Whether the prediction of each row is its truth, by the names' codes: the rows of long texts are never laid side by side."""
-    place = {name: i for i, name in enumerate(truth.names)}
-    code = np.array([*(place.get(name, -2) for name in prediction.names), -3], np.int64)[prediction.codes]  # -1 for missing is the last
-    return np.asarray(code == truth.codes)
+    if prediction.names == truth.names and prediction.complete:
+        return np.asarray(prediction.codes == truth.codes)
+    return np.asarray(codes_among(prediction, truth, missing=-3) == truth.codes)
+
+
+def codes_among(labels: Labels, others: Labels, *, missing: int) -> npt.NDArray[np.integer[Any]]:
+    """The codes that a column would have with the names of another one; -2 for a name that it does not have."""
+    place = {name: i for i, name in enumerate(others.names)}
+    return np.array([*(place.get(name, -2) for name in labels.names), missing], np.int64)[labels.codes]  # -1 for missing is the last
 
 
 def table_sums(truth: Labels, prediction: Labels, design: Design, counts: Counts) -> Sums:

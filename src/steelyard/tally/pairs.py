@@ -6,6 +6,7 @@ answers to one item meet, however many each run has.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -16,7 +17,7 @@ import numpy.typing as npt
 from steelyard.errors import DataError
 from steelyard.items import Items, Labels
 from steelyard.tally.counts import MISSING, declared
-from steelyard.tally.design import take
+from steelyard.tally.design import CHUNK, codes_among, take
 from steelyard.tally.joint import JointCounts
 from steelyard.tally.spelling import MOST, SPELLINGS, alike_between, visible
 
@@ -140,6 +141,7 @@ def _shown(examples: Sequence[str]) -> str:
 
 IntArray = npt.NDArray[np.int64]
 EXAMPLES = 3
+DENSE = 4_000_000  # cells of a cube that is counted whole
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -227,23 +229,29 @@ def _by_position(baseline: Items, candidate: Items, sides: Sides) -> tuple[Pairs
 
 def conflicting_truths(pairs: Pairs) -> list[str]:
     """The items whose truth differs between the runs (or within one of them)."""
-    sides = (pairs.baseline, pairs.baseline_item), (pairs.candidate, pairs.candidate_item)
-    truths = [_truth(run) for run, _ in sides]
-    if truths[0] is None or truths[1] is None:
+    truths = _truths(pairs.baseline, pairs.candidate)
+    if truths is None:
         return []
-    first = _first_of(sides[0][1], pairs.items, truths[0])
-    bad = {int(i) for (_, item), truth in zip(sides, truths, strict=True) for i in item[np.asarray(truth != first[item])]}
-    return [pairs.names[i] if pairs.names else f"row {i + 1}" for i in sorted(bad)]
+    sides = (pairs.baseline_item, truths[0]), (pairs.candidate_item, truths[1])
+    if pairs.plain:  # row by row, each item once on either side
+        bad = np.flatnonzero(truths[0] != truths[1])
+    else:
+        first = _first_of(*sides[0], pairs.items)
+        bad = np.unique(np.concatenate([item[truth != first[item]] for item, truth in sides]))
+    return [pairs.names[i] if pairs.names else f"row {i + 1}" for i in bad.tolist()]
 
 
-def _truth(run: Items) -> Any:
-    """The truth of every row, as a number or a text; None without one."""
-    if run.truth_value is not None:
-        return run.truth_value
-    return None if run.truth is None else np.array(run.truth.names, object)[run.truth.codes]
+def _truths(baseline: Items, candidate: Items) -> tuple[Any, Any] | None:
+    """The truth of every row of both runs, as numbers that are equal where the truths are; None where a run has none."""
+    if baseline.truth_value is not None and candidate.truth_value is not None:
+        return baseline.truth_value, candidate.truth_value
+    if baseline.truth is None or candidate.truth is None:
+        return None
+    same = baseline.truth.names == candidate.truth.names
+    return baseline.truth.codes, candidate.truth.codes if same else codes_among(candidate.truth, baseline.truth, missing=-1)
 
 
-def _first_of(item: IntArray, items: int, values: Any) -> Any:
+def _first_of(item: IntArray, values: Any, items: int) -> Any:
     out = np.empty(items, values.dtype)
     out[item[::-1]] = values[::-1]
     return out
@@ -306,45 +314,69 @@ def count_joint(pairs: Pairs, labels: Sequence[str] | None = None) -> JointCount
             "A joint table needs truths and predictions in both runs.", got="no truth or no predictions", need="both in both runs"
         )
     columns = (a.truth, a.prediction, b.prediction)
-    used = [{column.names[i] for i in np.unique(column.codes)} for column in columns]
+    cells, number = _occupied(columns, a.count)
+    used = [{column.names[i] for i in set(codes.tolist())} for column, codes in zip(columns, cells, strict=True)]
     every = used[0] | used[1] | used[2]
     unanswered = every & {MISSING}  # an unanswered item is wrong, but "(missing)" is not a class
     names, classes = declared(labels, truths=used[0], used=every - unanswered)
     names += tuple(unanswered)
     code = {name: i for i, name in enumerate(names)}
-    t, p, q = (np.array([code.get(name, -1) for name in column.names], np.int64)[column.codes] for column in columns)
-    k = len(names)
-    return joint_of_codes(t, p, q, k, names, classes, a.count)
+    t, p, q = ([code[column.names[i]] for i in codes.tolist()] for column, codes in zip(columns, cells, strict=True))
+    return _joint_counts(np.array([t, p, q], np.int64).reshape(3, -1), number, names, classes)
 
 
 def joint_of_codes(
     t: IntArray, p: IntArray, q: IntArray, k: int, names: tuple[str, ...], classes: int, count: IntArray | None = None
 ) -> JointCounts:
-    """JointCounts of three code columns of any whole type; `bincount` while the cube is small, a sort when it is not."""
-    pairs: IntArray | None = None
-    joint = t.astype(np.int64)  # the only copy
-    joint *= k
-    joint += p
-    if k**3 > np.iinfo(np.int64).max:  # millions of labels: the code of a pair is its place among those that occur
-        pairs, joint = np.unique(joint, return_inverse=True)
-    joint *= k
-    joint += q
-    if k**3 <= 4_000_000:
-        total = np.bincount(joint, weights=count, minlength=1)
+    """JointCounts of three columns of codes 0..k-1, of any whole type."""
+    known = ("",) * k  # only how many there are is asked
+    cells, number = _occupied((Labels(t, known), Labels(p, known), Labels(q, known)), count)
+    return _joint_counts(np.array(cells), number, names, classes)
+
+
+def _occupied(columns: tuple[Labels, Labels, Labels], count: IntArray | None) -> tuple[tuple[IntArray, IntArray, IntArray], IntArray]:
+    """The three codes of every cell that occurs, and how many rows it has; `bincount` while the cube is small, a sort when it is not."""
+    _, k, m = (len(column.names) for column in columns)
+    size = math.prod(len(column.names) for column in columns)
+    if size <= DENSE:
+        total = np.zeros(max(1, size), np.int64)
+        for start in range(0, len(columns[0].raw), CHUNK):
+            rows = slice(start, start + CHUNK)
+            joint = _codes(columns[0], rows)
+            joint *= k
+            joint += _codes(columns[1], rows)
+            joint *= m
+            joint += _codes(columns[2], rows)
+            part = np.bincount(joint, weights=None if count is None else count[rows], minlength=size)
+            total += part if count is None else part.astype(np.int64)
         cells = np.flatnonzero(total)
-        number = total[cells].astype(np.int64)
+        number = total[cells]
+        pairs = None
     else:
-        cells, place = np.unique(joint, return_inverse=True)
+        whole = slice(None)
+        pairs, joint = None, _codes(columns[0], whole) * k + _codes(columns[1], whole)
+        if size > np.iinfo(np.int64).max:  # millions of labels: the code of a pair is its place among those that occur
+            pairs, joint = np.unique(joint, return_inverse=True)
+        cells, place = np.unique(joint * m + _codes(columns[2], whole), return_inverse=True)
         number = np.bincount(place, weights=count).astype(np.int64)
-    rest, candidate = np.divmod(cells, k)
-    truth, baseline = np.divmod(rest if pairs is None else pairs[rest], k)
+    rest, third = np.divmod(cells, max(1, m))
+    first, second = np.divmod(rest if pairs is None else pairs[rest], max(1, k))
+    return (first, second, third), number
+
+
+def _codes(column: Labels, rows: slice) -> IntArray:
+    """Codes that may be multiplied: small integer types would overflow."""
+    codes = column.raw[rows].astype(np.int64)
+    if column.base:
+        codes -= column.base
+    return codes
+
+
+def _joint_counts(cells: IntArray, number: IntArray, names: tuple[str, ...], classes: int) -> JointCounts:
+    order = np.lexsort(cells[::-1])
+    truth, baseline, candidate = (tuple(codes[order].tolist()) for codes in cells)
     return JointCounts(
-        labels=names,
-        truth=tuple(truth.tolist()),
-        baseline=tuple(baseline.tolist()),
-        candidate=tuple(candidate.tolist()),
-        count=tuple(number.tolist()),
-        classes=classes,
+        labels=names, truth=truth, baseline=baseline, candidate=candidate, count=tuple(number[order].tolist()), classes=classes
     )
 
 

@@ -343,6 +343,13 @@ def test_a_failure_while_writing_leaves_nothing(tmp_path: Path, monkeypatch: pyt
     with pytest.raises(UsageError, match="room on the disk"):
         sy.split(file, train=0.5, test=0.5, output=tmp_path / "parts")
     assert os.listdir(tmp_path) == ["data.csv"]
+    (tmp_path / "parts").mkdir()
+    for name in ("train", "test"):
+        (tmp_path / "parts" / f"{name}.csv").write_text("old")
+    with pytest.raises(UsageError, match=r"'train.csv' is new already, the others old"):
+        sy.split(file, train=0.5, test=0.5, output=tmp_path / "parts", update=True)
+    assert sorted(os.listdir(tmp_path / "parts")) == ["test.csv", "train.csv"]
+    assert (tmp_path / "parts" / "test.csv").read_text() == "old"
 
 
 def test_another_writer_is_not_overwritten(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

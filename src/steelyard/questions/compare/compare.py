@@ -80,7 +80,9 @@ def _kind(values: Any) -> str:
     known = values[np.isfinite(values)] if values.dtype.kind == "f" else values
     if values.dtype.kind == "f" and not bool((known == np.floor(known)).all()):
         return "scores"
-    return "zeros and ones" if bool(np.isin(known, (0, 1)).all()) else "labels"
+    if values.dtype.kind != "f":  # whole numbers: two passes that make nothing new
+        return "zeros and ones" if not len(known) or (known.min() >= 0 and known.max() <= 1) else "labels"
+    return "zeros and ones" if bool(((known == 0) | (known == 1)).all()) else "labels"
 
 
 PREFERENCE = replace(ACCURACY, base="preference")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, SupportsIndex
+from typing import Any
 
 import numpy as np
 
@@ -18,13 +18,12 @@ from steelyard.infer.learning.learning_curve import Fit
 from steelyard.infer.planning.split import Expected, best_whole, edge, expected_wilson
 from steelyard.infer.resampling.bootstrap import check_draws
 from steelyard.metrics.catalogue import parse
-from steelyard.options import documented, number
+from steelyard.options import documented, number, whole
 from steelyard.results import signature
 from steelyard.results.learning_curve import LearningCurve
 from steelyard.results.plan import Curve, Plan
 
 LEAST_TEST = 10  # items, below which a test says nothing
-MOST = 10**9
 FAR, FARTHEST = 4, 1000  # times the largest size: a guess, and fiction
 PLACES = 61
 SHARES = (0.5, 0.6, 0.7, 0.8, 0.9, 0.95)  # of the items, to train on: what people take without asking
@@ -82,14 +81,13 @@ def plan_split(
             need="shares of right (or wrong) answers, between 0 and 1",
             hint="the interval of a loss does not follow from the number of test items",
         )
-    if isinstance(total, bool) or not isinstance(total, SupportsIndex) or not 2 <= total.__index__() <= MOST:
-        raise UsageError("cannot use the total", got=repr(total), need=f"a whole number of labelled items, at most {MOST:,}")
+    total = whole("total", total, least=2)
     wanted = None if width is None else number("width", width, above=0, below=1, hint="0.02 is an interval from 0.91 to 0.93")
     loss = number("within", within, above=0, below=1, hint="0.002 is the default")
     fitting = CurveFitting(points=points, up=up, settings=settings)
     fit = fitting.fit(points)
     fitting.refuse_flat(fit)
-    return SplitQuestion(fitting, fit, total.__index__(), wanted, loss).answer()
+    return SplitQuestion(fitting, fit, total, wanted, loss).answer()
 
 
 @dataclass(frozen=True, slots=True)

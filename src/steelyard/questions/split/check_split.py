@@ -15,8 +15,6 @@ import numpy.typing as npt
 from steelyard.declared.split import CHECK_OPTIONS, COMMON_OPTIONS, THRESHOLD, WORDS
 from steelyard.errors import UsageError
 from steelyard.options import documented, number, whole
-from steelyard.questions.split.near import NearPairs, among, different, near_pairs
-from steelyard.questions.split.shingles import CHUNK, Shingled, shingled, word_shingles
 from steelyard.read.encode import NotANumber, number_of, text_of
 from steelyard.read.engines.duckdb_table import EngineTable
 from steelyard.read.files.paths import split_name
@@ -25,6 +23,8 @@ from steelyard.read.rows import table_of
 from steelyard.read.table import MemoryTable, SourceTable
 from steelyard.results import signature
 from steelyard.results.split import CheckedPart, PartOverlap, SharedPair, SplitCheck
+from steelyard.tally.near import NearPairs, among, different, near_pairs
+from steelyard.tally.shingles import CHUNK, Shingled, shingled, word_shingles
 
 LISTED = 20  # pairs of each kind and two parts
 SHOWN = 200  # characters of a text

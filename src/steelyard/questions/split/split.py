@@ -6,13 +6,13 @@ import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any, SupportsIndex
+from typing import Any
 
 import numpy as np
 
 from steelyard.declared.split import COMMON_OPTIONS, SPLIT_OPTIONS
 from steelyard.errors import DataError, SourceError, UsageError
-from steelyard.options import documented
+from steelyard.options import documented, seed_of
 from steelyard.questions.split.assignment import Parts, by_number, by_time, checked_shares, times_of, within_strata
 from steelyard.questions.split.writing import places_of, write_parts
 from steelyard.read.files.copying import COPIED
@@ -79,7 +79,7 @@ def split(
         raise UsageError("cannot use two shares for one part", got=f"{twice[0]!r} twice", need="each part once")
     shares = checked_shares({**given, **(parts or {})})
     _refuse_together({"group": group if group != "none" else None, "stratify": stratify, "by_time": by_time})
-    known_seed = _seed(seed)
+    known_seed = seed_of(seed)
     in_memory = not isinstance(data, str | os.PathLike)
     if in_memory and (output is not None or update):
         raise UsageError("cannot write parts of data in memory", got="output= or update=", need="a file", hint="`assigned` has the parts")
@@ -134,16 +134,6 @@ def _refuse_together(given: Mapping[str, str | None]) -> None:
     if len(names) > 1:
         said = " and ".join(f"{name}=" for name in names)
         raise UsageError(f"cannot split by {said} at once", got=f"{len(names)} of them", need="at most one")
-
-
-def _seed(seed: int | None) -> int:
-    if seed is None:
-        import secrets
-
-        return secrets.randbelow(2**32)
-    if isinstance(seed, bool) or not isinstance(seed, SupportsIndex) or seed.__index__() < 0:
-        raise UsageError("cannot use the seed", got=repr(seed), need="a whole number of 0 or more, or None to draw one")
-    return seed.__index__()
 
 
 def _one_file(files: Sequence[Opened], named: str) -> Opened:

@@ -38,7 +38,8 @@ def places_of(names: Sequence[str], file: Opened, directory: str | os.PathLike[s
 
 
 def write_parts(file: Opened, parts: Parts, places: Sequence[Path], *, update: bool) -> None:
-    """Every row into the file of its part. After a failure nothing is there that was not there before."""
+    """Every row into the file of its part. After a failure nothing is there that was not there before, unless parts are replaced:
+    then those that have their place already keep it, and the error names them."""
     home = places[0].parent
     made = _make(home)
     temporary = [place.with_name(f".{place.name}.{secrets.token_hex(8)}.tmp") for place in places]
@@ -57,7 +58,7 @@ def write_parts(file: Opened, parts: Parts, places: Sequence[Path], *, update: b
                 home.rmdir()
         if not isinstance(fault, OSError):
             raise
-        raise _not_written(home, fault) from fault
+        raise _not_written(home, fault, put if update else ()) from fault
     sync_directory(home)
 
 
@@ -95,7 +96,11 @@ def _put(path: Path, place: Path, *, update: bool) -> None:
     path.unlink()
 
 
-def _not_written(home: Path, fault: OSError) -> UsageError:
+def _not_written(home: Path, fault: OSError, replaced: Sequence[Path] = ()) -> UsageError:
     full = fault.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
     need = "room on the disk" if full else "a directory that can be written to"
-    return UsageError(f"cannot write the parts to {str(home)!r}", got=fault.strerror or str(fault), need=need, hint="nothing was written")
+    listed = " and ".join(repr(path.name) for path in replaced)
+    hint = (
+        f"{listed} {'is' if len(replaced) == 1 else 'are'} new already, the others old: run it again" if replaced else "nothing was written"
+    )
+    return UsageError(f"cannot write the parts to {str(home)!r}", got=fault.strerror or str(fault), need=need, hint=hint)

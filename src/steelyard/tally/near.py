@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from steelyard.questions.split.shingles import Hashes, Shingled
+from steelyard.tally.shingles import Hashes, Shingled
 
 CANDIDATES = 4_000_000  # pairs that are compared in full
 LIMITS = (4096, 1024, 256, 64, 16, 4, 1)  # candidates by one shingle of one text, where there are too many in all

@@ -9,6 +9,7 @@ import unicodedata
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cache
+from hashlib import blake2b
 
 import numpy as np
 import numpy.typing as npt
@@ -37,10 +38,11 @@ class Shingled:
 def shingled(chunks: Iterable[Sequence[str]], words: int) -> Shingled:
     """The shingles of texts that come in chunks of at most CHUNK."""
     equal, sizes, shingles = [], [], []
+    known = _WordNumbers()
     for texts in chunks:
         folded = fold(texts)
         equal.append(_equal(folded))
-        size, hashes = _shingles(folded, len(texts), words)
+        size, hashes = _shingles(folded, len(texts), words, known)
         sizes.append(size)
         shingles.append(hashes)
     return Shingled(np.concatenate(equal), np.concatenate(sizes), shingles)
@@ -81,19 +83,34 @@ def word_shingles(text: str, words: int) -> frozenset[tuple[str, ...]]:
 
 
 def _equal(folded: str) -> npt.NDArray[np.int64]:
-    """A keyed hash of each normalised text, by Python itself, to which an empty text is 0."""
+    """A number for each normalised text; that of an empty one is 0."""
     texts = [each.strip(ENDS) for each in folded.split(BETWEEN)]
-    return np.fromiter(map(hash, texts), np.int64, len(texts))
+    return np.fromiter(map(_number, texts), np.int64, len(texts))
 
 
-def _shingles(folded: str, many: int, words: int) -> tuple[npt.NDArray[np.int64], Hashes]:
+def _number(text: str) -> int:
+    """64 bits of BLAKE2. Python's own hash differs from process to process, and with it what is found where not all can be compared."""
+    return int.from_bytes(blake2b(text.encode("utf-8", "surrogatepass"), digest_size=8).digest(), "little", signed=True) if text else 0
+
+
+class _WordNumbers(dict[str, int]):
+    """The number of each word, worked out when it is first met. Begins anew when it is full, so that memory has an end."""
+
+    def __missing__(self, word: str) -> int:
+        if len(self) >= 1 << 19:
+            self.clear()
+        found = self[word] = _number(word)
+        return found
+
+
+def _shingles(folded: str, many: int, words: int, known: _WordNumbers) -> tuple[npt.NDArray[np.int64], Hashes]:
     """How many shingles each text has, and these text by text, each once."""
     gap = f" {BETWEEN} " * max(1, words - 1)
     found = _spaced(folded).replace(BETWEEN, gap).split()
     marks = [BETWEEN] * max(1, words - 1)
     tokens = [*marks, *found, *marks]
-    hashes = np.fromiter(map(hash, tokens), np.int64, len(tokens)).view(np.uint64)
-    is_mark = hashes == np.uint64(hash(BETWEEN) & (2**64 - 1))
+    hashes = np.fromiter(map(known.__getitem__, tokens), np.int64, len(tokens)).view(np.uint64)
+    is_mark = hashes == np.uint64(_number(BETWEEN) & (2**64 - 1))
     text = (np.cumsum(is_mark) - len(marks)) // len(marks)  # the number of the text that a word belongs to
     run = np.zeros(len(tokens) - words + 1, np.uint64)
     real = np.zeros(len(run), bool)

@@ -1,0 +1,48 @@
+"""Columns of texts in memory: encoded the same way, whatever they came as and however many there are."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from cases import every
+from steelyard.read import columns
+from steelyard.read.columns import as_column
+
+
+def alike(texts: list[str]) -> None:
+    array, plain = as_column("truth", np.array(texts)).encode(), as_column("truth", texts).encode()
+    assert array[0].names == plain[0].names
+    assert array[0].codes.tolist() == plain[0].codes.tolist()
+    assert (list(array[1].values), array[1].names, array[1].kinds) == (list(plain[1].values), plain[1].names, plain[1].kinds)
+
+
+@every("different", [1, 2, 300, 4000, 60_000])
+def test_an_array_of_texts_is_encoded_as_a_list_is(different: int) -> None:
+    """By one table, by the larger one, and by neither."""
+    rng = np.random.default_rng(different)
+    alike([f"label {i}" for i in rng.integers(0, different, 70_000)])
+
+
+@every("texts", [[""] * 5000, ["", "a"] * 5000, ["é", "e\u0301", "日本", "🙂"] * 2000, ["7", "7.0", " 7"] * 2000, ["x" * 70, "y"] * 3000])
+def test_odd_texts_stay_what_they_are(texts: list[str]) -> None:
+    alike(texts)
+
+
+def test_two_texts_of_one_slot_are_kept_apart() -> None:
+    """With a table for 65,536 hashes a thousand labels collide for certain."""
+    found = columns._encode_texts(np.array([f"{i % 1000:04d}" for i in range(20_000)]))
+    assert found is not None
+    assert found[0].names == tuple(f"{i:04d}" for i in range(1000))
+    assert (found[0].codes == np.arange(20_000) % 1000).all()
+
+
+def test_every_second_row_of_an_array_is_encoded() -> None:
+    texts = np.array([f"{i % 7}" for i in range(20_000)])[::2]
+    alike(texts.tolist())
+    assert as_column("truth", texts).encode()[0].codes.tolist() == as_column("truth", texts.tolist()).encode()[0].codes.tolist()
+
+
+def test_texts_that_are_numbers_are_read_as_numbers() -> None:
+    column = as_column("score", np.array(["0.5", "1", "1e-3"]))
+    assert not column.is_numeric
+    assert column.numbers().tolist() == [0.5, 1.0, 0.001]
