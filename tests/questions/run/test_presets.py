@@ -139,7 +139,7 @@ def test_a_reference_of_another_scorer_is_refused_before_the_first_call() -> Non
 
     Path("references").mkdir()
     Path("references/cnn_dailymail.yaml").write_text("m:\n  - rougeL: 23.1\n    num_samples: 512\n")
-    with pytest.raises(UsageError, match="got the scorer rouge-1, where the reference has 'rougeL'"):
+    with pytest.raises(UsageError, match="The run was scored by rouge-1, but the reference is of 'rougeL'"):
         sy.run("preset:cnn_dailymail", never, data=articles(), name="m")
 
 
@@ -148,8 +148,70 @@ def test_a_rouge_l_of_ones_own_is_not_held_against_rouge_1() -> None:
     sy.record("out.jsonl", task="cnn_dailymail", model="m", deterministic=True)
     assert "- rouge1: " in Path("references/cnn_dailymail.yaml").read_text()
     Path("own.toml").write_text(preset_text("cnn_dailymail").replace('"rouge-1"', '"rouge-l"'))
-    with pytest.raises(UsageError, match="got the scorer rouge-l, where the reference has 'rouge1'"):
+    with pytest.raises(UsageError, match="The run was scored by rouge-l, but the reference is of 'rouge1'"):
         sy.run("own.toml", summarizes, data="cnn.jsonl", name="m")
+
+
+OTHERS = [
+    ("rougeL: 23.1", 'scorer = "rouge-l" in the task gives what is on record; or record this run'),
+    ("wer: 23.1", 'scorer = "wer" in the task'),
+    ("bleu: 23.1", "Hint: record this run as a reference under a task name of its own"),
+    ("rouge2: 23.1", "Hint: record this run"),
+    ("accuracy: 23.1\n    metric: rougeL", 'scorer = "rouge-l" in the task'),
+]
+
+
+@every(("entry", "hint"), OTHERS)
+def test_a_saved_run_is_not_checked_by_the_number_of_another_scorer_though_nobody_pinned_the_protocol(entry: str, hint: str) -> None:
+    if not Path("out.jsonl").exists():
+        sy.run("preset:cnn_dailymail", summarizes, data=articles(), output="out.jsonl")
+        Path("references").mkdir()
+    reference = Path("references/cnn_dailymail.yaml")
+    reference.write_text(f"m:\n  - {entry}\n    num_samples: 512\n")
+    before = reference.read_bytes()
+    with pytest.raises(UsageError, match=r"The run was scored by rouge-1, but the reference is of '\w+': they do not compare") as fault:
+        sy.check("out.jsonl", task="cnn_dailymail", model="m")
+    assert hint in str(fault.value)
+    assert reference.read_bytes() == before
+
+
+def test_nor_by_its_items() -> None:
+    Path("own.toml").write_text(preset_text("cnn_dailymail").replace('"rouge-1"', '"rouge-l"').replace('"rouge1"', '"rougeL"'))
+    for task, out in (("own.toml", "l.jsonl"), ("preset:cnn_dailymail", "one.jsonl")):
+        sy.run(task, summarizes, data=articles(), output=out, against="none")
+    sy.record("l.jsonl", task="cnn_dailymail", model="m", deterministic=True)
+    reference = Path("references/cnn_dailymail.yaml")
+    text = reference.read_text()
+    start, end = text.index("    protocol:"), text.index("    rates:")
+    reference.write_text(text[:start] + text[end:])
+    assert sy.check("l.jsonl", task="cnn_dailymail", model="m").verdict == "pass"
+    with pytest.raises(UsageError, match="The run was scored by rouge-1, but the reference is of 'rougeL'"):
+        sy.check("one.jsonl", task="cnn_dailymail", model="m")
+
+
+def test_names_of_other_suites_are_those_of_the_scorers_that_make_them() -> None:
+    """Word errors in percent on record, as the suite has them; exact_match for what is right or wrong by its text."""
+    Path("references").mkdir()
+    rows = [{"id": i, "q": f"say word {i} of them", "truth": f"word {i} of them"} for i in range(60)]
+    wer = {"task": {"name": "speech", "data": rows, "input": "{q}", "scorer": "wer"}, "rule": {"scale": "percent"}}
+    Path("references/speech.yaml").write_text("m:\n  - wer: 6.2\n    sigma: 50\n    num_samples: 32\n")
+
+    def hears(prompt: str) -> str:
+        words = prompt.split()[1:]
+        return " ".join(words if int(words[1]) % 5 else ["lord", *words[1:]])
+
+    found = sy.run(wer, hears, name="m", output="wer.jsonl").verdict
+    assert found is not None
+    assert (found.candidate["value"], found.higher_is_better) == (pytest.approx(5.0), False)
+    assert sy.check("wer.jsonl", task="speech", model="m").p_value == found.p_value
+    letters = {**wer, "scorer": {"unit": "characters"}}
+    with pytest.raises(UsageError, match=r"The run was scored by wer \(.*unit = characters\), but the reference is of 'wer'"):
+        sy.run(letters, hears, name="m")
+    exact = {"task": {"name": "words", "data": rows, "input": "{q}", "scorer": "exact"}, "rule": {"scale": "percent"}}
+    Path("references/words.yaml").write_text("m:\n  - exact_match: 75\n    sigma: 50\n    num_samples: 60\n")
+    found = sy.run(exact, hears, name="m").verdict
+    assert found is not None
+    assert found.candidate["value"] == pytest.approx(80.0)
 
 
 def test_mmlu_takes_its_subjects_in_their_shares() -> None:

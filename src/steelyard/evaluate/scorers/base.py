@@ -52,6 +52,11 @@ class Scoring:
         own = {field.name: getattr(self, field.name) for field in dataclasses.fields(self)}
         return {key: canonical(value) for key, value in own.items() if value is not None}
 
+    @classmethod
+    def names_elsewhere(cls, protocol: Mapping[str, str]) -> tuple[str, ...]:
+        """What other suites call the mean of these scores, made as this protocol says."""
+        return cls.known_as
+
     def score_answer(self, answer: Answer, case: Case) -> Scored:
         """The score of all that came back; most scorers look only at what was said."""
         return self.score(answer.said, case, answer.judgement)

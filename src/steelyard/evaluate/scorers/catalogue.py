@@ -24,7 +24,7 @@ from steelyard.evaluate.scorers.numeric import NumericScorer, Tolerance
 from steelyard.evaluate.scorers.text import Contains, Exact, Regex
 from steelyard.evaluate.scorers.words import Rouge1, RougeL, TokenF1, WordErrorRate
 from steelyard.evaluate.task.cases import check_keys, plain
-from steelyard.metrics.catalogue import is_share
+from steelyard.metrics.catalogue import find, is_share
 from steelyard.options import did_you_mean
 
 NEED = "True or False, a number, or a table with score (and prediction, truth, extracted)"
@@ -162,6 +162,29 @@ SCORERS: dict[str, type[Scoring]] = {
         Judge,
     )
 }
+
+
+def refuse_other_score(protocol: Mapping[str, str], metric: str) -> None:
+    """A score of one scorer is not judged by a number that another one made, such as ROUGE-1 by ROUGE-L.
+
+    Of a metric of our own, and of a scorer that is code, nobody knows which scores were averaged.
+
+    >>> refuse_other_score({"scorer": "rouge-1"}, "rouge1")
+    """
+    scorer = protocol.get("scorer")
+    if find(metric) is not None or scorer not in SCORERS or metric in SCORERS[scorer].names_elsewhere(protocol):
+        return
+    makes = next((name for name, kind in SCORERS.items() if metric in kind.names_elsewhere({})), None)
+    if makes == scorer:  # made with other options
+        options = [f"{key.removeprefix('scorer.')} = {value}" for key, value in protocol.items() if key.startswith("scorer.")]
+        scorer += f" ({', '.join(options)})"
+    raise UsageError(
+        f"The run was scored by {scorer}, but the reference is of {metric!r}: they do not compare.",
+        got=f"the scorer {scorer}, where the reference has {metric!r}",
+        need="a reference of the same scorer",
+        hint=(f'scorer = "{makes}" in the task gives what is on record; or ' if makes else "")
+        + "record this run as a reference under a task name of its own",
+    )
 
 
 class HasScoring(Protocol):

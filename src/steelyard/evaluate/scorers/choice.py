@@ -92,6 +92,7 @@ class Choice(Scoring):
     """
 
     name: ClassVar[str] = "choice"
+    known_as: ClassVar[tuple[str, ...]] = ("exact_match",)
     letters: str = "ABCD"
     choices: str | None = None
     first: int | None = None

@@ -152,6 +152,7 @@ class NumericScorer(FindsNumbers):
     """
 
     name: ClassVar[str] = "number"
+    known_as: ClassVar[tuple[str, ...]] = ("exact_match",)
 
     @property
     def labels(self) -> bool:

@@ -88,6 +88,7 @@ class Exact(Normalised):
     """
 
     name: ClassVar[str] = "exact"
+    known_as: ClassVar[tuple[str, ...]] = ("exact_match",)
 
     def compare(self, said: Any, case: Case) -> Scored:
         return among(self.normal(said), self.truths(case))
@@ -161,6 +162,7 @@ class Regex(Normalised):
     """
 
     name: ClassVar[str] = "regex"
+    known_as: ClassVar[tuple[str, ...]] = ("exact_match",)
     pattern: str
     group: int | str | None = None
     pick: str = "last"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections import Counter
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -184,6 +184,10 @@ class WordErrorRate(Scoring):
     unit: str = "words"
     ignore_case: bool = False
     ignore_punctuation: bool = False
+
+    @classmethod
+    def names_elsewhere(cls, protocol: Mapping[str, str]) -> tuple[str, ...]:
+        return ("cer",) if protocol.get("scorer.unit") == "characters" else ("wer",)
 
     def __post_init__(self) -> None:
         check_choice(self, "unit", ("words", "characters"))

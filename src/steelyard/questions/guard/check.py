@@ -92,7 +92,12 @@ def check(
         columns = {"ratio": tuple(notes.ratio), **columns}
     if notes is not None and notes.range is not None and rule.range is None:
         rule = replace(rule, range=(float(notes.range[0]), float(notes.range[1])))
-    check_protocol(entry, place, _said(notes, protocol, unmatched), rule)
+    said_of_run = _said(notes, protocol, unmatched)
+    check_protocol(entry, place, said_of_run, rule)
+    if said_of_run and "scorer" in said_of_run:
+        from steelyard.evaluate.scorers.catalogue import refuse_other_score  # only what a run of ours needs
+
+        refuse_other_score(said_of_run, rule.metric)
     if value is not None:
         found, scale_used = _of_value(value, entry, rule), rule.scale or "raw"
     elif notes is not None and notes.stopping is not None and ("plan" in notes.stopping or notes.stopped_early):

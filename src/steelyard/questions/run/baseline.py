@@ -17,6 +17,7 @@ from steelyard.estimate.guard.sequential import StoppingPlan, means_of
 from steelyard.estimate.guard.source import keyed_alike, refuse_other_contents, scale_of
 from steelyard.estimate.opening import SystemItems
 from steelyard.evaluate.asking.summary import jsonable
+from steelyard.evaluate.scorers.catalogue import refuse_other_score
 from steelyard.infer.sequential.stopping import RULES, small_pool
 from steelyard.items import Items
 from steelyard.metrics.base import Metric
@@ -136,14 +137,9 @@ def _ends(items: Items, metric: Metric) -> tuple[float, float] | None:
 
 
 def _refuse_other_metric(rule: GuardRule, prepared: Prepared) -> None:
-    if rule.metric in (prepared.task.metric, *prepared.scorer.known_as):
+    refuse_other_score(prepared.protocol, rule.metric)
+    if rule.metric == prepared.task.metric or find(rule.metric) is None:  # a name of other suites, for what this scorer does
         return
-    if find(rule.metric) is None:  # a name that only other suites know, and not for what this scorer does
-        raise UsageError(
-            "cannot judge the run",
-            got=f"the scorer {prepared.scorer.name}, where the reference has {rule.metric!r}",
-            need="a reference of the same scorer",
-        )
     if not all(map(_averages_scores, (rule.metric, prepared.task.metric))):
         raise UsageError(
             f"The task measures {prepared.task.metric!r}, but the reference is of {rule.metric!r}.",
