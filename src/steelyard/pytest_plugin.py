@@ -13,6 +13,7 @@ import json
 import os
 import shutil
 import tempfile
+import uuid
 from collections.abc import Generator
 from typing import TYPE_CHECKING, Any
 
@@ -42,6 +43,13 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         default="warn",
         help="What an inconclusive check does to its test.  [default: warn]",
     )
+    group.addoption(
+        "--accuracy-history",
+        metavar="URL",
+        nargs="?",
+        const="",
+        help="Keep every check in this history, sqlite:///runs.db or postgresql://host/db; without a URL, in that of steelyard.toml.",
+    )
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -52,7 +60,27 @@ def pytest_configure(config: pytest.Config) -> None:
         raise pytest.UsageError("--accuracy-reason says why a reference is recorded: it needs --accuracy-update or --accuracy-update-new")
     if option.accuracy_report and not option.accuracy_report.lower().endswith(REPORTS):
         raise pytest.UsageError(f"--accuracy-report {option.accuracy_report}: the ending says the format, {' or '.join(REPORTS)}")
+    if _keeps(option) and option.accuracy_history:
+        _check_address(option.accuracy_history)
     config.pluginmanager.register(AccuracySession(config), "steelyard-session")
+
+
+def _keeps(option: Any) -> bool:
+    """Whether checks go into the history: only where the option says so, and 'none' says the opposite, as for the commands."""
+    return option.accuracy_history is not None and option.accuracy_history.strip().lower() != "none"
+
+
+def _check_address(url: str) -> None:
+    """Refuse an address that is none before the first test: a file or directory of tests behind the option would be taken for it."""
+    from steelyard.errors import SteelyardError
+    from steelyard.history.address import parse_address
+
+    try:
+        parse_address(url)
+    except SteelyardError as fault:
+        shown = f" {url}" if os.path.exists(url.partition("::")[0]) else ""  # a URL may hold a password
+        hint = "\nTo take the history that steelyard.toml names, put the option behind the tests" if shown else ""
+        raise pytest.UsageError(f"--accuracy-history{shown}: {fault}{hint}") from None
 
 
 @pytest.fixture
@@ -86,7 +114,11 @@ class AccuracySession:
         self.found: list[dict[str, Any]] = []
         self.failed: set[str] = set()
         self.told: Any = None
-        self.stash: str | None = config.workerinput.get("steelyard_stash") if hasattr(config, "workerinput") else None
+        given = getattr(config, "workerinput", {})
+        self.stash: str | None = given.get("steelyard_stash")
+        self.id: str = given.get("steelyard_session") or uuid.uuid4().hex  # the same for all workers
+        self.keeps = _keeps(config.option)
+        self.kept = 0  # checks of the running test that the history was given
 
     @pytest.hookimpl(wrapper=True, tryfirst=True)
     def pytest_runtest_protocol(self, item: pytest.Item) -> Generator[None, object, object]:
@@ -95,6 +127,10 @@ class AccuracySession:
             return (yield)
         finally:
             AccuracySession.item = before
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_runtest_setup(self) -> None:
+        self.kept = 0  # a test that is run again counts anew
 
     def stash_directory(self) -> str:
         """Where runs wait until they are put on record: made by the controller, known to all workers."""
@@ -105,6 +141,7 @@ class AccuracySession:
     @pytest.hookimpl(optionalhook=True)
     def pytest_configure_node(self, node: Any) -> None:
         """A hook of pytest-xdist, called on the controller for each worker."""
+        node.workerinput["steelyard_session"] = self.id
         if self.config.option.accuracy_update or self.config.option.accuracy_update_new:
             node.workerinput["steelyard_stash"] = self.stash_directory()
 

@@ -49,7 +49,7 @@ def evaluated(
         _refused(guard, asked)
     found = _run(guard, asked, task, model, name=named, against=named, spec=spec, **where, **own, **rule)
     assert found.verdict is not None
-    return found, guard.judged(found.verdict, own.get("output"), asked)
+    return found, guard.judged(found.verdict, own.get("output"), asked, run=found)
 
 
 def _run(guard: Accuracy, asked: Mapping[str, Any], task: Any, model: Any, **options: Any) -> Evaluation:

@@ -125,10 +125,11 @@ class Accuracy:
             pytest.fail(failure or "", pytrace=False)
         return found
 
-    def judged(self, verdict: Verdict, source: Any, options: Mapping[str, Any]) -> JudgedTest:
-        """A verdict that was made elsewhere, told and judged as any other."""
+    def judged(self, verdict: Verdict, source: Any, options: Mapping[str, Any], *, run: Evaluation | None = None) -> JudgedTest:
+        """A verdict that was made elsewhere, told and judged as any other; `run` is what it was made of, for the history."""
         settled = self._settled(options)
-        self._tell_verdict(verdict, verdict.verdict, settled, locate(settled["task"], settled["directory"], settled["config"]))
+        place = locate(settled["task"], settled["directory"], settled["config"])
+        self._tell_verdict(verdict, verdict.verdict, settled, place, history=self._remembered(run or verdict, source, settled))
         return JudgedTest(verdict=verdict, failure=self._failure(verdict, source, settled))
 
     def where(self, options: Mapping[str, Any]) -> dict[str, Any]:
@@ -194,7 +195,25 @@ class Accuracy:
         wished = self.config.option.accuracy_dir
         if options.get("directory") is None and wished is not None:
             options["directory"] = Path(self.config.invocation_params.dir, wished)
-        return {**options, **self._where(options)}
+        options |= self._where(options)
+        self._refuse_without_history(options)
+        return options
+
+    def _refuse_without_history(self, options: Mapping[str, Any]) -> None:
+        """A history that was asked for and is named nowhere, before anything is judged or a model is asked."""
+        if self.session.keeps:
+            from steelyard.pytest_history import place_of
+
+            place_of(self.config.option.accuracy_history, options["config"], Path(self.config.invocation_params.dir))
+
+    def _remembered(self, result: Any, source: Any, options: Mapping[str, Any]) -> dict[str, str] | None:
+        """Keep what was judged in the history, now: the session may be killed. None if nobody asked for one."""
+        if not self.session.keeps:
+            return None
+        from steelyard.pytest_history import kept
+
+        self.session.kept += 1
+        return kept(self.session, [self.item.nodeid, self.session.kept], result, [] if source is None else [source], options)
 
     def _where(self, options: Mapping[str, Any]) -> dict[str, Any]:
         """The nearest steelyard.toml above the test's own file, wherever pytest was started."""
@@ -216,7 +235,7 @@ class Accuracy:
         if entry is None:
             self._refuse_without_reference(source, place, options)
         verdict = ask(source, **to_check)
-        self._tell_verdict(verdict, verdict.verdict, options, place)
+        self._tell_verdict(verdict, verdict.verdict, options, place, history=self._remembered(verdict, source, options))
         return JudgedTest(verdict=verdict, failure=self._failure(verdict, source, options))
 
     def _kept(
@@ -234,7 +253,8 @@ class Accuracy:
             if verdict is None:
                 itself = ask(source, **{**to_check, "directory": scratch})
                 verdict = replace(itself, warnings=(*itself.warnings, "recorded in this session, and compared with itself"))
-        self._tell_verdict(verdict, "new" if missing else "update", options, place, waiting=waiting, compared=compared)
+        history = self._remembered(verdict, source, options) if compared else None  # the record itself comes when it is written
+        self._tell_verdict(verdict, "new" if missing else "update", options, place, waiting=waiting, compared=compared, history=history)
         return JudgedTest(verdict=verdict)
 
     def _failure(self, verdict: Verdict, source: Any, options: Mapping[str, Any]) -> str | None:
@@ -293,12 +313,15 @@ class Accuracy:
         *,
         waiting: str | None = None,
         compared: bool = True,
+        history: Mapping[str, str] | None = None,
     ) -> None:
         properties = {"task": verdict.task, "model": verdict.model, "outcome": outcome, "candidate": verdict.candidate.get("value")}
         if compared:
             d = verdict.difference
             properties |= {"verdict": verdict.verdict, "p_value": verdict.p_value, "reference": verdict.reference.get("value")}
             properties |= {"difference": d.get("estimate"), "lower": d.get("lower"), "mde": verdict.mde}
+        if history is not None:
+            properties["history"] = history.get("id")
         self.tell(
             {
                 "outcome": outcome,
@@ -308,6 +331,7 @@ class Accuracy:
                 "waiting": waiting,
                 "directory": str(place.directory.absolute()),
                 "config": None if options["config"] is None else str(options["config"]),
+                **({} if history is None else {"history": dict(history)}),
                 **_names(options),
             }
         )

@@ -5,8 +5,10 @@ from __future__ import annotations
 import contextlib
 import json
 import os
-from collections.abc import Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -48,6 +50,9 @@ class SessionSummary:
     unused: list[str] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
     errors: list[str] = field(default_factory=list)
+    warnings: list[str] = field(default_factory=list)
+    history: list[Mapping[str, str]] = field(default_factory=list)
+    keep: Callable[..., Mapping[str, str]] | None = None
     quiet: bool = False
 
     def counts(self) -> str:
@@ -68,6 +73,8 @@ class SessionSummary:
                 out.write_line(line)
             for line in [self.counts(), *self.notes]:
                 out.write_line(line)
+        for warning in self.warnings:
+            out.write_line(f"accuracy warning: {harmless(' '.join(warning.split()))}", yellow=True)
         for error in self.errors:
             for place, line in enumerate(error.split("\n")):
                 out.write_line(f"{'  ' if place else 'accuracy error: '}{harmless(line)}", red=True)
@@ -77,6 +84,12 @@ def conclude(found: list[dict[str, Any]], failed: set[str], config: Any, *, inte
     """Write what was to be recorded, look for references that nobody used, write the report file."""
     told = SessionSummary(sorted(found, key=lambda one: str(one["test"])), quiet=config.get_verbosity() < 0)
     option = config.option
+    session = config.pluginmanager.get_plugin("steelyard-session")
+    if session.keeps:
+        from steelyard.pytest_history import kept
+
+        told.keep = partial(kept, session, ["record"])
+        told.history += [one["history"] for one in told.found if one.get("history")]
     waiting = [one for one in told.found if one.get("waiting")]
     if waiting and interrupted:
         for one in waiting:
@@ -85,6 +98,7 @@ def conclude(found: list[dict[str, Any]], failed: set[str], config: Any, *, inte
     elif waiting:
         _put_on_record(waiting, failed, told, update=bool(option.accuracy_update), reason=_reason(option))
     told.notes += holm_note(told.found)
+    _tell_history(told)
     silent = failed - {one["test"] for one in told.found}  # tests that broke before they asked
     if not interrupted and not silent and not _narrowed(option, config.args):
         _find_unused(told)
@@ -94,6 +108,16 @@ def conclude(found: list[dict[str, Any]], failed: set[str], config: Any, *, inte
         except OSError as fault:
             told.errors.append(f"cannot write the report: {fault}")
     return told
+
+
+def _tell_history(told: SessionSummary) -> None:
+    """How many runs each history was given, and what could not be kept, each reason once."""
+    for place in dict.fromkeys(one["place"] for one in told.history):
+        stored = len({one["id"] for one in told.history if one["place"] == place and "id" in one})
+        if stored:
+            told.notes.append(f"history: {stored:,} run{'s' if stored > 1 else ''} stored in {harmless(place)}")
+    for warning, times in Counter(one["warning"] for one in told.history if "warning" in one).items():
+        told.warnings.append(f"{times} times: {warning}" if times > 1 else warning)
 
 
 def _reason(option: Any) -> str | None:
@@ -117,7 +141,7 @@ def _put_on_record(waiting: Sequence[dict[str, Any]], failed: set[str], told: Se
         runs.setdefault((one["directory"], one["task"], one["model"], canonical_spec(one["spec"])), []).append(one)
     for (_, task, model, _), group in runs.items():
         try:
-            made = _recorded(group, update=update, reason=reason)
+            made = _recorded(group, told, update=update, reason=reason)
         except (SteelyardError, OSError) as fault:
             for one in group:
                 one["outcome"] = "not recorded"
@@ -127,7 +151,7 @@ def _put_on_record(waiting: Sequence[dict[str, Any]], failed: set[str], told: Se
         told.notes += [harmless(made.conclusion), *(f"  warning: {harmless(_for_pytest(text))}" for text in made.warnings)]
 
 
-def _recorded(group: Sequence[dict[str, Any]], *, update: bool, reason: str | None) -> Recorded:
+def _recorded(group: Sequence[dict[str, Any]], told: SessionSummary, *, update: bool, reason: str | None) -> Recorded:
     kept = []
     for one in group:
         try:
@@ -145,7 +169,11 @@ def _recorded(group: Sequence[dict[str, Any]], *, update: bool, reason: str | No
         )
     there = kept[0]["cwd"]  # what a relative name in the test meant; a directory of the test's own may be gone by now
     with contextlib.chdir(there) if os.path.isdir(there) else contextlib.nullcontext():
-        return record(*(one["source"] for one in kept), **options, update=update, reason=reason)
+        sources = [one["source"] for one in kept]
+        made = record(*sources, **options, update=update, reason=reason)
+        if told.keep is not None:
+            told.history.append(told.keep(made, sources, options))
+        return made
 
 
 def _for_pytest(text: str) -> str:
@@ -269,6 +297,7 @@ def _json(told: SessionSummary) -> str:
         "recorded": [made.to_dict() for made in told.recorded],
         "unused": told.unused,
         "notes": told.notes,
+        "warnings": told.warnings,
         "errors": told.errors,
     }
     return json.dumps(plain, indent=2, allow_nan=False) + "\n"
@@ -279,7 +308,7 @@ def _markdown(told: SessionSummary) -> str:
     heads = [(head, "---:" if 2 <= i <= 6 else "---") for i, head in enumerate(HEADS)]
     rows = [[cell if 2 <= i <= 6 else word(cell) for i, cell in enumerate(cells(one))] for one in told.found]  # numbers are ours
     top = f"{MARKDOWN_START}{told.counts()}\n\n{markdown_table(heads, rows)}"
-    notes = "\n".join(f"- {_one_line(text)}" for text in [*told.notes, *told.errors])
+    notes = "\n".join(f"- {_one_line(text)}" for text in [*told.notes, *told.warnings, *told.errors])
     errors = [f"- {word(str(one['test']))}: {_one_line(str(one['message']))}" for one in told.found if one.get("message")]
     pieces = [
         Piece(head=top),

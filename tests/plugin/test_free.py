@@ -42,7 +42,7 @@ def test_the_plugin_adds_only_itself_to_what_pytest_loads() -> None:
 
 def test_options_and_marker_are_documented(project: Any) -> None:
     answer = project.pytest("--help")
-    names = ("update", "update-new", "reason", "dir", "report", "inconclusive")
+    names = ("update", "update-new", "reason", "dir", "report", "inconclusive", "history")
     assert [name for name in names if f"--accuracy-{name}" not in answer.out] == []
     assert "@pytest.mark.accuracy(task=" in project.pytest("--markers").out
 

@@ -256,12 +256,15 @@ class History:
                 self._keep(run.id, packed)
         return run
 
-    def append_once(self, id_: str, result: Any, *, time: datetime | str) -> PastRun | None:
-        """Add a run under an id of its own, 32 hexadecimal digits; None if it is there already, also if another writer was faster."""
+    def append_once(self, id_: str, result: Any, *, time: datetime | str | None = None, **facts: Any) -> PastRun | None:
+        """Add a run under an id of its own, 32 hexadecimal digits; None if it is there already, also if another writer was faster.
+
+        facts: as for `append`.
+        """
         if self._has(id_):
             return None
         try:
-            return self.append(result, time=time, id_=id_)
+            return self.append(result, id_=id_, time=time, **facts)
         except SteelyardError:
             if self._has(id_):
                 return None

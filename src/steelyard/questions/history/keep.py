@@ -57,25 +57,51 @@ def keep_run(
         return [], []
     results = list(result.verdicts) if isinstance(result, Suite) else [result]
     read_from = parts or [{"sources": sources, "columns": columns, "protocol": protocol}] * len(results)
-    by, commit = who(), commit_of(Path.cwd())
+    facts: dict[str, Any] = {"by": who(), "commit": commit_of(Path.cwd())}
     warnings: list[str] = []
     added = []
     with open_history(place[0], base=place[1]) as store:
         for each, part in zip(results, read_from, strict=True):
-            own = _sources_of(each, part["sources"])
-            items, why = _items(each, own, part["columns"] or {}, found, directory)
+            own, why = _own_facts(each, part, found, directory)
             if why is not None:
                 warnings.append(f"{each.task} {each.model}: {why}" if len(results) > 1 else why)
-            said = {**_noted(own), **(part["protocol"] or {})}
             own_spec = spec if isinstance(each, Evaluation) and each.verdict is None else None
             try:
-                added.append(store.append(each, items=items, spec=own_spec, protocol=said, by=by, commit=commit))
+                added.append(store.append(each, spec=own_spec, **own, **facts))
             except SteelyardError as fault:
                 if not added:
                     raise
                 warnings.append(f"only {len(added)} of {len(results)} runs were stored in the history: {fault}")
                 break
     return added, warnings
+
+
+def keep_once(
+    id_: str,
+    result: Any,
+    place: tuple[str, Path | None],
+    config: Config,
+    *,
+    sources: Sequence[Any],
+    columns: Mapping[str, Any],
+    protocol: Mapping[str, str] | None,
+    directory: str | os.PathLike[str] | None,
+    commit: str | None,
+) -> str | None:
+    """Add a result under an id of its own, unless it is there already: a test that is run again finds the same. What there is to say."""
+    facts, why = _own_facts(result, {"sources": sources, "columns": columns, "protocol": protocol}, config, directory)
+    with open_history(place[0], base=place[1]) as store:
+        store.append_once(id_, result, by=who(), commit=commit, **facts)
+    return why
+
+
+def _own_facts(
+    result: Any, part: Mapping[str, Any], config: Config, directory: str | os.PathLike[str] | None
+) -> tuple[dict[str, Any], str | None]:
+    """The items and the protocol of a result, as the history takes them; and why there are no items, if that is to be said."""
+    sources = _sources_of(result, part["sources"])
+    items, why = _items(result, sources, part["columns"] or {}, config, directory)
+    return {"items": items, "protocol": {**_noted(sources), **(part["protocol"] or {})}}, why
 
 
 def _sources_of(result: Any, sources: Sequence[Any]) -> Sequence[Any]:
