@@ -200,7 +200,7 @@ class _ConfigReader:
 
     def not_below(self, value: Any, name: str) -> float:
         if (number := self.number(value, name)) < 0:
-            raise self.wrong(name, repr(value), "0 or a number above it")
+            raise self.wrong(name, repr(value), "0 or more")
         return number
 
     def share(self, value: Any, name: str) -> float:

@@ -104,11 +104,13 @@ class _EntryReader:
             elif not self._may_be_value(name):
                 self._unknown(name, key.line)
             elif value is not None:
-                self.refuse(key.line, f"two values, {value[0]} in line {value[2]} and {name}", "one value in an entry")
+                got = f"two values, {value[0]} in line {value[2]} and {name}"
+                self.refuse(key.line, f"it has {got}", got, "one value in an entry", "make two entries, or remove one of the values")
             else:
                 value = (name, self._number(name, node), key.line)
         if value is None and fields.get("threshold") is None:
-            self.refuse(self.node.line, "neither a value nor a threshold", "the metric's value, as in `accuracy: 74.2`")
+            got = "neither a value nor a threshold"
+            self.refuse(self.node.line, f"it has {got}", got, "the metric's value", "write the metric's value, as in `accuracy: 74.2`")
         found = {name: content for name, content in fields.items() if content is not None}
         if value is not None:
             found["value_key"] = value[0]
@@ -129,7 +131,8 @@ class _EntryReader:
 
     def _scalar(self, name: str, node: Node) -> ScalarNode:
         if not isinstance(node, ScalarNode):
-            self.refuse(node.line, f"a {'mapping' if isinstance(node, MappingNode) else 'list'} as {name}", "one value")
+            got = "a mapping" if isinstance(node, MappingNode) else "a list"
+            self.refuse(node.line, f"{name} has to be a single value, not {got}", f"{got} as {name}", "one value")
         return node
 
     def _text(self, name: str, node: Node) -> str:
@@ -137,66 +140,70 @@ class _EntryReader:
         scalar = self._scalar(name, node)
         text = scalar.value if isinstance(scalar.value, str) else scalar.raw
         if not text.strip():
-            self.refuse(node.line, f"an empty {name}", "a text")
+            self.refuse(node.line, f"{name} is empty", f"an empty {name}", "a text")
         return text
 
     def _number(self, name: str, node: Node) -> float:
         value = self._scalar(name, node).value
         if isinstance(value, bool) or not isinstance(value, int | float):
-            self.refuse(node.line, f"{name}: {'nothing' if value is None else repr(value)}", "a number")
+            if value is None:
+                self.refuse(node.line, f"{name} is empty; it has to be a number", f"{name}: nothing", "a number")
+            self._wrong(name, node, repr(value), "a number")
         try:
             return float(value)
         except OverflowError:
-            self.refuse(node.line, f"{name} of {len(str(value))} digits", "a number that float64 can hold")
+            digits = len(str(value))
+            self.refuse(node.line, f"{name} has {digits} digits, too many for a float", f"{name} of {digits} digits", "a number that fits a float")
 
     def _above(self, name: str, node: Node) -> float:
         number = self._number(name, node)
         if number <= 0:
-            self.refuse(node.line, f"{name}: {number:g}", "a number above 0")
+            self._wrong(name, node, f"{number:g}", "a number above 0")
         return number
 
     def _not_below(self, name: str, node: Node) -> float:
         number = self._number(name, node)
         if number < 0:
-            self.refuse(node.line, f"{name}: {number:g}", "0 or a number above it")
+            self._wrong(name, node, f"{number:g}", "0 or more")
         return number
 
     def _chance(self, name: str, node: Node) -> float:
         number = self._number(name, node)
         if not 0 < number < 1:
-            self.refuse(node.line, f"{name}: {number:g}", "a number between 0 and 1")
+            self._wrong(name, node, f"{number:g}", "a number between 0 and 1")
         return number
 
     def _count(self, name: str, node: Node) -> int:
         value = self._scalar(name, node).value
         if isinstance(value, bool) or not isinstance(value, int) or not 0 < value < 2**53:
-            self.refuse(node.line, f"{name}: {value!r}", "a whole number above 0")
+            self._wrong(name, node, repr(value), "a whole number above 0")
         return value
 
     def _flag(self, name: str, node: Node) -> bool:
         value = self._scalar(name, node).value
         if not isinstance(value, bool):
-            self.refuse(node.line, f"{name}: {value!r}", "true or false")
+            self._wrong(name, node, repr(value), "true or false")
         return value
 
     def _scale(self, name: str, node: Node) -> str:
         text = self._text(name, node)
         if text not in SCALES:
             near = nearest(text, SCALES)
-            self.refuse(node.line, f"{name}: {text!r}", f"one of {', '.join(SCALES)}", f"did you mean {near}?" if near else "")
+            self._wrong(name, node, repr(text), f"one of {', '.join(SCALES)}", f"did you mean {near}?" if near else "")
         return text
 
     def _protocol(self, name: str, node: Node) -> dict[str, str]:
         if isinstance(node, ScalarNode) and node.value is None:
             return {}
         if not isinstance(node, MappingNode):
-            self.refuse(node.line, "a protocol that is no mapping", "keys with values, as in `num_fewshot: 5`")
+            said = "protocol has to be a mapping"
+            self.refuse(node.line, said, "a protocol that is no mapping", "keys with values", "write keys with values, as in `num_fewshot: 5`")
         return {str(key.value): self._protocol_value(str(key.value), value) for key, value in node.pairs}
 
     def _protocol_value(self, name: str, node: Node) -> str:
         scalar = self._scalar(f"protocol {name}", node)
         if scalar.value is None:
-            self.refuse(node.line, f"nothing as protocol {name}", "a text or a number")
+            self.refuse(node.line, f"protocol {name} is empty", f"nothing as protocol {name}", "a text or a number")
         if isinstance(scalar.value, bool):
             return "true" if scalar.value else "false"
         return scalar.value if isinstance(scalar.value, str) else scalar.raw
@@ -205,22 +212,29 @@ class _EntryReader:
         if isinstance(node, ScalarNode) and node.value is None:
             return {}
         if not isinstance(node, MappingNode):
-            self.refuse(node.line, "rates that are no mapping", "names with shares, as in `truncated: 0.01`")
+            said = "rates has to be a mapping"
+            self.refuse(node.line, said, "rates that are no mapping", "names with shares", "write names with shares, as in `truncated: 0.01`")
         found = {str(key.value): self._not_below(f"rate {key.value}", value) for key, value in node.pairs}
         for name, share in found.items():
             if share > 1:
-                self.refuse(node.line, f"a rate {name} of {share:g}", "a share of the answers, between 0 and 1")
+                self._wrong(f"rate {name}", node, f"{share:g}", "a share of the answers, between 0 and 1")
         return found
 
     def _unknown(self, name: str, line: int) -> NoReturn:
         known = [*self.spec_keys, *self.keys, "accuracy", *KNOWN_ELSEWHERE]
         near = nearest(name, known, cutoff=0.5)
-        hint = f"did you mean {near}? " if near else ""
-        hint += "A spec key of your own is declared as spec_keys in steelyard.toml, a metric as `metric`"
-        self.refuse(line, f"the unknown key {name!r}", "a spec key, a setting, or the name of the metric", hint)
+        hint = f"did you mean {near}? Else declare" if near else "declare"
+        hint += " your own spec keys as spec_keys in steelyard.toml, and a metric that we do not know as `metric`"
+        need = "a spec key, a setting, or the name of the metric"
+        self.refuse(line, f"unknown key {name!r}", f"the unknown key {name!r}", need, hint)
 
-    def refuse(self, line: int, got: str, need: str, hint: str = "") -> NoReturn:
-        raise SourceError(f"cannot read {self.shown!r}, line {line}, an entry of {self.model!r}", got=got, need=need, hint=hint)
+    def _wrong(self, name: str, node: Node, got: str, need: str, hint: str = "") -> NoReturn:
+        self.refuse(node.line, f"{name} has to be {need}, not {got}", f"{name}: {got}", need, hint)
+
+    def refuse(self, line: int, said: str, got: str, need: str, hint: str = "") -> NoReturn:
+        """said: what is wrong, as the end of a sentence."""
+        what = f"Cannot read {self.shown!r}, line {line}, an entry of {self.model!r}: {said}."
+        raise SourceError(what, got=got, need=need, hint=hint)
 
 
 def same(one: Entry, other: Entry) -> bool:

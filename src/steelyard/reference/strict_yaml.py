@@ -133,8 +133,8 @@ def parse(text: str, shown: str) -> Node:
     {'m': [{'accuracy': 74.2, 'dtype': 'no'}]}
     >>> parse("a: 1\\nb: 012", "t.yaml")
     Traceback (most recent call last):
-    steelyard.errors.SourceError: Cannot read 't.yaml', line 2: expected a plain decimal number, \
-got 012, which some readers take for another number. Hint: write 12, or '012' if it is text
+    steelyard.errors.SourceError: Cannot read 't.yaml', line 2: 012 is not a plain decimal number, \
+and YAML readers disagree about it. Hint: write 12, or '012' if it is text
     """
     if len(text) > LIMIT:
         raise _too_large(shown, len(text))
@@ -157,9 +157,10 @@ def typed(text: str) -> Value:
     if _DECIMAL.match(text):
         if math.isfinite(number := float(text)):
             return number
-        raise ValueError("larger than any number we keep", f"write a smaller number, or {_quoted(text)} if it is text")
+        raise ValueError("is too large for a float", f"write a smaller number, or {_quoted(text)} if it is text")
     if _NUMERIC.match(text):
-        raise ValueError("which some readers take for another number", f"write {_decimal(text)}{_quoted(text)} if it is text")
+        why = "is not a plain decimal number, and YAML readers disagree about it"
+        raise ValueError(why, f"write {_decimal(text)}{_quoted(text)} if it is text")
     return text
 
 
@@ -176,7 +177,13 @@ def _decimal(text: str) -> str:
 
 
 def _too_large(shown: str, size: int) -> SourceError:
-    return SourceError(f"cannot read {shown!r}, line 1", got=f"{size} bytes", need=f"at most {LIMIT // 2**20} MB")
+    most = f"at most {LIMIT // 2**20} MB"
+    return SourceError(f"Cannot read {shown!r}: it has {size:,} bytes, and a YAML file may have {most}.", got=f"{size} bytes", need=most)
+
+
+def _refused(shown: str, line: int, said: str, got: str, need: str, hint: str) -> SourceError:
+    """said: what is wrong, as the end of a sentence."""
+    return SourceError(f"Cannot read {shown!r}, line {line}: {said}.", got=got, need=need, hint=hint)
 
 
 def _check_characters(text: str, shown: str) -> None:
@@ -185,12 +192,12 @@ def _check_characters(text: str, shown: str) -> None:
         if (char == "\ufeff" and at == 0) or (char == "\r" and text[at + 1 : at + 2] == "\n"):
             continue
         line = text.count("\n", 0, at) + 1
-        name, hint = f"the character U+{ord(char):04X}", "remove it"
+        name, hint = f"the invisible character U+{ord(char):04X}", "remove it"
         if char == "\t":
             name, hint = "a tab", 'indent with spaces; inside "double quotes" write \\t'
         elif char == "\r":
-            name, hint = "a carriage return alone", "end lines with LF or CRLF"
-        raise SourceError(f"cannot read {shown!r}, line {line}", got=name, need="visible characters and spaces", hint=hint)
+            name, hint = "a carriage return without a line feed", "end lines with LF or CRLF"
+        raise _refused(shown, line, f"it has {name}", name, "visible characters and spaces", hint)
 
 
 @dataclass(slots=True)
@@ -222,11 +229,11 @@ class _Builder:
         except yaml.MarkedYAMLError as error:
             mark = error.problem_mark or error.context_mark
             problem = ", ".join(part for part in (error.context, error.problem) if part)
-            self._refuse(mark.line + 1 if mark else loader.line + 1, problem or "no YAML", "well-formed YAML")
+            self._malformed(mark.line + 1 if mark else loader.line + 1, problem)
         except (yaml.YAMLError, ValueError, OverflowError) as error:  # an escape or a directive that is no character, no number
             if isinstance(error, SourceError):
                 raise
-            self._refuse(loader.line + 1, str(error).splitlines()[0] if str(error) else type(error).__name__, "well-formed YAML")
+            self._malformed(loader.line + 1, str(error).splitlines()[0] if str(error) else type(error).__name__)
         finally:
             loader.dispose()
         end = len(self.text)
@@ -238,25 +245,28 @@ class _Builder:
         if kind == "DocumentStartEvent":
             self._start(event, line)
         elif kind == "DocumentEndEvent" and event.explicit:
-            self._refuse(line, "the end of a document, '...'", "one document without an end mark", "remove the line")
+            said = "the end of a document ('...') is not allowed"
+            self._refuse(line, said, "the end of a document, '...'", "one document without an end mark", "remove the line")
         elif kind == "AliasEvent" or getattr(event, "anchor", None):
-            self._refuse(line, f"an anchor or alias, {event.anchor!r}", "the value itself", "write it out")
+            said = f"anchors and aliases ({event.anchor!r}) are not allowed"
+            self._refuse(line, said, f"an anchor or alias, {event.anchor!r}", "the value itself", "write out the value")
         elif getattr(event, "tag", None):
-            self._refuse(line, f"a tag, {event.tag!r}", "a plain value", "remove the tag")
+            self._refuse(line, f"tags ({event.tag!r}) are not allowed", f"a tag, {event.tag!r}", "a plain value", "remove the tag")
         elif kind == "ScalarEvent":
             self._close(self._scalar(event, line))
         elif kind in ("MappingStartEvent", "SequenceStartEvent"):
             if len(self.stack) == DEPTH:
-                self._refuse(line, f"more than {DEPTH} levels", "a flatter file")
+                self._refuse(line, f"it is nested more than {DEPTH} levels deep", f"more than {DEPTH} levels", "a flatter file")
             self.stack.append(_Open(event, line, kind == "MappingStartEvent"))
         elif kind in ("MappingEndEvent", "SequenceEndEvent"):
             self._close(self._collection(self.stack.pop(), event))
 
     def _start(self, event: Any, line: int) -> None:
         if self.root is not None:
-            self._refuse(line, "a second document", "one document in a file", "remove the line '---' and what follows, or make two files")
+            hint = "remove the line '---' and what follows, or make two files"
+            self._refuse(line, "a second document begins here", "a second document", "one document in a file", hint)
         if event.version or event.tags:
-            self._refuse(line, "a directive", "plain YAML", "remove the line that begins with %")
+            self._refuse(line, "directives are not allowed", "a directive", "plain YAML", "remove the line that begins with %")
 
     def _scalar(self, event: Any, line: int) -> ScalarNode:
         start, end = event.start_mark.index, event.end_mark.index
@@ -264,16 +274,18 @@ class _Builder:
             end = start + len(self.text[start:end].rstrip())
         bad = UNSPEAKABLE.search(event.value)
         if bad:
-            self._refuse(line, f"the character U+{ord(bad[0]):04X} by an escape", "text without control characters")
+            name = f"U+{ord(bad[0]):04X}"
+            said = f"the escape for {name} is not allowed"
+            self._refuse(line, said, f"the character {name} by an escape", "text without control characters", "leave it out")
         if event.style:
             return ScalarNode(event.value, event.value, line, start, end)
         if event.value == "<<" and self._expects_key():
-            self._refuse(line, "a merge key, <<", "the keys themselves", "write them out")
+            self._refuse(line, "merge keys (<<) are not allowed", "a merge key, <<", "the keys themselves", "write out the keys")
         try:
             return ScalarNode(typed(event.value), event.value, line, start, end)
         except ValueError as error:
             reason, hint = error.args
-            return self._refuse(line, f"{event.value[:40]}, {reason}", "a plain decimal number", hint)
+            return self._refuse(line, f"{event.value[:40]} {reason}", event.value[:40], "a plain decimal number", hint)
 
     def _expects_key(self) -> bool:
         return bool(self.stack) and self.stack[-1].is_mapping and len(self.stack[-1].children) % 2 == 0
@@ -288,13 +300,13 @@ class _Builder:
 
     def _check_key(self, node: Node, mapping: _Open) -> None:
         if not isinstance(node, ScalarNode):
-            self._refuse(node.line, "a list or mapping as a key", "a text")
+            self._refuse(node.line, "a list or mapping cannot be a key", "a list or mapping as a key", "text")
         if not isinstance(node.value, str):
-            hint = f"write '{node.raw}'" if node.raw else ""
-            self._refuse(node.line, f"{node.raw or 'nothing'} as a key", "a text", hint)
+            said = f"the key {node.raw} is not text" if node.raw else "a key is empty"
+            self._refuse(node.line, said, f"{node.raw or 'nothing'} as a key", "text", f"write '{node.raw}'" if node.raw else "")
         if node.value in mapping.seen:
             first = mapping.seen[node.value]
-            self._refuse(node.line, f"the key {node.value!r} again", f"each key once; it is in line {first}")
+            self._refuse(node.line, f"the key {node.value!r} is already in line {first}", f"the key {node.value!r} again", "each key once")
         mapping.seen[node.value] = node.line
 
     def _collection(self, opened: _Open, event: Any) -> Node:
@@ -306,5 +318,8 @@ class _Builder:
         keys = [key for key in children[::2] if isinstance(key, ScalarNode)]
         return MappingNode(tuple(zip(keys, children[1::2], strict=True)), flow, opened.line, start, end)
 
-    def _refuse(self, line: int, got: str, need: str, hint: str = "") -> NoReturn:
-        raise SourceError(f"cannot read {self.shown!r}, line {line}", got=got, need=need, hint=hint)
+    def _malformed(self, line: int, problem: str) -> NoReturn:
+        self._refuse(line, "it is not well-formed YAML" + (f" ({problem})" if problem else ""), problem or "no YAML", "well-formed YAML")
+
+    def _refuse(self, line: int, said: str, got: str, need: str, hint: str = "") -> NoReturn:
+        raise _refused(self.shown, line, said, got, need, hint)

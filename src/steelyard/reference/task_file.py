@@ -145,23 +145,28 @@ def _models(root: Node, shown: str) -> list[tuple[ScalarNode, SequenceNode]]:
         return []
     if not isinstance(root, MappingNode):
         kind = "a list" if isinstance(root, SequenceNode) else "one value"
-        raise SourceError(f"cannot read {shown!r}, line {root.line}", got=kind, need="model names, each with a list of entries")
+        raise SourceError(
+            f"Cannot read {shown!r}, line {root.line}: a task file has model names, each with a list of entries, and this is {kind}.",
+            got=kind,
+            need="model names, each with a list of entries",
+        )
     return [(key, _list_of(key, value, shown)) for key, value in root.pairs]
 
 
 def _list_of(key: ScalarNode, value: Node, shown: str) -> SequenceNode:
     if isinstance(value, SequenceNode):
         return value
-    what = f"cannot read {shown!r}, line {key.line}"
+    where = f"Cannot read {shown!r}, line {key.line}"
     if isinstance(value, MappingNode) and value.get("min_al"):
         raise SourceError(
-            what,
+            f"{where}: {key.value!r} has ref_al and min_al, so this is a file of acceptance lengths of another suite.",
             got=f"{key.value!r} with ref_al and min_al, a file of acceptance lengths",
             need="a list of entries",
             hint=f"steelyard references import --dialect trtllm {shown}",
         )
     got = "keys" if isinstance(value, MappingNode) else "nothing" if value.value is None else repr(value.value)
     hint = "begin each entry with a dash: `- accuracy: 74.2`" if isinstance(value, MappingNode) else "for no entries write []"
+    what = f"{where}: expected a list of entries under {key.value!r}, got {got}."
     raise SourceError(what, got=f"{got} under {key.value!r}", need="a list of entries", hint=hint)
 
 
@@ -169,7 +174,8 @@ def _items(key: ScalarNode, listed: SequenceNode, shown: str) -> list[MappingNod
     for item in listed.items:
         if not isinstance(item, MappingNode):
             kind = "a list" if isinstance(item, SequenceNode) else repr(item.value)
-            raise SourceError(f"cannot read {shown!r}, line {item.line}, an entry of {key.value!r}", got=kind, need="keys with values")
+            what = f"Cannot read {shown!r}, line {item.line}, an entry of {key.value!r}: an entry has keys with values, and this is {kind}."
+            raise SourceError(what, got=kind, need="keys with values", hint="write `- accuracy: 74.2`")
     return [item for item in listed.items if isinstance(item, MappingNode)]
 
 
@@ -254,13 +260,13 @@ def _verified(task_file: TaskFile, text: str, expected: Sequence[Entry]) -> str:
     try:
         found = task_file_of(text.encode("utf-8"), task_file.path, spec_keys=task_file.spec_keys, metric=task_file.metric)
     except SteelyardError as error:
-        _unwritten(task_file, str(error))
+        _unwritten(task_file, f"it could not be read again. {error}")
     if len(found.entries) != len(expected) or not all(map(same, found.entries, expected)):
-        _unwritten(task_file, "a text that would say something else")
+        _unwritten(task_file, "the file would say something else than it should.")
     return text
 
 
-def _unwritten(task_file: TaskFile, got: str) -> NoReturn:
+def _unwritten(task_file: TaskFile, why: str) -> NoReturn:
     raise UsageError(
-        f"cannot write this change to {task_file.path!r}", got=got, need="a file that says what was meant, and nothing else new"
+        f"Cannot write this change to {task_file.path!r}: {why}", got=why, need="a file that says what was meant, and nothing else new"
     )
