@@ -80,7 +80,7 @@ def test_a_given_token_is_not_printed_and_another_host_is_refused(place: str) ->
 def test_elsewhere_it_warns_and_asks_for_the_token_first(place: str) -> None:
     child, said, address = started("--history", place, "--host", "0.0.0.0")
     try:
-        assert "the page asks for it before it shows anything" in said
+        assert "the token is needed to see anything" in said
         assert any(line.startswith("warning: this is unencrypted HTTP") for line in said)
         with urllib.request.urlopen(address.replace("0.0.0.0", "127.0.0.1") + "runs", timeout=30) as page:
             assert page.url.endswith("/sign-in?next=%2Fruns")

@@ -181,7 +181,7 @@ def test_warnings_about_thousands_of_classes_are_one_sentence() -> None:
 def test_a_table_of_thousands_of_classes_is_folded_in_text_and_whole_in_json() -> None:
     truth, said, _ = answers(2000, 2000)
     found = sy.measure(truth, said, metric="each_f1")
-    assert "1,900 more; --format json has them all" in str(found)
+    assert "1,900 more; the JSON has them all" in str(found)
     assert len(found.to_dict()["metrics"]) == 2000
 
 

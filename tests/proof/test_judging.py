@@ -91,7 +91,7 @@ def test_every_setting_is_judged_and_the_mean_over_all_points() -> None:
 
 def test_a_broken_setting_is_the_only_fault() -> None:
     made = held(claim(low=0.9), [tried(0.95, 1.0), replace(tried(0.0, 0.0, n=10), broken="ZeroDivisionError: x")])
-    assert made.faults == ("things: coverage of m at n=10: could not be worked out: ZeroDivisionError: x",)
+    assert made.faults == ("things: coverage of m at n=10: could not be computed: ZeroDivisionError: x",)
 
 
 def pair(kind: str, ours: Tried, theirs: Tried) -> list[str]:

@@ -124,7 +124,7 @@ def test_many_classes_stand_on_one_line_each() -> None:
 
 def test_too_many_classes_say_so() -> None:
     text = result_text(Measurement(n=900, rows=per_class([f"c{i:03}" for i in range(130)], ("f1",))))
-    assert "30 more; --format json has them all" in text
+    assert "30 more; the JSON has them all" in text
     assert "c099" in text
     assert "c100" not in text
 

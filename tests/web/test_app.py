@@ -120,7 +120,7 @@ def test_the_overview_tells_the_last_verdict_of_each_series(visitor: Visitor) ->
     assert "3 series" in worse
     assert " PASS</span>" not in worse
     assert " PASS</span>" in visitor.get("/").text
-    assert "No series like that" in visitor.get("/?verdict=inconclusive").text
+    assert "No series match these filters" in visitor.get("/?verdict=inconclusive").text
 
 
 def test_the_references_page_does_not_call_threshold_what_a_bare_score_is_held_to(visitor: Visitor) -> None:
@@ -138,7 +138,7 @@ def test_a_series_says_what_changed_and_draws_shape_band_and_threshold(visitor: 
         'class="goal"',
         "mark regression",
         "mark record",
-        "the threshold of each run: a score beyond it is a regression",
+        "threshold of each run: a worse score is a regression",
         "(Wilson)",
     ):
         assert drawn in text

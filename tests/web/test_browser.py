@@ -145,13 +145,13 @@ def test_the_whole_way_to_an_approval(browser: Any, board: Board, script: bool) 
         seen.page.get_by_text("Sign in to approve").click()
         seen.page.fill("#token", "not the token at all")
         seen.page.click("main button")
-        seen.page.get_by_text("that is not the token").wait_for()
+        seen.page.get_by_text("Wrong token.").wait_for()
         seen.page.fill("#token", TOKEN)
         seen.page.click("main button")
         seen.page.get_by_text("What will change in").wait_for()
         seen.page.fill("#reason", reason)
         seen.page.get_by_role("button", name="Approve").click()
-        seen.page.get_by_text("Approved. The file and its history say so.").wait_for()
+        seen.page.get_by_text("Approved. The approval is stored in the file and its history.").wait_for()
         assert seen.page.get_by_text(reason).count() == 1
         assert [each for each in seen.faults if "403" not in each] == []
     lines = (board.project.root / "references" / "gsm8k.history.jsonl").read_text(encoding="utf-8")
@@ -184,7 +184,7 @@ def test_a_stranger_cannot_send_a_form_here(browser: Any, board: Board) -> None:
         with seen.page.expect_response(f"{board.address}/reference/approve") as sent:
             seen.page.click("button")
         assert sent.value.status == 403
-        seen.page.get_by_text("That form was not sent from here").wait_for()
+        seen.page.get_by_text("This form was not sent from this server").wait_for()
 
 
 def test_a_cookie_is_out_of_the_reach_of_scripts_and_pages_of_frames(browser: Any, board: Board) -> None:

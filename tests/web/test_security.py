@@ -63,7 +63,7 @@ def test_a_form_of_another_page_is_refused(project: Project, path: str, headers:
     token = visitor.form_token("/")
     reply = visitor.post(path, {"form_token": token, "reason": "because"}, **headers)
     assert reply.status == 403
-    assert "not sent from here" in reply.text
+    assert "This form was not sent from this server" in reply.text
 
 
 @pytest.mark.parametrize("path", [*WRITES, "/sign-in", "/sign-out"])
@@ -118,7 +118,7 @@ def test_a_change_requires_the_token_even_on_this_machine(project: Project, path
     visitor = project.visitor()
     reply = visitor.post(path, {"form_token": visitor.form_token(), "reason": "because", "seen": "x"})
     assert reply.status == 403
-    assert "token is required" in reply.text
+    assert "The token is required" in reply.text
 
 
 def test_elsewhere_everything_requires_the_token(project: Project) -> None:
@@ -139,7 +139,7 @@ def test_a_wrong_token_opens_nothing(project: Project, given: str) -> None:
     visitor = project.visitor(local=False)
     reply = visitor.post("/sign-in", {"token": given, "next": "/", "form_token": visitor.form_token()})
     assert reply.status == 403
-    assert "not the token" in reply.text
+    assert "Wrong token." in reply.text
     assert visitor.get("/").status == 303
 
 

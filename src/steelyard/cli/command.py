@@ -14,7 +14,7 @@ from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import fields, is_dataclass
-from functools import wraps
+from functools import partial, wraps
 from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -610,11 +610,19 @@ def answer(
 
 
 def _text_of(result: Any, chosen: str, color: bool = False, ascii_only: bool = False, **more: Any) -> str:
-    """A result in one format, its warnings in the flags of this command."""
-    from steelyard.render.formats import FORMATS as RENDER
+    """A result in one format, its warnings and notes in the flags of this command."""
+    from steelyard.render.page import asked_by
 
     ctx = click.get_current_context(silent=True)
-    result = result if ctx is None else warned_in_flags(result, ctx.command)
+    if ctx is None:
+        return _written(result, chosen, color, ascii_only, **more)
+    with asked_by(partial(in_flags, command=ctx.command)):
+        return _written(warned_in_flags(result, ctx.command), chosen, color, ascii_only, **more)
+
+
+def _written(result: Any, chosen: str, color: bool, ascii_only: bool, **more: Any) -> str:
+    from steelyard.render.formats import FORMATS as RENDER
+
     if chosen == "html":  # the one format that needs more than the result: densities of what is believed
         from steelyard.questions.report.report import report
 

@@ -94,14 +94,14 @@ def _serving(options: dict[str, Any]) -> Any:
 
 def _told(serving: Any, address: str, options: dict[str, Any]) -> None:
     """Where the page is, and the token if it was made here; it is said once, and to the terminal only."""
-    click.echo(f"{serving.shown} is at {address}", err=True)
+    click.echo(f"serving {serving.shown} at {address}", err=True)
     if options["token"] is None:
         click.echo(f"token: {serving.token}", err=True)
-        click.echo("the page asks for it " + ("before anything is changed" if serving.local else "before it shows anything"), err=True)
+        click.echo("the token is needed " + ("for changes only" if serving.local else "to see anything"), err=True)
     if not serving.local:
         click.echo(
             "warning: this is unencrypted HTTP, and anyone on the network path can read the token; put a TLS proxy in front", err=True
         )
-    click.echo("Ctrl-C ends it", err=True)
+    click.echo("press Ctrl-C to stop", err=True)
     if options["open_"]:
         click.launch(address)

@@ -18,7 +18,7 @@ from steelyard.results.certificate import NOT_OFFERED, UP_IS_BAD, Certificate, H
 
 GRIDS = ("quick", "full")
 STATE = "steelyard-certify.state"  # what the full grid is resumed from, unless another file is named
-LONG = "the quick grid; `steelyard certify --full` tries many more settings: about half an hour on two cores, and it can be resumed"
+LONG = "quick grid; --full tries many more settings (about half an hour on two cores) and can be interrupted and resumed"
 
 
 def certify(
@@ -131,21 +131,21 @@ def _conclusion(
     claims: int, precise: int, coverage: Mapping[str, Any] | None, size: Mapping[str, Any] | None, faults: Sequence[str]
 ) -> str:
     said = []
-    for name, sign, found in (("worst coverage", ">=", coverage), ("worst size", "<=", size)):
+    for name, sign, found in (("Worst coverage", "at least", coverage), ("Worst size", "at most", size)):
         if found is not None:
             chance = f" +-{found['error']:.4f}" if found["error"] else ""
             where = f"{found['family']}, {found['method']}, {found['at']}"
-            said.append(f"{name} {found['worst']:.4f}{chance}, claimed {sign}{found['claimed']:g} ({where})")
+            said.append(f"{name}: {found['worst']:.4f}{chance}, claimed {sign} {found['claimed']:g} ({where}).")
     whole = [f"all {claims} claims hold" if claims > 1 else "the claim holds"] if claims else []
     whole += (
         [f"all {precise} closed forms are within their limits" if precise > 1 else "the closed form is within its limit"] if precise else []
     )
-    end = f"{len(faults)} {'fault' if len(faults) == 1 else 'faults'}: {faults[0]}" if faults else " and ".join(whole)
-    return "; ".join([*said, end])
+    first = f"{len(faults)} {'fault' if len(faults) == 1 else 'faults'}: {faults[0]}" if faults else " and ".join(whole)
+    return " ".join([f"{first[:1].upper()}{first[1:]}.", *said])
 
 
 def _versions() -> dict[str, str]:
-    """What the numbers were worked out with."""
+    """What the numbers were computed with."""
     import platform
     from importlib.metadata import PackageNotFoundError, version
 

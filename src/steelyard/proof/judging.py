@@ -57,7 +57,7 @@ def mean_share(settings: Sequence[Tried]) -> tuple[float, float]:
 def faults(claim: Claim, settings: Sequence[Tried]) -> list[str]:
     """What the band does not allow, a sentence each: setting, found, band, by how much."""
     band = claim.band
-    found = [f"{claim.name} at {tried.setting}: could not be worked out: {tried.broken}" for tried in settings if tried.broken is not None]
+    found = [f"{claim.name} at {tried.setting}: could not be computed: {tried.broken}" for tried in settings if tried.broken is not None]
     if found:
         return found
     for tried in settings:

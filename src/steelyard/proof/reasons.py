@@ -67,7 +67,7 @@ REASONS: dict[tuple[str, str], str] = {
         (WIDTHS, method): "a plan is about the number of labels; who stops early may ask for it" for method in ("wilson", "clopper-pearson")
     },
     **{(CLIFFS, method): why for method, why in (("t", LESS), ("wilson-mean", MOST_SPREAD))},
-    (BELIEFS, "the prior scale that fits"): "nobody but the user knows how large true differences are; --prior-scale states it",
+    (BELIEFS, "the prior scale that fits"): "only the user knows how large true differences are, and states it as the prior scale",
     (PROPORTION, "agresti-coull"): "wider, and before it is cut it reaches beyond 0 and 1",
     (PROPORTION, "jeffreys"): "its plain ends exclude 0 when nothing is right, and 1 when all is",
     (PROPORTION, "clopper-pearson"): "an eighth wider with 20 items; it is the default of one-sided bounds",
@@ -92,7 +92,7 @@ REASONS: dict[tuple[str, str], str] = {
     ("a mean of bounded scores", "betting"): ANY_N,
     ("a mean of bounded scores", "studentized"): FEW_OFF,
     ("a proportion of groups", "studentized"): VARIES,
-    ("a proportion of groups", "wilson, groups ignored"): "it takes the items of a group for independent; --group none asks for it",
+    ("a proportion of groups", "wilson, groups ignored"): "it treats the items of a group as independent; only the user can say so",
     ("a ratio of sums", "studentized"): "a quarter wider with 30 texts",
     **{("a ratio of sums in groups", method): LESS for method in ("percentile", "bca")},
     ("a ratio of sums in groups", "studentized"): "without an end to its width with ten groups that are much alike",

@@ -152,8 +152,8 @@ class _EntryReader:
         try:
             return float(value)
         except OverflowError:
-            digits = len(str(value))
-            self.refuse(node.line, f"{name} has {digits} digits, too many for a float", f"{name} of {digits} digits", "a number that fits a float")
+            digits = f"{len(str(value))} digits"
+            self.refuse(node.line, f"{name} has {digits}, too many for a float", f"{name} of {digits}", "a number that fits a float")
 
     def _above(self, name: str, node: Node) -> float:
         number = self._number(name, node)
@@ -196,8 +196,8 @@ class _EntryReader:
         if isinstance(node, ScalarNode) and node.value is None:
             return {}
         if not isinstance(node, MappingNode):
-            said = "protocol has to be a mapping"
-            self.refuse(node.line, said, "a protocol that is no mapping", "keys with values", "write keys with values, as in `num_fewshot: 5`")
+            said, hint = "protocol has to be a mapping", "write keys with values, as in `num_fewshot: 5`"
+            self.refuse(node.line, said, "a protocol that is no mapping", "keys with values", hint)
         return {str(key.value): self._protocol_value(str(key.value), value) for key, value in node.pairs}
 
     def _protocol_value(self, name: str, node: Node) -> str:
@@ -212,8 +212,8 @@ class _EntryReader:
         if isinstance(node, ScalarNode) and node.value is None:
             return {}
         if not isinstance(node, MappingNode):
-            said = "rates has to be a mapping"
-            self.refuse(node.line, said, "rates that are no mapping", "names with shares", "write names with shares, as in `truncated: 0.01`")
+            said, hint = "rates has to be a mapping", "write names with shares, as in `truncated: 0.01`"
+            self.refuse(node.line, said, "rates that are no mapping", "names with shares", hint)
         found = {str(key.value): self._not_below(f"rate {key.value}", value) for key, value in node.pairs}
         for name, share in found.items():
             if share > 1:

@@ -209,7 +209,7 @@ def standard_errors(named: Sequence[tuple[str, Row]]) -> str:
     if not known:
         return "standard error: none known"
     over = len(known) - LISTED
-    left_out = f"; {over:,} more, --format json has them all" if over > 0 else ""
+    left_out = f"; {over:,} more, the JSON has them all" if over > 0 else ""
     return f"standard error: {'; '.join(known[:LISTED])}{left_out}"
 
 

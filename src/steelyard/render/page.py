@@ -6,7 +6,9 @@ them it is `seen`: a curve drawn in signs is for a terminal, a list that can be 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass, field
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -347,9 +349,27 @@ class Page:
 def capped(caption: str, heads: Sequence[str], rows: Sequence[Sequence[Cell]], *, folded: str = "", **more: object) -> PageTable:
     """A table of at most CAP rows on a page of HTML, with a note about the rest; long ones can be searched."""
     over = len(rows) - CAP
-    note = f"The first {CAP:,} of {len(rows):,} rows; --format json has them all." if over > 0 else ""
+    note = f"The first {CAP:,} of {len(rows):,} rows; the JSON has them all." if over > 0 else ""
     search = len(rows) > 12 and not folded
     return PageTable(caption=caption, heads=heads, rows=rows, note=note, search=search, folded=folded, **more)  # type: ignore[arg-type]
+
+
+_PUT: ContextVar[Callable[[str], str]] = ContextVar("put", default=str)
+
+
+@contextmanager
+def asked_by(put: Callable[[str], str]) -> Iterator[None]:
+    """Pages made here are for somebody who says parameters in another way than Python: a command puts them as its flags."""
+    before = _PUT.set(put)
+    try:
+        yield
+    finally:
+        _PUT.reset(before)
+
+
+def put(note: str) -> str:
+    """A note of a page that names parameters (`after='64765239'`), in the words of whoever asked. The command puts warnings itself."""
+    return _PUT.get()(note)
 
 
 def filled(*sections: Section | None) -> list[Section]:

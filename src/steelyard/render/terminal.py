@@ -299,7 +299,7 @@ def breakdown_lines(block: RowGroup, look: Terminal) -> list[str]:
     if not lines:
         sections = [_section(block, metric, look) for metric in block.metrics]
         lines = [look.cut(f"by {look.name(block.by)}", look.width), *table_lines(sections, look)]
-    hidden = f"{block.hidden:,} more; --format json has them all"
+    hidden = f"{block.hidden:,} more; the JSON has them all"
     return [*lines, hidden] if block.hidden else lines
 
 

@@ -87,9 +87,9 @@ class AccessCheck:
         headers = Headers(scope=scope)
         hosts = headers.getlist("host")
         if len(hosts) != 1 or not self.serving.knows(hosts[0]):
-            return refusal(scope, 421, "This server does not answer to that name", "Open the address that it printed when it started.")
+            return refusal(scope, 421, "Unknown host name", "Open the address that the server printed when it started.")
         if scope["method"] not in (*READING, *WRITING):
-            return refusal(scope, 405, "That is no way to ask", "Pages are read, and forms are sent.")
+            return refusal(scope, 405, "Method not allowed", "These pages take GET, HEAD and POST.")
         path: str = scope["path"]
         if not self.serving.local and not scope["state"]["session"].known and not path.startswith(OPEN):
             if scope["method"] in WRITING:
@@ -103,17 +103,17 @@ class AccessCheck:
         headers = Headers(scope=scope)
         origin, host = headers.get("origin"), headers["host"]
         if origin not in (f"http://{host}", f"https://{host}") or headers.get("sec-fetch-site", "same-origin") != "same-origin":
-            return refusal(scope, 403, "That form was not sent from here", "Open the page on this server and send its form.")
+            return refusal(scope, 403, "This form was not sent from this server", "Open the page on this server and submit its form.")
         if headers.get("content-type", "").partition(";")[0].strip().lower() != "application/x-www-form-urlencoded":
-            return refusal(scope, 415, "That is no form", "Forms of these pages are sent as application/x-www-form-urlencoded.")
+            return refusal(scope, 415, "This is not a form", "Forms have the content type application/x-www-form-urlencoded.")
         body = await _body(receive)
         if body is None:
-            return refusal(scope, 413, "That form is too long", f"{LARGEST_FORM:,} bytes are the most.")
+            return refusal(scope, 413, "This form is too long", f"At most {LARGEST_FORM:,} bytes are accepted.")
         fields = _fields(body)
         if fields is None:
-            return refusal(scope, 400, "That form cannot be read", "Send it again from its page.")
+            return refusal(scope, 400, "This form cannot be read", "Submit it again from its page.")
         if session.fresh or not self.sessions.is_form_token(session, fields.pop("form_token", "")):
-            return refusal(scope, 403, "That form is out of date", "Go back, load the page again, and send it then.")
+            return refusal(scope, 403, "This form is out of date", "Go back, reload the page and submit it again.")
         scope["state"]["form"] = fields
         return None
 
@@ -145,9 +145,9 @@ def _fields(body: bytes) -> dict[str, str] | None:
 
 PAGE = 100
 SAID = {
-    "approved": "Approved. The file and its history say so.",
-    "recorded": "This run is the reference now.",
-    "unkept": f"This run is the reference now, but {UNKEPT}.",
+    "approved": "Approved. The approval is stored in the file and its history.",
+    "recorded": "This run is now the reference.",
+    "unkept": f"This run is now the reference, but {UNKEPT}.",
 }
 LONGEST_REASON = 1_000
 
@@ -217,7 +217,7 @@ def _entry(
 def approve(request: Request) -> Response:
     """Approve a reference, if it still is the one that was shown."""
     if not request.state.session.known:
-        return refusal(request.scope, 403, "The token is required to change anything", "Sign in first.")
+        return refusal(request.scope, 403, "The token is required for changes", "Sign in first.")
     form, serving = request.state.form, serving_of(request)
     task, model, spec = form.get("task", ""), form.get("model", ""), spec_of(form.get("spec")) or {}
     where: dict[str, Any] = {"directory": serving.directory, "config": serving.config}
@@ -235,8 +235,8 @@ def _reason(text: str) -> str:
     """A reason on one line, not empty, not endless."""
     said = " ".join(text.split())
     if not said or len(said) > LONGEST_REASON:
-        got = "nothing" if not said else f"{len(said):,} letters"
-        raise UsageError("cannot change a reference without a reason", got=got, need=f"why, in at most {LONGEST_REASON:,} letters")
+        got = "nothing" if not said else f"{len(said):,} characters"
+        raise UsageError("cannot change a reference without a reason", got=got, need=f"a reason of at most {LONGEST_REASON:,} characters")
     return said
 
 
@@ -260,7 +260,7 @@ def _proposed(request: Request, found: Proposal, *, fault: str = "", reason: str
 def record(request: Request) -> Response:
     """Put a run on record, if the reference still is what was shown."""
     if not request.state.session.known:
-        return refusal(request.scope, 403, "The token is required to change anything", "Sign in first.")
+        return refusal(request.scope, 403, "The token is required for changes", "Sign in first.")
     form, serving = request.state.form, serving_of(request)
     where: dict[str, Any] = {"directory": serving.directory, "config": serving.config}
     reason = form.get("reason", "")

@@ -83,15 +83,15 @@ def serve(serving: Serving, found: socket.socket, *, ready: Callable[[], None] =
 
 
 FIELDS = (
-    ("theta", "Drop that matters (theta)", "0.01 is one point of a hundred"),
-    ("n", "Items (n)", "empty: how many are needed"),
-    ("discordance", "Items that differ when the drop is there (discordance)", "same items, right or wrong; 0.04 is four of a hundred"),
+    ("theta", "Drop that matters (theta)", "0.01 is one percentage point"),
+    ("n", "Items (n)", "leave empty to compute how many are needed"),
+    ("discordance", "Items that differ when the drop is real (discordance)", "same items, right or wrong; 0.04 is 4%"),
     ("churn", "Items that differ between two healthy runs (churn)", "instead of discordance"),
-    ("sigma", "Deviation of one score (sigma)", "two separate samples; 0.5 is the worst case of right or wrong"),
-    ("sd", "Deviation of the differences (sd)", "same items, scores"),
-    ("alpha", "False alarms (alpha)", "0.05 unless said"),
-    ("beta", "Misses (beta)", "0.2 unless said"),
-    ("available", "Items there are at all", "says whether the drop is within reach"),
+    ("sigma", "Standard deviation of one score (sigma)", "two separate samples; 0.5 is the worst case for right or wrong"),
+    ("sd", "Standard deviation of the differences (sd)", "same items, scores"),
+    ("alpha", "False-alarm rate (alpha)", "default 0.05"),
+    ("beta", "Miss rate (beta)", "default 0.2"),
+    ("available", "Items available", "says whether they are enough for the drop"),
 )
 WHOLE = ("n", "available")
 LARGEST = 10_000_000  # items: beyond it an exact answer takes longer than a page may
@@ -169,20 +169,20 @@ def _page(answer: Answer) -> Callable[[Request], Awaitable[Response]]:
             return await run_in_threadpool(answer, request)
         except SteelyardError as mistake:
             said = str(mistake)
-            return page(request, "refused.html.j2", status=400, title="That cannot be answered", hint=said)
+            return page(request, "refused.html.j2", status=400, title="This page cannot be shown", hint=said)
         except HTTPException:
             raise
         except Exception:
             LOG.exception("a page of %s could not be made", request.url.path)
-            return refusal(request.scope, 500, "Something is wrong with this page", "The terminal of the server says more.")
+            return refusal(request.scope, 500, "This page failed", "The server's terminal shows the error.")
 
     return made
 
 
 async def _no_page(request: Request, fault: Exception) -> Response:
     status = fault.status_code if isinstance(fault, HTTPException) else 500
-    said = {404: "There is no such page", 405: "That is no way to ask"}.get(status, "That cannot be answered")
-    return refusal(request.scope, status, said, "The overview leads to all of them.")
+    said = {404: "Page not found", 405: "Method not allowed"}.get(status, "This page cannot be shown")
+    return refusal(request.scope, status, said, "Start from the overview.")
 
 
 async def sign_in(request: Request) -> Response:

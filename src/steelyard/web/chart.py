@@ -22,7 +22,7 @@ SHAPES = {
     "record": '<rect x="-4.5" y="-4.5" width="9" height="9" class="mark record paper" fill="#fff" stroke="{ink}" stroke-width="2"/>',
     "none": '<circle r="4" class="mark none paper" fill="#fff" stroke="{seen}" stroke-width="2"/>',
 }
-BANDS = {OWN: "95% interval of each value (Wilson)", CHANGE: "bounds of the change, laid on the reference"}
+BANDS = {OWN: "95% interval of each value (Wilson)", CHANGE: "bounds of the change, added to the reference"}
 NAMES = {"pass": "pass", "regression": "regression", "inconclusive": "inconclusive", "record": "recorded", "none": "no verdict"}
 EARLIEST, LATEST = datetime.min.replace(tzinfo=UTC).timestamp(), datetime(9999, 12, 31, tzinfo=UTC).timestamp()
 MOST_TICKS = 5.5  # along the time
@@ -184,11 +184,7 @@ def _keys(points: Sequence[ChartPoint]) -> list[tuple[str, str]]:
     found = [(name, NAMES[name]) for name in SHAPES if name in there]
     bands = {p.band for p in points if p.band is not None}
     found += [("band", "; ".join(BANDS[band] for band in sorted(bands)))] if bands else []
-    found += (
-        [("goal", "the threshold of each run: a score beyond it is a regression")]
-        if any(p.run.threshold is not None for p in points)
-        else []
-    )
+    found += [("goal", "threshold of each run: a worse score is a regression")] if any(p.run.threshold is not None for p in points) else []
     return found
 
 

@@ -105,9 +105,7 @@ def asked(request: Request, name: str, default: str | None = None) -> str | None
     """A parameter of the address: once, not too long; empty is as if it were not there."""
     found = request.query_params.getlist(name)
     if len(found) > 1 or any(len(each) > LONGEST or "\0" in each for each in found):
-        raise UsageError(
-            f"The parameter {name} was given twice, or is far too long.", got="it twice, or far too long", need="one short value"
-        )
+        raise UsageError(f"The parameter {name} was given twice or is too long.", got="it twice, or far too long", need="one short value")
     return (found[0].strip() if found else "") or default
 
 

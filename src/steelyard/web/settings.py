@@ -94,8 +94,8 @@ def checked_token(token: str | None) -> str:
     if len(token) < SHORTEST or not token.isascii() or not token.isprintable() or token != token.strip():
         raise UsageError(
             "cannot use the token",
-            got=f"{len(token)} letters" if len(token) < SHORTEST else "letters that a form would change",
-            need=f"at least {SHORTEST} plain letters",
-            hint="without token= one is made and printed",
+            got=f"{len(token)} characters" if len(token) < SHORTEST else "characters that a form would change",
+            need=f"at least {SHORTEST} printable ASCII characters",
+            hint="without token= a new one is made and printed",
         )
     return token

@@ -47,7 +47,7 @@ def overview(request: Request) -> Response:
     number = asked_number(request, "page", 1, most=MOST_PAGES)
     wanted: dict[str, Any] = {name: asked(request, name) for name in ("task", "model", "verdict")}
     if wanted["verdict"] not in (None, *VERDICTS):
-        raise UsageError("cannot filter by that verdict", got=repr(wanted["verdict"]), need=f"one of {', '.join(VERDICTS)}")
+        raise UsageError("cannot filter by this verdict", got=repr(wanted["verdict"]), need=f"one of {', '.join(VERDICTS)}")
     with serving_of(request).opened() as history:
         lines, total = series_page(history, **wanted, limit=SERIES_PAGE, skip=(number - 1) * SERIES_PAGE)
         names: dict[str, Any] = {"tasks": names_in(history, "task"), "models": names_in(history, "model")}
@@ -126,7 +126,7 @@ def series(request: Request) -> Response:
     with serving_of(request).opened() as history:
         found, following, total = history.runs(**wanted, **when, limit=CHART_RUNS, after=asked(request, "after"))
         if not found:
-            raise DataError("No run of such a series.", got="no run like that", need="a series of the overview")
+            raise DataError("This series has no runs.", got="no run like that", need="a series of the overview")
         older = before(history, found[-1])
     points = chart_points(found[::-1], older)
     metric = wanted["metric"] or found[0].metric
@@ -152,7 +152,7 @@ def drift(request: Request) -> Response:
     wanted = _series_asked(request)
     with serving_of(request).opened() as history:
         answer = has_drifted(history, **wanted)
-    return page(request, "part.page.html.j2", title="Drift", part=part_of(answer), back=("/series", wanted, "The series"))
+    return page(request, "part.page.html.j2", title="Drift", part=part_of(answer), back=("/series", wanted, "Back to the series"))
 
 
 # ---- one run ---------------------------------------------------------------------------------------------------------------
@@ -202,11 +202,11 @@ def _report(this: PastRun) -> tuple[Any, str]:
     from steelyard.results.reading import MISMATCHED
 
     if this.result is None:
-        return None, "The whole answer of this run was not kept."
+        return None, "The full report of this run was not stored."
     try:
         return part_of(result_of(this.result)), ""
     except (SteelyardError, *MISMATCHED):
-        return None, "The answer of this run was kept in a form that this version cannot show."
+        return None, "The report of this run was stored in a format that this version cannot show."
 
 
 def run_report(request: Request) -> Response:

@@ -468,7 +468,7 @@ def test_many_findings_of_a_kind_are_counted_after_the_first_three(here: Path) -
     assert len(text.splitlines()) < 40
     assert text.count("(not-k-of-n)") == 4
     assert "warning: 197 more like these (not-k-of-n), in references/t.yaml (197)" in text
-    assert "--all lists every finding." in text
+    assert "every=True lists all findings." in text
     assert "no run can score lower" in " ".join(text.split())  # an error is always shown
     assert len(lint.to_dict()["findings"]) > 400
     every = str(lint_references("t", today=TODAY, every=True))

@@ -245,8 +245,8 @@ def test_many_classes_and_slices_are_capped() -> None:
     page = report_html([sy.measure(table, metric="each_recall"), sy.measure(table, metric="accuracy", by="by")])
     assert len(page) < 300_000
     assert "classes: 40 of" in page
-    assert "40 are drawn, 100 listed, 500 more are in --format json." in page
-    assert "40 are drawn, 100 listed, 200 more are in --format json." in page
+    assert "40 are drawn, 100 listed, 500 more are in the JSON." in page
+    assert "40 are drawn, 100 listed, 200 more are in the JSON." in page
 
 
 def test_long_lists_are_capped_with_a_note() -> None:

@@ -31,7 +31,7 @@ from steelyard.results.certificate import UP_IS_BAD, Certificate, Held, Preferre
 
 HEADS = ("method", "kind", "worst", "where", "mean", "band", "")
 NUMBERS = (2, 4)
-EXACT_HEADS = ("closed form", "worst error", "of its", "where", "limit", "")
+EXACT_HEADS = ("closed form", "worst error", "of the", "where", "limit", "")
 EXACT_NUMBERS = (1, 4)
 OURS, EXACT_OURS = (1, 2, 4, 5, 6), (1, 2, 4, 5)  # columns of either table that hold no words of others
 BAR = 24  # columns of a drawn bar
@@ -113,7 +113,7 @@ def preference_sentences(c: Certificate, family: str) -> list[str]:
 
 
 def opening(c: Certificate) -> str:
-    """What was worked out."""
+    """What was tried."""
     asked = f", only {', '.join(c.only)}" if c.only else ""
     points = sum(claim.points for claim in c.claims)
     return f"{len(c.claims)} claims, {points:,} points; {c.grid} grid, seed {c.seed}{asked}"
@@ -132,7 +132,7 @@ def certificate_page(c: Certificate, _: object, files: Mapping[str, str] | None 
     ]
     foot: list[PageBlock] = [
         *([Sentences(said=fails, hang=" " * 7, paint=RED, seen=(TEXT,))] if fails else []),
-        *([Sentences(said=[f"Worked out with {made}."], listed=False, seen=(MARKDOWN,))] if made else []),
+        *([Sentences(said=[f"Computed with {made}."], listed=False, seen=(MARKDOWN,))] if made else []),
     ]
     faults: list[PageBlock] = [Sentences(said=fails, columns=COLUMNS, seen=(MARKDOWN,)), Sentences(said=c.faults, seen=(HTML,))]
     return Page(
@@ -169,7 +169,7 @@ def _family(c: Certificate, family: str, claims: Sequence[Held], file: str) -> S
             Heading(name=family, level=2, seen=(MARKDOWN,)),
             _text_table(claims),
             PageTable(heads=heads, rows=cells, numbers=NUMBERS, ours=OURS, noun="claims", seen=(MARKDOWN,)),
-            Sentences(said=[f"What is said of them (guide: {guides}):"], listed=False, seen=(MARKDOWN,)),
+            Sentences(said=[f"What the documentation claims ({guides}):"], listed=False, seen=(MARKDOWN,)),
             Sentences(said=told, columns=COLUMNS, seen=(MARKDOWN,)),
             Picture(signs=bars(claims), file=file, note=f"{kinds_text(claims)} of each method", seen=(MARKDOWN,)),
             Sentences(said=preferred, bulleted=True, columns=COLUMNS, seen=WRITTEN),
@@ -192,7 +192,7 @@ def _text_table(claims: Sequence[Held]) -> PageTable:
 def _exact(c: Certificate) -> Section | None:
     if not c.accuracy:
         return None
-    title, heads, rows = "closed forms against 50 digits", [*EXACT_HEADS[:-1], "holds"], exact_cells(c)
+    title, heads, rows = "closed forms compared with 50 digits", [*EXACT_HEADS[:-1], "holds"], exact_cells(c)
     return Section(
         title=title.capitalize(),
         blocks=[

@@ -167,8 +167,8 @@ def _items(c: Comparison, flips: Flips | None) -> Section | None:
     blocks: list[PageBlock] = [flip_table(c.flips, c.baseline.name, c.candidate.name)] if c.flips is not None else []
     told, note = (c.telling, "") if flips is None else flips
     if flips is None and c.flips is not None and (all_of := c.flips["baseline_only"] + c.flips["candidate_only"]) > len(told):
-        note = f"The {len(told):,} largest changes of {all_of:,}; --flips-out FILE writes them all, and "
-        note += "steelyard report RESULT --flips FILE shows them here."
+        note = f"The {len(told):,} largest of {all_of:,} changes. "
+        note += "To list them all here, have compare write a flips file and give it to report."
     blocks += item_tables(told, ("baseline", "candidate"), note)
     return Section(title=CHANGED, blocks=blocks) if blocks else None
 
@@ -241,7 +241,7 @@ def prior_words(c: Comparison) -> str:
     if "prior_sd" not in c.details:  # answers of 0.1.0 do not say
         return ""
     size = c.details["prior_sd"]
-    return f" (prior: differences of {'any size' if size is None else f'about {size:.2g}'}, see prior_scale)"
+    return f" (prior: differences of {'any size' if size is None else f'about {size:.2g}'}, see prior scale)"
 
 
 def facts(c: Comparison) -> list[str]:

@@ -23,6 +23,7 @@ from steelyard.render.page import (
     Signs,
     capped,
     filled,
+    put,
 )
 from steelyard.render.pictures.plane import Line, Plane, plane_of
 from steelyard.results.history import Drift, PastRun, RunList
@@ -59,7 +60,7 @@ def run_list_page(r: RunList, _: object) -> Page:
         PageTable(heads=heads, rows=rows, numbers=numbers, columns="dated", seen=(TEXT,)),
         capped("Runs, newest first", RUN_HEADS, every, numbers=RUN_NUMBERS, noun="runs", seen=(MARKDOWN, HTML)),
     ]
-    after = [Sentences(said=[f"the page that follows: --after {r.next[:8]}"], hang="", seen=(TEXT,))] if r.next else []
+    after = [Sentences(said=[put(f"next page: after={r.next[:8]!r}")], hang="", seen=(TEXT,))] if r.next else []
     return Page(
         word="history",
         about=r.place,
@@ -94,7 +95,7 @@ def drift_page(r: Drift, _: object) -> Page:
         rows=found[:SHOWN_ITEMS],
         numbers=FLAKY_NUMBERS,
         label="items whose outcome differs between runs",
-        rest=f"and {more:,} more (--format json)" if more > 0 else "",
+        rest=f"and {more:,} more in the JSON" if more > 0 else "",
         seen=(TEXT,),
     )
     flaky = capped(

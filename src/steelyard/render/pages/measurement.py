@@ -157,9 +157,9 @@ def _by(block: RowGroup) -> Section:
     hidden = block.hidden + max(0, max(map(len, shown), default=0) - DRAWN)
     if block.hidden or hidden:
         said = f"{DRAWN:,} are drawn, {len(block.entries):,} listed"
-        said += f", {block.hidden:,} more are in --format json." if block.hidden else "."
+        said += f", {block.hidden:,} more are in the JSON." if block.hidden else "."
         table = replace(table, note=said)
-    more = f"{block.hidden:,} more; --format json has them all"
+    more = f"{block.hidden:,} more; the JSON has them all"
     return Section(
         title=f"By {block.by}",
         blocks=[

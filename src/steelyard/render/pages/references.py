@@ -41,6 +41,7 @@ from steelyard.render.page import (
     Sentences,
     capped,
     filled,
+    put,
 )
 from steelyard.render.pages.verdict import spec_text
 from steelyard.results.references import Finding, Lint, Listing, ProjectInit, ReferenceChange, ReferenceDetail, ReferenceHistory
@@ -104,10 +105,11 @@ def lint_page(r: Lint, _: object) -> Page:
         [each.level, _place(each, ":"), "" if each.model is None else about(each.model, each.spec), each.sentence] for each in r.findings
     ]
     more = [f"{some[0].level}: {_more(some)}" for some in hidden]
+    listed = put("every=True lists all findings.")
     blocks: list[PageBlock] = [
         Findings(entries=lines),
         PageTable(heads=("level", "where", "what", "code"), rows=cells, noun="findings", seen=(MARKDOWN,)),
-        *([Sentences(said=more, seen=WRITTEN), Sentences(said=["--all lists every finding."], tight=True, seen=(TEXT,))] if more else []),
+        *([Sentences(said=more, seen=WRITTEN), Sentences(said=[listed], tight=True, seen=(TEXT,))] if more else []),
         capped("Findings", ["level", "where", "model", "what"], every, seen=(HTML,)),
     ]
     return _page(

@@ -109,7 +109,7 @@ def _pairs(found: SplitCheck) -> Section | None:
         for each in found.pairs
     ]
     over = len(rows) - WORST
-    rest = f"and {over:,} more pairs in --format json" if over > 0 else ""
+    rest = f"and {over:,} more pairs in the JSON" if over > 0 else ""
     return Section(
         title="Pairs",
         blocks=[
