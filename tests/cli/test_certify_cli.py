@@ -48,7 +48,7 @@ def test_text(capsys: pytest.CaptureFixture[str]) -> None:
     assert "a proportion: coverage 0.95 (* is the default)" in out
     assert re.search(r"^  wilson\* +0\.83\d\d  n=5 p=\S+ +0\.95\d\d  >=0\.81; mean 0\.949-0\.96 +ok$", out, re.M)
     assert all(len(line) <= 80 for line in out.splitlines())
-    assert " ".join(out.split("\n\n")[-1].split()).endswith("all 9 claims hold")
+    assert " ".join(out.split("\n\n")[-1].split()).startswith("All 9 claims hold. Worst coverage: 0.83")
     assert "Not the default: " in out
 
 
@@ -96,7 +96,7 @@ def test_markdown_without_files_has_bars(capsys: pytest.CaptureFixture[str]) -> 
 def test_html(capsys: pytest.CaptureFixture[str]) -> None:
     _, out, _ = ask(capsys, "--format", "html")
     assert out.startswith(("<!DOCTYPE html>", "<!doctype html>"))
-    assert "all 9 claims hold" in out
+    assert "All 9 claims hold. Worst coverage: 0.83" in out
     assert "<svg" in out
 
 

@@ -611,18 +611,13 @@ def answer(
 
 def _text_of(result: Any, chosen: str, color: bool = False, ascii_only: bool = False, **more: Any) -> str:
     """A result in one format, its warnings and notes in the flags of this command."""
-    from steelyard.render.page import asked_by
+    from steelyard.render.formats import FORMATS as RENDER
+    from steelyard.render.page import PUT
 
     ctx = click.get_current_context(silent=True)
-    if ctx is None:
-        return _written(result, chosen, color, ascii_only, **more)
-    with asked_by(partial(in_flags, command=ctx.command)):
-        return _written(warned_in_flags(result, ctx.command), chosen, color, ascii_only, **more)
-
-
-def _written(result: Any, chosen: str, color: bool, ascii_only: bool, **more: Any) -> str:
-    from steelyard.render.formats import FORMATS as RENDER
-
+    if ctx is not None:
+        result = warned_in_flags(result, ctx.command)
+        ctx.call_on_close(partial(PUT.reset, PUT.set(partial(in_flags, command=ctx.command))))
     if chosen == "html":  # the one format that needs more than the result: densities of what is believed
         from steelyard.questions.report.report import report
 

@@ -6,8 +6,7 @@ them it is `seen`: a curve drawn in signs is for a terminal, a list that can be 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping, Sequence
 from contextvars import ContextVar
 from dataclasses import dataclass, field
 from importlib import import_module
@@ -354,22 +353,13 @@ def capped(caption: str, heads: Sequence[str], rows: Sequence[Sequence[Cell]], *
     return PageTable(caption=caption, heads=heads, rows=rows, note=note, search=search, folded=folded, **more)  # type: ignore[arg-type]
 
 
-_PUT: ContextVar[Callable[[str], str]] = ContextVar("put", default=str)
-
-
-@contextmanager
-def asked_by(put: Callable[[str], str]) -> Iterator[None]:
-    """Pages made here are for somebody who says parameters in another way than Python: a command puts them as its flags."""
-    before = _PUT.set(put)
-    try:
-        yield
-    finally:
-        _PUT.reset(before)
+# How whoever asked says a parameter: as Python does, unless a command has set this to say its flags.
+PUT: ContextVar[Callable[[str], str]] = ContextVar("PUT", default=str)
 
 
 def put(note: str) -> str:
     """A note of a page that names parameters (`after='64765239'`), in the words of whoever asked. The command puts warnings itself."""
-    return _PUT.get()(note)
+    return PUT.get()(note)
 
 
 def filled(*sections: Section | None) -> list[Section]:
