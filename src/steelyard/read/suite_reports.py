@@ -7,6 +7,9 @@
     Threshold: 70.997
     Evaluated accuracy: 74.375
 
+An entry with a threshold of its own is held to that alone, and its report begins with `= ACCURACY CHECK` and has a line
+`Threshold (explicit floor): 70.000` instead of the statistics.
+
 A report says neither its task nor its model: the test that runs is named before it, and the dataset in the line of its
 evaluator ("gsm8k average accuracy: 74.38"). What is no whole report is kept apart with its place, and never guessed.
 """
@@ -34,7 +37,7 @@ _TIMES = (re.compile(r"\[(\d\d)/(\d\d)/(\d{4})-(\d\d:\d\d:\d\d)\]"), re.compile(
 _TEST = re.compile(r"(?:\[[^\]]{0,60}\]\s*){0,4}[\w./\\-]+\.py::([\w:.-]+(?:\[[^\]]{0,300}\])?)")
 _FAILED = re.compile(r"_{3,} ([\w.]+(?:\[[^\]]{0,300}\])?) _{3,}\s*\Z")
 _DATASET = re.compile(r"(?:\A|[\s\]])([A-Za-z][\w-]{0,60}) (?:weighted )?average accuracy: [0-9]")
-_BANNER = re.compile(r"=\s+([A-Z][A-Z0-9_]{0,30}) HYPOTHESIS TESTING\s*\Z")
+_BANNER = re.compile(r"=\s+([A-Z][A-Z0-9_]{0,30}) (?:HYPOTHESIS TESTING|CHECK)\s*\Z")
 _FIELDS = {
     "alpha": re.compile(r"Alpha \(.{0,60}\):\s*" + _NUMBER),
     "beta": re.compile(r"Beta\s+\(.{0,60}\):\s*" + _NUMBER),
@@ -43,13 +46,17 @@ _FIELDS = {
     "higher_is_better": re.compile(r"Higher is better:\s*(True|False)\s*\Z"),
     "reference": re.compile(r"Reference [\w -]{1,40}:\s*" + _NUMBER),
     "threshold": re.compile(r"Threshold:\s*" + _NUMBER),
+    "floor": re.compile(r"Threshold \(explicit floor\):\s*" + _NUMBER),
     "value": re.compile(r"Evaluated [\w -]{1,40}:\s*" + _NUMBER),
 }
 _NEEDED = ("alpha", "beta", "sigma", "n", "reference", "value")
+_OF_A_FLOOR = ("floor", "value")  # beside which the rest may be missing
+_NUMBERS = ("value", "reference", "alpha", "beta", "sigma", "threshold", "floor")
 _PROPERTIES = {  # names under which suites keep these in JUnit files
     "value": ("evaluated_accuracy", "evaluated", "value", "accuracy", "score"),
     "reference": ("reference_accuracy", "ref_accuracy", "reference"),
     "threshold": ("threshold",),
+    "floor": ("explicit_floor", "floor"),
     "n": ("num_samples", "samples", "n"),
     "alpha": ("alpha",),
     "beta": ("beta",),
@@ -63,18 +70,22 @@ _PROPERTIES = {  # names under which suites keep these in JUnit files
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SuiteReport:
-    """One evaluated score and the rule it was held to. test, dataset and time are None where the file does not say them."""
+    """One evaluated score and the rule it was held to. test, dataset and time are None where the file does not say them.
+
+    A report of an explicit floor has that and no statistics; reference and n are there if it says them.
+    """
 
     place: str
     metric: str
     value: float
-    reference: float
-    n: int
-    alpha: float
-    beta: float
-    sigma: float
+    reference: float | None = None
+    n: int | None = None
+    alpha: float | None = None
+    beta: float | None = None
+    sigma: float | None = None
     threshold: float | None = None
-    higher_is_better: bool = True
+    floor: float | None = None
+    higher_is_better: bool | None = None  # a report of an explicit floor need not say
     test: str | None = None
     dataset: str | None = None
     model: str | None = None
@@ -170,21 +181,20 @@ class _Reader:
         self.add(self.begun, {**self.found, "metric": metric, "task": self.dataset or ""})
 
     def add(self, place: str, found: Mapping[str, str]) -> None:
-        lacking = [name for name in _NEEDED if name not in found]
+        lacking = [name for name in (_OF_A_FLOOR if "floor" in found else _NEEDED) if name not in found]
         if lacking:
             words = {"value": "evaluated score", "n": "number of samples"}
             self.log.unread.append(Unread(f"{self.log.path}, {place}", f"a report without its {words.get(lacking[0], lacking[0])}"))
             return
         try:
-            numbers = {name: float(found[name]) for name in ("value", "reference", "alpha", "beta", "sigma")}
+            numbers = {name: float(found[name]) for name in _NUMBERS if name in found}
             if not all(map(math.isfinite, numbers.values())):
                 raise ValueError("a number that is not finite")
             report = SuiteReport(
                 place=f"{self.log.path}, {place}",
                 metric=(found.get("metric") or "accuracy").lower(),
-                n=int(found["n"]),
-                threshold=float(found["threshold"]) if "threshold" in found else None,
-                higher_is_better=found.get("higher_is_better", "true").lower() != "false",
+                n=int(found["n"]) if "n" in found else None,
+                higher_is_better=_direction(found.get("higher_is_better")),
                 test=self.test,
                 dataset=found.get("task") or None,
                 model=found.get("model") or None,
@@ -198,8 +208,12 @@ class _Reader:
             self.log.reports.append(report)
 
 
+def _direction(text: str | None) -> bool | None:
+    return None if text is None else text.lower() != "false"
+
+
 def _same(one: SuiteReport, other: SuiteReport) -> bool:
-    facts = ("test", "metric", "value", "reference", "n", "sigma", "alpha")
+    facts = ("test", "metric", "value", "reference", "n", "sigma", "alpha", "floor")
     tasks = {one.dataset, other.dataset} - {None}
     return len(tasks) < 2 and all(getattr(one, name) == getattr(other, name) for name in facts)
 

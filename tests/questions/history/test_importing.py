@@ -144,7 +144,57 @@ def test_colors_and_carriage_returns_are_no_part_of_a_line() -> None:
     assert [run.estimate for run in sy.import_runs(log(text), history=URL)] == [74.0]
 
 
+def floor_report(value: float, floor: float | str = 95.0, *more: str, metric: str = "accuracy") -> str:
+    """As the suite prints it for an entry with a threshold of its own: no statistics."""
+    bar = "=" * 59
+    shown = floor if isinstance(floor, str) else f"{floor:.3f}"
+    lines = [
+        bar,
+        f"= {metric.upper()} CHECK",
+        bar,
+        *more,
+        f"Threshold (explicit floor): {shown}",
+        bar,
+        f"Evaluated {metric}: {value:.3f}",
+        bar,
+    ]
+    return "\n".join(lines) + "\n"
+
+
+def test_an_explicit_floor_is_judged_by_itself_and_without_a_p_value() -> None:
+    below, on_it = floor_report(94.31, 95, "Reference accuracy: 96.475"), floor_report(95.0)
+    found = sy.import_runs(log(TEST, GSM8K, below, GSM8K, on_it, below), history=URL)
+    told = {(run.estimate, run.verdict, run.threshold, run.p_value, run.n) for run in found}
+    assert told == {(94.31, "regression", 95.0, None, None), (95.0, "pass", 95.0, None, None)}
+    assert {run.estimate: run.difference for run in found} == {94.31: pytest.approx(-2.165), 95.0: None}
+    assert len(sy.import_runs("night.log", history=URL)) == 0
+    with open_history(URL) as history:
+        result = history.run(next(run.id for run in found if run.verdict == "pass")).result
+    assert result is not None
+    assert (result["design"], result["test"], result["p_value"]) == ("threshold", None, None)
+
+
+def test_a_floor_of_an_error_rate_is_a_ceiling() -> None:
+    said = sy.import_runs(log(TEST, floor_report(9.5, 8.0, "Higher is better: False", metric="wer")), history=URL, task="speech")
+    known = sy.import_runs(log(TEST, floor_report(9.6, 8.0, metric="wer"), name="b.log"), history=URL, task="voxpopuli")
+    assert [(run.higher_is_better, run.verdict) for run in (*said, *known)] == [(False, "regression")] * 2
+
+
+def test_another_floor_is_another_run() -> None:
+    assert len(sy.import_runs(log(TEST, GSM8K, floor_report(94.31)), history=URL)) == 1
+    assert len(sy.import_runs(log(TEST, GSM8K, floor_report(94.31, 94.0), name="b.log"), history=URL)) == 1
+
+
+def test_junit_may_name_a_floor() -> None:
+    (run,) = sy.import_runs(junit(properties={"evaluated_accuracy": 70.2, "explicit_floor": 71, "task": "gsm8k"}), history=URL)
+    assert (run.verdict, run.threshold, run.n) == ("regression", 71.0, None)
+
+
 BAD: list[tuple[str, str]] = [
+    (TEST + GSM8K + floor_report(94.0, "none"), "a report without its alpha"),
+    (TEST + GSM8K + floor_report(94.0, "nan"), "not finite"),
+    (TEST + floor_report(94.0), "Its task is not named"),
+    (TEST + GSM8K + floor_report(194.0), "194"),
     (TEST + GSM8K + report(None), "a report without its evaluated score"),
     (TEST + GSM8K + report("nan"), "not finite"),
     (TEST + GSM8K + report(74.0, threshold=60.0), "does not follow from its other numbers"),

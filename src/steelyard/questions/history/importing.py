@@ -13,7 +13,7 @@ from typing import Any
 
 from steelyard.declared.history import IMPORT
 from steelyard.errors import DataError, SteelyardError, UsageError
-from steelyard.estimate.guard.number import CandidateScore, guard_number
+from steelyard.estimate.guard.number import CandidateScore, guard_floor, guard_number
 from steelyard.estimate.guard.rule import settle_rule
 from steelyard.estimate.guard.verdict import written
 from steelyard.history.store import History, open_history
@@ -47,7 +47,8 @@ def import_runs(
 ) -> RunList:
     """Add the scores in pytest logs and JUnit files of an accuracy suite to the history, each with its verdict.
 
-    A report is judged anew by its own numbers (reference, sigma, alpha, number of samples). Its model is the test that printed
+    A report is judged anew by its own numbers (reference, sigma, alpha, number of samples; or its explicit floor alone). Its
+    model is the test that printed
     it, its task the dataset that its evaluator named, unless `task` and `model` say them. A run that is there already is not
     added again. What could not be read is counted and named; a file without a single score is an error.
     """
@@ -65,7 +66,7 @@ def import_runs(
             f"cannot find scores in {', '.join(repr(log.path) for log in read[:3])}",
             got=f"{len(unread):,} reports that could not be read{why}" if unread else "no report of an accuracy suite",
             need="at least one",
-            hint="reports begin with '= ACCURACY HYPOTHESIS TESTING' and end with 'Evaluated accuracy: ...'",
+            hint="reports begin with '= ACCURACY HYPOTHESIS TESTING' or '= ACCURACY CHECK' and end with 'Evaluated accuracy: ...'",
         )
     added, there, shown = _kept(found, history, config)
     warnings += [f"not read: {each.place}: {each.why}" for each in unread[:LISTED]]
@@ -114,7 +115,7 @@ def _judged(log: SuiteLog, task: str | None, model: str | None, unread: list[Unr
             report.reference,
             report.n,
         ]
-        key = json.dumps(facts)
+        key = json.dumps(facts if report.floor is None else [*facts, report.floor])
         times[key] += 1
         name = hashlib.sha256(f"suite report\0{key}\0{times[key]}".encode()).hexdigest()[:32]
         out.append((name, verdict, report.time or dated))
@@ -128,6 +129,7 @@ def _verdict(report: SuiteReport, task: str | None, model: str | None, warnings:
     about = task or _task(report, warnings)
     check_task(about)
     facts = TRTLLM.get(about, {})
+    better = report.higher_is_better if report.higher_is_better is not None else facts.get("higher_is_better", True)
     entry = Entry(
         model=named,
         value=report.reference,
@@ -136,15 +138,22 @@ def _verdict(report: SuiteReport, task: str | None, model: str | None, warnings:
         sigma=report.sigma,
         alpha=report.alpha,
         beta=report.beta,
-        higher_is_better=report.higher_is_better,
+        threshold=report.floor,
+        higher_is_better=better,
         scale=facts.get("scale", "percent"),
     )
     rule = settle_rule({}, entry, TaskDefaults())
-    found = guard_number(CandidateScore(value=report.value, n=report.n), entry, rule)
-    if report.threshold is not None and found.threshold is not None and abs(report.threshold - found.threshold) > ROUNDED:
+    new = CandidateScore(value=report.value, n=report.n)
+    found = guard_number(new, entry, rule) if report.floor is None else guard_floor(new, entry, rule)
+    if (
+        report.floor is None
+        and report.threshold is not None
+        and found.threshold is not None
+        and abs(report.threshold - found.threshold) > ROUNDED
+    ):
         raise DataError(
             f"its threshold, {report.threshold:g}, does not follow from its other numbers, which give {found.threshold:.3f}.",
-            hint="an explicit floor, or a report of another rule",
+            hint="a report of another rule",
         )
     return written(found, rule, task=about, model=named, spec={}, entry=entry, scale=entry.scale or "percent")
 
