@@ -1,6 +1,7 @@
 """Labels as canonical text: one spelling per value, and an error where one value has several spellings.
 
-ints -> "7", floats -> repr, booleans -> "True"/"False", text as it is; None, NaN, NA and NaT are missing.
+ints -> "7", floats -> repr, booleans -> "True"/"False", text as it is; None, NaN, NA and NaT are missing. Decimals, dates and times
+are written as DuckDB writes them, so that a value is the same label in memory and in a file; a time with a zone is told in UTC.
 """
 
 from __future__ import annotations
@@ -9,6 +10,7 @@ import math
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from datetime import UTC
 from typing import Any
 
 from steelyard.errors import DataError
@@ -16,7 +18,8 @@ from steelyard.items import Labels
 from steelyard.tally.spelling import same_number
 
 _MISSING_TYPES = frozenset({"NAType", "NaTType"})  # pandas.NA and NaT, known by name so that pandas is never imported
-_PRINTED = frozenset({"Decimal", "date", "datetime", "time", "UUID", "Timestamp"})
+_PRINTED = frozenset({"date", "UUID"})
+_TIMES = frozenset({"datetime", "time", "Timestamp"})
 
 
 def plain(value: Any) -> Any:
@@ -43,7 +46,18 @@ def text_of(value: Any) -> str | None:
         return str.__str__(value)  # the text itself, also for a StrEnum
     if isinstance(value, (bool, int)) or type(value).__name__ in _PRINTED:
         return str(value)
+    if type(value).__name__ == "Decimal":
+        return f"{value:f}"
+    if type(value).__name__ in _TIMES:
+        return _time_text(value)
     raise TypeError(type(value).__name__)
+
+
+def _time_text(value: Any) -> str:
+    """A time without zeros at the end of its seconds, in UTC if it has a zone; a time of day keeps its offset."""
+    if value.tzinfo is not None and hasattr(value, "astimezone"):
+        value = value.astimezone(UTC)
+    return re.sub(r"([+-]\d\d):00\Z", r"\1", re.sub(r"(\.\d*?)0+(?!\d)", r"\1", str(value)))
 
 
 def kind_of(value: Any) -> str:

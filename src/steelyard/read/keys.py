@@ -36,8 +36,8 @@ def content_uniforms(table: SourceTable, seed: int) -> npt.NDArray[np.float64]:
     if isinstance(table, EngineTable) and all(table.kind(name) in IN_ENGINE for name in names):
         pieces = [f"coalesce({literal(name + NAME)} || {_text(table, name)} || {literal(VALUE)}, '')" for name in names]
         return _hashed(table, " || ".join([literal(f"{seed}:"), *pieces]))
-    columns = [[piece and f"{name}{NAME}{piece}{VALUE}" for piece in _plain_texts(table, name)] for name in names]
-    return _uniforms([f"{seed}:{''.join(filter(None, row))}" for row in zip(*columns, strict=True)])
+    columns = [["" if piece is None else f"{name}{NAME}{piece}{VALUE}" for piece in _plain_texts(table, name)] for name in names]
+    return _uniforms([f"{seed}:{''.join(row)}" for row in zip(*columns, strict=True)])
 
 
 def uniform(text: str, seed: int) -> float:
@@ -66,7 +66,7 @@ def _plain_texts(table: SourceTable, column: str) -> list[str | None]:
     """The text of whatever a column holds, lists and objects included."""
     if isinstance(table, EngineTable):
         other = table.kind(column) == "other"
-        values: Sequence[Any] = [row[0] for row in table.ask(table.identifier(column))] if other else _values(table, column)
+        values: Sequence[Any] = [row[0] for row in table.ask(table.nested(column))] if other else _values(table, column)
     else:
         values = _values(table, column)
     return [None if value is None else value if type(value) is str else _plain_text(value) for value in values]
@@ -76,7 +76,15 @@ def _plain_text(value: Any) -> str | None:
     try:
         return text_of(value)
     except TypeError:
-        return json.dumps(value, sort_keys=True, ensure_ascii=False, default=str)
+        return json.dumps(value, sort_keys=True, ensure_ascii=False, default=_inner_text)
+
+
+def _inner_text(value: Any) -> str | None:
+    """The text of what is inside a list or an object, and is nothing that JSON knows."""
+    try:
+        return text_of(value)
+    except TypeError:
+        return str(value)
 
 
 def _text(table: EngineTable, column: str) -> str:

@@ -7,6 +7,7 @@ Only `execute(...).fetchall()` and `.fetchnumpy()` are used (once `.fetchmany()`
 # ruff: noqa: S608 - SQL is built here from quoted identifiers and literals of ours; values of users are parameters
 from __future__ import annotations
 
+import contextlib
 import re
 import weakref
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
@@ -27,6 +28,7 @@ _INTEGER = frozenset({"TINYINT", "SMALLINT", "INTEGER", "BIGINT", "UTINYINT", "U
 _RAW = frozenset({*_INTEGER, "BOOLEAN", "FLOAT", "DOUBLE", "VARCHAR"})
 _AS_TEXT = re.compile(r'DECIMAL|ENUM|U?HUGEINT|BIGNUM|DATE|TIME|TIMESTAMP|UUID|"?NULL"?\Z')
 _AS_DOUBLE = re.compile(r"DECIMAL|U?HUGEINT|BIGNUM")
+_ALL_BEHIND_THE_POINT = re.compile(r"DECIMAL\((\d+),\1\)\Z")  # DuckDB writes .5 then, and 0.5 everywhere else
 HELD = 64 << 20  # bytes of text files that become a table of DuckDB; larger ones are read where they lie
 quoted = DUCKDB.quoted
 HASHED = 1 << 24  # ids whose hashes are sorted together: 128 MB
@@ -54,6 +56,8 @@ def connect(paths: Sequence[str] = ()) -> Any:
         ("threads", str(allowance.threads(memory))),
     ):
         con.execute(f"SET {name} = {value}")
+    with contextlib.suppress(duckdb.Error):  # a DuckDB built without time zones knows UTC only
+        con.execute("SET TimeZone = 'UTC'")  # the text of a time must not depend on where the machine is
     con.execute("SET preserve_insertion_order = true")
     con.execute("SET python_enable_replacements = false")  # a table name must never find a Python variable
     # Made by DuckDB if it must spill, and removed by it; of our own, because its file names repeat between processes.
@@ -221,6 +225,11 @@ class EngineTable:
         known = {"BOOLEAN": "bool", "FLOAT": "float", "DOUBLE": "float", "VARCHAR": "text"} | dict.fromkeys(_INTEGER, "int")
         return known.get(kind) or ("printed" if _AS_TEXT.match(kind) and not kind.endswith("]") else "other")
 
+    def nested(self, name: str) -> str:
+        """How a column of lists or objects leaves the engine: times with a zone as texts, since for those Python would need a package."""
+        plain = re.sub(r"TIME(STAMP)? WITH TIME ZONE|TIMESTAMPTZ_NS", "VARCHAR", self._type[name])
+        return self.identifier(name) if plain == self._type[name] else f"CAST({self.identifier(name)} AS {plain})"
+
     def texts(self, key: str, names: Sequence[str], ids: Collection[str], most: int, mark: str) -> list[tuple[str, Sequence[Any]]]:
         """(id, text of each column ...) of some rows; of a long text its beginning and its end, `most` characters of each."""
 
@@ -270,6 +279,8 @@ class EngineTable:
             return expression
         if number and _AS_DOUBLE.match(kind):
             return f"CAST({expression} AS DOUBLE)"
+        if _ALL_BEHIND_THE_POINT.match(kind):
+            return f"replace(CAST({expression} AS VARCHAR), '.', '0.')"
         if _AS_TEXT.match(kind) and not kind.endswith("]"):
             return f"CAST({expression} AS VARCHAR)"
         need = "text, numbers or booleans"
