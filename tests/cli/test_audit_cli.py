@@ -17,7 +17,7 @@ from cases import every
     [
         (["87.4", "86.1"], ["87.4", "86.1"]),
         (["new=87.4", "old=86.1"], {"new": "87.4", "old": "86.1"}),
-        (["a=b=87.4%", "old=.861"], {"a=b": "87.4%", "old": ".861"}),
+        (["a=b=87.4%", "old=86.1"], {"a=b": "87.4%", "old": "86.1"}),
         (["87.4"], ["87.4"]),
     ],
 )
@@ -25,6 +25,12 @@ def test_the_command_and_python_are_equal(words: list[str], scores: object, stee
     told = steelyard("audit", "--n", "1319", *words, "--format", "json")
     assert told.code == 0
     assert json.loads(told.out) == sy.audit(scores, n=1319).to_dict()  # type: ignore[arg-type]
+
+
+def test_the_scale_of_scores_without_a_percent_sign(steelyard: Command) -> None:
+    told = steelyard("audit", "--n", "1319", "87.4%", ".861", "--scale", "fraction", "--format", "json")
+    assert json.loads(told.out) == sy.audit(["87.4%", ".861"], n=1319, scale="fraction").to_dict()
+    assert 'add --scale "fraction"' in steelyard("audit", "--n", "1319", "87.4%", ".861").err
 
 
 def test_every_format(tmp_path: Path, steelyard: Command) -> None:
@@ -42,6 +48,7 @@ def test_every_format(tmp_path: Path, steelyard: Command) -> None:
         ["--n", "1319", "new=87.4", "new=86.1"],
         ["--n", "0", "87.4"],
         ["--n", "1319", "874"],
+        ["--n", "1319", "87.4%", ".861"],
         ["--n", "1319", "87.4", "table.md"],
         ["missing.md"],
         [],

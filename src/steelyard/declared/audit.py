@@ -7,5 +7,10 @@ from steelyard.options import INTERVALS, Option
 OPTIONS = (
     Option(name="n", type=int, least=1, metavar="ITEMS", help="Number of items the scores were measured on."),
     Option(name="size", metavar="COLUMN", help="Column of the table with the number of items.  [default: found by its name, such as n]"),
+    Option(
+        name="scale",
+        choices=("percent", "fraction"),
+        help="Scale of the scores that have no % sign.  [default: percent if one of them is above 1]",
+    ),
     *(option for option in INTERVALS if option.name == "confidence_level"),
 )

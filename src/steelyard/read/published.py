@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import re
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,23 +14,42 @@ from steelyard.options import did_you_mean
 
 SIZES = ("n", "size", "items", "samples", "examples", "questions", "num_samples", "n_items", "test size")
 LARGEST = 10_000_000  # bytes: a published table is read by people
-_RULE = re.compile(r"^[|:\s-]+$")
-_NUMBER = re.compile(r"^[+-]?(\d+(\.\d*)?|\.\d+)%?$")
-_SPREAD = re.compile(r"\s*(±|\+-|\+/-|\\pm).*$")
 EMPTY = ("", "-", "–", "—", "n/a", "na", "nan", "none")
+_RULE = re.compile(r"^[|:\s-]+$")
+_DRESS = re.compile(r"</?(?:b|strong|i|em|u|span)>|\*\*|__")
+_PLAIN = r"[+-]?(?:\d+(?:\.\d*)?|\.\d+)"
+_SPREAD = rf"(?:±|\+-|\+/-|\\pm)\s*{_PLAIN}\s*(?P<behind>\\?%)?"
+_FOOTNOTE = r"[†‡§¶*∗⋆★☆⁰¹²³⁴⁵⁶⁷⁸⁹ᵃᵇᶜᵈᵉᶠ]|\^?\\(?:d?dagger|ast|star)|[\^_]\{[^{}]*\}|\^[\w*†‡§¶]{1,3}|<su[pb]>[^<]*</su[pb]>"
+_BRACKETS = r"\([^()]*\)|\[[^\[\]]*\]"
+_SCORE = re.compile(rf"^(?P<number>{_PLAIN})\s*(?P<percent>\\?%)?(?P<remarks>(?:\s*(?:{_FOOTNOTE}|{_BRACKETS}|{_SPREAD}))*)$")
+_NEARLY = re.compile(r"^[+-]?\d{1,3}[.,]\d{1,2}\s*($|[^\w\s.-])")  # what would be a score, were it not for something behind it
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PublishedSet:
-    """One test set: its name, the number of its items, and each system's score as it was printed."""
+    """One test set: its name, the number of its items, and each system's score as it was printed, without remarks."""
 
     name: str
     n: int
     scores: tuple[tuple[str, str], ...]
 
 
-def read_published(path: str | Path, size: str | None = None) -> tuple[tuple[PublishedSet, ...], int]:
-    """The test sets of a table, and how many of its cells are empty.
+def score_text(cell: str) -> tuple[str, bool] | None:
+    """A score with its digits and its percent sign, and whether a remark behind it was left out; None if it is no score.
+
+    A remark is a footnote mark, a spread behind a plus or minus, or whatever stands in brackets.
+
+    >>> score_text("87.40%"), score_text("42.4†"), score_text("44.9 (0.3)"), score_text("0.9 ± 0.1%"), score_text("87.4 or so")
+    (('87.40%', False), ('42.4', True), ('44.9', True), ('0.9%', True), None)
+    """
+    found = _SCORE.match(cell.strip().strip("$").strip())
+    if found is None:
+        return None
+    return found["number"] + ("%" if found["percent"] or found["behind"] else ""), bool(found["remarks"])
+
+
+def read_published(path: str | Path, size: str | None = None) -> tuple[tuple[PublishedSet, ...], list[str]]:
+    """The test sets of a table, and what was left out of it.
 
     Several columns of scores: each is a system, and each row a test set. One column of scores: each row is a system.
     """
@@ -42,28 +62,76 @@ def read_published(path: str | Path, size: str | None = None) -> tuple[tuple[Pub
     if ragged is not None:
         got = f"{len(body[ragged - 2])} cells in row {ragged}, {len(heads)} in the header"
         raise SourceError(f"cannot audit {path}", got=got, need="as many cells in every row")
-    scored = [i for i in range(len(heads)) if i != at and all(_is_score(row[i]) for row in body)]
-    named = [i for i in range(len(heads)) if i != at and i not in scored]
+    others = [i for i in range(len(heads)) if i != at]
+    scored = [i for i in others if _of_scores([row[i] for row in body], heads[i], first=i == others[0], path=str(path))]
     if not scored:
         raise SourceError(f"cannot audit {path}", got="no column of scores", need="numbers such as 87.4 or 0.874 in every row")
-    names = [" ".join(row[i] for i in named).strip() or f"row {k}" for k, row in enumerate(body, 1)]
+    names = [" ".join(row[i] for i in others if i not in scored).strip() or f"row {k}" for k, row in enumerate(body, 1)]
+    _tell_apart(names, "rows", str(path))
+    _tell_apart([heads[i] for i in scored], "columns", str(path))
     sizes = [_items(row[at], name, heads[at], str(path)) for row, name in zip(body, names, strict=True)]
-    empty = sum(row[i].lower() in EMPTY for row in body for i in scored)
+    cells = [[score_text(row[i]) for i in scored] for row in body]
+    said = _left_out([row[i] for row in body for i in scored])
     if len(scored) == 1:
         if len(set(sizes)) > 1:
             got = f"one column of scores, and {min(sizes)} to {max(sizes)} items"
             hint = "scores of different test sets cannot be held against each other; write one table for each"
             raise SourceError(f"cannot audit {path}", got=got, need="systems that were scored on the same items", hint=hint)
-        given = tuple((name, row[scored[0]]) for name, row in zip(names, body, strict=True) if row[scored[0]].lower() not in EMPTY)
-        return (PublishedSet(name=heads[scored[0]], n=sizes[0], scores=given),), empty
+        given = tuple((name, read[0]) for name, (read,) in zip(names, cells, strict=True) if read)
+        return (PublishedSet(name=heads[scored[0]], n=sizes[0], scores=given),), said
     return tuple(
-        PublishedSet(name=name, n=n, scores=tuple((heads[i], row[i]) for i in scored if row[i].lower() not in EMPTY))
-        for name, n, row in zip(names, sizes, body, strict=True)
-    ), empty
+        PublishedSet(name=name, n=n, scores=tuple((heads[i], read[0]) for i, read in zip(scored, row, strict=True) if read))
+        for name, n, row in zip(names, sizes, cells, strict=True)
+    ), said
+
+
+def _left_out(cells: Sequence[str]) -> list[str]:
+    """How many cells of scores are empty, and how many have remarks."""
+    empty = sum(_is_empty(cell) for cell in cells)
+    remarked = [cell for cell in cells if (read := score_text(cell)) and read[1]]
+    said = [f"{empty} empty {'cell was' if empty == 1 else 'cells were'} left out"] * (empty > 0)
+    if remarked:
+        of = "1 score" if len(remarked) == 1 else f"{len(remarked)} scores"
+        said.append(f"what stands behind {of} was left out, as in {remarked[0]!r}")
+    return said
+
+
+def _of_scores(cells: Sequence[str], head: str, *, first: bool, path: str) -> bool:
+    """Whether a column has scores. One that has scores and other things is refused, since a system would be lost without a word.
+
+    The first column may have names of which some are numbers.
+    """
+    filled = [(k, cell) for k, cell in enumerate(cells, 2) if not _is_empty(cell)]
+    other = [(k, cell) for k, cell in filled if score_text(cell) is None]
+    if not other:
+        return True
+    if first and 2 * len(other) > len(filled):
+        return False
+    nearly = [] if first else [(k, cell) for k, cell in other if _NEARLY.match(cell)]
+    if len(other) == len(filled) and not nearly:
+        return False
+    row, cell = (nearly or other)[0]
+    raise SourceError(
+        f"cannot audit {path}",
+        got=f"{cell!r} in row {row} of the column {head!r}",
+        need="scores such as 87.4 in every cell of it, or in none",
+        hint="write the score alone, such as 87.4, or leave the column out",
+    )
+
+
+def _tell_apart(names: Sequence[str], what: str, path: str) -> None:
+    twice = [name for name, many in Counter(names).items() if many > 1]
+    if twice:
+        got = f"several {what} named {twice[0]!r}"
+        raise SourceError(f"cannot audit {path}", got=got, need=f"{what} with names of their own", hint="MMLU (5-shot), MMLU (0-shot)")
+
+
+def _is_empty(cell: str) -> bool:
+    return cell.lower() in EMPTY
 
 
 def _rows(path: Path) -> list[list[str]]:
-    """The cells, without marks of Markdown and without what follows a plus or minus."""
+    """The cells, without bold and other dress."""
     try:
         if path.stat().st_size > LARGEST:
             raise SourceError(f"cannot audit {path}", got="more than 10 MB", need="a published table")
@@ -84,8 +152,7 @@ def _rows(path: Path) -> list[list[str]]:
 
 
 def _clean(cell: str) -> str:
-    plain = cell.strip().replace("\\|", "|").replace("**", "").replace("__", "").strip("*`_ \t")
-    return _SPREAD.sub("", plain)
+    return _DRESS.sub("", cell.strip().replace("\\|", "|")).strip("*`_ \t")
 
 
 def _size_column(heads: Sequence[str], size: str | None, path: str) -> int:
@@ -107,7 +174,3 @@ def _items(cell: str, name: str, head: str, path: str) -> int:
     if not digits.isascii() or not digits.isdigit() or int(digits) < 1:
         raise SourceError(f"cannot audit {path}", got=f"{cell!r} in the column {head!r} for {name!r}", need="a number of items")
     return int(digits)
-
-
-def _is_score(cell: str) -> bool:
-    return bool(_NUMBER.match(cell)) or cell.lower() in EMPTY

@@ -89,12 +89,12 @@ def percentile_of_proportion(k: float, n: float, confidence_level: float = 0.95,
 
 def binomial_quantile(q: float, n: float, p: float) -> int:
     """The smallest x with P(X <= x) >= q for X ~ Binomial(n, p)."""
-    from scipy.special import bdtr
+    from scipy.special import betainc
 
     low, high = -1, int(n)
     while high - low > 1:
         middle = (low + high) // 2
-        if bdtr(middle, int(n), p) >= q:
+        if betainc(int(n) - middle, middle + 1, 1 - p) >= q:  # P(X <= middle); bdtr would hold n in 32 bits
             high = middle
         else:
             low = middle

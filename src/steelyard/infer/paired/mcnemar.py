@@ -88,11 +88,11 @@ def _coin_tails(gained: int, lost: int) -> tuple[float, float, float]:
         rest = ways - tail - middle
         low, high = (tail, rest) if gained <= lost else (rest, tail)
         return low / ways, middle / ways, high / ways
-    from scipy.special import bdtr, betaln
+    from scipy.special import betainc, betaln
 
-    # The symmetry of the coin gives the upper tail without a subtraction from 1.
-    below = float(bdtr(gained - 1, total, 0.5)) if gained else 0.0
-    above = float(bdtr(lost - 1, total, 0.5)) if lost else 0.0
+    # The symmetry of the coin gives the upper tail without a subtraction from 1. bdtr would hold the total in 32 bits.
+    below = float(betainc(lost + 1, gained, 0.5)) if gained else 0.0
+    above = float(betainc(gained + 1, lost, 0.5)) if lost else 0.0
     # Differences of log-gamma lose digits that grow with the counts; the Beta function keeps them.
     point = math.exp(-float(betaln(gained + 1, lost + 1)) - math.log(total + 1) - total * math.log(2))
     return below, point, above

@@ -11,18 +11,21 @@ from itertools import combinations
 from pathlib import Path
 
 from steelyard.declared.audit import OPTIONS
-from steelyard.errors import UsageError
+from steelyard.errors import AmbiguityError, UsageError
 from steelyard.infer.normal import wilson
 from steelyard.infer.paired.any_pairing import any_pairing
 from steelyard.infer.unpaired import two_proportion_z
 from steelyard.options import checked, documented, whole
-from steelyard.read.published import PublishedSet, read_published
+from steelyard.read.published import PublishedSet, read_published, score_text
+from steelyard.render.digits import p_text
 from steelyard.results import signature
 from steelyard.results.audit import Audit, AuditedPair, AuditedScore
 from steelyard.results.measurement import Interval
 
-Score = float | str
+Score = float | str | Decimal
 Scores = Mapping[str, Score] | Sequence[Score] | str | os.PathLike[str]
+SCALES = ("percent", "fraction")
+NEED = "a share of right items, such as 87.4 or 0.874"
 LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
 
 
@@ -31,7 +34,9 @@ LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
     "an Audit",
     scores="Scores as they were published, a list or by name: 87.4, '87.40' (a text keeps its last 0) or 0.874; or the path of a table.",
 )
-def audit(scores: Scores, *, n: int | None = None, size: str | None = None, confidence_level: float = 0.95) -> Audit:
+def audit(
+    scores: Scores, *, n: int | None = None, size: str | None = None, scale: str | None = None, confidence_level: float = 0.95
+) -> Audit:
     """What can published scores show, when nobody says which items each system got right?
 
     A rounded score and the number of items give the number of right items, or show that there is none. Two scores on the same
@@ -45,12 +50,13 @@ def audit(scores: Scores, *, n: int | None = None, size: str | None = None, conf
     """
     level = checked("confidence_level", confidence_level)
     sets, warnings = _given(scores, n, size)
-    rows = [_score(each, name, text, level) for each in sets for name, text in each.scores]
-    warnings += [_impossible(row) for row in rows if row.fewest_right is None]
+    percent, said = _in_percent(sets, scale)
+    rows = [[_score(each, name, text, level, percent=percent) for name, text in each.scores] for each in sets]
+    warnings += said + [_impossible(row, percent=percent) for each in rows for row in each if row.fewest_right is None]
     pairs = [
         _pair(first, second, 1 - level)
-        for each in sets
-        for first, second in combinations([row for row in rows if row.test_set == each.name], 2)
+        for each in rows
+        for first, second in combinations(each, 2)
         if first.fewest_right is not None and second.fewest_right is not None
     ]
     if len(pairs) > 1:
@@ -59,7 +65,7 @@ def audit(scores: Scores, *, n: int | None = None, size: str | None = None, conf
     many = {each.n for each in sets}
     return Audit(
         confidence_level=level,
-        scores=tuple(rows),
+        scores=tuple(row for each in rows for row in each),
         pairs=tuple(pairs),
         conclusion=_conclusion(pairs, 1 - level),
         warnings=tuple(warnings),
@@ -75,9 +81,8 @@ def _given(scores: Scores, n: int | None, size: str | None) -> tuple[tuple[Publi
         if n is not None:
             hint = "a table has the number of items in a column"
             raise UsageError("cannot use n with a table", got=f"n={n!r}", need="scores with n=, or a table", hint=hint)
-        sets, empty = read_published(Path(scores), size)
+        sets, said = read_published(Path(scores), size)
         few = [each.name for each in sets if len(each.scores) < 2]
-        said = [f"{empty} empty {'cell was' if empty == 1 else 'cells were'} left out"] * (empty > 0)
         return sets, [*said, *(f"{name}: fewer than two scores, so there is nothing to compare" for name in few)]
     if size is not None:
         raise UsageError("cannot use size without a table", got=f"size={size!r}", need="a table with such a column")
@@ -86,7 +91,7 @@ def _given(scores: Scores, n: int | None, size: str | None) -> tuple[tuple[Publi
     named = list(scores.items()) if isinstance(scores, Mapping) else list(zip(_letters(len(scores)), scores, strict=True))
     if not named:
         raise UsageError("cannot audit scores", got="none", need="at least one score")
-    texts = tuple((str(name), score if isinstance(score, str) else repr(score)) for name, score in named)
+    texts = tuple((str(name), _text(str(name), score)) for name, score in named)
     return (PublishedSet(name="", n=whole("n", n), scores=texts),), []
 
 
@@ -94,10 +99,49 @@ def _letters(many: int) -> Iterator[str]:
     return (LETTERS[i] if i < len(LETTERS) else f"system {i + 1}" for i in range(many))
 
 
-def _score(given: PublishedSet, name: str, text: str, level: float) -> AuditedScore:
+def _text(name: str, score: Score) -> str:
+    """A score as its digits, with a percent sign if it has one. The text of a number keeps those of its own precision: float32's, too."""
+    read = score_text(score) if isinstance(score, str) else (str(score), False)
+    if read is None or not _number(read[0]).is_finite():
+        raise UsageError(f"cannot read the score of {name!r}", got=repr(score), need=NEED)
+    return read[0]
+
+
+def _number(text: str) -> Decimal:
+    try:
+        return Decimal(text.removesuffix("%"))
+    except InvalidOperation:
+        return Decimal("nan")
+
+
+def _in_percent(sets: Sequence[PublishedSet], scale: str | None) -> tuple[bool, list[str]]:
+    """Whether scores without a percent sign are percents: said once for all, since 0.9 may be either; and what is to be said of it."""
+    if scale is not None:
+        if scale not in SCALES:
+            raise UsageError("cannot use the scale", got=repr(scale), need=f"one of {', '.join(SCALES)}")
+        return scale == "percent", []
+    texts = [text for each in sets for _, text in each.scores]
+    bare = [text for text in texts if not text.endswith("%")]
+    small = [text for text in bare if 0 < _number(text) <= 1]
+    if any(_number(text) > 1 for text in bare):
+        if not small:
+            return True, []
+        of = f"{small[0]} was" if len(small) == 1 else f"{len(small)} scores of at most 1, such as {small[0]}, were"
+        return True, [f"{of} read as percent, because there are scores above 1; if that is wrong, write every score in percent"]
+    if bare and len(bare) < len(texts):
+        raise AmbiguityError(
+            "cannot tell whether scores are percents",
+            got=f"{next(text for text in texts if text.endswith('%'))} and {bare[0]}",
+            need="a % sign on every score, or on none",
+            hint=f'add scale="fraction" if {bare[0]} is a share, or scale="percent" if it is a percentage',
+        )
+    return False, []
+
+
+def _score(given: PublishedSet, name: str, text: str, level: float, *, percent: bool) -> AuditedScore:
     """The numbers of right items that round to a score, with the interval from the fewest to the most of them."""
-    value, half = _read(name, text, percent=any(_in_percent(each) for _, each in given.scores))
-    fewest, most = math.ceil(given.n * max(value - half, Fraction(0))), math.floor(given.n * min(value + half, Fraction(1)))
+    value, last = _read(name, text, percent=percent)
+    fewest, most = _right(given.n, value - last / 2, value + last / 2)
     there = fewest <= most
     low, high = (wilson(fewest, given.n, level)[0], wilson(most, given.n, level)[1]) if there else (None, None)
     return AuditedScore(
@@ -112,35 +156,34 @@ def _score(given: PublishedSet, name: str, text: str, level: float) -> AuditedSc
     )
 
 
-def _number(name: str, text: str) -> Decimal:
-    try:
-        value = Decimal(text.strip().removesuffix("%"))
-    except InvalidOperation:
-        value = Decimal("nan")
-    if not value.is_finite() or not 0 <= value <= 100:
-        raise UsageError(f"cannot read the score of {name!r}", got=repr(text), need="a share of right items, such as 87.4 or 0.874")
-    return value
-
-
-def _in_percent(text: str) -> bool:
-    try:
-        return text.strip().endswith("%") or Decimal(text.strip()) > 1
-    except InvalidOperation:
-        return False
+def _right(n: int, low: Fraction, high: Fraction) -> tuple[int, int]:
+    """The fewest and the most of n items whose share lies between two; the fewest are more than the most if there are none."""
+    return math.ceil(n * max(low, Fraction(0))), math.floor(n * min(high, Fraction(1)))
 
 
 def _read(name: str, text: str, *, percent: bool) -> tuple[Fraction, Fraction]:
-    """A score as a share, and half of its last digit."""
-    value = _number(name, text)
-    scale = 100 if percent else 1
+    """A score as a share, and one unit of its last digit."""
+    value = _number(text)
+    scale = 100 if percent or text.endswith("%") else 1
+    if not 0 <= value <= scale:
+        need = NEED if scale == 100 else "a fraction between 0 and 1"
+        raise UsageError(f"cannot read the score of {name!r}", got=repr(text), need=need)
     exponent = value.as_tuple().exponent
     last = Fraction(10) ** min(0, exponent if isinstance(exponent, int) else 0)
-    return Fraction(value) / scale, last / 2 / scale
+    return Fraction(value) / scale, last / scale
 
 
-def _impossible(row: AuditedScore) -> str:
+def _impossible(row: AuditedScore, *, percent: bool) -> str:
+    """That no number of right items rounds to a score, and which one gives it if its further digits were cut off."""
     where = f" ({row.test_set})" if row.test_set else ""
-    return f"{row.name}{where}: {row.published} is not a multiple of 1/{row.n}, however it was rounded; check the number of items"
+    value, last = _read(row.name, row.published, percent=percent)
+    cut = math.ceil(row.n * value)
+    if cut < row.n * (value + last):
+        rounded = f"no number of right items out of {row.n:,} rounds to {row.published}"
+        return f"{row.name}{where}: {rounded}, but {cut:,} of {row.n:,} gives it if its further digits were cut off"
+    return (
+        f"{row.name}{where}: no number of right items out of {row.n:,} gives {row.published}, rounded or cut off; check the number of items"
+    )
 
 
 def _pair(first: AuditedScore, second: AuditedScore, alpha: float) -> AuditedPair:
@@ -178,11 +221,17 @@ def _conclusion(pairs: Sequence[AuditedPair], alpha: float) -> str:
     one = pairs[0]
     where = f"{one.first} and {one.second}, {one.n:,} items"
     if one.answer == "never":
-        return f"{where}: no outcome on these items could be significant at {alpha:g} (p is {one.p_smallest:.2g} or more)."
+        return f"{where}: no outcome on these items could be significant at {alpha:g} (p is at least {_p(one.p_smallest)})."
     if one.answer == "always":
-        return f"{where}: significant at {alpha:g} whichever items each got right (p is {one.p_largest:.2g} or less)."
+        most = f"at most {_p(one.p_largest)}" if one.p_largest else _p(one.p_largest)
+        return f"{where}: significant at {alpha:g} whichever items each got right (p is {most})."
     share = (one.significant_up_to or 0) / one.n
     return (
         f"{where}: significant at {alpha:g} only if they disagree on {one.significant_up_to:,} items or fewer ({share:.1%}); "
-        f"p lies between {one.p_smallest:.2g} and {one.p_largest:.2g}."
+        f"p is from {_p(one.p_smallest)} to {_p(one.p_largest)}, depending on the items."
     )
+
+
+def _p(p: float) -> str:
+    """A p-value for a sentence: never 0, however far below the smallest number it lies."""
+    return p_text(p).replace("< ", "below ")
