@@ -127,7 +127,7 @@ def _alike(found: Evidence, d: Any, gap: StratifiedMean, items: Items, metric: M
         raise UsageError(f"cannot use the test {asked.test!r} for {metric.name} over strata that count alike", need="sign-flip")
     weighted = d * item_weights(_codes(items), alike=True) * len(d)
     told = sign_flip(weighted, alternative=asked.alternative, draws=asked.own.draws, seed=asked.own.seed)
-    details = TestDetails(exact=told.exact, method=told.method, draws=None if told.exact else asked.own.draws)
+    details = TestDetails(exact=told.exact, method=told.method, draws=asked.own.draws if told.draws else None)
     found.test = Test(name="sign-flip", alternative=asked.alternative, statistic=gap.estimate, p_value=told.p_value, details=details)
     found.probability, found.disagreed, found.equivalence, found.table = None, None, None, None
     if gap.error == 0:

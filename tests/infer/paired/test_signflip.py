@@ -145,9 +145,9 @@ def test_drawn_signs_columns_and_identity() -> None:
 @every("asked", [1, 2, 3, 99, 999, 1000, 9999, 10_000])
 def test_at_least_the_draws_asked_for_and_the_same_again(asked: int) -> None:
     d = np.random.default_rng(0).normal(size=60)
-    found = sign_flip(d, draws=asked)
+    found = sign_flip(d, draws=asked, drawn=True)
     assert asked <= found.draws <= asked + 2 * math.isqrt(asked) + 2
-    assert sign_flip(d, draws=found.draws) == found
+    assert sign_flip(d, draws=found.draws, drawn=True) == found
 
 
 # ---- invariants ----------------------------------------------------------------------------------------------------
@@ -188,12 +188,12 @@ def test_identical_systems() -> None:
 def test_same_seed_same_answer_in_little_memory() -> None:
     d = np.random.default_rng(0).normal(0.002, 1, 200_000)
     tracemalloc.start()
-    found = sign_flip(d, draws=2000)
+    found = sign_flip(d, draws=2000, drawn=True)
     _, peak = tracemalloc.get_traced_memory()
     tracemalloc.stop()
     assert peak < 32e6  # 2,000 x 200,000 signs
-    assert sign_flip(d, draws=2000) == found
-    assert sign_flip(d, draws=2000, seed=1) != found
+    assert sign_flip(d, draws=2000, drawn=True) == found
+    assert sign_flip(d, draws=2000, seed=1, drawn=True) != found
 
 
 def test_not_finite_and_unknown() -> None:
@@ -211,7 +211,7 @@ def test_drawn_signs_depend_neither_on_the_order_of_items_nor_on_which_system_co
     rng = np.random.default_rng(seed)
     d = rng.normal(0.05, 1, n)
     d[: n // 3] = np.where(rng.random(n // 3) < 0.5, 1, -1) * np.abs(d[n // 3 : 2 * (n // 3)])  # equal sizes of either sign
-    plain = sign_flip(d, alternative=alternative, draws=199, seed=3)
+    plain = sign_flip(d, alternative=alternative, draws=199, seed=3, drawn=True)
     assert plain.method == "monte-carlo"
-    assert sign_flip(rng.permutation(d), alternative=alternative, draws=199, seed=3) == plain
-    assert sign_flip(-rng.permutation(d), alternative=OTHER[alternative], draws=199, seed=3) == plain
+    assert sign_flip(rng.permutation(d), alternative=alternative, draws=199, seed=3, drawn=True) == plain
+    assert sign_flip(-rng.permutation(d), alternative=OTHER[alternative], draws=199, seed=3, drawn=True) == plain

@@ -1,8 +1,9 @@
 """Sign-flip randomization of paired scores: under H0 each difference could as well have had the other sign.
 
-Exact for few items (all signs, the two halves met in the middle) and for scores on a lattice (a convolution); otherwise
-drawn. Drawing N signs B times would cost N x B coins. Instead two short lists of sign patterns are drawn, P and Q long
-with P x Q = B + 1, and every product of one with the other is a draw: all sums are then one matrix product.
+Exact for few items (all signs, the two halves met in the middle) and for scores on a lattice (a convolution). For other numbers the
+tail is worked out by its transform, where that is sure, or drawn. Drawing N signs B times would cost N x B coins. Instead two short
+lists of sign patterns are drawn, P and Q long with P x Q = B + 1, and every product of one with the other is a draw: all sums are
+then one matrix product.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ import numpy.typing as npt
 from steelyard.errors import DataError
 from steelyard.infer.paired.mcnemar import check_alternative
 from steelyard.infer.paired.randomization import TIE, check_exchanges, symmetric_p
+from steelyard.infer.paired.signed_sums import signed_sum_tail
 from steelyard.infer.paired.within_items import Kinds, lattice_tails
 
 FloatArray = npt.NDArray[np.float64]
@@ -30,7 +32,7 @@ ITEMS = 2048  # items of one block: part of the definition of the stream
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SignFlip:
-    """p_value; method is "enumeration", "lattice" (both exact) or "monte-carlo", then with `draws` drawn sign patterns."""
+    """p_value; method is "enumeration", "lattice" (both exact), "inversion" or "monte-carlo", then with `draws` drawn sign patterns."""
 
     p_value: float
     exact: bool
@@ -39,12 +41,19 @@ class SignFlip:
 
 
 def sign_flip(
-    differences: npt.ArrayLike, *, counts: npt.ArrayLike | None = None, alternative: str = "two-sided", draws: int = 10_000, seed: int = 0
+    differences: npt.ArrayLike,
+    *,
+    counts: npt.ArrayLike | None = None,
+    alternative: str = "two-sided",
+    draws: int = 10_000,
+    seed: int = 0,
+    drawn: bool = False,
 ) -> SignFlip:
     """The randomization test of paired differences, candidate - baseline: is their sum large for random signs?
 
     Formula: p = share of sign patterns with |sum| >= |observed sum|, ties included; the tail on the observed side is half
-    of it. Differences of 0 have no sign and drop out. Drawn patterns: (k + 1) / (draws + 1), where draws is the first
+    of it. Differences of 0 have no sign and drop out. `signed_sum_tail` works the share out for many real numbers. Where it cannot
+    (few items, sums with gaps), and if `drawn`, patterns are drawn. Drawn patterns: (k + 1) / (draws + 1), where draws is the first
     P x Q - 1 that reaches the number asked for; the order of the items and exchanging the systems change no draw. `counts` says
     how often each difference occurs; for groups pass the group sums. Assumes: independent units, under H0 differences symmetric
     around 0 (it is the mean that is tested only then).
@@ -70,6 +79,9 @@ def sign_flip(
         return SignFlip(p_value=symmetric_p(at_least, beyond, sign, alternative), exact=True, method="enumeration", draws=0)
     if (steps := _lattice(size, many)) is not None and (tails := _on_lattice(steps, many, value)) is not None:
         return SignFlip(p_value=symmetric_p(*tails, sign, alternative), exact=True, method="lattice", draws=0)
+    if not drawn and sign and (tail := signed_sum_tail(size, many, observed)) is not None:
+        tail = float(f"{tail:.10g}")  # the order of the items changes the last digits of a sum
+        return SignFlip(p_value=symmetric_p(tail, tail, sign, alternative), exact=False, method="inversion", draws=0)
     sums = np.abs(signed_totals(_in_order(np.repeat(value, many), sign)[:, None], draws, seed)[1:, 0])
     at_least, beyond = (int(np.count_nonzero(x)) for x in (sums >= abs(observed) - slack, sums > abs(observed) + slack))
     p = symmetric_p((at_least + 1) / (len(sums) + 1), beyond / (len(sums) + 1), sign, alternative)
