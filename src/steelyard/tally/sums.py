@@ -127,7 +127,7 @@ class Sums:
 
     def totals(self) -> FloatArray:
         """The column totals."""
-        out: FloatArray = self.count @ self.rows
+        out: FloatArray = self.count.astype(float) @ self.rows  # whole numbers times real ones would not go by BLAS
         return out
 
     def __add__(self, other: Sums) -> Sums:
@@ -155,6 +155,13 @@ def tally_items(rows: FloatArray, count: IntArray | None = None) -> Sums:
 
     number = np.ones(len(rows), np.int64) if count is None else count
     varying = [c for c in range(rows.shape[1]) if len(rows) and np.any(rows[:, c] != rows[0, c])]
+    if len(varying) == 1 and count is None:  # the other columns are the same in every row: the sorted values say all
+        values = np.sort(rows[:, varying[0]])
+        first = np.flatnonzero(np.concatenate([[True], values[1:] != values[:-1]]))
+        merged = np.empty((len(first), rows.shape[1]))
+        merged[:] = rows[0]
+        merged[:, varying[0]] = values[first]
+        return Sums(rows=merged, count=np.diff(first, append=len(rows)), answers=len(rows))
     if len(varying) == 1:
         _, first, place = np.unique(rows[:, varying[0]], return_index=True, return_inverse=True)
         return Sums(rows=rows[first], count=np.bincount(place, weights=number).astype(np.int64), answers=int(number.sum()))

@@ -112,7 +112,7 @@ def test_means_are_the_sign_flip(monkeypatch: pytest.MonkeyPatch) -> None:
     d = np.random.default_rng(0).normal(0.05, 1, 3000)
     for alternative in ALTERNATIVES:
         swap = paired_swap(scores(np.zeros(3000)), scores(d), QUOTIENT, alternative=alternative, draws=999)
-        flip = sign_flip(d, alternative=alternative, draws=999)
+        flip = sign_flip(d, alternative=alternative, draws=999, drawn=True)
         assert (swap.p_value, swap.draws) == (pytest.approx(flip.p_value), flip.draws)
 
 

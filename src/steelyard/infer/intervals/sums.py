@@ -55,11 +55,12 @@ def spread(sums: Sums, statistic: SumStatistic) -> ClusterVariance:
     if not np.isfinite(gradient).all():  # the root of 0, where every error is 0
         raise bootstrap.Degenerate("the units do not vary")
     u: FloatArray = sums.rows @ gradient
-    u = u - (sums.count @ u) / n  # zero by theory for ratios; kills the rounding of large totals
+    often = sums.count.astype(float)
+    u -= (often @ u) / n  # zero by theory for ratios; kills the rounding of large totals
     terms = abs(sums.rows) @ np.abs(gradient)  # what the differences were computed from
     u = without_rounding(u, float(terms.max(initial=0.0)), max(SUMS, sums.answers))
     if sums.sizes is None:
-        return ClusterVariance(n / (n - 1) * float(sums.count @ u**2), n - 1)
+        return ClusterVariance(n / (n - 1) * float(often @ u**2), n - 1)
     single = None if sums.single is None else sums.single(gradient)
     squares = None if single is None else float(single @ single)
     if statistic.classes and np.any(u):
