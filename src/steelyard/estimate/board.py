@@ -5,22 +5,21 @@ from __future__ import annotations
 import itertools
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from steelyard.errors import UsageError
+from steelyard.estimate.board_flips import flips_board
 from steelyard.estimate.compare_options import CompareOptions
 from steelyard.estimate.evidence import concluded_again, finish, sign
+from steelyard.estimate.opening import AlignedRuns, SystemItems, aligned_runs, ids_of, paired, subset, without
 from steelyard.estimate.pair_evidence import pair_evidence
 from steelyard.infer import multiplicity as many
 from steelyard.metrics.base import Metric
 from steelyard.results.comparison import Comparison, Leaderboard, Ranked, System
-from steelyard.tally.pairs import Pairs
+from steelyard.tally.pairs import Pairs, agree_on_units
 from steelyard.tally.spelling import label_order
-
-if TYPE_CHECKING:
-    from steelyard.estimate.opening import SystemItems
 
 WINNERS_CURSE = (
     "the best of several systems looks better than it is, because it was picked for its score; "
@@ -31,8 +30,6 @@ FEW_DATASETS = 10
 
 def leaderboard(runs: Sequence[SystemItems], metric: Metric, asked: CompareOptions, by: tuple[str, ...]) -> Leaderboard:
     """All pairs of three or more systems on the same items."""
-    from steelyard.estimate.opening import paired
-
     if asked.design == "unpaired":
         raise UsageError(
             "rank needs the same items for all systems; design='unpaired' is for two.",
@@ -50,22 +47,12 @@ def leaderboard(runs: Sequence[SystemItems], metric: Metric, asked: CompareOptio
             need="two-sided",
         )
     runs = common_items(runs, asked)
-    found: dict[tuple[int, int], Comparison] = {}
-    matched: dict[tuple[int, int], Pairs] = {}
-    for i, j in itertools.combinations(range(len(runs)), 2):
-        again = replace(asked, own=asked.own.quietly())
-        matched[i, j], unmatched = paired(runs[i], runs[j], again)
-        evidence = pair_evidence(matched[i, j], metric, again)
-        found[i, j] = finish(evidence, metric, again, (runs[i].name, runs[j].name), unmatched=unmatched)
-        if (i, j) == (0, 1):
-            used = sign(evidence, metric, again, systems=len(runs), correction=asked.correction)
-        for sentence in again.own.warnings:
-            asked.warn(sentence)
-    adjusted = many.adjust([1.0 if c.p_value is None else c.p_value for c in found.values()], asked.correction)
-    pairs = {
-        key: replace(concluded_again(c, p, asked), details=replace(c.details, p_adjusted=p))
-        for (key, c), p in zip(found.items(), adjusted, strict=True)
-    }
+    aligned = aligned_runs(runs, asked)
+    quick = None if aligned is None else flips_board(aligned, [run.name for run in runs], metric, asked)
+    if aligned is not None and quick is not None:
+        (pairs, used), matched = quick, {(0, j): aligned.pair(0, j) for j in range(1, len(runs))}
+    else:
+        pairs, used, matched = _each_pair(runs, aligned, metric, asked)
     order = _ranked(runs, pairs, metric)
     rows = _rows(runs, pairs, order, 1 - asked.level)
     asked.warn(WINNERS_CURSE)
@@ -83,10 +70,38 @@ def leaderboard(runs: Sequence[SystemItems], metric: Metric, asked: CompareOptio
     )
 
 
+def _each_pair(
+    runs: Sequence[SystemItems], aligned: AlignedRuns | None, metric: Metric, asked: CompareOptions
+) -> tuple[dict[tuple[int, int], Comparison], str, dict[tuple[int, int], Pairs]]:
+    """Every pair by itself, with its corrected p-value; the signature; and the pairs, of aligned runs only those with the first."""
+    found: dict[tuple[int, int], Comparison] = {}
+    matched: dict[tuple[int, int], Pairs] = {}
+    for i, j in itertools.combinations(range(len(runs)), 2):
+        again = replace(asked, own=asked.own.quietly())
+        if aligned is None:
+            pair, unmatched = paired(runs[i], runs[j], again)
+        else:
+            for sentence in aligned.said(i, j):
+                again.warn(sentence)
+            pair, unmatched = agree_on_units(aligned.pair(i, j)), aligned.unmatched
+        if aligned is None or i == 0:
+            matched[i, j] = pair
+        evidence = pair_evidence(pair, metric, again)
+        found[i, j] = finish(evidence, metric, again, (runs[i].name, runs[j].name), unmatched=unmatched)
+        if (i, j) == (0, 1):
+            used = sign(evidence, metric, again, systems=len(runs), correction=asked.correction)
+        for sentence in again.own.warnings:
+            asked.warn(sentence)
+    adjusted = many.adjust([1.0 if c.p_value is None else c.p_value for c in found.values()], asked.correction)
+    pairs = {
+        key: replace(concluded_again(c, p, asked), details=replace(c.details, p_adjusted=p))
+        for (key, c), p in zip(found.items(), adjusted, strict=True)
+    }
+    return pairs, used, matched
+
+
 def common_items(runs: Sequence[SystemItems], asked: CompareOptions) -> list[SystemItems]:
     """With --unmatched drop, the items that all systems answered: every number of the board is then about the same items."""
-    from steelyard.estimate.opening import SystemItems, ids_of, without
-
     if asked.unmatched != "drop" or any(run.items.id is None for run in runs):
         return list(runs)
     ids = [ids_of(run.items) for run in runs]
@@ -141,8 +156,6 @@ def _friedman(
     runs: Sequence[SystemItems], matched: dict[tuple[int, int], Pairs], metric: Metric, asked: CompareOptions, by: tuple[str, ...]
 ) -> dict[str, Any] | None:
     """Mean ranks over the values of the --by column as datasets."""
-    from steelyard.estimate.opening import subset
-
     if not by:
         return None
     labels = matched[0, 1].baseline.slices[by[0]]
@@ -172,8 +185,6 @@ def _friedman(
 
 def _pair_p(pair: Pairs, metric: Metric, asked: CompareOptions, by: str, values: Sequence[str]) -> dict[str, Any]:
     """One candidate against the first system over all tasks: Fisher's combination of one-sided p-values."""
-    from steelyard.estimate.opening import subset
-
     own = pair.baseline.slices[by]
     p_values = []
     for value in values:

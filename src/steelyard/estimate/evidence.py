@@ -101,14 +101,23 @@ class Evidence:
 
 
 def comparison_of(
-    found: Evidence, *, metric: str, higher_is_better: bool, names: tuple[str, str], asked: CompareOptions, **more: Any
+    found: Evidence,
+    *,
+    metric: str,
+    higher_is_better: bool,
+    names: tuple[str, str],
+    asked: CompareOptions,
+    p_adjusted: float | None = None,
+    **more: Any,
 ) -> Comparison:
-    """The Comparison that the evidence supports, with its one sentence."""
+    """The Comparison that the evidence supports, with its one sentence. p_adjusted: the p-value corrected as one of many."""
     error = None if found.too_few else found.standard_error or (found.error if found.noise is None else found.noise) or None
     baseline, candidate = found.own or (OwnEstimate(None, None), OwnEstimate(None, None))
     _warn_of_unseen(found, asked)
     if found.too_few:
         found.note(not_judged=too_few_groups(found.details))
+    if p_adjusted is not None:
+        found.note(p_adjusted=p_adjusted)
     return Comparison(
         design=found.design,
         metric=metric,
@@ -125,7 +134,9 @@ def comparison_of(
         mde=_detectable(found, asked),
         table=found.table,
         details=found.details,
-        conclusion=conclude(found, metric, higher_is_better, names, asked),
+        conclusion=conclude(found, metric, higher_is_better, names, asked)
+        if p_adjusted is None or found.too_few or found.difference is None
+        else _conclude_corrected(found.difference, p_adjusted, metric, higher_is_better, names, asked),
         warnings=tuple(asked.own.warnings),
         **more,
     )
@@ -206,12 +217,14 @@ def concluded_again(c: Comparison, p: float, asked: CompareOptions) -> Compariso
     d = c.difference.estimate
     if d is None or c.details.not_judged:
         return c
+    return replace(c, conclusion=_conclude_corrected(d, p, c.metric, c.higher_is_better, (c.baseline.name, c.candidate.name), asked))
+
+
+def _conclude_corrected(d: float, p: float, metric: str, higher_is_better: bool, names: tuple[str, str], asked: CompareOptions) -> str:
+    baseline, candidate = names
     if p <= 1 - asked.level and d != 0:
-        word = "better" if (d > 0) == c.higher_is_better else "worse"
-        sentence = f"{c.candidate.name} is {word} than {c.baseline.name} in {c.metric} (corrected {_p(p)})."
-    else:
-        sentence = f"{c.candidate.name} and {c.baseline.name} could not be told apart in {c.metric} (corrected {_p(p)})."
-    return replace(c, conclusion=sentence)
+        return f"{candidate} is {'better' if (d > 0) == higher_is_better else 'worse'} than {baseline} in {metric} (corrected {_p(p)})."
+    return f"{candidate} and {baseline} could not be told apart in {metric} (corrected {_p(p)})."
 
 
 def _p(p: float) -> str:

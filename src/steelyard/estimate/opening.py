@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -17,7 +17,7 @@ from steelyard.read.logs.log import Log
 from steelyard.read.open_source import open_source
 from steelyard.read.source import Source
 from steelyard.tally.design import settle_missing, take
-from steelyard.tally.pairs import Pairs, agree_on_units, match, number_rows, settle_pairing
+from steelyard.tally.pairs import PairingReport, Pairs, agree_on_units, aligned, match, number_rows, settle_pairing
 from steelyard.tally.spelling import told_of_look_alikes
 
 
@@ -204,9 +204,59 @@ def paired(baseline: SystemItems, candidate: SystemItems, asked: CompareOptions)
     for sentence in settle_pairing(report, asked.unmatched, asked.sides):
         asked.warn(sentence)
     if baseline.items.id is None:
-        vouched = " (their truths agree)" if runs[0].truth is not None else "; check the order"
-        asked.warn(f"no ids: rows are paired by position{vouched}")
+        asked.warn(by_position_only(runs[0]))
     return agree_on_units(pairs), report.to_dict()
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class AlignedRuns:
+    """Systems that answered the same items, once each, in one order: any two of them are matched as they stand.
+
+    settled: what was done about each run's missing answers. alike: what there is to say of its ids.
+    """
+
+    runs: tuple[Items, ...]
+    names: tuple[str, ...]
+    settled: tuple[tuple[str, ...], ...]
+    alike: tuple[tuple[str, ...], ...]
+
+    def pair(self, i: int, j: int) -> Pairs:
+        """What `match` makes of these two."""
+        rows = np.arange(self.runs[i].n)
+        return Pairs(self.runs[i], self.runs[j], rows, rows, len(rows), self.names)
+
+    def said(self, i: int, j: int) -> list[str]:
+        """What `paired` says of these two."""
+        by_position = [] if self.names else [by_position_only(self.runs[i])]
+        return list(dict.fromkeys((*self.settled[i], *self.settled[j], *self.alike[i], *self.alike[j], *by_position)))
+
+    @property
+    def unmatched(self) -> dict[str, int]:
+        return PairingReport(matched=self.runs[0].n).to_dict()
+
+
+def aligned_runs(systems: Sequence[SystemItems], asked: CompareOptions) -> AlignedRuns | None:
+    """All systems matched at once; None where each pair has items of its own, or where matching it is an error of that pair."""
+    runs, said = [], []
+    for system in systems:
+        quiet = replace(asked, own=asked.own.quietly())
+        try:
+            runs.append(settled(system, quiet))
+        except DataError:
+            return None
+        said.append(tuple(quiet.own.warnings))
+        if asked.own.missing == "drop" and (system.items.id is None or runs[-1].n < system.items.n):
+            return None  # what one system lacks is left out of each pair that it is in
+    ids = [() if run.id is None else run.id.names for run in runs]
+    told = tuple(told_of_look_alikes(ids[0]))
+    alike = tuple(told if names == ids[0] else tuple(told_of_look_alikes(names)) for names in ids)
+    found = aligned(runs)
+    return None if found is None else AlignedRuns(tuple(found[0]), found[1], tuple(said), alike)
+
+
+def by_position_only(baseline: Items) -> str:
+    vouched = " (their truths agree)" if baseline.truth is not None else "; check the order"
+    return f"no ids: rows are paired by position{vouched}"
 
 
 def settled(run: SystemItems, asked: CompareOptions) -> Items:

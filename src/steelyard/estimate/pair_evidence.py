@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -37,6 +37,7 @@ from steelyard.tally.sums import sum_units, tally_groups
 
 FloatArray = npt.NDArray[np.float64]
 Effects = Callable[[FloatArray], FloatArray]
+REDRAWN = ("bca", "percentile", "delta")  # intervals of right or wrong that ask for the whole table
 
 
 def joint_evidence(joint: JointCounts, metric: Metric, asked: CompareOptions) -> Evidence:
@@ -44,7 +45,7 @@ def joint_evidence(joint: JointCounts, metric: Metric, asked: CompareOptions) ->
     from steelyard.estimate.paired_right_or_wrong import compare_flips
 
     if metric.scored:
-        redrawn = asked.interval in ("bca", "percentile", "delta")
+        redrawn = asked.interval in REDRAWN
         found = compare_flips(joint.outcomes(), replace(asked, interval=None) if redrawn else asked, error_rate=metric.counts_wrong)
         if redrawn:
             from steelyard.estimate.paired_table import outcome_interval
@@ -200,6 +201,19 @@ def _right(items: Items, metric: Metric, *, scored: bool) -> FloatArray:
 def right_or_wrong(items: Items) -> FloatArray:
     """1 for right, 0 for wrong, one per row; NaN where a score is missing."""
     return _right(items, ACCURACY, scored=True)
+
+
+def all_right(runs: Sequence[Items], metric: Metric, asked: CompareOptions) -> tuple[FloatArray, bool] | None:
+    """Right (1) or wrong (0) of aligned runs, a row each, and whether by their labels; None where a pair of them is more than its flips."""
+    if not metric.comparable or not metric.scored or isinstance(metric, (RepeatsMetric, RankingMetric)) or asked.interval in REDRAWN:
+        return None
+    if any(column is not None for run in runs for column in (run.weight, run.group, run.stratum, run.count)):
+        return None
+    binary = [asked.own.right_or_wrong and _binary(run) for run in runs]
+    labelled = metric.family == "table" and all(run.truth is not None and run.prediction is not None for run in runs)
+    if not all(binary) and (any(binary) or not labelled):
+        return None
+    return np.array([_right(run, ACCURACY, scored=all(binary)) for run in runs]), not all(binary)
 
 
 def _outcomes(a: Items, b: Items) -> JointCounts:

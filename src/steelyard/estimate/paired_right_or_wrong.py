@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from functools import lru_cache
 from typing import Any
 
 from steelyard.estimate.compare_options import CompareOptions
@@ -20,8 +21,10 @@ from steelyard.tally.joint import Flips
 INTERVALS = ("tango", "newcombe", "bonett-price", "wald", "bayes")
 
 
-def compare_flips(flips: Flips, asked: CompareOptions, *, error_rate: bool = False) -> Evidence:
-    """Difference of two accuracies (or error rates) from the flips."""
+def compare_flips(
+    flips: Flips, asked: CompareOptions, *, error_rate: bool = False, test: Test | None = None, interval: Interval | None = None
+) -> Evidence:
+    """Difference of two accuracies (or error rates) from the flips. test and interval: where they are known."""
     both, lost, gained, neither = flips
     if error_rate:  # an error gained is an answer lost
         both, neither, lost, gained = neither, both, gained, lost
@@ -32,8 +35,8 @@ def compare_flips(flips: Flips, asked: CompareOptions, *, error_rate: bool = Fal
         baseline=(both + lost) / n,
         candidate=(both + gained) / n,
         difference=(gained - lost) / n,
-        test=_test(gained, lost, n, asked),
-        interval=flips_interval(both, gained, lost, neither, asked),
+        test=flips_test(gained, lost, n, asked) if test is None else test,
+        interval=flips_interval(both, gained, lost, neither, asked) if interval is None else interval,
         own=(own_share(both + lost, n, asked), own_share(both + gained, n, asked)),
         error=math.sqrt(max(0.0, (gained + lost) / n - ((gained - lost) / n) ** 2) / n),
         standard_error=mean_error(n, gained - lost, gained + lost),
@@ -68,9 +71,15 @@ def mean_error(n: int, total: float, squares: float) -> float | None:
 
 def own_share(k: int, n: int, asked: CompareOptions, *, of_items: bool = True) -> OwnEstimate:
     """One system alone, k of n: Wilson, exact when one-sided, and the standard error of a share."""
-    method = "wilson" if asked.side == "two" else "clopper-pearson"
-    low, high = (wilson if asked.side == "two" else clopper_pearson)(k, n, asked.level, asked.side)
-    interval = Interval(low=low, high=high, confidence_level=asked.level, side=asked.side, method=method)  # type: ignore[arg-type]
+    return _own_share(k, n, asked.level, asked.side, of_items)
+
+
+@lru_cache(maxsize=1024)
+def _own_share(k: int, n: int, level: float, side: str, of_items: bool) -> OwnEstimate:
+    """On a board every system is in as many pairs as there are others."""
+    method = "wilson" if side == "two" else "clopper-pearson"
+    low, high = (wilson if side == "two" else clopper_pearson)(k, n, level, side)
+    interval = Interval(low=low, high=high, confidence_level=level, side=side, method=method)  # type: ignore[arg-type]
     return OwnEstimate(interval, share_error(k, n, of_items=of_items))
 
 
@@ -94,7 +103,7 @@ def flips_interval(both: int, gained: int, lost: int, neither: int, asked: Compa
     return asked.interval_of(low, high, method)
 
 
-def _test(gained: int, lost: int, n: int, asked: CompareOptions) -> Test:
+def flips_test(gained: int, lost: int, n: int, asked: CompareOptions) -> Test:
     """McNemar, or another test of right or wrong by its name."""
     name = asked.choose("test", asked.test, offered("flips"), "right or wrong on the same items")
     return made(TESTS[name].flips)(gained, lost, n, asked)

@@ -50,8 +50,17 @@ class JointCounts:
         """
         named = {"both": both, "baseline_only": baseline_only, "candidate_only": candidate_only, "neither": neither}
         numbers = [whole(value, name) for name, value in named.items()]
-        cells = {(0, a, b): c for (a, b), c in zip(((0, 0), (0, 1), (1, 0), (1, 1)), numbers, strict=True)}
-        return joint_table(cells, ("right", "wrong"), kind="outcomes")
+        cells = [(a, b, c) for (a, b), c in zip(((0, 0), (0, 1), (1, 0), (1, 1)), numbers, strict=True) if c]
+        baseline, candidate, count = zip(*cells, strict=True) if cells else ((), (), ())
+        return cls(
+            labels=("right", "wrong"),
+            truth=(0,) * len(cells),
+            baseline=baseline,
+            candidate=candidate,
+            count=count,
+            classes=2,
+            kind="outcomes",
+        )
 
     @property
     def n(self) -> int:

@@ -7,7 +7,7 @@ answers to one item meet, however many each run has.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -210,6 +210,48 @@ def _meeting(a: Labels, b: Labels) -> tuple[list[str], tuple[IntArray, IntArray]
     code = {name: i for i, name in enumerate(names)}
     one, other = (np.array([code.get(name, -1) for name in labels.names], np.int64) for labels in (a, b))
     return names, (one, other)
+
+
+def aligned(runs: Sequence[Items]) -> tuple[list[Items], tuple[str, ...]] | None:
+    """All runs in one order of their items, and the names of these; None where each pair has to be matched by itself.
+
+    Runs that have the same items, once each, and agree on truths and slices, need no matching pair by pair: any two of them, side
+    by side, are what `match` would make of them. The order is its order: sorted ids, or the rows as they are where there are no ids.
+    """
+    first = runs[0]
+    if any((run.id is None) != (first.id is None) or run.n != first.n for run in runs):
+        return None
+    names: tuple[str, ...] = ()
+    if first.id is not None:
+        names = tuple(sorted({first.id.names[i] for i in np.unique(first.id.codes) if i >= 0}))
+        code = {name: i for i, name in enumerate(names)}
+        rows = [_order_of(run.id, code) for run in runs if run.id is not None]
+        if len(names) != first.n or any(order is None for order in rows):
+            return None
+        runs = [take(run, order) for run, order in zip(runs, rows, strict=True) if order is not None]
+    columns = {"truth": [run.truth for run in runs]}
+    columns |= {f"slice {name}": [run.slices.get(name) for run in runs] for name in {name for run in runs for name in run.slices}}
+    values = [run.truth_value for run in runs if run.truth_value is not None]
+    if not all(map(_all_alike, columns.values())) or any((values[0] != other).any() for other in values[1:]):
+        return None
+    return list(runs), names
+
+
+def _order_of(ids: Labels, code: Mapping[str, int]) -> IntArray | None:
+    """The row of each of these ids; None where a row has another id, or two have the same."""
+    place = np.array([*(code.get(name, -1) for name in ids.names), -1], np.int64)[ids.codes]  # a row without an id has the last
+    order = np.full(len(code), -1, np.int64)
+    order[place[place >= 0]] = np.flatnonzero(place >= 0)
+    return order if len(place) == len(code) and (order >= 0).all() else None
+
+
+def _all_alike(columns: Sequence[Labels | None]) -> bool:
+    """Whether those that are there have the same label in every row."""
+    there = [column for column in columns if column is not None]
+    return all(
+        np.array_equal(other.codes if other.names == there[0].names else codes_among(other, there[0], missing=-1), there[0].codes)
+        for other in there[1:]
+    )
 
 
 def _by_position(baseline: Items, candidate: Items, sides: Sides) -> tuple[Pairs, PairingReport]:

@@ -232,3 +232,17 @@ def test_mid_p_exceeds_its_level_by_little() -> None:
     assert max(rejected("mid-p", d) for d in range(20, 150)) == pytest.approx(0.06599, abs=5e-6)
     assert max(rejected("exact", d) for d in range(150)) <= 0.05
     assert math.isclose(rejected("mid-p", 5), 2 / 32)  # five of five: p = 1/32
+
+
+@every("n", [1, 2, 7, 44, 1000, 100_000])
+def test_tango_of_many_counts_is_that_of_each_to_the_last_bit(n: int) -> None:
+    rng = np.random.default_rng(n)
+    gained = [0, 0, n, *rng.integers(0, n // 2 + 1, 60).tolist()]
+    lost = [0, n, 0, *rng.integers(0, n // 2 + 1, 60).tolist()]
+    for level, side in ((0.95, "two"), (0.9, "lower"), (0.999, "upper"), (0.0001, "two")):
+        each = [flips.tango(b, c, n, level, side) for b, c in zip(gained, lost, strict=True)]
+        assert flips.tango_each(gained, lost, n, level, side) == each
+
+
+def test_tango_of_no_counts_is_empty() -> None:
+    assert flips.tango_each([], [], 10) == []

@@ -6,8 +6,11 @@ two accuracies is (gained - lost) / n; items on which both agree enter through n
 
 from __future__ import annotations
 
+import itertools
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from functools import lru_cache
+from typing import Any
 
 from steelyard.errors import UsageError
 from steelyard.infer.normal import clip, lower_tail, wilson, z_value
@@ -84,8 +87,9 @@ def _coin_tails(gained: int, lost: int) -> tuple[float, float, float]:
     total = gained + lost
     if total <= COUNTED:  # whole numbers: a p-value that equals alpha equals it to the last bit
         few = min(gained, lost)
-        tail, middle, ways = sum(math.comb(total, i) for i in range(few)), math.comb(total, few), 2**total
-        rest = ways - tail - middle
+        up_to, ways = _ways(total), 2**total
+        tail = up_to[few - 1] if few else 0
+        middle, rest = up_to[few] - tail, ways - up_to[few]
         low, high = (tail, rest) if gained <= lost else (rest, tail)
         return low / ways, middle / ways, high / ways
     from scipy.special import betainc, betaln
@@ -96,6 +100,16 @@ def _coin_tails(gained: int, lost: int) -> tuple[float, float, float]:
     # Differences of log-gamma lose digits that grow with the counts; the Beta function keeps them.
     point = math.exp(-float(betaln(gained + 1, lost + 1)) - math.log(total + 1) - total * math.log(2))
     return below, point, above
+
+
+@lru_cache(maxsize=COUNTED + 1)
+def _ways(total: int) -> tuple[int, ...]:
+    """In how many ways so many coins show at most 0, 1, 2, ... heads: a board of many systems asks for the same numbers again and again.
+
+    >>> _ways(4)
+    (1, 5, 11, 15, 16)
+    """
+    return tuple(itertools.accumulate(math.comb(total, heads) for heads in range(total + 1)))
 
 
 def tango_z(gained: int, lost: int, n: int, difference: float) -> float:
@@ -142,6 +156,43 @@ def _decreasing_root(f: Callable[[float], float], low: float = -1.0, high: float
         else:
             high = middle
     return high if middle == low else low
+
+
+def tango_each(
+    gained: Sequence[int], lost: Sequence[int], n: int, confidence_level: float = 0.95, side: str = "two"
+) -> list[tuple[float, float]]:
+    """`tango` of many counts of the same n items, to the last bit: the same bisection, all of them a step at a time.
+
+    >>> tango_each([76, 0], [58, 1], 1000) == [tango(76, 58, 1000), tango(0, 1, 1000)]
+    True
+    """
+    import numpy as np
+
+    z, half = z_value(confidence_level, side), len(gained)
+    up, down = (np.tile(np.asarray(counts, float), 2) for counts in (gained, lost))
+    away = np.repeat([z, -z], half)  # the lower ends, then the upper ones
+
+    def above(d: Any) -> Any:
+        """Whether the score statistic is larger than wanted; `tango_z`, operation by operation."""
+        b = -up - down + (2 * n - up + down) * d
+        c = -down * d * (1 - d)
+        q = (np.sqrt(np.maximum(0.0, b * b - 8 * n * c)) - b) / (4 * n)
+        variance = n * (2 * q + d * (1 - d))
+        gap = up - down - n * d
+        with np.errstate(divide="ignore", invalid="ignore"):
+            score = np.where(variance > 0, gap / np.sqrt(variance), np.where(gap == 0, 0.0, np.copysign(np.inf, gap)))
+        return score - away > 0
+
+    low, high = np.full(2 * half, -1.0), np.full(2 * half, 1.0)
+    at_top, at_bottom = above(high), ~above(low)
+    while True:
+        middle = (low + high) / 2
+        if not ((low < middle) & (middle < high)).any():
+            break
+        larger = above(middle)  # where no float lies between any more, middle is an end, and nothing moves
+        low, high = np.where(larger, middle, low), np.where(larger, high, middle)
+    found = np.where(at_top, 1.0, np.where(at_bottom, -1.0, np.where(middle == low, high, low)))
+    return [clip(low, high, side, -1.0, 1.0) for low, high in zip(found[:half].tolist(), found[half:].tolist(), strict=True)]
 
 
 def newcombe_paired(

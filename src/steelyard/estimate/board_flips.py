@@ -1,0 +1,80 @@
+"""A board of right or wrong: how often one system is right and another is not, for all pairs from one product of matrices."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Sequence
+from dataclasses import replace
+
+import numpy as np
+import numpy.typing as npt
+
+from steelyard.estimate.compare_options import CompareOptions
+from steelyard.estimate.evidence import finish, sign
+from steelyard.estimate.opening import AlignedRuns
+from steelyard.estimate.pair_evidence import all_right
+from steelyard.estimate.paired_right_or_wrong import compare_flips, flips_test
+from steelyard.infer import multiplicity as many
+from steelyard.infer.paired.mcnemar import tango_each
+from steelyard.metrics.base import Metric
+from steelyard.results.comparison import Comparison
+from steelyard.results.measurement import Interval
+from steelyard.tally.joint import Flips, JointCounts
+from steelyard.tally.pairs import count_joint
+
+Place = tuple[int, int]
+
+
+def flips_board(
+    aligned: AlignedRuns, names: Sequence[str], metric: Metric, asked: CompareOptions
+) -> tuple[dict[Place, Comparison], str] | None:
+    """Every pair as `compare` gives it, with its corrected p-value, and the signature; None where a pair is more than its flips."""
+    found = all_right(aligned.runs, metric, asked)
+    if found is None:
+        return None
+    right, labelled = found
+    counted = all_flips(right)
+    n = right.shape[1]
+    moved = {
+        place: (f.baseline_only, f.candidate_only) if metric.counts_wrong else (f.candidate_only, f.baseline_only)
+        for place, f in counted.items()
+    }
+    distinct = list(dict.fromkeys(moved.values()))  # (gained, lost): many pairs share theirs
+    tests = {each: flips_test(*each, n, asked) for each in distinct}
+    intervals: dict[Place, Interval] = {}
+    if asked.interval in (None, "tango"):
+        ends = tango_each([gained for gained, _ in distinct], [lost for _, lost in distinct], n, asked.level, asked.side)
+        intervals = {each: asked.interval_of(*pair, "tango") for each, pair in zip(distinct, ends, strict=True)}
+    p_values = [tests[each].p_value for each in moved.values()]
+    adjusted = many.adjust([1.0 if p is None else p for p in p_values], asked.correction)
+    pairs: dict[Place, Comparison] = {}
+    for (place, flips), p in zip(counted.items(), adjusted, strict=True):
+        again = replace(asked, own=asked.own.quietly())
+        for sentence in aligned.said(*place):
+            again.warn(sentence)
+        each = moved[place]
+        evidence = compare_flips(flips, again, error_rate=metric.counts_wrong, test=tests[each], interval=intervals.get(each))
+        evidence.table = count_joint(aligned.pair(*place), asked.own.labels) if labelled else JointCounts.flips(**flips._asdict())
+        called = names[place[0]], names[place[1]]
+        pairs[place] = finish(evidence, metric, again, called, unmatched=aligned.unmatched, p_adjusted=p)
+        if place == (0, 1):
+            used = sign(evidence, metric, again, systems=len(names), correction=asked.correction)
+        for sentence in again.own.warnings:
+            asked.warn(sentence)
+    return pairs, used
+
+
+def all_flips(right: npt.NDArray[np.float64]) -> dict[Place, Flips]:
+    """Who is right on how many items, of every two rows of right (1) and wrong (0).
+
+    >>> all_flips(np.array([[1.0, 1, 0], [1, 0, 1], [0, 0, 0]]))[0, 1]
+    Flips(both=1, baseline_only=1, candidate_only=1, neither=0)
+    """
+    systems, n = right.shape
+    both = np.rint(right @ right.T).astype(np.int64)
+    alone = np.diag(both)
+    lost = (alone[:, None] - both).tolist()
+    gained = (alone[None, :] - both).tolist()
+    neither = (n - alone[:, None] - alone[None, :] + both).tolist()
+    shared = both.tolist()
+    return {(i, j): Flips(shared[i][j], lost[i][j], gained[i][j], neither[i][j]) for i, j in itertools.combinations(range(systems), 2)}
