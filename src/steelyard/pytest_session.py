@@ -30,7 +30,7 @@ from steelyard.render.digits import NONE
 from steelyard.render.pages.changed_items import telling_cells
 from steelyard.render.pages.verdict import accept_command, drop_text, flips_text, needed_text, p_beside, score_text, who
 from steelyard.render.terminal import harmless
-from steelyard.results.verdict import Verdict
+from steelyard.results.verdict import WORSENING, Verdict
 
 if TYPE_CHECKING:
     from steelyard.results.evaluation import Evaluation
@@ -347,7 +347,7 @@ def short_text(v: Verdict, source: Any = None, where: Sequence[str] = ()) -> str
         bound = "" if lower is None else f", at worst {shown(lower)} (one-sided, {100 * (1 - v.alpha):g}%)"
         lines.append(f"difference {shown(v.difference['estimate'])}{bound}, p {p_beside(v.p_value, v.alpha)}; {v.design}, n {v.n}")
     if v.mde is not None:
-        lines.append(f"smallest detectable drop: {drop_text(v, v.mde)} (alpha {v.alpha:g}, beta {v.beta:g})")
+        lines.append(f"smallest detectable {WORSENING[v.higher_is_better]}: {drop_text(v, v.mde)} (alpha {v.alpha:g}, beta {v.beta:g})")
     if v.flips is not None:
         lines.append(f"flips: {flips_text(v.flips)}")
     _, rows = telling_cells(v)

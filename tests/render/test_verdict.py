@@ -106,6 +106,10 @@ def test_lower_is_better_says_which_way_is_up() -> None:
     assert fact(LOWER_IS_BETTER, "Threshold")[1] == "a score above it is a regression"
     assert fact(LOWER_IS_BETTER, "Difference") == ("-1.700", "reference minus run, so positive is better")
     assert fact(LOWER_IS_BETTER, "Higher is better")[0] == "no"
+    assert fact(LOWER_IS_BETTER, "Theta") == ("1", "rise that matters")
+    assert fact(LOWER_IS_BETTER, "Margin") == ("0.25", "rise that is tolerated")
+    assert fact(LOWER_IS_BETTER, "Minimum detectable effect")[1] == "smallest rise detectable with 80% power"
+    assert "drop" not in result_text(LOWER_IS_BETTER)
 
 
 def test_flips_waiver_tier_and_provenance() -> None:

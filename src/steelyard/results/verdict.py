@@ -13,6 +13,7 @@ from steelyard.results.measurement import Interval
 
 EXIT = {"pass": 0, "regression": 1, "inconclusive": 2}
 ALPHA = 0.05
+WORSENING = {True: "drop", False: "rise"}  # what a change for the worse is called, by whether higher is better
 WORSE = "less"  # what the test of a guard asks: the difference is turned so that up is good
 
 

@@ -300,6 +300,7 @@ def test_scores_where_one_is_bad() -> None:
     good = checked(rows(flipped(reference, 9, 0)))
     assert good.verdict == "pass"
     assert any("better than the reference" in warning for warning in good.warnings)
+    assert checked(rows(reference), theta=0.1).conclusion.endswith(": a rise of 0.1 is ruled out.")
 
 
 # Scores: sign-flip

@@ -197,6 +197,7 @@ def test_word_error_rates_as_registered() -> None:
     assert verdict.threshold == pytest.approx(8.910, abs=5e-4)
     assert verdict.n == 1842
     assert not verdict.higher_is_better
+    assert "A rise below" in verdict.conclusion
     assert checked("voxpopuli", model, 8.92, spec).verdict == "regression"
     assert checked("voxpopuli", model, 1.2, spec).verdict == "pass"
     with pytest.raises(DataError, match="scale"):  # 0.1 may be 10 percent, which is worse

@@ -36,6 +36,7 @@ from steelyard.infer.planning import power
 from steelyard.infer.rounding import without_rounding
 from steelyard.items import Items
 from steelyard.metrics.base import Metric
+from steelyard.results.verdict import WORSENING
 from steelyard.tally.pairs import Pairs, Sides
 
 NONE_FAILS = "no score could be a regression"
@@ -466,7 +467,7 @@ def _warn_of_unseen(judged: PairedJudgement, verdict: str) -> None:
         if lowest <= -rule.theta:
             rule.warnings.append(
                 f"the pass may be overconfident: {unseen.falls}, the lower bound would be {lowest:.3g} "
-                f"and a drop of {rule.theta:g} would not be ruled out; {unseen.remedy}"
+                f"and a {WORSENING[rule.higher_is_better]} of {rule.theta:g} would not be ruled out; {unseen.remedy}"
             )
 
 

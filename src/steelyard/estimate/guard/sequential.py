@@ -22,6 +22,7 @@ from steelyard.infer.sequential.exact_mcnemar import LOOKS
 from steelyard.infer.sequential.stopping import RULES, StoppingRule, choice, earlier_choice, rule_for
 from steelyard.items import Items, Labels
 from steelyard.metrics.base import Metric
+from steelyard.results.verdict import WORSENING
 
 FloatArray = npt.NDArray[np.float64]
 OUTSIDE = "outside"  # a score beyond the range that the rule rests on: it can decide nothing any more
@@ -409,7 +410,8 @@ def conclude_stopped(found: GuardOutcome, rule: GuardRule) -> str:
         small = rule.theta is not None and found.difference is not None and found.difference > -rule.theta
         return f"worse, decided {where}{size}{between}" + (f"; real, but smaller than theta {rule.theta:g}." if small else ".")
     if found.verdict == "pass":
-        return f"a drop of {rule.theta:g} is ruled out at level {facts['level_of_pass']:g}{_shown(facts)}, decided {where}{size}{between}."
+        ruled_out = f"a {WORSENING[rule.higher_is_better]} of {rule.theta:g} is ruled out at level {facts['level_of_pass']:g}"
+        return f"{ruled_out}{_shown(facts)}, decided {where}{size}{between}."
     if facts["decision"] == OUTSIDE:
         return f"not decided {where}: {facts['outside']['said']}{size}."
     return f"not decided {where}: no boundary was reached{size}{between}."

@@ -11,7 +11,7 @@ from steelyard.reference.entry import Entry
 from steelyard.results import signature
 from steelyard.results.comparison import Difference, Test
 from steelyard.results.details import VerdictDetails
-from steelyard.results.verdict import WORSE, JudgedSystem, Verdict, one_sided_bounds
+from steelyard.results.verdict import WORSE, WORSENING, JudgedSystem, Verdict, one_sided_bounds
 
 
 def written(found: GuardOutcome, rule: GuardRule, *, task: str, model: str, spec: Mapping[str, Any], entry: Entry, scale: str) -> Verdict:
@@ -73,7 +73,7 @@ def conclude(found: GuardOutcome, rule: GuardRule) -> str:
     way = "below" if (found.difference < 0) == rule.higher_is_better else "above"
     gap = f"{found.value:.6g} is {abs(found.difference):.4g} {way} the reference {found.reference:.6g}"
     gap = gap if found.difference else f"no difference from the reference {found.reference:.6g}"
-    p = p_words(found.p_value, rule.alpha)
+    p, worse = p_words(found.p_value, rule.alpha), WORSENING[rule.higher_is_better]
     if found.verdict == "regression":
         small = rule.theta is not None and found.difference > -rule.theta
         return f"{gap} ({p}): worse" + (f"; real, but smaller than theta {rule.theta:g}." if small else ".")
@@ -83,10 +83,10 @@ def conclude(found: GuardOutcome, rule: GuardRule) -> str:
         if rule.theta is None or (found.needed or {}).get("why", "").startswith("no outcome"):
             return f"{gap} ({p}): too few items to find anything."
         lower = "an unknown amount" if found.lower is None else f"{-found.lower:.4g}"
-        return f"{gap} ({p}): not shown to be worse, but a drop of {rule.theta:g} is not ruled out (up to {lower} is possible)."
+        return f"{gap} ({p}): not shown to be worse, but a {worse} of {rule.theta:g} is not ruled out (up to {lower} is possible)."
     if rule.theta is not None:
-        return f"{gap} ({p}): a drop of {rule.theta:g} is ruled out."
-    missed = f" A drop below {found.mde:.4g} could have been missed." if found.mde else ""
+        return f"{gap} ({p}): a {worse} of {rule.theta:g} is ruled out."
+    missed = f" A {worse} below {found.mde:.4g} could have been missed." if found.mde else ""
     return f"{gap} ({p}): not shown to be worse.{missed}"
 
 

@@ -111,7 +111,7 @@ def _key_in(name: str | None) -> str | None:
     remember(name)
     near = nearest(name, [each for each in os.environ if each != name], cutoff=0.8)
     raise UsageError(
-        "key_env names no environment variable, or an empty one.",
+        "key_env= names no environment variable, or an empty one.",
         got="a key_env that names no environment variable, or an empty one",
         need="the name of the variable that holds the key, not the key itself",
         hint=f"did you mean {near}?" if near else f"export {KEY}=..., and key_env={KEY}",

@@ -20,7 +20,7 @@ from steelyard.options import LOG_CHOICES, RUN_COLUMNS, RUN_KEYWORDS, checked, c
 from steelyard.questions.guard.check import check
 from steelyard.reference.config import TIERS
 from steelyard.results import signature
-from steelyard.results.verdict import Suite, Verdict
+from steelyard.results.verdict import WORSENING, Suite, Verdict
 
 OF_SUITE = ("name", "alpha", "correction", "directory", "config", "tier")
 OF_LOG = ("score", *(one.name for one in LOG_CHOICES))  # which part of a log is the result
@@ -385,7 +385,8 @@ def _outcome(rows: Sequence[Mapping[str, Any]], verdicts: Sequence[Verdict]) -> 
 def _doubts(rows: Sequence[Mapping[str, Any]], verdicts: Sequence[Verdict]) -> list[str]:
     """What a pass of the suite leaves open."""
     out = [
-        f"{row['task']} {row['model']} ({row['tier']}) did not rule out a drop of theta ({verdict.theta:g})"
+        f"{row['task']} {row['model']} ({row['tier']}) did not rule out "
+        f"a {WORSENING[verdict.higher_is_better]} of theta ({verdict.theta:g})"
         for row, verdict in zip(rows, verdicts, strict=True)
         if row["counts_as"] == "inconclusive" and not TIERS[row["tier"]].holds and verdict.theta is not None
     ]

@@ -36,7 +36,7 @@ from steelyard.render.pages.changed_items import CHANGED, TELLING_FIRST, flip_ta
 from steelyard.render.pictures.forest import Bar, Forest, GuideLine
 from steelyard.render.pictures.plane import Line, Plane, plane_of
 from steelyard.render.terminal import ASCII, LONG, UNICODE, Axis, short
-from steelyard.results.verdict import Recorded, Verdict
+from steelyard.results.verdict import WORSENING, Recorded, Verdict
 
 LOST = 5  # items that were lost, named for programs
 NAMED = 200  # characters of the name of one
@@ -187,7 +187,7 @@ def gap_forest(v: Verdict) -> Forest | None:
     if v.theta is not None:
         rules.append(GuideLine(at=-v.theta, name=f"matters: theta {figure(v.theta)}", sort="theta"))
     if v.theta is None and v.mde is not None:
-        rules.append(GuideLine(at=-v.mde, name="smallest drop it could find", sort="theta"))
+        rules.append(GuideLine(at=-v.mde, name=f"smallest {WORSENING[v.higher_is_better]} it could find", sort="theta"))
     bar = Bar(name=f"change of {v.metric}", estimate=estimate, low=low, high=high, said=said)
     turned = "worse to the left, better to the right" + ("" if v.higher_is_better else " (turned: lower is better)")
     return Forest(title=f"Change of {v.metric} against the reference", bars=[bar], rules=rules, axis=turned)
@@ -310,7 +310,7 @@ def _recorded_facts(r: Recorded) -> list[Fact]:
 
 
 WIDTH = 48
-_LEGEND = {"0": "no change", "M": "the drop that is tolerated", "T": "the drop that matters"}
+_LEGEND = {"0": "no change", "M": "the {} that is tolerated", "T": "the {} that matters"}
 
 
 def difference_bar(v: Verdict, *, width: int = WIDTH, ascii_only: bool = False) -> tuple[str, str]:
@@ -331,7 +331,7 @@ def difference_bar(v: Verdict, *, width: int = WIDTH, ascii_only: bool = False) 
     for letter, place in marks.items():  # a mark of the rule is worth more than the line below it, the estimate more than both
         cells[axis.column(place, width)] = letter
     cells[axis.column(middle, width)] = pen.point
-    seen = [f"{letter} {_LEGEND[letter]}" for letter in marks if letter in cells]
+    seen = [f"{letter} {_LEGEND[letter].format(WORSENING[v.higher_is_better])}" for letter in marks if letter in cells]
     bounds = f"{pen.first}{pen.line}{pen.last} {percent(1 - v.alpha)} bounds"
     return f"worse {''.join(cells)} better", "; ".join([f"{pen.point} difference", bounds, *seen])
 
@@ -457,6 +457,7 @@ def _rule(v: Verdict) -> list[Fact]:
         (SAMPLES, NONE if v.n is None else f"{v.n:,}", "" if v.n is not None else "not known"),
         ("Higher is better", "yes" if v.higher_is_better else "no", ""),
     )
+    worse = WORSENING[v.higher_is_better]
     if v.design == "threshold":  # a floor set by hand has no error rates, and must not look as if it had
         return list(better)
     out = [
@@ -465,15 +466,15 @@ def _rule(v: Verdict) -> list[Fact]:
         ("Sigma (standard deviation)", NONE if v.sigma is None else figure(v.sigma, 5), "not known" if v.sigma is None else ""),
         *better,
     ]
-    smallest = f"smallest drop detectable with {percent(1 - v.beta)} power"
+    smallest = f"smallest {worse} detectable with {percent(1 - v.beta)} power"
     if (stopped := v.details.get("stopping")) is not None:
-        smallest = f"the drop it was planned to detect with {percent(1 - v.beta)} power"
+        smallest = f"the {worse} it was planned to detect with {percent(1 - v.beta)} power"
         out += _stopping(stopped)
     out.append(("Minimum detectable effect", drop_text(v, v.mde), smallest if v.mde is not None else "not known"))
     if v.theta is not None:
-        out.append(("Theta", given(v.theta), "drop that matters"))
+        out.append(("Theta", given(v.theta), f"{worse} that matters"))
     if v.margin:
-        out.append(("Margin", given(v.margin), "drop that is tolerated"))
+        out.append(("Margin", given(v.margin), f"{worse} that is tolerated"))
     if (bought := v.details.get("paired_would_find")) is not None:
         out.append(("Detectable if paired", drop_text(v, bought), "if the reference kept item outcomes (steelyard record)"))
     return out
@@ -579,7 +580,7 @@ def next_step(v: Verdict, counted: str | None = None) -> tuple[str, list[str]]:
     if v.theta is not None and lower is not None and lower < 0:
         return f"It may still be worse by up to {score_text(v)(-lower)} (one-sided, {percent(1 - v.alpha)}).", []
     if v.theta is None and v.mde is not None and "missed" not in v.conclusion:
-        return f"A drop below {drop_text(v, v.mde)} could have been missed.", []
+        return f"A {WORSENING[v.higher_is_better]} below {drop_text(v, v.mde)} could have been missed.", []
     return "", []
 
 
