@@ -189,7 +189,7 @@ BAD_TASKS = {
     "unknown metric": (TASK + 'metric = "acuracy"\n', "accuracy"),
     "ratio of right or wrong": (TASK + 'metric = "ratio"\n', "ratio"),
     "not TOML": ("[task\n", "TOML"),
-    "Two models have the name 'talk:right'.": (TASK + 'name = "sums"\n', "TOML"),
+    "twice": (TASK + 'name = "sums"\n', "TOML"),
     "protocol poses": (TASK + '[protocol]\nscorer = "x"\n', "protocol"),
     "shots too many": (TASK + "shots = 500\n", "shots"),
 }

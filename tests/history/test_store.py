@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import multiprocessing
+import re
 import shutil
 import sqlite3
 from pathlib import Path
@@ -187,9 +188,11 @@ def test_an_id_may_be_cut_but_must_be_one(url: str) -> None:
     with open_history(url) as history:
         kept = history.append(verdict())
         assert history.run(kept.id[:6]).id == kept.id
-        for wrong, kind in (("zzzz", UsageError), ("ab", UsageError), ("", UsageError), ("0" * 32, DataError), ("%_%_", UsageError)):
-            with pytest.raises(kind, match=r"Cannot find the run|No run has an id|Several runs have an id"):
+        for wrong in ("zzzz", "ab", "", "%_%_"):
+            with pytest.raises(UsageError, match=f"an id, or at least 4 letters of its beginning, got {re.escape(repr(wrong))}"):
                 history.run(wrong)
+        with pytest.raises(DataError, match=f"No run has an id that begins with '{'0' * 32}'"):
+            history.run("0" * 32)
         for limit in (0, 10_001):
             with pytest.raises(UsageError, match="a limit"):
                 history.runs(limit=limit)
@@ -300,7 +303,7 @@ def test_a_later_version_is_refused(url: str) -> None:
 def test_a_database_without_a_history_is_told(url: str) -> None:
     with open_history(url) as history:
         history._place.run("DROP TABLE steelyard_versions")
-    with pytest.raises(SourceError, match=r"has no runs of steelyard|no such file"):
+    with pytest.raises(SourceError, match=r"^The database .* has no runs of steelyard\."):
         open_history(url, create=False)
 
 

@@ -20,6 +20,7 @@ from typing import Any
 import pytest
 
 import steelyard as sy
+from steelyard.metrics.catalogue import find
 
 WORDING = Path(__file__).with_name("wording.json")
 WRITE = os.environ.get("STEELYARD_WORDING") == "write"
@@ -171,7 +172,9 @@ def test_an_error_is_advice(name: str, tmp_path: Path) -> None:
     assert error.got or error.need or error.hint
     text, sentence = str(error), error.sentence
     assert text == (f"{sentence} Hint: {error.hint}" if error.hint else sentence)
-    assert not sentence.startswith("cannot"), "a sentence begins with a capital, or with the name of a metric, a parameter or a file"
+    first = sentence.split()[0]
+    named = first[0] in "'0123456789" or re.match("[a-z_]+=", first) or find(first) is not None
+    assert first[0].isupper() or named, "a sentence begins with a capital, a number, or the name of a file, a parameter or a metric"
     assert sentence.endswith((".", "?"))
     assert not error.hint.endswith("."), "a hint may end with what is to be typed"
     assert "  " not in text

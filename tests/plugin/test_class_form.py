@@ -35,7 +35,7 @@ def test_a_class_is_recorded_checked_and_told(project: Any) -> None:
     project.write("test_it.py", TESTS)
     missing = project.pytest()
     assert missing.code == 1
-    assert "No references for..." in missing.out
+    assert "No references for task 'sums': there is no file" in missing.out
     assert "--accuracy-update-new" in missing.out
     assert "accuracy_task.py" not in missing.out, "the way through our code is not shown"
 

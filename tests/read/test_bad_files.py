@@ -41,7 +41,7 @@ def test_empty(tmp_path: Path, name: str, content: bytes) -> None:
 
 @pytest.mark.parametrize("content", [b"truth,pred", b"truth,pred\n", b"truth,pred\r\n", b"truth,pred\n\n"])
 def test_header_only(tmp_path: Path, content: bytes) -> None:
-    refused(tmp_path, "a.csv", content, "is empty|no rows")
+    refused(tmp_path, "a.csv", content, r"has a header but no rows\.")
 
 
 @pytest.mark.parametrize("name", ["a.csv", "a.jsonl"])
@@ -229,7 +229,7 @@ def test_a_truncated_last_line(tmp_path: Path, cut: str) -> None:
         tmp_path,
         "a.jsonl",
         f'{{"score": 1}}\n{cut}'.encode(),
-        r"The last line of .* is cut off \(line 2:",
+        r"The last line of .* is cut off \(line 2: .*\)\. Hint: did the run end early\? Remove the last line",
     )
     refused(
         tmp_path,
@@ -244,7 +244,7 @@ def test_a_truncated_last_line(tmp_path: Path, cut: str) -> None:
     [
         ("3", "expected an array of objects.*, got a number"),
         ("[1, 2]", "got a number as element 1 of the array"),
-        ("[]", "No items"),
+        ("[]", r"^No items in .*a\.json'\.$"),
         (
             '{"score": [1, 0], "id": ["a"]}',
             "expected an array of objects, or an object of arrays of one length.*, got an object with 'score': 2, 'id': 1",
@@ -272,7 +272,7 @@ def test_json_details(tmp_path: Path) -> None:
         opened(tmp_path, "d.jsonl", b'{"truth": "\\ud800", "pred": "a"}\n').items()
     with pytest.raises(DataError, match=r"Labels are spelled in several ways in truth: 1 and '1'\."):
         opened(tmp_path, "e.jsonl", b'{"truth": 1, "pred": 1}\n{"truth": "1", "pred": 1}\n').tabulate(["truth"])
-    with pytest.raises(DataError, match="Labels are spelled in several ways in truth and prediction: '1'"):
+    with pytest.raises(DataError, match=r"Labels are spelled in several ways in truth and prediction: '1' and '1\.0'\."):
         opened(tmp_path, "f.jsonl", b'{"truth": 1, "pred": 1.0}\n').items()
 
 
@@ -305,7 +305,12 @@ def test_bombs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(inflate, "LIMIT", 1 << 40)
     monkeypatch.setattr(inflate, "SUSPECT", 1_000_000)
     monkeypatch.setattr(inflate, "RATIO", 100)
-    refused(tmp_path, "a.csv.gz", bomb, "unpacks to too much: more than 2,097,152 bytes out of 19,466; at most 1,099,511,627,776")
+    refused(
+        tmp_path,
+        "a.csv.gz",
+        bomb,
+        "unpacks to too much: more than 2,097,152 bytes out of 19,466; at most 1,099,511,627,776 bytes, or 100 times the file",
+    )
     layers = GOOD
     for _ in range(4):
         layers = gzip.compress(layers)
@@ -417,7 +422,7 @@ def test_a_file_that_changes(tmp_path: Path) -> None:
     frame.to_parquet(tmp_path / "a.parquet")
     source = open_source(tmp_path / "a.parquet", columns={})
     pd.concat([frame] * 3).to_parquet(tmp_path / "a.parquet")
-    with pytest.raises(SourceError, match=r"changed while it was read|cannot read"):
+    with pytest.raises(SourceError, match=r"a\.parquet' changed while it was read\. Hint: try again when the run is over"):
         source.tabulate(["truth", "prediction"])
 
 

@@ -89,7 +89,7 @@ class Bench:
         assert found.code == 3, (found.out, found.err)
         assert found.err.startswith("error: ")
         assert found.err.count("\n") == 1
-        assert re.fullmatch(r"error: .+[.?]( Hint: .+)?\n", found.err), found.err
+        assert re.fullmatch(r"error: [^a-z].*[.?]( Hint: .+)?\n", found.err), found.err
         for part in says:
             assert part in found.err, found.err
         assert out.read_text() == "before"

@@ -54,14 +54,17 @@ def test_equal_indexes_that_name_nothing_are_paired_by_position() -> None:
 @pytest.mark.parametrize(
     ("other", "said"),
     [
-        (RIGHT.rename({"z": "Z"}), r"4 index labels in both, 1 only in truth, such as 'z' and 1 only in prediction, such as 'Z'"),
-        (RIGHT.iloc[:4], r"4 index labels in both, 1 only in truth, such as 'w'"),
-        (RIGHT.set_axis(["v", "v", "x", "y", "z"]), r"prediction has 1 repeated label, such as 'v'"),
-        (RIGHT.reset_index(drop=True), r"0 index labels in both"),
+        (RIGHT.rename({"z": "Z"}), r"differ: 4 index labels in both, 1 only in truth, such as 'z' and 1 only in prediction, such as 'Z'"),
+        (RIGHT.iloc[:4], r"differ: 4 index labels in both, 1 only in truth, such as 'w'"),
+        (RIGHT.set_axis(["v", "v", "x", "y", "z"]), r"by index: the labels differ, and prediction has 1 repeated label, such as 'v'"),
+        (
+            RIGHT.reset_index(drop=True),
+            r"differ: 0 index labels in both, 5 only in truth, such as 'v', 'w', 'x' and 5 only in prediction, such as 0, 1, 2",
+        ),
     ],
 )
 def test_labels_that_do_not_pair_are_refused_with_counts_and_examples(other: Any, said: str) -> None:
-    with pytest.raises(DataError, match=f"truth and prediction.*{said}.*reset_index"):
+    with pytest.raises(DataError, match=rf"truth and prediction {said}\. Hint: to pair by position, give both the same index: reset_index"):
         measure(TRUTH, other)
 
 

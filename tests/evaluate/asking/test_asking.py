@@ -351,9 +351,9 @@ def test_an_exit_inside_a_model_is_an_error_of_ours() -> None:
 def test_a_fault_in_the_source_of_asks_is_raised() -> None:
     def source() -> Iterator[Ask]:
         yield from asks(3)
-        raise DataError("A bad")
+        raise DataError("A bad row.")
 
-    with pytest.raises(DataError, match="A bad"), ask_all(source(), [Scripted()], None) as answers:
+    with pytest.raises(DataError, match=r"^A bad row\.$"), ask_all(source(), [Scripted()], None) as answers:
         list(answers)
 
 

@@ -270,7 +270,7 @@ def test_an_answer_that_is_too_large_is_not_asked_for_again() -> None:
         ("403", "may not be allowed"),
         ("404", "model's name 'm'"),
         ("405", "usually ends with /v1"),
-        ("redirect", "The server redirects (status 307) to"),
+        ("redirect", "The server redirects (status 307) to http://elsewhere.example/v1/chat/completions"),
     ],
 )
 def test_what_no_ask_survives_ends_the_run(fault: str, words: str) -> None:

@@ -130,8 +130,8 @@ def test_the_same_items_do_not_multiply() -> None:
     ("options", "words"),
     [
         ({"score_range": (1, 1)}, "rising range"),
-        ({"score_range": (0, 1), "theta": 2.0}, "do not fit scores 1 wide"),
-        ({"score_range": (0, 1), "theta": 0.1, "margin": 0.1}, "do not fit scores 1 wide"),
+        ({"score_range": (0, 1), "theta": 2.0}, r"theta 2\.0 and margin 0\.0 do not fit scores 1 wide\."),
+        ({"score_range": (0, 1), "theta": 0.1, "margin": 0.1}, r"theta 0\.1 and margin 0\.1 do not fit scores 1 wide\."),
     ],
 )
 def test_bets_that_cannot_be(options: dict[str, object], words: str) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shutil
 import threading
 from pathlib import Path
@@ -239,19 +240,20 @@ def test_entries_that_no_spec_tells_apart_are_removed_by_line(here: Path) -> Non
 
 
 @pytest.mark.parametrize(
-    "ask",
+    ("ask", "said"),
     [
-        lambda: remove_reference("t", "lama", reason="r"),
-        lambda: remove_reference("t", "llama", {"quant_algo": "FP8"}, reason="r"),
-        lambda: approve_reference("t", "lama", reason="r"),
-        lambda: rename_reference("t", "lama", "x", reason="r"),
+        (lambda: remove_reference("t", "lama", reason="r"), "Did you mean 'llama'?"),
+        (
+            lambda: remove_reference("t", "llama", {"quant_algo": "FP8"}, reason="r"),
+            "the nearest are line 2: quant_algo is null, asked FP8.",
+        ),
+        (lambda: approve_reference("t", "lama", reason="r"), "Did you mean 'llama'?"),
+        (lambda: rename_reference("t", "lama", "x", reason="r"), "No model 'lama' in 'references/t.yaml'."),
     ],
 )
-def test_what_is_not_there_is_an_error_with_the_nearest(here: Path, ask: Any) -> None:
+def test_what_is_not_there_is_an_error_with_the_nearest(here: Path, ask: Any, said: str) -> None:
     path = put(here, "t", "llama:\n  - accuracy: 1.5\n")
-    with pytest.raises(
-        SteelyardError, match=r"(Did you mean 'llama'|nearest are line 2|No model 'lama' in 'references/t\.yaml').*references list t"
-    ):
+    with pytest.raises(SteelyardError, match=re.escape(f"{said} Hint: steelyard references list t")):
         ask()
     assert path.read_text() == "llama:\n  - accuracy: 1.5\n"
     assert not lines(here, "t")
@@ -277,11 +279,19 @@ def test_rename_moves_every_entry_and_its_history(here: Path) -> None:
         reference_history("t", "old")
 
 
-@pytest.mark.parametrize("new", ["", " x", "a\x1bb", "there"])
-def test_rename_refuses_names_that_cannot_be(here: Path, new: str) -> None:
+@pytest.mark.parametrize(
+    ("new", "said"),
+    [
+        ("", "Cannot rename 'm': expected a name, without spaces around it, got ''."),
+        (" x", "Cannot rename 'm': expected a name, without spaces around it, got ' x'."),
+        ("a\x1bb", "expected text without control characters, got the character U+001B."),
+        ("there", "The name 'there' is taken already, in line 3."),
+    ],
+)
+def test_rename_refuses_names_that_cannot_be(here: Path, new: str, said: str) -> None:
     path = put(here, "t", "m:\n  - accuracy: 1.5\nthere:\n  - accuracy: 2.5\n")
     before = path.read_text()
-    with pytest.raises(SteelyardError, match=r"Cannot rename 'm'|Cannot write the text|The name 'there' is taken already, in line 3\."):
+    with pytest.raises(SteelyardError, match=re.escape(said)):
         rename_reference("t", "m", new, reason="r")
     assert path.read_text() == before
 

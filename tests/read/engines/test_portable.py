@@ -102,9 +102,9 @@ def test_missing_ids_are_refused_though_they_look_matched(engine: Any) -> None:
     a, b = runs(20)
     a[3], b[4] = (None, *a[3][1:]), (None, *b[4][1:])
     left, right = engine.pair(TEXTS, a, b, **NAMED)
-    with pytest.raises(DataError, match=r"1 of 20 rows of the table .* have no"):
+    with pytest.raises(DataError, match=r"1 of 20 rows of the table .* have no 'item id'\."):
         meet_tables(left, right)
-    with pytest.raises(DataError, match="1 of 20 rows of the table"):
+    with pytest.raises(DataError, match=r"1 of 20 rows of the table .* have no 'item id'\."):
         left.tabulate(["truth"])
 
 

@@ -172,11 +172,11 @@ def suite(tmp_path: Path) -> Path:
 def test_several_runs_are_refused_and_listed_and_chosen_by_task_and_model(tmp_path: Path) -> None:
     path = suite(tmp_path)
     assert looks_like(str(path), b"")
-    with pytest.raises(AmbiguityError, match=r"has 2 tasks: mcqa:subject=sums, mcqa:subject=words\."):
+    with pytest.raises(AmbiguityError, match=r"has 2 tasks: mcqa:subject=sums, mcqa:subject=words\. Hint: log_task='mcqa:subject=sums'"):
         sy.measure(str(path), score="exact_match")
     with pytest.raises(AmbiguityError, match=r"has 2 models: steel/a, steel/b\..*Hint: log_model='steel/a'"):
         sy.measure(str(path), score="exact_match", task="mcqa:subject=sums")
-    with pytest.raises(AmbiguityError, match=r"has 2 tasks: "):
+    with pytest.raises(AmbiguityError, match=r"has 2 tasks: mcqa:subject=sums, mcqa:subject=words\."):
         sy.measure(str(path), score="exact_match", model_name="steel/b")
     with pytest.raises(UsageError, match=r"No task 'mmlu' in .*; it has mcqa:subject=sums, mcqa:subject=words\."):
         sy.measure(str(path), score="exact_match", task="mmlu")

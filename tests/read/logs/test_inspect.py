@@ -75,7 +75,7 @@ def head(path: str | Path) -> bytes:
 def test_three_scorers_are_refused_and_listed() -> None:
     with pytest.raises(AmbiguityError, match=r"has 3 scorers: match, closeness, parts\. Hint: scorer='match'"):
         log("arith.eval")
-    with pytest.raises(AmbiguityError, match=r"has 2 scores: right, length\."):
+    with pytest.raises(AmbiguityError, match=r"has 2 scores: right, length\. Hint: score='right'"):
         log("arith.eval", scorer="parts")
     with pytest.raises(UsageError, match=r"No scorer 'exact' in .*; it has match, closeness, parts\."):
         log("arith.eval", scorer="exact")
@@ -415,7 +415,7 @@ def test_a_directory_of_logs(tmp_path: Path) -> None:
     assert looks_like(str(folder), b"")
     assert read(str(folder), Choices()).columns["score"] == [1, 0]
     packed(folder / "b.eval", run_of([1, 1]))
-    with pytest.raises(AmbiguityError, match=r"has 2 runs of 't': a\.eval, b\.eval\..*b\.eval"):
+    with pytest.raises(AmbiguityError, match=r"has 2 runs of 't': a\.eval, b\.eval\. Hint: give its path: .*b\.eval"):
         read(str(folder), Choices())
 
 

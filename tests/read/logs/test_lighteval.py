@@ -144,7 +144,7 @@ def test_rows_that_are_not_whole_are_refused(tmp_path: Path) -> None:
 def test_an_output_directory_is_refused_and_lists_its_models(tmp_path: Path) -> None:
     top = Path(__file__).parent / "lighteval"
     for path in (top, top / "details", top / "details" / "steel"):
-        with pytest.raises(AmbiguityError, match=r"has 2 models: steel/model-a, steel/model-b\."):
+        with pytest.raises(AmbiguityError, match=r"has 2 models: steel/model-a, steel/model-b\. Hint: log_model='steel/model-a'"):
             sy.measure(str(path), score="em")
         found = sy.measure(str(path), score="em", model_name="steel/model-b")
         assert (found.name, found.n) == ("steel/model-b", 16)
