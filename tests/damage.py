@@ -106,7 +106,7 @@ def measured(path: Path, *words: object) -> Outcome:
     assert found.err.startswith("error: "), found.err
     assert found.err.count("\n") == 1, found.err
     assert "Traceback" not in found.err
-    assert re.fullmatch(r"error: [^a-z].*[.?]( Hint: .+)?\n", found.err), found.err
+    assert re.fullmatch(r"error: ([^a-z]|accuracy needs ).*[.?]( Hint: .+)?\n", found.err), found.err
     assert found.err.isprintable() or found.err.removesuffix("\n").isprintable(), ascii(found.err)
     return found
 
