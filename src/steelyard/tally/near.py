@@ -3,7 +3,9 @@
 A text of s shingles that is similar enough to another shares at least k = ceil(t s) of them with it. So if its shingles are put in
 any order, one of the first s - k + 1 is shared, and that holds for both texts in the same order (prefix filtering, Chaudhuri,
 Ganti and Kaushik 2006; Bayardo, Ma and Srikant 2007). With the rarest first, few other texts have it. What is found this way is
-compared in full; what is similar enough cannot be missed, unless a text has too many candidates (then it is counted as unsure).
+compared in full; what is similar enough cannot be missed while there are at most CANDIDATES pairs to compare. Where there are more,
+every text gets the same share of them at most: those with fewer candidates are compared with all of these, the others with the
+most promising, and are counted as unsure.
 """
 
 from __future__ import annotations
@@ -17,9 +19,8 @@ import numpy.typing as npt
 
 from steelyard.tally.shingles import Hashes, Shingled
 
-CANDIDATES = 4_000_000  # pairs that are compared in full
-LIMITS = (4096, 1024, 256, 64, 16, 4, 1)  # candidates by one shingle of one text, where there are too many in all
-_AT_ONCE = 1 << 22  # shingles of candidates that are compared at once
+CANDIDATES = 10_000_000  # pairs that are compared in full
+_AT_ONCE = 1 << 20  # pairs that are made, and shingles of them that are compared, at once
 _BITS = 26  # of the table that tells most shingles that the other part does not have
 _EXACT = 1e-9  # similarities are ratios of small whole numbers: 0.8 is 4 of 5
 Numbers = npt.NDArray[np.int64]
@@ -52,10 +53,17 @@ def near_pairs(first: Shingled, second: Shingled, threshold: float) -> NearPairs
         return NearPairs(nothing, nothing, np.zeros(0), nothing)
     a_at, b_at = np.searchsorted(common, a.shingles), np.searchsorted(common, b.shingles)
     frequency = np.bincount(a_at, minlength=len(common))
-    x, y, unsure = _candidates(_prefix(a, a_at, frequency, threshold), _prefix(b, b_at, frequency, threshold), a.sizes, b.sizes, threshold)
-    similarity = _similarity(a, a_at, b, b_at, x, y)
-    found = similarity >= threshold - _EXACT
-    return NearPairs(a.rows[x[found]], b.rows[y[found]], similarity[found], b.rows[unsure[~among(unsure, different(y[found]))]])
+    candidates = _candidates(_prefix(a, a_at, frequency, threshold), _prefix(b, b_at, frequency, threshold), a.sizes, b.sizes, threshold)
+    firsts, seconds, similarities = [nothing], [nothing], [np.zeros(0)]
+    for x, y in candidates.pairs():
+        similarity = _similarity(a, a_at, b, b_at, x, y)
+        found = similarity >= threshold - _EXACT
+        firsts.append(x[found])
+        seconds.append(y[found])
+        similarities.append(similarity[found])
+    x, y = np.concatenate(firsts), np.concatenate(seconds)
+    unsure = candidates.unsure[~among(candidates.unsure, different(y))]
+    return NearPairs(a.rows[x], b.rows[y], np.concatenate(similarities), b.rows[unsure])
 
 
 @dataclass(frozen=True, slots=True)
@@ -155,48 +163,110 @@ def _prefix(texts: _Texts, at: Numbers, frequency: Numbers, threshold: float) ->
     return at[order][inside], text[inside]
 
 
+@dataclass(frozen=True, slots=True)
+class _Candidates:
+    """Which texts of a each text of b is compared with: slices of `listed`, text of b by text of b, and those with too many of them."""
+
+    listed: Numbers  # texts of a: shingle by shingle in the order of their sizes, then all of them in that order
+    text: Numbers  # of b, for each slice
+    begin: Numbers
+    many: Numbers
+    first_size: int  # how many texts a has
+    unsure: Numbers
+
+    def pairs(self) -> Iterator[tuple[Numbers, Numbers]]:
+        """Pairs of a text of a and one of b, each once, some at a time; all of one text of b come together."""
+        new = np.flatnonzero(np.diff(self.text, prepend=-1))
+        ends = np.concatenate([np.cumsum(self.many)[new[1:] - 1], [self.many.sum()]]) if len(new) else new
+        done = begin = 0
+        while begin < len(new):
+            end = max(begin + 1, int(np.searchsorted(ends, done + _AT_ONCE, side="right")))
+            here = slice(new[begin], new[end] if end < len(new) else None)
+            many = self.many[here]
+            found = self.listed[_slots(self.begin[here], many)]
+            pair = different(np.repeat(self.text[here], many) * np.int64(self.first_size) + found)
+            yield pair % self.first_size, pair // self.first_size
+            done, begin = int(ends[end - 1]), end
+
+
 def _candidates(
     a: tuple[Numbers, Numbers], b: tuple[Numbers, Numbers], a_sizes: Numbers, b_sizes: Numbers, threshold: float
-) -> tuple[Numbers, Numbers, Numbers]:
-    """Pairs that share one of their first shingles and are not too unlike in size; and the texts of b with too many of them."""
+) -> _Candidates:
+    """Pairs that share one of their first shingles and are not too unlike in size, as many as may be compared."""
     order = np.lexsort((a_sizes[a[1]], a[0]))
-    shingle, text = a[0][order], a[1][order]
+    shingle, listed = a[0][order], a[1][order]
     # Of the texts with a shingle, in the order of their sizes, those of a size that can be similar enough lie side by side.
     scale = np.int64(a_sizes.max() + 2)
-    key = shingle * scale + a_sizes[text]
-    low = _needed(b_sizes, threshold)[b[1]]
-    high = np.minimum(np.floor(b_sizes / threshold + _EXACT).astype(np.int64)[b[1]], scale - 1)
-    begin = np.searchsorted(key, b[0] * scale + low)
-    many = np.searchsorted(key, b[0] * scale + high, side="right") - begin
-    limit = next((each for each in LIMITS if np.minimum(many, each).sum() <= CANDIDATES), LIMITS[-1])
-    unsure = different(b[1][many > limit])
-    many = np.minimum(many, limit)
-    x = text[np.repeat(begin - np.concatenate([[0], np.cumsum(many)])[:-1], many) + np.arange(many.sum())]
-    pair = different(np.repeat(b[1], many) * np.int64(len(a_sizes)) + x)
-    return pair % len(a_sizes), pair // len(a_sizes), unsure
+    key = shingle * scale + a_sizes[listed]
+    low, high = _needed(b_sizes, threshold), np.minimum(np.floor(b_sizes / threshold + _EXACT).astype(np.int64), scale - 1)
+    begin = np.searchsorted(key, b[0] * scale + low[b[1]])
+    many = np.searchsorted(key, b[0] * scale + high[b[1]], side="right") - begin
+    by_size = np.argsort(a_sizes, kind="stable")
+    begin_of_size = np.searchsorted(a_sizes[by_size], low)
+    of_size = np.searchsorted(a_sizes[by_size], high, side="right") - begin_of_size
+    # A text has at most as many candidates as there are texts of such a size, whatever its shingles say.
+    by_shingles = np.bincount(b[1], many, len(b_sizes)).astype(np.int64)
+    work = np.minimum(by_shingles, of_size)
+    limit = _equal_share(work, CANDIDATES)
+    whole = (by_shingles > of_size) & (work <= limit)
+    # Shingles that few texts have come first, and of the last that can be looked at the texts that are nearest in size.
+    order = np.lexsort((many, b[1]))
+    text, begin, many, near = b[1][order], begin[order], many[order], np.searchsorted(key, (b[0] * scale + b_sizes[b[1]])[order])
+    before = np.cumsum(many) - many
+    before -= before[np.searchsorted(text, text)]
+    few = np.where(whole[text], 0, np.minimum(many, np.maximum(np.where(work[text] > limit, limit, by_shingles[text]) - before, 0)))
+    begin = np.clip(near - few // 2, begin, begin + many - few)
+    all_of = np.flatnonzero(whole)
+    text, begin, many = (
+        np.concatenate(both) for both in ((text, all_of), (begin, begin_of_size[all_of] + len(listed)), (few, of_size[all_of]))
+    )
+    order = np.argsort(text, kind="stable")
+    unsure = np.flatnonzero(work > limit)
+    return _Candidates(np.concatenate([listed, by_size]), text[order], begin[order], many[order], len(a_sizes), unsure)
+
+
+def _equal_share(work: Numbers, most: int) -> int:
+    """The largest number that each may have at most so that all have no more than `most`, but at least 1.
+
+    >>> _equal_share(np.array([2, 10, 10]), 12), _equal_share(np.array([2, 3]), 12), _equal_share(np.array([7, 7]), 0)
+    (5, 3, 1)
+    """
+    work = np.sort(work)
+    if work.sum() <= most:
+        return int(work[-1])
+    before = np.cumsum(work) - work
+    left = len(work) - np.arange(len(work))
+    first = int(np.argmax(before + work * left > most))  # the first that cannot have all it wants
+    return max(1, int((most - before[first]) // left[first]))
 
 
 def _similarity(a: _Texts, a_at: Numbers, b: _Texts, b_at: Numbers, x: Numbers, y: Numbers) -> npt.NDArray[np.float64]:
-    """The Jaccard similarity of each pair: shingles of both against shingles of either."""
+    """The Jaccard similarity of each pair: shingles of both against shingles of either. The pairs of one text of b lie side by side.
+
+    Each shingle has 64 bits: which of 64 texts of b have it. So the shingles of a text of a only have to be looked up.
+    """
     both = np.zeros(len(x), np.int64)
-    work = np.cumsum(a.kept[x] + b.kept[y])
+    marks = np.zeros(int(max(a_at.max(), b_at.max())) + 1, np.uint64)
+    rank = np.cumsum(np.diff(y, prepend=-1) != 0)
+    (a_kept, a_first), (b_kept, b_first) = ((each.kept, each.ends - each.kept) for each in (a, b))
+    work = np.cumsum(a_kept[x])
     begin = 0
     while begin < len(x):
         before = work[begin - 1] if begin else 0
-        end = max(begin + 1, int(np.searchsorted(work, before + _AT_ONCE)))
+        end = max(begin + 1, min(int(np.searchsorted(work, before + _AT_ONCE)), int(np.searchsorted(rank, rank[begin] + 64))))
         few = slice(begin, end)
-        keys = np.concatenate([_of_pairs(a, a_at, x[few]), _of_pairs(b, b_at, y[few])])
-        keys.sort()
-        twice = keys[1:][keys[1:] == keys[:-1]]
-        both[few] = np.bincount(twice >> np.int64(32), minlength=end - begin)
+        bit = (rank[few] - rank[begin]).astype(np.uint64)
+        texts = different(y[few])
+        at = b_at[_slots(b_first[texts], b_kept[texts])]
+        np.bitwise_or.at(marks, at, np.uint64(1) << np.repeat(np.arange(len(texts), dtype=np.uint64), b_kept[texts]))
+        many = a_kept[x[few]]
+        there = (marks[a_at[_slots(a_first[x[few]], many)]] >> np.repeat(bit, many)) & np.uint64(1)
+        both[few] = np.add.reduceat(there, np.cumsum(many) - many)
+        marks[at] = 0
         begin = end
     return both / (a.sizes[x] + b.sizes[y] - both)
 
 
-def _of_pairs(texts: _Texts, at: Numbers, chosen: Numbers) -> Numbers:
-    """The shingles of chosen texts, one after the other, each with the number of its pair before it."""
-    many = texts.kept[chosen]
-    first = (texts.ends - texts.kept)[chosen]
-    place = np.repeat(first - np.concatenate([[0], np.cumsum(many)])[:-1], many) + np.arange(many.sum())
-    keys: Numbers = (np.repeat(np.arange(len(chosen)), many) << np.int64(32)) | at[place]
-    return keys
+def _slots(first: Numbers, many: Numbers) -> Numbers:
+    """The places of slices of a list, each with its first and how many it has, one slice after the other."""
+    return np.repeat(first - (np.cumsum(many) - many), many) + np.arange(many.sum())
