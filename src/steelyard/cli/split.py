@@ -19,7 +19,7 @@ def split(data: tuple[str, ...], given: Given) -> None:
     are reached roughly. The rows are copied as they are written, to train.csv, dev.csv and test.csv beside DATA or in -o DIR.
 
     With --check, DATA are two parts or more. Exit code 0: they share nothing, 1: they share ids, groups, or equal or similar
-    texts, 3: error.
+    texts, 2: nothing was found, but there were too many similar texts to compare them all, 3: error.
 
     \b
     Examples:

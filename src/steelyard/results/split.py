@@ -111,7 +111,9 @@ class CheckedPart(ResultPart):
 class SplitCheck(Result):
     """Whether parts share items: two by two, the first part as it was named first.
 
-    shared: whether any two of them do. pairs: the worst pairs, not more than a few of each kind; `overlaps` has the counts of all.
+    shared: whether any two of them do. unsure: rows that could not be compared with all rows of the other part, and are similar to
+    none that they were compared with; what they share is not known. pairs: the worst pairs, not more than a few of each
+    kind; `overlaps` has the counts of all.
     """
 
     KIND = "split_check"
@@ -129,6 +131,10 @@ class SplitCheck(Result):
         return any(each.ids or each.texts or each.near or each.groups for each in self.overlaps)
 
     @property
+    def unsure(self) -> int:
+        return sum(each.unsure for each in self.overlaps)
+
+    @property
     def exit_code(self) -> int:
-        """0 if they share nothing, 1 if they do."""
-        return int(self.shared)
+        """0 if they share nothing, 1 if they do, 2 if nothing was found and not all could be compared."""
+        return 1 if self.shared else 2 if self.unsure else 0

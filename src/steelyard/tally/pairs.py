@@ -19,7 +19,7 @@ from steelyard.items import Items, Labels
 from steelyard.tally.counts import MISSING, declared
 from steelyard.tally.design import CHUNK, codes_among, take
 from steelyard.tally.joint import JointCounts
-from steelyard.tally.spelling import MOST, SPELLINGS, alike_between, visible
+from steelyard.tally.spelling import MOST, alike_between, differ_by, visible
 
 ENOUGH_OVERLAP = 0.95
 
@@ -72,10 +72,7 @@ def _almost(report: PairingReport) -> str:
     """How ids that do not match would match. Only said, never done: two items may differ by a space."""
     pair = () if report.alike is None else report.alike[1]
     ours, theirs = (*report.example_baseline_only, *pair[:1]), (*report.example_candidate_only, *pair[1:])
-    for said, spell in SPELLINGS:
-        if {spell(one) for one in ours} & {spell(one) for one in theirs}:
-            return f"the ids differ only {said}"
-    return ""
+    return f"the ids differ only {said}" if (said := differ_by(ours, theirs)) else ""
 
 
 def settle_pairing(report: PairingReport, unmatched: str, sides: Sides = TWO_SYSTEMS) -> list[str]:

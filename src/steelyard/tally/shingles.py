@@ -19,7 +19,7 @@ BETWEEN = "\x01"  # between two texts; no white space, so that it stays when wor
 ENDS = " .,;:!?\"'`()[]{}<>\u2018\u2019\u201c\u201d\u201e\u00ab\u00bb\u2039\u203a\u00bf\u00a1\u3001\u3002\u300c\u300d\u2026"
 SPACES = "\t\n\r\x0b\x0c\x1c\x1d\x1e\x1f\x85\u1680\u2028\u2029"  # white space that NFKC leaves as it is
 _LOCAL = 13  # bits for the number of a text in its chunk; the other 51 are of the hash
-_FIRST_IDEOGRAPH, _LAST_IDEOGRAPH = 0x2E80, 0x9FFF  # scripts without spaces between words: every sign is a word
+_IDEOGRAPHS = ((0x2E80, 0x9FFF), (0xF900, 0xFAFF), (0x20000, 0x3FFFF))  # scripts without spaces between words: every sign is a word
 Hashes = npt.NDArray[np.uint64]
 
 
@@ -141,7 +141,9 @@ def _spaced(folded: str) -> str:
         return folded.translate(_ascii())
     codes = np.frombuffer(folded.encode("utf-32-le", "surrogatepass"), np.uint32)
     kept = np.where(_in_words()[np.minimum(codes, len(_in_words()) - 1)], codes, np.uint32(32))
-    ideographs = (codes >= _FIRST_IDEOGRAPH) & (codes <= _LAST_IDEOGRAPH)
+    ideographs = np.zeros(len(codes), bool)
+    for lowest, highest in _IDEOGRAPHS:
+        ideographs |= (codes >= lowest) & (codes <= highest)
     if ideographs.any():
         many = 1 + 2 * ideographs  # a space before it and one after it
         last = np.cumsum(many) - 1

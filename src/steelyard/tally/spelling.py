@@ -62,6 +62,24 @@ def plain_spelling(text: str) -> str:
     return unicodedata.normalize("NFC", "".join(folded.split()))
 
 
+def plain_spellings(names: Sequence[str]) -> list[str]:
+    """The plain spelling of each id, without a decimal point before a last 0; ids of ASCII without blanks all in one step.
+
+    >>> plain_spellings(["Q1", "1.0"]), plain_spellings(["caf\u00e9 1", "1.0"])
+    (['q1', '1'], ['caf\xe91', '1'])
+    """
+    joined = "\n".join(names)
+    simple = joined.isascii() and joined.count("\n") < len(names) and not any(blank in joined for blank in _BLANKS)
+    found = joined.lower().split("\n") if simple else list(map(plain_spelling, names))
+    return [name.removesuffix(".0") for name in found] if ".0" in joined else found
+
+
+def differ_by(ours: Iterable[str], theirs: Iterable[str]) -> str:
+    """By what ids of two sides differ that look alike, and what to do about it; "" if none of them do."""
+    ours, theirs = list(ours), list(theirs)
+    return next((said for said, spell in SPELLINGS if {*map(spell, ours)} & {*map(spell, theirs)}), "")
+
+
 def visible(text: str) -> str:
     """An id in quotes with every letter beyond ASCII as its code point, so that two that look alike do not.
 

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import json
+import os
 import random
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -129,6 +132,8 @@ def test_ideographs_are_words_of_their_own() -> None:
         {"t": ["日本で一番高い山は何という名前の山ですか"]}, {"t": ["日本で一番高い山は何という名前の川ですか"]}, threshold=0.7
     )
     assert found.overlaps[0].near == 1
+    rare = [f"𠀀𠀁𠀂𠀃𠀄𠀅𠀆𠀇𠀈{last}𠀋𠀌" for last in "𠀉𠀊"]
+    assert sy.check_split({"t": rare[:1]}, {"t": rare[1:]}, words=1).overlaps[0].near == 1
 
 
 def test_lists_are_capped_and_counts_are_not(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -167,6 +172,123 @@ def test_what_is_found_does_not_depend_on_the_process() -> None:
     found = shingled([["a b", "", "A  B."]], 2)
     assert found.equal.tolist() == [2952434739088078779, 0, 2952434739088078779]
     assert found.sizes.tolist() == [3, 0, 3]
+
+
+@given(TEXTS, TEXTS, st.integers(0, 60))
+def test_where_not_all_are_compared_a_similar_text_is_found_or_counted_as_unsure(first: list[str], second: list[str], most: int) -> None:
+    second = [*second, *(text.replace("a", "b") for text in first[:5])]
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(near, "CANDIDATES", most)
+        found = near.near_pairs(shingled([first], 1), shingled([second], 1), 0.5)
+    got = {(first[x], second[y]) for x, y in zip(found.first, found.second, strict=True)}
+    known = {normalised(text) for text in first}
+    want = {(a, b) for a in first if a for b in second if b and normalised(b) not in known and similar(a, b, 1) >= 0.5 - 1e-9}
+    assert got <= want
+    unsure = {second[row] for row in found.unsure}
+    sure = {b for _, b in got} | unsure
+    assert {b for _, b in want} <= sure
+    assert not unsure & {b for _, b in got}
+    if len(first) * len(second) <= most:
+        assert got == want
+        assert not unsure
+
+
+LETTERS = [f"w{i}" for i in range(8)]
+
+
+def of_few_words(n: int) -> list[str]:
+    drawn = random.Random(0)
+    return [" ".join(drawn.choices(LETTERS, k=drawn.randint(26, 30))) for _ in range(n)]
+
+
+def one_word_changed(text: str) -> str:
+    words = text.split()
+    words[15] = "w0" if words[15] != "w0" else "w1"
+    return " ".join(words)
+
+
+def leaky(n: int) -> tuple[list[str], list[str]]:
+    """Training texts that have every shingle in common, and 40 test texts that each are one of them but for one word."""
+    first = of_few_words(n)
+    chosen = [text for text in first if 26 <= len(word_shingles(text, 2)) <= 28][:40]
+    second = [one_word_changed(text) for text in chosen]
+    assert all(similar(a, b, 2) >= 0.8 for a, b in zip(chosen, second, strict=True))
+    return first, second
+
+
+def test_no_similar_pair_is_missed_while_all_pairs_are_fewer_than_may_be_compared(monkeypatch: pytest.MonkeyPatch) -> None:
+    first, second = leaky(9000)
+    monkeypatch.setattr(near, "CANDIDATES", len(first) * len(second))
+    found = sy.check_split({"text": first}, {"text": second}).overlaps[0]
+    assert (found.near, found.unsure) == (40, 0)
+
+
+def test_texts_that_were_not_all_compared_make_the_check_inconclusive(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nothing found is not a pass where some pairs were not looked at: the sentence, the colour and the exit code say so."""
+    first, _ = leaky(2000)
+    drawn = random.Random(1)
+    unlike = [" ".join(drawn.choices(LETTERS, k=28)) for _ in range(15)]
+    all_compared = sy.check_split({"text": first}, {"text": unlike})
+    assert (all_compared.exit_code, all_compared.unsure) == (0, 0)
+    assert all_compared.conclusion == "No shared items found: no equal texts, and no texts with a similarity of 0.8 or more."
+    monkeypatch.setattr(near, "CANDIDATES", 20)
+    found = sy.check_split({"text": first}, {"text": unlike})
+    assert not found.shared
+    assert found.exit_code == 2
+    assert found.unsure == 15
+    assert found.conclusion == "INCONCLUSIVE: no shared items found, but 15 texts of B could not be compared with all texts of A."
+    twice = sy.check_split({"text": first}, {"text": [*unlike, unlike[0]]})
+    assert twice.unsure == 16  # rows, as the other counts are
+    shared = sy.check_split({"text": first}, {"text": [first[0], *unlike]})
+    assert shared.exit_code == 1
+    assert any("not all were compared" in said for said in shared.warnings)
+
+
+def test_the_answer_of_a_check_does_not_depend_on_the_hash_seed_of_python(tmp_path: Path) -> None:
+    """Where not all can be compared, what is looked at must not be chosen by a number of the process."""
+    first, second = leaky(3000)
+    (tmp_path / "parts.json").write_text(json.dumps([{"text": first}, {"text": second}]))
+    code = """
+import json, steelyard as sy
+from steelyard.tally import near
+near.CANDIDATES = 4000
+found = sy.check_split(*json.load(open("parts.json")))
+print(json.dumps([found.overlaps[0].near, [pair.second_row for pair in found.pairs]]))
+"""
+    answers = set()
+    for seed in "012":
+        given_ = {**os.environ, "PYTHONPATH": str(Path(sy.__file__).parents[1]), "PYTHONHASHSEED": seed}
+        done = subprocess.run([sys.executable, "-c", code], cwd=tmp_path, env=given_, capture_output=True, text=True, check=True)
+        answers.add(done.stdout)
+    assert len(answers) == 1
+    assert 0 < json.loads(answers.pop())[0] < 40  # some were left out
+
+
+@every(
+    ("train", "test", "says"),
+    [
+        ([1, 2, 3], [1.0, 2.0, 9.0], "2 ids of B differ from ids of A only by a decimal point, as in '1.0'"),
+        (["q1", "q2"], ["Q1", "q2"], "1 id of B differs from an id of A only by upper and lower case"),
+        (["q1", "q2"], ["q2", "q2 "], ""),
+        (["q1", "q4"], ["q3", "q4 "], "1 id of B differs from an id of A only by spaces around them"),
+        (["A.0"], ["a"], "only by case, blanks or a decimal point"),
+        ([1, 2], [1, 2], ""),
+        ([1, None], [2.0, None], ""),
+    ],
+)
+def test_ids_that_look_alike_are_named(train: list[Any], test: list[Any], says: str) -> None:
+    """pandas makes 1.0 of 1 as soon as one id of a column is missing."""
+    texts = ["one fish", "two birds", "red house"]
+    found = sy.check_split({"id": train, "text": texts[: len(train)]}, {"id": test, "text": ["more words", "here", "again"][: len(test)]})
+    said = [each for each in found.warnings if "differ" in each]
+    assert says in said[0] if says else not said
+
+
+def test_parts_without_ids_are_named_together() -> None:
+    found = sy.check_split({"text": ["a b"]}, {"text": ["c d"]})
+    assert found.warnings == ("ids were not compared: A and B have no id column",)
+    found = sy.check_split({"text": ["a b"]}, {"text": ["c d"], "id": [1]}, {"text": ["e f"], "id": [2]})
+    assert found.warnings == ("ids were not compared: A has no id column",)
 
 
 def test_hostile_texts_are_compared_as_texts() -> None:

@@ -25,6 +25,7 @@ from steelyard.results import signature
 from steelyard.results.split import CheckedPart, PartOverlap, SharedPair, SplitCheck
 from steelyard.tally.near import NearPairs, among, different, near_pairs
 from steelyard.tally.shingles import CHUNK, Shingled, shingled, word_shingles
+from steelyard.tally.spelling import differ_by, plain_spellings, visible
 
 LISTED = 20  # pairs of each kind and two parts
 SHOWN = 200  # characters of a text
@@ -42,6 +43,7 @@ class _Part:
     group: str | None
     text: tuple[str, ...]
     ids: Hashed
+    alike: Hashed  # of the ids without what the eye does not see
     groups: Hashed
     texts: Shingled
 
@@ -80,11 +82,12 @@ def check_split(
     if size > 20:
         raise UsageError("cannot use words", got=str(size), need="at most 20")
     read = _read(parts, (text,) if isinstance(text, str) else tuple(text or ()), id, group, size)
-    overlaps, pairs = [], []
+    overlaps, pairs, look_alikes = [], [], []
     for first, second in combinations(read, 2):
         overlap, shown = _overlap(first, second, level, size)
         overlaps.append(overlap)
         pairs += shown
+        look_alikes += _told_of_look_alikes(first, second)
     checked = tuple(
         CheckedPart(
             name=part.name,
@@ -103,7 +106,7 @@ def check_split(
         overlaps=tuple(overlaps),
         pairs=tuple(pairs),
         conclusion=_conclusion(overlaps, level),
-        warnings=tuple(_warnings(checked, overlaps)),
+        warnings=(*_warnings(checked, overlaps), *look_alikes),
         signature=signature.write(
             {
                 "goal": "split-check",
@@ -187,16 +190,18 @@ def _is_number(value: str) -> bool:
 def _hashed(name: str, table: SourceTable, id_: str | None, group: str | None, text: tuple[str, ...], words: int) -> _Part:
     """One pass over the rows."""
     ids: list[Hashed] = []
+    alike: list[Hashed] = []
     groups: list[Hashed] = []
 
     def texts() -> Iterator[list[str]]:
         for few in _rows(table, [id_, group, *text]):
             ids.append(_hashes(few[0]))
+            alike.append(_hashes(few[0] if id_ is None else _alike(few[0])))
             groups.append(_hashes(few[1]))
             yield _joined(few[2:])
 
     made = shingled(texts(), words)
-    return _Part(name, table, id_, group, text, np.concatenate(ids), np.concatenate(groups), made)
+    return _Part(name, table, id_, group, text, np.concatenate(ids), np.concatenate(alike), np.concatenate(groups), made)
 
 
 def _joined(columns: Sequence[Sequence[str | None]]) -> list[str]:
@@ -237,6 +242,11 @@ def _text(value: Any) -> str | None:
         return str(value)
 
 
+def _alike(ids: Sequence[str | None]) -> Sequence[str | None]:
+    found = plain_spellings([each or "" for each in ids])
+    return [None if each is None else spelled for each, spelled in zip(ids, found, strict=True)]
+
+
 def _hashes(values: Sequence[str | None]) -> Hashed:
     """Keyed hashes of texts by Python itself, 0 for a missing one."""
     found = np.fromiter(map(hash, values), np.int64, len(values))
@@ -252,15 +262,14 @@ def _overlap(first: _Part, second: _Part, threshold: float, words: int) -> tuple
     groups = None if first.group is None or second.group is None else _both(first.groups, second.groups)
     equal = among(second.texts.equal, different(first.texts.equal)) & (second.texts.equal != 0)
     near = near_pairs(first.texts, second.texts, threshold)
-    rows = among(second.texts.equal, different(second.texts.equal[near.second]))
     overlap = PartOverlap(
         first=first.name,
         second=second.name,
         ids=None if ids is None else len(ids),
         texts=int(equal.sum()),
-        near=int(rows.sum()),
+        near=_rows_with(second, near.second),
         groups=None if groups is None else len(groups),
-        unsure=len(near.unsure),
+        unsure=_rows_with(second, near.unsure),
     )
     chosen = [
         *(("id", *_rows_of(value, first.ids, second.ids), None) for value in ([] if ids is None else ids[:LISTED])),
@@ -269,6 +278,25 @@ def _overlap(first: _Part, second: _Part, threshold: float, words: int) -> tuple
         *(("group", *_rows_of(value, first.groups, second.groups), None) for value in ([] if groups is None else groups[:LISTED])),
     ]
     return overlap, _shown_pairs(first, second, chosen, words)
+
+
+def _rows_with(part: _Part, rows: Hashed) -> int:
+    """How many rows have one of the texts of these."""
+    return int(among(part.texts.equal, different(part.texts.equal[rows])).sum())
+
+
+def _told_of_look_alikes(first: _Part, second: _Part) -> list[str]:
+    """One sentence, where ids of two parts are not equal and look so. They stay different items, as everywhere."""
+    other = different(first.alike[~among(first.ids, different(second.ids))])
+    rows = np.flatnonzero((second.ids != 0) & ~among(second.ids, different(first.ids)) & among(second.alike, other))
+    if not len(rows):
+        return []
+    many, row = len(different(second.ids[rows])), int(rows[0])
+    match = np.flatnonzero((first.alike == second.alike[row]) & ~among(first.ids, different(second.ids)))[0]
+    ours, theirs = _few(first, {int(match)})[int(match)][0] or "", _few(second, {row})[row][0] or ""
+    by = differ_by([ours], [theirs]) or "by case, blanks or a decimal point: write them alike"
+    differ = "id of {} differs from an id" if many == 1 else "ids of {} differ from ids"
+    return [f"{many:,} {differ.format(second.name)} of {first.name} only {by} ({visible(ours)} and {visible(theirs)})"]
 
 
 def _both(first: Hashed, second: Hashed) -> Hashed:
@@ -351,9 +379,22 @@ def _short(text: str) -> str:
 
 def _conclusion(overlaps: Sequence[PartOverlap], threshold: float) -> str:
     said = [sentence for each in overlaps if (sentence := _shares(each, threshold))]
-    if not said:
-        return f"No shared items found: no equal ids, groups or texts, and no texts with a similarity of {threshold:g} or more."
-    return f"SHARED ITEMS: {'; '.join(said)}."
+    if said:
+        return f"SHARED ITEMS: {'; '.join(said)}."
+    left = [
+        f"{each.unsure:,} text{'s' * (each.unsure != 1)} of {each.second} could not be compared with all texts of {each.first}"
+        for each in overlaps
+        if each.unsure
+    ]
+    if left:
+        return f"INCONCLUSIVE: no shared items found, but {'; '.join(left)}."
+    kinds = [
+        *(["ids"] if all(each.ids is not None for each in overlaps) else []),
+        *(["groups"] if all(each.groups is not None for each in overlaps) else []),
+        "texts",
+    ]
+    equal = " or ".join(filter(None, (", ".join(kinds[:-1]), kinds[-1])))
+    return f"No shared items found: no equal {equal}, and no texts with a similarity of {threshold:g} or more."
 
 
 def _shares(each: PartOverlap, threshold: float) -> str:
@@ -367,14 +408,17 @@ def _shares(each: PartOverlap, threshold: float) -> str:
 
 
 def _warnings(parts: Sequence[CheckedPart], overlaps: Sequence[PartOverlap]) -> Iterator[str]:
-    if any(part.id is None for part in parts):
-        yield "ids were not compared: " + ", ".join(part.name for part in parts if part.id is None) + " has no id column"
+    if without := [part.name for part in parts if part.id is None]:
+        names = " and ".join(filter(None, (", ".join(without[:-1]), without[-1])))
+        yield f"ids were not compared: {names} {'has' if len(without) == 1 else 'have'} no id column"
     for part in parts:
         if part.empty:
             yield f"{part.name}: {part.empty:,} of {part.n:,} rows have no text, which was not compared"
     for each in overlaps:
         if each.unsure:
+            texts = "text" if each.unsure == 1 else "texts"
             yield (
-                f"{each.unsure:,} texts of {each.second} have so much in common with so many of {each.first} that not all were compared; "
-                "a similar one may have been missed"
+                f"{each.unsure:,} {texts} of {each.second} {'has' if each.unsure == 1 else 'have'} so much in common with so many of "
+                f"{each.first} that not all were compared; a similar one may have been missed. Longer shingles (words) or a higher "
+                "threshold leave fewer to compare"
             )

@@ -69,7 +69,7 @@ def split_check_page(found: SplitCheck, _: object) -> Page:
     return Page(
         word="split check",
         about=", ".join(f"{part.name} ({part.n:,})" for part in found.parts),
-        tone="regression" if found.shared else "pass",
+        tone="regression" if found.shared else "inconclusive" if found.unsure else "pass",
         lead=found.conclusion,
         sections=filled(_overlaps(found), _pairs(found)),
         warnings=found.warnings,
