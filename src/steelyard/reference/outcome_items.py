@@ -6,6 +6,7 @@ import hashlib
 import json
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
+from itertools import repeat
 from typing import Any
 
 import numpy as np
@@ -114,15 +115,14 @@ def _laid_out(runs: Sequence[Items], roles: Collection[str], hashed: bool, conte
         raise DataError(
             "Two ids have the same hash.", got="two ids with one hash", need="a hash for each id", hint="keep the ids as they are"
         )
-    code = {key: i for i, key in enumerate(keys)}
-    places = [_places(_id(part), code) for part in parts]
+    places = [places_among(_id(part), keys) for part in parts]
     _check_once(places, keys)
     together = _Together(parts, places, keys)
     labels = _label_names(parts, roles)
     return Outcomes(
         keys=keys,
         content=together.texts("content", [_content(part, content) for part in parts]),
-        group=together.texts("group", [_texts(part.group, part.n) for part in parts]),
+        group=together.texts("group", [part.group for part in parts]),
         hashed=hashed,
         labels=labels,
         truth=together.codes("truth", labels) if "truth" in roles else None,
@@ -195,7 +195,10 @@ def _id(items: Items) -> Labels:
 
 
 def _used(labels: Labels) -> list[int]:
-    return [int(i) for i in np.unique(labels.codes) if i >= 0]
+    """The codes that occur, without that of a missing label."""
+    codes = labels.codes
+    found: list[int] = np.flatnonzero(np.bincount(codes[codes >= 0], minlength=1)).tolist()
+    return found
 
 
 def _parts(items: Items, place: int) -> list[Items]:
@@ -212,12 +215,11 @@ def _parts(items: Items, place: int) -> list[Items]:
     return [take(items, np.flatnonzero(items.repeat.codes == names[name])) for name in label_order(names)]
 
 
-def _places(labels: Labels, code: dict[str, int]) -> IntArray:
-    """For each row, its place among the keys."""
-    own = np.full(len(labels.names), -1, np.int64)
-    for i in _used(labels):
-        own[i] = code[labels.names[i]]
-    return own[labels.codes]
+def places_among(labels: Labels, keys: Sequence[str]) -> IntArray:
+    """For each row, the place of its label among the keys; -1 where it is not there."""
+    code = dict(zip(keys, range(len(keys)), strict=True))
+    own = np.fromiter(map(code.get, labels.names, repeat(-1)), np.int64, len(labels.names))
+    return np.append(own, -1)[labels.codes]  # -1 for missing is the last
 
 
 def _check_once(places: Sequence[IntArray], keys: tuple[str, ...]) -> None:
@@ -254,9 +256,13 @@ class _Together:
             out[place], known[place] = own, True
         return out
 
-    def texts(self, what: str, columns: Sequence[Sequence[str | None]]) -> tuple[str | None, ...]:
-        values = [np.array([*column, None], object)[:-1] for column in columns]
-        return tuple(self._agreed(what, values, np.full(len(self.keys), None, object)))
+    def texts(self, what: str, columns: Sequence[Labels | None]) -> tuple[str | None, ...]:
+        names = tuple(dict.fromkeys(name for column in columns if column is not None for name in column.names))
+        values = [
+            np.full(part.n, -1) if each is None else places_among(each, names) for part, each in zip(self.parts, columns, strict=True)
+        ]
+        codes = self._agreed(what, values, np.full(len(self.keys), -1, np.int64))
+        return tuple(np.array([*names, None], object)[codes].tolist())
 
     def codes(self, what: str, labels: tuple[str, ...]) -> IntArray | None:
         columns = [getattr(part, what) for part in self.parts]
@@ -274,24 +280,44 @@ class _Together:
         return np.asarray(self._agreed(what.removesuffix("_value"), values, np.full(len(self.keys), np.nan)))
 
 
-def _texts(labels: Labels | None, n: int) -> list[str | None]:
-    if labels is None:
-        return [None] * n
-    names = [*labels.names, None]
-    return [names[i] for i in labels.codes.tolist()]  # -1, a missing label, is the last
-
-
-def _content(part: Items, columns: Sequence[str]) -> list[str | None]:
-    """The hash of what an item asks and expects; None where there is nothing to hash."""
+def _content(part: Items, columns: Sequence[str]) -> Labels | None:
+    """The hash of what an item asks and expects, missing where there is nothing to hash. Each different content is hashed once."""
     if missing := [name for name in columns if name not in part.slices]:
         raise UsageError(f"No column {missing[0]!r} to hash in every run.", got=f"no column {missing[0]!r}", need="a column of every run")
-    if part.truth_value is not None:
-        truth: list[str | None] = [repr(value) if value == value else None for value in part.truth_value.tolist()]
-    else:
-        truth = _texts(part.truth, part.n)
-    rows = list(zip(truth, *(_texts(part.slices[name], part.n) for name in columns), strict=True))
-    hashes = {row: None if set(row) == {None} else hash_id(json.dumps(row)) for row in set(rows)}
-    return [hashes[row] for row in rows]
+    found = [_truth(part), *(part.slices[name] for name in columns)]
+    if all(column is None for column in found):
+        return None
+    codes = np.zeros(part.n, np.int64)
+    rows: list[tuple[str | None, ...]] = [()]
+    for column in found:
+        names = () if column is None else column.names
+        own = np.full(part.n, -1) if column is None else column.codes
+        together, codes = np.unique(codes * (len(names) + 1) + own + 1, return_inverse=True)
+        rows = [(*rows[at // (len(names) + 1)], (None, *names)[at % (len(names) + 1)]) for at in together.tolist()]
+    hashes = [None if set(row) == {None} else hash_id(json.dumps(row)) for row in rows]
+    known = [each for each in hashes if each is not None]
+    place = np.cumsum([each is not None for each in hashes]) - 1
+    return Labels(np.where([each is None for each in hashes], -1, place)[codes], tuple(known))
+
+
+def _truth(part: Items) -> Labels | None:
+    """The truths as texts, numbers too."""
+    if part.truth_value is None:
+        return part.truth
+    values, codes = np.unique(part.truth_value, return_inverse=True)  # missing ones are one value, and the last
+    known = values[~np.isnan(values)]
+    return Labels(np.where(codes < len(known), codes, -1), tuple(map(repr, known.tolist())))
+
+
+def changed_contents(items: Items, recorded: Outcomes) -> list[str]:
+    """The keys of items whose truth or content is not what was recorded; where either is unknown, nothing is said."""
+    now = _content(items, ())
+    if now is None:
+        return []
+    place = places_among(_id(items), recorded.keys)
+    known = dict(zip(now.names, range(len(now.names)), strict=True))
+    was = np.fromiter((-1 if each is None else known.get(each, -2) for each in recorded.content), np.int64, recorded.n)[place]
+    return [recorded.keys[i] for i in np.unique(place[(place >= 0) & (was != -1) & (now.codes >= 0) & (was != now.codes)]).tolist()]
 
 
 def _label_names(parts: Sequence[Items], roles: Collection[str]) -> tuple[str, ...]:

@@ -13,9 +13,11 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterator, Sequence
+import re
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from itertools import pairwise
+from itertools import repeat
+from operator import ge
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -32,6 +34,7 @@ PER_LINE = {"bit": 256, "float": 8, "code": 64}
 ABSENT = "-"
 OF_RUNS = ("score", "probability", "above", "below", "prediction", "prediction_value")
 OF_ITEMS = ("truth", "truth_value", "weight")
+STRANGE = re.compile(r'^(?:["-]|$)', re.M)  # a field that is not its own text
 CODED = ("truth", "prediction")
 
 
@@ -75,8 +78,16 @@ def field_of(written: str) -> str | None:
 def items_text(keys: Sequence[str], content: Sequence[str | None], group: Sequence[str | None], *, hashed: bool) -> bytes:
     """The file of items: one line per key."""
     lines = [f"{ITEMS} {'sha256' if hashed else 'text'} {len(keys)}"]
-    lines += map("\t".join, zip(map(field_text, keys), map(field_text, content), map(field_text, group), strict=True))
+    lines += map("\t".join, zip(_field_texts(keys), _field_texts(content), _field_texts(group), strict=True))
     return ("\n".join(lines) + "\n").encode()
+
+
+def _field_texts(column: Sequence[str | None]) -> Iterable[str]:
+    """The fields of a column: its own texts, if one look tells that they can be seen as they are; otherwise each different one once."""
+    texts = [text for text in column if text is not None]
+    if len(texts) == len(column) and "".join(texts).isprintable() and not STRANGE.search("\n".join(texts)):
+        return texts
+    return map({text: field_text(text) for text in set(column)}.__getitem__, column)
 
 
 def items_of(data: bytes) -> tuple[tuple[str, ...], tuple[str | None, ...], tuple[str | None, ...], bool]:
@@ -88,18 +99,22 @@ def items_of(data: bytes) -> tuple[tuple[str, ...], tuple[str | None, ...], tupl
         raise Damaged(f"the first line {head[:60]!r}, which this version cannot read (it reads {ITEMS!r})")
     if rest != str(len(lines)):
         raise Damaged(f"{len(lines)} items where the first line says {rest[:20]}")
-    for number, line in enumerate(lines, 2):
-        if line.count("\t") != 2:
-            raise Damaged(f"{line.count(chr(9)) + 1} fields instead of 3 in line {number}")
+    if (counts := list(map(str.count, lines, repeat("\t")))) != [2] * len(lines):
+        number = next(i for i, many in enumerate(counts) if many != 2)
+        raise Damaged(f"{counts[number] + 1} fields instead of 3 in line {number + 2}")
     flat = "\t".join(lines).split("\t")  # one split for all: there may be a hundred thousand lines
     keys, content, group = (_fields(flat[at::3]) for at in range(3))
-    if None in keys or any(a >= b for a, b in pairwise(keys)):
+    if None in keys or any(map(ge, keys, keys[1:])):
         raise Damaged("keys that are missing, repeated or out of order")
     return keys, content, group, kind == "sha256"
 
 
 def _fields(column: list[str]) -> tuple[Any, ...]:
-    """The texts of a column of fields. Almost all are as they are; of those that are not, each is read once."""
+    """The texts of a column of fields. Almost all are as they are, which one look at all of them tells; of others, each is read once."""
+    if column[0] == column[-1] and column.count(column[0]) == len(column):
+        return (field_of(column[0]),) * len(column)
+    if not STRANGE.search("\n".join(column)):
+        return tuple(column)
     strange = {written: field_of(written) for written in set(column) if not written or written[0] in '"-'}
     return tuple([strange.get(written, written) for written in column] if strange else column)
 

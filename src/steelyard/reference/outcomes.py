@@ -16,12 +16,13 @@ from pathlib import Path
 from steelyard.atomic import read_bytes, write_atomic
 from steelyard.errors import SourceError, UsageError
 from steelyard.reference.names import inside, items_directory
-from steelyard.reference.outcome_items import Outcomes, RecordedRun, hash_id, hash_ids, items_alone, outcomes_of, to_items
+from steelyard.reference.outcome_items import Outcomes, RecordedRun, changed_contents, hash_id, hash_ids, items_alone, outcomes_of, to_items
 from steelyard.reference.outcome_text import Damaged, items_of, items_text, outcomes_bytes, outcomes_of_text, shape_of, taken
 
 __all__ = [
     "Outcomes",
     "RecordedRun",
+    "changed_contents",
     "digest",
     "discard",
     "hash_id",

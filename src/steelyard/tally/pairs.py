@@ -9,6 +9,8 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import repeat
+from operator import gt
 from typing import Any
 
 import numpy as np
@@ -202,10 +204,15 @@ def _meeting(a: Labels, b: Labels) -> tuple[list[str], tuple[IntArray, IntArray]
         place = np.full(len(a.names), -1, np.int64)
         place[both] = np.arange(len(both))
         return [a.names[i] for i in both], (place, place)
-    first, second = ({labels.names[i] for i in np.flatnonzero(here)} for labels, here in zip((a, b), used, strict=True))
-    names = sorted(first & second)
-    code = {name: i for i, name in enumerate(names)}
-    one, other = (np.array([code.get(name, -1) for name in labels.names], np.int64) for labels in (a, b))
+    code = dict(zip(b.names, range(len(b.names)), strict=True))
+    there = np.fromiter(map(code.get, a.names, repeat(-1)), np.int64, len(a.names))  # the code that each of the ids has in the other run
+    common = np.flatnonzero(used[0] & (there >= 0) & np.append(used[1], False)[there])
+    names = [a.names[i] for i in common.tolist()]
+    if any(map(gt, names, names[1:])):
+        order = sorted(range(len(names)), key=names.__getitem__)
+        common, names = common[order], [names[i] for i in order]
+    one, other = np.full(len(a.names), -1, np.int64), np.full(len(b.names), -1, np.int64)
+    one[common] = other[there[common]] = np.arange(len(common))
     return names, (one, other)
 
 

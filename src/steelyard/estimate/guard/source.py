@@ -202,12 +202,7 @@ def refuse_other_contents(run: SystemItems, recorded: outcomes.Outcomes) -> None
     """Items whose content has changed since they were recorded are other items."""
     if run.items.id is None:
         return  # the pairing says so
-    now = outcomes.items_alone(run.items)
-    fresh = dict(zip(now.keys, now.content, strict=True))
-    changed = [
-        key for key, was in zip(recorded.keys, recorded.content, strict=True) if was is not None and fresh.get(key) not in (None, was)
-    ]
-    if changed:
+    if changed := outcomes.changed_contents(run.items, recorded):
         raise SourceError(
             f"{len(changed)} {'item has' if len(changed) == 1 else 'items have'} another truth or content than was recorded, such "
             f"as {changed[0]!r}.",
